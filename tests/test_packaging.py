@@ -1,0 +1,45 @@
+"""What is installed must be what is in the tree: every package, every data file, the command."""
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import tinyjax.data
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="module")
+def wheel_contents(tmp_path_factory):
+    """The names in a wheel built from a copy of the tree (a build leaves folders behind)."""
+    source = tmp_path_factory.mktemp("source")
+    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, source)
+    shutil.copytree(
+        ROOT / "tinyjax", source / "tinyjax", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*command, "-w", source / "dist", source], check=True)
+    (wheel,) = (source / "dist").glob("*.whl")
+    return set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_the_wheel_carries_every_file_of_the_package(wheel_contents):
+    in_tree = {
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "tinyjax").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert in_tree - wheel_contents == set()
+
+
+def test_digits_are_1797_scaled_images_with_a_label_each():
+    images, labels = tinyjax.data.digits()
+    assert (images.shape, images.dtype) == ((1797, 64), "float32")
+    assert (images.min(), images.max()) == (0.0, 1.0)
+    assert (labels.shape, labels.dtype) == ((1797,), "int32")
+    assert sorted(set(labels.tolist())) == list(range(10))

@@ -1,0 +1,226 @@
+"""Arrays, from two sides: `ShapedArray` is what a trace knows of one, `ArrayImpl` is a value.
+
+After this file you can say what an aval is (shape, dtype and whether the dtype is weak), and follow
+a value to the NumPy array or the device buffer that holds it. Builds on dtypes.
+
+`Array` is the common base of values and tracers. It has no operators here: tinyjax.numpy attaches
+`+`, `x[i]`, `x.sum()` and the rest (numpy/array_methods.py), so that both kinds get the same ones.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Protocol
+
+import numpy as np
+
+from tinyjax import dtypes
+
+
+class ShapedArray:
+    """An abstract value: all arrays of one shape and dtype.
+
+    `weak_type` is True where the dtype came from Python scalars alone and gives way in promotion.
+    """
+
+    __slots__ = ("shape", "dtype", "weak_type")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, weak_type: bool = False):
+        self.shape = shape
+        self.dtype = dtype
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def update(self, **changes: Any) -> ShapedArray:
+        """A copy with some of shape, dtype and weak_type changed."""
+        fields = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type}
+        return ShapedArray(**(fields | changes))
+
+    def to_tangent_aval(self) -> ShapedArray:
+        """The aval of this value's tangents: the same for floats, float0 for integers."""
+        return ShapedArray(self.shape, dtypes.tangent_dtype(self.dtype), self.weak_type)
+
+    def strip_weak_type(self) -> ShapedArray:
+        return ShapedArray(self.shape, self.dtype)
+
+    def str_short(self) -> str:
+        """As printed in jaxprs: f32[2,3]."""
+        return f"{dtypes.short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is ShapedArray
+            and self.shape == other.shape
+            and self.dtype == other.dtype
+            and self.weak_type == other.weak_type
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype, self.weak_type))
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({self.dtype.name}[{','.join(map(str, self.shape))}]{weak})"
+
+
+class Array:
+    """What values and tracers have in common: an aval, and the operators of tinyjax.numpy."""
+
+    aval: ShapedArray
+    # Left of a NumPy array too our operators are asked first: np.ones(3) + x is an Array.
+    __array_priority__ = 100
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        return self.aval.dtype
+
+    @property
+    def weak_type(self) -> bool:
+        return self.aval.weak_type
+
+    @property
+    def ndim(self) -> int:
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.aval.shape)
+
+
+class Buffer(Protocol):
+    """Memory of a device that holds an array's elements; opencl/runtime.py has the real ones."""
+
+    def read(self) -> np.ndarray:
+        """Waits for the device, then gives the elements as a NumPy array."""
+
+
+class ArrayImpl(Array):
+    """An immutable array value: elements on the host, in a device's buffer, or in both.
+
+    `device` is None for values that no one has put on a device yet: they follow the default.
+    """
+
+    __slots__ = ("aval", "buffer", "device", "committed", "_host")
+
+    def __init__(
+        self,
+        host: np.ndarray | None,
+        aval: ShapedArray,
+        buffer: Buffer | None = None,
+        device: Any = None,
+        committed: bool = False,
+    ):
+        self._host = host
+        self.aval = aval
+        self.buffer = buffer
+        self.device = device
+        self.committed = committed
+
+    @property
+    def _value(self) -> np.ndarray:
+        """The elements as a NumPy array; the first read of a device's result waits for it."""
+        if self._host is None:
+            if self.buffer is None:
+                raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
+            self._host = self.buffer.read()
+        return self._host
+
+    def block_until_ready(self) -> ArrayImpl:
+        """Waits until the value has been computed; raises what its computation raised."""
+        self._value  # noqa: B018  (the read is the wait)
+        return self
+
+    def is_deleted(self) -> bool:
+        return self._host is None and self.buffer is None
+
+    def delete(self) -> None:
+        """Frees the memory; the array can't be used any more. Donation to a jitted call ends so."""
+        self._host = self.buffer = None
+
+    # ---- leaving tinyjax ----
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        host = self._value
+        if dtype is not None and host.dtype != dtype:
+            return host.astype(dtype)
+        if copy:
+            return host.copy()
+        view = host.view()
+        view.flags.writeable = False  # arrays are immutable: hand out no way to write
+        return view
+
+    def __bool__(self) -> bool:
+        if self.size == 1:
+            return bool(self._value.reshape(())[()])
+        kind = "an empty array" if self.size == 0 else "an array with more than one element"
+        raise ValueError(
+            f"The truth value of {kind} is ambiguous: shape {self.shape}. Use x.any() or x.all()"
+        )
+
+    def _scalar(self, to: str) -> Any:
+        if self.ndim != 0:
+            raise TypeError(
+                f"Only scalar arrays can be converted to Python scalars; got {to} of an array with "
+                f"shape {self.shape}. Index one element, or use x.item() for size 1"
+            )
+        return self._value[()]
+
+    def __int__(self) -> int:
+        return int(self._scalar("int()"))
+
+    def __float__(self) -> float:
+        return float(self._scalar("float()"))
+
+    def __complex__(self) -> complex:
+        return complex(self._scalar("complex()"))
+
+    def __index__(self) -> int:
+        scalar = self._scalar("an index")
+        if dtypes.kind(self.dtype) not in "iu":
+            raise TypeError(f"Only integer scalar arrays can be an index; got dtype {self.dtype}")
+        return int(scalar)
+
+    def __hash__(self) -> int:
+        raise TypeError(
+            "unhashable type: Array. A static argument or dict key must be hashable: use the Python "
+            "number x.item(), or pass the array as a traced argument"
+        )
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of unsized object: the array has no dimensions")
+        return self.shape[0]
+
+    # ---- printing ----
+
+    def __repr__(self) -> str:
+        if self.dtype == dtypes.key_dtype:
+            return f"Array({self.shape}, dtype=key<fry>) overlaying:\n{self._value['fry']}"
+        weak = ", weak_type=True" if self.weak_type else ""
+        suffix = f"dtype={self.dtype.name}{weak})"
+        if self.size == 0 and self.ndim > 0:
+            return f"Array([], shape={self.shape}, {suffix}"
+        body = np.array2string(
+            self._value, prefix="Array(", suffix=",", separator=", ", max_line_width=None
+        )
+        last_line = body[body.rfind("\n") + 1 :]
+        start = 0 if "\n" in body else len("Array(")
+        fits = start + len(last_line) + 2 + len(suffix) <= np.get_printoptions()["linewidth"]
+        return f"Array({body},{' ' if fits else chr(10) + '      '}{suffix}"
+
+    def __str__(self) -> str:
+        return str(self._value)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._value[()] if self.ndim == 0 else self._value, spec)

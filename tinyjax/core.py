@@ -1,0 +1,472 @@
+"""Primitives, `bind` and traces: what every operation goes through.
+
+After this file you can follow `sin(x)` from the call to NumPy, and say where a transformation steps
+in: `bind` hands the primitive to the *current trace*, and each transformation is a trace. With no
+transformation active the current trace is `EvalTrace`, which runs NumPy: eager mode, the reference
+that all compiled code is compared with. Builds on array and dtypes.
+
+Source: https://docs.jax.dev/en/latest/autodidax.html, and JAX's design note 26844 ("stackless").
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.array import Array, ArrayImpl, ShapedArray
+from tinyjax.config import config
+from tinyjax.errors import (
+    ConcretizationTypeError,
+    TracerArrayConversionError,
+    TracerBoolConversionError,
+    TracerIntegerConversionError,
+    UnexpectedTracerError,
+)
+
+# ---- primitives ----
+
+
+class Primitive:
+    """A named operation that transformations have rules for.
+
+    `multiple_results`: bind gives a list. `takes_arrays`: the impl rule gets and gives Arrays, as it
+    runs code that can live on a device (jit); all other impl rules get and give NumPy arrays.
+    """
+
+    def __init__(self, name: str, multiple_results: bool = False, takes_arrays: bool = False):
+        self.name = name
+        self.multiple_results = multiple_results
+        self.takes_arrays = takes_arrays
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Applies the primitive to arrays, scalars or tracers, in the current trace."""
+        return context.trace.process_primitive(self, args, params)
+
+    # The way JAX's documentation registers rules for a primitive of one's own.
+    def def_impl(self, rule: Callable) -> Callable:
+        impl_rules[self] = rule
+        return rule
+
+    def def_abstract_eval(self, rule: Callable) -> Callable:
+        abstract_eval_rules[self] = rule
+        return rule
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+# primitive -> (*numpy_arrays, **params) -> numpy array (a list if multiple_results)
+impl_rules: dict[Primitive, Callable[..., Any]] = {}
+# primitive -> (*avals, **params) -> ShapedArray (a list if multiple_results); checks the operands
+abstract_eval_rules: dict[Primitive, Callable[..., Any]] = {}
+
+
+def find_rule(table: dict[Primitive, Callable], primitive: Primitive, table_name: str) -> Callable:
+    """The rule of `primitive` in `table`, or a NotImplementedError that says how to write one."""
+    rule = table.get(primitive)
+    if rule is None:
+        raise NotImplementedError(
+            f"primitive '{primitive.name}' has no {table_name} rule: write one and put it into "
+            f"{table_name}_rules; CONTRIBUTING.md, 'Adding a primitive', shows how"
+        )
+    return rule
+
+
+# ---- traces and tracers ----
+
+
+class Trace:
+    """A transformation at work: decides what a primitive does to its tracers."""
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        raise NotImplementedError
+
+
+class Tracer(Array):
+    """Stands for an array while a function is traced; belongs to the trace that made it."""
+
+    __slots__ = ("_trace",)
+    _trace: Trace
+
+    def concrete(self) -> Any:
+        """The value behind this tracer if it is known while tracing, else None."""
+        return None
+
+    def _concrete_or(self, error: type[Exception]) -> Any:
+        value = self.concrete()
+        if value is None:
+            raise error(self)
+        return value
+
+    def __bool__(self) -> bool:
+        return bool(self._concrete_or(TracerBoolConversionError))
+
+    def __index__(self) -> int:
+        return self._concrete_or(TracerIntegerConversionError).__index__()
+
+    def __int__(self) -> int:
+        return int(self._concrete_or(ConcretizationTypeError))
+
+    def __float__(self) -> float:
+        return float(self._concrete_or(ConcretizationTypeError))
+
+    def __complex__(self) -> complex:
+        return complex(self._concrete_or(ConcretizationTypeError))
+
+    def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
+        raise TracerArrayConversionError(self)
+
+    def __hash__(self) -> int:
+        raise TypeError(
+            f"unhashable type: {type(self).__name__}. A tracer has no value to hash: a dict key or a "
+            "static argument must be known while tracing"
+        )
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("len() of unsized object: the array has no dimensions")
+        return self.aval.shape[0]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<{self.aval.str_short()}>"
+
+
+class set_current_trace:  # noqa: N801  (used as a function)
+    """`with set_current_trace(trace):` binds within the block go to `trace`."""
+
+    __slots__ = ("trace", "before")
+
+    def __init__(self, trace: Trace):
+        self.trace = trace
+
+    def __enter__(self) -> None:
+        self.before = context.trace
+        context.trace = self.trace
+
+    def __exit__(self, *exc: object) -> None:
+        context.trace = self.before
+
+
+# ---- avals of values ----
+
+
+def get_aval(x: Any) -> ShapedArray:
+    """The aval of an array, tracer, NumPy value or Python scalar (the last is weakly typed).
+
+    Raises TypeError if `x` is none of them."""
+    if isinstance(x, Array):
+        return x.aval
+    if isinstance(x, (np.ndarray, np.generic)):
+        return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
+    if dtypes.is_python_scalar(x):
+        return ShapedArray((), dtypes.dtype(x), weak_type=True)
+    if hasattr(x, "__jax_array__"):
+        return get_aval(x.__jax_array__())
+    raise TypeError(
+        f"Value {x!r} of type {type(x)} is not a valid JAX type: use an array, a NumPy value or a "
+        "Python number (jnp.array converts lists)"
+    )
+
+
+def typeof(x: Any) -> ShapedArray:
+    """The type of a value as a trace sees it: its aval."""
+    return get_aval(x)
+
+
+def to_numpy(x: Any, aval: ShapedArray) -> np.ndarray:
+    """The elements of a value (not of a tracer) in the dtype of `aval`."""
+    if type(x) is ArrayImpl:
+        return x._value
+    if type(x) is int and dtypes.kind(aval.dtype) in "iu":
+        info = np.iinfo(aval.dtype)
+        if not info.min <= x <= info.max:
+            raise OverflowError(f"Python integer {x} is too large for {aval.dtype.name}")
+    return np.asarray(x, aval.dtype)
+
+
+# ---- eager evaluation ----
+
+
+class EvalTrace(Trace):
+    """No transformation: checks the operands by their avals, then runs the impl rule."""
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        for x in args:
+            if isinstance(x, Tracer):
+                raise escaped_tracer_error(x)
+        if primitive.takes_arrays:
+            return impl_rules[primitive](*args, **params)
+        avals = [get_aval(x) for x in args]
+        out_aval = find_rule(abstract_eval_rules, primitive, "abstract_eval")(*avals, **params)
+        values = [x._value if type(x) is ArrayImpl else to_numpy(x, a) for x, a in zip(args, avals)]
+        with np.errstate(all="ignore"):  # inf and nan are values here, as on any device
+            out = find_rule(impl_rules, primitive, "impl")(*values, **params)
+        if config.jax_debug_nans or config.jax_debug_infs:
+            check_finite(primitive.name, out if primitive.multiple_results else [out])
+        if primitive.multiple_results:
+            return [ArrayImpl(np.asarray(v), aval) for v, aval in zip(out, out_aval)]
+        return ArrayImpl(np.asarray(out), out_aval)
+
+
+def check_finite(name: str, values: Sequence[np.ndarray]) -> None:
+    """Raises FloatingPointError for what jax_debug_nans and jax_debug_infs watch for."""
+    for value in values:
+        if dtypes.is_inexact(value.dtype):
+            if config.jax_debug_nans and np.isnan(value).any():
+                raise FloatingPointError(f"invalid value (nan) encountered in {name}")
+            if config.jax_debug_infs and np.isinf(value).any():
+                raise FloatingPointError(f"invalid value (inf) encountered in {name}")
+
+
+def escaped_tracer_error(tracer: Tracer) -> UnexpectedTracerError:
+    """The error for a tracer met outside of the transformation that made it."""
+    line = getattr(tracer, "line", None)
+    origin = f" It was made at {line}." if line else ""
+    return UnexpectedTracerError(
+        f"Encountered an unexpected tracer: {tracer} was used after its transformation had ended.{origin} "
+        "A function that is transformed must return its results: don't store them in globals, "
+        "attributes or outer lists. https://docs.jax.dev/en/latest/errors.html#jax.errors.UnexpectedTracerError"
+    )
+
+
+class _Context(threading.local):
+    """What `bind` looks at: the current trace, one a thread."""
+
+    trace: Trace = EvalTrace()
+
+
+context = _Context()
+
+
+# ---- the first primitives: enough to tell the story of every transformation ----
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    return x.aval.shape if isinstance(x, Array) else np.shape(x)
+
+
+def broadcast_shapes(name: str, *avals: ShapedArray) -> tuple[int, ...]:
+    """The shape of an elementwise result: equal shapes, sizes of 1 stretch, scalars fit anywhere."""
+    shapes = {aval.shape for aval in avals if aval.shape}
+    if len(shapes) <= 1:
+        return next(iter(shapes), ())
+    if len({len(shape) for shape in shapes}) == 1:
+        sizes = [{size for size in sizes if size != 1} or {1} for sizes in zip(*shapes)]
+        if all(len(size) == 1 for size in sizes):
+            return tuple(size.pop() for size in sizes)
+    listed = ", ".join(str(aval.shape) for aval in avals)
+    raise TypeError(
+        f"{name} got incompatible shapes for broadcasting: {listed}. Shapes must be equal (or 1) in "
+        "every dimension: reshape, or add a dimension by x[:, None]"
+    )
+
+
+def elementwise_aval(name: str, kinds: str, *avals: ShapedArray) -> ShapedArray:
+    """The aval of an elementwise result, in the operands' common dtype.
+
+    Raises TypeError where dtypes differ, a dtype's kind is not in `kinds`, or shapes do not fit."""
+    dtype = avals[0].dtype
+    for position, aval in enumerate(avals):
+        if dtypes.kind(aval.dtype) not in kinds:
+            words = {"b": "bool", "i": "signed", "u": "unsigned", "f": "floating", "c": "complex"}
+            raise TypeError(
+                f"{name} does not accept dtype {aval.dtype.name} at position {position}. Accepted "
+                f"dtypes are subtypes of {', '.join(words[k] for k in kinds)}: convert with x.astype"
+            )
+        if aval.dtype != dtype:
+            listed = ", ".join(a.dtype.name for a in avals)
+            raise TypeError(
+                f"lax.{name} requires arguments to have the same dtypes, got {listed}. Convert one "
+                "with lax.convert_element_type, or use jax.numpy, which promotes"
+            )
+    weak_type = all(aval.weak_type for aval in avals)
+    if len(avals) == 1:
+        return ShapedArray(avals[0].shape, dtype, weak_type)
+    return ShapedArray(broadcast_shapes(name, *avals), dtype, weak_type)
+
+
+def def_elementwise(primitive: Primitive, impl: Callable, kinds: str) -> None:
+    """Registers impl and abstract_eval rules of a primitive that works element by element."""
+    impl_rules[primitive] = impl
+    name = primitive.name
+    abstract_eval_rules[primitive] = lambda *avals: elementwise_aval(name, kinds, *avals)
+
+
+add_p = Primitive("add")
+mul_p = Primitive("mul")
+neg_p = Primitive("neg")
+sin_p = Primitive("sin")
+cos_p = Primitive("cos")
+gt_p = Primitive("gt")
+reduce_sum_p = Primitive("reduce_sum")
+broadcast_in_dim_p = Primitive("broadcast_in_dim")
+reshape_p = Primitive("reshape")
+transpose_p = Primitive("transpose")
+
+def_elementwise(add_p, np.add, "iufc")
+def_elementwise(mul_p, np.multiply, "iufc")
+def_elementwise(neg_p, np.negative, "iufc")
+
+def_elementwise(sin_p, np.sin, "fc")
+def_elementwise(cos_p, np.cos, "fc")
+
+impl_rules[gt_p] = np.greater
+
+
+def _compare_aval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
+    return elementwise_aval("gt", "biuf", x, y).update(dtype=np.dtype(bool))
+
+
+abstract_eval_rules[gt_p] = _compare_aval
+
+
+def _reduce_sum_impl(x: np.ndarray, *, axes: tuple[int, ...], out_sharding: None) -> np.ndarray:
+    return np.sum(x, axis=axes, dtype=x.dtype)
+
+
+def reduced_aval(x: ShapedArray, axes: tuple[int, ...], name: str = "reduce_sum") -> ShapedArray:
+    """The aval with `axes` summed away. Raises ValueError for an axis out of range or named twice."""
+    if any(not 0 <= axis < x.ndim for axis in axes) or len(set(axes)) != len(axes):
+        raise ValueError(
+            f"{name} axes {axes} are not distinct axes of an operand of shape {x.shape}: "
+            f"each is in [0, {x.ndim})"
+        )
+    shape = tuple(size for axis, size in enumerate(x.shape) if axis not in axes)
+    return ShapedArray(shape, x.dtype, x.weak_type)
+
+
+def _reduce_sum_aval(x: ShapedArray, *, axes: tuple[int, ...], out_sharding: None) -> ShapedArray:
+    if dtypes.kind(x.dtype) not in "iufc":
+        raise TypeError(f"reduce_sum does not accept dtype {x.dtype.name}: convert with x.astype")
+    return reduced_aval(x, axes)
+
+
+impl_rules[reduce_sum_p] = _reduce_sum_impl
+abstract_eval_rules[reduce_sum_p] = _reduce_sum_aval
+
+
+def _broadcast_in_dim_impl(
+    x: np.ndarray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...], sharding: None
+) -> np.ndarray:
+    unit_shape = [1] * len(shape)
+    for size, dimension in zip(x.shape, broadcast_dimensions):
+        unit_shape[dimension] = size
+    return np.broadcast_to(x.reshape(unit_shape), shape)
+
+
+def _broadcast_in_dim_aval(
+    x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...], sharding: None
+) -> ShapedArray:
+    fits = (
+        len(broadcast_dimensions) == x.ndim
+        and len(set(broadcast_dimensions)) == x.ndim
+        and all(0 <= d < len(shape) for d in broadcast_dimensions)
+        and all(size in (1, shape[d]) for size, d in zip(x.shape, broadcast_dimensions))
+    )
+    if not fits:
+        raise TypeError(
+            f"broadcast_in_dim can't bring an operand of shape {x.shape} to shape {shape} with "
+            f"broadcast_dimensions {broadcast_dimensions}: each operand dimension needs a place of its "
+            "own, and a size of 1 or the target's size there"
+        )
+    return ShapedArray(shape, x.dtype, x.weak_type)
+
+
+impl_rules[broadcast_in_dim_p] = _broadcast_in_dim_impl
+abstract_eval_rules[broadcast_in_dim_p] = _broadcast_in_dim_aval
+
+
+def _reshape_impl(
+    x: np.ndarray, *, new_sizes: tuple[int, ...], dimensions: None, sharding: None
+) -> np.ndarray:
+    return np.reshape(x, new_sizes)
+
+
+def _reshape_aval(
+    x: ShapedArray, *, new_sizes: tuple[int, ...], dimensions: None, sharding: None
+) -> ShapedArray:
+    out = ShapedArray(new_sizes, x.dtype, x.weak_type)
+    if out.size != x.size or any(size < 0 for size in new_sizes):
+        raise TypeError(
+            f"cannot reshape array of shape {x.shape} (size {x.size}) into shape {new_sizes} "
+            f"(size {out.size}): sizes must be equal"
+        )
+    return out
+
+
+impl_rules[reshape_p] = _reshape_impl
+abstract_eval_rules[reshape_p] = _reshape_aval
+
+
+def _transpose_aval(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
+    if sorted(permutation) != list(range(x.ndim)):
+        raise TypeError(
+            f"transpose permutation {permutation} is not a permutation of the axes of shape {x.shape}"
+        )
+    return ShapedArray(tuple(x.shape[axis] for axis in permutation), x.dtype, x.weak_type)
+
+
+impl_rules[transpose_p] = lambda x, *, permutation: np.transpose(x, permutation)
+abstract_eval_rules[transpose_p] = _transpose_aval
+
+
+def add(x: Any, y: Any) -> Any:
+    return add_p.bind(x, y)
+
+
+def mul(x: Any, y: Any) -> Any:
+    return mul_p.bind(x, y)
+
+
+def neg(x: Any) -> Any:
+    return neg_p.bind(x)
+
+
+def sin(x: Any) -> Any:
+    return sin_p.bind(x)
+
+
+def cos(x: Any) -> Any:
+    return cos_p.bind(x)
+
+
+def gt(x: Any, y: Any) -> Any:
+    return gt_p.bind(x, y)
+
+
+def reduce_sum(x: Any, axes: Sequence[int]) -> Any:
+    return reduce_sum_p.bind(x, axes=tuple(axes), out_sharding=None)
+
+
+def broadcast_in_dim(x: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
+    """Puts dimension i of `x` at broadcast_dimensions[i] of `shape`, and repeats it elsewhere."""
+    if not len(broadcast_dimensions) and not len(shape) and isinstance(x, Array):
+        return x
+    return broadcast_in_dim_p.bind(
+        x, shape=tuple(shape), broadcast_dimensions=tuple(broadcast_dimensions), sharding=None
+    )
+
+
+def reshape(x: Any, new_sizes: Sequence[int]) -> Any:
+    if shape_of(x) == tuple(new_sizes) and isinstance(x, Array):
+        return x
+    return reshape_p.bind(x, new_sizes=tuple(new_sizes), dimensions=None, sharding=None)
+
+
+def transpose(x: Any, permutation: Sequence[int]) -> Any:
+    if tuple(permutation) == tuple(range(len(permutation))) and isinstance(x, Array):
+        return x
+    return transpose_p.bind(x, permutation=tuple(permutation))
+
+
+def expand_dims(x: Any, dimensions: Sequence[int]) -> Any:
+    """Inserts axes of size 1, which will be the result's axes `dimensions`."""
+    shape = list(shape_of(x))
+    kept = [d for d in range(len(shape) + len(dimensions)) if d not in dimensions]
+    for dimension in sorted(dimensions):
+        shape.insert(dimension, 1)
+    return broadcast_in_dim(x, shape, kept) if dimensions else x

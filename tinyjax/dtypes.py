@@ -1,0 +1,279 @@
+"""Dtypes: which there are, what Python scalars become, and how mixed dtypes promote.
+
+After this file you can predict the dtype of any expression: why `x + 1.0` leaves a float16 `x`
+float16 (a Python scalar is *weakly typed*), why int32 + float16 is float16, and why float64 becomes
+float32 unless jax_enable_x64 is on. Builds on config.
+
+Source of the lattice: https://docs.jax.dev/en/latest/jep/9407-type-promotion.html
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from tinyjax.config import config
+
+bfloat16 = np.dtype(ml_dtypes.bfloat16)
+float0 = np.dtype([("float0", np.void, 0)])  # the tangent dtype of integers: no information
+
+
+# A random key is one element of eight bytes, so that indexing, reshaping and stacking keys is NumPy's
+# own indexing, reshaping and stacking. jax.random sees the two words inside.
+key_dtype = np.dtype([("fry", np.uint32, (2,))])
+
+
+# ---- canonical dtypes: 32 bits unless jax_enable_x64 is on ----
+
+_TO_32_BITS = {
+    np.dtype("int64"): np.dtype("int32"),
+    np.dtype("uint64"): np.dtype("uint32"),
+    np.dtype("float64"): np.dtype("float32"),
+    np.dtype("complex128"): np.dtype("complex64"),
+}
+SUPPORTED = frozenset(
+    [np.dtype(kind) for kind in ("bool", "float16", "float32", "float64", "complex64", "complex128")]
+    + [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
+    + [bfloat16, float0, key_dtype]
+)
+_PYTHON_SCALARS = {
+    bool: np.dtype("bool"),
+    int: np.dtype("int64"),
+    float: np.dtype("float64"),
+    complex: np.dtype("complex128"),
+}
+
+
+def canonicalize_dtype(dtype: Any) -> Any:
+    """The dtype that an array asked for with `dtype` gets: 64 bits become 32 unless x64 is on.
+
+    Raises TypeError if `dtype` names no dtype, or one that JAX has not (strings, objects, dates).
+    """
+    dtype = np_dtype(dtype)
+    if dtype not in SUPPORTED:
+        raise TypeError(
+            f"dtype {dtype} is not a valid JAX array type: arrays hold bools, integers, floats and "
+            "complex numbers"
+        )
+    return dtype if config.jax_enable_x64 else _TO_32_BITS.get(dtype, dtype)
+
+
+def np_dtype(dtype: Any) -> np.dtype:
+    """`dtype` (a name, a type, a Python scalar type) as a NumPy dtype.
+
+    Raises TypeError if it names none."""
+    if type(dtype) is np.dtype:
+        return dtype
+    if isinstance(dtype, type) and dtype in _PYTHON_SCALARS:
+        return _PYTHON_SCALARS[dtype]
+    if dtype is None:
+        raise TypeError("dtype is None: name one, such as jnp.float32")
+    if isinstance(dtype, str) and dtype == "bfloat16":
+        return bfloat16
+    try:
+        return np.dtype(dtype)
+    except TypeError:
+        raise TypeError(f"Cannot interpret value {dtype!r} of type {type(dtype)} as a dtype") from None
+
+
+def default_dtype(python_type: type) -> np.dtype:
+    """What a Python bool, int, float or complex becomes: bool, int32, float32, complex64."""
+    return canonicalize_dtype(_PYTHON_SCALARS[python_type])
+
+
+def scalar_type_of(x: Any) -> type:
+    """The Python scalar type of the kind of `x`'s dtype: bool, int, float or complex."""
+    return _KIND_TO_SCALAR[kind(dtype(x))]
+
+
+# ---- asking about a dtype ----
+
+
+class prng_key(np.generic):  # noqa: N801  (JAX's name)
+    """What the dtypes of random keys are a subtype of: jnp.issubdtype(key.dtype, prng_key)."""
+
+
+_KIND_TO_SCALAR = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
+_KIND_PREFIX = {"i": "i", "u": "u", "f": "f", "c": "c"}
+
+
+@functools.cache
+def kind(dtype: np.dtype) -> str:
+    """'b', 'i', 'u', 'f' or 'c' (bfloat16 is 'f'), 'V' for float0 and random keys."""
+    return "f" if dtype == bfloat16 else dtype.kind
+
+
+def is_float(dtype: np.dtype) -> bool:
+    return kind(dtype) == "f"
+
+
+def is_inexact(dtype: np.dtype) -> bool:
+    """True of the dtypes that one can differentiate with respect to: floats and complex."""
+    return kind(dtype) in "fc"
+
+
+@functools.cache
+def short_name(dtype: np.dtype) -> str:
+    """The name within printed avals: f32, i32, bf16, c64, bool."""
+    if dtype == key_dtype:
+        return "key<fry>"
+    if dtype == bfloat16:
+        return "bf16"
+    if dtype == float0:
+        return "float0"
+    if dtype.kind not in _KIND_PREFIX:
+        return dtype.name
+    return f"{_KIND_PREFIX[dtype.kind]}{dtype.itemsize * 8}"
+
+
+def issubdtype(a: Any, b: Any) -> bool:
+    """np.issubdtype that knows bfloat16 (a floating) and random keys (no number)."""
+    if b is prng_key:
+        return a is prng_key or (not isinstance(a, type) and np_dtype(a) == key_dtype)
+    if a is prng_key:
+        return b is np.generic
+    if isinstance(a, type) and issubclass(a, np.generic) and a is not ml_dtypes.bfloat16:
+        return np.issubdtype(a, b)
+    a = np_dtype(a)
+    if a == bfloat16:
+        if isinstance(b, type) and issubclass(b, np.generic) and b is not ml_dtypes.bfloat16:
+            return b in (np.floating, np.inexact, np.number, np.generic)
+        return np_dtype(b) == bfloat16
+    return np.issubdtype(a, b)
+
+
+finfo = ml_dtypes.finfo
+iinfo = np.iinfo
+
+
+def tangent_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of tangents of a `dtype` value: itself for floats and complex, else float0."""
+    return dtype if is_inexact(dtype) else float0
+
+
+# ---- values ----
+
+
+def dtype(x: Any) -> Any:
+    """The canonical dtype of a value or Python scalar.
+
+    Raises TypeError if `x` is not a number or an array."""
+    python_dtype = _PYTHON_SCALARS.get(type(x))
+    if python_dtype is not None:
+        return canonicalize_dtype(python_dtype)
+    if hasattr(x, "dtype"):
+        return canonicalize_dtype(x.dtype)
+    raise TypeError(f"Value {x!r} of type {type(x)} is not a valid JAX array type")
+
+
+def is_weakly_typed(x: Any) -> bool:
+    """True of Python scalars, and of arrays made of nothing but Python scalars."""
+    return type(x) in _PYTHON_SCALARS or getattr(x, "weak_type", False)
+
+
+def is_python_scalar(x: Any) -> bool:
+    return type(x) in _PYTHON_SCALARS
+
+
+# ---- promotion: the least upper bound in a lattice ----
+
+# Each dtype points at what it promotes to. Python's int, float and complex stand in the lattice for
+# weakly typed values: they sit below all sized dtypes of their kind, so they never widen one.
+_EDGES: dict[Any, list[Any]] = {
+    "bool": [int],
+    int: ["uint8", "int8"],
+    "uint8": ["int16", "uint16"],
+    "uint16": ["int32", "uint32"],
+    "uint32": ["int64", "uint64"],
+    "uint64": [float],
+    "int8": ["int16"],
+    "int16": ["int32"],
+    "int32": ["int64"],
+    "int64": [float],
+    float: ["bfloat16", "float16", complex],
+    "bfloat16": ["float32"],
+    "float16": ["float32"],
+    "float32": ["float64", "complex64"],
+    "float64": ["complex128"],
+    complex: ["complex64"],
+    "complex64": ["complex128"],
+    "complex128": [],
+}
+
+
+def _above(node: Any) -> set[Any]:
+    """Every node that `node` can promote to, itself among them."""
+    return {node}.union(*(_above(parent) for parent in _EDGES[node]))
+
+
+_UPPER_BOUNDS = {node: _above(node) for node in _EDGES}
+
+
+@functools.cache
+def _join(nodes: frozenset[Any]) -> Any:
+    """The least node above all of `nodes`."""
+    common = set.intersection(*(_UPPER_BOUNDS[node] for node in nodes))
+    return next(node for node in common if common <= _UPPER_BOUNDS[node])
+
+
+def _node(dtype: np.dtype, weak: bool) -> Any:
+    if weak and dtype != np.bool_:
+        return _KIND_TO_SCALAR[kind(dtype)]
+    return "bfloat16" if dtype == bfloat16 else dtype.name
+
+
+@functools.lru_cache(4096)
+def join_types(*types: tuple[np.dtype, bool]) -> tuple[np.dtype, bool]:
+    """The (dtype, weak_type) that operands with these (dtype, weak_type) promote to."""
+    found = dict.fromkeys(types)
+    if len(found) == 1:
+        return types[0]
+    for d, _ in found:
+        if d == key_dtype or d == float0:
+            raise TypeError(f"dtype {short_name(d)} does not promote to or from other dtypes")
+    if config.jax_numpy_dtype_promotion == "strict" and len({d for d, weak in found if not weak}) > 1:
+        names = ", ".join(d.name for d, _ in found)
+        raise TypePromotionError(
+            f"Input dtypes ({names}) have no implicit promotion while jax_numpy_dtype_promotion is "
+            "'strict': convert one with x.astype(...)"
+        )
+    join = _join(frozenset(_node(d, weak) for d, weak in found))
+    if isinstance(join, type):
+        # All weak: the widest dtype of the result's kind that is present, as a weak float64 stays one.
+        widest = [d for d, _ in found if _KIND_TO_SCALAR[kind(d)] is join]
+        default = _PYTHON_SCALARS[join]
+        return (max(widest, key=lambda d: d.itemsize) if widest else default), True
+    return (bfloat16 if join == "bfloat16" else np.dtype(join)), False
+
+
+class TypePromotionError(ValueError):
+    """Operands of different dtypes met while jax_numpy_dtype_promotion is 'strict'."""
+
+
+def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
+    """The dtype that an operation on `args` (arrays, scalars or dtypes) computes in.
+
+    With return_weak_type_flag, a pair (dtype, whether the result is weakly typed)."""
+    if not args:
+        raise ValueError("at least one array or dtype is required")
+    joined, weak = join_types(*(_dtype_and_weakness(x) for x in args))
+    joined = canonicalize_dtype(joined)
+    return (joined, weak) if return_weak_type_flag else joined
+
+
+def _dtype_and_weakness(x: Any) -> tuple[np.dtype, bool]:
+    if isinstance(x, type) and x in _PYTHON_SCALARS:  # `float` as a dtype is weak, as in JAX
+        return canonicalize_dtype(_PYTHON_SCALARS[x]), x is not bool
+    if isinstance(x, (np.dtype, str, type)):
+        return canonicalize_dtype(x), False
+    if hasattr(x, "dtype") and not hasattr(x, "shape"):  # jnp.float32 and the like
+        return canonicalize_dtype(x.dtype), False
+    return dtype(x), is_weakly_typed(x)
+
+
+def promote_types(a: Any, b: Any) -> Any:
+    """The dtype that both promote to, as jnp.promote_types."""
+    return join_types(_dtype_and_weakness(a), _dtype_and_weakness(b))[0]

@@ -1,0 +1,84 @@
+"""The named errors of tracing: each says what was asked of a tracer and what to do instead.
+
+After this file you know the six mistakes that every newcomer to tracing makes. Builds on nothing.
+Source: https://docs.jax.dev/en/latest/errors.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class JAXTypeError(TypeError):
+    """Base of the type errors that tracing raises."""
+
+
+class JAXIndexError(IndexError):
+    """Base of the index errors that tracing raises."""
+
+
+class ConcretizationTypeError(JAXTypeError):
+    """A tracer was used where a concrete value is needed: its value is not known while tracing."""
+
+    def __init__(self, tracer: Any, context: str = ""):
+        super().__init__(
+            f"Abstract tracer value encountered where a concrete value is expected: {tracer}. "
+            f"{context}{_origin(tracer)}"
+        )
+
+
+class TracerArrayConversionError(JAXTypeError):
+    """A tracer was given to NumPy, which needs its elements."""
+
+    def __init__(self, tracer: Any):
+        super().__init__(
+            f"The numpy.ndarray conversion method __array__() was called on {tracer}. NumPy functions "
+            f"need values: use the jax.numpy function of the same name.{_origin(tracer)}"
+        )
+
+
+class TracerIntegerConversionError(JAXTypeError):
+    """A tracer was used as a Python integer, such as a list index or a shape."""
+
+    def __init__(self, tracer: Any):
+        super().__init__(
+            f"The __index__() method was called on {tracer}. Shapes and Python indices must be known "
+            "while tracing: pass this argument as static (jit's static_argnums or static_argnames), "
+            f"or index a jax.numpy array instead of a list.{_origin(tracer)}"
+        )
+
+
+class TracerBoolConversionError(ConcretizationTypeError):
+    """A tracer was used as a Python bool, as `if` and `while` do."""
+
+    def __init__(self, tracer: Any):
+        JAXTypeError.__init__(
+            self,
+            f"Attempted boolean conversion of {tracer}. Python's if, while, and, or need a value: use "
+            "jnp.where, jnp.logical_and/or, lax.cond or lax.while_loop, or make the argument static "
+            f"(jit's static_argnums).{_origin(tracer)}",
+        )
+
+
+class NonConcreteBooleanIndexError(JAXIndexError):
+    """A boolean mask whose values are not known was used as an index: the result has no shape."""
+
+    def __init__(self, tracer: Any):
+        super().__init__(
+            f"Array boolean indices must be concrete; got {tracer}. How many elements are chosen is not "
+            "known while tracing: use jnp.where(mask, x, fill), or x.at[...] with where inside."
+            f"{_origin(tracer)}"
+        )
+
+
+class UnexpectedTracerError(JAXTypeError):
+    """A tracer was used after its transformation had ended: it leaked, usually by a side effect."""
+
+
+class KeyReuseError(RuntimeError):
+    """A random key was used twice."""
+
+
+def _origin(tracer: Any) -> str:
+    line = getattr(tracer, "line", None)
+    return f" The tracer was made at {line}." if line else ""

@@ -1,0 +1,255 @@
+"""Jaxprs: a program as a list of equations, a checker and an evaluator for them.
+
+After this file you can build a jaxpr by hand, check it and run it: it is the common language that
+tracing writes, transformations rewrite and the compiler reads. Builds on core.
+
+    { lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = mul b a in (c,) }
+      constvars invars       eqns: outvars = primitive[params] invars   outvars
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tinyjax.array import ArrayImpl, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, find_rule, to_numpy
+
+# ---- the parts of a jaxpr ----
+
+
+class Var:
+    """A variable: bound once, by an argument or an equation. It is itself alone, having no name."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var(id={id(self)}):{self.aval.str_short()}"
+
+
+class DropVar(Var):
+    """The place of a result that nothing uses; printed as _."""
+
+    __slots__ = ()
+
+
+class Literal:
+    """A scalar constant in an equation, printed as 2.0:f32[]."""
+
+    __slots__ = ("val", "aval")
+
+    def __init__(self, val: Any, aval: ShapedArray):
+        self.val = val
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Literal({self.val!r}):{self.aval.str_short()}"
+
+
+Atom = Var | Literal
+
+
+class JaxprEqn:
+    """`outvars = primitive[params] invars`; `source_info` is the user's line that made it."""
+
+    __slots__ = ("primitive", "invars", "outvars", "params", "source_info")
+
+    def __init__(
+        self,
+        primitive: Primitive,
+        invars: Sequence[Atom],
+        outvars: Sequence[Var],
+        params: dict[str, Any],
+        source_info: str | None = None,
+    ):
+        self.primitive = primitive
+        self.invars = list(invars)
+        self.outvars = list(outvars)
+        self.params = params
+        self.source_info = source_info
+
+    def replace(self, **changes: Any) -> JaxprEqn:
+        """A copy with some parts changed."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return JaxprEqn(**(fields | changes))
+
+    def __repr__(self) -> str:
+        from tinyjax.pretty_printer import eqn_text
+
+        return eqn_text(self)
+
+
+class Jaxpr:
+    """A function of `constvars` and `invars` that runs `eqns` in order and gives `outvars`."""
+
+    __slots__ = ("constvars", "invars", "outvars", "eqns")
+
+    def __init__(
+        self,
+        constvars: Sequence[Var],
+        invars: Sequence[Var],
+        outvars: Sequence[Atom],
+        eqns: Sequence[JaxprEqn],
+    ):
+        self.constvars = list(constvars)
+        self.invars = list(invars)
+        self.outvars = list(outvars)
+        self.eqns = list(eqns)
+
+    def replace(self, **changes: Any) -> Jaxpr:
+        """A copy with some parts changed."""
+        fields = {name: getattr(self, name) for name in self.__slots__}
+        return Jaxpr(**(fields | changes))
+
+    def __repr__(self) -> str:
+        from tinyjax.pretty_printer import jaxpr_text
+
+        return jaxpr_text(self)
+
+
+class ClosedJaxpr:
+    """A jaxpr with the values of its constvars."""
+
+    __slots__ = ("jaxpr", "consts", "__weakref__")
+
+    def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
+        if len(consts) != len(jaxpr.constvars):
+            raise ValueError(f"{len(jaxpr.constvars)} constvars but {len(consts)} consts")
+        self.jaxpr = jaxpr
+        self.consts = list(consts)
+
+    @property
+    def in_avals(self) -> list[ShapedArray]:
+        return [v.aval for v in self.jaxpr.invars]
+
+    @property
+    def out_avals(self) -> list[ShapedArray]:
+        return [v.aval for v in self.jaxpr.outvars]
+
+    @property
+    def eqns(self) -> list[JaxprEqn]:
+        return self.jaxpr.eqns
+
+    @property
+    def literals(self) -> list[Any]:
+        return self.consts
+
+    def replace(self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
+        """A copy with jaxpr or consts changed."""
+        return ClosedJaxpr(jaxpr or self.jaxpr, self.consts if consts is None else consts)
+
+    def __repr__(self) -> str:
+        return repr(self.jaxpr)
+
+    def pretty_print(self) -> str:
+        return repr(self)
+
+
+def subjaxprs(params: dict[str, Any]) -> Iterator[Jaxpr]:
+    """The jaxprs among an equation's parameters, such as those of jit."""
+    for value in params.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            if isinstance(item, ClosedJaxpr):
+                yield item.jaxpr
+            elif isinstance(item, Jaxpr):
+                yield item
+
+
+# ---- evaluation ----
+
+
+def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
+    """Runs a jaxpr on values, or on tracers: each equation is one `bind`.
+
+    Raises TypeError if the number of arguments is not that of the jaxpr's invars."""
+    if len(args) != len(jaxpr.invars):
+        raise TypeError(f"the jaxpr takes {len(jaxpr.invars)} arguments, got {len(args)}")
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
+    env.update(zip(jaxpr.invars, args))
+
+    for eqn in jaxpr.eqns:
+        invals = [literal_value(v) if type(v) is Literal else env[v] for v in eqn.invars]
+        outs = eqn.primitive.bind(*invals, **eqn.params)
+        env.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
+    return [literal_value(v) if type(v) is Literal else env[v] for v in jaxpr.outvars]
+
+
+def literal_value(literal: Literal) -> Any:
+    """The literal as an array, with the weak type that its aval says."""
+    return ArrayImpl(to_numpy(literal.val, literal.aval), literal.aval)
+
+
+def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """The function that a closed jaxpr is: takes arrays, gives a list of arrays."""
+    return lambda *args: eval_jaxpr(closed_jaxpr.jaxpr, closed_jaxpr.consts, *args)
+
+
+# ---- checking ----
+
+
+class JaxprTypeError(TypeError):
+    """A jaxpr that is not well-formed."""
+
+
+def check_jaxpr(jaxpr: Jaxpr) -> None:
+    """Checks that variables are bound once and before use, and that avals are what rules say.
+
+    Raises JaxprTypeError, naming the equation."""
+    bound: set[Var] = set()
+
+    def bind(variables: Sequence[Var], where: str) -> None:
+        for v in variables:
+            if v in bound:
+                raise JaxprTypeError(f"variable {v} is bound twice, the second time in {where}")
+            bound.add(v)
+
+    def use(atoms: Sequence[Atom], where: str) -> None:
+        for v in atoms:
+            if isinstance(v, Var) and v not in bound:
+                raise JaxprTypeError(f"variable {v} is used in {where} before it is bound")
+
+    bind(jaxpr.constvars, "constvars")
+    bind(jaxpr.invars, "invars")
+    for eqn in jaxpr.eqns:
+        use(eqn.invars, repr(eqn))
+        _check_eqn(eqn)
+        bind(eqn.outvars, repr(eqn))
+    use(jaxpr.outvars, "outvars")
+
+
+def _check_eqn(eqn: JaxprEqn) -> None:
+    for sub in subjaxprs(eqn.params):
+        check_jaxpr(sub)
+    rule = find_rule(abstract_eval_rules, eqn.primitive, "abstract_eval")
+    out = rule(*(v.aval for v in eqn.invars), **eqn.params)
+    expected = out if eqn.primitive.multiple_results else [out]
+    for v, aval in zip(eqn.outvars, expected, strict=True):
+        if v.aval.strip_weak_type() != aval.strip_weak_type():
+            raise JaxprTypeError(
+                f"{eqn}: {eqn.primitive.name} gives {aval.str_short()}, but the variable is "
+                f"{v.aval.str_short()}"
+            )
+
+
+# ---- tidying ----
+
+
+def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[bool], list[bool]]:
+    """Dead code elimination: keeps the equations that the used outputs need.
+
+    Gives the smaller jaxpr, and which of its constvars and invars are still used (all invars stay
+    in the jaxpr; unused constvars go)."""
+    outvars = [v for v, used in zip(jaxpr.outvars, used_outputs) if used]
+    needed = {v for v in outvars if isinstance(v, Var)}
+    eqns = []
+    for eqn in reversed(jaxpr.eqns):
+        if any(v in needed for v in eqn.outvars):
+            needed.update(v for v in eqn.invars if isinstance(v, Var))
+            eqns.append(eqn)
+    used_consts = [v in needed for v in jaxpr.constvars]
+    constvars = [v for v, used in zip(jaxpr.constvars, used_consts) if used]
+    used_invars = [v in needed for v in jaxpr.invars]
+    return Jaxpr(constvars, jaxpr.invars, outvars, eqns[::-1]), used_consts, used_invars

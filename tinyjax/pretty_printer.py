@@ -1,0 +1,285 @@
+"""A jaxpr as text, letter for letter as JAX prints it.
+
+After this file you know how a pretty printer decides where lines break: a document is text, breaks
+and groups, and a group is printed on one line if it fits. Then come the few rules that turn a jaxpr
+into such a document. Builds on jaxpr.
+
+Source: P. Wadler, "A prettier printer" (2003), in the strict form of C. Lindig (2000).
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tinyjax.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+
+# ---- documents ----
+
+
+@dataclass(frozen=True)
+class Break:
+    """A place for a line break; `flat` is what stands there when the group fits on its line."""
+
+    flat: str = " "
+
+
+@dataclass(frozen=True)
+class Nest:
+    """`doc`, with lines that begin in it indented by two more spaces."""
+
+    doc: Doc
+
+
+@dataclass(frozen=True)
+class Group:
+    """`doc` on one line if that fits, else with all of its own breaks as line breaks."""
+
+    doc: Doc
+
+
+Doc = str | Break | Nest | Group | list["Doc"]
+# What is still to print: (indentation, whether breaks are flat, document)
+Pending = list[tuple[int, bool, Doc]]
+
+
+def render(doc: Doc, width: int = 80) -> str:
+    """The document as text, groups broken where a line would be longer than `width`."""
+    out: list[str] = []
+    column = 0
+    pending: Pending = [(0, False, doc)]
+    while pending:
+        indent, flat, item = pending.pop()
+        if isinstance(item, str):
+            out.append(item)
+            column += len(item)
+        elif isinstance(item, list):
+            pending.extend((indent, flat, child) for child in reversed(item))
+        elif isinstance(item, Nest):
+            pending.append((indent + 2, flat, item.doc))
+        elif isinstance(item, Group):
+            flat = flat or _fits(item.doc, pending, width - column)
+            pending.append((indent, flat, item.doc))
+        elif flat:
+            out.append(item.flat)
+            column += len(item.flat)
+        else:
+            out.append("\n" + " " * indent)
+            column = indent
+    return re.sub(r" +\n", "\n", "".join(out))
+
+
+def _fits(doc: Doc, rest: Pending, room: int) -> bool:
+    """Whether `doc` on one line fits into `room`, with what follows up to the next line break."""
+    pending: Pending = [(0, True, doc)]
+    following = iter(reversed(rest))
+    while room >= 0:
+        if not pending:
+            item = next(following, None)
+            if item is None:
+                return True
+            pending.append(item)
+        _, flat, node = pending.pop()
+        if isinstance(node, str):
+            room -= len(node)
+        elif isinstance(node, list):
+            pending.extend((0, flat, child) for child in reversed(node))
+        elif isinstance(node, (Nest, Group)):
+            pending.append((0, flat, node.doc))
+        elif flat:
+            room -= len(node.flat)
+        else:
+            return True
+    return False
+
+
+def join(separator: Doc, docs: Sequence[Doc]) -> list[Doc]:
+    parts: list[Doc] = []
+    for doc in docs:
+        parts += [separator, doc] if parts else [doc]
+    return parts
+
+
+# ---- names ----
+
+
+class Context:
+    """The names given so far: variables get a, b, ..., z, ba, bb, ... in order of appearance."""
+
+    def __init__(self, jaxpr: Jaxpr):
+        self.shared: dict[Jaxpr, str] = {}  # jaxprs printed once, before the others, by name
+        self.names: dict[Var, str] = {}
+        self.unused = set(_unused_vars(jaxpr))
+        self._fresh = (name for name in _alphabetic_names() if name not in self.shared.values())
+
+    def name(self, v: Var) -> str:
+        if isinstance(v, DropVar) or v in self.unused:
+            return "_"
+        if v not in self.names:
+            self.names[v] = next(self._fresh)
+        return self.names[v]
+
+    def suggest_same_names(self, inner: Sequence[Atom], outer: Sequence[Atom]) -> None:
+        """Lets a nested jaxpr's variables have the names of what they stand for outside."""
+        taken: set[Var] = set()
+        for v, like in zip(inner, outer):
+            if isinstance(v, Var) and isinstance(like, Var) and like not in taken:
+                if v not in self.names:
+                    taken.add(like)
+                    self.names[v] = self.name(like)
+
+
+def _alphabetic_names() -> Iterator[str]:
+    for n in itertools.count():
+        name = ""
+        while not name or n:
+            n, digit = divmod(n, 26)
+            name = chr(ord("a") + digit) + name
+        yield name
+
+
+def _unused_vars(jaxpr: Jaxpr) -> Iterator[Var]:
+    """The equation results that nothing reads, here and in nested jaxprs."""
+    used = {v for v in jaxpr.outvars if isinstance(v, Var)}
+    used.update(v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var))
+    for eqn in jaxpr.eqns:
+        yield from (v for v in eqn.outvars if v not in used)
+        for sub in subjaxprs(eqn.params):
+            yield from _unused_vars(sub)
+
+
+def _name_shared_jaxprs(top: Jaxpr, context: Context) -> None:
+    """Finds the jaxprs to print before the rest: those used twice, and those over ten equations."""
+    uses: Counter[Jaxpr] = Counter()
+    names: dict[Jaxpr, str] = {}
+    queue = deque([top])
+    while queue:
+        jaxpr = queue.popleft()
+        uses[jaxpr] += 2 if jaxpr is not top and len(jaxpr.eqns) > 10 else 1
+        for eqn in jaxpr.eqns:
+            for sub in subjaxprs(eqn.params):
+                queue.append(sub)
+                if "name" in eqn.params:
+                    names.setdefault(sub, eqn.params["name"].strip("<>"))
+    taken: Counter[str] = Counter()
+    for jaxpr, count in uses.items():
+        if count > 1:
+            name = names.get(jaxpr, "jaxpr")
+            number = taken[name]
+            taken[name] += 1
+            if number:
+                name += str(number)
+                taken[name] += 1
+            context.shared[jaxpr] = name
+
+
+# ---- jaxprs as documents ----
+
+
+def jaxpr_text(jaxpr: Jaxpr) -> str:
+    """The text of a jaxpr, at most 80 columns wide where it can be."""
+    context = Context(jaxpr)
+    _name_shared_jaxprs(jaxpr, context)
+    doc: list[Doc] = []
+    for shared, name in context.shared.items():
+        doc += [f"let {name} = ", _jaxpr_body(shared, context), " in", Break()]
+    return render([*doc, _jaxpr_doc(jaxpr, context)])
+
+
+def eqn_text(eqn: JaxprEqn) -> str:
+    """The text of one equation, its variables named from a."""
+    return render(_eqn_doc(eqn, Context(Jaxpr([], [], eqn.outvars, [eqn]))))
+
+
+def _jaxpr_doc(jaxpr: Jaxpr, context: Context) -> Doc:
+    return context.shared.get(jaxpr) or _jaxpr_body(jaxpr, context)
+
+
+def _jaxpr_body(jaxpr: Jaxpr, context: Context) -> Doc:
+    binders = [_binders(jaxpr.constvars, context), "; ", _binders(jaxpr.invars, context)]
+    eqns = join(Break("; "), [_eqn_doc(eqn, context) for eqn in jaxpr.eqns])
+    outs = [_atom(v, context) for v in jaxpr.outvars]
+    out_doc = Nest(Group(join([",", Group(Break())], outs)))
+    close = ",)" if len(outs) == 1 else ")"
+    body: Doc = ["{ lambda ", *binders, ". let", Nest([Break(), *eqns]), Break()]
+    return [Group(Nest([body, "in (", out_doc, close])), " }"]
+
+
+def _binders(variables: Sequence[Var], context: Context) -> Doc:
+    texts = [f"{context.name(v)}:{v.aval.str_short()}" for v in variables]
+    return Nest(Group(join(Group(Break()), texts)))
+
+
+def _atom(v: Atom, context: Context) -> str:
+    if isinstance(v, Literal):
+        return f"{_literal_text(v)}:{v.aval.str_short()}"
+    return context.name(v)
+
+
+def _literal_text(literal: Literal) -> str:
+    value = literal.val
+    return str(value.item() if hasattr(value, "item") else value)
+
+
+def _eqn_doc(eqn: JaxprEqn, context: Context) -> Doc:
+    shown = printed_params.get(eqn.primitive.name, _sorted_params)(eqn, context)
+    params: Doc = ""
+    # The left side takes its names first: variables are named in the order of the text.
+    left = _binders(eqn.outvars, context)
+    if shown:
+        pairs = [[f"{name}=", _param_doc(value, context)] for name, value in shown]
+        params = Group([Nest(["[", Break(""), *join(Break(), pairs)]), Break(""), "]"])
+    operands = Nest(Group(join(Group(Break()), [_atom(v, context) for v in eqn.invars])))
+    right: Doc = [eqn.primitive.name, params, " ", operands]
+    return [left, " = ", right] if eqn.outvars else right
+
+
+def _param_doc(value: Any, context: Context) -> Doc:
+    if isinstance(value, ClosedJaxpr):
+        return _jaxpr_doc(value.jaxpr, context)
+    if isinstance(value, Jaxpr):
+        return _jaxpr_doc(value, context)
+    if isinstance(value, tuple) and all(isinstance(j, (Jaxpr, ClosedJaxpr)) for j in value):
+        jaxprs = [_param_doc(j, context) for j in value]
+        return Group([Nest(["(", Break(""), *join(Break(), jaxprs)]), Break(""), ")"])
+    return re.sub(r" at 0x([0-9a-fA-F]+)", lambda m: " at 0x" + "X" * len(m[1]), str(value))
+
+
+# ---- which parameters are shown: all, sorted by name, but for some primitives ----
+
+Params = list[tuple[str, Any]]
+# primitive name -> (eqn, context) -> the (name, value) pairs to print
+printed_params: dict[str, Callable[[JaxprEqn, Context], Params]] = {}
+
+
+def _sorted_params(eqn: JaxprEqn, context: Context) -> Params:
+    return sorted(eqn.params.items())
+
+
+def _broadcast_params(eqn: JaxprEqn, context: Context) -> Params:
+    """The shape stands in the result's aval; dimensions are shown where there are any."""
+    dimensions = eqn.params["broadcast_dimensions"]
+    return [("broadcast_dimensions", dimensions)] if dimensions else []
+
+
+def _jit_params(eqn: JaxprEqn, context: Context) -> Params:
+    """The name and the jaxpr, whose variables are named like the operands; others if set."""
+    jaxpr = eqn.params["jaxpr"].jaxpr
+    if jaxpr not in context.shared:
+        context.suggest_same_names(jaxpr.invars, eqn.invars)
+        context.suggest_same_names(jaxpr.outvars, eqn.outvars)
+    shown: Params = [("name", eqn.params["name"])]
+    if any(eqn.params["donated_invars"]):
+        shown.append(("donated_invars", eqn.params["donated_invars"]))
+    shown.append(("jaxpr", eqn.params["jaxpr"]))
+    if eqn.params["keep_unused"]:
+        shown.append(("keep_unused", True))
+    return shown
+
+
+printed_params["broadcast_in_dim"] = _broadcast_params
+printed_params["jit"] = _jit_params

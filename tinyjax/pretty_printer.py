@@ -182,17 +182,27 @@ def _name_shared_jaxprs(top: Jaxpr, context: Context) -> None:
 
 def jaxpr_text(jaxpr: Jaxpr) -> str:
     """The text of a jaxpr, at most 80 columns wide where it can be."""
+    return render(_program_doc(jaxpr, Context(jaxpr)))
+
+
+def variable_names(jaxpr: Jaxpr) -> dict[Var, str]:
+    """The names in a jaxpr's text, for who shows it in another way (viz/dot.py)."""
     context = Context(jaxpr)
-    _name_shared_jaxprs(jaxpr, context)
-    doc: list[Doc] = []
-    for shared, name in context.shared.items():
-        doc += [f"let {name} = ", _jaxpr_body(shared, context), " in", Break()]
-    return render([*doc, _jaxpr_doc(jaxpr, context)])
+    _program_doc(jaxpr, context)
+    return context.names
 
 
 def eqn_text(eqn: JaxprEqn) -> str:
     """The text of one equation, its variables named from a."""
     return render(_eqn_doc(eqn, Context(Jaxpr([], [], eqn.outvars, [eqn]))))
+
+
+def _program_doc(jaxpr: Jaxpr, context: Context) -> Doc:
+    _name_shared_jaxprs(jaxpr, context)
+    doc: list[Doc] = []
+    for shared, name in context.shared.items():
+        doc += [f"let {name} = ", _jaxpr_body(shared, context), " in", Break()]
+    return [*doc, _jaxpr_doc(jaxpr, context)]
 
 
 def _jaxpr_doc(jaxpr: Jaxpr, context: Context) -> Doc:
@@ -216,11 +226,11 @@ def _binders(variables: Sequence[Var], context: Context) -> Doc:
 
 def _atom(v: Atom, context: Context) -> str:
     if isinstance(v, Literal):
-        return f"{_literal_text(v)}:{v.aval.str_short()}"
+        return f"{literal_text(v)}:{v.aval.str_short()}"
     return context.name(v)
 
 
-def _literal_text(literal: Literal) -> str:
+def literal_text(literal: Literal) -> str:
     value = literal.val
     return str(value.item() if hasattr(value, "item") else value)
 

@@ -199,7 +199,8 @@ class EvalTrace(Trace):
             if isinstance(x, Tracer):
                 raise escaped_tracer_error(x)
         if primitive.takes_arrays:
-            return impl_rules[primitive](*args, **params)
+            with set_current_trace(self):
+                return impl_rules[primitive](*args, **params)
         avals = [get_aval(x) for x in args]
         out_aval = find_rule(abstract_eval_rules, primitive, "abstract_eval")(*avals, **params)
         values = [x._value if type(x) is ArrayImpl else to_numpy(x, a) for x, a in zip(args, avals)]
@@ -458,9 +459,10 @@ def reshape(x: Any, new_sizes: Sequence[int]) -> Any:
 
 
 def transpose(x: Any, permutation: Sequence[int]) -> Any:
-    if tuple(permutation) == tuple(range(len(permutation))) and isinstance(x, Array):
+    permutation = tuple(map(int, permutation))
+    if permutation == tuple(range(len(permutation))) and isinstance(x, Array):
         return x
-    return transpose_p.bind(x, permutation=tuple(permutation))
+    return transpose_p.bind(x, permutation=permutation)
 
 
 def expand_dims(x: Any, dimensions: Sequence[int]) -> Any:

@@ -35,7 +35,10 @@ _TO_32_BITS = {
     np.dtype("complex128"): np.dtype("complex64"),
 }
 SUPPORTED = frozenset(
-    [np.dtype(kind) for kind in ("bool", "float16", "float32", "float64", "complex64", "complex128")]
+    [
+        np.dtype(kind)
+        for kind in ("bool", "float16", "float32", "float64", "complex64", "complex128")
+    ]
     + [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
     + [bfloat16, float0, key_dtype]
 )
@@ -76,7 +79,9 @@ def np_dtype(dtype: Any) -> np.dtype:
     try:
         return np.dtype(dtype)
     except TypeError:
-        raise TypeError(f"Cannot interpret value {dtype!r} of type {type(dtype)} as a dtype") from None
+        raise TypeError(
+            f"Cannot interpret value {dtype!r} of type {type(dtype)} as a dtype"
+        ) from None
 
 
 def default_dtype(python_type: type) -> np.dtype:
@@ -234,7 +239,10 @@ def join_types(*types: tuple[np.dtype, bool]) -> tuple[np.dtype, bool]:
     for d, _ in found:
         if d == key_dtype or d == float0:
             raise TypeError(f"dtype {short_name(d)} does not promote to or from other dtypes")
-    if config.jax_numpy_dtype_promotion == "strict" and len({d for d, weak in found if not weak}) > 1:
+    if (
+        config.jax_numpy_dtype_promotion == "strict"
+        and len({d for d, weak in found if not weak}) > 1
+    ):
         names = ", ".join(d.name for d, _ in found)
         raise TypePromotionError(
             f"Input dtypes ({names}) have no implicit promotion while jax_numpy_dtype_promotion is "

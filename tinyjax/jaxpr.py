@@ -9,10 +9,12 @@ tracing writes, transformations rewrite and the compiler reads. Builds on core.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tinyjax.array import ArrayImpl, ShapedArray
+from tinyjax.config import config
 from tinyjax.core import Primitive, abstract_eval_rules, find_rule, to_numpy
 
 # ---- the parts of a jaxpr ----
@@ -111,15 +113,16 @@ class Jaxpr:
 
 
 class ClosedJaxpr:
-    """A jaxpr with the values of its constvars."""
+    """A jaxpr with the values of its constvars; `cache` keeps what `cached_on_jaxpr` made of it."""
 
-    __slots__ = ("jaxpr", "consts", "__weakref__")
+    __slots__ = ("jaxpr", "consts", "cache")
 
     def __init__(self, jaxpr: Jaxpr, consts: Sequence[Any] = ()):
         if len(consts) != len(jaxpr.constvars):
             raise ValueError(f"{len(jaxpr.constvars)} constvars but {len(consts)} consts")
         self.jaxpr = jaxpr
         self.consts = list(consts)
+        self.cache: dict[Any, Any] = {}
 
     @property
     def in_avals(self) -> list[ShapedArray]:
@@ -137,7 +140,9 @@ class ClosedJaxpr:
     def literals(self) -> list[Any]:
         return self.consts
 
-    def replace(self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None) -> ClosedJaxpr:
+    def replace(
+        self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None
+    ) -> ClosedJaxpr:
         """A copy with jaxpr or consts changed."""
         return ClosedJaxpr(jaxpr or self.jaxpr, self.consts if consts is None else consts)
 
@@ -253,3 +258,20 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[b
     constvars = [v for v, used in zip(jaxpr.constvars, used_consts) if used]
     used_invars = [v in needed for v in jaxpr.invars]
     return Jaxpr(constvars, jaxpr.invars, outvars, eqns[::-1]), used_consts, used_invars
+
+
+# ---- remembering what was made of a jaxpr ----
+
+
+def cached_on_jaxpr(fun: Callable) -> Callable:
+    """Remembers results on the first argument, a ClosedJaxpr, by the other arguments: a jitted
+    function's derivative is made once, and so compiled once."""
+
+    @functools.wraps(fun)
+    def cached(closed_jaxpr: ClosedJaxpr, *args: Any) -> Any:
+        key = (fun, args, config.key)
+        if key not in closed_jaxpr.cache:
+            closed_jaxpr.cache[key] = fun(closed_jaxpr, *args)
+        return closed_jaxpr.cache[key]
+
+    return cached

@@ -1,0 +1,1 @@
+"""The transformations, one file each; tinyjax.STEPS has the order to read them in."""

@@ -1,0 +1,350 @@
+"""Vectorisation: a function of one example becomes a function of a batch, without a loop.
+
+After this file you can say what `vmap` does to each primitive: a tracer knows which axis of its
+array is the batch dim, and a batching rule applies the primitive to the whole array and says where
+the batch dim went. Builds on core.
+
+Source: https://docs.jax.dev/en/latest/automatic-vectorization.html
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import core
+from tinyjax.api_util import check_callable
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, Trace, Tracer, context, find_rule, get_aval, set_current_trace
+from tinyjax.interpreters.jvp import add_any_p
+from tinyjax.interpreters.tracing import check_output, trace_to_jaxpr
+from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
+from tinyjax.tree_util import (
+    flatten_axes,
+    keystr,
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_unflatten,
+)
+
+not_mapped = None  # the batch dim of a value that is the same for all examples
+
+# ---- the trace ----
+
+
+class BatchTracer(Tracer):
+    """A batch of values along axis `batch_dim` of `val`; its aval is that of one of them."""
+
+    __slots__ = ("aval", "val", "batch_dim")
+
+    def __init__(self, trace: BatchTrace, val: Any, batch_dim: int):
+        self._trace = trace
+        aval = get_aval(val)
+        shape = aval.shape[:batch_dim] + aval.shape[batch_dim + 1 :]
+        self.aval = ShapedArray(shape, aval.dtype, aval.weak_type)
+        self.val = val
+        self.batch_dim = batch_dim
+
+
+class BatchTrace(Trace):
+    """Applies batching rules. The rules' own binds go to `parent`."""
+
+    def __init__(self, parent: Trace, axis_size: int):
+        self.parent = parent
+        self.axis_size = axis_size
+
+    def val_and_dim(self, x: Any) -> tuple[Any, int | None]:
+        if type(x) is BatchTracer and x._trace is self:
+            return x.val, x.batch_dim
+        return x, not_mapped
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        if not any(type(x) is BatchTracer and x._trace is self for x in args):
+            return self.parent.process_primitive(primitive, args, params)
+        vals, dims = zip(*[self.val_and_dim(x) for x in args])
+        rule = find_rule(batch_rules, primitive, "batch")
+        with set_current_trace(self.parent):
+            out, out_dim = rule(vals, dims, **params)
+        if primitive.multiple_results:
+            return [self.tracer(x, d) for x, d in zip(out, out_dim)]
+        return self.tracer(out, out_dim)
+
+    def tracer(self, val: Any, dim: int | None) -> Any:
+        return val if dim is not_mapped else BatchTracer(self, val, dim)
+
+
+# ---- moving the batch dim ----
+
+
+def moveaxis(x: Any, source: int, destination: int) -> Any:
+    ndim = len(core.shape_of(x))
+    source, destination = source % ndim, destination % ndim
+    permutation = [i for i in range(ndim) if i != source]
+    permutation.insert(destination, source)
+    return core.transpose(x, permutation)
+
+
+def broadcast(x: Any, size: int, axis: int) -> Any:
+    """`x` repeated `size` times along a new axis."""
+    shape = list(core.shape_of(x))
+    shape.insert(axis, size)
+    return core.broadcast_in_dim(x, shape, tuple(np.delete(np.arange(len(shape)), axis)))
+
+
+def bdim_at_front(x: Any, dim: int | None, size: int) -> Any:
+    """`x` with its batch dim as axis 0; where it has none, repeated `size` times."""
+    return broadcast(x, size, 0) if dim is not_mapped else moveaxis(x, dim, 0)
+
+
+def move_batch_dim(x: Any, source: int | None, destination: int | None, size: int) -> Any:
+    """`x` with its batch dim, if any is asked for, at `destination`."""
+    if source == destination:
+        return x
+    if source is not_mapped:
+        assert destination is not None
+        return broadcast(x, size, destination % (len(core.shape_of(x)) + 1))
+    assert destination is not None
+    return moveaxis(x, source, destination)
+
+
+# ---- rules ----
+
+# primitive -> (vals, dims, **params) -> (out, out_dim); lists of both if multiple_results
+batch_rules: dict[Primitive, Callable[..., Any]] = {}
+
+
+def defvectorized(primitive: Primitive) -> None:
+    """For an elementwise primitive of one operand: the batch dim stays where it is."""
+    batch_rules[primitive] = functools.partial(_vectorized_rule, primitive)
+
+
+def _vectorized_rule(primitive: Primitive, vals: Any, dims: Any, **params: Any) -> Any:
+    return primitive.bind(*vals, **params), dims[0]
+
+
+def defbroadcasting(primitive: Primitive) -> None:
+    """For an elementwise primitive of several operands: their batch dims are brought together."""
+    batch_rules[primitive] = functools.partial(_broadcasting_rule, primitive)
+
+
+def _broadcasting_rule(primitive: Primitive, vals: Any, dims: Any, **params: Any) -> Any:
+    batched = [(x, d) for x, d in zip(vals, dims) if d is not not_mapped]
+    shape, dim = core.shape_of(batched[0][0]), batched[0][1]
+    ranked = [(x, d) for x, d in zip(vals, dims) if core.shape_of(x)]
+    if all(core.shape_of(x) == shape and d == dim for x, d in ranked):
+        return primitive.bind(*vals, **params), dim
+    # An operand without a batch dim gets one of size 1, which the primitive stretches.
+    vals = [bdim_at_front(x, d, 1) if core.shape_of(x) else x for x, d in zip(vals, dims)]
+    ndim = max(len(core.shape_of(x)) for x in vals)
+    vals = [x if d is not_mapped else _pad_rank(x, ndim) for x, d in zip(vals, dims)]
+    return primitive.bind(*vals, **params), 0
+
+
+def _pad_rank(x: Any, ndim: int) -> Any:
+    """A batch of scalars among arrays: with axes of size 1 behind its batch dim."""
+    return core.expand_dims(x, range(len(core.shape_of(x)), ndim))
+
+
+def defreducer(primitive: Primitive) -> None:
+    """For a primitive that removes `axes` from its one operand."""
+    batch_rules[primitive] = functools.partial(_reducer_rule, primitive)
+
+
+def _reducer_rule(primitive: Primitive, vals: Any, dims: Any, *, axes: Any, **params: Any) -> Any:
+    (x,), (dim,) = vals, dims
+    # np.where makes np.int64 of the axes, which jaxprs then show: so does JAX.
+    axes = tuple(np.where(np.less(axes, dim), axes, np.add(axes, 1)))
+    out_dim = dim - sum(axis < dim for axis in axes)
+    return primitive.bind(x, axes=axes, **params), int(out_dim)
+
+
+def _broadcast_in_dim_rule(
+    vals: Any, dims: Any, *, shape: Any, broadcast_dimensions: Any, sharding: None
+) -> Any:
+    (x,), (dim,) = vals, dims
+    new_dimensions = (0, *np.add(1, broadcast_dimensions)) if broadcast_dimensions else (0,)
+    x = moveaxis(x, dim, 0)
+    return core.broadcast_in_dim(x, (core.shape_of(x)[0], *shape), new_dimensions), 0
+
+
+def _reshape_rule(vals: Any, dims: Any, *, new_sizes: Any, dimensions: None, sharding: None) -> Any:
+    (x,), (dim,) = vals, dims
+    x = moveaxis(x, dim, 0)
+    return core.reshape(x, (core.shape_of(x)[0], *new_sizes)), 0
+
+
+def _transpose_rule(vals: Any, dims: Any, *, permutation: Any) -> Any:
+    (x,), (dim,) = vals, dims
+    return core.transpose(x, (dim, *(i if i < dim else i + 1 for i in permutation))), 0
+
+
+def _add_any_rule(vals: Any, dims: Any) -> Any:
+    (x, y), (x_dim, y_dim) = vals, dims
+    if x_dim is not_mapped:
+        return add_any_p.bind(broadcast(x, core.shape_of(y)[y_dim], y_dim), y), y_dim
+    if y_dim is not_mapped:
+        return add_any_p.bind(x, broadcast(y, core.shape_of(x)[x_dim], x_dim)), x_dim
+    return add_any_p.bind(moveaxis(x, x_dim, y_dim), y), y_dim
+
+
+for _primitive in (core.add_p, core.mul_p, core.gt_p):
+    defbroadcasting(_primitive)
+for _primitive in (core.neg_p, core.sin_p, core.cos_p):
+    defvectorized(_primitive)
+defreducer(core.reduce_sum_p)
+batch_rules[core.broadcast_in_dim_p] = _broadcast_in_dim_rule
+batch_rules[core.reshape_p] = _reshape_rule
+batch_rules[core.transpose_p] = _transpose_rule
+batch_rules[add_any_p] = _add_any_rule
+
+
+# ---- batching a jaxpr, for primitives that have one as a parameter ----
+
+
+@cached_on_jaxpr
+def batch_jaxpr(
+    closed_jaxpr: ClosedJaxpr, axis_size: int, in_dims: tuple[int | None, ...]
+) -> tuple[ClosedJaxpr, tuple[int | None, ...]]:
+    """The jaxpr of a batch of `axis_size`, and the batch dims of its results."""
+    out_dims: list[int | None] = []
+
+    def batched(*vals: Any) -> list[Any]:
+        trace = BatchTrace(context.trace, axis_size)
+        with set_current_trace(trace):
+            outs = jaxpr_as_fun(closed_jaxpr)(*[trace.tracer(x, d) for x, d in zip(vals, in_dims)])
+        pairs = [trace.val_and_dim(x) for x in outs]
+        out_dims.extend(dim for _, dim in pairs)
+        return [val for val, _ in pairs]
+
+    in_avals = [
+        aval
+        if d is not_mapped
+        else aval.update(shape=(*aval.shape[:d], axis_size, *aval.shape[d:]))
+        for aval, d in zip(closed_jaxpr.in_avals, in_dims)
+    ]
+    return trace_to_jaxpr(batched, in_avals), tuple(out_dims)
+
+
+# ---- the front door ----
+
+
+def vmap(
+    fun: Callable,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Hashable | None = None,
+    axis_size: int | None = None,
+) -> Callable[..., Any]:
+    """`fun` over a batch: maps it along axes of its arguments and stacks the results.
+
+    `in_axes` is an int, None (not mapped) or a tuple with an entry for each positional argument, an
+    int, None or a tree prefix of the argument; keyword arguments are mapped along axis 0. `out_axes`
+    is the same for the results. Raises TypeError or ValueError where in_axes do not fit the
+    arguments, the mapped sizes differ or a batched result is declared None.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
+    """
+    check_callable(fun, "vmap")
+    if isinstance(in_axes, list):
+        in_axes = tuple(in_axes)
+    if not (in_axes is None or type(in_axes) in (int, tuple)):
+        raise TypeError(
+            "vmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
+            f"arguments passed to the function, but got {in_axes}."
+        )
+
+    @functools.wraps(fun)
+    def vmap_f(*args: Any, **kwargs: Any) -> Any:
+        if isinstance(in_axes, tuple) and len(in_axes) != len(args):
+            raise ValueError(
+                "vmap in_axes must be an int, None, or a tuple of entries corresponding to the "
+                "positional arguments passed to the function, but got "
+                f"len(in_axes)={len(in_axes)}, len(args)={len(args)}"
+            )
+        leaves, in_tree = tree_flatten((args, kwargs))
+        dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0))
+        paths = [keystr(path) for path, _ in tree_flatten_with_path((args, kwargs))[0]]
+        dims = [_checked_dim(x, d, path) for x, d, path in zip(leaves, dims, paths)]
+        size = _mapped_size(leaves, dims, paths, axis_size)
+
+        trace = BatchTrace(context.trace, size)
+        with set_current_trace(trace):
+            args_in, kwargs_in = tree_unflatten(
+                in_tree, [trace.tracer(x, d) for x, d in zip(leaves, dims)]
+            )
+            outs, out_tree = tree_flatten(fun(*args_in, **kwargs_in))
+        for position, x in enumerate(outs):
+            check_output(x, position)
+        out_dims = flatten_axes("vmap out_axes", out_tree, out_axes)
+        return tree_unflatten(
+            out_tree, [_output(trace, x, d, axis_name) for x, d in zip(outs, out_dims)]
+        )
+
+    return vmap_f
+
+
+def _checked_dim(x: Any, dim: Any, path: str) -> int | None:
+    """The axis to map as a non-negative int, or None."""
+    if dim is None:
+        return None
+    if not isinstance(dim, (int, np.integer)) or isinstance(dim, bool):
+        raise TypeError(f"vmap in_axes must be ints or None, got {dim!r} for argument {path}")
+    ndim = get_aval(x).ndim
+    if not -ndim <= dim < ndim:
+        needed = dim + 1 if dim >= 0 else -dim
+        raise ValueError(
+            f"vmap was requested to map its argument along axis {dim}, which implies that its rank "
+            f"should be at least {needed}, but is only {ndim} (its shape is {core.shape_of(x)}; the "
+            f"argument is {path})"
+        )
+    return int(dim) % ndim
+
+
+def _mapped_size(
+    leaves: Sequence[Any], dims: Sequence[int | None], paths: Sequence[str], axis_size: int | None
+) -> int:
+    """The one size of all mapped axes."""
+    sizes = [
+        (core.shape_of(x)[d], path)
+        for x, d, path in zip(leaves, dims, paths)
+        if d is not not_mapped
+    ]
+    if axis_size is not None:
+        sizes.append((axis_size, "axis_size"))
+    if not sizes:
+        raise ValueError(
+            "vmap must have at least one non-None value in in_axes, or axis_size: it maps no argument"
+        )
+    if len({size for size, _ in sizes}) > 1:
+        listed = "\n".join(f"  * {path} has size {size}" for size, path in sizes)
+        raise ValueError(
+            f"vmap got inconsistent sizes for array axes to be mapped:\n{listed}\nAll mapped axes need "
+            "one size: use in_axes=None for an argument that all examples share"
+        )
+    return sizes[0][0]
+
+
+def _output(trace: BatchTrace, x: Any, out_dim: int | None, axis_name: Hashable | None) -> Any:
+    val, dim = trace.val_and_dim(x)
+    if out_dim is None:
+        if dim is not not_mapped:
+            name = f" (axis_name={axis_name})" if axis_name is not None else ""
+            raise ValueError(
+                f"vmap has mapped output{name} but out_axes is None: only a result that is the same "
+                "for all examples can be returned unmapped"
+            )
+        return val
+    ndim = get_aval(x).ndim + 1
+    if not -ndim <= out_dim < ndim:
+        raise ValueError(f"vmap out_axes {out_dim} is out of range for a result of rank {ndim}")
+    return move_batch_dim(
+        val if isinstance(val, Array) else core_array(val), dim, out_dim % ndim, trace.axis_size
+    )
+
+
+def core_array(x: Any) -> Any:
+    """A Python or NumPy scalar result as an Array."""
+    aval = get_aval(x)
+    return core.ArrayImpl(core.to_numpy(x, aval), aval)

@@ -1,0 +1,196 @@
+"""Jacobians and Hessians: grad's machinery, vectorised over a standard basis.
+
+After this file you can say why jacfwd suits few inputs and jacrev few outputs: one pushes a basis of
+tangents forward with vmap(jvp), the other pulls a basis of cotangents back with vmap(vjp). Builds on
+jvp, vjp and batching.
+
+Source: https://docs.jax.dev/en/latest/jacobian-vector-products.html
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.api_util import as_argnums, check_callable, split_aux
+from tinyjax.array import ArrayImpl, ShapedArray
+from tinyjax.core import get_aval, reshape
+from tinyjax.interpreters.batching import vmap
+from tinyjax.interpreters.jvp import jvp
+from tinyjax.interpreters.vjp import vjp
+from tinyjax.tree_util import tree_flatten, tree_map, tree_structure, tree_unflatten
+
+
+def jacfwd(
+    fun: Callable,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """The Jacobian of `fun`, column by column: a result of shape out.shape + in.shape for each pair
+    of a result leaf and an argument leaf.
+
+    Raises TypeError for integer inputs. Best where inputs are fewer than outputs.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.jacfwd.html
+    """
+    check_callable(fun, "differentiate")
+
+    @functools.wraps(fun)
+    def jacfun(*args: Any, **kwargs: Any) -> Any:
+        dynamic, main = _function_of(fun, argnums, args, kwargs)
+        _check_inputs("jacfwd", dynamic, holomorphic)
+        leaves, in_tree = tree_flatten(dynamic)
+        avals = [get_aval(x) for x in leaves]
+
+        def push(*tangents: Any) -> Any:
+            out = jvp(main, dynamic, tree_unflatten(in_tree, tangents), has_aux=has_aux)
+            return out[1], (out[2] if has_aux else None)
+
+        out_tangents, aux_out = vmap(push, out_axes=(-1, None))(*_standard_basis(avals))
+        jacobian = tree_map(lambda y: _split_last(y, avals, in_tree), out_tangents)
+        jacobian = _pick_argnums(jacobian, argnums, out_tangents)
+        return (jacobian, aux_out) if has_aux else jacobian
+
+    return jacfun
+
+
+def jacrev(
+    fun: Callable,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """As jacfwd, row by row. Best where outputs are fewer than inputs.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.jacrev.html
+    """
+    check_callable(fun, "differentiate")
+
+    @functools.wraps(fun)
+    def jacfun(*args: Any, **kwargs: Any) -> Any:
+        dynamic, main = _function_of(fun, argnums, args, kwargs)
+        _check_inputs("jacrev", dynamic, holomorphic, allow_int)
+        out, f_vjp, *aux = vjp(main, *dynamic, has_aux=has_aux)
+        outs, out_tree = tree_flatten(out)
+        avals = [get_aval(x) for x in outs]
+        _check_outputs(avals, holomorphic)
+
+        def pull(*cotangents: Any) -> Any:
+            return f_vjp(tree_unflatten(out_tree, cotangents))
+
+        gradients = vmap(pull)(*_standard_basis(avals))
+        gradients = gradients[0] if isinstance(argnums, int) else gradients
+        leaves, in_tree = tree_flatten(gradients)
+        columns = [_split_first(x, avals) for x in leaves]
+        rows = [
+            tree_unflatten(in_tree, [column[i] for column in columns]) for i in range(len(avals))
+        ]
+        jacobian = tree_unflatten(out_tree, rows)
+        return (jacobian, *aux) if has_aux else jacobian
+
+    return jacfun
+
+
+def hessian(
+    fun: Callable,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+) -> Callable[..., Any]:
+    """The second derivatives of `fun`, forward over reverse: jacfwd(jacrev(fun)).
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.hessian.html
+    """
+    inner = jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    return jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic)
+
+
+# ---- parts ----
+
+
+def _function_of(fun: Callable, argnums: Any, args: tuple, kwargs: dict) -> tuple[tuple, Callable]:
+    """The differentiated arguments, and `fun` as a function of them alone."""
+    numbers = as_argnums(argnums, "argnums")
+    if any(not -len(args) <= i < len(args) for i in numbers):
+        raise ValueError(
+            f"differentiating with respect to argnums={argnums} requires at least {max(numbers) + 1} "
+            f"positional arguments to be passed by the caller, but got only {len(args)}."
+        )
+    positions = [i % len(args) for i in numbers]
+
+    def main(*dynamic: Any) -> Any:
+        full_args = list(args)
+        for i, x in zip(positions, dynamic):
+            full_args[i] = x
+        return fun(*full_args, **kwargs)
+
+    return tuple(args[i] for i in positions), main
+
+
+def _standard_basis(avals: Sequence[ShapedArray]) -> list[Any]:
+    """One array a leaf: along a new first axis, the unit vectors of all leaves together."""
+    total = sum(aval.size for aval in avals)
+    basis, start = [], 0
+    for aval in avals:
+        rows = np.zeros((total, aval.size), aval.dtype)
+        rows[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
+        value = rows.reshape((total, *aval.shape))
+        basis.append(ArrayImpl(value, ShapedArray(value.shape, aval.dtype, aval.weak_type)))
+        start += aval.size
+    return basis
+
+
+def _split_first(x: Any, avals: Sequence[ShapedArray]) -> list[Any]:
+    """The first axis, over all leaves' elements, cut into leaves and shaped like them."""
+    pieces, start = [], 0
+    for aval in avals:
+        pieces.append(reshape(x[start : start + aval.size], (*aval.shape, *x.shape[1:])))
+        start += aval.size
+    return pieces
+
+
+def _split_last(x: Any, avals: Sequence[ShapedArray], tree: Any) -> Any:
+    pieces, start = [], 0
+    for aval in avals:
+        piece = x[..., start : start + aval.size]
+        pieces.append(reshape(piece, (*x.shape[:-1], *aval.shape)))
+        start += aval.size
+    return tree_unflatten(tree, pieces)
+
+
+def _pick_argnums(jacobian: Any, argnums: Any, outs: Any) -> Any:
+    """With an int argnums, the one argument's part instead of a tuple of one."""
+    if not isinstance(argnums, int):
+        return jacobian
+    out_tree = tree_structure(outs)
+    parts = out_tree.flatten_up_to(jacobian)
+    return tree_unflatten(out_tree, [part[0] for part in parts])
+
+
+def _check_inputs(name: str, args: Any, holomorphic: bool, allow_int: bool = False) -> None:
+    for x in tree_flatten(args)[0]:
+        dtype = get_aval(x).dtype
+        is_complex = dtypes.kind(dtype) == "c"
+        if holomorphic and not is_complex:
+            raise TypeError(
+                f"{name} with holomorphic=True requires complex inputs, got {dtype.name}."
+            )
+        if not holomorphic and (is_complex or not (dtypes.is_inexact(dtype) or allow_int)):
+            raise TypeError(
+                f"{name} requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
+                f"but got {dtype.name}. For holomorphic differentiation, pass holomorphic=True."
+            )
+
+
+def _check_outputs(avals: Sequence[ShapedArray], holomorphic: bool) -> None:
+    for aval in avals:
+        if dtypes.kind(aval.dtype) != ("c" if holomorphic else "f"):
+            raise TypeError(
+                "jacrev requires real-valued outputs (complex ones with holomorphic=True), but got "
+                f"{aval.dtype.name}."
+            )

@@ -1,0 +1,462 @@
+"""Compilation: `jit` traces a function once per kind of arguments, compiles the jaxpr, and reuses it.
+
+After this file you can say when a jitted function is traced again (its cache key), why a global is
+read once, and how jit behaves inside the other transformations: it is a primitive, `jit_p`, with a
+jaxpr as its parameter, and each transformation transforms that jaxpr. Builds on vjp, batching and
+the lowering in opencl.
+
+Source: https://docs.jax.dev/en/latest/jit-compilation.html
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax.api_util import FlatFun, as_argnums, check_callable, fun_name
+from tinyjax.array import ArrayImpl
+from tinyjax.config import config
+from tinyjax.core import (
+    Primitive,
+    Tracer,
+    abstract_eval_rules,
+    check_finite,
+    context,
+    get_aval,
+    impl_rules,
+    set_current_trace,
+    to_numpy,
+)
+from tinyjax.devices import Device, choose_device
+from tinyjax.interpreters.batching import batch_jaxpr, batch_rules
+from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, jvp_rules, zero_tangent
+from tinyjax.interpreters.partial_eval import (
+    PartialEvalTrace,
+    partial_eval_jaxpr,
+    partial_eval_rules,
+)
+from tinyjax.interpreters.tracing import (
+    JaxprTrace,
+    ShapeDtypeStruct,
+    arg_aval,
+    is_staging,
+    staging_rules,
+    trace_to_jaxpr,
+)
+from tinyjax.interpreters.vjp import is_undefined_primal, transpose_jaxpr, transpose_rules
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, cached_on_jaxpr, eval_jaxpr, jaxpr_as_fun
+from tinyjax.opencl.compile import Executable, compile_jaxpr
+from tinyjax.stages import Traced
+from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_unflatten
+
+# ---- the primitive ----
+
+# Parameters: name, jaxpr, donated_invars, keep_unused, inline and device (None: follow the arguments).
+jit_p = Primitive("jit", multiple_results=True, takes_arrays=True)
+
+
+def _jit_impl(
+    *args: Any, jaxpr: ClosedJaxpr, device: Device | None, **params: Any
+) -> list[ArrayImpl]:
+    """Runs the compiled jaxpr; compiles it at the first call on a device."""
+    arrays = [as_array(x) for x in args]
+    executable = compiled(jaxpr, device or choose_device(arrays), params["name"])
+    outs = executable(arrays)
+    for x, donated in zip(args, params["donated_invars"]):
+        if donated and isinstance(x, ArrayImpl):
+            x.delete()
+    if config.jax_debug_nans or config.jax_debug_infs:
+        _find_first_nan(outs, jaxpr, arrays, params["name"])
+    return outs
+
+
+@cached_on_jaxpr
+def compiled(jaxpr: ClosedJaxpr, device: Device, name: str) -> Executable:
+    """The executable of a jaxpr on a device, made once."""
+    return compile_jaxpr(jaxpr, device, name)
+
+
+def as_array(x: Any) -> ArrayImpl:
+    """A NumPy value or Python scalar as an Array; Arrays as they are."""
+    if isinstance(x, ArrayImpl):
+        return x
+    aval = get_aval(x)
+    return ArrayImpl(to_numpy(x, aval), aval)
+
+
+def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, name: str) -> None:
+    """Where a result has a NaN that jax_debug_nans forbids: runs op by op, to name the primitive."""
+    try:
+        check_finite(f"jit({name})", [x._value for x in outs])
+    except FloatingPointError:
+        eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
+        raise
+
+
+impl_rules[jit_p] = _jit_impl
+abstract_eval_rules[jit_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
+
+
+# ---- jit inside the other transformations ----
+
+
+def _with_inputs(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
+    """The parameters for a transformed jaxpr, whose arguments are not donated."""
+    return params | {"jaxpr": jaxpr, "donated_invars": (False,) * len(jaxpr.in_avals)}
+
+
+@cached_on_jaxpr
+def jvp_jaxpr(
+    closed_jaxpr: ClosedJaxpr, nonzeros: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The jaxpr of primals and non-zero tangents that gives results and their non-zero tangents."""
+    nonzero_outs: list[bool] = []
+    in_avals = closed_jaxpr.in_avals
+
+    def jvp_fun(*flat: Any) -> list[Any]:
+        primals, tangents = flat[: len(in_avals)], iter(flat[len(in_avals) :])
+        trace = JVPTrace(context.trace)
+        args = [
+            JVPTracer(trace, p, next(tangents)) if nz else p for p, nz in zip(primals, nonzeros)
+        ]
+        with set_current_trace(trace):
+            outs = jaxpr_as_fun(closed_jaxpr)(*args)
+        pairs = [trace.primal_and_tangent(x) for x in outs]
+        nonzero_outs.extend(type(t) is not Zero for _, t in pairs)
+        return [p for p, _ in pairs] + [t for _, t in pairs if type(t) is not Zero]
+
+    tangent_avals = [aval.to_tangent_aval() for aval, nz in zip(in_avals, nonzeros) if nz]
+    return trace_to_jaxpr(jvp_fun, in_avals + tangent_avals), tuple(nonzero_outs)
+
+
+def _jit_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    nonzeros = tuple(type(t) is not Zero for t in tangents)
+    new_jaxpr, nonzero_outs = jvp_jaxpr(jaxpr, nonzeros)
+    nonzero_tangents = [t for t in tangents if type(t) is not Zero]
+    outs = jit_p.bind(*primals, *nonzero_tangents, **_with_inputs(params, new_jaxpr))
+    primals_out, found = outs[: len(nonzero_outs)], iter(outs[len(nonzero_outs) :])
+    return primals_out, [
+        next(found) if nz else zero_tangent(x) for x, nz in zip(primals_out, nonzero_outs)
+    ]
+
+
+def _jit_batch(vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    size = next(get_aval(x).shape[d] for x, d in zip(vals, dims) if d is not None)
+    new_jaxpr, out_dims = batch_jaxpr(jaxpr, size, dims)
+    return jit_p.bind(*vals, **_with_inputs(params, new_jaxpr)), out_dims
+
+
+def _jit_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
+    """One jit for the known part, now, and one for the unknown part, later."""
+    unknown_ins = tuple(trace.is_unknown(x) for x in args)
+    known, unknown, unknown_outs, out_places, residual_places = partial_eval_jaxpr(
+        params["jaxpr"], unknown_ins
+    )
+    known_args = [x for x, is_unknown in zip(args, unknown_ins) if not is_unknown]
+    computed = trace.parent.process_primitive(jit_p, known_args, _with_inputs(params, known))
+
+    def at(place: int) -> Any:
+        return computed[place] if place >= 0 else known_args[-1 - place]
+
+    residuals = [at(place) for place in residual_places]
+    unknown_args = [x for x, is_unknown in zip(args, unknown_ins) if is_unknown]
+    later = iter(
+        trace.unknown.process_primitive(
+            jit_p, [*residuals, *unknown_args], _with_inputs(params, unknown)
+        )
+        if any(unknown_outs)
+        else []
+    )
+    now = (at(place) for place in out_places)
+    return [next(later) if is_unknown else next(now) for is_unknown in unknown_outs]
+
+
+def _jit_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+    linear = tuple(is_undefined_primal(x) for x in args)
+    zero_cts = tuple(type(ct) is Zero for ct in cts)
+    new_jaxpr, nonzero = transpose_jaxpr(jaxpr, linear, zero_cts)
+    inputs = [x for x in args if not is_undefined_primal(x)]
+    inputs += [ct for ct in cts if type(ct) is not Zero]
+    outs = iter(jit_p.bind(*inputs, **_with_inputs(params, new_jaxpr)))
+    found = iter(nonzero)
+    return [
+        (next(outs) if next(found) else Zero(x.aval)) if lin else None
+        for x, lin in zip(args, linear)
+    ]
+
+
+def _jit_staging(trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
+    """jit(inline=True) leaves its equations where it is called, not a jit equation."""
+    if not params["inline"]:
+        return NotImplemented
+    return eval_jaxpr(params["jaxpr"].jaxpr, params["jaxpr"].consts, *args)
+
+
+jvp_rules[jit_p] = _jit_jvp
+batch_rules[jit_p] = _jit_batch
+partial_eval_rules[jit_p] = _jit_partial_eval
+transpose_rules[jit_p] = _jit_transpose
+staging_rules[jit_p] = _jit_staging
+
+
+# ---- jitted functions ----
+
+
+class JitFunction:
+    """What `jit` gives: a callable that remembers a jaxpr for each kind of arguments it has met."""
+
+    def __init__(
+        self,
+        fun: Callable,
+        static_argnums: tuple[int, ...],
+        static_argnames: tuple[str, ...],
+        donate_argnums: tuple[int, ...],
+        donate_argnames: tuple[str, ...],
+        keep_unused: bool,
+        device: Device | None,
+        inline: bool,
+    ):
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.static_argnums = static_argnums
+        self.static_argnames = static_argnames
+        self.donate_argnums = donate_argnums
+        self.donate_argnames = donate_argnames
+        self.params = {"name": fun_name(fun), "keep_unused": keep_unused, "inline": inline}
+        self.device = device
+        self.cache: dict[Any, tuple[ClosedJaxpr, PyTreeDef, tuple[bool, ...]]] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if config.jax_disable_jit:
+            return self.fun(*args, **kwargs)
+        leaves, (jaxpr, out_tree, donated), consts = self.trace_cached(args, kwargs)
+        donated = (False,) * len(consts) + donated
+        outs = jit_p.bind(
+            *consts,
+            *leaves,
+            jaxpr=jaxpr,
+            donated_invars=donated,
+            device=self.device,
+            **self.params,
+        )
+        return tree_unflatten(out_tree, outs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """A jitted method: `self` is its first argument."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def trace_cached(self, args: tuple, kwargs: dict) -> tuple[list, tuple, list]:
+        """The dynamic leaves, the entry of the cache for them, and closed-over tracers.
+
+        The key has all that a trace can depend on: tree, avals with weak types, static values (by
+        equality and type) and configuration."""
+        dynamic, static = self.split_static(args, kwargs)
+        leaves, in_tree = tree_flatten(dynamic)
+        avals = tuple([arg_aval(x) for x in leaves])
+        key = (in_tree, avals, static, config.key)
+        try:
+            entry = self.cache.get(key)
+        except TypeError:
+            raise _unhashable_error(static) from None
+        if entry is not None:
+            return leaves, entry, []
+        flat_fun = FlatFun(self._with_static(static), in_tree)
+        closed = trace_to_jaxpr(flat_fun, avals)
+        closed, tracers = _consts_to_args(closed)
+        entry = closed, flat_fun.out_tree, self._donated(dynamic)
+        if not tracers:  # a jaxpr that closes over an outer trace's values is of use but once
+            self.cache[key] = entry
+        return leaves, entry, tracers
+
+    def split_static(self, args: tuple, kwargs: dict) -> tuple[tuple, tuple]:
+        """The ((args, kwargs) to trace, with static ones left out, and the static ones)."""
+        if not self.static_argnums and not self.static_argnames:
+            return (args, kwargs), ()
+        numbers = {i % len(args) for i in self.static_argnums if -len(args) <= i < len(args)}
+        static = [(i, type(args[i]), args[i]) for i in sorted(numbers)]
+        static += [(n, type(x), x) for n, x in sorted(kwargs.items()) if n in self.static_argnames]
+        dynamic_args = tuple([x for i, x in enumerate(args) if i not in numbers])
+        dynamic_kwargs = {n: x for n, x in kwargs.items() if n not in self.static_argnames}
+        return (dynamic_args, dynamic_kwargs), tuple(static)
+
+    def _with_static(self, static: tuple) -> Callable:
+        """The function of dynamic arguments alone."""
+        if not static:
+            return self.fun
+
+        def call(*dynamic: Any, **kwargs: Any) -> Any:
+            args = list(dynamic)
+            for place, _, value in static:
+                if isinstance(place, int):
+                    args.insert(place, value)
+                else:
+                    kwargs[place] = value
+            return self.fun(*args, **kwargs)
+
+        return call
+
+    def _donated(self, dynamic: tuple[tuple, dict]) -> tuple[bool, ...]:
+        """For each leaf, whether the caller gives its memory away."""
+        args, kwargs = dynamic
+        static = [i for i in self.static_argnums if i >= 0]
+        flags: list[bool] = []
+        for position, x in enumerate(args):
+            original = position + sum(i <= position for i in static)
+            flags += [original in self.donate_argnums] * len(tree_flatten(x)[0])
+        for name in sorted(kwargs):
+            flags += [name in self.donate_argnames] * len(tree_flatten(kwargs[name])[0])
+        return tuple(flags)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """The function as a jaxpr, at these arguments (arrays or ShapeDtypeStructs)."""
+        leaves, (jaxpr, out_tree, _), consts = self.trace_cached(args, kwargs)
+        in_tree = tree_flatten(self.split_static(args, kwargs)[0])[1]
+        return Traced(jaxpr, in_tree, out_tree, self.params["name"], self.device, consts)
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """As trace(...).lower(): the OpenCL program and its schedule, not yet built."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """The result's tree of ShapeDtypeStructs."""
+        _, (jaxpr, out_tree, _), _ = self.trace_cached(args, kwargs)
+        structs = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in jaxpr.out_avals]
+        return tree_unflatten(out_tree, structs)
+
+    def clear_cache(self) -> None:
+        """Forgets all traces: the next call traces (and compiles) anew."""
+        self.cache.clear()
+
+    def _cache_size(self) -> int:
+        return len(self.cache)
+
+    def __repr__(self) -> str:
+        return f"<jitted {self.params['name']}>"
+
+
+def _consts_to_args(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Tracer]]:
+    """Constants that are an outer trace's tracers become the first arguments."""
+    pairs = list(zip(closed.jaxpr.constvars, closed.consts))
+    tracers = [(v, x) for v, x in pairs if isinstance(x, Tracer)]
+    if not tracers:
+        return closed, []
+    values = [(v, x) for v, x in pairs if not isinstance(x, Tracer)]
+    jaxpr: Jaxpr = closed.jaxpr.replace(
+        constvars=[v for v, _ in values],
+        invars=[v for v, _ in tracers] + closed.jaxpr.invars,
+    )
+    return ClosedJaxpr(jaxpr, [x for _, x in values]), [x for _, x in tracers]
+
+
+def _unhashable_error(static: tuple) -> ValueError:
+    for place, _, value in static:
+        try:
+            hash(value)
+        except TypeError:
+            return ValueError(
+                "Non-hashable static arguments are not supported: static argument "
+                f"{place!r} has type {type(value)}: {value!r}. Static arguments are part of jit's cache "
+                "key: pass a tuple instead of a list, or make the argument dynamic"
+            )
+    return ValueError("the arguments' tree has unhashable parts: see their register_pytree_node")
+
+
+# ---- the front door ----
+
+
+def jit(
+    fun: Callable | None = None,
+    /,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Sequence[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Sequence[str] | None = None,
+    keep_unused: bool = False,
+    device: Device | None = None,
+    backend: str | None = None,
+    inline: bool = False,
+) -> Any:
+    """`fun`, compiled to OpenCL: traced once per tree, shapes, dtypes and static values it meets.
+
+    Static arguments must be hashable, and are Python values inside; donated ones can't be used after
+    the call; `inline` leaves the function's equations in an outer jaxpr. Usable as a decorator, and
+    with keywords alone (`@jit(static_argnums=0)`).
+    Raises TypeError if `fun` can't be called, ValueError for static_argnums out of range.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
+    """
+    if fun is None:
+        return functools.partial(
+            jit,
+            static_argnums=static_argnums,
+            static_argnames=static_argnames,
+            donate_argnums=donate_argnums,
+            donate_argnames=donate_argnames,
+            keep_unused=keep_unused,
+            device=device,
+            backend=backend,
+            inline=inline,
+        )
+    check_callable(fun, "jit")
+    if device is not None and backend is not None:
+        raise ValueError(f"can't give jit both device={device} and backend={backend!r}")
+    if backend is not None:
+        device = choose_device([], backend)
+    numbers, names = _static_places(fun, static_argnums, static_argnames, "static_argnums")
+    donate_numbers, donate_names = _static_places(
+        fun, donate_argnums, donate_argnames, "donate_argnums"
+    )
+    return JitFunction(
+        fun, numbers, names, donate_numbers, donate_names, keep_unused, device, inline
+    )
+
+
+def _static_places(
+    fun: Callable, argnums: Any, argnames: Any, what: str
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Numbers and names of the same arguments: an argument named may be given by position."""
+    numbers = () if argnums is None else as_argnums(argnums, what)
+    names = (
+        () if argnames is None else (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    )
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):  # a builtin without a signature
+        return numbers, names
+    positional = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        for i in numbers:
+            if not -len(positional) <= i < len(positional):
+                raise ValueError(
+                    f"jitted function has invalid argnums {argnums} in {what}. Function only takes "
+                    f"{len(positional)} positional arguments."
+                )
+    known = {p.name for p in parameters}
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        for name in names:
+            if name not in known:
+                raise ValueError(
+                    f"jitted function has invalid argnames {{{name!r}}} in "
+                    f"{what.replace('nums', 'names')}. Function only takes {sorted(known)}."
+                )
+    named = [positional.index(name) for name in names if name in positional]
+    numbered = [positional[i] for i in numbers if -len(positional) <= i < len(positional)]
+    return (*numbers, *(i for i in named if i not in numbers)), (*names, *numbered)
+
+
+def jitted(fun: Callable | None = None, *, static_argnames: str | Sequence[str] = ()) -> Any:
+    """For jax.numpy's own functions: a jit equation where a jaxpr is being traced, as JAX shows them,
+    and plain Python where operations run eagerly, so that nothing is compiled there."""
+    if fun is None:
+        return functools.partial(jitted, static_argnames=static_argnames)
+    traced = jit(fun, static_argnames=static_argnames)
+
+    @functools.wraps(fun)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        return traced(*args, **kwargs) if is_staging() else fun(*args, **kwargs)
+
+    return wrapper

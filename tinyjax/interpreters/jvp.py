@@ -1,0 +1,307 @@
+"""Forward-mode differentiation: a value carries its tangent along.
+
+After this file you can push a tangent through a function by hand, say what a JVP rule is, and why
+nested differentiation does not mix up its tangents (each `JVPTrace` knows its own tracers; all
+others are constants to it). Builds on core.
+
+Source: https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import core, dtypes
+from tinyjax.api_util import check_callable, split_aux
+from tinyjax.array import Array, ArrayImpl, ShapedArray
+from tinyjax.core import (
+    Primitive,
+    Trace,
+    Tracer,
+    broadcast_in_dim,
+    context,
+    find_rule,
+    get_aval,
+    set_current_trace,
+)
+from tinyjax.tree_util import tree_flatten, tree_unflatten
+
+# ---- tangents that are known to be zero ----
+
+
+class Zero:
+    """A tangent (or cotangent) that is zero: no memory, no arithmetic."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Zero({self.aval.str_short()})"
+
+
+def zero_tangent(primal: Any) -> Zero:
+    return Zero(get_aval(primal).to_tangent_aval())
+
+
+def instantiate_zeros(tangent: Any) -> Any:
+    """A tangent as an array, also where it is a Zero."""
+    return full(tangent.aval, 0) if type(tangent) is Zero else tangent
+
+
+def full(aval: ShapedArray, value: float) -> Any:
+    """An array of one value. Integers' tangents (dtype float0) are NumPy's: no operation takes one."""
+    if aval.dtype == dtypes.float0:
+        return np.zeros(aval.shape, dtypes.float0)
+    scalar = ArrayImpl(np.array(value, aval.dtype), ShapedArray((), aval.dtype, aval.weak_type))
+    return broadcast_in_dim(scalar, aval.shape, ()) if aval.shape else scalar
+
+
+add_any_p = Primitive("add_any")  # the sum of two tangents or cotangents of one value
+core.impl_rules[add_any_p] = np.add
+
+
+def _add_any_aval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
+    return ShapedArray(x.shape, x.dtype, x.weak_type and y.weak_type)
+
+
+core.abstract_eval_rules[add_any_p] = _add_any_aval
+
+
+def add_tangents(x: Any, y: Any) -> Any:
+    if type(x) is Zero:
+        return y
+    return x if type(y) is Zero else add_any_p.bind(x, y)
+
+
+# ---- the trace ----
+
+
+class JVPTracer(Tracer):
+    """A pair of a primal and its tangent."""
+
+    __slots__ = ("aval", "primal", "tangent")
+
+    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any):
+        self._trace = trace
+        self.aval = primal.aval if isinstance(primal, Array) else get_aval(primal)
+        self.primal = primal
+        self.tangent = tangent
+
+    def concrete(self) -> Any:
+        return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
+
+
+class JVPTrace(Trace):
+    """Applies JVP rules. The rules' own binds go to `parent`, the trace that was current outside."""
+
+    def __init__(self, parent: Trace):
+        self.parent = parent
+
+    def primal_and_tangent(self, x: Any) -> tuple[Any, Any]:
+        if type(x) is JVPTracer and x._trace is self:
+            return x.primal, x.tangent
+        return x, zero_tangent(x)
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        if not any(type(x) is JVPTracer and x._trace is self for x in args):
+            return self.parent.process_primitive(primitive, args, params)
+        primals, tangents = zip(*[self.primal_and_tangent(x) for x in args])
+        rule = find_rule(jvp_rules, primitive, "jvp")
+        with set_current_trace(self.parent):
+            out, tangent_out = rule(primals, tangents, **params)
+        if primitive.multiple_results:
+            return [self.pair(x, t) for x, t in zip(out, tangent_out)]
+        return self.pair(out, tangent_out)
+
+    def pair(self, primal: Any, tangent: Any) -> Any:
+        return primal if type(tangent) is Zero else JVPTracer(self, primal, tangent)
+
+
+# ---- rules ----
+
+# primitive -> (primals, tangents, **params) -> (primal_out, tangent_out)
+jvp_rules: dict[Primitive, Callable[..., Any]] = {}
+
+
+def defjvp(primitive: Primitive, *rules: Callable | None) -> None:
+    """One rule an operand, `(tangent, *primals, **params) -> tangent_out`; the sum is the result's.
+
+    None stands for an operand that carries no tangent."""
+    jvp_rules[primitive] = functools.partial(_jvp_by_operand, primitive, rules)
+
+
+def _jvp_by_operand(
+    primitive: Primitive,
+    rules: Sequence[Callable | None],
+    primals: Any,
+    tangents: Any,
+    **params: Any,
+) -> tuple[Any, Any]:
+    out = primitive.bind(*primals, **params)
+    tangent_out: Any = zero_tangent(out)
+    for rule, tangent in zip(rules, tangents):
+        if rule is not None and type(tangent) is not Zero:
+            tangent_out = add_tangents(tangent_out, rule(tangent, *primals, **params))
+    return out, tangent_out
+
+
+def defjvp2(primitive: Primitive, *rules: Callable | None) -> None:
+    """As defjvp, for rules that use the result: `(tangent, out, *primals, **params)`."""
+    jvp_rules[primitive] = functools.partial(_jvp_by_result, primitive, rules)
+
+
+def _jvp_by_result(
+    primitive: Primitive,
+    rules: Sequence[Callable | None],
+    primals: Any,
+    tangents: Any,
+    **params: Any,
+) -> tuple[Any, Any]:
+    out = primitive.bind(*primals, **params)
+    tangent_out: Any = zero_tangent(out)
+    for rule, tangent in zip(rules, tangents):
+        if rule is not None and type(tangent) is not Zero:
+            tangent_out = add_tangents(tangent_out, rule(tangent, out, *primals, **params))
+    return out, tangent_out
+
+
+def deflinear_jvp(primitive: Primitive) -> None:
+    """For a primitive that is linear in all operands together: it maps tangents as it maps primals."""
+    jvp_rules[primitive] = functools.partial(_linear_jvp, primitive)
+
+
+def _linear_jvp(primitive: Primitive, primals: Any, tangents: Any, **params: Any) -> Any:
+    out = primitive.bind(*primals, **params)
+    return out, primitive.bind(*[instantiate_zeros(t) for t in tangents], **params)
+
+
+def defzero(primitive: Primitive) -> None:
+    """For a primitive whose result does not move with its operands: comparisons, rounding."""
+    jvp_rules[primitive] = functools.partial(_zero_jvp, primitive)
+
+
+def _zero_jvp(primitive: Primitive, primals: Any, tangents: Any, **params: Any) -> Any:
+    out = primitive.bind(*primals, **params)
+    if primitive.multiple_results:
+        return out, [zero_tangent(x) for x in out]
+    return out, zero_tangent(out)
+
+
+def broadcast_to_result(tangent: Any, shape: tuple[int, ...]) -> Any:
+    """The tangent of the one operand that has any, in the shape of an elementwise result."""
+    t_shape = core.shape_of(tangent)
+    if t_shape == shape:
+        return tangent
+    if not t_shape:
+        return broadcast_in_dim(tangent, shape, ())
+    kept = [i for i, (a, b) in enumerate(zip(t_shape, shape)) if a == b]
+    return broadcast_in_dim(core.reshape(tangent, [t_shape[i] for i in kept]), shape, kept)
+
+
+def sum_jvp(primitive: Primitive, negate_y: Callable | None = None) -> Callable[..., Any]:
+    """The rule of x + y, and of x - y where `negate_y` is given."""
+
+    def rule(primals: Any, tangents: Any) -> Any:
+        out = primitive.bind(*primals)
+        x_dot, y_dot = tangents
+        if type(x_dot) is Zero:
+            y_dot = broadcast_to_result(y_dot, core.shape_of(out))
+            return out, negate_y(y_dot) if negate_y else y_dot
+        if type(y_dot) is Zero:
+            return out, broadcast_to_result(x_dot, core.shape_of(out))
+        return out, primitive.bind(x_dot, y_dot)
+
+    return rule
+
+
+def _broadcast_in_dim_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+    out = core.broadcast_in_dim_p.bind(*primals, **params)
+    return out, core.broadcast_in_dim_p.bind(*tangents, **params)
+
+
+jvp_rules[core.add_p] = sum_jvp(core.add_p)
+defjvp(core.mul_p, lambda g, x, y: core.mul(g, y), lambda g, x, y: core.mul(x, g))
+deflinear_jvp(core.neg_p)
+defjvp(core.sin_p, lambda g, x: core.mul(g, core.cos(x)))
+defjvp(core.cos_p, lambda g, x: core.neg(core.mul(g, core.sin(x))))
+defzero(core.gt_p)
+deflinear_jvp(core.reduce_sum_p)
+jvp_rules[core.broadcast_in_dim_p] = _broadcast_in_dim_jvp
+deflinear_jvp(core.reshape_p)
+deflinear_jvp(core.transpose_p)
+deflinear_jvp(add_any_p)
+
+
+# ---- the front door ----
+
+
+def jvp(
+    fun: Callable, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False
+) -> Any:
+    """The value of `fun` at `primals` and its derivative along `tangents`: (out, tangent_out).
+
+    `primals` and `tangents` are tuples of pytrees of equal structure, shapes and dtypes (float0
+    tangents for integers). With has_aux, fun gives (out, aux) and jvp gives (out, tangent_out, aux).
+    Raises TypeError or ValueError where tangents do not fit primals.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.jvp.html
+    """
+    check_callable(fun, "differentiate")
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp must be tuples or lists; found "
+            f"{type(primals).__name__} and {type(tangents).__name__}."
+        )
+    flat_primals, in_tree = tree_flatten(tuple(primals))
+    flat_tangents, tangent_tree = tree_flatten(tuple(tangents))
+    if in_tree != tangent_tree:
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp must have the same tree structure; primals have "
+            f"tree structure {in_tree} whereas tangents have tree structure {tangent_tree}."
+        )
+    for primal, tangent in zip(flat_primals, flat_tangents):
+        _check_tangent(get_aval(primal), tangent)
+
+    trace = JVPTrace(context.trace)
+    args = [_as_tracer(trace, p, t) for p, t in zip(flat_primals, flat_tangents)]
+    with set_current_trace(trace):
+        out = fun(*tree_unflatten(in_tree, args))
+    aux: tuple = ()
+    if has_aux:
+        out, raw_aux = split_aux(out)
+        leaves, aux_tree = tree_flatten(raw_aux)
+        aux = (tree_unflatten(aux_tree, [trace.primal_and_tangent(x)[0] for x in leaves]),)
+    outs, out_tree = tree_flatten(out)
+    pairs = [trace.primal_and_tangent(x) for x in outs]
+    primal_out = tree_unflatten(out_tree, [primal for primal, _ in pairs])
+    tangent_out = tree_unflatten(out_tree, [instantiate_zeros(t) for _, t in pairs])
+    return primal_out, tangent_out, *aux
+
+
+def _as_tracer(trace: JVPTrace, primal: Any, tangent: Any) -> Any:
+    float0 = getattr(tangent, "dtype", None) == dtypes.float0
+    return primal if float0 else JVPTracer(trace, primal, tangent)
+
+
+def _check_tangent(primal: ShapedArray, tangent: Any) -> None:
+    is_float0 = getattr(tangent, "dtype", None) == dtypes.float0
+    dtype = dtypes.float0 if is_float0 else get_aval(tangent).dtype
+    expected = dtypes.tangent_dtype(primal.dtype)
+    if dtype != expected:
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of "
+            f"int/bool primal dtype the tangent dtype must be float0. Got primal dtype "
+            f"{primal.dtype.name} and so expected tangent dtype {dtypes.short_name(expected)}, but got "
+            f"tangent dtype {dtypes.short_name(dtype)} instead."
+        )
+    shape = np.shape(tangent) if is_float0 else get_aval(tangent).shape
+    if shape != primal.shape:
+        raise ValueError(
+            "jvp called with different primal and tangent shapes; Got primal shape "
+            f"{primal.shape} and tangent shape as {shape}"
+        )

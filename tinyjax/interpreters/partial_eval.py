@@ -1,0 +1,195 @@
+"""Partial evaluation: computing what is known now, and writing down the rest for later.
+
+After this file you can say what `linearize` keeps: it runs the JVP of a function with the primals
+known and the tangents unknown; all that depends on primals alone is computed, and what involves a
+tangent becomes a linear jaxpr, whose constvars are the residuals. Builds on jvp and tracing.
+
+Source: https://docs.jax.dev/en/latest/autodidax.html#part-4-linearize-and-vjp-and-partial-eval
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax.api_util import FlatFun, check_callable, split_aux
+from tinyjax.core import Primitive, Trace, context, get_aval, set_current_trace
+from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, full
+from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer
+from tinyjax.jaxpr import (
+    ClosedJaxpr,
+    Jaxpr,
+    cached_on_jaxpr,
+    dce_jaxpr,
+    eval_jaxpr,
+    jaxpr_as_fun,
+)
+from tinyjax.tree_util import tree_flatten, tree_unflatten
+
+# ---- the trace ----
+
+
+class PartialEvalTrace(Trace):
+    """Sends each primitive one of two ways: to `parent` if all operands are known, else to
+    `unknown`, which writes a jaxpr. A known operand there becomes a constvar: a residual."""
+
+    def __init__(self, parent: Trace, unknown: JaxprTrace):
+        self.parent = parent
+        self.unknown = unknown
+
+    def is_unknown(self, x: Any) -> bool:
+        return type(x) is JaxprTracer and x._trace is self.unknown
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        unknown = self.unknown
+        if not any(type(x) is JaxprTracer and x._trace is unknown for x in args):
+            return self.parent.process_primitive(primitive, args, params)
+        if primitive in partial_eval_rules:
+            return partial_eval_rules[primitive](self, args, params)
+        return unknown.process_primitive(primitive, args, params)
+
+
+# primitive -> (trace, args, params) -> results; for those that can compute a part of themselves (jit)
+partial_eval_rules: dict[Primitive, Callable[..., Any]] = {}
+
+
+@cached_on_jaxpr
+def partial_eval_jaxpr(
+    closed_jaxpr: ClosedJaxpr, unknown_ins: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], list[int | None], list[int | None]]:
+    """Splits a jaxpr in two: one of the known inputs, one of residuals and the unknown inputs.
+
+    Gives (known, unknown, unknown_outs, known_outs, residuals). `known` gives each value once.
+    Known outputs and residuals are listed by where they come from: -1 - i is known input i, and
+    n >= 0 is output n of `known`. The inputs of `unknown` are residuals, then unknown inputs.
+    """
+    known_trace, unknown_trace = JaxprTrace(), JaxprTrace()
+    trace = PartialEvalTrace(known_trace, unknown_trace)
+    args = [
+        (unknown_trace if unknown else known_trace).new_arg(aval)
+        for aval, unknown in zip(closed_jaxpr.in_avals, unknown_ins)
+    ]
+    with set_current_trace(trace):
+        outs = jaxpr_as_fun(closed_jaxpr)(*args)
+    unknown_outs = tuple(trace.is_unknown(x) for x in outs)
+    known_outs = [x for x in outs if not trace.is_unknown(x)]
+    unknown = unknown_trace.finish([x for x in outs if trace.is_unknown(x)])
+    residuals = unknown.consts
+
+    sources = {id(x): -1 - i for i, x in enumerate(x for x in args if not trace.is_unknown(x))}
+    computed: list[Any] = []
+    for x in (*known_outs, *residuals):
+        if id(x) not in sources:
+            sources[id(x)] = len(computed)
+            computed.append(x)
+    known = known_trace.finish(computed)
+    # Residuals were constvars of the unknown jaxpr; now they are its first arguments.
+    body = unknown.jaxpr
+    unknown = ClosedJaxpr(Jaxpr([], body.constvars + body.invars, body.outvars, body.eqns))
+    places = [[sources[id(x)] for x in xs] for xs in (known_outs, residuals)]
+    return known, unknown, unknown_outs, places[0], places[1]
+
+
+# ---- linearize ----
+
+
+class Linearized:
+    """The linear jaxpr of a function at a point: residuals as consts, tangents as arguments.
+
+    `nonzero_ins` and `nonzero_outs` say which inputs and outputs have tangents in the jaxpr."""
+
+    def __init__(
+        self,
+        jaxpr: Jaxpr,
+        residuals: Sequence[Any],
+        nonzero_ins: Sequence[bool],
+        nonzero_outs: Sequence[bool],
+    ):
+        self.jaxpr = jaxpr
+        self.residuals = residuals
+        self.nonzero_ins = nonzero_ins
+        self.nonzero_outs = nonzero_outs
+
+
+def linearize_flat(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[list, Linearized]:
+    """The results of `fun` at `primals`, and its derivative there as a linear jaxpr."""
+    unknown_trace = JaxprTrace()
+    partial_trace = PartialEvalTrace(context.trace, unknown_trace)
+    jvp_trace = JVPTrace(partial_trace)
+    args, nonzero_ins = [], []
+    for primal in primals:
+        aval = get_aval(primal).to_tangent_aval()
+        nonzero = aval.dtype.kind != "V"  # an integer has no tangent
+        nonzero_ins.append(nonzero)
+        args.append(
+            JVPTracer(jvp_trace, primal, unknown_trace.new_arg(aval)) if nonzero else primal
+        )
+    with set_current_trace(jvp_trace):
+        outs = fun(*args)
+    pairs = [jvp_trace.primal_and_tangent(x) for x in outs]
+    nonzero_outs = [type(tangent) is not Zero for _, tangent in pairs]
+    closed = unknown_trace.finish([tangent for _, tangent in pairs if type(tangent) is not Zero])
+    jaxpr, used_consts, _ = dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
+    residuals = [value for value, used in zip(closed.consts, used_consts) if used]
+    primals_out = [primal for primal, _ in pairs]
+    if any(partial_trace.is_unknown(x) for x in primals_out):
+        raise ValueError("a primal result depends on a tangent: the JVP rule that made it is wrong")
+    return primals_out, Linearized(jaxpr, residuals, nonzero_ins, nonzero_outs)
+
+
+def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
+    """The value of `fun` at `primals`, and a function that maps tangents to the result's tangent.
+
+    The function can be called many times: it holds the residuals and does the linear part alone.
+    With has_aux, gives (out, f_jvp, aux).
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.linearize.html
+    """
+    check_callable(fun, "linearize")
+    aux: list[Any] = []
+
+    def main(*args: Any) -> Any:
+        out = fun(*args)
+        if has_aux:
+            out, raw_aux = split_aux(out)
+            aux.append(strip_tracers(raw_aux))
+        return out
+
+    leaves, in_tree = tree_flatten((primals, {}))
+    flat_fun = FlatFun(main, in_tree)
+    outs, linearized = linearize_flat(flat_fun, leaves)
+    out_tree = flat_fun.out_tree
+    tangent_tree = tree_flatten(primals)[1]
+
+    def f_jvp(*tangents: Any) -> Any:
+        flat, tree = tree_flatten(tangents)
+        if tree != tangent_tree:
+            raise TypeError(
+                f"linearized function takes tangents of structure {tangent_tree}, got {tree}"
+            )
+        for primal, tangent in zip(leaves, flat):
+            expected, got = get_aval(primal).to_tangent_aval(), get_aval(tangent)
+            if expected.shape != got.shape or expected.dtype not in (got.dtype, "V"):
+                raise ValueError(
+                    "linearized function called on tangent values inconsistent with the original "
+                    f"primal values: got tangent {got.str_short()} for primal aval "
+                    f"{expected.str_short()}"
+                )
+        used = [t for t, nonzero in zip(flat, linearized.nonzero_ins) if nonzero]
+        results = iter(eval_jaxpr(linearized.jaxpr, linearized.residuals, *used))
+        return tree_unflatten(
+            out_tree,
+            [
+                next(results) if nonzero else full(get_aval(out).to_tangent_aval(), 0)
+                for out, nonzero in zip(outs, linearized.nonzero_outs)
+            ],
+        )
+
+    return tree_unflatten(out_tree, outs), f_jvp, *aux
+
+
+def strip_tracers(tree: Any) -> Any:
+    """The primals of an auxiliary result, which is not differentiated."""
+    leaves, treedef = tree_flatten(tree)
+    trace = context.trace
+    assert isinstance(trace, JVPTrace)
+    return tree_unflatten(treedef, [trace.primal_and_tangent(x)[0] for x in leaves])

@@ -1,0 +1,247 @@
+"""Tracing: running a function on tracers that write down what is done to them.
+
+After this file you can say why `print` inside a traced function shows `JaxprTracer<f32[3]>` and
+happens once, why `if x > 0` fails there, and what a jaxpr's constvars are. The trace at work is
+`JaxprTrace`: each bind becomes an equation, whose results are known by aval only. Builds on core
+and jaxpr.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax import dtypes
+from tinyjax.api_util import FlatFun, as_argnums, check_callable, wrap_argnums
+from tinyjax.array import Array, ArrayImpl, ShapedArray
+from tinyjax.config import config
+from tinyjax.core import (
+    EvalTrace,
+    Primitive,
+    Trace,
+    Tracer,
+    abstract_eval_rules,
+    context,
+    escaped_tracer_error,
+    find_rule,
+    get_aval,
+    set_current_trace,
+)
+from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, check_jaxpr
+from tinyjax.tree_util import tree_flatten, tree_map, tree_unflatten
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+SourceLine = tuple[str, int, str]  # file, line number, function
+
+
+def user_line() -> SourceLine | None:
+    """The innermost line of the running program that is not tinyjax's own."""
+    frame = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+        frame = frame.f_back  # type: ignore[assignment]
+    if frame is None:
+        return None
+    return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+
+
+# ---- the trace that writes a jaxpr ----
+
+
+class JaxprTracer(Tracer):
+    """Stands for a value of the jaxpr being written: an aval, and the atom that names it there."""
+
+    __slots__ = ("aval", "atom", "source_info")
+
+    def __init__(self, trace: JaxprTrace, aval: ShapedArray, atom: Atom, source_info: Any = None):
+        self._trace = trace
+        self.aval = aval
+        self.atom = atom
+        self.source_info = source_info
+
+    @property
+    def line(self) -> str | None:
+        """Where the user's program made this value."""
+        if self.source_info is None:
+            return None
+        file, number, function = self.source_info
+        return f"{file}:{number} ({function})"
+
+
+class JaxprTrace(Trace):
+    """Writes one jaxpr. Scalars become literals, other outside values become constvars."""
+
+    def __init__(self) -> None:
+        self.invars: list[Var] = []
+        self.eqns: list[JaxprEqn] = []
+        self.consts: dict[int, tuple[Var, Any]] = {}  # id of the value -> (its constvar, the value)
+        self.finished = False
+
+    def new_arg(self, aval: ShapedArray) -> JaxprTracer:
+        var = Var(aval)
+        self.invars.append(var)
+        return JaxprTracer(self, aval, var, user_line())
+
+    def atom(self, x: Any) -> Atom:
+        """What names `x` in this jaxpr: a tracer's own atom, a literal or a constvar."""
+        if isinstance(x, JaxprTracer) and x._trace is self:
+            return x.atom
+        if isinstance(x, Tracer) and getattr(x._trace, "finished", False):
+            raise escaped_tracer_error(x)
+        aval = get_aval(x)
+        if not isinstance(x, Tracer) and not aval.shape and dtypes.kind(aval.dtype) != "V":
+            return Literal(x._value if isinstance(x, ArrayImpl) else x, aval)
+        if id(x) not in self.consts:
+            self.consts[id(x)] = (Var(aval), x)
+        return self.consts[id(x)][0]
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        if primitive in staging_rules:
+            out = staging_rules[primitive](self, args, params)
+            if out is not NotImplemented:
+                return out
+        return self.add_eqn(primitive, args, params)
+
+    def add_eqn(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        """Writes the equation and gives tracers of its results."""
+        atoms = [self.atom(x) for x in args]
+        rule = find_rule(abstract_eval_rules, primitive, "abstract_eval")
+        out = rule(*[atom.aval for atom in atoms], **params)
+        out_avals = out if primitive.multiple_results else [out]
+        source = user_line()
+        outvars = [Var(aval) for aval in out_avals]
+        self.eqns.append(JaxprEqn(primitive, atoms, outvars, params, source))
+        tracers = [JaxprTracer(self, v.aval, v, source) for v in outvars]
+        return tracers if primitive.multiple_results else tracers[0]
+
+    def finish(self, outs: Sequence[Any]) -> ClosedJaxpr:
+        """The jaxpr that gives `outs`. The trace's tracers can't be used any more."""
+        outvars = [self.atom(x) for x in outs]
+        self.finished = True
+        consts = list(self.consts.values())
+        jaxpr = Jaxpr([var for var, _ in consts], self.invars, outvars, self.eqns)
+        if config.jax_enable_checks:
+            check_jaxpr(jaxpr)
+        return ClosedJaxpr(jaxpr, [value for _, value in consts])
+
+
+# primitive -> (trace, args, params) -> results, or NotImplemented to write an equation as usual
+staging_rules: dict[Primitive, Callable[..., Any]] = {}
+
+
+def trace_to_jaxpr(flat_fun: Callable[..., Any], in_avals: Sequence[ShapedArray]) -> ClosedJaxpr:
+    """The jaxpr of a function of arrays that gives a flat list of arrays."""
+    trace = JaxprTrace()
+    with set_current_trace(trace):
+        outs = flat_fun(*[trace.new_arg(aval) for aval in in_avals])
+        for position, x in enumerate(outs):
+            check_output(x, position)
+        return trace.finish(outs)
+
+
+def check_output(x: Any, position: int) -> None:
+    """Raises TypeError for a function result that is no array or scalar."""
+    if not isinstance(x, Array):
+        try:
+            get_aval(x)
+        except TypeError:
+            raise TypeError(
+                f"the function returned a value of type {type(x)} at output component {position}, "
+                f"which is not a valid JAX type: {x!r}. Return arrays, scalars and pytrees of them"
+            ) from None
+
+
+def is_staging() -> bool:
+    """Whether operations are being written into a jaxpr, rather than run."""
+    trace = context.trace
+    while not isinstance(trace, (JaxprTrace, EvalTrace)):
+        trace = trace.parent
+    return isinstance(trace, JaxprTrace)
+
+
+# ---- the front doors ----
+
+
+def make_jaxpr(
+    fun: Callable, static_argnums: int | Sequence[int] = (), return_shape: bool = False
+) -> Callable[..., Any]:
+    """A function of the arguments of `fun` that gives the ClosedJaxpr of `fun` at their avals.
+
+    With return_shape, it gives a pair of the jaxpr and the result's tree of ShapeDtypeStructs.
+    Raises TypeError if `fun` can't be called.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_jaxpr.html
+    """
+    check_callable(fun, "make_jaxpr")
+    static = as_argnums(static_argnums, "static_argnums")
+
+    @functools.wraps(fun)
+    def make_jaxpr_f(*args: Any, **kwargs: Any) -> Any:
+        fixed = wrap_argnums(static, len(args), "static_argnums")
+        dynamic = [x for i, x in enumerate(args) if i not in fixed]
+
+        def call(*dynamic: Any, **kwargs: Any) -> Any:
+            it = iter(dynamic)
+            return fun(*[x if i in fixed else next(it) for i, x in enumerate(args)], **kwargs)
+
+        leaves, in_tree = tree_flatten((tuple(dynamic), kwargs))
+        flat_fun = FlatFun(call, in_tree)
+        closed_jaxpr = trace_to_jaxpr(flat_fun, [arg_aval(x) for x in leaves])
+        if not return_shape:
+            return closed_jaxpr
+        structs = [ShapeDtypeStruct(a.shape, a.dtype) for a in closed_jaxpr.out_avals]
+        return closed_jaxpr, tree_unflatten(flat_fun.out_tree, structs)
+
+    return make_jaxpr_f
+
+
+class ShapeDtypeStruct:
+    """The shape and dtype of an array without the array; can stand for one in eval_shape."""
+
+    __slots__ = ("shape", "dtype", "weak_type")
+
+    def __init__(self, shape: Sequence[int], dtype: Any, weak_type: bool = False):
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+        self.shape = tuple(shape)
+        self.dtype = dtypes.canonicalize_dtype(dtype)
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return ShapedArray(self.shape, self.dtype).size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and arg_aval(self) == arg_aval(other)
+
+    def __hash__(self) -> int:
+        return hash(arg_aval(self))
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
+
+
+def arg_aval(x: Any) -> ShapedArray:
+    if isinstance(x, ShapeDtypeStruct):
+        return ShapedArray(x.shape, x.dtype, x.weak_type)
+    return get_aval(x)
+
+
+def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
+    """The shapes and dtypes of `fun(*args, **kwargs)`, found by tracing: nothing is computed.
+
+    Arguments may be arrays or anything with `shape` and `dtype`; gives a tree of ShapeDtypeStruct.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.eval_shape.html
+    """
+    as_struct = lambda x: (  # noqa: E731
+        x if isinstance(x, Array) or not hasattr(x, "dtype") else ShapeDtypeStruct(x.shape, x.dtype)
+    )
+    args, kwargs = tree_map(as_struct, (args, kwargs))
+    return make_jaxpr(fun, return_shape=True)(*args, **kwargs)[1]

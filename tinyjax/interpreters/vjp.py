@@ -1,0 +1,420 @@
+"""Reverse-mode differentiation: the linear jaxpr of `linearize`, run backwards.
+
+After this file you can say what `grad` does: linearize the function, then walk its linear equations
+from the last to the first, turning each output's cotangent into its inputs' by the primitive's
+transpose rule, and adding up where a value was used twice. Builds on partial_eval.
+
+Source: https://docs.jax.dev/en/latest/autodidax.html#part-4-linearize-and-vjp-and-partial-eval
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import core, dtypes
+from tinyjax.api_util import FlatFun, as_argnums, check_callable, fun_name, split_aux
+from tinyjax.array import ShapedArray
+from tinyjax.core import Primitive, find_rule, get_aval
+from tinyjax.interpreters.jvp import (
+    Zero,
+    add_any_p,
+    add_tangents,
+    defjvp,
+    deflinear_jvp,
+    full,
+    instantiate_zeros,
+)
+from tinyjax.interpreters.partial_eval import Linearized, linearize_flat, strip_tracers
+from tinyjax.interpreters.tracing import trace_to_jaxpr
+from tinyjax.jaxpr import (
+    ClosedJaxpr,
+    Jaxpr,
+    Literal,
+    Var,
+    cached_on_jaxpr,
+    literal_value,
+)
+from tinyjax.tree_util import tree_flatten, tree_unflatten
+
+# ---- running a linear jaxpr backwards ----
+
+
+class UndefinedPrimal:
+    """A linear operand: it has an aval, but no value when its cotangent is asked for."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"UndefinedPrimal({self.aval.str_short()})"
+
+
+def is_undefined_primal(x: Any) -> bool:
+    return type(x) is UndefinedPrimal
+
+
+def backward_pass(
+    jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], cotangents: Sequence[Any]
+) -> list[Any]:
+    """The cotangents of the UndefinedPrimals among `args` (Zero for the other arguments)."""
+    env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
+    env.update(zip(jaxpr.invars, args))
+
+    def read(v: Any) -> Any:
+        return literal_value(v) if type(v) is Literal else env[v]
+
+    linear_eqns = []
+    for eqn in jaxpr.eqns:
+        invals = [read(v) for v in eqn.invars]
+        if any(type(x) is UndefinedPrimal for x in invals):
+            env.update((v, UndefinedPrimal(v.aval)) for v in eqn.outvars)
+            linear_eqns.append((eqn, invals))
+        else:  # an equation of residuals alone
+            outs = eqn.primitive.bind(*invals, **eqn.params)
+            env.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
+
+    ct_env: dict[Var, Any] = {}
+
+    def accumulate(v: Any, ct: Any) -> None:
+        """A value used twice has the sum of both uses' cotangents."""
+        if ct is not None and type(v) is Var and type(env[v]) is UndefinedPrimal:
+            ct_env[v] = add_tangents(ct_env[v], ct) if v in ct_env else ct
+
+    for v, ct in zip(jaxpr.outvars, cotangents):
+        accumulate(v, ct)
+    for eqn, invals in reversed(linear_eqns):
+        cts = [ct_env.pop(v) if v in ct_env else Zero(v.aval) for v in eqn.outvars]
+        if all(type(ct) is Zero for ct in cts):
+            continue
+        rule = find_rule(transpose_rules, eqn.primitive, "transpose")
+        cts_in = rule(cts if eqn.primitive.multiple_results else cts[0], *invals, **eqn.params)
+        for v, ct in zip(eqn.invars, cts_in):
+            accumulate(v, ct)
+    return [ct_env.get(v, Zero(v.aval)) for v in jaxpr.invars]
+
+
+@cached_on_jaxpr
+def transpose_jaxpr(
+    closed_jaxpr: ClosedJaxpr, linear: tuple[bool, ...], zero_cts: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The backward pass as a jaxpr: from non-linear arguments and non-zero cotangents to the linear
+    arguments' cotangents. Also says which of these are not Zero: only they are in the jaxpr."""
+    jaxpr = closed_jaxpr.jaxpr
+    fixed = [v.aval for v, is_linear in zip(jaxpr.invars, linear) if not is_linear]
+    ct_avals = [v.aval for v, is_zero in zip(jaxpr.outvars, zero_cts) if not is_zero]
+    nonzero: list[bool] = []
+
+    def backward(*flat: Any) -> list[Any]:
+        values = iter(flat)
+        args = [
+            UndefinedPrimal(v.aval) if is_linear else next(values)
+            for v, is_linear in zip(jaxpr.invars, linear)
+        ]
+        cts = [Zero(v.aval) if z else next(values) for v, z in zip(jaxpr.outvars, zero_cts)]
+        outs = backward_pass(jaxpr, closed_jaxpr.consts, args, cts)
+        wanted = [ct for ct, is_linear in zip(outs, linear) if is_linear]
+        nonzero.extend(type(ct) is not Zero for ct in wanted)
+        return [ct for ct in wanted if type(ct) is not Zero]
+
+    return trace_to_jaxpr(backward, fixed + ct_avals), tuple(nonzero)
+
+
+# ---- rules ----
+
+# primitive -> (ct, *operands, **params) -> a cotangent for each operand, None for non-linear ones
+transpose_rules: dict[Primitive, Callable[..., Any]] = {}
+
+
+def deflinear2(primitive: Primitive, transpose_rule: Callable) -> None:
+    """For a primitive that is linear in all operands: jvp and transpose rules."""
+    deflinear_jvp(primitive)
+    transpose_rules[primitive] = transpose_rule
+
+
+def defbilinear(primitive: Primitive, lhs_transpose: Callable, rhs_transpose: Callable) -> None:
+    """For a product: rules `(ct, x, y, **params)` for the cotangent of x, and for that of y."""
+    defjvp(
+        primitive,
+        lambda g, x, y, **params: primitive.bind(g, y, **params),
+        lambda g, x, y, **params: primitive.bind(x, g, **params),
+    )
+
+    def transpose(ct: Any, x: Any, y: Any, **params: Any) -> Any:
+        if is_undefined_primal(x):
+            return lhs_transpose(ct, x, y, **params), None
+        return None, rhs_transpose(ct, x, y, **params)
+
+    transpose_rules[primitive] = transpose
+
+
+def unbroadcast(aval: ShapedArray, ct: Any) -> Any:
+    """The cotangent of an operand that an elementwise primitive stretched: the sum over copies."""
+    shape = core.shape_of(ct)
+    if shape == aval.shape:
+        return ct
+    if not aval.shape:
+        return core.reduce_sum(ct, range(len(shape)))
+    axes = [
+        i for i, (size, operand_size) in enumerate(zip(shape, aval.shape)) if size != operand_size
+    ]
+    return core.reshape(core.reduce_sum(ct, axes), aval.shape)
+
+
+def _add_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
+    return [unbroadcast(v.aval, ct) if is_undefined_primal(v) else None for v in (x, y)]
+
+
+def _broadcast_in_dim_transpose(
+    ct: Any, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: None
+) -> list[Any]:
+    unit_dims = [i for i, size in enumerate(x.aval.shape) if size == 1]
+    kept = [d for i, d in enumerate(broadcast_dimensions) if i not in unit_dims]
+    axes = [axis for axis in range(len(shape)) if axis not in kept]
+    return [core.expand_dims(core.reduce_sum(ct, axes), unit_dims)]
+
+
+def _reduce_sum_transpose(ct: Any, x: Any, *, axes: Any, out_sharding: None) -> list[Any]:
+    kept = tuple(np.delete(np.arange(x.aval.ndim), axes))  # np.int64, as JAX prints them
+    return [core.broadcast_in_dim(ct, x.aval.shape, kept)]
+
+
+transpose_rules[core.add_p] = _add_transpose
+defbilinear(
+    core.mul_p,
+    lambda ct, x, y: unbroadcast(x.aval, core.mul(ct, y)),
+    lambda ct, x, y: unbroadcast(y.aval, core.mul(x, ct)),
+)
+deflinear2(core.neg_p, lambda ct, x: [core.neg(ct)])
+transpose_rules[core.reduce_sum_p] = _reduce_sum_transpose
+transpose_rules[core.broadcast_in_dim_p] = _broadcast_in_dim_transpose
+deflinear2(core.reshape_p, lambda ct, x, **params: [core.reshape(ct, x.aval.shape)])
+deflinear2(
+    core.transpose_p, lambda ct, x, permutation: [core.transpose(ct, np.argsort(permutation))]
+)
+deflinear2(add_any_p, lambda ct, x, y: [ct, ct])
+
+
+# ---- vjp and linear_transpose ----
+
+
+def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
+    """The value of `fun` at `primals`, and a function from a cotangent of it to the primals'.
+
+    The function gives a tuple with an entry for each primal, of its tree structure, shapes and
+    dtypes (float0 for integers). With has_aux, gives (out, f_vjp, aux).
+    Raises TypeError or ValueError if a cotangent does not fit the result.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.vjp.html
+    """
+    check_callable(fun, "differentiate")
+    aux: list[Any] = []
+
+    def main(*args: Any) -> Any:
+        out = fun(*args)
+        if has_aux:
+            out, raw_aux = split_aux(out)
+            aux.append(strip_tracers(raw_aux))
+        return out
+
+    leaves, in_tree = tree_flatten((primals, {}))
+    flat_fun = FlatFun(main, in_tree)
+    outs, linearized = linearize_flat(flat_fun, leaves)
+    out_tree = flat_fun.out_tree
+    primal_tree = tree_flatten(primals)[1]
+
+    def f_vjp(cotangent: Any) -> Any:
+        cts, ct_tree = tree_flatten(cotangent)
+        if ct_tree != out_tree:
+            raise ValueError(
+                f"unexpected tree structure of argument to vjp function: got {ct_tree}, but expected "
+                f"{out_tree}, that of the function's result"
+            )
+        for ct, out in zip(cts, outs):
+            _check_cotangent(ct, get_aval(out).to_tangent_aval(), "vjp function")
+        return tree_unflatten(primal_tree, pull_back(linearized, leaves, cts))
+
+    return tree_unflatten(out_tree, outs), f_vjp, *aux
+
+
+def pull_back(linearized: Linearized, primals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+    """The cotangents of all primals, zeros made into arrays."""
+    jaxpr = linearized.jaxpr
+    used = [ct for ct, nonzero in zip(cts, linearized.nonzero_outs) if nonzero]
+    args = [UndefinedPrimal(v.aval) for v in jaxpr.invars]
+    found = iter(backward_pass(jaxpr, linearized.residuals, args, used))
+    return [
+        instantiate_zeros(next(found)) if nonzero else full(get_aval(primal).to_tangent_aval(), 0)
+        for primal, nonzero in zip(primals, linearized.nonzero_ins)
+    ]
+
+
+def _check_cotangent(ct: Any, expected: ShapedArray, who: str) -> None:
+    is_float0 = getattr(ct, "dtype", None) == dtypes.float0
+    got = ShapedArray(np.shape(ct), dtypes.float0) if is_float0 else get_aval(ct)
+    if got.shape != expected.shape or got.dtype != expected.dtype:
+        raise ValueError(
+            f"unexpected JAX type (e.g. shape/dtype) for argument to {who}: got {got.str_short()}, but "
+            f"expected {expected.str_short()}, the type of the function's result"
+        )
+
+
+def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
+    """The transpose of a linear function: from cotangents of its result to those of its arguments.
+
+    `primals` give shapes and dtypes alone (arrays or ShapeDtypeStructs). Raises TypeError for
+    integer arguments, NotImplementedError where the function is not linear.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.linear_transpose.html
+    """
+    check_callable(fun, "transpose")
+    leaves, in_tree = tree_flatten((primals, {}))
+    avals = [
+        get_aval(x) if not hasattr(x, "dtype") else ShapedArray(x.shape, x.dtype) for x in leaves
+    ]
+    flat_fun = FlatFun(fun, in_tree)
+    closed = trace_to_jaxpr(flat_fun, avals)
+    for aval in (*avals, *closed.out_avals):
+        if not dtypes.is_inexact(aval.dtype):
+            raise TypeError(
+                "linear_transpose only supports [float or complex] -> [float or complex] functions, "
+                f"but got {aval.str_short()} among its arguments or results"
+            )
+    primal_tree = tree_flatten(primals)[1]
+
+    def transposed(cotangent: Any) -> Any:
+        cts, ct_tree = tree_flatten(cotangent)
+        if ct_tree != flat_fun.out_tree:
+            raise TypeError(
+                f"cotangent tree {ct_tree} does not match the result's {flat_fun.out_tree}"
+            )
+        for ct, aval in zip(cts, closed.out_avals):
+            _check_cotangent(ct, aval, "linear_transpose's function")
+        undefined = [UndefinedPrimal(aval) for aval in avals]
+        outs = backward_pass(closed.jaxpr, closed.consts, undefined, cts)
+        return tree_unflatten(primal_tree, [instantiate_zeros(ct) for ct in outs])
+
+    return transposed
+
+
+# ---- grad ----
+
+
+def grad(
+    fun: Callable,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """The gradient of a scalar-valued function, as a function of the same arguments.
+
+    Its result has the tree structure, shapes and dtypes of argument `argnums` (a tuple of them for a
+    tuple of argnums); with has_aux it is (gradient, aux). `holomorphic` promises that `fun` is
+    complex differentiable; `allow_int` gives float0 zeros for integers.
+    Raises TypeError for integer arguments and results that are no real scalar.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.grad.html
+    """
+    value_and_grad_f = value_and_grad(fun, argnums, has_aux, holomorphic, allow_int)
+
+    @functools.wraps(fun)
+    def grad_f(*args: Any, **kwargs: Any) -> Any:
+        value, gradient = value_and_grad_f(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return grad_f
+
+
+def value_and_grad(
+    fun: Callable,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    """As grad, but gives (value, gradient), or ((value, aux), gradient) with has_aux.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.value_and_grad.html
+    """
+    check_callable(fun, "differentiate")
+    numbers = as_argnums(argnums, "argnums")
+
+    @functools.wraps(fun)
+    def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
+        if any(not -len(args) <= i < len(args) for i in numbers):
+            raise ValueError(
+                f"differentiating with respect to argnums={argnums} requires at least "
+                f"{max(numbers) + 1} positional arguments to be passed by the caller, but got only "
+                f"{len(args)} positional arguments."
+            )
+        positions = [i % len(args) for i in numbers]
+
+        def partial_fun(*dynamic: Any) -> Any:
+            full_args = list(args)
+            for i, x in zip(positions, dynamic):
+                full_args[i] = x
+            return fun(*full_args, **kwargs)
+
+        dynamic = tuple(args[i] for i in positions)
+        for x in tree_flatten(dynamic)[0]:
+            _check_grad_input(x, holomorphic, allow_int)
+        out, f_vjp, *aux = vjp(partial_fun, *dynamic, has_aux=has_aux)
+        seed = full(_checked_grad_output(out, holomorphic, fun), 1)
+        gradients = f_vjp(seed)
+        gradient = gradients[0] if isinstance(argnums, int) else gradients
+        return ((out, *aux) if has_aux else out), gradient
+
+    return value_and_grad_f
+
+
+def _check_grad_input(x: Any, holomorphic: bool, allow_int: bool) -> None:
+    dtype = get_aval(x).dtype
+    if holomorphic and dtypes.kind(dtype) != "c":
+        raise TypeError(
+            f"grad with holomorphic=True requires inputs with complex dtype, but got {dtype.name}."
+        )
+    if not holomorphic and dtypes.kind(dtype) == "c":
+        raise TypeError(
+            f"grad requires real-valued inputs (input dtype that is a sub-dtype of np.floating), but got "
+            f"{dtype.name}. For holomorphic differentiation, pass holomorphic=True. For "
+            "differentiation of non-holomorphic functions involving complex inputs, use jax.vjp directly."
+        )
+    if not dtypes.is_inexact(dtype) and not allow_int:
+        raise TypeError(
+            "grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), "
+            f"but got {dtypes.short_name(dtype) if dtype.kind == 'V' else dtype.name}. If you want to use "
+            "Boolean- or integer-valued inputs, use vjp or set allow_int to True."
+        )
+
+
+def _checked_grad_output(out: Any, holomorphic: bool, fun: Callable) -> ShapedArray:
+    """The aval of a differentiable function's result: a scalar of floating (or complex) dtype."""
+    try:
+        aval = get_aval(out)
+    except TypeError:
+        raise TypeError(
+            f"Gradient only defined for scalar-output functions. Output of {fun_name(fun)} was: {out!r}."
+            " Return one scalar array (has_aux=True for more)"
+        ) from None
+    if aval.shape:
+        raise TypeError(
+            "Gradient only defined for scalar-output functions. Output had shape: "
+            f"{aval.shape}. Sum it, or use jacrev"
+        )
+    allowed = "c" if holomorphic else "f"
+    if dtypes.kind(aval.dtype) not in allowed:
+        kind_name = "complex" if holomorphic else "real-valued (floating)"
+        raise TypeError(
+            f"grad{' with holomorphic=True' if holomorphic else ''} requires {kind_name} outputs, but got "
+            f"{aval.dtype.name}. "
+            + (
+                ""
+                if holomorphic
+                else "For holomorphic differentiation, pass holomorphic=True. For "
+            )
+            + ("" if holomorphic else "other complex results, use jax.vjp directly.")
+        )
+    return aval

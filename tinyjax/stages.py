@@ -14,7 +14,7 @@ from typing import Any
 
 from tinyjax.array import ArrayImpl
 from tinyjax.core import get_aval, to_numpy
-from tinyjax.devices import Device, choose_device
+from tinyjax.devices import Device, default_device
 from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.opencl.compile import Executable, lower_jaxpr
 from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_unflatten
@@ -52,7 +52,7 @@ class Lowered:
 
     def __init__(self, traced: Traced):
         self.traced = traced
-        self.device = traced.device or choose_device([])
+        self.device = traced.device or default_device()
         self.lowered = lower_jaxpr(traced.jaxpr, self.device, traced.fun_name)
 
     def as_text(self, dialect: str | None = None) -> str:

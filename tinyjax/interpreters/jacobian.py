@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import dtypes
-from tinyjax.api_util import as_argnums, check_callable, split_aux
+from tinyjax.api_util import as_argnums, check_callable
 from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.core import get_aval, reshape
 from tinyjax.interpreters.batching import vmap

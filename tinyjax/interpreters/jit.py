@@ -29,7 +29,7 @@ from tinyjax.core import (
     set_current_trace,
     to_numpy,
 )
-from tinyjax.devices import Device, choose_device
+from tinyjax.devices import Device, default_device, devices
 from tinyjax.interpreters.batching import batch_jaxpr, batch_rules
 from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, jvp_rules, zero_tangent
 from tinyjax.interpreters.partial_eval import (
@@ -70,6 +70,20 @@ def _jit_impl(
     if config.jax_debug_nans or config.jax_debug_infs:
         _find_first_nan(outs, jaxpr, arrays, params["name"])
     return outs
+
+
+def choose_device(arrays: Sequence[ArrayImpl]) -> Device:
+    """The device that the arguments are committed to (by device_put), or the default one.
+
+    Raises ValueError if they are committed to several."""
+    committed = {x.device for x in arrays if x.committed}
+    if len(committed) > 1:
+        listed = ", ".join(str(device) for device in committed)
+        raise ValueError(
+            f"Received incompatible devices for jitted computation: {listed}. Bring all arguments to "
+            "one device with jax.device_put"
+        )
+    return committed.pop() if committed else default_device()
 
 
 @cached_on_jaxpr
@@ -403,7 +417,7 @@ def jit(
     if device is not None and backend is not None:
         raise ValueError(f"can't give jit both device={device} and backend={backend!r}")
     if backend is not None:
-        device = choose_device([], backend)
+        device = devices(backend)[0]
     numbers, names = _static_places(fun, static_argnums, static_argnames, "static_argnums")
     donate_numbers, donate_names = _static_places(
         fun, donate_argnums, donate_argnames, "donate_argnums"

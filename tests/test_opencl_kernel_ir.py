@@ -1,0 +1,83 @@
+import numpy as np
+import pytest
+
+from tinyjax.opencl.kernel_ir import (
+    Buffer,
+    For,
+    Kernel,
+    KernelError,
+    Let,
+    Load,
+    Store,
+    Value,
+    check_kernel,
+    index,
+    index_var,
+)
+
+F32 = np.dtype("float32")
+X, OUT = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")
+A, B = Value("a", F32), Value("b", F32)
+
+
+def kernel(*body):
+    return Kernel("k0", [X, OUT], 1, list(body))
+
+
+def loop(at, *extra, last=7):
+    i = index_var("i1", 0, last)
+    return For(i, index(0), index(last + 1), [Load(A, X, at(i)), *extra, Store(OUT, i, A)])
+
+
+def test_a_kernel_prints_one_statement_a_line():
+    body = kernel(loop(lambda i: i, Let(B, "sin", (A,))))
+    assert str(body).splitlines() == [
+        "kernel k0(x_in: f32[8], y_out: f32[8]), work-items: 1",
+        "  for i1 in 0 .. 8:",
+        "    a:f32 = x_in[i1]",
+        "    b:f32 = sin a",
+        "    y_out[i1] = a",
+    ]
+
+
+def test_indices_simplify_by_their_range():
+    i, j = index_var("i1", 0, 3), index_var("i2", 0, 9)
+    assert str(i * 10 + j) == "i1 * 10 + i2"
+    assert (i * 0 + j) is j
+    assert (j % 10) is j
+    assert (j // 10).is_const(0)
+    assert i.min(5) is i and i.max(-1) is i
+    assert str((i + 1) * 2) == "(i1 + 1) * 2"
+    assert str(i - (j - 1)) == "i1 - (i2 - 1)"
+
+
+def test_an_index_knows_its_range():
+    i = index_var("i1", 0, 3)
+    shifted = (i * 10 - 5).max(0)
+    assert (shifted.lo, shifted.hi) == (0, 25)
+
+
+def test_a_load_beyond_its_buffer_is_refused():
+    with pytest.raises(KernelError, match=r"i1 \+ 1 spans 1 .. 8, x_in has 8 elements"):
+        check_kernel(kernel(loop(lambda i: i + 1)))
+
+
+def test_a_value_used_before_it_is_defined_is_refused():
+    with pytest.raises(KernelError, match="b is not defined"):
+        check_kernel(kernel(Store(OUT, index(0), B)))
+
+
+def test_a_value_defined_in_a_loop_is_gone_after_it():
+    with pytest.raises(KernelError, match="a is not defined"):
+        check_kernel(kernel(loop(lambda i: i), Store(OUT, index(0), A)))
+
+
+def test_an_input_cannot_be_stored_to():
+    with pytest.raises(KernelError, match="x_in is an input"):
+        check_kernel(kernel(Load(A, X, index(0)), Store(X, index(0), A)))
+
+
+def test_a_loop_variable_must_stay_in_its_range():
+    i = index_var("i1", 0, 3)
+    with pytest.raises(KernelError, match="loop variable i1 can leave 0 .. 3"):
+        check_kernel(kernel(For(i, index(0), index(8), [])))

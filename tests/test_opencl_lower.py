@@ -1,0 +1,176 @@
+import numpy as np
+import pytest
+
+import tinyjax.core as core
+from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
+from tinyjax.jaxpr import eval_jaxpr
+from tinyjax.opencl.codegen import CPU, GPU, program_text
+from tinyjax.opencl.fuse import HostGroup, fuse
+from tinyjax.opencl.interpret import interpret_kernel
+from tinyjax.opencl.lower import lower_group, variable_names
+from tinyjax.opencl.simplify import simplify
+
+
+def aval(*shape, dtype="float32"):
+    return ShapeDtypeStruct(shape, np.dtype(dtype))
+
+
+def stages(f, *avals, target=CPU):
+    closed = simplify(make_jaxpr(f)(*avals))
+    groups = fuse(closed.jaxpr, target)
+    names = variable_names(closed.jaxpr)
+    kernels = [
+        lower_group(g, f"k{n}", names, target)
+        for n, g in enumerate(groups)
+        if not isinstance(g, HostGroup)
+    ]
+    return closed, groups, kernels
+
+
+def interpreted(f, *args, target=CPU):
+    """Runs f through fusion and the kernel interpreter, without a device."""
+    args = [np.asarray(x) for x in args]
+    closed, groups, kernels = stages(
+        f, *(aval(*x.shape, dtype=x.dtype) for x in args), target=target
+    )
+    memory = dict(zip(closed.jaxpr.invars, args))
+    for group, kernel in zip(groups, kernels, strict=True):
+        for v in group.outputs:
+            memory[v] = np.zeros(v.aval.shape, v.aval.dtype)
+        buffers = [memory[v].reshape(-1) for v in (*group.inputs, *group.outputs)]
+        scratch = kernel.buffers[len(buffers) :]
+        interpret_kernel(kernel, buffers + [np.zeros(b.size, b.dtype) for b in scratch])
+    expected = [np.asarray(x) for x in eval_jaxpr(closed.jaxpr, closed.consts, *args)]
+    return [memory[v] for v in closed.jaxpr.outvars], expected
+
+
+def total(x, axes=(0,)):
+    return core.reduce_sum(x, axes)
+
+
+def softmax_like(x):
+    e = core.sin(x)
+    row_sums = core.broadcast_in_dim(total(e, (1,)), x.shape, (0,))
+    return core.mul(e, row_sums)
+
+
+def data(*shape):
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+# ---- fusion ----
+
+
+def test_a_chain_of_elementwise_equations_is_one_kernel():
+    _, groups, _ = stages(lambda x: core.sin(core.mul(core.cos(x), core.add(x, 1.0))), aval(100))
+    assert [len(g.eqns) for g in groups] == [4]
+
+
+@pytest.mark.parametrize("size", [1000, 1_000_000])
+def test_a_reduction_and_its_elementwise_inputs_are_one_kernel(size):
+    v = aval(size)
+    _, groups, kernels = stages(lambda x, y, z: total(core.add(x, core.mul(y, z))), v, v, v)
+    assert len(groups) == len(kernels) == 1
+    assert program_text(kernels).count("__kernel") == 1
+
+
+def test_outputs_of_one_shape_share_a_kernel():
+    _, groups, _ = stages(lambda x: (core.sin(x), core.add(core.sin(x), 1.0)), aval(100))
+    assert [len(g.outputs) for g in groups] == [2]
+
+
+def test_a_costly_value_that_a_broadcast_repeats_is_stored():
+    _, groups, _ = stages(lambda x: core.broadcast_in_dim(core.sin(x), (100, 50), (1,)), aval(50))
+    assert len(groups) == 2
+
+
+def test_index_maps_cost_no_kernel():
+    def f(x):
+        return core.sin(core.transpose(core.reshape(x, (4, 6)), (1, 0)))
+
+    assert len(stages(f, aval(24))[1]) == 1
+
+
+def test_a_costly_value_read_by_two_kernels_is_computed_once():
+    _, groups, _ = stages(softmax_like, aval(8, 8))
+    assert sum(eqn.primitive is core.sin_p for g in groups for eqn in g.eqns) == 1
+
+
+def test_no_work_is_repeated_exponentially():
+    def f(x):
+        for _ in range(30):
+            x = core.add(core.transpose(x, (1, 0)), x)
+        return x
+
+    assert max(len(k.body) for k in stages(f, aval(4, 4))[2]) < 100
+
+
+# ---- kernels, interpreted ----
+
+
+@pytest.mark.parametrize("target", [CPU, GPU])
+@pytest.mark.parametrize(
+    "f, shapes",
+    [
+        (lambda x, y: core.mul(core.add(x, y), core.neg(x)), [(5, 3), (5, 3)]),
+        (softmax_like, [(3, 70)]),
+        (lambda x: total(x, (0,)), [(7, 4)]),
+        (lambda x: total(x, (0, 2)), [(3, 4, 5)]),
+        (lambda x: total(x), [(131,)]),
+        (lambda x: total(core.transpose(x, (2, 0, 1)), (1,)), [(2, 3, 4)]),
+        (lambda x, y: core.add(x, y), [(3, 1), (1, 4)]),
+        (lambda x: core.mul(total(x, ()), 2.0), [(4,)]),
+        (lambda x: total(core.reshape(x, (6, 4)), (1,)), [(2, 3, 4)]),
+        (lambda x: total(x, (0,)), [(0, 3)]),
+    ],
+)
+def test_an_interpreted_kernel_equals_eager(f, shapes, target):
+    results, expected = interpreted(f, *(data(*shape) for shape in shapes), target=target)
+    for result, wanted in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
+
+
+def test_work_items_share_out_a_large_reduction():
+    x = data(40_003)
+    (result,), (expected,) = interpreted(lambda x: total(core.mul(x, x)), x)
+    np.testing.assert_allclose(result, expected, rtol=1e-5)
+
+
+def test_a_chain_longer_than_the_stack_lowers():
+    def f(x):
+        for _ in range(3000):
+            x = core.add(x, 1.0)
+        return x
+
+    assert len(stages(f, aval(3))[1]) == 1
+
+
+# ---- text ----
+
+
+def test_the_text_is_the_same_from_run_to_run():
+    def text():
+        return program_text(stages(softmax_like, aval(20, 30))[2])
+
+    assert text() == text()
+
+
+def test_kernels_use_the_names_of_the_jaxpr():
+    closed, _, (kernel,) = stages(lambda x: core.add(core.sin(x), 1.0), aval(10))
+    assert "b:f32[10] = sin a" in str(closed)
+    assert "const float b = sin(a);" in program_text([kernel])
+
+
+def test_a_variable_named_like_a_keyword_builds_under_another_name():
+    def f(x):
+        for _ in range(200):  # names reach past "do" and "if"
+            x = core.sin(core.add(x, 1.0))
+        return x
+
+    text = program_text(stages(f, aval(3))[2])
+    assert " do " not in text and " if " not in text
+
+
+def test_large_arrays_are_indexed_with_64_bits():
+    _, _, (kernel,) = stages(lambda x: core.neg(x), aval(3, 2**30))
+    assert "long item" in program_text([kernel])

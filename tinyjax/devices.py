@@ -1,0 +1,185 @@
+"""Devices: which there are, and which one is used when nobody says.
+
+After this file you can say where an array lives and what `jax.devices()` will list. OpenCL is looked for
+when a device is first asked for, never at import. Every OpenCL device that is found is listed: its
+platform is "cpu" or "gpu". With none, there is one CPU device that computes in NumPy.
+
+Environment: JAX_PLATFORMS ("cpu" or "gpu,cpu") says which platforms may be used, and in which order.
+TINYJAX_OPENCL picks OpenCL platforms by a part of their name, such as "portable", "nvidia" or "none".
+Simulators such as Oclgrind are listed only if picked by name. Builds on config.
+
+Source: https://docs.jax.dev/en/latest/jax.html (jax.devices, jax.local_devices, ...)
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from tinyjax.config import config
+
+# ---- devices ----
+
+
+class Device:
+    """A device; `cl_device` is its pyopencl.Device, or None where NumPy computes.
+
+    `platform` is "cpu" or "gpu", `id` counts within it, `device_kind` is the driver's name for it."""
+
+    process_index = 0
+
+    def __init__(self, platform: str, id: int, device_kind: str, cl_device: Any = None):
+        self.platform = platform
+        self.id = id
+        self.device_kind = device_kind
+        self.cl_device = cl_device
+
+    @property
+    def local_hardware_id(self) -> int:
+        return self.id
+
+    def __repr__(self) -> str:
+        return f"{self.platform.capitalize()}Device(id={self.id})"
+
+    def __str__(self) -> str:
+        return f"TFRT_{self.platform.upper()}_{self.id}"
+
+
+SIMULATORS = ("oclgrind",)
+PLATFORM_ALIASES = {"cuda": "gpu", "rocm": "gpu"}
+
+
+@functools.cache
+def _devices_by_platform() -> dict[str, list[Device]]:
+    """All devices, the default platform first."""
+    found: dict[str, list[Device]] = {"gpu": [], "cpu": []}
+    for cl_device in _opencl_devices():
+        platform = "cpu" if _is_cpu(cl_device) else "gpu"
+        name = cl_device.name.strip()
+        found[platform].append(Device(platform, len(found[platform]), name, cl_device))
+    if not found["cpu"]:
+        found["cpu"].append(Device("cpu", 0, "NumPy"))
+    found = {name: listed for name, listed in found.items() if listed}
+    if not config.jax_platforms:
+        return found
+    names = [PLATFORM_ALIASES.get(n.strip(), n.strip()) for n in config.jax_platforms.split(",")]
+    for name in names:
+        if name not in found:
+            raise _unknown_backend(name, list(found))
+    return {name: found[name] for name in names}
+
+
+def _opencl_devices() -> list[Any]:
+    """What pyopencl finds, PoCL first; an empty list without pyopencl or without a platform."""
+    wanted = os.environ.get("TINYJAX_OPENCL", "").lower()
+    if wanted == "none":
+        return []
+    try:
+        import pyopencl
+
+        platforms = pyopencl.get_platforms()
+    except Exception:  # not installed, no driver, a broken driver: all mean that there is none
+        return []
+    devices = []
+    for platform in sorted(platforms, key=lambda p: "Portable" not in p.name):
+        name = platform.name.lower()
+        if wanted in name if wanted else not any(s in name for s in SIMULATORS):
+            devices += platform.get_devices()
+    return devices
+
+
+def _is_cpu(cl_device: Any) -> bool:
+    import pyopencl
+
+    return bool(cl_device.type & pyopencl.device_type.CPU)
+
+
+def _unknown_backend(name: str, present: list[str]) -> RuntimeError:
+    return RuntimeError(
+        f"Unknown backend: '{name}' requested, but no platforms that are instances of {name} are "
+        f"present. Platforms present are: {','.join(present)}"
+    )
+
+
+@functools.cache
+def warn_without_opencl() -> None:
+    """Says, once, that compiled functions run in NumPy."""
+    warnings.warn(
+        "tinyjax found no OpenCL device: jit evaluates with NumPy. To compile, install a driver, such as "
+        "`pip install pocl-binary-distribution` on Linux x86-64",
+        stacklevel=3,
+    )
+
+
+# ---- what users call ----
+
+
+def devices(backend: str | None = None) -> list[Device]:
+    """All devices of `backend` ("cpu" or "gpu"), or of the default backend.
+
+    Raises RuntimeError if there is no such backend."""
+    by_platform = _devices_by_platform()
+    if backend is None:
+        return list(by_platform[default_backend()])
+    name = PLATFORM_ALIASES.get(backend, backend)
+    if name not in by_platform:
+        raise _unknown_backend(backend, list(by_platform))
+    return list(by_platform[name])
+
+
+def local_devices(
+    process_index: int | None = None, backend: str | None = None, host_id: int | None = None
+) -> list[Device]:
+    """The devices of this process: all, as there is only one.
+
+    Raises ValueError for another process."""
+    if process_index not in (None, 0):
+        raise ValueError(f"Unknown process_index {process_index}: there is one process, 0")
+    return devices(backend)
+
+
+def device_count(backend: str | None = None) -> int:
+    return len(devices(backend))
+
+
+def local_device_count(backend: str | None = None) -> int:
+    return len(devices(backend))
+
+
+def default_backend() -> str:
+    """The platform of the default device: "gpu" if there is one, else "cpu"."""
+    return next(iter(_devices_by_platform()))
+
+
+def process_index(backend: str | None = None) -> int:
+    return 0
+
+
+def process_count(backend: str | None = None) -> int:
+    return 1
+
+
+def default_device() -> Device:
+    """Where jit runs unless told otherwise: config.jax_default_device, else the first device."""
+    chosen = config.jax_default_device
+    if isinstance(chosen, str):
+        return devices(chosen)[0]
+    return chosen or devices()[0]
+
+
+def choose_device(arrays: Sequence[Any], backend: str | None = None) -> Device:
+    """Where a computation on `arrays` runs: on the device they were put on, else the default one.
+
+    Raises ValueError if they were put on different devices, RuntimeError for an unknown backend."""
+    if backend is not None:
+        return devices(backend)[0]
+    committed = {x.device for x in arrays if x.committed}
+    if len(committed) > 1:
+        raise ValueError(
+            "Received incompatible devices for jitted computation: arguments were put on "
+            f"{' and '.join(sorted(map(repr, committed)))}. Bring them together with device_put"
+        )
+    return committed.pop() if committed else default_device()

@@ -1,0 +1,275 @@
+"""Fusion: which equations share a kernel, which values get memory, and in which order all runs.
+
+After this file you can say how many kernels a jaxpr becomes, and why. A kernel computes each element
+of its outputs from the elements it needs, back through the equations (see lower.py), so fusing is
+choosing where to stop: the values that are *stored* in memory. A value is stored when
+
+- the jaxpr returns it, or a host step makes or reads it;
+- it is costly, and would be computed again: because a reader repeats it (a broadcast), because two
+  readers ask for it at different places, or because two kernels read it;
+- it is a large reduction to few elements, which needs a kernel of its own to run in parallel.
+
+All else is recomputed where it is read, in registers. Builds on rules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.rules import (
+    Elementwise,
+    HostStep,
+    IndexMap,
+    Lowering,
+    Reduction,
+    lowering_of,
+    reduced_shape,
+)
+
+# Values that cost up to so many simple operations an element are recomputed rather than stored.
+CHEAP_WORK = 6
+MAX_BUFFERS = 48  # a kernel's parameters; devices allow few more than a hundred
+MAX_DEPTH = 24  # index maps upon index maps in one element
+
+# ---- groups ----
+
+
+@dataclass
+class HostGroup:
+    """One equation that runs on the host."""
+
+    eqn: JaxprEqn
+    reason: str
+    depth: int = 0
+
+    @property
+    def inputs(self) -> list[Var]:
+        return [v for v in self.eqn.invars if isinstance(v, Var)]
+
+    @property
+    def outputs(self) -> list[Var]:
+        return self.eqn.outvars
+
+
+@dataclass
+class KernelGroup:
+    """Values of one shape that one kernel stores, reading `inputs`; `eqns` are computed inside.
+
+    `is_chunked`: the only output is a reduction that the work-items share out among them."""
+
+    outputs: list[Var]
+    inputs: list[Var]
+    eqns: list[JaxprEqn]
+    is_chunked: bool = False
+    depth: int = 0
+
+
+Group = HostGroup | KernelGroup
+
+
+@dataclass
+class _Reach:
+    """What computing one stored value reads: stored values, and whether only at its own place."""
+
+    eqns: list[JaxprEqn] = field(default_factory=list)
+    inputs: dict[Var, bool] = field(default_factory=dict)
+
+
+def fuse(jaxpr: Jaxpr, target: Target) -> list[Group]:
+    """The groups of `jaxpr`, in an order in which they can run."""
+    plan = _Plan(jaxpr, target)
+    while True:
+        groups = plan.group()
+        computed_twice = plan.costly_values_in_two(groups)
+        if not computed_twice:
+            return sorted(groups, key=lambda group: group.depth)
+        plan.stored |= computed_twice
+
+
+class _Plan:
+    def __init__(self, jaxpr: Jaxpr, target: Target):
+        self.jaxpr = jaxpr
+        self.target = target
+        self.lowerings: dict[JaxprEqn, Lowering] = {eqn: lowering_of(eqn) for eqn in jaxpr.eqns}
+        self.producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
+        self.readers: dict[Var, list[JaxprEqn]] = defaultdict(list)
+        for eqn in jaxpr.eqns:
+            for v in eqn.invars:
+                if isinstance(v, Var):
+                    self.readers[v].append(eqn)
+        # Operations for one element, and index maps upon index maps; of a stored value, none.
+        self.work: dict[Atom, float] = defaultdict(float)
+        self.depth: dict[Atom, int] = defaultdict(int)
+        self.stored: set[Var] = {*jaxpr.invars, *jaxpr.constvars}
+        self.stored.update(v for v in jaxpr.outvars if isinstance(v, Var))
+        for eqn in jaxpr.eqns:
+            self._decide(eqn)
+
+    # ---- what to store ----
+
+    def _decide(self, eqn: JaxprEqn) -> None:
+        """Estimates the work of the equation's results, and stores those that must be."""
+        lowering = self.lowerings[eqn]
+        if isinstance(lowering, HostStep):
+            self.stored.update(eqn.outvars)
+            return
+        recomputed = [v for v in eqn.invars if isinstance(v, Var) and v not in self.stored]
+        work = _cost(lowering) + sum(self.work[v] for v in recomputed)
+        if isinstance(lowering, Reduction):
+            work *= math.prod(reduced_shape(eqn.invars[0].aval, eqn.params["axes"]))
+        depth = max((self.depth[v] for v in recomputed), default=0)
+        depth += not isinstance(lowering, Elementwise)
+        for v in eqn.outvars:
+            self.work[v], self.depth[v] = work, depth
+            if self._must_store(v) or depth > MAX_DEPTH or is_chunked(eqn, lowering, self.target):
+                self.stored.add(v)
+
+    def _must_store(self, v: Var) -> bool:
+        readers = self.readers[v]
+        if any(isinstance(self.lowerings[eqn], HostStep) for eqn in readers):
+            return True
+        if self.work[v] <= CHEAP_WORK:
+            return False
+        repeated = any(eqn.outvars[0].aval.size > v.aval.size for eqn in readers)
+        moved = any(not isinstance(self.lowerings[eqn], Elementwise) for eqn in readers)
+        return repeated or (moved and len(readers) > 1)
+
+    def costly_values_in_two(self, groups: Sequence[Group]) -> set[Var]:
+        """The costly values that more than one kernel computes."""
+        kernels: dict[Var, int] = defaultdict(int)
+        for group in groups:
+            if isinstance(group, KernelGroup):
+                for eqn in group.eqns:
+                    for v in eqn.outvars:
+                        kernels[v] += 1
+        twice = {v for v, n in kernels.items() if n > 1 and self.work[v] > CHEAP_WORK}
+        # Storing the first of a chain stops the recomputation of all before it, but keeps the chain
+        # after it whole: so store those that are read by something not computed twice.
+        last = {v for v in twice if any(not twice.issuperset(r.outvars) for r in self.readers[v])}
+        return (last or twice) - self.stored
+
+    # ---- grouping ----
+
+    def group(self) -> list[Group]:
+        """Gives every stored value a kernel, shared with others of its shape where that is possible."""
+        groups: list[Group] = []
+        home: dict[Var, Group] = {}
+        for eqn in self.jaxpr.eqns:
+            lowering = self.lowerings[eqn]
+            if isinstance(lowering, HostStep):
+                self._place(HostGroup(eqn, lowering.reason), groups, home)
+                continue
+            for v in eqn.outvars:
+                if v in self.stored:
+                    self._place_value(v, groups, home)
+        return groups
+
+    def _place(self, group: Group, groups: list[Group], home: dict[Var, Group]) -> None:
+        group.depth = 1 + max((home[v].depth for v in group.inputs if v in home), default=0)
+        groups.append(group)
+        home.update((v, group) for v in group.outputs)
+
+    def _place_value(self, v: Var, groups: list[Group], home: dict[Var, Group]) -> None:
+        reach = self._reach(v)
+        chunked = is_chunked(self.producer[v], self.lowerings[self.producer[v]], self.target)
+        for group in groups:
+            if isinstance(group, KernelGroup) and not (chunked or group.is_chunked):
+                if self._can_join(v, reach, group, home):
+                    _join(group, v, reach)
+                    home[v] = group
+                    return
+        self._place(KernelGroup([v], list(reach.inputs), reach.eqns, chunked), groups, home)
+
+    def _can_join(self, v: Var, reach: _Reach, group: KernelGroup, home: dict[Var, Group]) -> bool:
+        if v.aval.shape != group.outputs[0].aval.shape:
+            return False
+        if len({*group.inputs, *group.outputs, v, *reach.inputs}) > MAX_BUFFERS:
+            return False
+        for u, same_place in reach.inputs.items():
+            if u in home and not (same_place if home[u] is group else home[u].depth < group.depth):
+                return False
+        return True
+
+    def _reach(self, v: Var) -> _Reach:
+        """Follows the equations back from `v` to the stored values."""
+        reach = _Reach()
+        seen: dict[Var, bool] = {v: True}  # computed inside -> at the place of `v` only
+        for u in self._inlined_before(v):
+            eqn = self.producer[u]
+            if eqn not in reach.eqns:
+                reach.eqns.append(eqn)
+            for w in eqn.invars:
+                if isinstance(w, Literal):
+                    continue
+                same = seen[u] and _reads_same_place(eqn, w, self.lowerings[eqn])
+                if w in self.stored:
+                    reach.inputs[w] = reach.inputs.get(w, True) and same
+                else:
+                    seen[w] = seen.get(w, True) and same
+        reach.eqns.reverse()
+        return reach
+
+    def _inlined_before(self, v: Var) -> Iterator[Var]:
+        """`v` and the values computed for it, readers before what they read."""
+        order: list[Var] = []
+        done: set[Var] = set()
+        stack: list[tuple[Var, bool]] = [(v, False)]
+        while stack:
+            u, finished = stack.pop()
+            if finished:
+                order.append(u)
+            elif u not in done:
+                done.add(u)
+                stack.append((u, True))
+                for w in self.producer[u].invars:
+                    if isinstance(w, Var) and w not in self.stored:
+                        stack.append((w, False))
+        return reversed(order)
+
+
+def _join(group: KernelGroup, v: Var, reach: _Reach) -> None:
+    group.outputs.append(v)
+    group.inputs += [u for u in reach.inputs if u not in group.inputs and u not in group.outputs]
+    group.eqns += [eqn for eqn in reach.eqns if eqn not in group.eqns]
+
+
+def _cost(lowering: Lowering) -> int:
+    if isinstance(lowering, Elementwise):
+        return lowering.cost
+    return 0 if isinstance(lowering, IndexMap) else 1
+
+
+def _reads_same_place(eqn: JaxprEqn, v: Var, lowering: Lowering) -> bool:
+    return isinstance(lowering, Elementwise) and v.aval.shape == eqn.outvars[0].aval.shape
+
+
+def is_chunked(eqn: JaxprEqn, lowering: Lowering, target: Target) -> bool:
+    """Whether the result has too few elements to keep the device busy, with much to do for each."""
+    if not isinstance(lowering, Reduction):
+        return False
+    combined = math.prod(reduced_shape(eqn.invars[0].aval, eqn.params["axes"]))
+    few = eqn.outvars[0].aval.size * 4 <= target.reduction_items
+    return few and combined >= 4 * target.reduction_grain
+
+
+# ---- printing ----
+
+
+def groups_text(groups: Sequence[Group], names: dict[Var, str]) -> str:
+    """One line a group: what it computes from what, and the equations inside."""
+    lines = []
+    for number, group in enumerate(groups):
+        made = ", ".join(f"{names[v]}:{v.aval.str_short()}" for v in group.outputs)
+        read = ", ".join(names[v] for v in group.inputs)
+        if isinstance(group, HostGroup):
+            text = f"host    {made} from {read}  # {group.eqn.primitive}: {group.reason}"
+        else:
+            inside = " ".join(eqn.primitive.name for eqn in group.eqns)
+            text = f"{'reduce' if group.is_chunked else 'kernel'}  {made} from {read}  # {inside}"
+        lines.append(f"{number}: {text}")
+    return "\n".join(lines)

@@ -1,0 +1,125 @@
+"""A kernel run in plain Python: every loop a Python loop, every scalar a NumPy scalar.
+
+After this file you can set a breakpoint in `_run`, step through any kernel statement by statement and
+look at `scope` (in pdb: `p scope`). It is slow and right: code generation is tested against it
+without a device. Builds on kernel_ir and scalar_ops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax.dtypes import kind
+from tinyjax.opencl.kernel_ir import (
+    Atom,
+    Combine,
+    Const,
+    For,
+    IfLast,
+    Index,
+    Kernel,
+    Let,
+    Load,
+    MakeLanes,
+    Statement,
+    Store,
+    check_kernel,
+)
+from tinyjax.opencl.scalar_ops import scalar_ops
+
+
+def interpret_kernel(kernel: Kernel, memory: Sequence[np.ndarray]) -> None:
+    """Runs `kernel` on `memory`, one flat array a parameter; stores change the arrays.
+
+    Raises IndexError where a load or store leaves its buffer."""
+    check_kernel(kernel)
+    arrays = {buffer.name: array for buffer, array in zip(kernel.buffers, memory)}
+    with np.errstate(all="ignore"):
+        for item in range(kernel.items):
+            _run(kernel.body, arrays | {"item": item}, is_last=item == kernel.items - 1)
+
+
+def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> None:
+    for statement in body:
+        match statement:
+            case Let(target, op, args):
+                operands = [_value(arg, scope) for arg in args]
+                scope[target.name] = apply_op(op, target.dtype, operands)
+            case Load(target, source, at):
+                scope[target.name] = scope[source.name][_position(source, at, scope)]
+            case Store(destination, at, value):
+                scope[destination.name][_position(destination, at, scope)] = _value(value, scope)
+            case MakeLanes(lanes, initial):
+                scope[lanes.name] = np.full(lanes.size, initial.value, lanes.dtype)
+            case Combine(lanes, at, op, value):
+                array, position = scope[lanes.name], _position(lanes, at, scope)
+                operands = [array[position], _value(value, scope)]
+                array[position] = apply_op(op, lanes.dtype, operands)
+            case For(variable, start, stop, inner):
+                for i in range(index_value(start, scope), index_value(stop, scope)):
+                    scope[variable.args[0]] = i
+                    _run(inner, scope, is_last)
+            case IfLast(_, inner):
+                if is_last:
+                    _run(inner, scope, is_last)
+
+
+def _position(memory: Any, at: Index, scope: dict[str, Any]) -> int:
+    position = index_value(at, scope)
+    if not 0 <= position < memory.size:
+        raise IndexError(f"{memory.name}[{at}]: {position} is outside of 0 .. {memory.size - 1}")
+    return position
+
+
+def _value(atom: Atom, scope: dict[str, Any]) -> Any:
+    if isinstance(atom, Index):
+        return np.int64(index_value(atom, scope))
+    return atom.dtype.type(atom.value) if isinstance(atom, Const) else scope[atom.name]
+
+
+def index_value(at: Index, scope: dict[str, Any]) -> int:
+    """The integer that an index stands for."""
+    if at.op == "const":
+        return at.args[0]
+    if at.op == "var":
+        return int(scope[at.args[0]])
+    a, b = (index_value(arg, scope) for arg in at.args)
+    match at.op:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "/":
+            return a // b
+        case "%":
+            return a % b
+        case "min":
+            return min(a, b)
+        case _:
+            return max(a, b)
+
+
+def apply_op(op: str, dtype: np.dtype, args: Sequence[Any]) -> Any:
+    """One scalar operation on NumPy scalars; the result is of `dtype`."""
+    if op == "convert":
+        return convert(args[0], dtype)
+    if op == "bitcast":
+        return args[0].view(dtype)
+    return np.asarray(scalar_ops[op].numpy(*args)).astype(dtype)[()]
+
+
+def convert(x: Any, dtype: np.dtype) -> Any:
+    """`x` as `dtype`: a float saturates at the ends of an integer's range, and NaN becomes 0."""
+    if kind(x.dtype) == "f" and kind(dtype) in "iu":
+        if np.isnan(x):
+            return dtype.type(0)
+        info = np.iinfo(dtype)
+        if np.isinf(x):
+            return dtype.type(info.max if x > 0 else info.min)
+        return dtype.type(min(max(int(x), info.min), info.max))
+    return x.astype(dtype)

@@ -1,0 +1,209 @@
+"""How each primitive lowers: the table, the kinds of rules, and those of the first primitives.
+
+After this file you can teach the compiler a new primitive. A rule answers one question: *what is
+one element of the result?*
+
+- `Elementwise`: an operation on the operands' elements at the same place.
+- `IndexMap`: an element of an operand at another place (transpose, broadcast, slice, ...).
+- `Reduction`: many elements of the operand, combined.
+- `HostStep`: none of these: the primitive's impl rule runs in NumPy, between kernels; the reason is
+  printed in the schedule.
+
+Rules have JAX's form, `rule(ctx, *operands, **params)`: `ctx.op(name, *atoms)` writes one operation
+into the kernel, `ctx.position` is the place of the element asked for. Builds on core and kernel_ir;
+lax_rules.py holds the rest of the table.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tinyjax import core
+from tinyjax.array import ShapedArray
+from tinyjax.dtypes import kind
+from tinyjax.jaxpr import JaxprEqn
+from tinyjax.opencl.codegen import has_kernel_type
+from tinyjax.opencl.kernel_ir import Atom, Index, index
+from tinyjax.opencl.scalar_ops import scalar_ops
+
+if TYPE_CHECKING:
+    from tinyjax.opencl.lower import Context, Operand
+
+# ---- places in an array ----
+
+
+class Position:
+    """A place in an array of `shape`, by one index a dimension and by one for the flat memory.
+
+    Either is worked out from the other when asked for: a chain of elementwise operations then never
+    needs to split a flat index by division."""
+
+    def __init__(
+        self, shape: Sequence[int], coords: Sequence[Index] | None = None, flat: Index | None = None
+    ):
+        self.shape = tuple(shape)
+        self._coords = None if coords is None else tuple(coords)
+        self._flat = flat
+
+    @property
+    def flat(self) -> Index:
+        if self._flat is None:
+            flat = index(0)
+            for coord, size in zip(self._coords or (), self.shape):
+                flat = flat * size + coord
+            self._flat = flat
+        return self._flat
+
+    @property
+    def coords(self) -> tuple[Index, ...]:
+        if self._coords is None:
+            rest, coords = self.flat, []
+            for size in reversed(self.shape):
+                coords.append(rest % size)
+                rest = rest // size
+            self._coords = tuple(reversed(coords))
+        return self._coords
+
+    def reshaped(self, shape: Sequence[int]) -> Position:
+        """The place of the same element after a reshape."""
+        return Position(shape, flat=self.flat)
+
+    def broadcast_from(self, shape: Sequence[int]) -> Position:
+        """The place in an operand of `shape` that was stretched: sizes of 1 and scalars repeat."""
+        if tuple(shape) == self.shape:
+            return self
+        if math.prod(shape) == 1:
+            return Position(shape, [index(0)] * len(shape))
+        coords = [index(0) if size == 1 else coord for size, coord in zip(shape, self.coords)]
+        return Position(shape, coords)
+
+
+# ---- the kinds of rules ----
+
+
+@dataclass(frozen=True)
+class Elementwise:
+    """emit(ctx, *atoms, **params) -> the result's element (a list if multiple_results)."""
+
+    emit: Callable[..., Any]
+    cost: int = 1
+
+
+@dataclass(frozen=True)
+class IndexMap:
+    """emit(ctx, *operands, **params) -> the result's element; `operand.at(coords)` reads one."""
+
+    emit: Callable[..., Atom]
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """Combines the elements along params['axes'] by `op`, from `identity(dtype)` on."""
+
+    op: str
+    identity: Callable[[np.dtype], Any]
+
+
+@dataclass(frozen=True)
+class HostStep:
+    """The impl rule runs on the host, in NumPy."""
+
+    reason: str
+
+
+Lowering = Elementwise | IndexMap | Reduction | HostStep
+# primitive -> its lowering, or a function from the equation to it where that depends on the operands
+lowering_rules: dict[core.Primitive, Lowering | Callable[[JaxprEqn], Lowering]] = {}
+
+
+def lowering_of(eqn: JaxprEqn) -> Lowering:
+    """How `eqn` is lowered. A primitive without a rule is a host step, and so is every equation
+    with a dtype that kernels don't have."""
+    rule = lowering_rules.get(eqn.primitive)
+    if rule is None:
+        return HostStep(f"primitive '{eqn.primitive}' has no rule in lowering_rules")
+    lowering = rule if isinstance(rule, Lowering) else rule(eqn)
+    if not isinstance(lowering, HostStep):
+        for v in [*eqn.invars, *eqn.outvars]:
+            if not has_kernel_type(v.aval.dtype):
+                return HostStep(f"kernels do not compute with {v.aval.dtype}")
+    return lowering
+
+
+# ---- makers of rules ----
+
+
+def elementwise(op: str) -> Elementwise:
+    """The rule of a primitive that is one operation of scalar_ops."""
+    return Elementwise(lambda ctx, *atoms, **params: ctx.op(op, *atoms), scalar_ops[op].cost)
+
+
+def comparison(op: str) -> Elementwise:
+    return Elementwise(lambda ctx, *atoms: ctx.op(op, *atoms, dtype=np.dtype(bool)))
+
+
+def zero_of(dtype: np.dtype) -> Any:
+    return dtype.type(0)
+
+
+def one_of(dtype: np.dtype) -> Any:
+    return dtype.type(1)
+
+
+def least(dtype: np.dtype) -> Any:
+    """What no value of `dtype` is below: the start of a maximum."""
+    if kind(dtype) == "f":
+        return dtype.type(-np.inf)
+    return dtype.type(False) if kind(dtype) == "b" else np.iinfo(dtype).min
+
+
+def greatest(dtype: np.dtype) -> Any:
+    """What no value of `dtype` is above: the start of a minimum."""
+    if kind(dtype) == "f":
+        return dtype.type(np.inf)
+    return dtype.type(True) if kind(dtype) == "b" else np.iinfo(dtype).max
+
+
+# ---- the first primitives ----
+
+lowering_rules[core.add_p] = elementwise("add")
+lowering_rules[core.mul_p] = elementwise("mul")
+lowering_rules[core.neg_p] = elementwise("neg")
+lowering_rules[core.sin_p] = elementwise("sin")
+lowering_rules[core.cos_p] = elementwise("cos")
+lowering_rules[core.gt_p] = comparison("gt")
+lowering_rules[core.reduce_sum_p] = Reduction("add", zero_of)
+
+
+def _broadcast_in_dim(
+    ctx: Context, x: Operand, *, broadcast_dimensions: Sequence[int], **_: Any
+) -> Atom:
+    coords = ctx.position.coords if broadcast_dimensions else ()
+    return x.at(
+        index(0) if size == 1 else coords[dimension]
+        for size, dimension in zip(x.aval.shape, broadcast_dimensions)
+    )
+
+
+def _reshape(ctx: Context, x: Operand, **_: Any) -> Atom:
+    return x.at_position(ctx.position.reshaped(x.aval.shape))
+
+
+def _transpose(ctx: Context, x: Operand, *, permutation: Sequence[int]) -> Atom:
+    coords = dict(zip(permutation, ctx.position.coords))
+    return x.at(coords[axis] for axis in range(len(permutation)))
+
+
+lowering_rules[core.broadcast_in_dim_p] = IndexMap(_broadcast_in_dim)
+lowering_rules[core.reshape_p] = IndexMap(_reshape)
+lowering_rules[core.transpose_p] = IndexMap(_transpose)
+
+
+def reduced_shape(operand: ShapedArray, axes: Sequence[int]) -> tuple[int, ...]:
+    """The sizes of the axes that a reduction combines."""
+    return tuple(operand.shape[axis] for axis in axes)

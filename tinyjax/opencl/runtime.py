@@ -1,0 +1,262 @@
+"""The device at work: memory, programs, launches, and driver errors as Python errors.
+
+After this file you can follow a value into a device's memory and back, and say when a call waits. A
+`Queue` runs what it is given in order, beside Python; `Memory.read()` waits for it. Two kinds of
+queue have the same methods: on a device that shares the host's memory (PoCL on a CPU) a NumPy array
+*is* device memory, elsewhere it is copied. Builds on devices and codegen.
+
+Source: the OpenCL 1.2 specification; pyopencl, https://documen.tician.de/pyopencl/
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+import warnings
+from collections import defaultdict, deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tinyjax.devices import Device
+from tinyjax.dtypes import bfloat16
+
+# ---- errors ----
+
+
+class DeviceError(RuntimeError):
+    """A device or its driver refused what it was asked for."""
+
+
+class KernelBuildError(DeviceError):
+    """The driver's compiler rejected generated code: a fault of the compiler, please report it."""
+
+
+class OutOfDeviceMemory(DeviceError):
+    """More memory was asked for than the device has, or allows for one array."""
+
+
+def named_error(error: Exception, doing: str) -> DeviceError:
+    """pyopencl's error as one of the above, with what was being done."""
+    import pyopencl as cl
+
+    if isinstance(error, cl.MemoryError):
+        return OutOfDeviceMemory(f"RESOURCE_EXHAUSTED: out of memory while {doing}: {error}")
+    return DeviceError(f"INTERNAL: OpenCL failed while {doing}: {error}")
+
+
+@contextmanager
+def named_errors(doing: str) -> Iterator[None]:
+    """Errors of pyopencl within the block become DeviceErrors."""
+    import pyopencl as cl
+
+    try:
+        yield
+    except cl.Error as error:
+        raise named_error(error, doing) from error
+
+
+# ---- memory ----
+
+
+class Memory:
+    """The elements of one array on a device: `cl` is the OpenCL buffer (None if there are no
+    elements), `host` the NumPy array that shares its memory (None on devices with their own)."""
+
+    __slots__ = ("queue", "cl", "host", "shape", "dtype")
+
+    def __init__(self, queue: Any, cl: Any, host: np.ndarray | None, shape: Any, dtype: np.dtype):
+        self.queue = queue
+        self.cl = cl
+        self.host = host
+        self.shape = shape
+        self.dtype = dtype
+
+    def read(self) -> np.ndarray:
+        """Waits for the device, then gives the elements as a NumPy array."""
+        return self.queue.read(self)
+
+
+def _bytes_of(array: np.ndarray) -> np.ndarray:
+    """`array` as something that has the buffer protocol: bfloat16 has not."""
+    return array.view(np.uint16) if array.dtype == bfloat16 else array
+
+
+# ---- queues ----
+
+
+class Queue:
+    """Runs kernels on one OpenCL device, in order; memory is the device's own."""
+
+    # Calls that may be under way before the next one waits: each holds on to its arrays.
+    MAX_PENDING = 64
+
+    def __init__(self, device: Device):
+        import pyopencl as cl
+
+        self.cl = cl
+        self.driver_error = cl.Error
+        self.device = device
+        self.lock = threading.RLock()
+        with named_errors(f"opening {device.device_kind}"):
+            self.context = cl.Context([device.cl_device])
+            self.queue = cl.CommandQueue(self.context)
+        # Calls under way, with what must live until they are done: OpenCL keeps no arguments alive.
+        self.pending: deque[tuple[Any, Any]] = deque()
+        self.free: dict[Any, list[Memory]] = defaultdict(list)  # scratch memory to use again
+
+    # ---- memory ----
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Memory:
+        """Memory for an array, not initialised."""
+        count = int(np.prod(shape, dtype=object))
+        if count == 0:
+            return self.upload(np.empty(shape, dtype))
+        with named_errors(f"allocating {dtype}{list(shape)}"):
+            buffer = self.cl.Buffer(
+                self.context, self.cl.mem_flags.READ_WRITE, count * dtype.itemsize
+            )
+        return Memory(self, buffer, None, shape, dtype)
+
+    def upload(self, array: np.ndarray) -> Memory:
+        """Memory with the elements of `array`, which must not change afterwards."""
+        array = np.ascontiguousarray(array).reshape(array.shape)
+        if array.size == 0:
+            return Memory(self, None, array, array.shape, array.dtype)
+        flags = self.cl.mem_flags.READ_WRITE | self.cl.mem_flags.COPY_HOST_PTR
+        with named_errors(f"copying {array.dtype}{list(array.shape)} to the device"):
+            buffer = self.cl.Buffer(self.context, flags, hostbuf=_bytes_of(array))
+        return Memory(self, buffer, None, array.shape, array.dtype)
+
+    def zeros(self, size: int, dtype: np.dtype) -> Memory:
+        """Memory that kernels may write, set to zero."""
+        return self.upload(np.zeros(size, dtype))
+
+    def read(self, memory: Memory) -> np.ndarray:
+        """The elements, when all that was launched is done."""
+        if memory.host is not None:
+            return memory.host
+        host = np.empty(memory.shape, memory.dtype)
+        with named_errors("copying a result from the device"):
+            self.cl.enqueue_copy(self.queue, _bytes_of(host), memory.cl, is_blocking=True)
+        return host
+
+    def scratch(self, shape: tuple[int, ...], dtype: np.dtype) -> Memory:
+        """Memory for the time of one call; give it back by `recycle`.
+
+        The queue runs in order, so memory can be given out again before its last reader has run."""
+        free = self.free[shape, dtype]
+        return free.pop() if free else self.allocate(shape, dtype)
+
+    def recycle(self, memory: Memory) -> None:
+        self.free[memory.shape, memory.dtype].append(memory)
+
+    # ---- programs ----
+
+    def build(self, text: str, names: Sequence[str]) -> list[Any]:
+        """The kernels `names` of an OpenCL C program, made once: making one is slow.
+
+        Raises KernelBuildError with the program and the driver's log."""
+        if not names:
+            return []
+        options = []
+        rounding = self.cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
+        if self.device.cl_device.single_fp_config & rounding:
+            options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # remarks of the driver's compiler
+                program = self.cl.Program(self.context, text).build(options, cache_dir=False)
+            return [self.cl.Kernel(program, name) for name in names]
+        except self.cl.Error as error:
+            lines = "\n".join(f"{n:4} {line}" for n, line in enumerate(text.splitlines(), 1))
+            raise KernelBuildError(
+                f"INTERNAL: {self.device.device_kind} can't build a kernel.\n{error}\n{lines}"
+            ) from error
+
+    def launch(self, kernel: Any, items: int, local_size: int, memories: Sequence[Memory]) -> Any:
+        """Starts `items` work-items of `kernel`, and gives the event of their end."""
+        kernel.set_args(*[memory.cl for memory in memories])
+        return self.cl.enqueue_nd_range_kernel(self.queue, kernel, (items,), (local_size,))
+
+    # ---- waiting ----
+
+    def keep(self, event: Any, things: Any) -> None:
+        """Holds on to `things` until `event`."""
+        pending, complete = self.pending, self.cl.command_execution_status.COMPLETE
+        while pending and pending[0][0].command_execution_status == complete:
+            pending.popleft()
+        if len(pending) >= self.MAX_PENDING:
+            pending[0][0].wait()
+        pending.append((event, things))
+        self.queue.flush()
+
+    def finish(self) -> None:
+        """Waits until all that was launched is done."""
+        with self.lock, named_errors("running kernels"):
+            self.queue.finish()
+            self.pending.clear()
+
+
+class SharedMemoryQueue(Queue):
+    """For a device that works in the host's memory: arrays are wrapped, and nothing is copied."""
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Memory:
+        return self._wrap(np.empty(shape, dtype), self.cl.mem_flags.READ_WRITE)
+
+    def upload(self, array: np.ndarray) -> Memory:
+        array = np.ascontiguousarray(array).reshape(array.shape)
+        return self._wrap(array, self.cl.mem_flags.READ_ONLY)
+
+    def zeros(self, size: int, dtype: np.dtype) -> Memory:
+        return self._wrap(np.zeros(size, dtype), self.cl.mem_flags.READ_WRITE)
+
+    def _wrap(self, array: np.ndarray, access: int) -> Memory:
+        if array.size == 0:
+            return Memory(self, None, array, array.shape, array.dtype)
+        flags = access | self.cl.mem_flags.USE_HOST_PTR
+        with named_errors(f"using {array.dtype}{list(array.shape)} on the device"):
+            buffer = self.cl.Buffer(self.context, flags, hostbuf=_bytes_of(array))
+        return Memory(self, buffer, array, array.shape, array.dtype)
+
+    def read(self, memory: Memory) -> np.ndarray:
+        self.finish()
+        return memory.host
+
+
+class NumpyQueue:
+    """Stands in where there is no OpenCL: memory is a NumPy array, and there is nothing to wait for."""
+
+    driver_error = ()  # nothing to catch
+
+    def __init__(self, device: Device):
+        self.device = device
+        self.lock = threading.RLock()
+
+    def upload(self, array: np.ndarray) -> Memory:
+        return Memory(self, None, array, array.shape, array.dtype)
+
+    def read(self, memory: Memory) -> np.ndarray:
+        return memory.host
+
+    def build(self, text: str, names: Sequence[str]) -> list[Any]:
+        return []
+
+    def finish(self) -> None:
+        pass
+
+
+def shares_host_memory(device: Device) -> bool:
+    """Whether kernels can work in NumPy's memory: PoCL's CPU devices use the pointer as it is."""
+    name = device.cl_device.platform.name
+    return device.platform == "cpu" and name == "Portable Computing Language"
+
+
+@functools.cache
+def queue_of(device: Device) -> Any:
+    """The queue of a device, opened when first asked for."""
+    if device.cl_device is None:
+        return NumpyQueue(device)
+    return SharedMemoryQueue(device) if shares_host_memory(device) else Queue(device)

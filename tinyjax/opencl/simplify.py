@@ -1,0 +1,129 @@
+"""The first stage: one flat jaxpr without calls, repetitions and dead equations.
+
+After this file you can say which equations the compiler starts from, and check it: the result is a
+jaxpr like any other, so it can be printed, drawn and run. Builds on jaxpr.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+
+# primitive name -> the parameter that holds the jaxpr it calls
+CALLS = {
+    "jit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "remat": "jaxpr",
+    "checkpoint": "jaxpr",
+}
+
+
+def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same function as one flat jaxpr, each computation once; all invars are kept."""
+    flat = inline_calls(closed)
+    jaxpr = eliminate_common_subexpressions(flat.jaxpr)
+    return eliminate_dead_code(ClosedJaxpr(jaxpr, flat.consts))
+
+
+# ---- calls ----
+
+
+def inline_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Puts the equations of called jaxprs in place of the calls; their constants become our own."""
+    eqns: list[JaxprEqn] = []
+    constants: dict[Var, Any] = {}
+
+    def copy_eqns(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Atom]) -> list[Atom]:
+        """Appends a copy of `jaxpr` applied to `args`, and gives the atoms of its results."""
+        renamed: dict[Var, Atom] = dict(zip(jaxpr.invars, args))
+        for var, value in zip(jaxpr.constvars, consts):
+            renamed[var] = Var(var.aval)
+            constants[renamed[var]] = value
+
+        def rename(atom: Atom) -> Atom:
+            return atom if isinstance(atom, Literal) else renamed[atom]
+
+        for eqn in jaxpr.eqns:
+            invars = [rename(v) for v in eqn.invars]
+            if eqn.primitive.name in CALLS:
+                called = _called_jaxpr(eqn)
+                renamed.update(zip(eqn.outvars, copy_eqns(called.jaxpr, called.consts, invars)))
+            else:
+                outvars = [Var(v.aval) for v in eqn.outvars]
+                renamed.update(zip(eqn.outvars, outvars))
+                eqns.append(eqn.replace(invars=invars, outvars=outvars))
+        return [rename(v) for v in jaxpr.outvars]
+
+    invars = [Var(v.aval) for v in closed.jaxpr.invars]
+    outvars = copy_eqns(closed.jaxpr, closed.consts, invars)
+    return ClosedJaxpr(Jaxpr(list(constants), invars, outvars, eqns), list(constants.values()))
+
+
+def _called_jaxpr(eqn: JaxprEqn) -> ClosedJaxpr:
+    called = eqn.params[CALLS[eqn.primitive.name]]
+    return called if isinstance(called, ClosedJaxpr) else ClosedJaxpr(called, ())
+
+
+# ---- the same thing twice ----
+
+
+def eliminate_common_subexpressions(jaxpr: Jaxpr) -> Jaxpr:
+    """Computes what several equations compute alike once."""
+    first_results: dict[Hashable, list[Var]] = {}
+    replaced: dict[Var, Var] = {}
+    eqns = []
+
+    def current(atom: Atom) -> Atom:
+        return replaced.get(atom, atom) if isinstance(atom, Var) else atom
+
+    for eqn in jaxpr.eqns:
+        eqn = eqn.replace(invars=[current(v) for v in eqn.invars])
+        key = _meaning(eqn)
+        if key is not None and key in first_results:
+            replaced.update(zip(eqn.outvars, first_results[key]))
+        else:
+            eqns.append(eqn)
+            if key is not None:
+                first_results[key] = eqn.outvars
+    return jaxpr.replace(eqns=eqns, outvars=[current(v) for v in jaxpr.outvars])
+
+
+def _meaning(eqn: JaxprEqn) -> Hashable | None:
+    """Equal for equations that compute the same; None if a parameter can't be compared."""
+    key = (
+        eqn.primitive,
+        tuple(_identity(v) for v in eqn.invars),
+        tuple(sorted(eqn.params.items(), key=lambda item: item[0])),
+        tuple(v.aval for v in eqn.outvars),
+    )
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
+
+
+def _identity(atom: Atom) -> Hashable:
+    # repr tells 0.0 from -0.0, and 1 from 1.0 and True
+    return atom if isinstance(atom, Var) else (repr(atom.val), atom.aval)
+
+
+# ---- what nobody reads ----
+
+
+def eliminate_dead_code(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Drops equations and constants that no output needs."""
+    jaxpr = closed.jaxpr
+    needed = {v for v in jaxpr.outvars if isinstance(v, Var)}
+    eqns = []
+    for eqn in reversed(jaxpr.eqns):
+        if not needed.isdisjoint(eqn.outvars):
+            needed.update(v for v in eqn.invars if isinstance(v, Var))
+            eqns.append(eqn)
+    consts = [(v, c) for v, c in zip(jaxpr.constvars, closed.consts) if v in needed]
+    kept = jaxpr.replace(constvars=[v for v, _ in consts], eqns=eqns[::-1])
+    return ClosedJaxpr(kept, [c for _, c in consts])

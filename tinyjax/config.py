@@ -1,7 +1,6 @@
 """The switches: `jax.config.update(name, value)`, and context managers that set one for a while.
 
-After this file you can say where a setting lives and who may change it: one `Config` object holds a
-value a thread (a `with` block wins over the global value). Builds on nothing.
+After this file you can say where a setting lives and who may change it. Builds on nothing.
 """
 
 from __future__ import annotations
@@ -41,49 +40,48 @@ def _from_environment(name: str, default: Any) -> Any:
     return text
 
 
-class Config:
-    """The values of all flags; `config.jax_enable_x64` reads one, `update` sets one."""
+class Config(threading.local):
+    """The values of all flags: `config.jax_enable_x64` reads one, `update` sets one.
+
+    Each thread has its own, which begin as the values that `update` set last. `key` is the tuple of
+    all values: what a trace can depend on, and so a part of jit's cache key."""
+
+    _updated: dict[str, Any] = {}
 
     def __init__(self) -> None:
-        self._values = {n: _from_environment(n, default) for n, (default, _, _) in FLAGS.items()}
-        self._local = threading.local()
-        # The flags that change what a trace makes: part of jit's cache key, kept ready as a tuple.
+        for name, (default, _, _) in FLAGS.items():
+            setattr(self, name, self._updated.get(name, _from_environment(name, default)))
         self._refresh()
 
-    def _refresh(self) -> None:
-        values = self._values | getattr(self._local, "values", {})
-        self._local.__dict__.update(values)
-        self._local.key = tuple(values.values())
-
     def __getattr__(self, name: str) -> Any:
-        if name not in FLAGS and name != "key":
-            raise AttributeError(f"config has no flag {name!r}; it has {', '.join(FLAGS)}")
-        if not hasattr(self._local, name):  # the first read in a new thread
-            self._refresh()
-        return getattr(self._local, name)
+        raise AttributeError(f"config has no flag {name!r}; it has {', '.join(FLAGS)}")
+
+    def _refresh(self) -> None:
+        self.key = tuple([getattr(self, name) for name in FLAGS])
+
+    def _set(self, name: str, value: Any) -> None:
+        setattr(self, _checked(name, value), value)
+        self._refresh()
 
     def update(self, name: str, value: Any) -> None:
-        """Sets a flag for the whole process.
+        """Sets a flag in this thread, and in those that start after it.
 
         Raises:
           AttributeError: no flag has this name.
           ValueError: the flag does not take this value.
         """
-        self._values[_checked(name, value)] = value
-        self._refresh()
+        self._set(name, value)
+        self._updated[name] = value
 
     @contextlib.contextmanager
     def set(self, name: str, value: Any) -> Iterator[None]:
         """Sets a flag within a `with` block, in this thread."""
-        _checked(name, value)
-        before = getattr(self._local, "values", {})
-        self._local.values = before | {name: value}
-        self._refresh()
+        before = getattr(self, name)
+        self._set(name, value)
         try:
             yield
         finally:
-            self._local.values = before
-            self._refresh()
+            self._set(name, before)
 
 
 def _checked(name: str, value: Any) -> str:

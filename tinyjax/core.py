@@ -10,9 +10,10 @@ Source: https://docs.jax.dev/en/latest/autodidax.html, and JAX's design note 268
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -65,15 +66,12 @@ impl_rules: dict[Primitive, Callable[..., Any]] = {}
 abstract_eval_rules: dict[Primitive, Callable[..., Any]] = {}
 
 
-def find_rule(table: dict[Primitive, Callable], primitive: Primitive, table_name: str) -> Callable:
-    """The rule of `primitive` in `table`, or a NotImplementedError that says how to write one."""
-    rule = table.get(primitive)
-    if rule is None:
-        raise NotImplementedError(
-            f"primitive '{primitive.name}' has no {table_name} rule: write one and put it into "
-            f"{table_name}_rules; CONTRIBUTING.md, 'Adding a primitive', shows how"
-        )
-    return rule
+def missing_rule(primitive: Primitive, table_name: str) -> NoReturn:
+    """Raises a NotImplementedError that says how to write the rule."""
+    raise NotImplementedError(
+        f"primitive '{primitive.name}' has no {table_name} rule: write one and put it into "
+        f"{table_name}_rules; CONTRIBUTING.md, 'Adding a primitive', shows how"
+    )
 
 
 # ---- traces and tracers ----
@@ -162,14 +160,28 @@ def get_aval(x: Any) -> ShapedArray:
         return x.aval
     if isinstance(x, (np.ndarray, np.generic)):
         return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
-    if dtypes.is_python_scalar(x):
-        return ShapedArray((), dtypes.dtype(x), weak_type=True)
+    scalar_aval = _SCALAR_AVALS[config.jax_enable_x64].get(type(x))
+    if scalar_aval is not None:
+        return scalar_aval
     if hasattr(x, "__jax_array__"):
         return get_aval(x.__jax_array__())
     raise TypeError(
         f"Value {x!r} of type {type(x)} is not a valid JAX type: use an array, a NumPy value or a "
         "Python number (jnp.array converts lists)"
     )
+
+
+# The avals of Python's bool, int, float and complex, without and with jax_enable_x64.
+_SCALAR_AVALS = {
+    x64: {
+        python_type: ShapedArray((), np.dtype(name), weak_type=True)
+        for python_type, name in zip((bool, int, float, complex), names)
+    }
+    for x64, names in (
+        (False, ("bool", "int32", "float32", "complex64")),
+        (True, ("bool", "int64", "float64", "complex128")),
+    )
+}
 
 
 def typeof(x: Any) -> ShapedArray:
@@ -195,17 +207,29 @@ class EvalTrace(Trace):
     """No transformation: checks the operands by their avals, then runs the impl rule."""
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        avals, values = [], []
         for x in args:
             if isinstance(x, Tracer):
                 raise escaped_tracer_error(x)
+            if type(x) is ArrayImpl:
+                avals.append(x.aval)
+                values.append(x if primitive.takes_arrays else x._value)
+            else:
+                avals.append(get_aval(x))
+                values.append(x if primitive.takes_arrays else to_numpy(x, avals[-1]))
         if primitive.takes_arrays:
             with set_current_trace(self):
-                return impl_rules[primitive](*args, **params)
-        avals = [get_aval(x) for x in args]
-        out_aval = find_rule(abstract_eval_rules, primitive, "abstract_eval")(*avals, **params)
-        values = [x._value if type(x) is ArrayImpl else to_numpy(x, a) for x, a in zip(args, avals)]
-        with np.errstate(all="ignore"):  # inf and nan are values here, as on any device
-            out = find_rule(impl_rules, primitive, "impl")(*values, **params)
+                return impl_rules[primitive](*values, **params)
+        abstract_eval = abstract_eval_rules.get(primitive) or missing_rule(
+            primitive, "abstract_eval"
+        )
+        impl = impl_rules.get(primitive) or missing_rule(primitive, "impl")
+        out_aval = abstract_eval(*avals, **params)
+        error_state = np.seterr(all="ignore")  # inf and nan are values here, as on any device
+        try:
+            out = impl(*values, **params)
+        finally:
+            np.seterr(**error_state)
         if config.jax_debug_nans or config.jax_debug_infs:
             check_finite(primitive.name, out if primitive.multiple_results else [out])
         if primitive.multiple_results:
@@ -270,13 +294,13 @@ def elementwise_aval(name: str, kinds: str, *avals: ShapedArray) -> ShapedArray:
     """The aval of an elementwise result, in the operands' common dtype.
 
     Raises TypeError where dtypes differ, a dtype's kind is not in `kinds`, or shapes do not fit."""
-    dtype = avals[0].dtype
+    shape, dtype, weak_type = avals[0].shape, avals[0].dtype, True
     for position, aval in enumerate(avals):
         if dtypes.kind(aval.dtype) not in kinds:
             words = {"b": "bool", "i": "signed", "u": "unsigned", "f": "floating", "c": "complex"}
             raise TypeError(
                 f"{name} does not accept dtype {aval.dtype.name} at position {position}. Accepted "
-                f"dtypes are subtypes of {', '.join(words[k] for k in kinds)}: convert with x.astype"
+                f"dtypes are subtypes of {', '.join(words[k] for k in kinds)}: use x.astype"
             )
         if aval.dtype != dtype:
             listed = ", ".join(a.dtype.name for a in avals)
@@ -284,17 +308,16 @@ def elementwise_aval(name: str, kinds: str, *avals: ShapedArray) -> ShapedArray:
                 f"lax.{name} requires arguments to have the same dtypes, got {listed}. Convert one "
                 "with lax.convert_element_type, or use jax.numpy, which promotes"
             )
-    weak_type = all(aval.weak_type for aval in avals)
-    if len(avals) == 1:
-        return ShapedArray(avals[0].shape, dtype, weak_type)
-    return ShapedArray(broadcast_shapes(name, *avals), dtype, weak_type)
+        if aval.shape != shape:
+            shape = broadcast_shapes(name, *avals)
+        weak_type = weak_type and aval.weak_type
+    return ShapedArray(shape, dtype, weak_type)
 
 
 def def_elementwise(primitive: Primitive, impl: Callable, kinds: str) -> None:
     """Registers impl and abstract_eval rules of a primitive that works element by element."""
     impl_rules[primitive] = impl
-    name = primitive.name
-    abstract_eval_rules[primitive] = lambda *avals: elementwise_aval(name, kinds, *avals)
+    abstract_eval_rules[primitive] = functools.partial(elementwise_aval, primitive.name, kinds)
 
 
 add_p = Primitive("add")

@@ -15,7 +15,7 @@ from typing import Any
 
 from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.config import config
-from tinyjax.core import Primitive, abstract_eval_rules, find_rule, to_numpy
+from tinyjax.core import Primitive, abstract_eval_rules, missing_rule, to_numpy
 
 # ---- the parts of a jaxpr ----
 
@@ -228,7 +228,7 @@ def check_jaxpr(jaxpr: Jaxpr) -> None:
 def _check_eqn(eqn: JaxprEqn) -> None:
     for sub in subjaxprs(eqn.params):
         check_jaxpr(sub)
-    rule = find_rule(abstract_eval_rules, eqn.primitive, "abstract_eval")
+    rule = abstract_eval_rules.get(eqn.primitive) or missing_rule(eqn.primitive, "abstract_eval")
     out = rule(*(v.aval for v in eqn.invars), **eqn.params)
     expected = out if eqn.primitive.multiple_results else [out]
     for v, aval in zip(eqn.outvars, expected, strict=True):
@@ -251,8 +251,8 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[b
     needed = {v for v in outvars if isinstance(v, Var)}
     eqns = []
     for eqn in reversed(jaxpr.eqns):
-        if any(v in needed for v in eqn.outvars):
-            needed.update(v for v in eqn.invars if isinstance(v, Var))
+        if not needed.isdisjoint(eqn.outvars):
+            needed.update([v for v in eqn.invars if isinstance(v, Var)])
             eqns.append(eqn)
     used_consts = [v in needed for v in jaxpr.constvars]
     constvars = [v for v, used in zip(jaxpr.constvars, used_consts) if used]

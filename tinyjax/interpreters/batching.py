@@ -18,7 +18,15 @@ import numpy as np
 from tinyjax import core
 from tinyjax.api_util import check_callable
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, Trace, Tracer, context, find_rule, get_aval, set_current_trace
+from tinyjax.core import (
+    Primitive,
+    Trace,
+    Tracer,
+    context,
+    get_aval,
+    missing_rule,
+    set_current_trace,
+)
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.interpreters.tracing import check_output, trace_to_jaxpr
 from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
@@ -62,10 +70,10 @@ class BatchTrace(Trace):
         return x, not_mapped
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-        if not any(type(x) is BatchTracer and x._trace is self for x in args):
-            return self.parent.process_primitive(primitive, args, params)
-        vals, dims = zip(*[self.val_and_dim(x) for x in args])
-        rule = find_rule(batch_rules, primitive, "batch")
+        vals, dims = zip(*[self.val_and_dim(x) for x in args]) if args else ((), ())
+        if all([dim is not_mapped for dim in dims]):
+            return self.parent.process_primitive(primitive, vals, params)
+        rule = batch_rules.get(primitive) or missing_rule(primitive, "batch")
         with set_current_trace(self.parent):
             out, out_dim = rule(vals, dims, **params)
         if primitive.multiple_results:

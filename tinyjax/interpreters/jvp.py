@@ -24,8 +24,8 @@ from tinyjax.core import (
     Tracer,
     broadcast_in_dim,
     context,
-    find_rule,
     get_aval,
+    missing_rule,
     set_current_trace,
 )
 from tinyjax.tree_util import tree_flatten, tree_unflatten
@@ -109,10 +109,10 @@ class JVPTrace(Trace):
         return x, zero_tangent(x)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-        if not any(type(x) is JVPTracer and x._trace is self for x in args):
-            return self.parent.process_primitive(primitive, args, params)
-        primals, tangents = zip(*[self.primal_and_tangent(x) for x in args])
-        rule = find_rule(jvp_rules, primitive, "jvp")
+        primals, tangents = zip(*[self.primal_and_tangent(x) for x in args]) if args else ((), ())
+        if all([type(t) is Zero for t in tangents]):
+            return self.parent.process_primitive(primitive, primals, params)
+        rule = jvp_rules.get(primitive) or missing_rule(primitive, "jvp")
         with set_current_trace(self.parent):
             out, tangent_out = rule(primals, tangents, **params)
         if primitive.multiple_results:
@@ -133,42 +133,32 @@ def defjvp(primitive: Primitive, *rules: Callable | None) -> None:
     """One rule an operand, `(tangent, *primals, **params) -> tangent_out`; the sum is the result's.
 
     None stands for an operand that carries no tangent."""
-    jvp_rules[primitive] = functools.partial(_jvp_by_operand, primitive, rules)
 
+    def jvp_rule(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+        out = primitive.bind(*primals, **params)
+        parts = [
+            rule(tangent, *primals, **params)
+            for rule, tangent in zip(rules, tangents)
+            if rule is not None and type(tangent) is not Zero
+        ]
+        return out, functools.reduce(add_tangents, parts) if parts else zero_tangent(out)
 
-def _jvp_by_operand(
-    primitive: Primitive,
-    rules: Sequence[Callable | None],
-    primals: Any,
-    tangents: Any,
-    **params: Any,
-) -> tuple[Any, Any]:
-    out = primitive.bind(*primals, **params)
-    tangent_out: Any = zero_tangent(out)
-    for rule, tangent in zip(rules, tangents):
-        if rule is not None and type(tangent) is not Zero:
-            tangent_out = add_tangents(tangent_out, rule(tangent, *primals, **params))
-    return out, tangent_out
+    jvp_rules[primitive] = jvp_rule
 
 
 def defjvp2(primitive: Primitive, *rules: Callable | None) -> None:
     """As defjvp, for rules that use the result: `(tangent, out, *primals, **params)`."""
-    jvp_rules[primitive] = functools.partial(_jvp_by_result, primitive, rules)
 
+    def jvp_rule(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
+        out = primitive.bind(*primals, **params)
+        parts = [
+            rule(tangent, out, *primals, **params)
+            for rule, tangent in zip(rules, tangents)
+            if rule is not None and type(tangent) is not Zero
+        ]
+        return out, functools.reduce(add_tangents, parts) if parts else zero_tangent(out)
 
-def _jvp_by_result(
-    primitive: Primitive,
-    rules: Sequence[Callable | None],
-    primals: Any,
-    tangents: Any,
-    **params: Any,
-) -> tuple[Any, Any]:
-    out = primitive.bind(*primals, **params)
-    tangent_out: Any = zero_tangent(out)
-    for rule, tangent in zip(rules, tangents):
-        if rule is not None and type(tangent) is not Zero:
-            tangent_out = add_tangents(tangent_out, rule(tangent, out, *primals, **params))
-    return out, tangent_out
+    jvp_rules[primitive] = jvp_rule
 
 
 def deflinear_jvp(primitive: Primitive) -> None:

@@ -41,12 +41,11 @@ class PartialEvalTrace(Trace):
         return type(x) is JaxprTracer and x._trace is self.unknown
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-        unknown = self.unknown
-        if not any(type(x) is JaxprTracer and x._trace is unknown for x in args):
+        if not any([type(x) is JaxprTracer and x._trace is self.unknown for x in args]):
             return self.parent.process_primitive(primitive, args, params)
         if primitive in partial_eval_rules:
             return partial_eval_rules[primitive](self, args, params)
-        return unknown.process_primitive(primitive, args, params)
+        return self.unknown.process_primitive(primitive, args, params)
 
 
 # primitive -> (trace, args, params) -> results; for those that can compute a part of themselves (jit)
@@ -132,7 +131,7 @@ def linearize_flat(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[li
     jaxpr, used_consts, _ = dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
     residuals = [value for value, used in zip(closed.consts, used_consts) if used]
     primals_out = [primal for primal, _ in pairs]
-    if any(partial_trace.is_unknown(x) for x in primals_out):
+    if any([partial_trace.is_unknown(x) for x in primals_out]):
         raise ValueError("a primal result depends on a tangent: the JVP rule that made it is wrong")
     return primals_out, Linearized(jaxpr, residuals, nonzero_ins, nonzero_outs)
 

@@ -26,8 +26,8 @@ from tinyjax.core import (
     abstract_eval_rules,
     context,
     escaped_tracer_error,
-    find_rule,
     get_aval,
+    missing_rule,
     set_current_trace,
 )
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, check_jaxpr
@@ -108,7 +108,7 @@ class JaxprTrace(Trace):
     def add_eqn(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """Writes the equation and gives tracers of its results."""
         atoms = [self.atom(x) for x in args]
-        rule = find_rule(abstract_eval_rules, primitive, "abstract_eval")
+        rule = abstract_eval_rules.get(primitive) or missing_rule(primitive, "abstract_eval")
         out = rule(*[atom.aval for atom in atoms], **params)
         out_avals = out if primitive.multiple_results else [out]
         source = user_line()

@@ -18,7 +18,7 @@ import numpy as np
 from tinyjax import core, dtypes
 from tinyjax.api_util import FlatFun, as_argnums, check_callable, fun_name, split_aux
 from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, find_rule, get_aval
+from tinyjax.core import Primitive, get_aval, missing_rule
 from tinyjax.interpreters.jvp import (
     Zero,
     add_any_p,
@@ -72,8 +72,8 @@ def backward_pass(
     linear_eqns = []
     for eqn in jaxpr.eqns:
         invals = [read(v) for v in eqn.invars]
-        if any(type(x) is UndefinedPrimal for x in invals):
-            env.update((v, UndefinedPrimal(v.aval)) for v in eqn.outvars)
+        if any([type(x) is UndefinedPrimal for x in invals]):
+            env.update([(v, UndefinedPrimal(v.aval)) for v in eqn.outvars])
             linear_eqns.append((eqn, invals))
         else:  # an equation of residuals alone
             outs = eqn.primitive.bind(*invals, **eqn.params)
@@ -90,9 +90,9 @@ def backward_pass(
         accumulate(v, ct)
     for eqn, invals in reversed(linear_eqns):
         cts = [ct_env.pop(v) if v in ct_env else Zero(v.aval) for v in eqn.outvars]
-        if all(type(ct) is Zero for ct in cts):
+        if all([type(ct) is Zero for ct in cts]):
             continue
-        rule = find_rule(transpose_rules, eqn.primitive, "transpose")
+        rule = transpose_rules.get(eqn.primitive) or missing_rule(eqn.primitive, "transpose")
         cts_in = rule(cts if eqn.primitive.multiple_results else cts[0], *invals, **eqn.params)
         for v, ct in zip(eqn.invars, cts_in):
             accumulate(v, ct)
@@ -344,7 +344,7 @@ def value_and_grad(
 
     @functools.wraps(fun)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
-        if any(not -len(args) <= i < len(args) for i in numbers):
+        if not all([-len(args) <= i < len(args) for i in numbers]):
             raise ValueError(
                 f"differentiating with respect to argnums={argnums} requires at least "
                 f"{max(numbers) + 1} positional arguments to be passed by the caller, but got only "

@@ -1,5 +1,6 @@
 """Graphs: what is drawn is read from the dot source; that it can be drawn, from the picture."""
 
+import importlib
 import re
 import shutil
 
@@ -9,7 +10,9 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import viz
-from tinyjax.viz import dot as dot_module
+
+# The function viz.dot hides the module that it is in.
+dot_module = importlib.import_module("tinyjax.viz.dot")
 
 
 def f(x):

@@ -1,0 +1,42 @@
+"""tools/draw_graph.py: from a function's name to a picture of its jaxpr."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+TOOL = Path(__file__).parent.parent / "tools" / "draw_graph.py"
+MODEL = """
+import tinyjax.numpy as jnp
+
+def f(x, y):
+    return jnp.sin(x) * y
+"""
+
+
+def draw(folder, *arguments):
+    (folder / "model.py").write_text(MODEL)
+    command = [sys.executable, str(TOOL), *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+
+
+def test_draws_a_function_of_a_module_in_the_current_folder(tmp_path):
+    done = draw(tmp_path, "model:f", "--args", "-3.0", "jnp.ones(2)", "-o", "f.dot")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "wrote f.dot\n"
+    assert "b:f32[2]" in (tmp_path / "f.dot").read_text()
+
+
+def test_transformations_are_applied_in_the_order_of_their_names(tmp_path):
+    options = ("--args", "jnp.ones(3)", "jnp.ones(3)", "--transform", "grad,vmap,jit")
+    done = draw(tmp_path, "model:f", *options, "-o", "f.dot")
+    assert done.returncode == 0, done.stderr
+    source = (tmp_path / "f.dot").read_text()
+    assert "jit f" in source
+    assert "<b>cos</b>" in source
+
+
+def test_what_cannot_be_found_or_evaluated_is_named(tmp_path):
+    assert "no_such_module" in draw(tmp_path, "no_such_module:f", "-o", "f.svg").stderr
+    assert "no_such_name" in draw(tmp_path, "model:no_such_name", "-o", "f.svg").stderr
+    assert "1 +" in draw(tmp_path, "model:f", "--args", "1 +", "-o", "f.svg").stderr
+    assert "spin" in draw(tmp_path, "model:f", "--transform", "spin", "-o", "f.svg").stderr

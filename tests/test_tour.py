@@ -1,0 +1,61 @@
+"""The tour, run once from its start to its end as a user runs it."""
+
+import contextlib
+import io
+import re
+
+import pytest
+
+from tinyjax.__main__ import main
+from tinyjax.cli import tour
+
+
+@pytest.fixture(scope="module")
+def toured(tmp_path_factory):
+    """What the tour printed, and the folder that it wrote to."""
+    folder = tmp_path_factory.mktemp("tour")
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        assert main(["tour", "--output", str(folder)]) == 0
+    return printed.getvalue(), folder
+
+
+def test_the_network_learns_to_read_digits_that_it_has_not_seen(toured):
+    printed, _ = toured
+    percent = re.search(r"([\d.]+)% of the 360 held-out images", printed)
+    assert float(percent[1]) >= 95
+
+
+def test_the_program_is_shown_at_each_stage(toured):
+    printed, _ = toured
+    assert "def loss(params, image, target):" in printed
+    assert (
+        "{ lambda ; a:f32[64,32] b:f32[32] c:f32[32,10] d:f32[10] e:f32[64] f:f32[10]. let"
+        in printed
+    )
+    assert "e:f32[128,64] f:f32[128,10]. let" in printed
+    assert "__kernel" in printed
+    assert "NumPy, eager" in printed
+
+
+def test_every_stage_is_written_to_the_folder(toured):
+    _, folder = toured
+    listings = {"loss.txt", "grad.txt", "batched.txt", "step_kernels.txt"}
+    graphs = {path.stem for path in folder.iterdir() if path.suffix in (".svg", ".dot")}
+    assert listings <= {path.name for path in folder.iterdir()}
+    assert graphs == {"loss", "grad", "batched", "step"}
+
+
+def test_progress_is_a_line_for_each_fifth_where_there_is_no_terminal(capsys):
+    for done in range(10, 101, 10):
+        tour.show_progress(done, 100, "loss 1.000")
+    lines = capsys.readouterr().out.splitlines()
+    assert [line[-16:-11].strip() for line in lines] == ["20%", "40%", "60%", "80%", "100%"]
+
+
+def test_progress_is_redrawn_in_place_on_a_terminal(capsys, monkeypatch):
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True)
+    tour.show_progress(10, 20, "loss 1.000")
+    tour.show_progress(20, 20, "loss 0.500")
+    shown = capsys.readouterr().out
+    assert shown.count("\r[") == 2
+    assert shown.endswith("100%  loss 0.500\n")

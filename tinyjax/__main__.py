@@ -1,0 +1,25 @@
+"""The command `python -m tinyjax`, also installed as `tinyjax`: hands over to a module of cli/."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from tinyjax.cli import tour
+
+COMMANDS = {"tour": tour}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the subcommand named in `argv` (by default, the command line); return the exit status."""
+    parser = argparse.ArgumentParser(prog="tinyjax", description="JAX that you can read.")
+    subparsers = parser.add_subparsers(dest="command", required=True)
+    for name, module in COMMANDS.items():
+        summary = (module.__doc__ or "").splitlines()[0]
+        subparser = subparsers.add_parser(name, help=summary, description=summary)
+        module.add_arguments(subparser)
+    options = parser.parse_args(argv)
+    return COMMANDS[options.command].run(options)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

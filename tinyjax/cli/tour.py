@@ -1,0 +1,193 @@
+"""Train a network on handwritten digits, and see each step from Python to OpenCL on the way.
+
+Uses tinyjax as any program would: everything here runs on JAX too, but for the graphs.
+"""
+
+import argparse
+import inspect
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import viz
+from tinyjax.data import digits
+
+LAYERS = (64, 32, 10)
+TRAINING_IMAGES = 1437  # four fifths; the rest is held out
+BATCH = 128
+STEPS = 300
+LEARNING_RATE = 0.2
+MOMENTUM = 0.9
+
+# ---- the program ----
+
+
+def predict(params, image):
+    """The scores of the ten digits for one image."""
+    (w1, b1), (w2, b2) = params
+    hidden = jnp.tanh(image @ w1 + b1)
+    return hidden @ w2 + b2
+
+
+def loss(params, image, target):
+    """The cross entropy between the scores of one image and the digit it shows."""
+    return -jnp.sum(jax.nn.log_softmax(predict(params, image)) * target)
+
+
+def batch_loss(params, images, targets):
+    """The mean loss over a batch: vmap turns the loss of one image into that of many."""
+    return jnp.mean(jax.vmap(loss, in_axes=(None, 0, 0))(params, images, targets))
+
+
+@jax.jit
+def step(params, velocity, images, targets):
+    """One step of gradient descent with momentum."""
+    value, grads = jax.value_and_grad(batch_loss)(params, images, targets)
+    velocity = jax.tree.map(lambda v, g: MOMENTUM * v - LEARNING_RATE * g, velocity, grads)
+    return jax.tree.map(jnp.add, params, velocity), velocity, value
+
+
+def initial_params(key):
+    """A weight matrix and a bias for each layer."""
+    keys = jax.random.split(key, len(LAYERS) - 1)
+    return [
+        (jax.random.normal(k, (m, n)) / jnp.sqrt(m), jnp.zeros(n))
+        for k, m, n in zip(keys, LAYERS, LAYERS[1:])
+    ]
+
+
+def accuracy(params, images, labels):
+    """The part of the images whose highest score is that of the digit they show."""
+    scores = jax.vmap(predict, in_axes=(None, 0))(params, images)
+    return jnp.mean(jnp.argmax(scores, axis=1) == labels)
+
+
+# ---- the tour ----
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--output",
+        type=Path,
+        default=Path("tinyjax-tour"),
+        help="the folder for graphs and listings (default: %(default)s)",
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Go through the tour; return the exit status."""
+    began = time.perf_counter()
+    folder = options.output
+    folder.mkdir(parents=True, exist_ok=True)
+
+    images, labels = digits()
+    order = jax.random.permutation(jax.random.key(0), len(images))
+    images, labels = jnp.asarray(images)[order], jnp.asarray(labels)[order]
+    targets = jax.nn.one_hot(labels, 10)
+    params = initial_params(jax.random.key(1))
+    velocity = jax.tree.map(jnp.zeros_like, params)
+    batch = images[:BATCH], targets[:BATCH]
+
+    title("1. A network and its loss, for one image")
+    print(inspect.getsource(predict), inspect.getsource(loss), sep="\n")
+    show_jaxpr(folder, "loss", jax.make_jaxpr(loss)(params, images[0], targets[0]))
+
+    title("2. Its gradient: jax.grad(loss)")
+    show_jaxpr(folder, "grad", jax.make_jaxpr(jax.grad(loss))(params, images[0], targets[0]))
+
+    title(f"3. The loss of {BATCH} images: jax.vmap(loss, in_axes=(None, 0, 0))")
+    batched = jax.vmap(loss, in_axes=(None, 0, 0))
+    show_jaxpr(folder, "batched", jax.make_jaxpr(batched)(params, *batch))
+
+    title("4. A training step, compiled: jax.jit(step)")
+    print(inspect.getsource(step))
+    draw(folder, "step", jax.make_jaxpr(step)(params, velocity, *batch))
+    show_kernels(folder, step.lower(params, velocity, *batch).as_text())
+
+    title(f"5. Training on {jax.devices()[0]}, {STEPS} steps of {BATCH} images")
+    train, test = slice(None, TRAINING_IMAGES), slice(TRAINING_IMAGES, None)
+    params = fit(params, velocity, images[train], targets[train])
+    correct = float(accuracy(params, images[test], labels[test]))
+    print(f"{correct:.1%} of the {len(labels[test])} held-out images are recognised.")
+
+    title("6. What compiling is worth: milliseconds for a step")
+    jitted = milliseconds(step, params, velocity, *batch, repeat=50)
+    with jax.disable_jit():
+        eager = milliseconds(step, params, velocity, *batch, repeat=5)
+    print(f"NumPy, eager     {eager:8.2f}")
+    print(f"jit, on OpenCL   {jitted:8.2f}   ({eager / jitted:.1f} times as fast)")
+
+    title("Where to go next")
+    print(f"The graphs (.svg) and the whole listings (.txt) are in {folder.resolve()}")
+    print("Read tinyjax/core.py first; CONTRIBUTING.md has the order for the rest.")
+    print("Draw a function of your own: python tools/draw_graph.py module:function -h")
+    print(f"The tour took {time.perf_counter() - began:.0f} seconds.")
+    return 0
+
+
+def fit(params: Any, velocity: Any, images: jax.Array, targets: jax.Array) -> Any:
+    """Train with `step` on random batches; return the params."""
+    for i, key in enumerate(jax.random.split(jax.random.key(2), STEPS), start=1):
+        chosen = jax.random.choice(key, len(images), (BATCH,), replace=False)
+        params, velocity, value = step(params, velocity, images[chosen], targets[chosen])
+        if i % 10 == 0:
+            show_progress(i, STEPS, f"loss {float(value):.3f}")
+    return params
+
+
+# ---- showing ----
+
+
+def title(text: str) -> None:
+    print(f"\n==== {text} ====\n", flush=True)
+
+
+def show_jaxpr(folder: Path, name: str, jaxpr: Any) -> None:
+    print(jaxpr)
+    (folder / f"{name}.txt").write_text(f"{jaxpr}\n")
+    draw(folder, name, jaxpr)
+
+
+def draw(folder: Path, name: str, jaxpr: Any) -> None:
+    """Write the graph and say where, or why it could not be drawn."""
+    try:
+        print(f"\ngraph: {viz.save(viz.dot(jaxpr), folder / f'{name}.svg')}")
+    except viz.DotNotFound as error:
+        print(f"\n{error}")
+
+
+def show_kernels(folder: Path, text: str, longest: int = 60) -> None:
+    """Print the beginning of a long listing, and where all of it is."""
+    path = folder / "step_kernels.txt"
+    path.write_text(text)
+    lines = text.splitlines()
+    print("\n".join(lines[:longest]))
+    if len(lines) > longest:
+        print(f"... {len(lines) - longest} more lines")
+    print(f"\nkernels: {path}")
+
+
+def show_progress(done: int, total: int, message: str) -> None:
+    """A bar that is redrawn in place on a terminal; elsewhere, a line for each fifth of the way."""
+    bar = ("#" * (30 * done // total)).ljust(30, ".")
+    line = f"[{bar}] {100 * done // total:3}%  {message}"
+    if sys.stdout.isatty():
+        print(f"\r{line}", end="\n" if done == total else "", flush=True)
+    elif done % (total // 5) == 0:
+        print(line, flush=True)
+
+
+def milliseconds(function: Callable[..., Any], *args: Any, repeat: int) -> float:
+    """The median time of a call which is waited for, after one that is not measured."""
+    jax.block_until_ready(function(*args))
+    times = []
+    for _ in range(repeat):
+        began = time.perf_counter()
+        jax.block_until_ready(function(*args))
+        times.append(time.perf_counter() - began)
+    return 1000 * statistics.median(times)

@@ -1,0 +1,344 @@
+"""Arithmetic: sub, div, rem, max, min, sign, abs, powers and roots (add, mul and neg are core's).
+
+After this file you can predict the edges, which are XLA's: x / 0 is -1 and x % 0 is x for integers,
+max and min hand NaN on, and a tie of max gives each operand half of the tangent. Builds on
+complex_numbers and selection.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.array import ShapedArray
+from tinyjax.core import (
+    Primitive,
+    abstract_eval_rules,
+    broadcast_shapes,
+    elementwise_aval,
+    get_aval,
+    impl_rules,
+    mul,
+    neg,
+    shape_of,
+)
+from tinyjax.interpreters.batching import defbroadcasting, defvectorized
+from tinyjax.interpreters.jvp import (
+    broadcast_to_result,
+    defjvp,
+    defjvp2,
+    defzero,
+    jvp_rules,
+    sum_jvp,
+)
+from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules, unbroadcast
+from tinyjax.lax.comparison import eq, ge
+from tinyjax.lax.complex_numbers import conj, real
+from tinyjax.lax.conversion import convert_element_type, full_like
+from tinyjax.lax.elementwise import (
+    ANY,
+    FLOAT,
+    INEXACT,
+    NUMBER,
+    constant,
+    in_float32,
+    nary,
+    real_dtype,
+    unary,
+)
+from tinyjax.lax.rounding import floor
+from tinyjax.lax.selection import select
+
+
+def _is_complex(x: Any) -> bool:
+    return dtypes.kind(dtypes.dtype(x)) == "c"
+
+
+def _is_integer(x: np.ndarray) -> bool:
+    return dtypes.kind(x.dtype) in "iu"
+
+
+# ---- sub, div, rem ----
+
+
+def _div_impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if not _is_integer(x):
+        return np.divide(x, y)
+    quotient = np.floor_divide(x, y)
+    floored = (np.fmod(x, y) != 0) & ((x < 0) != (y < 0))
+    return np.where(y == 0, np.invert(np.zeros_like(x)), quotient + floored.astype(x.dtype))
+
+
+def _rem_impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.where(y == 0, x, np.fmod(x, y)) if _is_integer(x) else np.fmod(x, y)
+
+
+def _rem_jvp_x(g: Any, x: Any, y: Any) -> Any:
+    return broadcast_to_result(g, broadcast_shapes("rem", get_aval(x), get_aval(y)))
+
+
+def _rem_jvp_y(g: Any, x: Any, y: Any) -> Any:
+    return mul(neg(g), mul(sign(div(x, y)), floor(abs(div(x, y)))))
+
+
+def _sub_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
+    return [
+        unbroadcast(x.aval, ct) if is_undefined_primal(x) else None,
+        unbroadcast(y.aval, neg(ct)) if is_undefined_primal(y) else None,
+    ]
+
+
+sub_p = nary("sub", NUMBER, np.subtract)
+jvp_rules[sub_p] = sum_jvp(sub_p, neg)
+transpose_rules[sub_p] = _sub_transpose
+
+div_p = nary("div", NUMBER, _div_impl)
+defjvp(
+    div_p,
+    lambda g, x, y: div(g, y),
+    lambda g, x, y: mul(mul(neg(g), x), integer_pow(y, -2)),
+)
+transpose_rules[div_p] = lambda ct, x, y: [unbroadcast(x.aval, div(ct, y)), None]
+
+rem_p = nary("rem", "iuf", _rem_impl)
+defjvp(rem_p, _rem_jvp_x, _rem_jvp_y)
+
+
+# ---- max, min ----
+
+
+def _extremum(ufunc: np.ufunc, sign_: int) -> Any:
+    """The impl rule of max (sign_ 1) or min (-1): complex numbers are ordered by real part first."""
+
+    def impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        if dtypes.kind(x.dtype) != "c":
+            return ufunc(x, y)
+        above = np.where(x.real == y.real, sign_ * (x.imag - y.imag), sign_ * (x.real - y.real))
+        return np.where(above > 0, x, y)
+
+    return impl
+
+
+def _share(x: Any, out: Any, other: Any) -> Any:
+    """The part that `x` has in the result: 1 if it is the result, 1/2 if `other` is too, else 0."""
+    return div(
+        select(eq(x, out), full_like(out, 1), full_like(out, 0)),
+        select(eq(other, out), full_like(out, 2), full_like(out, 1)),
+    )
+
+
+max_p = nary("max", ANY, _extremum(np.maximum, 1))
+min_p = nary("min", ANY, _extremum(np.minimum, -1))
+for _primitive in (max_p, min_p):
+    defjvp2(
+        _primitive,
+        lambda g, out, x, y: mul(g, _share(x, out, y)),
+        lambda g, out, x, y: mul(g, _share(y, out, x)),
+    )
+
+
+# ---- sign, abs ----
+
+
+def _sign_impl(x: np.ndarray) -> np.ndarray:
+    return np.where(x == 0, x, np.sign(x))  # keeps -0.0
+
+
+def _abs_jvp(g: Any, out: Any, x: Any) -> Any:
+    if not _is_complex(x):
+        return select(ge(x, full_like(x, 0, shape=())), g, neg(g))
+    magnitude = _replace_zero(convert_element_type(out, dtypes.dtype(x)))
+    return real(mul(g, div(conj(x), magnitude)))
+
+
+def _replace_zero(x: Any) -> Any:
+    """`x` with ones for zeros, for places where the zeros' result is not used."""
+    return select(eq(x, constant(x, 0)), full_like(x, 1), x)
+
+
+sign_p = unary("sign", NUMBER, _sign_impl)
+defzero(sign_p)
+
+abs_p = unary("abs", "ifc", np.abs, real_dtype)
+defjvp2(abs_p, _abs_jvp)
+
+
+# ---- powers ----
+
+pow_p = Primitive("pow")
+integer_pow_p = Primitive("integer_pow")
+
+
+def _pow_impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.power(x, y.astype(x.dtype))
+
+
+def _pow_aval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
+    if dtypes.kind(x.dtype) in INEXACT and dtypes.kind(y.dtype) in "iu":
+        out = elementwise_aval("pow", INEXACT, x, y.update(dtype=x.dtype))
+    else:
+        out = elementwise_aval("pow", INEXACT, x, y)
+    return out
+
+
+def _pow_jvp_x(g: Any, out: Any, x: Any, y: Any) -> Any:
+    y_is_integer = dtypes.kind(dtypes.dtype(y)) in "iu"
+    dtype = dtypes.result_type(x, y)
+    shape = shape_of(out)
+    x, y = convert_element_type(x, dtype), convert_element_type(y, dtype)
+    if not y_is_integer:
+        return mul(g, mul(y, pow(x, sub(y, full_like(y, 1)))))
+    if shape_of(x) != shape_of(y):
+        x, y = broadcast_to_result(x, shape), broadcast_to_result(y, shape)
+    # x**0 is 1 even at 0: there the derivative is 0, and not 0 * 0**-1.
+    jacobian = select(
+        eq(y, constant(y, 0)),
+        full_like(y, 0),
+        mul(_replace_zero(y), pow(x, sub(y, full_like(y, 1)))),
+    )
+    return mul(g, jacobian)
+
+
+def _pow_jvp_y(g: Any, out: Any, x: Any, y: Any) -> Any:
+    from tinyjax.lax.exponential import log
+
+    return convert_element_type(mul(g, mul(log(_replace_zero(x)), out)), dtypes.dtype(y))
+
+
+def _integer_pow_impl(x: np.ndarray, *, y: int) -> np.ndarray:
+    """By squaring: x**13 = x**8 * x**4 * x."""
+    if y == 0:
+        return np.ones_like(x)
+    exponent, power, out = np.abs(y), x, None
+    while True:
+        if exponent & 1:
+            out = power if out is None else np.multiply(out, power)
+        exponent >>= 1
+        if not exponent:
+            break
+        power = np.multiply(power, power)
+    return np.divide(np.ones_like(x), out) if y < 0 else np.asarray(out)
+
+
+def _integer_pow_aval(x: ShapedArray, *, y: int) -> ShapedArray:
+    if not isinstance(y, (int, np.integer)):
+        raise TypeError(f"integer_pow takes an int as exponent, got {y!r}: use lax.pow for others")
+    if y < 0 and dtypes.kind(x.dtype) in "iu":
+        raise TypeError(
+            f"Integers cannot be raised to negative powers, got integer_pow({x.str_short()}, {y}): "
+            "convert the base to a float"
+        )
+    return elementwise_aval("integer_pow", NUMBER, x)
+
+
+def _integer_pow_jvp(g: Any, x: Any, *, y: int) -> Any:
+    if y == 0:
+        return full_like(g, 0)
+    if y == 1:
+        return g
+    return mul(g, mul(constant(x, y), x if y == 2 else integer_pow(x, y - 1)))
+
+
+impl_rules[pow_p] = _pow_impl
+abstract_eval_rules[pow_p] = _pow_aval
+defjvp2(pow_p, _pow_jvp_x, _pow_jvp_y)
+defbroadcasting(pow_p)
+
+impl_rules[integer_pow_p] = _integer_pow_impl
+abstract_eval_rules[integer_pow_p] = _integer_pow_aval
+defjvp(integer_pow_p, _integer_pow_jvp)
+defvectorized(integer_pow_p)
+
+square_p = unary("square", NUMBER, lambda x: np.multiply(x, x))
+defjvp2(square_p, lambda g, out, x: mul(g, mul(constant(x, 2), x)))
+
+
+# ---- roots ----
+
+sqrt_p = unary("sqrt", INEXACT, np.sqrt)
+defjvp2(sqrt_p, lambda g, out, x: mul(g, div(constant(x, 0.5), out)))
+
+rsqrt_p = unary("rsqrt", INEXACT, in_float32(lambda x: np.reciprocal(np.sqrt(x))))
+defjvp2(rsqrt_p, lambda g, out, x: mul(g, mul(constant(x, -0.5), div(out, x))))
+
+cbrt_p = unary("cbrt", FLOAT, np.cbrt)
+defjvp2(cbrt_p, lambda g, out, x: mul(g, mul(constant(x, 1 / 3), integer_pow(out, -2))))
+
+
+# ---- functions ----
+# Operands have one dtype, and shapes that are equal, 1 in places, or scalar. Raises TypeError else.
+
+
+def sub(x: Any, y: Any) -> Any:
+    """Elementwise x - y."""
+    return sub_p.bind(x, y)
+
+
+def div(x: Any, y: Any) -> Any:
+    """Elementwise x / y. Integers lose their fraction; by 0 they give -1 (all bits set)."""
+    return div_p.bind(x, y)
+
+
+def rem(x: Any, y: Any) -> Any:
+    """The remainder of x / y, with the sign of x; for integers and y of 0, x."""
+    return rem_p.bind(x, y)
+
+
+def max(x: Any, y: Any) -> Any:  # noqa: A001
+    """The larger of each pair; NaN if either is. Complex numbers compare by real part first."""
+    return max_p.bind(x, y)
+
+
+def min(x: Any, y: Any) -> Any:  # noqa: A001
+    """The smaller of each pair; NaN if either is. Complex numbers compare by real part first."""
+    return min_p.bind(x, y)
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1 by the sign of each element (-0.0 and NaN stay); x / |x| of complex numbers."""
+    return sign_p.bind(x)
+
+
+def abs(x: Any) -> Any:  # noqa: A001
+    """The absolute value of signed numbers; of complex numbers the modulus, in a real dtype."""
+    return abs_p.bind(x)
+
+
+def pow(x: Any, y: Any) -> Any:  # noqa: A001
+    """Elementwise x to the power y: `x` a float or complex, `y` of its dtype or an integer.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pow.html
+    """
+    return pow_p.bind(x, y)
+
+
+def integer_pow(x: Any, y: int) -> Any:
+    """Elementwise x to the power of one Python int. Raises TypeError if y < 0 and `x` an integer."""
+    return integer_pow_p.bind(x, y=y)
+
+
+def square(x: Any) -> Any:
+    """Elementwise x * x."""
+    return square_p.bind(x)
+
+
+def reciprocal(x: Any) -> Any:
+    """Elementwise 1 / x of floats and complex numbers."""
+    return integer_pow(x, -1)
+
+
+def sqrt(x: Any) -> Any:
+    """The square root; NaN for negative floats."""
+    return sqrt_p.bind(x)
+
+
+def rsqrt(x: Any) -> Any:
+    """Elementwise 1 / sqrt(x)."""
+    return rsqrt_p.bind(x)
+
+
+def cbrt(x: Any) -> Any:
+    """The real cube root of floats."""
+    return cbrt_p.bind(x)

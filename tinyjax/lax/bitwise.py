@@ -1,0 +1,114 @@
+"""Logic and bits of bools and integers: and, or, xor, not, shifts, counts.
+
+After this file you know what a shift by more than the width gives here, as in XLA: 0, or all sign
+bits for the arithmetic right shift. Integers have no tangents: the JVPs are zero. Builds on
+elementwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax.interpreters.jvp import defzero
+from tinyjax.lax.elementwise import BOOL_OR_INT, INTEGER, nary, unary
+
+# ---- impl rules ----
+
+
+def _unsigned(x: np.ndarray) -> np.ndarray:
+    """The same bits as unsigned integers."""
+    return x.astype(f"u{x.dtype.itemsize}")
+
+
+def _shift_right_logical(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return np.right_shift(_unsigned(x), _unsigned(y)).astype(x.dtype)
+
+
+def _population_count(x: np.ndarray) -> np.ndarray:
+    return np.bitwise_count(_unsigned(x)).astype(x.dtype)
+
+
+def _clz(x: np.ndarray) -> np.ndarray:
+    bits, width = _unsigned(x), 8 * x.dtype.itemsize
+    shift = 1
+    while shift < width:  # fills with ones from the highest one downwards
+        bits = bits | np.right_shift(bits, bits.dtype.type(shift))
+        shift *= 2
+    return (width - np.bitwise_count(bits).astype(np.int64)).astype(x.dtype)
+
+
+# ---- primitives ----
+
+not_p = unary("not", BOOL_OR_INT, np.invert)
+and_p = nary("and", BOOL_OR_INT, np.bitwise_and)
+or_p = nary("or", BOOL_OR_INT, np.bitwise_or)
+xor_p = nary("xor", BOOL_OR_INT, np.bitwise_xor)
+shift_left_p = nary("shift_left", INTEGER, np.left_shift)
+shift_right_arithmetic_p = nary("shift_right_arithmetic", INTEGER, np.right_shift)
+shift_right_logical_p = nary("shift_right_logical", INTEGER, _shift_right_logical)
+population_count_p = unary("population_count", INTEGER, _population_count)
+clz_p = unary("clz", INTEGER, _clz)
+
+for _primitive in (
+    not_p,
+    and_p,
+    or_p,
+    xor_p,
+    shift_left_p,
+    shift_right_arithmetic_p,
+    shift_right_logical_p,
+    population_count_p,
+    clz_p,
+):
+    defzero(_primitive)  # and so never transposed
+
+
+# ---- functions ----
+# Operands have one dtype, and shapes that are equal, 1 in places, or scalar. Raises TypeError else.
+
+
+def bitwise_not(x: Any) -> Any:
+    """Elementwise ~x: logical not for bools, all bits flipped for integers."""
+    return not_p.bind(x)
+
+
+def bitwise_and(x: Any, y: Any) -> Any:
+    """Elementwise x & y of bools or integers."""
+    return and_p.bind(x, y)
+
+
+def bitwise_or(x: Any, y: Any) -> Any:
+    """Elementwise x | y of bools or integers."""
+    return or_p.bind(x, y)
+
+
+def bitwise_xor(x: Any, y: Any) -> Any:
+    """Elementwise x ^ y of bools or integers."""
+    return xor_p.bind(x, y)
+
+
+def shift_left(x: Any, y: Any) -> Any:
+    """Elementwise x << y of integers; 0 where y is negative or not below the number of bits."""
+    return shift_left_p.bind(x, y)
+
+
+def shift_right_arithmetic(x: Any, y: Any) -> Any:
+    """Elementwise x >> y of integers, filled with the sign bit."""
+    return shift_right_arithmetic_p.bind(x, y)
+
+
+def shift_right_logical(x: Any, y: Any) -> Any:
+    """Elementwise x >> y of integers, filled with zeros."""
+    return shift_right_logical_p.bind(x, y)
+
+
+def population_count(x: Any) -> Any:
+    """The number of one bits of each integer."""
+    return population_count_p.bind(x)
+
+
+def clz(x: Any) -> Any:
+    """The number of zero bits above the highest one bit of each integer."""
+    return clz_p.bind(x)

@@ -1,0 +1,106 @@
+"""Comparisons: two arrays in, bools out.
+
+After this file you know the six comparisons, and the total order that sorting uses, in which NaN
+has a place. None moves with its operands, so their JVPs are zero. Builds on elementwise; `gt` is one
+of core's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.array import ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, broadcast_shapes, elementwise_aval, gt_p
+from tinyjax.interpreters.jvp import defzero
+from tinyjax.lax.elementwise import ANY, ORDERED, nary, to_bool
+
+# ---- impl rules ----
+
+
+def _equal(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    if x.dtype == dtypes.key_dtype:
+        return np.all(x["fry"] == y["fry"], axis=-1)
+    return np.equal(x, y)
+
+
+def _not_equal(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return ~_equal(x, y) if x.dtype == dtypes.key_dtype else np.not_equal(x, y)
+
+
+def total_order_key(x: np.ndarray) -> np.ndarray:
+    """Integers in the order -NaN < -inf < ... < -0 < 0 < ... < inf < NaN of the floats `x`.
+
+    The bits of positive floats are in order as integers; those of negative ones run backwards.
+    Source: IEEE 754-2008, 5.10 (totalOrder)."""
+    if not dtypes.is_float(x.dtype):
+        return x
+    signed = np.dtype(f"int{8 * x.dtype.itemsize}")
+    bits = np.ascontiguousarray(x).reshape(x.shape).view(signed)
+    return np.where(bits < 0, bits ^ np.iinfo(signed).max, bits)
+
+
+# ---- primitives ----
+
+eq_p = nary("eq", ANY, _equal, to_bool)
+ne_p = nary("ne", ANY, _not_equal, to_bool)
+ge_p = nary("ge", ORDERED, np.greater_equal, to_bool)
+le_p = nary("le", ORDERED, np.less_equal, to_bool)
+lt_p = nary("lt", ORDERED, np.less, to_bool)
+eq_to_p = nary("eq_to", ORDERED, lambda x, y: total_order_key(x) == total_order_key(y), to_bool)
+le_to_p = nary("le_to", ORDERED, lambda x, y: total_order_key(x) <= total_order_key(y), to_bool)
+lt_to_p = nary("lt_to", ORDERED, lambda x, y: total_order_key(x) < total_order_key(y), to_bool)
+
+for _primitive in (eq_p, ne_p, ge_p, le_p, lt_p, eq_to_p, le_to_p, lt_to_p):
+    defzero(_primitive)  # and so never transposed
+
+
+def _equality_aval(primitive: Primitive) -> Any:
+    """The rule of eq and ne, which compare random keys too."""
+
+    def abstract_eval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
+        if x.dtype == y.dtype == dtypes.key_dtype:
+            return ShapedArray(broadcast_shapes(primitive.name, x, y), np.dtype(bool))
+        return elementwise_aval(primitive.name, ANY, x, y).update(dtype=np.dtype(bool))
+
+    return abstract_eval
+
+
+abstract_eval_rules[eq_p] = _equality_aval(eq_p)
+abstract_eval_rules[ne_p] = _equality_aval(ne_p)
+
+
+# ---- functions ----
+# Operands have one dtype, and shapes that are equal, 1 in places, or scalar. Raises TypeError else.
+
+
+def eq(x: Any, y: Any) -> Any:
+    """Elementwise x == y, for any dtype and for random keys."""
+    return eq_p.bind(x, y)
+
+
+def ne(x: Any, y: Any) -> Any:
+    """Elementwise x != y, for any dtype and for random keys."""
+    return ne_p.bind(x, y)
+
+
+def ge(x: Any, y: Any) -> Any:
+    """Elementwise x >= y, for bools, integers and floats; False where either is NaN."""
+    return ge_p.bind(x, y)
+
+
+def gt(x: Any, y: Any) -> Any:
+    """Elementwise x > y, for bools, integers and floats; False where either is NaN."""
+    return gt_p.bind(x, y)
+
+
+def le(x: Any, y: Any) -> Any:
+    """Elementwise x <= y, for bools, integers and floats; False where either is NaN."""
+    return le_p.bind(x, y)
+
+
+def lt(x: Any, y: Any) -> Any:
+    """Elementwise x < y, for bools, integers and floats; False where either is NaN."""
+    return lt_p.bind(x, y)

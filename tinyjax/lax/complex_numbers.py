@@ -1,0 +1,100 @@
+"""Complex numbers: real, imag, complex, conj.
+
+After this file you know why the transpose of imag has a minus sign: JAX's transposition is linear
+without conjugation. Builds on elementwise.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.array import ShapedArray
+from tinyjax.core import abstract_eval_rules, neg
+from tinyjax.interpreters.vjp import deflinear2, is_undefined_primal, unbroadcast
+from tinyjax.lax.elementwise import nary, real_dtype, unary
+
+# ---- primitives ----
+
+
+def _complex_dtype(dtype: np.dtype) -> np.dtype:
+    return np.result_type(dtype, np.complex64)
+
+
+def _complex_impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    out = np.empty(np.broadcast_shapes(x.shape, y.shape), _complex_dtype(x.dtype))
+    out.real, out.imag = x, y
+    return out
+
+
+def _conj_impl(x: np.ndarray, *, input_dtype: np.dtype) -> np.ndarray:
+    return np.conj(x).astype(_complex_dtype(x.dtype))
+
+
+def _only_32_and_64_bits(name: str, rule: Any) -> Any:
+    """The abstract_eval rule, which refuses the parts that no complex dtype is made of."""
+
+    def abstract_eval(*avals: ShapedArray, **params: Any) -> ShapedArray:
+        for aval in avals:
+            if aval.dtype in (np.float16, dtypes.bfloat16):
+                raise TypeError(
+                    f"{name} does not accept dtype {aval.dtype.name}: complex numbers have parts of "
+                    "float32 or float64, convert with x.astype(jnp.float32)"
+                )
+        return rule(*avals, **params)
+
+    return abstract_eval
+
+
+real_p = unary("real", "c", np.real, real_dtype)
+imag_p = unary("imag", "c", np.imag, real_dtype)
+complex_p = nary("complex", "f", _complex_impl, _complex_dtype)
+conj_p = unary("conj", "fc", _conj_impl, _complex_dtype)
+for _p in (complex_p, conj_p):
+    abstract_eval_rules[_p] = _only_32_and_64_bits(_p.name, abstract_eval_rules[_p])
+
+
+def _zero_part(ct: Any) -> np.ndarray:
+    return np.zeros((), dtypes.dtype(ct))
+
+
+def _complex_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
+    return [
+        unbroadcast(x.aval, real(ct)) if is_undefined_primal(x) else None,
+        unbroadcast(y.aval, imag(neg(ct))) if is_undefined_primal(y) else None,
+    ]
+
+
+def _conj_transpose(ct: Any, x: Any, *, input_dtype: np.dtype) -> list[Any]:
+    return [conj(ct) if dtypes.kind(input_dtype) == "c" else real(ct)]
+
+
+deflinear2(real_p, lambda ct, x: [complex(ct, _zero_part(ct))])
+deflinear2(imag_p, lambda ct, x: [complex(_zero_part(ct), neg(ct))])
+deflinear2(complex_p, _complex_transpose)
+deflinear2(conj_p, _conj_transpose)
+
+
+# ---- functions ----
+
+
+def real(x: Any) -> Any:
+    """The real parts of complex numbers."""
+    return real_p.bind(x)
+
+
+def imag(x: Any) -> Any:
+    """The imaginary parts of complex numbers."""
+    return imag_p.bind(x)
+
+
+def complex(x: Any, y: Any) -> Any:  # noqa: A001
+    """x + iy elementwise, from parts of float32 or float64."""
+    return complex_p.bind(x, y)
+
+
+def conj(x: Any) -> Any:
+    """The complex conjugate; a complex dtype for real `x` too."""
+    return conj_p.bind(x, input_dtype=dtypes.dtype(x))

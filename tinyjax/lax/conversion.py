@@ -1,0 +1,355 @@
+"""From one dtype to another, and arrays made from nothing: full, iota.
+
+After this file you can say what `x.astype(jnp.int32)` does to 1e20 and NaN (it saturates, and gives
+0), and why `lax.full` is a scalar that is broadcast. Builds on elementwise.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.array import Array, ArrayImpl, ShapedArray
+from tinyjax.core import (
+    Primitive,
+    abstract_eval_rules,
+    broadcast_in_dim,
+    elementwise_aval,
+    impl_rules,
+    shape_of,
+)
+from tinyjax.interpreters.batching import defvectorized
+from tinyjax.interpreters.jvp import JVPTracer, Zero, defjvp2, defzero, zero_tangent
+from tinyjax.interpreters.vjp import deflinear2, transpose_rules
+from tinyjax.lax.elementwise import FLOAT, NUMBER, canonicalize_shape, canonicalize_user_dtype
+from tinyjax.tree_util import tree_map
+
+# ---- convert_element_type: the value, in another dtype ----
+
+convert_element_type_p = Primitive("convert_element_type")
+
+
+def _convert_impl(
+    x: np.ndarray, *, new_dtype: np.dtype, weak_type: bool = False, sharding: None = None
+) -> np.ndarray:
+    if dtypes.kind(x.dtype) == "c" and dtypes.kind(new_dtype) != "c":
+        x = x.real
+    if dtypes.kind(x.dtype) == "f" and dtypes.kind(new_dtype) in "iu":
+        return _float_to_int(x, new_dtype)
+    return x.astype(new_dtype)
+
+
+def _float_to_int(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """Cuts off the fraction; what is out of range becomes the nearest integer in it, NaN zero."""
+    info = np.iinfo(dtype)
+    x = x.astype(np.float64)
+    high, low = x >= float(info.max) + 1, x <= info.min
+    inside = np.where(high | low | np.isnan(x), 0, x).astype(dtype)
+    return np.where(high, dtype.type(info.max), np.where(low, dtype.type(info.min), inside))
+
+
+def _convert_aval(
+    x: ShapedArray, *, new_dtype: np.dtype, weak_type: bool, sharding: None
+) -> ShapedArray:
+    if dtypes.key_dtype in (x.dtype, new_dtype):
+        raise ValueError(
+            f"Cannot convert_element_type from {dtypes.short_name(x.dtype)} to "
+            f"{dtypes.short_name(new_dtype)}: use jax.random.key_data and wrap_key_data"
+        )
+    return ShapedArray(x.shape, new_dtype, weak_type)
+
+
+def _convert_jvp(
+    tangent: Any, out: Any, x: Any, *, new_dtype: Any, weak_type: Any, sharding: Any
+) -> Any:
+    if not dtypes.is_inexact(new_dtype):
+        return zero_tangent(out)
+    return convert_type(tangent, new_dtype, weak_type)
+
+
+def _convert_transpose(ct: Any, x: Any, **params: Any) -> list[Any]:
+    if not dtypes.is_inexact(x.aval.dtype):
+        return [Zero(x.aval.to_tangent_aval())]
+    return [convert_type(ct, x.aval.dtype, x.aval.weak_type)]
+
+
+impl_rules[convert_element_type_p] = _convert_impl
+abstract_eval_rules[convert_element_type_p] = _convert_aval
+defjvp2(convert_element_type_p, _convert_jvp)
+transpose_rules[convert_element_type_p] = _convert_transpose
+defvectorized(convert_element_type_p)
+
+
+def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+    """`operand` cast elementwise to `new_dtype`; the result is never weakly typed.
+
+    Floats lose their fraction on the way to integers, saturate at the ends of the range, and NaN
+    becomes 0; integers wrap; complex numbers lose their imaginary part, with a ComplexWarning.
+    Raises TypeError for what is no array or scalar, or no dtype.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.convert_element_type.html
+    """
+    return convert_type(operand, canonicalize_user_dtype(new_dtype, "convert_element_type"))
+
+
+def convert_type(operand: Any, new_dtype: np.dtype | None = None, weak_type: bool = False) -> Any:
+    """As convert_element_type, for a canonical dtype (None keeps it) and a weak type to set.
+
+    Scalars become constants; an array that has the type is returned as it is."""
+    if hasattr(operand, "__jax_array__"):
+        operand = operand.__jax_array__()
+    old_dtype = dtypes.dtype(operand)
+    if new_dtype is None:
+        new_dtype = old_dtype
+    if dtypes.kind(old_dtype) == "c" and dtypes.kind(new_dtype) in "biuf":
+        message = "Casting complex values to real discards the imaginary part"
+        warnings.warn(message, np.exceptions.ComplexWarning, stacklevel=3)
+    if isinstance(operand, Array):
+        if old_dtype == new_dtype and operand.weak_type == weak_type:
+            return operand
+    elif new_dtype == old_dtype or not shape_of(operand):
+        # A Python int may be larger than int32: it goes straight to the new dtype.
+        with np.errstate(all="ignore"):
+            value = _convert_impl(np.array(operand), new_dtype=new_dtype)
+        return ArrayImpl(np.asarray(value), ShapedArray(value.shape, new_dtype, weak_type))
+    return convert_element_type_p.bind(
+        operand, new_dtype=new_dtype, weak_type=bool(weak_type), sharding=None
+    )
+
+
+# ---- bitcast_convert_type: the bits, as another dtype ----
+
+bitcast_convert_type_p = Primitive("bitcast_convert_type")
+
+
+def _bitcast_impl(x: np.ndarray, *, new_dtype: np.dtype) -> np.ndarray:
+    x = np.ascontiguousarray(x).reshape(x.shape)
+    if x.dtype.itemsize > new_dtype.itemsize:
+        return x[..., None].view(new_dtype)
+    if x.dtype.itemsize < new_dtype.itemsize:
+        return x.view(new_dtype)[..., 0]
+    return x.view(new_dtype)
+
+
+def _bitcast_aval(x: ShapedArray, *, new_dtype: np.dtype) -> ShapedArray:
+    if x.dtype != new_dtype and not {dtypes.kind(x.dtype), dtypes.kind(new_dtype)} <= set("iuf"):
+        raise TypeError(
+            "lax.bitcast_convert_type takes integers and floats; bool and complex only if the dtype "
+            f"stays. Got {x.dtype.name} to {new_dtype.name}: use x.view(dtype), or real and imag"
+        )
+    old_bits, new_bits = 8 * x.dtype.itemsize, 8 * new_dtype.itemsize
+    if old_bits > new_bits:
+        return ShapedArray((*x.shape, old_bits // new_bits), new_dtype)
+    if old_bits == new_bits:
+        return ShapedArray(x.shape, new_dtype)
+    last = x.shape[-1] if x.shape else 1
+    if last * old_bits != new_bits:
+        raise ValueError(
+            f"bitcast_convert_type from {x.dtype.name} to {new_dtype.name} makes one element of the "
+            f"last axis, which needs size {new_bits // old_bits}; got shape {x.shape}"
+        )
+    return ShapedArray(x.shape[:-1], new_dtype)
+
+
+def _bitcast_batch(vals: Any, dims: Any, *, new_dtype: np.dtype) -> Any:
+    return bitcast_convert_type_p.bind(*vals, new_dtype=new_dtype), dims[0]
+
+
+impl_rules[bitcast_convert_type_p] = _bitcast_impl
+abstract_eval_rules[bitcast_convert_type_p] = _bitcast_aval
+defzero(bitcast_convert_type_p)  # and so never transposed
+defvectorized(bitcast_convert_type_p)
+
+
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+    """The bits of `operand` read as `new_dtype`.
+
+    A narrower dtype adds a last axis of the parts, a wider one takes such an axis away. Raises
+    TypeError for bool and complex, ValueError where the last axis does not fit.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.bitcast_convert_type.html
+    """
+    new_dtype = canonicalize_user_dtype(new_dtype, "bitcast_convert_type")
+    return bitcast_convert_type_p.bind(operand, new_dtype=new_dtype)
+
+
+# ---- reduce_precision: rounded as a smaller float would be ----
+
+reduce_precision_p = Primitive("reduce_precision")
+
+
+def _reduce_precision_impl(x: np.ndarray, *, exponent_bits: int, mantissa_bits: int) -> np.ndarray:
+    info = dtypes.finfo(x.dtype)
+    uint = np.dtype(f"uint{info.bits}").type
+    bits = np.ascontiguousarray(x).reshape(x.shape).view(uint)
+    sign = bits & uint(1 << (info.bits - 1))
+    drop = info.nmant - mantissa_bits
+    if drop > 0:  # round half to even: carry into the exponent is right, the next power of two
+        last_kept = (bits >> uint(drop)) & uint(1)
+        bits = bits + uint((1 << (drop - 1)) - 1) + last_kept
+        bits = bits & ~uint((1 << drop) - 1)
+    out = bits.view(x.dtype)
+    if exponent_bits < info.nexp:
+        bias, new_bias = (1 << (info.nexp - 1)) - 1, (1 << (exponent_bits - 1)) - 1
+        exponent = (bits >> uint(info.nmant)) & uint((1 << info.nexp) - 1)
+        infinity = (sign | np.array(np.inf, x.dtype).view(uint)).view(x.dtype)
+        out = np.where(exponent > bias + new_bias, infinity, out)
+        out = np.where(exponent <= bias - new_bias, sign.view(x.dtype), out)
+    return np.where(np.isnan(x), x, out)
+
+
+def _reduce_precision_aval(
+    x: ShapedArray, *, exponent_bits: int, mantissa_bits: int
+) -> ShapedArray:
+    if exponent_bits < 1:
+        raise ValueError(f"reduce_precision: exponent_bits must be positive; got {exponent_bits}")
+    if mantissa_bits < 0:
+        raise ValueError(
+            f"reduce_precision: mantissa_bits must be non-negative; got {mantissa_bits}"
+        )
+    return elementwise_aval("reduce_precision", FLOAT, x)
+
+
+impl_rules[reduce_precision_p] = _reduce_precision_impl
+abstract_eval_rules[reduce_precision_p] = _reduce_precision_aval
+deflinear2(reduce_precision_p, lambda ct, x, **params: [reduce_precision_p.bind(ct, **params)])
+defvectorized(reduce_precision_p)
+
+
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """Floats rounded to what a format of these numbers of bits holds; the dtype stays.
+
+    Raises ValueError if exponent_bits < 1 or mantissa_bits < 0.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce_precision.html
+    """
+    return reduce_precision_p.bind(
+        operand, exponent_bits=exponent_bits, mantissa_bits=mantissa_bits
+    )
+
+
+# ---- copy, and stop_gradient ----
+
+copy_p = Primitive("copy")
+impl_rules[copy_p] = np.copy
+abstract_eval_rules[copy_p] = lambda x: x
+deflinear2(copy_p, lambda ct, x: [copy_p.bind(ct)])
+defvectorized(copy_p)
+
+stop_gradient_p = Primitive("stop_gradient")
+impl_rules[stop_gradient_p] = lambda x: x
+abstract_eval_rules[stop_gradient_p] = lambda x: x
+defzero(stop_gradient_p)  # and so never transposed
+defvectorized(stop_gradient_p)
+
+
+def copy(x: Any) -> Any:
+    """A copy of an array, which stays one in a jaxpr."""
+    return copy_p.bind(x)
+
+
+def stop_gradient(x: Any) -> Any:
+    """`x`, a pytree of arrays, as a constant to differentiation: its tangents are zero, at all levels.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.stop_gradient.html
+    """
+    return tree_map(_stop_gradient, x)
+
+
+def _stop_gradient(x: Any) -> Any:
+    if isinstance(x, JVPTracer):
+        return _stop_gradient(x.primal)
+    return x if getattr(x, "dtype", None) == dtypes.key_dtype else stop_gradient_p.bind(x)
+
+
+# ---- arrays from nothing ----
+
+iota_p = Primitive("iota")
+
+
+def _iota_impl(
+    *, dtype: np.dtype, shape: tuple[int, ...], dimension: int, sharding: None
+) -> np.ndarray:
+    along = [1] * len(shape)
+    along[dimension] = shape[dimension]
+    return np.broadcast_to(np.arange(shape[dimension]).astype(dtype).reshape(along), shape)
+
+
+def _iota_aval(
+    *, dtype: np.dtype, shape: tuple[int, ...], dimension: int, sharding: None
+) -> ShapedArray:
+    if dtypes.kind(dtype) not in NUMBER:
+        raise TypeError(f"iota does not accept dtype {dtype.name}: it counts in integers or floats")
+    if not 0 <= dimension < len(shape):
+        raise ValueError(
+            f"iota dimension must be between 0 and len(shape), got {dimension=} for {shape=}"
+        )
+    return ShapedArray(shape, dtype)
+
+
+# No operands: there is nothing to differentiate or to batch.
+impl_rules[iota_p] = _iota_impl
+abstract_eval_rules[iota_p] = _iota_aval
+
+
+def iota(dtype: Any, size: int) -> Any:
+    """The array [0, 1, ..., size - 1] in `dtype`.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.iota.html
+    """
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
+    """An array of `shape` in which each element is its own index along `dimension`.
+
+    Raises TypeError for a dtype or shape that can't be, ValueError if there is no such dimension.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.broadcasted_iota.html
+    """
+    dtype = canonicalize_user_dtype(dtype, "broadcasted_iota")
+    shape = canonicalize_shape(shape, "iota")
+    return iota_p.bind(dtype=dtype, shape=shape, dimension=int(dimension), sharding=None)
+
+
+def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
+    """An array of `shape` filled with the scalar `fill_value`, in `dtype` or the scalar's own.
+
+    Without dtype a Python scalar makes a weakly typed array. Raises TypeError if fill_value is no
+    scalar, or shape no sequence of integers.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.full.html
+    """
+    sizes = canonicalize_shape(shape, "full")
+    if shape_of(fill_value):
+        raise TypeError(
+            f"full must be called with scalar fill_value, got fill_value.shape {shape_of(fill_value)}: "
+            "use jnp.broadcast_to for an array"
+        )
+    if dtype is None:
+        scalar = convert_type(fill_value, weak_type=dtypes.is_weakly_typed(fill_value))
+    else:
+        scalar = convert_type(fill_value, canonicalize_user_dtype(dtype, "full"))
+    return broadcast_in_dim(scalar, sizes, ()) if sizes else scalar
+
+
+def full_like(
+    x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None
+) -> Any:
+    """An array like `x`, in dtype, weak type and shape where these are not given, of `fill_value`.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.full_like.html
+    """
+    weak_type = dtype is None and dtypes.is_weakly_typed(x)
+    new_dtype = dtypes.dtype(x) if dtype is None else canonicalize_user_dtype(dtype, "full_like")
+    sizes = shape_of(x) if shape is None else canonicalize_shape(shape, "full_like")
+    return full(sizes, convert_type(fill_value, new_dtype, weak_type))
+
+
+def zeros_like_array(x: Any) -> Any:
+    """Zeros of the shape, dtype and weak type of `x`."""
+    return full_like(x, 0)
+
+
+def ones_like_array(x: Any) -> Any:
+    """Ones of the shape, dtype and weak type of `x`."""
+    return full_like(x, 1)

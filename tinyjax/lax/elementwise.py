@@ -1,0 +1,148 @@
+"""What the elementwise families share: how a primitive is made, and constants for rules.
+
+After this file you can define an elementwise primitive in one line (`unary("tanh", "fc", np.tanh)`),
+and say why a rule writes `constant(x, 2)` and not `2`: the constant must have x's dtype. Builds on
+core, jvp and batching.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, elementwise_aval, impl_rules, shape_of
+from tinyjax.interpreters.batching import defbroadcasting, defvectorized
+
+# ---- making primitives ----
+
+# The kinds of dtypes that a primitive takes, as dtypes.kind names them.
+FLOAT, INEXACT, INTEGER, BOOL_OR_INT = "f", "fc", "iu", "biu"
+NUMBER, ORDERED, ANY = "iufc", "biuf", "biufc"
+
+
+def elementwise(
+    name: str, kinds: str, impl: Callable, out_dtype: Callable[[Any], Any] | None = None
+) -> Primitive:
+    """A primitive that works element by element on operands of one dtype, whose kind is in `kinds`.
+
+    The result has that dtype, or `out_dtype(dtype)`."""
+    primitive = Primitive(name)
+    impl_rules[primitive] = impl
+
+    def abstract_eval(*avals: ShapedArray, **params: Any) -> ShapedArray:
+        out = elementwise_aval(name, kinds, *avals)
+        return out if out_dtype is None else out.update(dtype=out_dtype(out.dtype))
+
+    abstract_eval_rules[primitive] = abstract_eval
+    return primitive
+
+
+def unary(
+    name: str, kinds: str, impl: Callable, out_dtype: Callable[[Any], Any] | None = None
+) -> Primitive:
+    """An elementwise primitive of one operand, with its batch rule."""
+    primitive = elementwise(name, kinds, impl, out_dtype)
+    defvectorized(primitive)
+    return primitive
+
+
+def nary(
+    name: str, kinds: str, impl: Callable, out_dtype: Callable[[Any], Any] | None = None
+) -> Primitive:
+    """An elementwise primitive of several operands, with its batch rule."""
+    primitive = elementwise(name, kinds, impl, out_dtype)
+    defbroadcasting(primitive)
+    return primitive
+
+
+def to_bool(dtype: Any) -> np.dtype:
+    """The out_dtype of comparisons."""
+    return np.dtype(bool)
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of the real part: float32 for complex64, any real dtype itself."""
+    return np.zeros((), dtype).real.dtype if dtype.kind == "c" else dtype
+
+
+# ---- computing in a wider dtype ----
+
+
+def in_float32(impl: Callable) -> Callable:
+    """`impl` with 16-bit floats computed in float32, and rounded once, at the end."""
+
+    @functools.wraps(impl)
+    def widened(*arrays: np.ndarray, **params: Any) -> np.ndarray:
+        dtype = arrays[0].dtype
+        if dtypes.is_float(dtype) and dtype.itemsize == 2:
+            return impl(*[x.astype(np.float32) for x in arrays], **params).astype(dtype)
+        return impl(*arrays, **params)
+
+    return widened
+
+
+def in_float64(impl: Callable) -> Callable:
+    """`impl` computed in float64, with the result in the operands' dtype."""
+
+    @functools.wraps(impl)
+    def widened(*arrays: np.ndarray) -> np.ndarray:
+        return np.asarray(impl(*[x.astype(np.float64) for x in arrays])).astype(arrays[0].dtype)
+
+    return widened
+
+
+# ---- constants for rules ----
+
+
+def constant(like: Any, value: complex) -> Any:
+    """`value` as a scalar operand that goes with `like`: of its dtype, weak if that is a weak scalar."""
+    dtype = dtypes.dtype(like)
+    if dtypes.is_weakly_typed(like) and not shape_of(like):
+        scalar = dtypes.scalar_type_of(like)(value)
+        return scalar if dtypes.dtype(scalar) == dtype else np.array(value, dtype)
+    return np.array(value, dtype)
+
+
+# ---- arguments from users ----
+
+
+def canonicalize_shape(shape: Any, name: str) -> tuple[int, ...]:
+    """A shape given as an int or a sequence of ints, as a tuple.
+
+    Raises TypeError if an entry is no integer known while tracing, or is negative."""
+    sizes: Sequence[Any] = (shape,) if isinstance(shape, (int, np.integer)) else shape
+    try:
+        checked = tuple(operator.index(size) for size in sizes)
+    except TypeError:
+        hint = ""
+        if isinstance(sizes, Array) or any(isinstance(size, Array) for size in sizes):
+            hint = " Under jit, make what the shape depends on static (static_argnums)."
+        raise TypeError(
+            f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.{hint}"
+        ) from None
+    if any(size < 0 for size in checked):
+        raise TypeError(f"{name} shape must have every element be nonnegative, got {checked}.")
+    return checked
+
+
+def canonicalize_user_dtype(dtype: Any, name: str) -> np.dtype:
+    """The dtype that a user asked function `name` for, with a warning where it is cut to 32 bits.
+
+    Raises TypeError if it is no dtype that arrays can have."""
+    wanted = dtypes.np_dtype(dtype)
+    got = dtypes.canonicalize_dtype(wanted)
+    if got != wanted and dtype not in (int, float, complex):
+        warnings.warn(
+            f"Explicitly requested dtype {wanted.name} requested in {name} is not available, and will "
+            f"be truncated to dtype {got.name}: set jax_enable_x64 for 64 bits "
+            "(jax.config.update('jax_enable_x64', True))",
+            stacklevel=3,
+        )
+    return got

@@ -1,0 +1,74 @@
+"""Rounding, and floats as points on a line: floor, ceil, round, is_finite, nextafter.
+
+After this file you know the two ways to round a half. The results are steps, flat almost
+everywhere: the JVPs are zero. Builds on elementwise.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from tinyjax.interpreters.jvp import defzero
+from tinyjax.lax.elementwise import FLOAT, in_float32, nary, to_bool, unary
+
+
+class RoundingMethod(enum.IntEnum):
+    """Where `round` sends halves."""
+
+    AWAY_FROM_ZERO = 0  # 0.5 -> 1, -0.5 -> -1
+    TO_NEAREST_EVEN = 1  # 0.5 -> 0, 1.5 -> 2
+
+
+# ---- primitives ----
+
+
+@in_float32
+def _round_impl(x: np.ndarray, *, rounding_method: RoundingMethod) -> np.ndarray:
+    if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
+        return np.rint(x)
+    whole = np.trunc(x)  # x - whole is exact, where x + 0.5 would round
+    return np.where(np.abs(x - whole) >= 0.5, whole + np.copysign(np.float32(1), x), whole)
+
+
+floor_p = unary("floor", FLOAT, np.floor)
+ceil_p = unary("ceil", FLOAT, np.ceil)
+round_p = unary("round", FLOAT, _round_impl)
+is_finite_p = unary("is_finite", FLOAT, np.isfinite, to_bool)
+nextafter_p = nary("nextafter", FLOAT, np.nextafter)  # not differentiable, in JAX neither
+
+for _primitive in (floor_p, ceil_p, round_p, is_finite_p):
+    defzero(_primitive)  # and so never transposed
+
+
+# ---- functions ----
+
+
+def floor(x: Any) -> Any:
+    """The largest integer not above each float, as a float."""
+    return floor_p.bind(x)
+
+
+def ceil(x: Any) -> Any:
+    """The smallest integer not below each float, as a float."""
+    return ceil_p.bind(x)
+
+
+def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:  # noqa: A001
+    """The nearest integer to each float, as a float; `rounding_method` says where halves go.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.round.html
+    """
+    return round_p.bind(x, rounding_method=RoundingMethod(rounding_method))
+
+
+def is_finite(x: Any) -> Any:
+    """True where a float is neither infinite nor NaN."""
+    return is_finite_p.bind(x)
+
+
+def nextafter(x1: Any, x2: Any) -> Any:
+    """The next float after x1 on the way to x2; x2 where they are equal."""
+    return nextafter_p.bind(x1, x2)

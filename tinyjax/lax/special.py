@@ -1,0 +1,208 @@
+"""Special functions: erf and its kin, lgamma, digamma, polygamma.
+
+After this file you know a good way to compute each in NumPy alone, in float64 inside. All take
+floats. Builds on exponential.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyjax.core import add, mul, neg
+from tinyjax.interpreters.jvp import defjvp, defjvp2
+from tinyjax.lax.arithmetic import square
+from tinyjax.lax.elementwise import FLOAT, constant, in_float64, nary, unary
+from tinyjax.lax.exponential import exp
+
+# ---- values: the error function ----
+
+
+def _each(function: Callable[[float], float]) -> Callable[[np.ndarray], np.ndarray]:
+    """A function of one float as an impl rule: math's are exact to the last bit or two."""
+
+    def impl(x: np.ndarray) -> np.ndarray:
+        return np.fromiter(map(function, x.ravel().tolist()), np.float64, x.size).reshape(x.shape)
+
+    return in_float64(impl)
+
+
+_TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
+_erf_impl = _each(math.erf)
+_erfc_impl = _each(math.erfc)
+
+# For w = -log(1 - y**2): erf_inv(y) / y is a polynomial in w - 2.5 in the middle, and in sqrt(w) - 3
+# in the tails. Source: M. Giles, "Approximating the erfinv function", GPU Computing Gems (2012).
+_MIDDLE = (
+    2.81022636e-08,
+    3.43273939e-07,
+    -3.5233877e-06,
+    -4.39150654e-06,
+    0.00021858087,
+    -0.00125372503,
+    -0.00417768164,
+    0.246640727,
+    1.50140941,
+)
+_TAILS = (
+    -0.000200214257,
+    0.000100950558,
+    0.00134934322,
+    -0.00367342844,
+    0.00573950773,
+    -0.0076224613,
+    0.00943887047,
+    1.00167406,
+    2.83297682,
+)
+
+
+@in_float64
+def _erf_inv_impl(y: np.ndarray) -> np.ndarray:
+    inside = np.where(np.abs(y) < 1, y, 0)
+    w = -np.log1p(-inside * inside)
+    x = inside * np.where(
+        w < 5, np.polyval(_MIDDLE, w - 2.5), np.polyval(_TAILS, np.sqrt(np.maximum(w, 5)) - 3)
+    )
+    for _ in range(
+        2
+    ):  # Halley's steps to full precision; erfc keeps the digits of 1 - |y| in the tails
+        error = np.where(
+            np.abs(inside) < 0.5,
+            _erf_impl(x) - inside,
+            np.sign(inside) * ((1 - np.abs(inside)) - _erfc_impl(np.abs(x))),
+        )
+        step = error / (_TWO_OVER_SQRT_PI * np.exp(-x * x))
+        x = x - step / (1 + x * step)
+    at_ends = np.where(np.abs(y) == 1, np.copysign(np.inf, y), np.nan)
+    return np.where(np.abs(y) < 1, x, at_ends)
+
+
+# ---- values: the gamma function ----
+
+
+def _lgamma(x: float) -> float:
+    try:
+        return math.lgamma(x)
+    except (ValueError, OverflowError):  # at a pole, and beyond the largest float
+        return math.inf
+
+
+_lgamma_impl = _each(_lgamma)
+
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)  # B2, B4, ...
+
+
+@in_float64
+def _digamma_impl(x: np.ndarray) -> np.ndarray:
+    """By the asymptotic series at x >= 10, reached by psi(x) = psi(x + 1) - 1/x.
+
+    Left of 0 the reflection psi(x) = psi(1 - x) - pi / tan(pi x) is used first.
+    Source: https://dlmf.nist.gov/5.11.E2, 5.5.E2, 5.5.E4"""
+    t = np.where(x < 0, 1 - x, x)
+    out = np.zeros_like(x)
+    for _ in range(10):
+        out = out - np.where(t < 10, 1 / t, 0)
+        t = np.where(t < 10, t + 1, t)
+    for n, bernoulli in enumerate(_BERNOULLI, start=1):
+        out = out - bernoulli / (2 * n * t ** (2 * n))
+    out = out + np.log(t) - 0.5 / t
+    fraction = x - np.floor(x)
+    out = np.where(x < 0, out - np.pi / np.tan(np.pi * fraction), out)
+    return np.where((x <= 0) & (fraction == 0) | (x == -np.inf), np.nan, out)
+
+
+def _hurwitz_zeta(s: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """The sum of (q + k)**-s over k >= 0: ten terms, then the Euler-Maclaurin formula for the rest.
+
+    Source: https://dlmf.nist.gov/25.11.E28"""
+    terms = 10 + int(np.clip(-np.floor(np.min(q, initial=0)), 0, 1000))  # past the poles
+    out = np.zeros(np.broadcast_shapes(s.shape, q.shape))
+    for k in range(terms):
+        out = out + np.power(q + k, -s)
+    a = q + terms
+    out = out + np.power(a, 1 - s) / (s - 1) + np.power(a, -s) / 2
+    factor = s * np.power(a, -s - 1)
+    for n, bernoulli in enumerate(_BERNOULLI, start=1):
+        out = out + factor * bernoulli / math.factorial(2 * n)
+        factor = factor * (s + 2 * n - 1) * (s + 2 * n) / (a * a)
+    return out
+
+
+@in_float64
+def _polygamma_impl(m: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """(-1)**(m + 1) m! zeta(m + 1, x). Source: https://dlmf.nist.gov/25.11.E12"""
+    order = np.where(m >= 1, m, 1)
+    sign = np.where(order % 2 == 1, 1.0, -1.0)
+    out = sign * np.exp(_lgamma_impl(order + 1)) * _hurwitz_zeta(order + 1, x)
+    out = np.where(m == 0, _digamma_impl(x + np.zeros_like(m)), out)
+    return np.where((m < 0) | (m != np.floor(m)), np.nan, out)
+
+
+# ---- primitives ----
+
+erf_p = unary("erf", FLOAT, _erf_impl)
+defjvp(erf_p, lambda g, x: mul(constant(x, _TWO_OVER_SQRT_PI), mul(g, exp(neg(square(x))))))
+
+erfc_p = unary("erfc", FLOAT, _erfc_impl)
+defjvp(erfc_p, lambda g, x: mul(constant(x, -_TWO_OVER_SQRT_PI), mul(g, exp(neg(square(x))))))
+
+erf_inv_p = unary("erf_inv", FLOAT, _erf_inv_impl)
+defjvp2(
+    erf_inv_p,
+    lambda g, out, x: mul(constant(x, math.sqrt(math.pi) / 2), mul(g, exp(square(out)))),
+)
+
+lgamma_p = unary("lgamma", FLOAT, _lgamma_impl)
+defjvp(lgamma_p, lambda g, x: mul(g, digamma(x)))
+
+digamma_p = unary("digamma", FLOAT, _digamma_impl)
+defjvp(digamma_p, lambda g, x: mul(g, polygamma(constant(x, 1), x)))
+
+
+def _polygamma_jvp_m(g: Any, m: Any, x: Any) -> Any:
+    raise ValueError("polygamma gradient with respect to m is not supported: m is an order")
+
+
+polygamma_p = nary("polygamma", FLOAT, _polygamma_impl)
+defjvp(
+    polygamma_p,
+    _polygamma_jvp_m,
+    lambda g, m, x: mul(g, polygamma(add(m, constant(m, 1)), x)),
+)
+
+
+# ---- functions ----
+
+
+def erf(x: Any) -> Any:
+    """The error function, 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
+    return erf_p.bind(x)
+
+
+def erfc(x: Any) -> Any:
+    """1 - erf(x), accurate where that is small."""
+    return erfc_p.bind(x)
+
+
+def erf_inv(x: Any) -> Any:
+    """The inverse of erf, for x in (-1, 1); infinite at the ends, NaN outside."""
+    return erf_inv_p.bind(x)
+
+
+def lgamma(x: Any) -> Any:
+    """The logarithm of the absolute value of the gamma function; inf at its poles."""
+    return lgamma_p.bind(x)
+
+
+def digamma(x: Any) -> Any:
+    """The derivative of lgamma; NaN at the poles."""
+    return digamma_p.bind(x)
+
+
+def polygamma(m: Any, x: Any) -> Any:
+    """The m-th derivative of digamma, for floats m = 0, 1, ...; not differentiable in m."""
+    return polygamma_p.bind(m, x)

@@ -1,0 +1,74 @@
+"""Trigonometric functions: tan and the inverses (sin and cos are core's).
+
+After this file you can derive the JVP of every arc function from that of its inverse. All take
+floats and complex numbers. Builds on arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax.core import add, mul, neg
+from tinyjax.interpreters.jvp import defjvp, defjvp2
+from tinyjax.lax.arithmetic import div, rsqrt, square, sub
+from tinyjax.lax.elementwise import INEXACT, constant, nary, unary
+
+# ---- primitives ----
+
+
+def _atan2_impl(y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    if y.dtype.kind != "c":
+        return np.arctan2(y, x)
+    # The angle of x + iy, continued: -i log((x + iy) / sqrt(x**2 + y**2)).
+    unit = (x + y * y.dtype.type(1j)) / np.sqrt(x * x + y * y)
+    return y.dtype.type(-1j) * np.log(unit)
+
+
+tan_p = unary("tan", INEXACT, np.tan)
+defjvp2(tan_p, lambda g, out, x: mul(g, add(constant(x, 1), square(out))))
+
+asin_p = unary("asin", INEXACT, np.arcsin)
+defjvp(asin_p, lambda g, x: mul(g, rsqrt(sub(constant(x, 1), square(x)))))
+
+acos_p = unary("acos", INEXACT, np.arccos)
+defjvp(acos_p, lambda g, x: mul(g, neg(rsqrt(sub(constant(x, 1), square(x))))))
+
+atan_p = unary("atan", INEXACT, np.arctan)
+defjvp(atan_p, lambda g, x: div(g, add(constant(x, 1), square(x))))
+
+atan2_p = nary("atan2", INEXACT, _atan2_impl)
+defjvp(
+    atan2_p,
+    lambda g, x, y: mul(g, div(y, add(square(x), square(y)))),
+    lambda g, x, y: mul(g, div(neg(x), add(square(x), square(y)))),
+)
+
+
+# ---- functions ----
+
+
+def tan(x: Any) -> Any:
+    """The tangent."""
+    return tan_p.bind(x)
+
+
+def asin(x: Any) -> Any:
+    """The inverse of sin; NaN outside of [-1, 1]."""
+    return asin_p.bind(x)
+
+
+def acos(x: Any) -> Any:
+    """The inverse of cos; NaN outside of [-1, 1]."""
+    return acos_p.bind(x)
+
+
+def atan(x: Any) -> Any:
+    """The inverse of tan."""
+    return atan_p.bind(x)
+
+
+def atan2(x: Any, y: Any) -> Any:
+    """The angle of the point (y, x): atan(x / y) in the quadrant that the signs tell."""
+    return atan2_p.bind(x, y)

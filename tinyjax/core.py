@@ -153,7 +153,7 @@ class set_current_trace:  # noqa: N801  (used as a function)
 
 
 def get_aval(x: Any) -> ShapedArray:
-    """The aval of an array, tracer, NumPy value or Python scalar (the last is weakly typed).
+    """The aval of an array, tracer, NumPy value or Python scalar (a number is weakly typed).
 
     Raises TypeError if `x` is none of them."""
     if isinstance(x, Array):
@@ -174,7 +174,7 @@ def get_aval(x: Any) -> ShapedArray:
 # The avals of Python's bool, int, float and complex, without and with jax_enable_x64.
 _SCALAR_AVALS = {
     x64: {
-        python_type: ShapedArray((), np.dtype(name), weak_type=True)
+        python_type: ShapedArray((), np.dtype(name), weak_type=python_type is not bool)
         for python_type, name in zip((bool, int, float, complex), names)
     }
     for x64, names in (

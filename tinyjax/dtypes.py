@@ -175,8 +175,8 @@ def dtype(x: Any) -> Any:
 
 
 def is_weakly_typed(x: Any) -> bool:
-    """True of Python scalars, and of arrays made of nothing but Python scalars."""
-    return type(x) in _PYTHON_SCALARS or getattr(x, "weak_type", False)
+    """True of Python numbers (a bool is none), and of arrays made of nothing but Python numbers."""
+    return type(x) in (int, float, complex) or getattr(x, "weak_type", False)
 
 
 def is_python_scalar(x: Any) -> bool:

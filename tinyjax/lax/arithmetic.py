@@ -149,8 +149,7 @@ def _sign_impl(x: np.ndarray) -> np.ndarray:
 def _abs_jvp(g: Any, out: Any, x: Any) -> Any:
     if not _is_complex(x):
         return select(ge(x, full_like(x, 0, shape=())), g, neg(g))
-    magnitude = _replace_zero(convert_element_type(out, dtypes.dtype(x)))
-    return real(mul(g, div(conj(x), magnitude)))
+    return real(mul(g, div(conj(x), _replace_zero(convert_element_type(out, dtypes.dtype(x))))))
 
 
 def _replace_zero(x: Any) -> Any:

@@ -24,8 +24,11 @@ from tinyjax.core import (
 )
 from tinyjax.interpreters.batching import defvectorized
 from tinyjax.interpreters.jvp import JVPTracer, Zero, defjvp2, defzero, zero_tangent
+from tinyjax.interpreters.tracing import is_staging
 from tinyjax.interpreters.vjp import deflinear2, transpose_rules
+from tinyjax.jaxpr import JaxprEqn
 from tinyjax.lax.elementwise import FLOAT, NUMBER, canonicalize_shape, canonicalize_user_dtype
+from tinyjax.pretty_printer import printed_params
 from tinyjax.tree_util import tree_map
 
 # ---- convert_element_type: the value, in another dtype ----
@@ -77,11 +80,16 @@ def _convert_transpose(ct: Any, x: Any, **params: Any) -> list[Any]:
     return [convert_type(ct, x.aval.dtype, x.aval.weak_type)]
 
 
+def _convert_printed(eqn: JaxprEqn, context: Any) -> list[tuple[str, Any]]:
+    return [(name, eqn.params[name]) for name in ("new_dtype", "weak_type")]
+
+
 impl_rules[convert_element_type_p] = _convert_impl
 abstract_eval_rules[convert_element_type_p] = _convert_aval
 defjvp2(convert_element_type_p, _convert_jvp)
 transpose_rules[convert_element_type_p] = _convert_transpose
 defvectorized(convert_element_type_p)
+printed_params["convert_element_type"] = _convert_printed
 
 
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:
@@ -98,7 +106,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 def convert_type(operand: Any, new_dtype: np.dtype | None = None, weak_type: bool = False) -> Any:
     """As convert_element_type, for a canonical dtype (None keeps it) and a weak type to set.
 
-    Scalars become constants; an array that has the type is returned as it is."""
+    Scalars that are known become constants, without an equation; an array that has the type is returned as it is."""
     if hasattr(operand, "__jax_array__"):
         operand = operand.__jax_array__()
     old_dtype = dtypes.dtype(operand)
@@ -110,11 +118,14 @@ def convert_type(operand: Any, new_dtype: np.dtype | None = None, weak_type: boo
     if isinstance(operand, Array):
         if old_dtype == new_dtype and operand.weak_type == weak_type:
             return operand
-    elif new_dtype == old_dtype or not shape_of(operand):
+        is_constant = type(operand) is ArrayImpl and not operand.shape and is_staging()
+    else:
+        is_constant = new_dtype == old_dtype or not shape_of(operand)
+    if is_constant:
         # A Python int may be larger than int32: it goes straight to the new dtype.
         with np.errstate(all="ignore"):
-            value = _convert_impl(np.array(operand), new_dtype=new_dtype)
-        return ArrayImpl(np.asarray(value), ShapedArray(value.shape, new_dtype, weak_type))
+            value = np.asarray(_convert_impl(np.array(operand), new_dtype=new_dtype))
+        return ArrayImpl(value, ShapedArray(value.shape, new_dtype, weak_type))
     return convert_element_type_p.bind(
         operand, new_dtype=new_dtype, weak_type=bool(weak_type), sharding=None
     )
@@ -152,10 +163,6 @@ def _bitcast_aval(x: ShapedArray, *, new_dtype: np.dtype) -> ShapedArray:
             f"last axis, which needs size {new_bits // old_bits}; got shape {x.shape}"
         )
     return ShapedArray(x.shape[:-1], new_dtype)
-
-
-def _bitcast_batch(vals: Any, dims: Any, *, new_dtype: np.dtype) -> Any:
-    return bitcast_convert_type_p.bind(*vals, new_dtype=new_dtype), dims[0]
 
 
 impl_rules[bitcast_convert_type_p] = _bitcast_impl

@@ -22,8 +22,8 @@ def _atan2_impl(y: np.ndarray, x: np.ndarray) -> np.ndarray:
     if y.dtype.kind != "c":
         return np.arctan2(y, x)
     # The angle of x + iy, continued: -i log((x + iy) / sqrt(x**2 + y**2)).
-    unit = (x + y * y.dtype.type(1j)) / np.sqrt(x * x + y * y)
-    return y.dtype.type(-1j) * np.log(unit)
+    dtype, y, x = y.dtype, y.astype(np.complex128), x.astype(np.complex128)
+    return (-1j * np.log((x + 1j * y) / np.sqrt(x * x + y * y))).astype(dtype)
 
 
 tan_p = unary("tan", INEXACT, np.tan)

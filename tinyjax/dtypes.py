@@ -134,6 +134,11 @@ def short_name(dtype: np.dtype) -> str:
     return f"{_KIND_PREFIX[dtype.kind]}{dtype.itemsize * 8}"
 
 
+def long_name(dtype: np.dtype) -> str:
+    """The name within messages: float32, int32, float0, key<fry>."""
+    return short_name(dtype) if kind(dtype) == "V" else dtype.name
+
+
 def issubdtype(a: Any, b: Any) -> bool:
     """np.issubdtype that knows bfloat16 (a floating) and random keys (no number)."""
     if b is prng_key:

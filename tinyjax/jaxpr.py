@@ -1,7 +1,8 @@
 """Jaxprs: a program as a list of equations, a checker and an evaluator for them.
 
 After this file you can build a jaxpr by hand, check it and run it: it is the common language that
-tracing writes, transformations rewrite and the compiler reads. Builds on core.
+tracing writes, transformations rewrite and the compiler reads. Builds on core. (How it is printed
+is the next step, pretty_printer, which gives these classes their repr.)
 
     { lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = mul b a in (c,) }
       constvars invars       eqns: outvars = primitive[params] invars   outvars
@@ -78,11 +79,6 @@ class JaxprEqn:
         fields = {name: getattr(self, name) for name in self.__slots__}
         return JaxprEqn(**(fields | changes))
 
-    def __repr__(self) -> str:
-        from tinyjax.pretty_printer import eqn_text
-
-        return eqn_text(self)
-
 
 class Jaxpr:
     """A function of `constvars` and `invars` that runs `eqns` in order and gives `outvars`."""
@@ -105,11 +101,6 @@ class Jaxpr:
         """A copy with some parts changed."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         return Jaxpr(**(fields | changes))
-
-    def __repr__(self) -> str:
-        from tinyjax.pretty_printer import jaxpr_text
-
-        return jaxpr_text(self)
 
 
 class ClosedJaxpr:

@@ -293,3 +293,6 @@ def _jit_params(eqn: JaxprEqn, context: Context) -> Params:
 
 printed_params["broadcast_in_dim"] = _broadcast_params
 printed_params["jit"] = _jit_params
+
+JaxprEqn.__repr__ = eqn_text  # type: ignore[assignment]
+Jaxpr.__repr__ = jaxpr_text  # type: ignore[assignment]

@@ -108,6 +108,9 @@ class JVPTrace(Trace):
             return x.primal, x.tangent
         return x, zero_tangent(x)
 
+    def primal(self, x: Any) -> Any:
+        return x.primal if type(x) is JVPTracer and x._trace is self else x
+
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         primals, tangents = zip(*[self.primal_and_tangent(x) for x in args]) if args else ((), ())
         if all([type(t) is Zero for t in tangents]):
@@ -265,7 +268,7 @@ def jvp(
     if has_aux:
         out, raw_aux = split_aux(out)
         leaves, aux_tree = tree_flatten(raw_aux)
-        aux = (tree_unflatten(aux_tree, [trace.primal_and_tangent(x)[0] for x in leaves]),)
+        aux = (tree_unflatten(aux_tree, [trace.primal(x) for x in leaves]),)
     outs, out_tree = tree_flatten(out)
     pairs = [trace.primal_and_tangent(x) for x in outs]
     primal_out = tree_unflatten(out_tree, [primal for primal, _ in pairs])
@@ -286,8 +289,8 @@ def _check_tangent(primal: ShapedArray, tangent: Any) -> None:
         raise TypeError(
             "primal and tangent arguments to jax.jvp do not match; dtypes must be equal, or in case of "
             f"int/bool primal dtype the tangent dtype must be float0. Got primal dtype "
-            f"{primal.dtype.name} and so expected tangent dtype {dtypes.short_name(expected)}, but got "
-            f"tangent dtype {dtypes.short_name(dtype)} instead."
+            f"{primal.dtype.name} and so expected tangent dtype {dtypes.long_name(expected)}, but got "
+            f"tangent dtype {dtypes.long_name(dtype)} instead."
         )
     shape = np.shape(tangent) if is_float0 else get_aval(tangent).shape
     if shape != primal.shape:

@@ -191,4 +191,4 @@ def strip_tracers(tree: Any) -> Any:
     leaves, treedef = tree_flatten(tree)
     trace = context.trace
     assert isinstance(trace, JVPTrace)
-    return tree_unflatten(treedef, [trace.primal_and_tangent(x)[0] for x in leaves])
+    return tree_unflatten(treedef, [trace.primal(x) for x in leaves])

@@ -385,7 +385,7 @@ def _check_grad_input(x: Any, holomorphic: bool, allow_int: bool) -> None:
     if not dtypes.is_inexact(dtype) and not allow_int:
         raise TypeError(
             "grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), "
-            f"but got {dtypes.short_name(dtype) if dtype.kind == 'V' else dtype.name}. If you want to use "
+            f"but got {dtypes.long_name(dtype)}. If you want to use "
             "Boolean- or integer-valued inputs, use vjp or set allow_int to True."
         )
 

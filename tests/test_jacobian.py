@@ -1,0 +1,49 @@
+"""Jacobians and Hessians: jvp and vjp over a standard basis."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+from tinyjax.core import mul, reduce_sum, sin
+
+x = np.array([1.0, 2.0, 3.0], np.float32)
+
+
+@pytest.mark.parametrize("jacobian", [jax.jacfwd, jax.jacrev])
+def test_the_jacobian_of_an_elementwise_function_is_diagonal(jacobian):
+    np.testing.assert_allclose(jacobian(sin)(x), np.diag(np.cos(x)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("jacobian", [jax.jacfwd, jax.jacrev])
+def test_shapes_are_the_results_then_the_arguments(jacobian):
+    jac = jacobian(lambda m: reduce_sum(m, (0,)))(np.ones((2, 3), np.float32))
+    assert jac.shape == (3, 2, 3)
+
+
+@pytest.mark.parametrize("jacobian", [jax.jacfwd, jax.jacrev])
+def test_trees_of_arguments_and_results(jacobian):
+    jac = jacobian(lambda p: {"out": mul(p["a"], p["b"])})({"a": 2.0, "b": 3.0})
+    assert float(jac["out"]["a"]) == 3.0 and float(jac["out"]["b"]) == 2.0
+
+
+@pytest.mark.parametrize("jacobian", [jax.jacfwd, jax.jacrev])
+def test_several_argnums_give_a_tuple(jacobian):
+    by_a, by_b = jacobian(mul, argnums=(0, 1))(2.0, 3.0)
+    assert float(by_a) == 3.0 and float(by_b) == 2.0
+
+
+@pytest.mark.parametrize("jacobian", [jax.jacfwd, jax.jacrev])
+def test_has_aux(jacobian):
+    jac, aux = jacobian(lambda x: (sin(x), x), has_aux=True)(x)
+    assert jac.shape == (3, 3) and aux.shape == (3,)
+
+
+def test_the_hessian_is_the_jacobian_of_the_gradient():
+    cubed = lambda x: reduce_sum(mul(x, mul(x, x)), (0,))  # noqa: E731
+    np.testing.assert_allclose(jax.hessian(cubed)(x), np.diag(6 * x), rtol=1e-6)
+
+
+@pytest.mark.parametrize("jacobian", [jax.jacfwd, jax.jacrev])
+def test_integers_have_no_jacobian(jacobian):
+    with pytest.raises(TypeError, match="real-valued inputs.*int32"):
+        jacobian(lambda n: n)(np.arange(3))

@@ -1,0 +1,81 @@
+"""Jaxprs: built by hand, run and checked."""
+
+import numpy as np
+import pytest
+
+from tinyjax import core
+from tinyjax.array import ShapedArray
+from tinyjax.jaxpr import (
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    JaxprTypeError,
+    Literal,
+    Var,
+    check_jaxpr,
+    dce_jaxpr,
+    eval_jaxpr,
+    jaxpr_as_fun,
+)
+
+scalar = ShapedArray((), np.dtype("float32"))
+
+
+def sin_times_x() -> Jaxpr:
+    a, b, c = Var(scalar), Var(scalar), Var(scalar)
+    eqns = [JaxprEqn(core.sin_p, [a], [b], {}), JaxprEqn(core.mul_p, [b, a], [c], {})]
+    return Jaxpr([], [a], [c], eqns)
+
+
+def test_a_jaxpr_is_run_by_binding_its_equations_in_order():
+    (out,) = eval_jaxpr(sin_times_x(), [], np.float32(3.0))
+    assert float(out) == np.sin(np.float32(3)) * np.float32(3)
+
+
+def test_a_well_formed_jaxpr_passes_the_checker():
+    check_jaxpr(sin_times_x())
+
+
+def test_a_variable_must_be_bound_before_it_is_used():
+    jaxpr = sin_times_x()
+    with pytest.raises(JaxprTypeError, match="used in .*mul.* before it is bound"):
+        check_jaxpr(jaxpr.replace(eqns=jaxpr.eqns[::-1]))
+
+
+def test_a_variable_is_bound_once():
+    jaxpr = sin_times_x()
+    with pytest.raises(JaxprTypeError, match="bound twice"):
+        check_jaxpr(jaxpr.replace(eqns=[jaxpr.eqns[0], *jaxpr.eqns]))
+
+
+def test_a_result_must_have_the_aval_that_the_rule_says():
+    a, b = Var(scalar), Var(ShapedArray((3,), np.dtype("float32")))
+    with pytest.raises(JaxprTypeError, match=r"sin gives f32\[\], but the variable is f32\[3\]"):
+        check_jaxpr(Jaxpr([], [a], [b], [JaxprEqn(core.sin_p, [a], [b], {})]))
+
+
+def test_the_wrong_number_of_arguments_is_an_error():
+    with pytest.raises(TypeError, match="takes 1 arguments, got 2"):
+        eval_jaxpr(sin_times_x(), [], 1.0, 2.0)
+
+
+def test_a_closed_jaxpr_carries_the_values_of_its_constvars():
+    c, a, b = Var(scalar), Var(scalar), Var(scalar)
+    jaxpr = Jaxpr([c], [a], [b], [JaxprEqn(core.add_p, [a, c], [b], {})])
+    assert float(jaxpr_as_fun(ClosedJaxpr(jaxpr, [np.float32(10)]))(np.float32(1))[0]) == 11.0
+    with pytest.raises(ValueError, match="1 constvars but 0 consts"):
+        ClosedJaxpr(jaxpr, [])
+
+
+def test_dead_code_elimination_keeps_what_the_results_need():
+    a, b, c = Var(scalar), Var(scalar), Var(scalar)
+    eqns = [JaxprEqn(core.sin_p, [a], [b], {}), JaxprEqn(core.cos_p, [a], [c], {})]
+    smaller, _, used_invars = dce_jaxpr(Jaxpr([], [a], [b, c], eqns), [True, False])
+    assert [eqn.primitive.name for eqn in smaller.eqns] == ["sin"]
+    assert used_invars == [True]
+
+
+def test_a_literal_keeps_its_weak_type():
+    weak = ShapedArray((), np.dtype("float32"), weak_type=True)
+    (out,) = eval_jaxpr(Jaxpr([], [], [Literal(2.0, weak)], []), [])
+    assert out.weak_type

@@ -1,0 +1,192 @@
+"""jit: traced once per kind of arguments, compiled, reused."""
+
+import functools
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+
+def counted(fun):
+    """`fun`, and the list that grows whenever it runs in Python."""
+    runs = []
+
+    @functools.wraps(fun)
+    def wrapper(*args, **kwargs):
+        runs.append(1)
+        return fun(*args, **kwargs)
+
+    return wrapper, runs
+
+
+def test_a_jitted_function_gives_what_the_function_gives():
+    f = lambda x: jnp.sin(x) * x  # noqa: E731
+    np.testing.assert_allclose(jax.jit(f)(3.0), f(3.0), rtol=1e-6)
+
+
+def test_python_runs_only_while_tracing():
+    fun, runs = counted(lambda x: x + 1)
+    f = jax.jit(fun)
+    assert [float(f(1.0)), float(f(2.0))] == [2.0, 3.0]
+    assert len(runs) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [np.ones(3, np.float32), np.int32(1), 1.0, np.float32(1), {"x": np.float32(1)}],
+    ids=["shape", "dtype", "weak type", "the same", "tree"],
+)
+def test_a_new_kind_of_argument_is_a_new_trace(other, request):
+    fun, runs = counted(lambda x: jax.tree.map(lambda leaf: leaf * 2, x))
+    f = jax.jit(fun)
+    f(np.float32(5)), f(other)
+    assert len(runs) == (1 if request.node.callspec.id == "the same" else 2)
+
+
+def test_a_weakly_typed_argument_gives_way_in_promotion():
+    f = jax.jit(lambda x, y: x + y)
+    assert f(np.float16(1), 2.0).dtype == np.float16
+    assert f(np.float16(1), np.float32(2)).dtype == np.float32
+
+
+def test_a_configuration_change_is_a_new_trace():
+    fun, runs = counted(lambda x: x + 1)
+    f = jax.jit(fun)
+    f(np.float32(1))
+    with jax.enable_x64(True):
+        f(np.float32(1))
+    assert len(runs) == 2
+
+
+def test_globals_are_read_once_when_the_function_is_traced():
+    scale = {"value": 2.0}
+    f = jax.jit(lambda x: x * scale["value"])
+    assert float(f(1.0)) == 2.0
+    scale["value"] = 10.0
+    assert float(f(1.0)) == 2.0
+
+
+def test_static_arguments_are_python_values_inside():
+    fun, runs = counted(lambda x, n: x**n if n > 1 else x)
+    f = jax.jit(fun, static_argnums=1)
+    assert [float(f(3.0, n)) for n in (1, 2, 2)] == [3.0, 9.0, 9.0]
+    assert len(runs) == 2
+
+
+def test_static_argnames_hold_by_position_too():
+    f = jax.jit(
+        lambda x, power: x**power if isinstance(power, int) else None, static_argnames="power"
+    )
+    assert float(f(3.0, power=2)) == 9.0
+    assert float(f(3.0, 2)) == 9.0
+
+
+def test_static_values_that_are_equal_but_of_other_types_are_told_apart():
+    f = jax.jit(lambda x, n: x * n, static_argnums=1)
+    assert f(np.int32(2), 1).dtype == np.int32
+    assert f(np.int32(2), 1.0).dtype == np.float32
+
+
+def test_an_unhashable_static_argument_is_an_error_that_names_it():
+    f = jax.jit(lambda x, sizes: x, static_argnums=1)
+    with pytest.raises(ValueError, match=r"static argument 1 .*list.*\[1, 2\].*tuple"):
+        f(1.0, [1, 2])
+
+
+def test_static_argnums_must_name_a_parameter():
+    with pytest.raises(ValueError, match="argnums 5.*only takes 1"):
+        jax.jit(lambda x: x, static_argnums=5)
+    with pytest.raises(ValueError, match="argnames.*'size'"):
+        jax.jit(lambda x: x, static_argnames="size")
+
+
+def test_jit_is_a_decorator_in_three_spellings():
+    @jax.jit
+    def f(x):
+        return x + 1
+
+    @functools.partial(jax.jit, static_argnums=(1,))
+    def g(x, n):
+        return x + n
+
+    @jax.jit(static_argnums=1)
+    def h(x, n):
+        return x + n
+
+    assert float(f(1.0)) == float(g(1.0, 1)) == float(h(1.0, 1)) == 2.0
+    assert f.__name__ == "f"
+
+
+def test_a_method_can_be_jitted_when_self_is_static():
+    class Scaler:
+        @functools.partial(jax.jit, static_argnums=0)
+        def __call__(self, x):
+            return x * 3
+
+    assert float(Scaler()(2.0)) == 6.0
+
+
+def test_keyword_arguments_and_trees_pass_through():
+    f = jax.jit(lambda a, *, b: {"sum": a["x"] + b, "none": None})
+    out = f({"x": 1.0}, b=2.0)
+    assert float(out["sum"]) == 3.0 and out["none"] is None
+
+
+def test_disable_jit_runs_the_function_eagerly():
+    seen = []
+    with jax.disable_jit():
+        jax.jit(lambda x: (seen.append(float(x)), x)[1])(1.5)
+    assert seen == [1.5]
+
+
+def test_a_donated_argument_cant_be_used_again():
+    x = jnp.ones(3)
+    jax.jit(lambda x: x + 1, donate_argnums=0)(x)
+    with pytest.raises(RuntimeError, match="deleted"):
+        np.asarray(x)
+
+
+def test_a_jitted_function_can_close_over_an_outer_tracer():
+    outer = jax.jit(lambda y: jax.jit(lambda x: x * y)(3.0) + y)
+    assert float(outer(2.0)) == 8.0
+    assert float(jax.grad(outer)(2.0)) == 4.0
+
+
+def test_inline_leaves_no_jit_equation():
+    f = jax.jit(lambda x: x + 1, inline=True)
+    assert (
+        str(jax.make_jaxpr(f)(1.0)) == "{ lambda ; a:f32[]. let b:f32[] = add a 1.0:f32[] in (b,) }"
+    )
+
+
+def test_debug_nans_names_the_primitive_that_made_the_nan():
+    with jax.debug_nans(True):
+        with pytest.raises(FloatingPointError, match="nan.*log"):
+            jax.jit(lambda x: jnp.log(x) + 1)(-1.0)
+
+
+def test_a_result_that_is_an_argument_or_a_constant():
+    x, y, z = jax.jit(lambda x: (x, 2.0, jnp.arange(3)))(1.0)
+    assert float(x) == 1.0 and float(y) == 2.0
+    np.testing.assert_array_equal(z, [0, 1, 2])
+
+
+def test_jit_takes_functions_only():
+    with pytest.raises(TypeError, match="Expected a callable value"):
+        jax.jit(3)
+
+
+def test_an_unknown_backend_is_an_error():
+    with pytest.raises(RuntimeError, match="tpu"):
+        jax.jit(lambda x: x, backend="tpu")(1.0)
+
+
+def test_clear_cache_forgets_traces():
+    fun, runs = counted(lambda x: x + 1)
+    f = jax.jit(fun)
+    f(1.0)
+    f.clear_cache()
+    f(1.0)
+    assert len(runs) == 2

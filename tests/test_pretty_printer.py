@@ -1,0 +1,63 @@
+"""Printing: how documents break into lines, and how a jaxpr becomes a document."""
+
+import numpy as np
+
+from tinyjax.array import ShapedArray
+from tinyjax.core import mul, sin
+from tinyjax.interpreters.jit import jit
+from tinyjax.interpreters.tracing import make_jaxpr
+from tinyjax.jaxpr import Jaxpr, Var
+from tinyjax.pretty_printer import Break, Group, Nest, render
+
+
+def test_a_group_that_fits_stays_on_one_line():
+    assert render(Group(["a", Break(), "b"])) == "a b"
+
+
+def test_a_group_that_does_not_fit_breaks_at_all_its_breaks():
+    assert render(Group(Nest(["a", Break(), "b", Break(), "c"])), width=4) == "a\n  b\n  c"
+
+
+def test_an_inner_group_may_fit_where_the_outer_one_does_not():
+    inner = Group(["b", Break(), "c"])
+    assert render(Group(["a", Break(), inner]), width=4) == "a\nb c"
+
+
+def test_what_follows_a_group_counts_for_whether_it_fits():
+    assert render([Group(["a", Break(), "b"]), "c" * 3], width=5) == "a\nbccc"
+
+
+def test_a_short_jaxpr_is_one_line():
+    text = str(make_jaxpr(lambda x: mul(sin(x), x))(3.0))
+    assert text == "{ lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = mul b a in (c,) }"
+
+
+def test_the_27th_variable_is_called_ba():
+    variables = [Var(ShapedArray((), np.dtype("float32"))) for _ in range(27)]
+    assert "z:f32[] ba:f32[]" in " ".join(str(Jaxpr([], variables, [], [])).split())
+
+
+def test_a_result_that_is_not_used_is_an_underscore():
+    def f(x):
+        sin(x)
+        return x
+
+    assert "_:f32[] = sin a" in str(make_jaxpr(f)(1.0))
+
+
+def test_variables_of_a_nested_jaxpr_are_called_like_the_operands():
+    assert str(make_jaxpr(jit(sin))(1.0)) == (
+        "{ lambda ; a:f32[]. let\n"
+        "    b:f32[] = jit[\n"
+        "      name=sin\n"
+        "      jaxpr={ lambda ; a:f32[]. let b:f32[] = sin a in (b,) }\n"
+        "    ] a\n"
+        "  in (b,) }"
+    )
+
+
+def test_a_jaxpr_used_twice_is_printed_once_before_the_others():
+    g = jit(sin)
+    text = str(make_jaxpr(lambda x: g(g(x)))(1.0))
+    assert text.startswith("let sin = { lambda ; a:f32[]. let b:f32[] = sin a in (b,) } in\n")
+    assert text.count("jit[name=sin jaxpr=sin]") == 2

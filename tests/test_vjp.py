@@ -1,0 +1,110 @@
+"""Reverse mode: the linear jaxpr is run backwards."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+from tinyjax import core, dtypes
+from tinyjax.core import add, mul, reduce_sum, sin
+from tinyjax.interpreters.vjp import UndefinedPrimal, backward_pass
+
+
+def f(x):
+    return mul(sin(x), x)
+
+
+def test_grad_of_the_running_example():
+    np.testing.assert_allclose(jax.grad(f)(3.0), np.cos(3.0) * 3 + np.sin(3.0), rtol=1e-6)
+
+
+def test_second_and_third_derivatives_come_from_nesting():
+    np.testing.assert_allclose(jax.grad(jax.grad(sin))(1.0), -np.sin(1.0), rtol=1e-6)
+    np.testing.assert_allclose(jax.grad(jax.grad(jax.grad(sin)))(1.0), -np.cos(1.0), rtol=1e-6)
+
+
+def test_a_value_used_twice_adds_up_its_cotangents():
+    assert float(jax.grad(lambda x: add(add(x, x), x))(1.0)) == 3.0
+
+
+def test_the_backward_pass_transposes_equations_from_the_last_to_the_first():
+    closed = jax.make_jaxpr(lambda x: mul(add(x, x), 5.0))(1.0)
+    (ct,) = backward_pass(closed.jaxpr, [], [UndefinedPrimal(closed.in_avals[0])], [1.0])
+    assert float(ct) == 10.0
+
+
+def test_vjp_pulls_a_cotangent_back_to_every_primal():
+    x, y = np.arange(3.0, dtype=np.float32), np.float32(2)
+    out, f_vjp = jax.vjp(lambda x, y: {"xy": mul(x, y)}, x, y)
+    ct_x, ct_y = f_vjp({"xy": np.ones(3, np.float32)})
+    np.testing.assert_array_equal(ct_x, [2, 2, 2])
+    assert float(ct_y) == 3.0
+
+
+def test_a_stretched_operand_gets_the_sum_over_its_copies():
+    x = np.ones((2, 3), np.float32)
+    g = jax.grad(lambda b: reduce_sum(add(x, b), (0, 1)))(np.zeros((1, 3), np.float32))
+    np.testing.assert_array_equal(g, [[2, 2, 2]])
+
+
+def test_argnums_chooses_what_to_differentiate():
+    assert float(jax.grad(mul, argnums=1)(3.0, 4.0)) == 3.0
+    assert [float(g) for g in jax.grad(mul, argnums=(0, 1))(3.0, 4.0)] == [4.0, 3.0]
+    assert float(jax.grad(mul, argnums=-1)(3.0, 4.0)) == 3.0
+
+
+def test_value_and_grad_with_aux():
+    (value, aux), gradient = jax.value_and_grad(lambda x: (sin(x), {"x": x}), has_aux=True)(0.0)
+    assert float(value) == 0.0 and float(gradient) == 1.0 and float(aux["x"]) == 0.0
+
+
+def test_the_gradient_of_a_tree_is_a_tree():
+    gradient = jax.grad(lambda p: mul(p["a"], p["b"][0]))({"a": 2.0, "b": [5.0]})
+    assert {k: float(v[0] if isinstance(v, list) else v) for k, v in gradient.items()} == {
+        "a": 5.0,
+        "b": 2.0,
+    }
+
+
+def test_closed_over_values_are_constants():
+    assert float(jax.grad(lambda x: jax.grad(lambda y: mul(x, y))(2.0))(3.0)) == 1.0
+
+
+def test_linear_transpose_of_a_linear_function():
+    transposed = jax.linear_transpose(lambda x: mul(3.0, x), 1.0)
+    assert float(transposed(2.0)[0]) == 6.0
+
+
+def test_the_gradient_of_an_integer_is_refused():
+    with pytest.raises(TypeError, match="grad requires real- or complex-valued inputs.*int32"):
+        jax.grad(f)(3)
+
+
+def test_with_allow_int_an_integer_has_a_float0_gradient():
+    gradient = jax.grad(lambda n: sin(1.0), allow_int=True)(3)
+    assert gradient.dtype == dtypes.float0
+
+
+def test_the_gradient_of_a_vector_valued_function_is_refused():
+    with pytest.raises(TypeError, match=r"scalar-output functions. Output had shape: \(3,\)"):
+        jax.grad(sin)(np.ones(3, np.float32))
+
+
+def test_argnums_must_name_an_argument():
+    with pytest.raises(ValueError, match="argnums=2 requires at least 3 positional arguments"):
+        jax.grad(mul, argnums=2)(1.0, 2.0)
+
+
+def test_a_cotangent_must_fit_the_result():
+    _, f_vjp = jax.vjp(sin, np.ones(3, np.float32))
+    with pytest.raises(ValueError, match=r"got f32\[2\], but expected f32\[3\]"):
+        f_vjp(np.ones(2, np.float32))
+    with pytest.raises(ValueError, match="unexpected tree structure"):
+        f_vjp((np.ones(3, np.float32),))
+
+
+def test_a_missing_transpose_rule_names_the_primitive():
+    twice_p = core.Primitive("twice")
+    twice_p.def_impl(lambda x: 2 * x)
+    twice_p.def_abstract_eval(lambda aval: aval)
+    with pytest.raises(NotImplementedError, match="primitive 'twice' has no transpose rule"):
+        jax.linear_transpose(twice_p.bind, 1.0)(1.0)

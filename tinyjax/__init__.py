@@ -1,0 +1,46 @@
+"""tinyjax: JAX that you can read. `import tinyjax as jax` and step through every layer.
+
+This file only gives the public names their places; tinyjax.steps has the order to read the rest in.
+"""
+
+from tinyjax import dtypes as dtypes
+from tinyjax import errors as errors
+from tinyjax import stages as stages
+from tinyjax import tree as tree
+from tinyjax import tree_util as tree_util
+from tinyjax.array import Array as Array
+from tinyjax.config import config as config
+from tinyjax.config import debug_nans as debug_nans
+from tinyjax.config import default_device as default_device
+from tinyjax.config import disable_jit as disable_jit
+from tinyjax.config import enable_x64 as enable_x64
+from tinyjax.config import threefry_partitionable as threefry_partitionable
+from tinyjax.core import typeof as typeof
+from tinyjax.devices import Device as Device
+from tinyjax.devices import default_backend as default_backend
+from tinyjax.devices import device_count as device_count
+from tinyjax.devices import devices as devices
+from tinyjax.devices import local_device_count as local_device_count
+from tinyjax.devices import local_devices as local_devices
+from tinyjax.devices import process_count as process_count
+from tinyjax.devices import process_index as process_index
+from tinyjax.interpreters.batching import vmap as vmap
+from tinyjax.interpreters.jacobian import hessian as hessian
+from tinyjax.interpreters.jacobian import jacfwd as jacfwd
+from tinyjax.interpreters.jacobian import jacrev as jacrev
+from tinyjax.interpreters.jit import jit as jit
+from tinyjax.interpreters.jvp import jvp as jvp
+from tinyjax.interpreters.partial_eval import linearize as linearize
+from tinyjax.interpreters.tracing import ShapeDtypeStruct as ShapeDtypeStruct
+from tinyjax.interpreters.tracing import eval_shape as eval_shape
+from tinyjax.interpreters.tracing import make_jaxpr as make_jaxpr
+from tinyjax.interpreters.vjp import grad as grad
+from tinyjax.interpreters.vjp import linear_transpose as linear_transpose
+from tinyjax.interpreters.vjp import value_and_grad as value_and_grad
+from tinyjax.interpreters.vjp import vjp as vjp
+from tinyjax.steps import STEPS as STEPS
+from tinyjax.transfer import block_until_ready as block_until_ready
+from tinyjax.transfer import device_get as device_get
+from tinyjax.transfer import device_put as device_put
+
+# The breadth comes last: its modules register into the rule tables of the steps above.

@@ -1,0 +1,37 @@
+"""The order to read tinyjax in: each step needs only those before it.
+
+A step is one mechanism, in one file that reads from top to bottom. All other modules are breadth:
+more primitives, more functions, tools. They register into the steps' rule tables, and no step imports
+them; tests/test_steps.py reads the imports and fails on an edge that points back.
+"""
+
+STEPS = (
+    "config",  # the switches
+    "dtypes",  # which dtypes there are, and how they promote
+    "array",  # avals and values
+    "errors",  # what goes wrong with tracers
+    "core",  # primitives, bind, traces: eager evaluation
+    "tree_util",  # pytrees: nested containers as flat lists
+    "api_util",  # arguments in and out as flat lists
+    "jaxpr",  # programs as lists of equations
+    "pretty_printer",  # a jaxpr as text
+    "interpreters.tracing",  # make_jaxpr: from a Python function to a jaxpr
+    "interpreters.jvp",  # forward mode
+    "interpreters.batching",  # vmap
+    "interpreters.partial_eval",  # linearize: known now, unknown later
+    "interpreters.vjp",  # reverse mode: transposition, grad
+    "interpreters.jacobian",  # jacfwd, jacrev, hessian
+    "devices",  # what can run a kernel
+    "opencl.kernel_ir",  # the small loop language that kernels are written in
+    "opencl.scalar_ops",  # its operations on single numbers
+    "opencl.interpret",  # a kernel run in Python
+    "opencl.codegen",  # a kernel as OpenCL C
+    "opencl.rules",  # how each primitive lowers
+    "opencl.simplify",  # a jaxpr with calls inlined and dead code gone
+    "opencl.fuse",  # equations into groups, one kernel each
+    "opencl.lower",  # a group as a kernel
+    "opencl.runtime",  # buffers, queues, launches
+    "opencl.compile",  # all of it: from a jaxpr to an executable
+    "stages",  # trace, lower, compile
+    "interpreters.jit",  # jit: the primitive and the front door
+)

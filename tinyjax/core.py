@@ -78,7 +78,12 @@ def missing_rule(primitive: Primitive, table_name: str) -> NoReturn:
 
 
 class Trace:
-    """A transformation at work: decides what a primitive does to its tracers."""
+    """A transformation at work: decides what a primitive does to its tracers.
+
+    `parent` is the trace that was current when this one began; what is left of a primitive after the
+    transformation goes there. Traces that compute or write equations themselves have none."""
+
+    parent: Trace
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         raise NotImplementedError

@@ -20,6 +20,8 @@ from tinyjax.core import Primitive, abstract_eval_rules, missing_rule, to_numpy
 
 # ---- the parts of a jaxpr ----
 
+SourceLine = tuple[str, int, str]  # a line of the user's program: file, number, function
+
 
 class Var:
     """A variable: bound once, by an argument or an equation. It is itself alone, having no name."""
@@ -66,7 +68,7 @@ class JaxprEqn:
         invars: Sequence[Atom],
         outvars: Sequence[Var],
         params: dict[str, Any],
-        source_info: str | None = None,
+        source_info: SourceLine | None = None,
     ):
         self.primitive = primitive
         self.invars = list(invars)
@@ -167,10 +169,10 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     env.update(zip(jaxpr.invars, args))
 
     for eqn in jaxpr.eqns:
-        invals = [literal_value(v) if type(v) is Literal else env[v] for v in eqn.invars]
+        invals = [literal_value(v) if isinstance(v, Literal) else env[v] for v in eqn.invars]
         outs = eqn.primitive.bind(*invals, **eqn.params)
         env.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
-    return [literal_value(v) if type(v) is Literal else env[v] for v in jaxpr.outvars]
+    return [literal_value(v) if isinstance(v, Literal) else env[v] for v in jaxpr.outvars]
 
 
 def literal_value(literal: Literal) -> Any:

@@ -238,7 +238,11 @@ class JitFunction:
         self.static_argnames = static_argnames
         self.donate_argnums = donate_argnums
         self.donate_argnames = donate_argnames
-        self.params = {"name": fun_name(fun), "keep_unused": keep_unused, "inline": inline}
+        self.params: dict[str, Any] = {
+            "name": fun_name(fun),
+            "keep_unused": keep_unused,
+            "inline": inline,
+        }
         self.device = device
         self.cache: dict[Any, tuple[ClosedJaxpr, PyTreeDef, tuple[bool, ...]]] = {}
 

@@ -55,7 +55,7 @@ partial_eval_rules: dict[Primitive, Callable[..., Any]] = {}
 @cached_on_jaxpr
 def partial_eval_jaxpr(
     closed_jaxpr: ClosedJaxpr, unknown_ins: tuple[bool, ...]
-) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], list[int | None], list[int | None]]:
+) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], list[int], list[int]]:
     """Splits a jaxpr in two: one of the known inputs, one of residuals and the unknown inputs.
 
     Gives (known, unknown, unknown_outs, known_outs, residuals). `known` gives each value once.

@@ -30,12 +30,10 @@ from tinyjax.core import (
     missing_rule,
     set_current_trace,
 )
-from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, check_jaxpr
+from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, SourceLine, Var, check_jaxpr
 from tinyjax.tree_util import tree_flatten, tree_map, tree_unflatten
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-
-SourceLine = tuple[str, int, str]  # file, line number, function
 
 
 def user_line() -> SourceLine | None:

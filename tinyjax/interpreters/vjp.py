@@ -195,7 +195,7 @@ transpose_rules[core.reduce_sum_p] = _reduce_sum_transpose
 transpose_rules[core.broadcast_in_dim_p] = _broadcast_in_dim_transpose
 deflinear2(core.reshape_p, lambda ct, x, **params: [core.reshape(ct, x.aval.shape)])
 deflinear2(
-    core.transpose_p, lambda ct, x, permutation: [core.transpose(ct, np.argsort(permutation))]
+    core.transpose_p, lambda ct, x, permutation: [core.transpose(ct, list(np.argsort(permutation)))]
 )
 deflinear2(add_any_p, lambda ct, x, y: [ct, ct])
 

@@ -1,0 +1,13 @@
+"""The calls whose results were recorded from real JAX (see tools/record_golden.py).
+
+Each case is written once, as code over the names `jax`, `jnp` and `lax`: the recorder gives them
+real JAX, the tests give them tinyjax, and both must say the same.
+
+    jaxprs.py       functions whose jaxpr text must be equal letter for letter
+    values.py       calls whose value, dtype, shape and weak type must be equal
+    derivatives.py  the same for grad, jvp, vmap, ... (calls as in values.py)
+    errors.py       bad calls: the exception's class, and what its message must name
+    codec.py        how a result is written in the data files, and compared with them
+
+To add a case: write it in one of these files, run the recorder, commit both.
+"""

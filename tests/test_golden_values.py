@@ -1,0 +1,95 @@
+"""Values, dtypes, shapes and weak types equal JAX's, of functions and of their derivatives."""
+import json
+from functools import reduce
+from pathlib import Path
+
+import pytest
+from golden_cases import codec, derivatives, inputs, promotion, values
+from golden_cases.differences import DIFFERENCES, NOT_YET, not_yet
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+
+GOLDEN = Path(__file__).parent / "golden"
+RECORDED = (json.loads((GOLDEN / "values.json").read_text())
+            | json.loads((GOLDEN / "derivatives.json").read_text()))
+GROUPS = {group.name: group for group in [*values.GROUPS, *derivatives.GROUPS]}
+
+
+def _case(group, call):
+    case_id = f"{group}: {call}"
+    marks = []
+    if reason := not_yet(call):
+        marks = [pytest.mark.skip(reason=reason)]
+    elif case_id in DIFFERENCES:
+        marks = [pytest.mark.xfail(reason=DIFFERENCES[case_id], strict=True)]
+    return pytest.param(group, call, id=case_id, marks=marks)
+
+
+@pytest.fixture
+def configured():
+    """Set options for one test; what they were before comes back afterwards."""
+    before = {}
+
+    def set_options(options):
+        for option, value in options.items():
+            before[option] = getattr(jax.config, option)
+            jax.config.update(option, value)
+
+    yield set_options
+    for option, value in before.items():
+        jax.config.update(option, value)
+
+
+@pytest.mark.filterwarnings("ignore")  # JAX's warnings are not recorded; NumPy's of NaN are noise
+@pytest.mark.parametrize("name, call", [
+    _case(name, call) for name, calls in RECORDED.items() for call in calls])
+def test_value(name, call, configured):
+    group = GROUPS[name]
+    configured(group.config)
+    got = codec.encode(eval(call, inputs.names(jax, jnp, lax)), jax)
+    found = codec.difference(got, RECORDED[name][call], group.ulps, group.scaled)
+    assert found is None, f"\n{call}\n{found}\n JAX gave {RECORDED[name][call]}\n     got {got}"
+
+
+@pytest.mark.parametrize("x64", [False, True], ids=["32 bit", "64 bit"])
+def test_promotion_table(x64):
+    recorded = (GOLDEN / ("promotion_x64.txt" if x64 else "promotion.txt")).read_text()
+    assert promotion.table(jax, jnp, x64) == recorded
+
+
+def test_every_call_is_recorded():
+    assert {name: list(calls) for name, calls in RECORDED.items()} == {
+        name: group.calls for name, group in GROUPS.items()}
+
+
+@pytest.mark.parametrize("name", NOT_YET)
+def test_what_is_not_yet_there_is_not_there(name):
+    first, *rest = name.split(".")
+    start = {"jax": jax, "jnp": jnp, "lax": lax}[first]
+    with pytest.raises(AttributeError):
+        reduce(getattr, rest, start)
+
+
+# ---- the comparison itself ----
+
+@pytest.mark.parametrize("got", [
+    ["float32[2]", [1.0, 2.00001]], ["~float32[2]", [1.0, 2.0]], ["float32[2,1]", [1.0, 2.0]],
+    ["float16[2]", [1.0, 2.0]], ["float32[1]", [1.0]], ["float32[2]", [float("nan"), 2.0]],
+    {"repr": "[1. 2.]"}])
+def test_a_wrong_result_is_noticed(got):
+    assert codec.difference(got, ["float32[2]", [1.0, 2.0]], ulps=4, scaled=False)
+
+
+def test_a_float_may_be_some_units_in_the_last_place_off():
+    want = ["float32[2]", [1.0, float("inf")]]
+    got = ["float32[2]", [1.0 + 2.0**-22, float("inf")]]
+    assert codec.difference(got, want, ulps=2, scaled=False) is None
+    assert codec.difference(got, want, ulps=1, scaled=False)
+
+
+def test_the_sign_of_zero_counts_unless_scaled():
+    got, want = ["float32[]", [-0.0]], ["float32[]", [0.0]]
+    assert codec.difference(got, want, ulps=4, scaled=False)
+    assert codec.difference(got, want, ulps=4, scaled=True) is None

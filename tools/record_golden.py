@@ -1,0 +1,119 @@
+"""Record tests/golden/ from real JAX 0.10. Run by hand, with a Python that has JAX:
+
+    JAX_PLATFORMS=cpu python tools/record_golden.py            # everything, about three minutes
+    JAX_PLATFORMS=cpu python tools/record_golden.py jaxprs     # or only: values derivatives ...
+
+The cases stand in tests/golden_cases/, and the tests that read the data are tests/test_golden*.py.
+The data is text, a case a line or a paragraph: read its diff before committing it.
+"""
+import argparse
+import importlib
+import re
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+GOLDEN = TESTS / "golden"
+JAX_VERSION = "0.10."
+
+# Imported by name: neither is there for a type checker that runs without JAX.
+jax: Any = importlib.import_module("jax")
+jnp: Any = importlib.import_module("jax.numpy")
+lax: Any = importlib.import_module("jax.lax")
+
+
+# ---- one recorder a kind of data ----
+
+def record_jaxprs() -> str:
+    from golden_cases import jaxprs  # type: ignore[import-not-found]
+
+    texts = {name: str(thunk()) for name, thunk in jaxprs.cases(jax, jnp, lax).items()}
+    # JAX prints some dimension numbers as np.int64(1), by accident of how it computed them.
+    texts = {name: re.sub(r"np\.int64\((-?\d+)\)", r"\1", text) for name, text in texts.items()}
+    return "".join(f"== {name}\n{text.rstrip()}\n" for name, text in texts.items())
+
+
+def record_values(module_name: str) -> str:
+    codec = importlib.import_module("golden_cases.codec")
+    groups = importlib.import_module(f"golden_cases.{module_name}").GROUPS
+    return codec.dump({group.name: _record_group(group, codec) for group in groups})
+
+
+def _record_group(group, codec) -> dict[str, Any]:
+    from golden_cases import inputs
+
+    if len(set(group.calls)) != len(group.calls):
+        raise ValueError(f"a call stands twice in {group.name!r}")
+    before = {option: getattr(jax.config, option) for option in group.config}
+    for option, value in group.config.items():
+        jax.config.update(option, value)
+    try:
+        names = inputs.names(jax, jnp, lax)
+        return {call: codec.encode(_call(call, names), jax) for call in group.calls}
+    finally:
+        for option, value in before.items():
+            jax.config.update(option, value)
+
+
+def _call(call, names):
+    try:
+        return eval(call, dict(names))
+    except Exception as e:
+        raise ValueError(f"this recorded call fails in JAX: {call}") from e
+
+
+def record_errors() -> str:
+    codec = importlib.import_module("golden_cases.codec")
+    errors = importlib.import_module("golden_cases.errors")
+    inputs = importlib.import_module("golden_cases.inputs")
+    names = inputs.names(jax, jnp, lax) | errors.helpers(jax, jnp, lax)
+    return codec.dump({section: {call: _error_of(call, names) for call, _ in cases}
+                       for section, cases in errors.SECTIONS.items()})
+
+
+def _error_of(call, names) -> list[str]:
+    """[public class, first line of the message]; memory addresses are left out."""
+    from golden_cases import errors
+
+    try:
+        eval(call, dict(names))
+    except Exception as e:
+        first_line = (str(e).splitlines() or [""])[0]
+        return [errors.public_class(e, jax), re.sub(r"0x[0-9a-f]{6,}", "0x...", first_line)]
+    raise ValueError(f"this bad call does not fail in JAX: {call}")
+
+
+def record_promotion(x64: bool) -> str:
+    return importlib.import_module("golden_cases.promotion").table(jax, jnp, x64)
+
+
+FILES = {
+    "jaxprs": ("jaxprs.txt", record_jaxprs),
+    "values": ("values.json", lambda: record_values("values")),
+    "derivatives": ("derivatives.json", lambda: record_values("derivatives")),
+    "errors": ("errors.json", record_errors),
+    "promotion": ("promotion.txt", lambda: record_promotion(False)),
+    "promotion_x64": ("promotion_x64.txt", lambda: record_promotion(True)),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Record tests/golden/ from real JAX.")
+    parser.add_argument("only", nargs="*", help=f"some of: {', '.join(FILES)}")
+    chosen = parser.parse_args().only or list(FILES)
+    if unknown := set(chosen) - set(FILES):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(FILES)}")
+    if not jax.__version__.startswith(JAX_VERSION):
+        parser.error(f"the golden data is of JAX {JAX_VERSION}x, this is {jax.__version__}")
+    sys.path.insert(0, str(TESTS))
+    warnings.simplefilter("ignore")
+    for kind in chosen:
+        file_name, record = FILES[kind]
+        (GOLDEN / file_name).write_text(record())
+        print(f"wrote {GOLDEN / file_name}")
+
+
+if __name__ == "__main__":
+    main()

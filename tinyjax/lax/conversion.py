@@ -22,7 +22,7 @@ from tinyjax.core import (
     impl_rules,
     shape_of,
 )
-from tinyjax.interpreters.batching import defvectorized
+from tinyjax.interpreters.batching import batch_rules, defvectorized, moveaxis
 from tinyjax.interpreters.jvp import JVPTracer, Zero, defjvp2, defzero, zero_tangent
 from tinyjax.interpreters.tracing import is_staging
 from tinyjax.interpreters.vjp import deflinear2, transpose_rules
@@ -106,7 +106,8 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 def convert_type(operand: Any, new_dtype: np.dtype | None = None, weak_type: bool = False) -> Any:
     """As convert_element_type, for a canonical dtype (None keeps it) and a weak type to set.
 
-    Scalars that are known become constants, without an equation; an array that has the type is returned as it is."""
+    A scalar that is known becomes a constant, without an equation; an array that has the type is
+    returned as it is."""
     if hasattr(operand, "__jax_array__"):
         operand = operand.__jax_array__()
     old_dtype = dtypes.dtype(operand)
@@ -165,10 +166,18 @@ def _bitcast_aval(x: ShapedArray, *, new_dtype: np.dtype) -> ShapedArray:
     return ShapedArray(x.shape[:-1], new_dtype)
 
 
+def _bitcast_batch(vals: Any, dims: Any, *, new_dtype: np.dtype) -> Any:
+    (x,), (dim,) = vals, dims
+    if new_dtype.itemsize > dtypes.dtype(x).itemsize:  # the axis to be merged is not the batch's
+        x, dim = moveaxis(x, dim, 0), 0
+        _bitcast_aval(ShapedArray(shape_of(x)[1:], dtypes.dtype(x)), new_dtype=new_dtype)
+    return bitcast_convert_type_p.bind(x, new_dtype=new_dtype), dim
+
+
 impl_rules[bitcast_convert_type_p] = _bitcast_impl
 abstract_eval_rules[bitcast_convert_type_p] = _bitcast_aval
 defzero(bitcast_convert_type_p)  # and so never transposed
-defvectorized(bitcast_convert_type_p)
+batch_rules[bitcast_convert_type_p] = _bitcast_batch
 
 
 def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:

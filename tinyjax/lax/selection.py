@@ -180,12 +180,15 @@ def _clamp_batch(vals: Any, dims: Any) -> Any:
         bdim_at_front(v, d, size) if shape_of(v) else v
         for v, d in ((low, low_dim), (high, high_dim), (x, x_dim))
     ]
-    shape = max(map(shape_of, (low, x, high)), key=len)
-    if not shape_of(x):  # scalars within scalar bounds of each example
+    shape = shape_of(x)
+    if not shape:  # one scalar, within a scalar bound for each example
+        shape = max(shape_of(low), shape_of(high))
         x = broadcast_in_dim(x, shape, ())
-    # Bounds that are one scalar, or a scalar for each example.
+    else:
+        low, high = [v if shape_of(v) else broadcast_in_dim(v, shape, ()) for v in (low, high)]
+    # A scalar bound for each example, where these are arrays.
     low, high = [
-        v if shape_of(v) == shape else broadcast_in_dim(v, shape, range(len(shape_of(v))))
+        broadcast_in_dim(v, shape, (0,)) if 0 < len(shape_of(v)) < len(shape) else v
         for v in (low, high)
     ]
     return clamp_p.bind(low, x, high), 0

@@ -26,6 +26,12 @@ def _shift_right_logical(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.right_shift(_unsigned(x), _unsigned(y)).astype(x.dtype)
 
 
+def _shift_right_arithmetic(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Fills with the highest bit, of unsigned integers too."""
+    signed = np.dtype(f"i{x.dtype.itemsize}")
+    return np.right_shift(x.astype(signed), y.astype(signed)).astype(x.dtype)
+
+
 def _population_count(x: np.ndarray) -> np.ndarray:
     return np.bitwise_count(_unsigned(x)).astype(x.dtype)
 
@@ -46,7 +52,7 @@ and_p = nary("and", BOOL_OR_INT, np.bitwise_and)
 or_p = nary("or", BOOL_OR_INT, np.bitwise_or)
 xor_p = nary("xor", BOOL_OR_INT, np.bitwise_xor)
 shift_left_p = nary("shift_left", INTEGER, np.left_shift)
-shift_right_arithmetic_p = nary("shift_right_arithmetic", INTEGER, np.right_shift)
+shift_right_arithmetic_p = nary("shift_right_arithmetic", INTEGER, _shift_right_arithmetic)
 shift_right_logical_p = nary("shift_right_logical", INTEGER, _shift_right_logical)
 population_count_p = unary("population_count", INTEGER, _population_count)
 clz_p = unary("clz", INTEGER, _clz)

@@ -244,7 +244,8 @@ def operation_text(op: str, dtype: np.dtype, args: Sequence[Atom]) -> str:
         *map(atom_text, args),
         t=c_type(dtype),
         w="ulong" if integer_bits == 64 else "uint",
-        same_width={8: "uchar", 16: "ushort", 32: "uint", 64: "ulong"}[integer_bits],
+        same_width=C_TYPES[np.dtype(f"uint{integer_bits}")],
+        same_width_signed=C_TYPES[np.dtype(f"int{integer_bits}")],
         bits=integer_bits,
     )
     if dtype in HALVES and op not in ("select", "copy", "neg", "max", "min", "abs"):
@@ -255,14 +256,14 @@ def operation_text(op: str, dtype: np.dtype, args: Sequence[Atom]) -> str:
 def conversion_text(arg: Atom, to: np.dtype) -> str:
     """`arg` converted; floats out of an integer's range saturate and NaN becomes 0, as in XLA."""
     text = atom_text(arg)
+    if to in HALVES:
+        return f"tj_load_{to}(tj_store_{to}((float){text}))"
     if isinstance(arg, Index):
-        return f"({c_type(to)})({text})"
+        return f"({c_type(to)}){text}"
     if to == np.bool_:
         return f"{text} != 0"
     if kind(arg.dtype) == "f" and kind(to) in "iu":
         return f"{text} != {text} ? 0 : convert_{c_type(to)}_sat({text})"
-    if to in HALVES:
-        return f"tj_load_{to}(tj_store_{to}(({c_type(to)}){text}))"
     return f"({c_type(to)}){text}"
 
 

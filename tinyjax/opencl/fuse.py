@@ -28,7 +28,6 @@ from tinyjax.opencl.rules import (
     Lowering,
     Reduction,
     lowering_of,
-    reduced_shape,
 )
 
 # Values that cost up to so many simple operations an element are recomputed rather than stored.
@@ -95,7 +94,7 @@ class _Plan:
     def __init__(self, jaxpr: Jaxpr, target: Target):
         self.jaxpr = jaxpr
         self.target = target
-        self.lowerings: dict[JaxprEqn, Lowering] = {eqn: lowering_of(eqn) for eqn in jaxpr.eqns}
+        self.lowerings: dict[JaxprEqn, Lowering] = {e: lowering_of(e, target) for e in jaxpr.eqns}
         self.producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
         self.readers: dict[Var, list[JaxprEqn]] = defaultdict(list)
         for eqn in jaxpr.eqns:
@@ -121,7 +120,7 @@ class _Plan:
         recomputed = [v for v in eqn.invars if isinstance(v, Var) and v not in self.stored]
         work = _cost(lowering) + sum(self.work[v] for v in recomputed)
         if isinstance(lowering, Reduction):
-            work *= math.prod(reduced_shape(eqn.invars[0].aval, eqn.params["axes"]))
+            work *= math.prod(lowering.sizes(eqn))
         depth = max((self.depth[v] for v in recomputed), default=0)
         depth += not isinstance(lowering, Elementwise)
         for v in eqn.outvars:
@@ -135,9 +134,14 @@ class _Plan:
             return True
         if self.work[v] <= CHEAP_WORK:
             return False
-        repeated = any(eqn.outvars[0].aval.size > v.aval.size for eqn in readers)
+        repeated = any(self._reads(eqn) > v.aval.size for eqn in readers)
         moved = any(not isinstance(self.lowerings[eqn], Elementwise) for eqn in readers)
         return repeated or (moved and len(readers) > 1)
+
+    def _reads(self, eqn: JaxprEqn) -> int:
+        """How many elements of an operand the equation asks for."""
+        lowering, count = self.lowerings[eqn], eqn.outvars[0].aval.size
+        return count * math.prod(lowering.sizes(eqn)) if isinstance(lowering, Reduction) else count
 
     def costly_values_in_two(self, groups: Sequence[Group]) -> set[Var]:
         """The costly values that more than one kernel computes."""
@@ -252,7 +256,7 @@ def is_chunked(eqn: JaxprEqn, lowering: Lowering, target: Target) -> bool:
     """Whether the result has too few elements to keep the device busy, with much to do for each."""
     if not isinstance(lowering, Reduction):
         return False
-    combined = math.prod(reduced_shape(eqn.invars[0].aval, eqn.params["axes"]))
+    combined = math.prod(lowering.sizes(eqn))
     few = eqn.outvars[0].aval.size * 4 <= target.reduction_items
     return few and combined >= 4 * target.reduction_grain
 

@@ -47,7 +47,6 @@ from tinyjax.opencl.rules import (
     Position,
     Reduction,
     lowering_of,
-    reduced_shape,
 )
 from tinyjax.pretty_printer import Context as PrinterContext
 
@@ -96,9 +95,10 @@ def _divides(body: Sequence[Statement]) -> bool:
 class Context:
     """Handed to a rule: its equation's avals, the place asked for, and the way to write a statement."""
 
-    def __init__(self, builder: _Builder, eqn: JaxprEqn, position: Position):
+    def __init__(self, builder: _Builder, eqn: JaxprEqn, out: Var, position: Position):
         self._builder = builder
         self.position = position
+        self.out_number = eqn.outvars.index(out)
         self.avals_in = [v.aval for v in eqn.invars]
         self.avals_out = [v.aval for v in eqn.outvars]
 
@@ -227,29 +227,31 @@ class _Builder:
                 missing = [u for u in self._same_place(v) if (u, position.flat) not in self.known]
                 pending += missing
                 if not missing:
-                    self._compute(self.producer[v], position)
+                    self._compute(v, position)
         return self.known[atom, position.flat]
 
     def _same_place(self, v: Var) -> list[Var]:
         eqn = self.producer[v]
-        if not isinstance(lowering_of(eqn), Elementwise):
+        if not isinstance(lowering_of(eqn, self.target), Elementwise):
             return []
         return [u for u in eqn.invars if isinstance(u, Var) and u.aval.shape == v.aval.shape]
 
-    def _compute(self, eqn: JaxprEqn, position: Position) -> None:
-        """Writes the statements for the results of `eqn` at `position`."""
-        lowering = lowering_of(eqn)
-        ctx = Context(self, eqn, position)
+    def _compute(self, v: Var, position: Position) -> None:
+        """Writes the statements for the element of `v` at `position`."""
+        eqn = self.producer[v]
+        lowering = lowering_of(eqn, self.target)
+        ctx = Context(self, eqn, v, position)
         if isinstance(lowering, Elementwise):
-            atoms = [self.element(v, position.broadcast_from(v.aval.shape)) for v in eqn.invars]
+            atoms = [self.element(u, position.broadcast_from(u.aval.shape)) for u in eqn.invars]
             found = lowering.emit(ctx, *atoms, **eqn.params)
+            results = dict(zip(eqn.outvars, found if eqn.primitive.multiple_results else [found]))
         elif isinstance(lowering, IndexMap):
-            found = lowering.emit(ctx, *(Operand(self, v) for v in eqn.invars), **eqn.params)
+            operands = (Operand(self, u) for u in eqn.invars)
+            results = {v: lowering.emit(ctx, *operands, **eqn.params)}
         else:
-            found = self._reduce(eqn, lowering, position)
-        results = found if eqn.primitive.multiple_results else [found]
-        for v, atom in zip(eqn.outvars, results):
-            self.known[v, position.flat] = self._named(atom, self.names[v])
+            results = {v: self._reduce(ctx, eqn, lowering)}
+        for u, atom in results.items():
+            self.known[u, position.flat] = self._named(atom, self.names[u])
 
     def _named(self, atom: Atom, name: str) -> Atom:
         """Calls the value that the last statement made by the name of its variable."""
@@ -262,23 +264,21 @@ class _Builder:
 
     # ---- reductions ----
 
-    def _reduce(self, eqn: JaxprEqn, rule: Reduction, position: Position) -> Atom:
-        """A loop nest over the combined axes, the innermost with several lanes of accumulators."""
-        (operand,), axes = eqn.invars, tuple(eqn.params["axes"])
-        sizes = reduced_shape(operand.aval, axes)
-        kept = iter(position.coords)
-        coords = {axis: next(kept) for axis in range(operand.aval.ndim) if axis not in axes}
-        innermost = bool(axes) and max(axes) == operand.aval.ndim - 1
-        count = self.target.lanes if innermost and sizes[-1] >= 4 * self.target.lanes else 1
+    def _reduce(self, ctx: Context, eqn: JaxprEqn, rule: Reduction) -> Atom:
+        """A loop nest over the combined elements, the innermost with several lanes of accumulators."""
+        sizes = rule.sizes(eqn)
+        count = self.target.lanes if sizes and sizes[-1] >= 4 * self.target.lanes else 1
         lanes = self.make_lanes(eqn, rule, count)
 
         def accumulate(lane: Index, reduced: Sequence[Index]) -> None:
-            at = coords | dict(zip(axes, reduced))
-            place = Position(operand.aval.shape, [at[axis] for axis in range(operand.aval.ndim)])
-            self.combine(rule, lanes, lane, self.element(operand, place))
+            self.combine(rule, lanes, lane, self.term(ctx, eqn, rule, Position(sizes, reduced)))
 
         self._nest(sizes, (), count, accumulate)
         return self.converted(self.total(rule, lanes), eqn.outvars[0].aval.dtype)
+
+    def term(self, ctx: Context, eqn: JaxprEqn, rule: Reduction, reduced: Position) -> Atom:
+        """One of the elements that a reduction combines."""
+        return rule.term(ctx, reduced, *(Operand(self, v) for v in eqn.invars), **eqn.params)
 
     def _nest(
         self,
@@ -339,8 +339,8 @@ class _Builder:
         partial result in memory; the work-item that is done last combines those."""
         (out,) = self.group.outputs
         eqn = self.producer[out]
-        rule, (operand,), axes = lowering_of(eqn), eqn.invars, tuple(eqn.params["axes"])
-        sizes = reduced_shape(operand.aval, axes)
+        rule = lowering_of(eqn, self.target)
+        sizes = rule.sizes(eqn)
         total = math.prod(sizes)
         blocks = total // self.target.lanes
         grain = max(1, self.target.reduction_grain // self.target.lanes)
@@ -352,12 +352,8 @@ class _Builder:
         ticket = Buffer("ticket", np.dtype("int32"), 1, "scratch")
 
         def element(result: Index, at: Index) -> Atom:
-            kept = iter(Position(out.aval.shape, flat=result).coords)
-            reduced = iter(Position(sizes, flat=at).coords)
-            coords = [next(reduced if axis in axes else kept) for axis in range(operand.aval.ndim)]
-            # With all axes combined in order, the flat position is the operand's own.
-            flat = at if len(axes) == operand.aval.ndim else None
-            return self.element(operand, Position(operand.aval.shape, coords, flat))
+            ctx = Context(self, eqn, out, Position(out.aval.shape, flat=result))
+            return self.term(ctx, eqn, rule, Position(sizes, flat=at))
 
         with self.loop(0, out.aval.size, out.aval.size - 1) as result:
             lanes = self.make_lanes(eqn, rule, self.target.lanes)

@@ -24,10 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tinyjax import core
-from tinyjax.array import ShapedArray
 from tinyjax.dtypes import kind
 from tinyjax.jaxpr import JaxprEqn
-from tinyjax.opencl.codegen import has_kernel_type
+from tinyjax.opencl.codegen import Target, has_kernel_type
 from tinyjax.opencl.kernel_ir import Atom, Index, index
 from tinyjax.opencl.scalar_ops import scalar_ops
 
@@ -96,17 +95,38 @@ class Elementwise:
 
 @dataclass(frozen=True)
 class IndexMap:
-    """emit(ctx, *operands, **params) -> the result's element; `operand.at(coords)` reads one."""
+    """emit(ctx, *operands, **params) -> the result's element; `operand.at(coords)` reads one.
+
+    Of several results, the one asked for is number `ctx.out_number`."""
 
     emit: Callable[..., Atom]
 
 
+def axes_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
+    """The sizes of the axes that an equation with the parameter `axes` combines."""
+    return tuple(eqn.invars[0].aval.shape[axis] for axis in eqn.params["axes"])
+
+
+def element_along_axes(ctx: Context, reduced: Position, x: Operand, *, axes: Any, **_: Any) -> Atom:
+    """The operand's element at `reduced` along `axes`, and at the result's position along others."""
+    if tuple(axes) == tuple(range(x.aval.ndim)):
+        return x.at_position(reduced.reshaped(x.aval.shape))
+    kept, combined = iter(ctx.position.coords), dict(zip(axes, reduced.coords))
+    return x.at(combined[axis] if axis in combined else next(kept) for axis in range(x.aval.ndim))
+
+
 @dataclass(frozen=True)
 class Reduction:
-    """Combines the elements along params['axes'] by `op`, from `identity(dtype)` on."""
+    """Combines many elements by `op`, from `identity(dtype)` on.
+
+    There is one for each place of an array of shape `sizes(eqn)`, and
+    term(ctx, place, *operands, **params) gives it; by default, the operand's elements along the
+    parameter `axes`."""
 
     op: str
     identity: Callable[[np.dtype], Any]
+    sizes: Callable[[JaxprEqn], tuple[int, ...]] = axes_sizes
+    term: Callable[..., Atom] = element_along_axes
 
 
 @dataclass(frozen=True)
@@ -117,17 +137,17 @@ class HostStep:
 
 
 Lowering = Elementwise | IndexMap | Reduction | HostStep
-# primitive -> its lowering, or a function from the equation to it where that depends on the operands
-lowering_rules: dict[core.Primitive, Lowering | Callable[[JaxprEqn], Lowering]] = {}
+# primitive -> its lowering, or (eqn, target) -> lowering where it depends on these
+lowering_rules: dict[core.Primitive, Lowering | Callable[[JaxprEqn, Target], Lowering]] = {}
 
 
-def lowering_of(eqn: JaxprEqn) -> Lowering:
-    """How `eqn` is lowered. A primitive without a rule is a host step, and so is every equation
+def lowering_of(eqn: JaxprEqn, target: Target) -> Lowering:
+    """How `eqn` is lowered for a device. A primitive without a rule is a host step, and so is every equation
     with a dtype that kernels don't have."""
     rule = lowering_rules.get(eqn.primitive)
     if rule is None:
         return HostStep(f"primitive '{eqn.primitive}' has no rule in lowering_rules")
-    lowering = rule if isinstance(rule, Lowering) else rule(eqn)
+    lowering = rule if isinstance(rule, Lowering) else rule(eqn, target)
     if not isinstance(lowering, HostStep):
         for v in [*eqn.invars, *eqn.outvars]:
             if not has_kernel_type(v.aval.dtype):
@@ -202,8 +222,3 @@ def _transpose(ctx: Context, x: Operand, *, permutation: Sequence[int]) -> Atom:
 lowering_rules[core.broadcast_in_dim_p] = IndexMap(_broadcast_in_dim)
 lowering_rules[core.reshape_p] = IndexMap(_reshape)
 lowering_rules[core.transpose_p] = IndexMap(_transpose)
-
-
-def reduced_shape(operand: ShapedArray, axes: Sequence[int]) -> tuple[int, ...]:
-    """The sizes of the axes that a reduction combines."""
-    return tuple(operand.shape[axis] for axis in axes)

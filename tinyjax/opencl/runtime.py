@@ -123,7 +123,7 @@ class Queue:
     def upload(self, array: np.ndarray) -> Memory:
         """Memory with the elements of `array`, which must not change afterwards."""
         array = np.ascontiguousarray(array).reshape(array.shape)
-        if array.size == 0:
+        if array.nbytes == 0:
             return Memory(self, None, array, array.shape, array.dtype)
         flags = self.cl.mem_flags.READ_WRITE | self.cl.mem_flags.COPY_HOST_PTR
         with named_errors(f"copying {array.dtype}{list(array.shape)} to the device"):
@@ -214,7 +214,7 @@ class SharedMemoryQueue(Queue):
         return self._wrap(np.zeros(size, dtype), self.cl.mem_flags.READ_WRITE)
 
     def _wrap(self, array: np.ndarray, access: int) -> Memory:
-        if array.size == 0:
+        if array.nbytes == 0:
             return Memory(self, None, array, array.shape, array.dtype)
         flags = access | self.cl.mem_flags.USE_HOST_PTR
         with named_errors(f"using {array.dtype}{list(array.shape)} on the device"):

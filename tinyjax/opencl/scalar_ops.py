@@ -4,10 +4,10 @@ After this file you can add an operation to the compiler: one line gives its C t
 codegen.py, and its NumPy function, used by interpret.py; a test compares the two. Operations are
 named as the primitives they come from. Builds on dtypes.
 
-In C text `{0}`, `{1}`, ... are the operands, `{t}` is the C type of the result, `{w}` an unsigned
-type in which its integers wrap around as NumPy's do (in C, signed overflow is undefined), `{bits}`
-its width and `{min}` its least value. A text may differ by the kind of the first operand: b(ool),
-i(nt), u(nsigned) or f(loat).
+In C text `{0}`, `{1}`, ... are the operands, `{t}` is the C type of the result, and `{w}` an unsigned
+type in which its integers wrap around as NumPy's do (in C, signed overflow is undefined). `{bits}` is
+its width, `{same_width}` and `{same_width_signed}` are the integer types of that width. A text may
+differ by the kind of the first operand: b(ool), i(nt), u(nsigned) or f(loat).
 """
 
 from __future__ import annotations
@@ -132,7 +132,10 @@ def _logical_right(x: Any, shift: Any) -> Any:
 
 
 def _arithmetic_right(x: Any, shift: Any) -> Any:
-    return np.right_shift(x, min(int(shift), _bits(x) - 1) if shift >= 0 else _bits(x) - 1)
+    """Fills with the highest bit, of unsigned integers too."""
+    signed = x.view(f"i{x.dtype.itemsize}")
+    last = _bits(x) - 1
+    return np.right_shift(signed, min(int(shift), last) if shift >= 0 else last).view(x.dtype)
 
 
 def _leading_zeros(x: Any) -> Any:
@@ -142,7 +145,7 @@ def _leading_zeros(x: Any) -> Any:
 # In C a shift by the width or more is undefined; XLA shifts everything out.
 LEFT = "({w}){1} < {bits} ? ({t})(({w}){0} << {1}) : ({t})0"
 LOGICAL_RIGHT = "({w}){1} < {bits} ? ({t})(({same_width}){0} >> {1}) : ({t})0"
-ARITHMETIC_RIGHT = "({t})({0} >> (({w}){1} < {bits} ? {1} : {bits} - 1))"
+ARITHMETIC_RIGHT = "({t})(({same_width_signed}){0} >> (({w}){1} < {bits} ? {1} : {bits} - 1))"
 
 define("shift_left", {"iu": LEFT}, _left)
 define("shift_right_logical", {"iu": LOGICAL_RIGHT}, _logical_right)

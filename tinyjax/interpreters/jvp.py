@@ -204,8 +204,8 @@ def sum_jvp(primitive: Primitive, negate_y: Callable | None = None) -> Callable[
         out = primitive.bind(*primals)
         x_dot, y_dot = tangents
         if type(x_dot) is Zero:
-            y_dot = broadcast_to_result(y_dot, core.shape_of(out))
-            return out, negate_y(y_dot) if negate_y else y_dot
+            y_dot = negate_y(y_dot) if negate_y else y_dot
+            return out, broadcast_to_result(y_dot, core.shape_of(out))
         if type(y_dot) is Zero:
             return out, broadcast_to_result(x_dot, core.shape_of(out))
         return out, primitive.bind(x_dot, y_dot)

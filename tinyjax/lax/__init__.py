@@ -5,6 +5,7 @@
 from tinyjax.core import (
     add,
     add_p,
+    broadcast_in_dim_p,
     cos,
     cos_p,
     gt_p,
@@ -12,8 +13,11 @@ from tinyjax.core import (
     mul_p,
     neg,
     neg_p,
+    reduce_sum_p,
+    reshape_p,
     sin,
     sin_p,
+    transpose_p,
 )
 from tinyjax.lax.arithmetic import (
     abs,
@@ -110,6 +114,37 @@ from tinyjax.lax.conversion import (
     stop_gradient_p,
     zeros_like_array,
 )
+from tinyjax.lax.cumulative import (
+    associative_scan,
+    cumlogsumexp,
+    cumlogsumexp_p,
+    cummax,
+    cummax_p,
+    cummin,
+    cummin_p,
+    cumprod,
+    cumprod_p,
+    cumsum,
+    cumsum_p,
+)
+from tinyjax.lax.dot_product import (
+    DotDimensionNumbers,
+    Precision,
+    batch_matmul,
+    dot,
+    dot_general,
+    dot_general_p,
+)
+from tinyjax.lax.dynamic_slicing import (
+    dynamic_index_in_dim,
+    dynamic_slice,
+    dynamic_slice_in_dim,
+    dynamic_slice_p,
+    dynamic_update_index_in_dim,
+    dynamic_update_slice,
+    dynamic_update_slice_in_dim,
+    dynamic_update_slice_p,
+)
 from tinyjax.lax.exponential import (
     acosh,
     acosh_p,
@@ -136,6 +171,32 @@ from tinyjax.lax.exponential import (
     tanh,
     tanh_p,
 )
+from tinyjax.lax.gathering import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    gather,
+    gather_p,
+)
+from tinyjax.lax.reductions import (
+    argmax,
+    argmax_p,
+    argmin,
+    argmin_p,
+    reduce,
+    reduce_and,
+    reduce_and_p,
+    reduce_max,
+    reduce_max_p,
+    reduce_min,
+    reduce_min_p,
+    reduce_or,
+    reduce_or_p,
+    reduce_prod,
+    reduce_prod_p,
+    reduce_sum,
+    reduce_xor,
+    reduce_xor_p,
+)
 from tinyjax.lax.rounding import (
     RoundingMethod,
     ceil,
@@ -149,12 +210,65 @@ from tinyjax.lax.rounding import (
     round,
     round_p,
 )
+from tinyjax.lax.scattering import (
+    ScatterDimensionNumbers,
+    scatter,
+    scatter_add,
+    scatter_add_p,
+    scatter_apply,
+    scatter_max,
+    scatter_max_p,
+    scatter_min,
+    scatter_min_p,
+    scatter_mul,
+    scatter_mul_p,
+    scatter_p,
+    scatter_sub,
+    scatter_sub_p,
+)
 from tinyjax.lax.selection import (
     clamp,
     clamp_p,
     select,
     select_n,
     select_n_p,
+)
+from tinyjax.lax.shape import (
+    broadcast,
+    broadcast_in_dim,
+    broadcast_shapes,
+    broadcast_to_rank,
+    collapse,
+    concatenate,
+    concatenate_p,
+    expand_dims,
+    index_in_dim,
+    pad,
+    pad_p,
+    reshape,
+    rev,
+    rev_p,
+    slice,
+    slice_in_dim,
+    slice_p,
+    split,
+    split_p,
+    squeeze,
+    squeeze_p,
+    stack,
+    stack_p,
+    tile,
+    tile_p,
+    transpose,
+    unstack,
+    unstack_p,
+)
+from tinyjax.lax.sorting import (
+    sort,
+    sort_key_val,
+    sort_p,
+    top_k,
+    top_k_p,
 )
 from tinyjax.lax.special import (
     digamma,

@@ -23,10 +23,10 @@ from tinyjax.core import (
     shape_of,
 )
 from tinyjax.interpreters.batching import batch_rules, defvectorized, moveaxis
-from tinyjax.interpreters.jvp import JVPTracer, Zero, defjvp2, defzero, zero_tangent
-from tinyjax.interpreters.tracing import is_staging
+from tinyjax.interpreters.jvp import JVPTracer, defjvp2, defzero, zero_tangent
+from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, staging_rules
 from tinyjax.interpreters.vjp import deflinear2, transpose_rules
-from tinyjax.jaxpr import JaxprEqn
+from tinyjax.jaxpr import JaxprEqn, Literal
 from tinyjax.lax.elementwise import FLOAT, NUMBER, canonicalize_shape, canonicalize_user_dtype
 from tinyjax.pretty_printer import printed_params
 from tinyjax.tree_util import tree_map
@@ -71,13 +71,36 @@ def _convert_jvp(
 ) -> Any:
     if not dtypes.is_inexact(new_dtype):
         return zero_tangent(out)
-    return convert_type(tangent, new_dtype, weak_type)
+    return convert_element_type_p.bind(
+        tangent, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding
+    )
 
 
-def _convert_transpose(ct: Any, x: Any, **params: Any) -> list[Any]:
-    if not dtypes.is_inexact(x.aval.dtype):
-        return [Zero(x.aval.to_tangent_aval())]
-    return [convert_type(ct, x.aval.dtype, x.aval.weak_type)]
+def _convert_transpose(
+    ct: Any, x: Any, *, new_dtype: Any, weak_type: Any, sharding: Any
+) -> list[Any]:
+    aval = x.aval
+    return [
+        convert_element_type_p.bind(
+            ct, new_dtype=aval.dtype, weak_type=aval.weak_type, sharding=sharding
+        )
+    ]
+
+
+def _convert_staging(trace: JaxprTrace, args: Any, params: dict[str, Any]) -> Any:
+    """What has the type already needs no equation, nor does a literal."""
+    atom = trace.atom(args[0])
+    aval = ShapedArray(atom.aval.shape, params["new_dtype"], params["weak_type"])
+    if aval == atom.aval:
+        return JaxprTracer(trace, aval, atom)
+    if isinstance(atom, Literal):
+        return JaxprTracer(trace, aval, Literal(_known(atom.val, aval.dtype), aval))
+    return NotImplemented
+
+
+def _known(scalar: Any, dtype: np.dtype) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        return np.asarray(_convert_impl(np.array(scalar), new_dtype=dtype))
 
 
 def _convert_printed(eqn: JaxprEqn, context: Any) -> list[tuple[str, Any]]:
@@ -89,6 +112,7 @@ abstract_eval_rules[convert_element_type_p] = _convert_aval
 defjvp2(convert_element_type_p, _convert_jvp)
 transpose_rules[convert_element_type_p] = _convert_transpose
 defvectorized(convert_element_type_p)
+staging_rules[convert_element_type_p] = _convert_staging
 printed_params["convert_element_type"] = _convert_printed
 
 
@@ -106,8 +130,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 def convert_type(operand: Any, new_dtype: np.dtype | None = None, weak_type: bool = False) -> Any:
     """As convert_element_type, for a canonical dtype (None keeps it) and a weak type to set.
 
-    A scalar that is known becomes a constant, without an equation; an array that has the type is
-    returned as it is."""
+    Scalars become constants; an array that has the type is returned as it is."""
     if hasattr(operand, "__jax_array__"):
         operand = operand.__jax_array__()
     old_dtype = dtypes.dtype(operand)
@@ -119,14 +142,9 @@ def convert_type(operand: Any, new_dtype: np.dtype | None = None, weak_type: boo
     if isinstance(operand, Array):
         if old_dtype == new_dtype and operand.weak_type == weak_type:
             return operand
-        is_constant = type(operand) is ArrayImpl and not operand.shape and is_staging()
-    else:
-        is_constant = new_dtype == old_dtype or not shape_of(operand)
-    if is_constant:
+    elif not shape_of(operand) and new_dtype != dtypes.key_dtype:
         # A Python int may be larger than int32: it goes straight to the new dtype.
-        with np.errstate(all="ignore"):
-            value = np.asarray(_convert_impl(np.array(operand), new_dtype=new_dtype))
-        return ArrayImpl(value, ShapedArray(value.shape, new_dtype, weak_type))
+        return ArrayImpl(_known(operand, new_dtype), ShapedArray((), new_dtype, weak_type))
     return convert_element_type_p.bind(
         operand, new_dtype=new_dtype, weak_type=bool(weak_type), sharding=None
     )

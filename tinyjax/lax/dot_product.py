@@ -1,0 +1,355 @@
+"""dot_general, the one primitive behind every matrix product: its rules, and dot and batch_matmul.
+
+After this file you can read dimension_numbers (((1,), (0,)), ((), ())): which axes of each side are
+contracted, and which are batch axes; and say why a product's transpose is a product again. The
+result's axes are: the batch axes, what is left of the left side, what is left of the right side.
+Builds on core, shape and the interpreters' rule tables.
+
+Source: https://www.openxla.org/stablehlo/spec#dot_general
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import core, dtypes
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, shape_of
+from tinyjax.interpreters.batching import batch_rules, not_mapped
+from tinyjax.interpreters.vjp import defbilinear
+from tinyjax.lax.conversion import convert_type
+from tinyjax.pretty_printer import printed_params
+
+# ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))
+DotDimensionNumbers = tuple[
+    tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
+]
+
+
+class Precision(enum.Enum):
+    """How exact a float32 product must be. Taken and printed as JAX does; all products here are exact."""
+
+    DEFAULT = 0
+    HIGH = 1
+    HIGHEST = 2
+
+    def __repr__(self) -> str:
+        return f"Precision.{self.name}"
+
+    def __str__(self) -> str:
+        return self.name
+
+
+_PRECISION_NAMES = {
+    "default": Precision.DEFAULT,
+    "fastest": Precision.DEFAULT,
+    "bfloat16": Precision.DEFAULT,
+    "high": Precision.HIGH,
+    "bfloat16_3x": Precision.HIGH,
+    "tensorfloat32": Precision.HIGH,
+    "highest": Precision.HIGHEST,
+    "float32": Precision.HIGHEST,
+}
+
+
+def canonicalize_precision(precision: Any) -> tuple[Precision, Precision] | None:
+    """A precision for each side, from None, a name, a Precision or a pair of these.
+
+    Raises ValueError for anything else."""
+    if precision is None:
+        return None
+    pair = precision if isinstance(precision, (tuple, list)) else (precision, precision)
+    found = [_PRECISION_NAMES.get(p, p) if isinstance(p, str) else p for p in pair]
+    if len(found) != 2 or not all(isinstance(p, Precision) for p in found):
+        raise ValueError(
+            f"Precision argument must be None, a string in {list(_PRECISION_NAMES)}, a lax.Precision "
+            f"value or a tuple of two of these; but got {precision}."
+        )
+    return found[0], found[1]
+
+
+# ---- dimension numbers ----
+
+
+def _as_ints(dimension_numbers: Any) -> Any:
+    """Dimension numbers as tuples of ints; a bare int stands for one axis."""
+    pairs = [[np.atleast_1d(axes).tolist() for axes in pair] for pair in dimension_numbers]
+    return tuple((tuple(map(int, lhs)), tuple(map(int, rhs))) for lhs, rhs in pairs)
+
+
+# ---- dot_general: impl ----
+
+dot_general_p = Primitive("dot_general")
+
+
+def _remaining(ndim: int, *taken: Sequence[int]) -> list[int]:
+    """The axes that are in none of `taken`."""
+    return [axis for axis in range(ndim) if not any(axis in axes for axes in taken)]
+
+
+def _dot_general_impl(
+    lhs: np.ndarray,
+    rhs: np.ndarray,
+    *,
+    dimension_numbers: Any,
+    precision: Any,
+    preferred_element_type: Any,
+    out_sharding: None,
+) -> np.ndarray:
+    """Brings both sides to (batch, rows, contracted) and (batch, contracted, columns)."""
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    lhs_kept = _remaining(lhs.ndim, lhs_contract, lhs_batch)
+    rhs_kept = _remaining(rhs.ndim, rhs_contract, rhs_batch)
+    size = lambda x, axes: int(np.prod([x.shape[axis] for axis in axes], dtype=int))  # noqa: E731
+    batch, contracted = size(lhs, lhs_batch), size(lhs, lhs_contract)
+
+    out_dtype = _result_dtype(lhs.dtype, rhs.dtype, preferred_element_type)
+    is_half = dtypes.is_float(out_dtype) and out_dtype.itemsize == 2
+    dtype = np.dtype(np.float32) if is_half else out_dtype  # sums of 16-bit floats are kept in 32
+    left = lhs.transpose(*lhs_batch, *lhs_kept, *lhs_contract)
+    left = left.reshape(batch, size(lhs, lhs_kept), contracted).astype(dtype, copy=False)
+    right = rhs.transpose(*rhs_batch, *rhs_contract, *rhs_kept)
+    right = right.reshape(batch, contracted, size(rhs, rhs_kept)).astype(dtype, copy=False)
+
+    shape = (
+        [lhs.shape[axis] for axis in lhs_batch]
+        + [lhs.shape[axis] for axis in lhs_kept]
+        + [rhs.shape[axis] for axis in rhs_kept]
+    )
+    return np.matmul(left, right).reshape(shape).astype(out_dtype, copy=False)
+
+
+# ---- dot_general: abstract_eval ----
+
+
+def _dot_general_aval(
+    lhs: ShapedArray,
+    rhs: ShapedArray,
+    *,
+    dimension_numbers: Any,
+    precision: Any,
+    preferred_element_type: Any,
+    out_sharding: None,
+) -> ShapedArray:
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    _check_axes("lhs", lhs, lhs_contract, lhs_batch)
+    _check_axes("rhs", rhs, rhs_contract, rhs_batch)
+    _check_sizes("contracting dimensions", lhs, rhs, lhs_contract, rhs_contract)
+    _check_sizes("batch dimensions", lhs, rhs, lhs_batch, rhs_batch)
+    lhs_kept = _remaining(lhs.ndim, lhs_contract, lhs_batch)
+    rhs_kept = _remaining(rhs.ndim, rhs_contract, rhs_batch)
+    shape = tuple(lhs.shape[axis] for axis in (*lhs_batch, *lhs_kept))
+    shape += tuple(rhs.shape[axis] for axis in rhs_kept)
+    dtype = _result_dtype(lhs.dtype, rhs.dtype, preferred_element_type)
+    return ShapedArray(shape, dtype, lhs.weak_type and rhs.weak_type)
+
+
+def _check_axes(side: str, x: ShapedArray, contract: Sequence[int], batch: Sequence[int]) -> None:
+    if not all(0 <= axis < x.ndim for axis in (*contract, *batch)):
+        raise TypeError(
+            f"dot_general requires {side} dimension numbers to be nonnegative and less than the number "
+            f"of axes of the {side} value, got {side}_batch of {batch} and {side}_contracting of "
+            f"{contract} for {side} of rank {x.ndim}"
+        )
+    if len({*contract, *batch}) != len(contract) + len(batch):
+        raise TypeError(
+            f"dot_general requires {side} batch and contracting dimensions to be distinct, got "
+            f"{side}_batch {batch} and {side}_contracting {contract}."
+        )
+
+
+def _check_sizes(
+    what: str, lhs: ShapedArray, rhs: ShapedArray, lhs_axes: Sequence[int], rhs_axes: Sequence[int]
+) -> None:
+    lhs_sizes = tuple(lhs.shape[axis] for axis in lhs_axes)
+    rhs_sizes = tuple(rhs.shape[axis] for axis in rhs_axes)
+    if lhs_sizes != rhs_sizes:
+        raise TypeError(
+            f"dot_general requires {what} to have the same shape, got {lhs_sizes} and {rhs_sizes}: "
+            f"axes {tuple(lhs_axes)} of {lhs.shape} against axes {tuple(rhs_axes)} of {rhs.shape}."
+        )
+
+
+def _result_dtype(lhs: np.dtype, rhs: np.dtype, preferred_element_type: Any) -> np.dtype:
+    """The preferred dtype, or the wider one of the two sides. Raises TypeError if neither is."""
+    if lhs != rhs and _width(lhs) == _width(rhs):
+        raise TypeError(f"lax.dot_general argument type error: {lhs.name}, {rhs.name}")
+    dtype = max(lhs, rhs, key=_width)
+    if preferred_element_type is None or preferred_element_type == dtype:
+        return dtype
+    if not dtypes.is_float(dtype) and preferred_element_type.itemsize < dtype.itemsize:
+        raise TypeError(
+            "`preferred_element_type` must not be narrower than the original type, got "
+            f"preferred_element_type of {preferred_element_type.name} for result type of {dtype.name}."
+        )
+    return preferred_element_type
+
+
+def _width(dtype: np.dtype) -> tuple:
+    """The order in which one side's dtype gives way to the other's."""
+    is_complex = dtypes.kind(dtype) == "c"
+    part = np.zeros((), dtype).real.dtype if is_complex else dtype
+    is_float = dtypes.is_float(part)
+    info = dtypes.finfo(part) if is_float else None
+    bits = 1 if part == np.bool_ else 8 * part.itemsize
+    return (
+        is_complex,
+        info.maxexp if info else -1,
+        info.nmant if info else -1,
+        bits,
+        dtypes.kind(part) != "u",
+    )
+
+
+# ---- dot_general: transpose ----
+
+
+def _transpose_lhs(
+    ct: Any, x: Any, y: Any, *, dimension_numbers: Any, swap_ans: bool = False, **params: Any
+) -> Any:
+    """The cotangent of the left side: `ct` times `y`, contracted over what `y` alone had."""
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    x_kept = _remaining(x.aval.ndim, x_contract, x_batch)
+    y_kept = _remaining(len(shape_of(y)), y_contract, y_batch)
+    ans_batch = list(range(len(x_batch)))
+    behind = len(x_batch) if swap_ans else len(x_batch) + len(x_kept)
+    ans_y = list(range(behind, behind + len(y_kept)))
+    out = dot_general_p.bind(
+        ct,
+        y,
+        dimension_numbers=((tuple(ans_y), tuple(y_kept)), (tuple(ans_batch), tuple(y_batch))),
+        **params,
+    )
+    # `out` has x's batch axes, then those it kept, then those contracted, in y's order.
+    x_contract_in_y_order = list(np.take(x_contract, np.argsort(y_contract)))
+    x_ct = core.transpose(
+        out, tuple(np.argsort([*x_batch, *x_kept, *x_contract_in_y_order]).tolist())
+    )
+    if x_ct.dtype != x.aval.dtype:
+        x_ct = convert_type(x_ct, x.aval.dtype, x.aval.weak_type)
+    return x_ct
+
+
+def _transpose_rhs(ct: Any, x: Any, y: Any, *, dimension_numbers: Any, **params: Any) -> Any:
+    (x_contract, y_contract), (x_batch, y_batch) = dimension_numbers
+    swapped = ((y_contract, x_contract), (y_batch, x_batch))
+    return _transpose_lhs(ct, y, x, dimension_numbers=swapped, swap_ans=True, **params)
+
+
+# ---- dot_general: batch ----
+
+
+def _dot_general_batch(vals: Any, dims: Any, *, dimension_numbers: Any, **params: Any) -> Any:
+    """Batched on both sides, the batch dim is one more batch axis; on one side, one more kept axis."""
+    (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    lhs_ndim, rhs_ndim = len(shape_of(lhs)), len(shape_of(rhs))
+    if lhs_dim is not not_mapped:
+        lhs_contract, lhs_batch = _bump(lhs_contract, lhs_dim), _bump(lhs_batch, lhs_dim)
+    if rhs_dim is not not_mapped:
+        rhs_contract, rhs_batch = _bump(rhs_contract, rhs_dim), _bump(rhs_batch, rhs_dim)
+    if lhs_dim is not not_mapped and rhs_dim is not not_mapped:
+        lhs_batch, rhs_batch = (lhs_dim, *lhs_batch), (rhs_dim, *rhs_batch)
+        out_dim = 0
+    elif rhs_dim is not_mapped:
+        lhs_kept = _remaining(lhs_ndim, lhs_contract, lhs_batch)
+        out_dim = len(lhs_batch) + lhs_kept.index(lhs_dim)
+    else:
+        rhs_kept = _remaining(rhs_ndim, rhs_contract, rhs_batch)
+        out_dim = lhs_ndim - len(lhs_contract) + rhs_kept.index(rhs_dim)
+    numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
+    return dot_general_p.bind(lhs, rhs, dimension_numbers=_as_ints(numbers), **params), out_dim
+
+
+def _bump(axes: Sequence[int], dim: int) -> tuple[int, ...]:
+    """The axes, counted with the batch dim."""
+    return tuple(axis + (axis >= dim) for axis in axes)
+
+
+def _printed_dot_general(eqn: Any, context: Any) -> list[tuple[str, Any]]:
+    """Parameters that are None are not shown, and dimension numbers are shown as lists."""
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = eqn.params["dimension_numbers"]
+    lists = ((list(lhs_contract), list(rhs_contract)), (list(lhs_batch), list(rhs_batch)))
+    shown = {**eqn.params, "dimension_numbers": lists}
+    return [(name, value) for name, value in sorted(shown.items()) if value is not None]
+
+
+impl_rules[dot_general_p] = _dot_general_impl
+abstract_eval_rules[dot_general_p] = _dot_general_aval
+defbilinear(dot_general_p, _transpose_lhs, _transpose_rhs)
+batch_rules[dot_general_p] = _dot_general_batch
+printed_params["dot_general"] = _printed_dot_general
+
+
+# ---- public functions ----
+
+
+def dot_general(
+    lhs: Any,
+    rhs: Any,
+    dimension_numbers: DotDimensionNumbers,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    *,
+    out_sharding: None = None,
+) -> Array:
+    """The general product: sums over the contracting axes, side by side over the batch axes.
+
+    `dimension_numbers` is ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)); the result has
+    the batch axes, then lhs's others, then rhs's others. Sums are kept in `preferred_element_type`,
+    which is also the result's dtype. Raises TypeError where axes, sizes or dtypes do not fit.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.dot_general.html
+    """
+    preferred = preferred_element_type
+    return dot_general_p.bind(
+        lhs,
+        rhs,
+        dimension_numbers=_as_ints(dimension_numbers),
+        precision=canonicalize_precision(precision),
+        preferred_element_type=None if preferred is None else dtypes.canonicalize_dtype(preferred),
+        out_sharding=out_sharding,
+    )
+
+
+def dot(
+    lhs: Any,
+    rhs: Any,
+    *,
+    dimension_numbers: DotDimensionNumbers | None = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: None = None,
+) -> Array:
+    """A product of vectors and matrices (shapes (n) or (m, n) by (n) or (n, k)), or dot_general.
+
+    Raises ValueError for other shapes without dimension_numbers; as jax.lax.dot."""
+    if dimension_numbers is None:
+        lhs_shape, rhs_shape = shape_of(lhs), shape_of(rhs)
+        ranks_fit = len(lhs_shape) in (1, 2) and len(rhs_shape) in (1, 2)
+        if not ranks_fit or lhs_shape[-1] != rhs_shape[0]:
+            raise ValueError(
+                "jax.lax.dot: dimension_numbers must be specified when not performing simple un-batched "
+                "matrix-matrix, matrix-vector, or vector-vector products; got "
+                f"lhs_shape={lhs_shape} rhs_shape={rhs_shape}"
+            )
+        dimension_numbers = (((len(lhs_shape) - 1,), (0,)), ((), ()))
+    return dot_general(
+        lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding
+    )
+
+
+def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Array:
+    """Matrix products over leading batch axes: shapes (..., m, n) by (..., n, k) give (..., m, k).
+
+    Raises ValueError where ranks differ or are less than 2; as jax.lax.batch_matmul."""
+    ndim, rhs_ndim = len(shape_of(lhs)), len(shape_of(rhs))
+    if min(ndim, rhs_ndim) < 2:
+        raise ValueError(f"Arguments to batch_matmul must be at least 2D, got {ndim}, {rhs_ndim}")
+    if ndim != rhs_ndim:
+        raise ValueError(f"Arguments to batch_matmul must have same ndim, got {ndim}, {rhs_ndim}")
+    batch = tuple(range(ndim - 2))
+    return dot_general(lhs, rhs, (((ndim - 1,), (ndim - 2,)), (batch, batch)), precision)

@@ -1,0 +1,360 @@
+"""dynamic_slice and dynamic_update_slice: one window, at a place that is computed.
+
+After this file you can say what these have that a gather has not (one window, always moved inside,
+no copies of indices), and what vmap makes of them: a gather, a scatter. Builds on gathering and scatter.
+
+Source: https://www.openxla.org/stablehlo/spec#dynamic_slice
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import core, dtypes
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, shape_of
+from tinyjax.interpreters.batching import batch_rules, not_mapped
+from tinyjax.interpreters.jit import jitted
+from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules, zero_tangent
+from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules
+from tinyjax.lax.comparison import lt
+from tinyjax.lax.conversion import convert_element_type, full
+from tinyjax.lax.elementwise import canonicalize_shape, constant
+from tinyjax.lax.gathering import GatherDimensionNumbers, GatherScatterMode, batch_gather
+from tinyjax.lax.scattering import ScatterDimensionNumbers, batch_scatter, scatter_p
+from tinyjax.lax.selection import select
+from tinyjax.lax.shape import (
+    check_same_dtypes,
+    concatenate,
+    expand_dims,
+    slice_in_dim,
+    squeeze,
+)
+
+# ---- dynamic_slice ----
+
+dynamic_slice_p = Primitive("dynamic_slice")
+
+
+def _window(
+    shape: Sequence[int], start_indices: Sequence[np.ndarray], sizes: Sequence[int]
+) -> tuple[slice, ...]:
+    """The window's place, moved so that all of it is inside."""
+    starts = [min(max(int(i), 0), n - size) for i, n, size in zip(start_indices, shape, sizes)]
+    return tuple(slice(start, start + size) for start, size in zip(starts, sizes))
+
+
+def _dynamic_slice_impl(
+    x: np.ndarray, *start_indices: np.ndarray, slice_sizes: tuple[int, ...]
+) -> np.ndarray:
+    return x[_window(x.shape, start_indices, slice_sizes)]
+
+
+def _check_start_indices(name: str, ndim: int, start_indices: Sequence[ShapedArray]) -> None:
+    if len(start_indices) != ndim:
+        raise TypeError(
+            f"{name} start_indices must have length equal to the rank of operand, got "
+            f"{len(start_indices)} indices for rank {ndim}."
+        )
+    if any(index.ndim for index in start_indices):
+        raise TypeError(f"start_indices arguments to {name} must be scalars, got {start_indices}")
+    index_dtypes = {index.dtype for index in start_indices}
+    if len(index_dtypes) > 1 or any(dtypes.kind(d) not in "iu" for d in index_dtypes):
+        listed = ", ".join(index.dtype.name for index in start_indices)
+        raise TypeError(
+            f"index arguments to {name} must be integers of the same type, got: {listed}"
+        )
+
+
+def _dynamic_slice_aval(
+    x: ShapedArray, *start_indices: ShapedArray, slice_sizes: tuple[int, ...]
+) -> ShapedArray:
+    fits = len(slice_sizes) == x.ndim and all(n >= size for n, size in zip(x.shape, slice_sizes))
+    if not fits:
+        raise TypeError(
+            "slice slice_sizes must be less than or equal to operand shape, got slice_sizes "
+            f"{slice_sizes} for operand shape {x.shape}."
+        )
+    if any(size < 0 for size in slice_sizes):
+        raise TypeError(
+            f"slice slice_sizes must be greater than or equal to zero, got {slice_sizes}."
+        )
+    _check_start_indices("dynamic_slice", x.ndim, start_indices)
+    return x.update(shape=tuple(slice_sizes))
+
+
+def _dynamic_slice_jvp(primals: Any, tangents: Any, *, slice_sizes: tuple[int, ...]) -> Any:
+    x_dot = tangents[0]
+    if type(x_dot) is Zero:
+        out = dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes)
+        return out, zero_tangent(out)
+    tangent_out = dynamic_slice_p.bind(x_dot, *primals[1:], slice_sizes=slice_sizes)
+    return dynamic_slice_p.bind(*primals, slice_sizes=slice_sizes), tangent_out
+
+
+def _dynamic_slice_transpose(
+    ct: Any, x: Any, *start_indices: Any, slice_sizes: tuple[int, ...]
+) -> list[Any]:
+    zeros = full(x.aval.shape, 0, x.aval.dtype)
+    return [dynamic_update_slice_p.bind(zeros, ct, *start_indices)] + [None] * len(start_indices)
+
+
+def _dynamic_slice_batch(vals: Any, dims: Any, *, slice_sizes: tuple[int, ...]) -> Any:
+    """Windows at different places are a gather of windows."""
+    all_dims = tuple(range(len(slice_sizes)))
+    numbers = GatherDimensionNumbers(all_dims, (), all_dims)
+    indices, indices_dim = _joined_indices(vals[1:], dims[1:])
+    return batch_gather(
+        (vals[0], indices),
+        (dims[0], indices_dim),
+        dimension_numbers=numbers,
+        slice_sizes=slice_sizes,
+        unique_indices=True,
+        indices_are_sorted=True,
+        mode=GatherScatterMode.CLIP,
+        fill_value=None,
+    )
+
+
+def _joined_indices(indices: Sequence[Any], dims: Sequence[int | None]) -> tuple[Any, int | None]:
+    """Scalar indices, some of them batched, as one array with an index vector for each example."""
+    if not indices:
+        return np.zeros(0, np.int32), None
+    if all(d is not_mapped for d in dims):
+        return concatenate([core.broadcast_in_dim(i, (1,), ()) for i in indices], 0), None
+    size = next(shape_of(i)[0] for i, d in zip(indices, dims) if d is not not_mapped)
+    columns = [
+        core.broadcast_in_dim(i, (size, 1), () if d is not_mapped else (0,))
+        for i, d in zip(indices, dims)
+    ]
+    return concatenate(columns, 1), 0
+
+
+impl_rules[dynamic_slice_p] = _dynamic_slice_impl
+abstract_eval_rules[dynamic_slice_p] = _dynamic_slice_aval
+jvp_rules[dynamic_slice_p] = _dynamic_slice_jvp
+transpose_rules[dynamic_slice_p] = _dynamic_slice_transpose
+batch_rules[dynamic_slice_p] = _dynamic_slice_batch
+
+
+# ---- dynamic_update_slice ----
+
+dynamic_update_slice_p = Primitive("dynamic_update_slice")
+
+
+def _dynamic_update_slice_impl(
+    x: np.ndarray, update: np.ndarray, *start_indices: np.ndarray
+) -> np.ndarray:
+    out = x.copy()
+    out[_window(x.shape, start_indices, update.shape)] = update
+    return out
+
+
+def _dynamic_update_slice_aval(
+    x: ShapedArray, update: ShapedArray, *start_indices: ShapedArray
+) -> ShapedArray:
+    if x.ndim != update.ndim:
+        raise TypeError(
+            "dynamic_update_slice update must have the same rank as operand, got update shape "
+            f"{update.shape} for operand shape {x.shape}."
+        )
+    if any(size > n for n, size in zip(x.shape, update.shape)):
+        raise TypeError(
+            "dynamic_update_slice update shape must be smaller than operand shape, got update shape "
+            f"{update.shape} for operand shape {x.shape}."
+        )
+    check_same_dtypes("dynamic_update_slice", x, update)
+    _check_start_indices("dynamic_update_slice", x.ndim, start_indices)
+    weak_type = all(aval.weak_type for aval in (x, update, *start_indices))
+    return x.update(weak_type=weak_type)
+
+
+def _dynamic_update_slice_jvp(primals: Any, tangents: Any) -> Any:
+    out = dynamic_update_slice_p.bind(*primals)
+    x_dot, update_dot = tangents[:2]
+    if type(x_dot) is Zero and type(update_dot) is Zero:
+        return out, zero_tangent(out)
+    x_dot, update_dot = instantiate_zeros(x_dot), instantiate_zeros(update_dot)
+    return out, dynamic_update_slice_p.bind(x_dot, update_dot, *primals[2:])
+
+
+def _dynamic_update_slice_transpose(ct: Any, x: Any, update: Any, *start_indices: Any) -> list[Any]:
+    shape = update.aval.shape if is_undefined_primal(update) else shape_of(update)
+    zeros = full(shape, 0, ct.dtype)
+    x_ct = update_ct = None
+    if is_undefined_primal(x):
+        x_ct = dynamic_update_slice_p.bind(ct, zeros, *start_indices)
+    if is_undefined_primal(update):
+        update_ct = dynamic_slice_p.bind(ct, *start_indices, slice_sizes=shape)
+    return [x_ct, update_ct] + [None] * len(start_indices)
+
+
+def _dynamic_update_slice_batch(vals: Any, dims: Any) -> Any:
+    """Windows written to different places are a scatter of windows."""
+    update_ndim = len(shape_of(vals[1])) - (dims[1] is not not_mapped)
+    all_dims = tuple(range(update_ndim))
+    indices, indices_dim = _joined_indices(vals[2:], dims[2:])
+    return batch_scatter(
+        scatter_p,
+        (vals[0], indices, vals[1]),
+        (dims[0], indices_dim, dims[1]),
+        update_jaxpr=None,
+        update_consts=(),
+        dimension_numbers=ScatterDimensionNumbers(all_dims, (), all_dims),
+        indices_are_sorted=True,
+        unique_indices=True,
+        mode=GatherScatterMode.CLIP,
+    )
+
+
+impl_rules[dynamic_update_slice_p] = _dynamic_update_slice_impl
+abstract_eval_rules[dynamic_update_slice_p] = _dynamic_update_slice_aval
+jvp_rules[dynamic_update_slice_p] = _dynamic_update_slice_jvp
+transpose_rules[dynamic_update_slice_p] = _dynamic_update_slice_transpose
+batch_rules[dynamic_update_slice_p] = _dynamic_update_slice_batch
+
+
+# ---- public functions ----
+
+
+def _wrapped_indices(
+    shape: Sequence[int], start_indices: Any, allow_negative: bool | Sequence[bool]
+) -> list[Any]:
+    """A list of scalar indices, negative ones counted from the end where that is allowed."""
+    if not isinstance(start_indices, (tuple, list)):
+        if len(shape_of(start_indices)) != 1:
+            raise ValueError(f"Slice indices must be a 1D sequence, got {shape_of(start_indices)}")
+        size = shape_of(start_indices)[0]
+        start_indices = [squeeze(slice_in_dim(start_indices, i, i + 1), (0,)) for i in range(size)]
+    if len(start_indices) != len(shape):
+        raise ValueError(
+            "Length of slice indices must match number of operand dimensions "
+            f"({len(start_indices)} vs {tuple(shape)})"
+        )
+    if isinstance(allow_negative, bool):
+        allow_negative = [allow_negative] * len(shape)
+    return [_wrapped(i, n, allow) for i, n, allow in zip(start_indices, shape, allow_negative)]
+
+
+def _wrapped(index: Any, size: int, allow_negative: bool) -> Any:
+    dtype = dtypes.dtype(index)
+    if dtypes.kind(dtype) == "u":
+        return index
+    if isinstance(index, (int, np.integer)):
+        if index < 0 and not allow_negative:
+            raise ValueError(
+                f"Index {index} is out of bounds for dimension {size} if allow_negative_indices=False"
+            )
+        return convert_element_type(index + size if index < 0 else index, dtype)
+    if not allow_negative or dtypes.kind(dtype) != "i":
+        return index
+    is_negative = lt(index, constant(index, 0))
+    strong = convert_element_type(index, dtype) if dtypes.is_weakly_typed(index) else index
+    return select(is_negative, core.add(strong, np.array(size, dtype)), index)
+
+
+def dynamic_slice(
+    operand: Any,
+    start_indices: Any,
+    slice_sizes: Sequence[int],
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Array:
+    """The window of `slice_sizes` at `start_indices`, which may be traced: a scalar for each axis.
+
+    A window that is not all inside is moved inside. Negative indices count from the end.
+    Raises TypeError for sizes larger than the operand or indices that are no integers.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.dynamic_slice.html
+    """
+    indices = _wrapped_indices(shape_of(operand), start_indices, allow_negative_indices)
+    sizes = canonicalize_shape(slice_sizes, "dynamic_slice")
+    return dynamic_slice_p.bind(operand, *indices, slice_sizes=sizes)
+
+
+def dynamic_update_slice(
+    operand: Any,
+    update: Any,
+    start_indices: Any,
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Array:
+    """`operand` with the window at `start_indices` replaced by `update`, of equal rank and dtype.
+
+    A window that is not all inside is moved inside. Negative indices count from the end.
+    Raises TypeError where shapes or dtypes do not fit.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.dynamic_update_slice.html
+    """
+    indices = _wrapped_indices(shape_of(operand), start_indices, allow_negative_indices)
+    return dynamic_update_slice_p.bind(operand, update, *indices)
+
+
+def _along(ndim: int, axis: int, value: Any, others: Any) -> list[Any]:
+    """A parameter by axis: `value` for one, `others` for the rest."""
+    out = [others] * ndim
+    out[axis] = value
+    return out
+
+
+def dynamic_slice_in_dim(
+    operand: Any,
+    start_index: Any,
+    slice_size: int,
+    axis: int = 0,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
+    """operand[start_index : start_index + slice_size] along one axis, moved inside if it is not."""
+    ndim = len(shape_of(operand))
+    sizes = list(shape_of(operand))
+    sizes[axis] = operator.index(slice_size)
+    return dynamic_slice(
+        operand,
+        _along(ndim, axis, start_index, constant(start_index, 0)),
+        sizes,
+        allow_negative_indices=_along(ndim, axis, allow_negative_indices, False),
+    )
+
+
+@jitted(static_argnames=("axis", "keepdims", "allow_negative_indices"))
+def dynamic_index_in_dim(
+    operand: Any,
+    index: Any,
+    axis: int = 0,
+    keepdims: bool = True,
+    *,
+    allow_negative_indices: bool = True,
+) -> Array:
+    """operand[index] along one axis, which stays with size 1 if keepdims; outside, the nearest one."""
+    out = dynamic_slice_in_dim(
+        operand, index, 1, axis, allow_negative_indices=allow_negative_indices
+    )
+    return out if keepdims else squeeze(out, (axis,))
+
+
+def dynamic_update_slice_in_dim(
+    operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Array:
+    """`operand` with `update` written over it from `start_index` on along one axis."""
+    ndim = len(shape_of(operand))
+    return dynamic_update_slice(
+        operand,
+        update,
+        _along(ndim, axis, start_index, constant(start_index, 0)),
+        allow_negative_indices=_along(ndim, axis, allow_negative_indices, False),
+    )
+
+
+@jitted(static_argnames=("axis", "allow_negative_indices"))
+def dynamic_update_index_in_dim(
+    operand: Any, update: Any, index: Any, axis: int, *, allow_negative_indices: bool = True
+) -> Array:
+    """`operand` with operand[index] along one axis replaced by `update`, which may lack that axis."""
+    if len(shape_of(update)) != len(shape_of(operand)):
+        update = expand_dims(update, (axis,))
+    return dynamic_update_slice_in_dim(
+        operand, update, index, axis, allow_negative_indices=allow_negative_indices
+    )

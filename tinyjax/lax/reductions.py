@@ -1,0 +1,272 @@
+"""Primitives that remove axes: reduce_prod, reduce_max, reduce_and, ..., argmax and argmin.
+
+After this file you can say what the gradient of a maximum is (it goes to the places that hold it, in
+equal shares), and why the derivative of a product is that of a tree of multiplications. reduce_sum,
+which every transformation needs, is in core. Builds on shape and the elementwise primitives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import core, dtypes
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, reduced_aval, shape_of
+from tinyjax.interpreters.batching import defreducer
+from tinyjax.interpreters.jvp import defjvp2, defzero, jvp, jvp_rules
+from tinyjax.lax import shape as shapes
+from tinyjax.lax.arithmetic import div
+from tinyjax.lax.arithmetic import max as max_
+from tinyjax.lax.arithmetic import min as min_
+from tinyjax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
+from tinyjax.lax.comparison import eq
+from tinyjax.lax.conversion import convert_element_type, full
+from tinyjax.tree_util import tree_flatten, tree_unflatten
+
+# ---- what an empty reduction gives ----
+
+
+def max_identity(dtype: np.dtype) -> np.ndarray:
+    """The least value of a dtype: -inf, the least integer or False."""
+    if dtypes.is_inexact(dtype):
+        return np.array(-np.inf, dtype)
+    return np.array(False) if dtype == np.bool_ else np.array(np.iinfo(dtype).min, dtype)
+
+
+def min_identity(dtype: np.dtype) -> np.ndarray:
+    """The greatest value of a dtype: inf, the greatest integer or True."""
+    if dtypes.is_inexact(dtype):
+        return np.array(np.inf, dtype)
+    return np.array(True) if dtype == np.bool_ else np.array(np.iinfo(dtype).max, dtype)
+
+
+# ---- reduce_prod ----
+
+reduce_prod_p = Primitive("reduce_prod")
+
+
+def _reduce_prod_aval(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+    if dtypes.kind(x.dtype) not in "iufc":
+        raise TypeError(
+            f"reduce_prod does not accept dtype {x.dtype.name}. Accepted dtypes are subtypes of number: "
+            "convert with x.astype"
+        )
+    return reduced_aval(x, axes, "reduce_prod")
+
+
+def _reduce_prod_jvp(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> Any:
+    """The JVP of a tree of multiplications: x / x_i would fail where an element is zero."""
+    (x,), axes = primals, tuple(int(axis) for axis in axes)
+    kept = [axis for axis in range(len(shape_of(x))) if axis not in axes]
+    kept_shape = tuple(shape_of(x)[axis] for axis in kept)
+    flat_shape = (math.prod(shape_of(x)[axis] for axis in axes), *kept_shape)
+
+    def flatten(v: Any) -> Any:
+        """The reduced axes as one, in front."""
+        return shapes.reshape(v, flat_shape, (*axes, *kept))
+
+    def multiply_halves(v: Any) -> Any:
+        while (size := shape_of(v)[0]) > 1:
+            half = (size + 1) // 2
+            low, high = shapes.slice_in_dim(v, 0, half), shapes.slice_in_dim(v, half, None)
+            if size % 2:
+                one_behind = [(0, 1, 0)] + [(0, 0, 0)] * len(kept)
+                high = shapes.pad(high, np.ones((), v.dtype), one_behind)
+            v = core.mul(low, high)
+        return shapes.squeeze(v, (0,)) if size else full(kept_shape, np.ones((), v.dtype))
+
+    return jvp(multiply_halves, (flatten(x),), (flatten(tangents[0]),))
+
+
+impl_rules[reduce_prod_p] = lambda x, *, axes: np.prod(x, axis=axes, dtype=x.dtype)
+abstract_eval_rules[reduce_prod_p] = _reduce_prod_aval
+jvp_rules[reduce_prod_p] = _reduce_prod_jvp
+defreducer(reduce_prod_p)
+
+
+# ---- reduce_max and reduce_min ----
+
+reduce_max_p = Primitive("reduce_max")
+reduce_min_p = Primitive("reduce_min")
+
+
+def _chosen_jvp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
+    """The mean of the tangents at the places that hold the extreme value."""
+    shape = [1 if axis in axes else size for axis, size in enumerate(shape_of(x))]
+    is_chosen = convert_element_type(eq(x, shapes.reshape(out, shape)), g.dtype)
+    count = core.reduce_sum(is_chosen, axes)
+    return div(core.reduce_sum(core.mul(g, is_chosen), axes), count)
+
+
+def _def_extreme(primitive: Primitive, reduce: Callable, identity: Callable) -> None:
+    name = primitive.name
+    impl_rules[primitive] = lambda x, *, axes: reduce(x, axis=axes, initial=identity(x.dtype))
+    abstract_eval_rules[primitive] = lambda x, *, axes: reduced_aval(x, axes, name)
+    defjvp2(primitive, _chosen_jvp)
+    defreducer(primitive)
+
+
+_def_extreme(reduce_max_p, np.max, max_identity)
+_def_extreme(reduce_min_p, np.min, min_identity)
+
+
+# ---- reduce_and, reduce_or and reduce_xor ----
+
+reduce_and_p = Primitive("reduce_and")
+reduce_or_p = Primitive("reduce_or")
+reduce_xor_p = Primitive("reduce_xor")
+
+
+def _def_bitwise(primitive: Primitive, ufunc: np.ufunc) -> None:
+    def aval(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
+        if dtypes.kind(x.dtype) not in "biu":
+            raise TypeError(
+                f"logical reduction requires operand dtype bool or int, got {x.dtype.name}. Compare "
+                "first, as in x != 0"
+            )
+        return reduced_aval(x, axes, primitive.name).strip_weak_type()
+
+    def impl(x: np.ndarray, *, axes: tuple[int, ...]) -> np.ndarray:
+        return ufunc.reduce(x, axis=axes, dtype=x.dtype)
+
+    impl_rules[primitive] = impl
+    abstract_eval_rules[primitive] = aval
+    defzero(primitive)
+    defreducer(primitive)
+
+
+_def_bitwise(reduce_and_p, np.bitwise_and)
+_def_bitwise(reduce_or_p, np.bitwise_or)
+_def_bitwise(reduce_xor_p, np.bitwise_xor)
+
+
+# ---- argmax and argmin ----
+
+argmax_p = Primitive("argmax")
+argmin_p = Primitive("argmin")
+
+
+def _def_arg_extreme(primitive: Primitive, find: Callable) -> None:
+    def aval(x: ShapedArray, *, axes: tuple[int, ...], index_dtype: np.dtype) -> ShapedArray:
+        (axis,) = axes
+        if not 0 <= axis < x.ndim:
+            raise ValueError(f"Invalid axis {axis} for operand shape {x.shape}")
+        if x.shape[axis] < 1:
+            raise ValueError(
+                "argmin and argmax require non-empty reduced dimension. "
+                f"operand.shape={x.shape} axis={axis}"
+            )
+        if dtypes.kind(x.dtype) not in "biuf":
+            raise TypeError(
+                f"{primitive.name} does not accept dtype {x.dtype.name}. Accepted dtypes are subtypes "
+                "of integer, floating, bool."
+            )
+        if dtypes.kind(index_dtype) not in "iu":
+            raise TypeError(f"index_dtype must be an integer type, but got {index_dtype.name}")
+        return ShapedArray(shapes.without(x.shape, axes), index_dtype)
+
+    def impl(x: np.ndarray, *, axes: tuple[int, ...], index_dtype: np.dtype) -> np.ndarray:
+        """The first extreme element, or the first nan: NumPy's rule as well."""
+        if x.dtype == dtypes.bfloat16:  # whose argmax in NumPy passes over nan
+            x = x.astype(np.float32)
+        return find(x, axis=axes[0]).astype(index_dtype)
+
+    impl_rules[primitive] = impl
+    abstract_eval_rules[primitive] = aval
+    defzero(primitive)
+    defreducer(primitive)
+
+
+_def_arg_extreme(argmax_p, np.argmax)
+_def_arg_extreme(argmin_p, np.argmin)
+
+
+# ---- public functions ----
+
+
+def reduce_sum(operand: Any, axes: Sequence[int]) -> Array:
+    """The sum over `axes`. Raises ValueError for an axis out of range or named twice."""
+    return core.reduce_sum(operand, axes)
+
+
+def reduce_prod(operand: Any, axes: Sequence[int]) -> Array:
+    """The product over `axes`. Raises ValueError for an axis out of range or named twice."""
+    return reduce_prod_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_max(operand: Any, axes: Sequence[int]) -> Array:
+    """The maximum over `axes`; nan if there is one, -inf (the least integer) of no elements."""
+    return reduce_max_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_min(operand: Any, axes: Sequence[int]) -> Array:
+    """The minimum over `axes`; nan if there is one, inf (the greatest integer) of no elements."""
+    return reduce_min_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_and(operand: Any, axes: Sequence[int]) -> Array:
+    """Bitwise and over `axes` of bools or integers. Raises TypeError for other dtypes."""
+    return reduce_and_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_or(operand: Any, axes: Sequence[int]) -> Array:
+    """Bitwise or over `axes` of bools or integers. Raises TypeError for other dtypes."""
+    return reduce_or_p.bind(operand, axes=tuple(axes))
+
+
+def reduce_xor(operand: Any, axes: Sequence[int]) -> Array:
+    """Bitwise exclusive or over `axes` of bools or integers. Raises TypeError for other dtypes."""
+    return reduce_xor_p.bind(operand, axes=tuple(axes))
+
+
+def argmax(operand: Any, axis: int, index_dtype: Any) -> Array:
+    """The index along `axis` of the first maximum, or of the first nan.
+
+    Raises ValueError for an empty axis; as jax.lax.argmax."""
+    return argmax_p.bind(operand, axes=(axis,), index_dtype=dtypes.canonicalize_dtype(index_dtype))
+
+
+def argmin(operand: Any, axis: int, index_dtype: Any) -> Array:
+    """The index along `axis` of the first minimum, or of the first nan.
+
+    Raises ValueError for an empty axis; as jax.lax.argmin."""
+    return argmin_p.bind(operand, axes=(axis,), index_dtype=dtypes.canonicalize_dtype(index_dtype))
+
+
+def reduce(
+    operands: Any, init_values: Any, computation: Callable, dimensions: Sequence[int]
+) -> Any:
+    """Combines the elements along `dimensions` by `computation`, starting from `init_values`.
+
+    `computation` is one of lax.add, mul, max, min, bitwise_and, bitwise_or and bitwise_xor; `operands`
+    and `init_values` are one array and one scalar, bare or in a pytree. Raises NotImplementedError
+    for other computations; as jax.lax.reduce."""
+    (leaves, tree), (init_leaves, init_tree) = tree_flatten(operands), tree_flatten(init_values)
+    if tree != init_tree:
+        raise ValueError(
+            f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}"
+        )
+    monoids: dict[Callable, tuple[Callable, Callable[[np.dtype], Any]]] = {
+        core.add: (reduce_sum, lambda dtype: 0),
+        core.mul: (reduce_prod, lambda dtype: 1),
+        max_: (reduce_max, max_identity),
+        min_: (reduce_min, min_identity),
+        bitwise_and: (reduce_and, lambda dtype: True if dtype == np.bool_ else ~dtype.type(0)),
+        bitwise_or: (reduce_or, lambda dtype: 0),
+        bitwise_xor: (reduce_xor, lambda dtype: 0),
+    }
+    if len(leaves) != 1 or computation not in monoids:
+        raise NotImplementedError(
+            "lax.reduce knows one operand and the computations lax.add, mul, max, min, bitwise_and, "
+            f"bitwise_or and bitwise_xor, got {len(leaves)} operands and {computation}. Use "
+            "lax.associative_scan and its last element for other associative functions"
+        )
+    (x,), (init,) = leaves, init_leaves
+    reducer, identity = monoids[computation]
+    out = reducer(x, tuple(dimensions))
+    is_identity = not isinstance(init, core.Tracer) and np.equal(init, identity(out.dtype))
+    return tree_unflatten(tree, [out if is_identity else computation(out, init)])

@@ -1,0 +1,181 @@
+"""sort, with any number of operands that follow the keys, and top_k.
+
+After this file you can say why the derivative of a sort is a gather: the tangents move to where the
+elements went. Builds on gathering.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import core, dtypes
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, shape_of
+from tinyjax.interpreters.batching import batch_rules, moveaxis, not_mapped
+from tinyjax.interpreters.jvp import Zero, jvp_rules, zero_tangent
+from tinyjax.lax.comparison import total_order_key
+from tinyjax.lax.conversion import broadcasted_iota
+from tinyjax.lax.gathering import GatherDimensionNumbers, GatherScatterMode, gather
+from tinyjax.lax.shape import canonicalize_axis, expand_dims, reshape
+
+# ---- sort ----
+
+sort_p = Primitive("sort", multiple_results=True)
+
+
+def _sort_impl(
+    *operands: np.ndarray, dimension: int, is_stable: bool, num_keys: int
+) -> list[np.ndarray]:
+    """nan is last, 0.0 and -0.0 are equal, complex numbers go by (real, imag): as NumPy does."""
+    keys = [x.astype(np.float32) if x.dtype == dtypes.bfloat16 else x for x in operands[:num_keys]]
+    order = np.lexsort(keys[::-1], axis=dimension)
+    return [np.take_along_axis(x, order, dimension) for x in operands]
+
+
+def _sort_aval(
+    *operands: ShapedArray, dimension: int, is_stable: bool, num_keys: int
+) -> list[ShapedArray]:
+    if len({aval.shape for aval in operands}) > 1:
+        shapes = " ".join(str(aval.shape) for aval in operands)
+        raise TypeError(f"Arguments to sort must have equal shapes, got: {shapes}")
+    return list(operands)
+
+
+def _sort_jvp(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> Any:
+    """Sorts the places along, and takes each tangent from its element's place."""
+    shape = shape_of(primals[0])
+    places = broadcasted_iota(np.uint32, shape, dimension)
+    *outs, places = sort_p.bind(*primals, places, dimension=dimension, **params)
+    indices = expand_dims(places, (len(shape),))
+    return outs, [
+        t
+        if type(t) is Zero
+        else gather(
+            t,
+            indices,
+            _along_axis(len(shape), dimension),
+            (1,) * len(shape),
+            mode=GatherScatterMode.PROMISE_IN_BOUNDS,
+        )
+        for t in tangents
+    ]
+
+
+def _along_axis(ndim: int, axis: int) -> GatherDimensionNumbers:
+    """To gather single elements along `axis`, with all other axes as batch axes."""
+    others = tuple(i for i in range(ndim) if i != axis)
+    return GatherDimensionNumbers(
+        offset_dims=(),
+        collapsed_slice_dims=(axis,),
+        start_index_map=(axis,),
+        operand_batching_dims=others,
+        start_indices_batching_dims=others,
+    )
+
+
+def _sort_batch(vals: Any, dims: Any, *, dimension: int, **params: Any) -> Any:
+    like, out_dim = next((x, d) for x, d in zip(vals, dims) if d is not not_mapped)
+    shape = shape_of(like)
+    kept = [axis for axis in range(len(shape)) if axis != out_dim]
+    operands = [
+        core.broadcast_in_dim(x, shape, kept) if d is not_mapped else moveaxis(x, d, out_dim)
+        for x, d in zip(vals, dims)
+    ]
+    outs = sort_p.bind(*operands, dimension=dimension + (out_dim <= dimension), **params)
+    return outs, [out_dim] * len(outs)
+
+
+impl_rules[sort_p] = _sort_impl
+abstract_eval_rules[sort_p] = _sort_aval
+jvp_rules[sort_p] = _sort_jvp
+batch_rules[sort_p] = _sort_batch
+
+
+# ---- top_k ----
+
+top_k_p = Primitive("top_k", multiple_results=True)
+
+
+def _top_k_impl(x: np.ndarray, *, k: int, axis: int) -> list[np.ndarray]:
+    """Greatest first, equal ones in their order; by total order, so nan is above inf."""
+    key = total_order_key(x)
+    descending = ~key if dtypes.kind(key.dtype) != "b" else ~key.astype(np.int8)
+    order = np.argsort(descending, axis=axis, kind="stable")
+    order = np.take(order, np.arange(k), axis=axis)
+    return [np.take_along_axis(x, order, axis), order.astype(np.int32)]
+
+
+def _top_k_aval(x: ShapedArray, *, k: int, axis: int) -> list[ShapedArray]:
+    if dtypes.kind(x.dtype) == "c":
+        raise ValueError("top_k is not compatible with complex inputs.")
+    if k < 0:
+        raise ValueError(f"k argument to top_k must be nonnegative, got {k}")
+    if k > x.shape[axis]:
+        raise ValueError(
+            f"k argument to top_k must be no larger than size along axis; got k={k} with "
+            f"shape={list(x.shape)} and axis={axis}"
+        )
+    out = x.update(shape=(*x.shape[:axis], k, *x.shape[axis + 1 :]))
+    return [out, out.update(dtype=np.dtype(np.int32))]
+
+
+def _top_k_jvp(primals: Any, tangents: Any, *, k: int, axis: int) -> Any:
+    values, places = top_k_p.bind(*primals, k=k, axis=axis)
+    ndim = len(shape_of(places))
+    indices = reshape(places, (*shape_of(places), 1))
+    tangent_out = gather(tangents[0], indices, _along_axis(ndim, axis), (1,) * ndim)
+    return [values, places], [tangent_out, zero_tangent(places)]
+
+
+def _top_k_batch(vals: Any, dims: Any, *, k: int, axis: int) -> Any:
+    (x,), (dim,) = vals, dims
+    return top_k_p.bind(x, k=k, axis=axis + (dim <= axis)), (dim, dim)
+
+
+impl_rules[top_k_p] = _top_k_impl
+abstract_eval_rules[top_k_p] = _top_k_aval
+jvp_rules[top_k_p] = _top_k_jvp
+batch_rules[top_k_p] = _top_k_batch
+
+
+# ---- public functions ----
+
+
+def sort(
+    operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: int = 1
+) -> Array | tuple[Array, ...]:
+    """`operand` sorted along `dimension`, nan last; or a tuple of arrays sorted together.
+
+    Of a tuple, the first `num_keys` arrays are compared, in turn, and all are moved alike.
+    Raises TypeError where shapes differ, ValueError for num_keys out of range; as jax.lax.sort."""
+    operands = tuple(operand) if isinstance(operand, Sequence) else (operand,)
+    if not operands:
+        raise TypeError("Sort requires at least one operand")
+    if not 1 <= num_keys <= len(operands):
+        raise ValueError(f"num_keys={num_keys} must be between 1 and {len(operands)} operands")
+    axis = canonicalize_axis(dimension, len(shape_of(operands[0])))
+    outs = sort_p.bind(*operands, dimension=axis, is_stable=is_stable, num_keys=num_keys)
+    return tuple(outs) if isinstance(operand, Sequence) else outs[0]
+
+
+def sort_key_val(
+    keys: Any, values: Any, dimension: int = -1, is_stable: bool = True
+) -> tuple[Array, Array]:
+    """`keys` sorted along `dimension`, and `values` moved alike; as jax.lax.sort_key_val."""
+    axis = canonicalize_axis(dimension, len(shape_of(keys)))
+    out = sort_p.bind(keys, values, dimension=axis, is_stable=is_stable, num_keys=1)
+    return out[0], out[1]
+
+
+def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Array, Array]:
+    """The k greatest elements along `axis`, greatest first, and their indices (int32).
+
+    Raises ValueError if k is negative or larger than that axis; as jax.lax.top_k."""
+    ndim = len(shape_of(operand))
+    if not ndim:
+        raise TypeError(f"top_k operand must have >= 1 dimension, got shape {shape_of(operand)}")
+    values, places = top_k_p.bind(operand, k=int(k), axis=canonicalize_axis(axis, ndim))
+    return values, places

@@ -31,10 +31,9 @@ def test_error(section, call, named):
     names = inputs.names(jax, jnp, lax) | errors.helpers(jax, jnp, lax)
     with pytest.raises(Exception) as raised:
         eval(call, names)
-    message = str(raised.value)
     context = f"\n{call}\n JAX: {expected_class}: {jax_says}\n got: {raised.value!r}"
     assert errors.public_class(raised.value, jax) == expected_class, context
-    missing = [text for text in named if text.lower() not in message.lower()]
+    missing = errors.missing_from(str(raised.value), named)
     assert not missing, f"the message does not name {missing}{context}"
 
 

@@ -1,0 +1,76 @@
+"""The switches: who sets them, for how long, and who sees it."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tinyjax.config import Config, config
+
+
+def test_a_block_wins_over_the_global_value_and_ends():
+    assert not config.jax_enable_x64
+    with config.set("jax_enable_x64", True):
+        assert config.jax_enable_x64
+        with config.set("jax_enable_x64", False):
+            assert not config.jax_enable_x64
+        assert config.jax_enable_x64
+    assert not config.jax_enable_x64
+
+
+def test_a_block_ends_when_it_raises():
+    with pytest.raises(KeyError), config.set("jax_debug_nans", True):
+        raise KeyError
+    assert not config.jax_debug_nans
+
+
+def test_a_block_is_for_its_own_thread():
+    seen = []
+    with config.set("jax_enable_x64", True):
+        thread = threading.Thread(target=lambda: seen.append(config.jax_enable_x64))
+        thread.start()
+        thread.join()
+    assert seen == [False]
+
+
+def test_update_is_for_threads_that_start_later_too():
+    own, seen = Config(), []
+    own.update("jax_disable_jit", True)
+    thread = threading.Thread(target=lambda: seen.append(own.jax_disable_jit))
+    thread.start()
+    thread.join()
+    assert seen == [True]
+
+
+def test_every_change_changes_the_key_that_traces_are_cached_by():
+    before = config.key
+    with config.set("jax_enable_x64", True):
+        assert config.key != before
+    assert config.key == before
+
+
+def test_unknown_names_and_values_are_refused():
+    with pytest.raises(AttributeError, match="Unrecognized config option: jax_enable_x65"):
+        config.update("jax_enable_x65", True)
+    with pytest.raises(ValueError, match="one of"):
+        config.update("jax_numpy_dtype_promotion", "strictly")
+    with pytest.raises(AttributeError, match="no flag"):
+        config.jax_enable_x65  # noqa: B018
+
+
+def _with_environment(value: str) -> subprocess.CompletedProcess:
+    code = "from tinyjax.config import config; print(config.jax_enable_x64)"
+    environment = {"JAX_ENABLE_X64": value, "PYTHONPATH": ":".join(filter(None, sys.path))}
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True
+    )
+
+
+def test_environment_variables_give_the_first_values():
+    assert _with_environment("1").stdout.strip() == "True"
+    assert _with_environment("0").stdout.strip() == "False"
+
+
+def test_an_environment_variable_that_is_no_flag_value_says_so():
+    assert "use 0 or 1" in _with_environment("maybe").stderr

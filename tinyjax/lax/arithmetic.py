@@ -7,6 +7,7 @@ complex_numbers and selection.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -176,10 +177,8 @@ def _pow_impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def _pow_aval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
     if dtypes.kind(x.dtype) in INEXACT and dtypes.kind(y.dtype) in "iu":
-        out = elementwise_aval("pow", INEXACT, x, y.update(dtype=x.dtype))
-    else:
-        out = elementwise_aval("pow", INEXACT, x, y)
-    return out
+        y = y.update(dtype=x.dtype)
+    return elementwise_aval("pow", INEXACT, x, y)
 
 
 def _pow_jvp_x(g: Any, out: Any, x: Any, y: Any) -> Any:
@@ -208,17 +207,15 @@ def _pow_jvp_y(g: Any, out: Any, x: Any, y: Any) -> Any:
 
 def _integer_pow_impl(x: np.ndarray, *, y: int) -> np.ndarray:
     """By squaring: x**13 = x**8 * x**4 * x."""
-    if y == 0:
-        return np.ones_like(x)
-    exponent, power, out = np.abs(y), x, None
-    while True:
+    factors, power, exponent = [], x, np.abs(y)
+    while exponent:
         if exponent & 1:
-            out = power if out is None else np.multiply(out, power)
+            factors.append(power)
         exponent >>= 1
-        if not exponent:
-            break
-        power = np.multiply(power, power)
-    return np.divide(np.ones_like(x), out) if y < 0 else np.asarray(out)
+        if exponent:
+            power = np.multiply(power, power)
+    out = functools.reduce(np.multiply, factors, np.ones_like(x))
+    return np.divide(np.ones_like(x), out) if y < 0 else out
 
 
 def _integer_pow_aval(x: ShapedArray, *, y: int) -> ShapedArray:

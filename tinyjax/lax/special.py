@@ -15,7 +15,7 @@ import numpy as np
 from tinyjax.core import add, mul, neg
 from tinyjax.interpreters.jvp import defjvp, defjvp2
 from tinyjax.lax.arithmetic import square
-from tinyjax.lax.elementwise import FLOAT, constant, in_float64, nary, unary
+from tinyjax.lax.elementwise import FLOAT, constant, in_float32, in_float64, nary, unary
 from tinyjax.lax.exponential import exp
 
 # ---- values: the error function ----
@@ -35,7 +35,8 @@ _erf_impl = _each(math.erf)
 _erfc_impl = _each(math.erfc)
 
 # For w = -log(1 - y**2): erf_inv(y) / y is a polynomial in w - 2.5 in the middle, and in sqrt(w) - 3
-# in the tails. Source: M. Giles, "Approximating the erfinv function", GPU Computing Gems (2012).
+# in the tails: XLA's formula for float32, which random.normal then shares to the bit or two.
+# Source: M. Giles, "Approximating the erfinv function", GPU Computing Gems (2012).
 _MIDDLE = (
     2.81022636e-08,
     3.43273939e-07,
@@ -60,25 +61,26 @@ _TAILS = (
 )
 
 
-@in_float64
+def _erf_inv_polynomial(y: np.ndarray) -> np.ndarray:
+    w = -np.log1p(-y * y)
+    middle = np.polyval(np.array(_MIDDLE, y.dtype), w - y.dtype.type(2.5))
+    tails = np.polyval(np.array(_TAILS, y.dtype), np.sqrt(w) - y.dtype.type(3))
+    return y * np.where(w < 5, middle, tails)
+
+
+@in_float32
 def _erf_inv_impl(y: np.ndarray) -> np.ndarray:
-    inside = np.where(np.abs(y) < 1, y, 0)
-    w = -np.log1p(-inside * inside)
-    x = inside * np.where(
-        w < 5, np.polyval(_MIDDLE, w - 2.5), np.polyval(_TAILS, np.sqrt(np.maximum(w, 5)) - 3)
-    )
-    for _ in range(
-        2
-    ):  # Halley's steps to full precision; erfc keeps the digits of 1 - |y| in the tails
-        error = np.where(
-            np.abs(inside) < 0.5,
-            _erf_impl(x) - inside,
-            np.sign(inside) * ((1 - np.abs(inside)) - _erfc_impl(np.abs(x))),
-        )
+    inside = np.where(np.abs(y) < 1, y, y.dtype.type(0))
+    x = _erf_inv_polynomial(inside)
+    if y.dtype == np.float64:
+        # Halley's step triples the digits; erfc keeps those of 1 - |y| in the tails.
+        magnitude = np.abs(inside)
+        in_tails = (1 - magnitude) - _erfc_impl(np.abs(x))
+        error = np.where(magnitude < 0.5, _erf_impl(x) - inside, np.sign(inside) * in_tails)
         step = error / (_TWO_OVER_SQRT_PI * np.exp(-x * x))
         x = x - step / (1 + x * step)
     at_ends = np.where(np.abs(y) == 1, np.copysign(np.inf, y), np.nan)
-    return np.where(np.abs(y) < 1, x, at_ends)
+    return np.where(np.abs(y) < 1, x, at_ends.astype(y.dtype))
 
 
 # ---- values: the gamma function ----

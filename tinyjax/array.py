@@ -209,18 +209,26 @@ class ArrayImpl(Array):
             return f"Array({self.shape}, dtype=key<fry>) overlaying:\n{self._value['fry']}"
         weak = ", weak_type=True" if self.weak_type else ""
         suffix = f"dtype={self.dtype.name}{weak})"
-        if self.size == 0 and self.ndim > 0:
-            return f"Array([], shape={self.shape}, {suffix}"
-        body = np.array2string(
-            self._value, prefix="Array(", suffix=",", separator=", ", max_line_width=None
-        )
-        last_line = body[body.rfind("\n") + 1 :]
-        start = 0 if "\n" in body else len("Array(")
-        fits = start + len(last_line) + 2 + len(suffix) <= np.get_printoptions()["linewidth"]
-        return f"Array({body},{' ' if fits else chr(10) + '      '}{suffix}"
+        width = np.get_printoptions()["linewidth"]
+        if self.size == 0:
+            body = f"[], shape={self.shape}"
+        else:
+            body = np.array2string(
+                self._value, prefix="Array(", suffix=",", separator=", ", max_line_width=width
+            )
+        last_line = len(body) - body.rfind("\n")
+        fits = last_line + len(suffix) + 2 <= width
+        return f"Array({body},{' ' if fits else '      '}{suffix}"
 
     def __str__(self) -> str:
         return str(self._value)
 
     def __format__(self, spec: str) -> str:
         return format(self._value[()] if self.ndim == 0 else self._value, spec)
+
+
+class LiteralArray(ArrayImpl):
+    """A scalar that a rule wrote down, such as the 2.0 in the derivative of x**2: a literal in a
+    jaxpr, where a user's array would be a constvar."""
+
+    __slots__ = ()

@@ -66,8 +66,17 @@ impl_rules: dict[Primitive, Callable[..., Any]] = {}
 abstract_eval_rules: dict[Primitive, Callable[..., Any]] = {}
 
 
+# (primitive, table name) -> why there is no such rule: written down beside the primitive.
+no_rule_reasons: dict[tuple[Primitive, str], str] = {}
+
+
 def missing_rule(primitive: Primitive, table_name: str) -> NoReturn:
-    """Raises a NotImplementedError that says how to write the rule."""
+    """Raises a NotImplementedError that says why there is no rule, or how to write it."""
+    if (primitive, table_name) in no_rule_reasons:
+        raise NotImplementedError(
+            f"primitive '{primitive.name}' has no {table_name} rule: "
+            f"{no_rule_reasons[primitive, table_name]}"
+        )
     raise NotImplementedError(
         f"primitive '{primitive.name}' has no {table_name} rule: write one and put it into "
         f"{table_name}_rules; CONTRIBUTING.md, 'Adding a primitive', shows how"
@@ -196,7 +205,7 @@ def typeof(x: Any) -> ShapedArray:
 
 def to_numpy(x: Any, aval: ShapedArray) -> np.ndarray:
     """The elements of a value (not of a tracer) in the dtype of `aval`."""
-    if type(x) is ArrayImpl:
+    if isinstance(x, ArrayImpl):
         return x._value
     if type(x) is int and dtypes.kind(aval.dtype) in "iu":
         info = np.iinfo(aval.dtype)

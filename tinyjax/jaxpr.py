@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tinyjax.array import ArrayImpl, ShapedArray
+from tinyjax.array import LiteralArray, ShapedArray
 from tinyjax.config import config
 from tinyjax.core import Primitive, abstract_eval_rules, missing_rule, to_numpy
 
@@ -177,7 +177,7 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 def literal_value(literal: Literal) -> Any:
     """The literal as an array, with the weak type that its aval says."""
-    return ArrayImpl(to_numpy(literal.val, literal.aval), literal.aval)
+    return LiteralArray(to_numpy(literal.val, literal.aval), literal.aval)
 
 
 def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr) -> Callable[..., list[Any]]:

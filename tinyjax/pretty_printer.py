@@ -70,7 +70,7 @@ def render(doc: Doc, width: int = 80) -> str:
         else:
             out.append("\n" + " " * indent)
             column = indent
-    return re.sub(r" +\n", "\n", "".join(out))
+    return "".join(out)
 
 
 def _fits(doc: Doc, rest: Pending, room: int) -> bool:

@@ -14,7 +14,6 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 GOLDEN = TESTS / "golden"
@@ -31,10 +30,7 @@ lax: Any = importlib.import_module("jax.lax")
 def record_jaxprs() -> str:
     from golden_cases import jaxprs  # type: ignore[import-not-found]
 
-    # JAX prints some parameters as np.int64(1), by accident of how it computed them. NumPy's older
-    # way of printing gives 1, and lines break where they would without the accident.
-    with np.printoptions(legacy="1.25"):
-        texts = {name: str(thunk()) for name, thunk in jaxprs.cases(jax, jnp, lax).items()}
+    texts = {name: str(thunk()) for name, thunk in jaxprs.cases(jax, jnp, lax).items()}
     return "".join(f"== {name}\n{text.rstrip()}\n" for name, text in texts.items())
 
 

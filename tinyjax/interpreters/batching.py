@@ -30,13 +30,9 @@ from tinyjax.core import (
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.interpreters.tracing import check_output, trace_to_jaxpr
 from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
-from tinyjax.tree_util import (
-    flatten_axes,
-    keystr,
-    tree_flatten,
-    tree_flatten_with_path,
-    tree_unflatten,
-)
+from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.tree_util.prefixes import flatten_axes
+from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 not_mapped = None  # the batch dim of a value that is the same for all examples
 

@@ -22,7 +22,7 @@ from tinyjax.core import get_aval, reshape
 from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jvp import jvp
 from tinyjax.interpreters.vjp import vjp
-from tinyjax.tree_util import tree_flatten, tree_map, tree_structure, tree_unflatten
+from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
 
 
 def jacfwd(

@@ -49,7 +49,7 @@ from tinyjax.interpreters.vjp import is_undefined_primal, transpose_jaxpr, trans
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, cached_on_jaxpr, eval_jaxpr, jaxpr_as_fun
 from tinyjax.opencl.compile import Executable, compile_jaxpr
 from tinyjax.stages import Traced
-from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
 # ---- the primitive ----
 

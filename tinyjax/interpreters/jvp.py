@@ -17,7 +17,7 @@ import numpy as np
 
 from tinyjax import core, dtypes
 from tinyjax.api_util import check_callable, split_aux
-from tinyjax.array import Array, ArrayImpl, ShapedArray
+from tinyjax.array import Array, LiteralArray, ShapedArray
 from tinyjax.core import (
     Primitive,
     Trace,
@@ -28,7 +28,7 @@ from tinyjax.core import (
     missing_rule,
     set_current_trace,
 )
-from tinyjax.tree_util import tree_flatten, tree_unflatten
+from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 # ---- tangents that are known to be zero ----
 
@@ -58,7 +58,7 @@ def full(aval: ShapedArray, value: float) -> Any:
     """An array of one value. Integers' tangents (dtype float0) are NumPy's: no operation takes one."""
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
-    scalar = ArrayImpl(np.array(value, aval.dtype), ShapedArray((), aval.dtype, aval.weak_type))
+    scalar = LiteralArray(np.array(value, aval.dtype), ShapedArray((), aval.dtype, aval.weak_type))
     return broadcast_in_dim(scalar, aval.shape, ()) if aval.shape else scalar
 
 

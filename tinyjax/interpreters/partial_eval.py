@@ -24,7 +24,7 @@ from tinyjax.jaxpr import (
     eval_jaxpr,
     jaxpr_as_fun,
 )
-from tinyjax.tree_util import tree_flatten, tree_unflatten
+from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 # ---- the trace ----
 

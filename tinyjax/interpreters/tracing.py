@@ -16,7 +16,7 @@ from typing import Any
 
 from tinyjax import dtypes
 from tinyjax.api_util import FlatFun, as_argnums, check_callable, wrap_argnums
-from tinyjax.array import Array, ArrayImpl, ShapedArray
+from tinyjax.array import Array, LiteralArray, ShapedArray
 from tinyjax.config import config
 from tinyjax.core import (
     EvalTrace,
@@ -31,7 +31,7 @@ from tinyjax.core import (
     set_current_trace,
 )
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, SourceLine, Var, check_jaxpr
-from tinyjax.tree_util import tree_flatten, tree_map, tree_unflatten
+from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -70,7 +70,8 @@ class JaxprTracer(Tracer):
 
 
 class JaxprTrace(Trace):
-    """Writes one jaxpr. Scalars become literals, other outside values become constvars."""
+    """Writes one jaxpr. Python and NumPy scalars become literals, all other outside values
+    constvars."""
 
     def __init__(self) -> None:
         self.invars: list[Var] = []
@@ -90,8 +91,9 @@ class JaxprTrace(Trace):
         if isinstance(x, Tracer) and getattr(x._trace, "finished", False):
             raise escaped_tracer_error(x)
         aval = get_aval(x)
-        if not isinstance(x, Tracer) and not aval.shape and dtypes.kind(aval.dtype) != "V":
-            return Literal(x._value if isinstance(x, ArrayImpl) else x, aval)
+        is_literal = isinstance(x, LiteralArray) or not isinstance(x, Array)
+        if is_literal and not aval.shape and dtypes.kind(aval.dtype) != "V":
+            return Literal(x._value if isinstance(x, LiteralArray) else x, aval)
         if id(x) not in self.consts:
             self.consts[id(x)] = (Var(aval), x)
         return self.consts[id(x)][0]

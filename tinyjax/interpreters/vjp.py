@@ -38,7 +38,7 @@ from tinyjax.jaxpr import (
     cached_on_jaxpr,
     literal_value,
 )
-from tinyjax.tree_util import tree_flatten, tree_unflatten
+from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 # ---- running a linear jaxpr backwards ----
 

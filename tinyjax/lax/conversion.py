@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import dtypes
-from tinyjax.array import Array, ArrayImpl, ShapedArray
+from tinyjax.array import Array, LiteralArray, ShapedArray
 from tinyjax.core import (
     Primitive,
     abstract_eval_rules,
@@ -144,7 +144,7 @@ def convert_type(operand: Any, new_dtype: np.dtype | None = None, weak_type: boo
             return operand
     elif not shape_of(operand) and new_dtype != dtypes.key_dtype:
         # A Python int may be larger than int32: it goes straight to the new dtype.
-        return ArrayImpl(_known(operand, new_dtype), ShapedArray((), new_dtype, weak_type))
+        return LiteralArray(_known(operand, new_dtype), ShapedArray((), new_dtype, weak_type))
     return convert_element_type_p.bind(
         operand, new_dtype=new_dtype, weak_type=bool(weak_type), sharding=None
     )

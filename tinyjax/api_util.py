@@ -1,7 +1,7 @@
 """What the front doors (grad, vmap, jit, ...) share: arguments in and out as flat lists.
 
 After this file you know how `f(params, x=data)` becomes a function of a flat list of arrays.
-Builds on tree_util.
+Builds on tree_util.pytrees.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax.tree_util import tree_flatten, tree_unflatten
+from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 
 def fun_name(fun: Callable) -> str:

@@ -17,7 +17,7 @@ from tinyjax.core import get_aval, to_numpy
 from tinyjax.devices import Device, default_device
 from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.opencl.compile import Executable, lower_jaxpr
-from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
 
 class Traced:

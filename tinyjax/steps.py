@@ -11,7 +11,9 @@ STEPS = (
     "array",  # avals and values
     "errors",  # what goes wrong with tracers
     "core",  # primitives, bind, traces: eager evaluation
-    "tree_util",  # pytrees: nested containers as flat lists
+    "tree_util.pytrees",  # nested containers as flat lists
+    "tree_util.key_paths",  # the name of a leaf's place
+    "tree_util.prefixes",  # one value for a whole subtree, as in in_axes
     "api_util",  # arguments in and out as flat lists
     "jaxpr",  # programs as lists of equations
     "pretty_printer",  # a jaxpr as text

@@ -1,0 +1,60 @@
+"""What is left of jax.tree_util: small functions of trees and structures. Builds on pytrees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tinyjax.tree_util.pytrees import (
+    LEAF,
+    NO_VALUE,
+    IsLeaf,
+    PyTreeDef,
+    tree_leaves,
+    tree_structure,
+)
+
+
+def all_leaves(iterable: Iterable[Any], is_leaf: IsLeaf = None) -> bool:
+    """Whether every item is a leaf."""
+    return all(tree_structure(item, is_leaf) == LEAF for item in iterable)
+
+
+def treedef_is_leaf(treedef: PyTreeDef) -> bool:
+    """Whether the structure is a single node: a leaf, but also None or an empty container."""
+    return treedef.num_nodes == 1
+
+
+def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """The structures of the children of the topmost node."""
+    return treedef.children()
+
+
+def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
+    """The structure of a tuple whose items have these structures."""
+    return PyTreeDef(tuple, None, treedefs)
+
+
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    identity: Any = NO_VALUE,
+    is_leaf: IsLeaf = None,
+) -> Any:
+    """The leaves reduced as a balanced tree, of logarithmic depth: ((a b) (c (d e))).
+
+    Raises:
+      TypeError: there are no leaves, and no identity is given.
+    """
+
+    def reduce(xs: list[Any]) -> Any:
+        if len(xs) == 1:
+            return xs[0]
+        half = len(xs) // 2
+        return operation(reduce(xs[:half]), reduce(xs[half:]))
+
+    leaves = tree_leaves(tree, is_leaf)
+    if not leaves and identity is NO_VALUE:
+        raise TypeError("Must specify identity for parallel reduction of empty sequence.")
+    return reduce(leaves) if leaves else identity

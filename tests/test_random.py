@@ -1,0 +1,211 @@
+"""Keys and draws: the numbers are those of JAX 0.10.2."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import random
+from tinyjax.random.threefry import threefry2x32
+
+KEY = random.key(0)
+
+
+# ---- the cipher and keys ----
+
+
+def test_threefry_encrypts_the_test_vectors_of_its_paper():
+    words = np.array([[0x13198A2E], [0x03707344], [0x243F6A88], [0x85A308D3]], "uint32")
+    assert [hex(x) for (x,) in threefry2x32(*words)] == ["0xc4923a9c", "0x483df7a0"]
+
+
+def test_the_cipher_as_a_primitive_encrypts_the_halves_of_an_array_together():
+    from tinyjax.random.keys import threefry_2x32
+
+    zeros, count = (jnp.uint32(0), jnp.uint32(0)), jnp.arange(3, dtype="uint32")
+    with jax.threefry_partitionable(False):
+        assert threefry_2x32(zeros, count).tolist() == random.bits(KEY, (3,)).tolist()
+
+
+def test_a_key_holds_the_bits_of_its_seed():
+    assert random.PRNGKey(42).tolist() == [0, 42]
+    assert random.PRNGKey(-1).tolist() == [0, 2**32 - 1]
+    with jax.enable_x64():
+        assert random.PRNGKey(2**40 + 3).tolist() == [256, 3]
+
+
+def test_typed_and_raw_keys_stay_what_they_are():
+    assert jnp.issubdtype(random.split(KEY).dtype, jax.dtypes.prng_key)
+    raw = random.split(random.PRNGKey(0))
+    assert raw.dtype == jnp.uint32
+    assert raw.tolist() == random.key_data(random.split(KEY)).tolist()
+    assert raw.tolist() == [[1797259609, 2579123966], [928981903, 3453687069]]
+
+
+def test_fold_in_makes_a_key_from_a_number():
+    assert random.key_data(random.fold_in(KEY, 7)).tolist() == [2716826189, 292468403]
+
+
+def test_key_data_and_wrap_key_data_are_inverse():
+    keys = random.split(KEY, (2, 3))
+    again = random.wrap_key_data(random.key_data(keys))
+    assert again.shape == (2, 3)
+    assert (random.key_data(again) == random.key_data(keys)).all()
+    assert random.key_impl(keys) == "threefry2x32"
+
+
+def test_keys_are_indexed_reshaped_and_stacked_like_numbers():
+    keys = random.split(KEY, 4)
+    data = random.key_data(keys)
+    assert random.key_data(keys[2]).tolist() == data[2].tolist()
+    assert random.key_data(keys.reshape(2, 2)).tolist() == data.reshape(2, 2, 2).tolist()
+    assert (
+        random.key_data(jnp.stack([keys[0], keys[3]])).tolist() == data[jnp.array([0, 3])].tolist()
+    )
+
+
+# ---- both layouts of the counters ----
+
+
+def test_bits_of_every_width():
+    assert random.bits(KEY, (3,)).tolist() == [4070199207, 4202968722, 1427181096]
+    assert random.bits(KEY, (5,), "uint8").tolist() == [167, 146, 40, 53, 183]
+    assert random.bits(KEY, (2,), "uint16").tolist() == [20391, 13970]
+    with jax.enable_x64():
+        assert random.bits(KEY, ()).dtype == jnp.uint64
+
+
+def test_the_old_layout_is_a_switch():
+    with jax.threefry_partitionable(False):
+        assert random.uniform(random.PRNGKey(0)) == np.float32(0.41845703)
+        assert random.bits(KEY, (5,), "uint8").tolist() == [143, 35, 95, 55, 29]
+        assert random.key_data(random.split(KEY))[0].tolist() == [4146024105, 967050713]
+
+
+def test_draws_of_the_new_layout_do_not_depend_on_the_size():
+    assert random.bits(KEY, (3,)).tolist() == random.bits(KEY, (300,))[:3].tolist()
+
+
+# ---- draws ----
+
+DRAWS = {
+    "uniform": (lambda: random.uniform(KEY, (3,)), [0.947667, 0.9785799, 0.3322915]),
+    "normal": (lambda: random.normal(KEY, (3,)), [1.6226422, 2.0252647, -0.4335944]),
+    "truncated_normal": (
+        lambda: random.truncated_normal(KEY, -1.0, 1.0, (3,)),
+        [0.8618594, 0.9412883, -0.2910484],
+    ),
+    "gumbel": (lambda: random.gumbel(KEY, (3,)), [2.9233725, 3.8326178, -0.0968932]),
+    "randint": (lambda: random.randint(KEY, (5,), 0, 10), [9, 0, 2, 3, 1]),
+    "randint of a whole range": (lambda: random.randint(KEY, (4,), 0, 256, "uint8"), [101, 80, 200, 61]),
+    "bernoulli": (lambda: random.bernoulli(KEY, 0.3, (6,)), [False] * 5 + [True]),
+    "permutation": (lambda: random.permutation(KEY, 5), [0, 1, 4, 3, 2]),
+    "choice": (lambda: random.choice(KEY, 5, (3,), replace=False), [0, 1, 4]),
+    "choice by weight": (
+        lambda: random.choice(KEY, 5, (4,), p=jnp.array([0.1, 0.2, 0.3, 0.2, 0.2])),
+        [0, 0, 3, 2],
+    ),
+    "categorical": (lambda: random.categorical(KEY, jnp.zeros((4, 3))), [1, 1, 2, 1]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_are_those_of_jax(name):
+    draw, expected = DRAWS[name]
+    np.testing.assert_allclose(np.asarray(draw()), expected, rtol=2e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_uniform_stays_below_its_upper_end(dtype):
+    draws = np.asarray(random.uniform(KEY, (2000,), dtype).astype("float32"))
+    assert draws.min() >= 0 and draws.max() < 1
+    assert abs(draws.mean() - 0.5) < 0.05
+
+
+def test_categorical_draws_by_probability():
+    logits = jnp.log(jnp.array([0.2, 0.8]))
+    assert abs(random.categorical(KEY, logits, shape=(2000,)).mean() - 0.8) < 0.03
+
+
+def test_permutation_keeps_rows_together():
+    x = jnp.arange(6).reshape(3, 2)
+    rows = random.permutation(KEY, x).tolist()
+    assert sorted(rows) == x.tolist()
+
+
+# ---- keys under transformations ----
+
+
+def test_vmap_over_keys_equals_a_loop():
+    keys = random.split(KEY, 3)
+    batched = jax.vmap(lambda key: random.normal(key, (2,)))(keys)
+    assert batched.tolist() == [random.normal(key, (2,)).tolist() for key in keys]
+
+
+def test_vmap_over_one_of_key_and_number():
+    batched = jax.vmap(random.fold_in, in_axes=(None, 0))(KEY, jnp.arange(3))
+    assert random.key_data(batched)[2].tolist() == random.key_data(random.fold_in(KEY, 2)).tolist()
+    raw = jax.vmap(random.PRNGKey)(jnp.arange(3))
+    assert raw.tolist() == [[0, 0], [0, 1], [0, 2]]
+
+
+def test_jit_draws_what_eager_draws():
+    def draw(key):
+        k1, k2 = random.split(key)
+        return random.uniform(k1, (3,)), random.randint(k2, (4,), 0, 100)
+
+    for compiled, eager in zip(jax.jit(draw)(KEY), draw(KEY)):
+        np.testing.assert_array_equal(compiled, eager)
+
+
+def test_gradients_pass_through_draws():
+    # d/dscale of sum(scale * x) is sum(x).
+    x = random.normal(KEY, (3,))
+    gradient = jax.grad(lambda scale: (scale * random.normal(KEY, (3,))).sum())(2.0)
+    np.testing.assert_allclose(gradient, x.sum(), rtol=1e-6)
+
+
+def test_jaxprs_show_keys_as_jax_does():
+    text = str(jax.make_jaxpr(lambda key: random.bits(random.fold_in(key, 7), (3,)))(KEY))
+    assert text == (
+        "{ lambda ; a:key<fry>[]. let\n"
+        "    b:key<fry>[] = random_fold_in a 7:u32[]\n"
+        "    c:u32[3] = random_bits[bit_width=32 shape=(3,)] b\n"
+        "  in (c,) }"
+    )
+
+
+# ---- mistakes ----
+
+MISTAKES = [
+    (lambda: random.uniform(0), TypeError, "random.key"),
+    (lambda: random.uniform([0, 1]), TypeError, "unexpected PRNG key type"),
+    (lambda: random.uniform(jnp.zeros(2)), TypeError, "dtype = uint32; got dtype=float32"),
+    (lambda: random.uniform(jnp.zeros(3, "uint32")), TypeError, "end with"),
+    (lambda: random.uniform(random.split(KEY)), ValueError, "single key.*vmap"),
+    (lambda: random.uniform(KEY, (3.0,)), TypeError, "Shapes must be"),
+    (lambda: random.uniform(KEY, (-1,)), ValueError, "negative"),
+    (lambda: jax.jit(lambda n: random.uniform(KEY, (n,)))(3), TypeError, "static"),
+    (lambda: random.uniform(KEY, (3,), int), ValueError, "float dtype"),
+    (lambda: random.bits(KEY, (3,), int), ValueError, "unsigned"),
+    (lambda: random.randint(KEY, (3,), 0, 10, float), TypeError, "integer dtypes"),
+    (lambda: random.randint(KEY, (3,), jnp.zeros(2, int), 3), ValueError, "broadcast"),
+    (lambda: random.bernoulli(KEY, 1), TypeError, "floating"),
+    (lambda: random.permutation(KEY, [1, 2]), TypeError, "permutation requires"),
+    (lambda: random.choice(KEY, 5, 3), TypeError, "sequence"),
+    (lambda: random.choice(KEY, 5, (6,), replace=False), ValueError, "larger sample"),
+    (lambda: random.choice(KEY, 5, (2,), p=jnp.ones(3)), ValueError, "p has shape"),
+    (lambda: random.key(KEY), TypeError, "given a PRNG key"),
+    (lambda: random.key(jnp.arange(2)), TypeError, "vmap"),
+    (lambda: random.key(1.5), TypeError, "must be an integer"),
+    (lambda: random.key(2**70), OverflowError, "int"),
+    (lambda: random.key(0, impl="dice"), ValueError, "threefry2x32"),
+    (lambda: random.fold_in(KEY, jnp.arange(2)), TypeError, "vmap"),
+    (lambda: random.fold_in(KEY, -1), OverflowError, "int"),
+]
+
+
+@pytest.mark.parametrize("mistake, error, message", MISTAKES)
+def test_mistakes_are_named(mistake, error, message):
+    with pytest.raises(error, match=message):
+        mistake()

@@ -1,0 +1,33 @@
+"""`jax.nn`: what networks are made of. This file re-exports it, no more."""
+
+# ruff: noqa: F401
+
+from tinyjax.nn import initializers
+from tinyjax.nn.activations import (
+    celu,
+    elu,
+    gelu,
+    glu,
+    hard_sigmoid,
+    hard_silu,
+    hard_swish,
+    hard_tanh,
+    identity,
+    leaky_relu,
+    log_sigmoid,
+    mish,
+    relu,
+    relu6,
+    selu,
+    sigmoid,
+    silu,
+    soft_sign,
+    softplus,
+    sparse_plus,
+    sparse_sigmoid,
+    squareplus,
+    swish,
+)
+from tinyjax.nn.functions import log_softmax, logmeanexp, one_hot, softmax, standardize
+from tinyjax.numpy import tanh
+from tinyjax.scipy.special import logsumexp

@@ -1,0 +1,41 @@
+"""`jax.random`: draws that are functions of a key. This file re-exports them, no more.
+
+Read threefry (bits from a key), keys, distributions, continuous, choices, in this order.
+"""
+
+# ruff: noqa: F401
+
+from tinyjax.random.choices import categorical, choice, permutation
+from tinyjax.random.continuous import (
+    cauchy,
+    exponential,
+    gumbel,
+    laplace,
+    logistic,
+    lognormal,
+    maxwell,
+    pareto,
+    rayleigh,
+    triangular,
+    weibull_min,
+)
+from tinyjax.random.distributions import (
+    bernoulli,
+    bits,
+    normal,
+    rademacher,
+    randint,
+    truncated_normal,
+    uniform,
+)
+from tinyjax.random.keys import (
+    PRNGKey,
+    clone,
+    fold_in,
+    key,
+    key_data,
+    key_dtype,
+    key_impl,
+    split,
+    wrap_key_data,
+)

@@ -1,0 +1,186 @@
+"""Draws from more continuous distributions, most by the inverse of their distribution function.
+
+After this file you can turn uniform numbers into any distribution whose cumulative function F has an
+inverse: F(x) is uniform, so x = inverse of F at a uniform number. Builds on distributions, which also
+says what errors they share.
+
+Source: https://docs.jax.dev/en/latest/jax.random.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax import numpy as jnp
+from tinyjax.array import Array
+from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.util import canonicalize_shape, constant, constant_like
+from tinyjax.random.distributions import (
+    _uniform,
+    checked_dtype,
+    checked_shape,
+    normal,
+    optional_shape,
+    uniform,
+)
+from tinyjax.random.keys import typed_key
+
+# ---- without parameters ----
+
+
+def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Array:
+    """Exponential numbers of mean 1."""
+    key = typed_key("exponential", key)
+    dtype = checked_dtype("exponential", dtype)
+    return _exponential(key, canonicalize_shape(shape), dtype)
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _exponential(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    return lax.neg(lax.log1p(lax.neg(uniform(key, shape, dtype))))  # log of (0, 1], never of 0
+
+
+def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None) -> Array:
+    """Gumbel numbers: argmax(logits + gumbel) is a draw from the categorical distribution.
+
+    mode="high" resolves the upper tail to about 32 instead of 16, for twice the bits.
+    Raises ValueError for another mode than "low" (the default) and "high"."""
+    key = typed_key("gumbel", key)
+    dtype = checked_dtype("gumbel", dtype)
+    if mode not in (None, "high", "low"):
+        raise ValueError(f"Must provide valid mode for gumbel, 'low' or 'high'; got: {mode}")
+    return _gumbel(key, canonicalize_shape(shape), dtype, mode or "low")
+
+
+@jitted(static_argnames=("shape", "dtype", "mode"))
+def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> Any:
+    info = dtypes.finfo(dtype)
+    if mode == "high":
+        high, low = _uniform(key, minval=0.0, maxval=1.0, shape=(2, *shape), dtype=dtype)
+        x = jnp.where(high >= 0.5, high, high + 2.0**-info.nmant * low + info.tiny)
+        return -jnp.log(-jnp.log1p(-x))
+    tiny = constant(info.tiny, dtype)
+    return -jnp.log(-jnp.log(_uniform(key, minval=tiny, maxval=1.0, shape=shape, dtype=dtype)))
+
+
+def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Array:
+    """Laplace numbers of mean 0 and scale 1."""
+    key = typed_key("laplace", key)
+    return _laplace(key, canonicalize_shape(shape), checked_dtype("laplace", dtype))
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _laplace(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    above_minus_one = constant(-1.0 + dtypes.finfo(dtype).epsneg, dtype)
+    u = uniform(key, shape, dtype, minval=above_minus_one, maxval=1.0)
+    return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
+
+
+def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Array:
+    """Logistic numbers of mean 0 and scale 1."""
+    key = typed_key("logistic", key)
+    return _logistic(key, canonicalize_shape(shape), checked_dtype("logistic", dtype))
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _logistic(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    u = uniform(key, shape, dtype, minval=constant(dtypes.finfo(dtype).tiny, dtype), maxval=1.0)
+    return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
+
+
+def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Array:
+    """Cauchy numbers of location 0 and scale 1."""
+    key = typed_key("cauchy", key)
+    return _cauchy(key, canonicalize_shape(shape), checked_dtype("cauchy", dtype))
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _cauchy(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    u = uniform(key, shape, dtype, minval=constant(dtypes.finfo(dtype).eps, dtype), maxval=1.0)
+    return lax.tan(lax.mul(constant_like(u, np.pi), lax.sub(u, constant_like(u, 0.5))))
+
+
+def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Array:
+    """The length of vectors of three normal numbers."""
+    key = typed_key("maxwell", key)
+    return _maxwell(key, canonicalize_shape(shape), checked_dtype("maxwell", dtype))
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _maxwell(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    x = normal(key, (*shape, 3), dtype)
+    return jnp.sqrt(jnp.sum(x * x, axis=-1))
+
+
+# ---- with parameters, which give the shape where none is given ----
+
+
+def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) -> Array:
+    """exp(sigma * x) of normal numbers x."""
+    key = typed_key("lognormal", key)
+    dtype = checked_dtype("lognormal", dtype)
+    shape = checked_shape("lognormal", optional_shape(shape), sigma)
+    return lax.exp(normal(key, shape, dtype) * lax.convert_element_type(sigma, dtype))
+
+
+def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Array:
+    """Pareto numbers, at least 1, of density b / x**(b + 1)."""
+    key = typed_key("pareto", key)
+    dtype = checked_dtype("pareto", dtype)
+    return _pareto(key, b, checked_shape("pareto", optional_shape(shape), b), dtype)
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _pareto(key: Any, b: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    return lax.exp(exponential(key, shape, dtype) / lax.convert_element_type(b, dtype))
+
+
+def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Array:
+    """Rayleigh numbers: the length of vectors of two normal numbers, times `scale`."""
+    key = typed_key("rayleigh", key)
+    dtype = checked_dtype("rayleigh", dtype)
+    shape = checked_shape("rayleigh", optional_shape(shape), scale)
+    return _rayleigh(key, scale, shape, dtype)
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _rayleigh(key: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    u = uniform(key, shape, dtype)
+    scale = jnp.broadcast_to(lax.convert_element_type(scale, dtype), shape)
+    return lax.mul(scale, lax.sqrt(lax.mul(lax.log(u), constant_like(scale, -2))))
+
+
+def weibull_min(
+    key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
+) -> Array:
+    """Weibull numbers; `shape` must have that of the parameters at its end."""
+    key = typed_key("weibull_min", key)
+    dtype = checked_dtype("weibull_min", dtype)
+    return _weibull_min(key, scale, concentration, canonicalize_shape(shape), dtype)
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _weibull_min(
+    key: Any, scale: Any, concentration: Any, shape: tuple[int, ...], dtype: np.dtype
+) -> Any:
+    u = uniform(key, shape, dtype, minval=0, maxval=1)
+    return jnp.power(-jnp.log1p(-u), 1.0 / concentration) * scale
+
+
+def triangular(
+    key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None
+) -> Array:
+    """Numbers in [left, right] whose density is a triangle with its peak at `mode`."""
+    key = typed_key("triangular", key)
+    dtype = checked_dtype("triangular", dtype)
+    shape = checked_shape("triangular", optional_shape(shape), left, mode, right)
+    left, right, mode = (
+        jnp.broadcast_to(lax.convert_element_type(x, dtype), shape) for x in (left, right, mode)
+    )
+    u = uniform(key, shape, dtype)
+    rising = left + lax.sqrt(u * (right - left) * (mode - left))
+    falling = right - lax.sqrt((1 - u) * (right - left) * (right - mode))
+    return lax.select(u < (mode - left) / (right - left), rising, falling)

@@ -1,0 +1,1 @@
+"""`jax.scipy`: the parts of SciPy that jax.numpy has not."""

@@ -1,0 +1,433 @@
+"""The jax.numpy API: NumPy's functions on JAX arrays.
+
+This file only re-exports; the functions are in the files beside it, a family each. Importing it gives
+Array its operators and methods (array_methods.py).
+
+Source: https://docs.jax.dev/en/latest/jax.numpy.html
+"""
+
+# ruff: noqa: F401  (re-exports)
+
+import numpy as _np
+
+from tinyjax.array import Array as ndarray
+from tinyjax.dtypes import finfo, iinfo, issubdtype, promote_types
+from tinyjax.numpy import array_methods as _array_methods
+from tinyjax.numpy import linalg
+from tinyjax.numpy.contraction import einsum, einsum_path
+from tinyjax.numpy.creation import (
+    arange,
+    array,
+    asarray,
+    copy,
+    empty,
+    empty_like,
+    from_dlpack,
+    frombuffer,
+    fromfile,
+    fromiter,
+    fromstring,
+    full,
+    full_like,
+    geomspace,
+    linspace,
+    load,
+    logspace,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from tinyjax.numpy.cumulative import (
+    cumprod,
+    cumsum,
+    cumulative_prod,
+    cumulative_sum,
+    diff,
+    ediff1d,
+    gradient,
+    nancumprod,
+    nancumsum,
+    trapezoid,
+    unwrap,
+)
+from tinyjax.numpy.dtype_tools import (
+    can_cast,
+    dtype,
+    get_printoptions,
+    isdtype,
+    printoptions,
+    result_type,
+    set_printoptions,
+)
+from tinyjax.numpy.elementary import (
+    acos,
+    acosh,
+    angle,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+    around,
+    asin,
+    asinh,
+    atan,
+    atan2,
+    atanh,
+    cbrt,
+    ceil,
+    clip,
+    cos,
+    cosh,
+    deg2rad,
+    degrees,
+    exp,
+    exp2,
+    expm1,
+    fix,
+    floor,
+    frexp,
+    gcd,
+    hypot,
+    lcm,
+    ldexp,
+    log,
+    log1p,
+    log2,
+    log10,
+    logaddexp,
+    logaddexp2,
+    modf,
+    nan_to_num,
+    rad2deg,
+    radians,
+    rint,
+    round,
+    sin,
+    sinc,
+    sinh,
+    sqrt,
+    tan,
+    tanh,
+    trunc,
+)
+from tinyjax.numpy.joining import (
+    append,
+    array_split,
+    block,
+    column_stack,
+    concat,
+    concatenate,
+    dsplit,
+    dstack,
+    hsplit,
+    hstack,
+    repeat,
+    split,
+    stack,
+    tile,
+    unstack,
+    vsplit,
+    vstack,
+)
+from tinyjax.numpy.linear_algebra import (
+    cross,
+    dot,
+    inner,
+    kron,
+    matmul,
+    matvec,
+    outer,
+    tensordot,
+    vdot,
+    vecdot,
+    vecmat,
+)
+from tinyjax.numpy.manipulation import (
+    astype,
+    atleast_1d,
+    atleast_2d,
+    atleast_3d,
+    expand_dims,
+    flip,
+    fliplr,
+    flipud,
+    iscomplex,
+    iscomplexobj,
+    isreal,
+    isrealobj,
+    isscalar,
+    matrix_transpose,
+    moveaxis,
+    ndim,
+    permute_dims,
+    ravel,
+    reshape,
+    resize,
+    roll,
+    rollaxis,
+    rot90,
+    shape,
+    size,
+    squeeze,
+    swapaxes,
+    transpose,
+)
+from tinyjax.numpy.mapping import apply_along_axis, apply_over_axes, piecewise, vectorize
+from tinyjax.numpy.nan_reductions import (
+    nanargmax,
+    nanargmin,
+    nanmax,
+    nanmean,
+    nanmin,
+    nanprod,
+    nanstd,
+    nansum,
+    nanvar,
+)
+from tinyjax.numpy.padding import pad
+from tinyjax.numpy.polynomial import (
+    bartlett,
+    blackman,
+    hamming,
+    hanning,
+    poly,
+    polyadd,
+    polyder,
+    polydiv,
+    polyint,
+    polymul,
+    polysub,
+    polyval,
+)
+from tinyjax.numpy.quantiles import (
+    median,
+    nanmedian,
+    nanpercentile,
+    nanquantile,
+    percentile,
+    quantile,
+)
+from tinyjax.numpy.reductions import (
+    all,
+    amax,
+    amin,
+    any,
+    average,
+    count_nonzero,
+    max,
+    mean,
+    min,
+    prod,
+    ptp,
+    std,
+    sum,
+    var,
+)
+from tinyjax.numpy.scalar_types import (
+    bfloat16,
+    bool_,
+    cdouble,
+    complex64,
+    complex128,
+    complex_,
+    csingle,
+    double,
+    float16,
+    float32,
+    float64,
+    float_,
+    int8,
+    int16,
+    int32,
+    int64,
+    int_,
+    single,
+    uint,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
+)
+from tinyjax.numpy.searching import (
+    argmax,
+    argmin,
+    argwhere,
+    bincount,
+    digitize,
+    flatnonzero,
+    nonzero,
+    ravel_multi_index,
+    searchsorted,
+    unravel_index,
+)
+from tinyjax.numpy.selecting import select, where
+from tinyjax.numpy.setops import (
+    intersect1d,
+    isin,
+    setdiff1d,
+    setxor1d,
+    union1d,
+    unique,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
+from tinyjax.numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
+from tinyjax.numpy.statistics import (
+    allclose,
+    array_equal,
+    array_equiv,
+    convolve,
+    corrcoef,
+    correlate,
+    cov,
+    histogram,
+    histogram2d,
+    histogram_bin_edges,
+    histogramdd,
+    interp,
+    isclose,
+)
+from tinyjax.numpy.taking import (
+    choose,
+    compress,
+    delete,
+    extract,
+    fill_diagonal,
+    insert,
+    place,
+    put,
+    put_along_axis,
+    take,
+    take_along_axis,
+    trim_zeros,
+)
+from tinyjax.numpy.triangles import (
+    c_,
+    diag,
+    diag_indices,
+    diag_indices_from,
+    diagflat,
+    diagonal,
+    eye,
+    fromfunction,
+    identity,
+    index_exp,
+    indices,
+    ix_,
+    mask_indices,
+    meshgrid,
+    mgrid,
+    ogrid,
+    packbits,
+    r_,
+    s_,
+    trace,
+    tri,
+    tril,
+    tril_indices,
+    tril_indices_from,
+    triu,
+    triu_indices,
+    triu_indices_from,
+    unpackbits,
+    vander,
+)
+from tinyjax.numpy.ufuncs import (
+    abs,
+    absolute,
+    add,
+    bitwise_and,
+    bitwise_count,
+    bitwise_invert,
+    bitwise_left_shift,
+    bitwise_not,
+    bitwise_or,
+    bitwise_right_shift,
+    bitwise_xor,
+    conj,
+    conjugate,
+    copysign,
+    divide,
+    divmod,
+    equal,
+    fabs,
+    float_power,
+    floor_divide,
+    fmax,
+    fmin,
+    fmod,
+    greater,
+    greater_equal,
+    heaviside,
+    imag,
+    invert,
+    isfinite,
+    isinf,
+    isnan,
+    isneginf,
+    isposinf,
+    left_shift,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    mod,
+    multiply,
+    negative,
+    nextafter,
+    not_equal,
+    positive,
+    pow,
+    power,
+    real,
+    reciprocal,
+    remainder,
+    right_shift,
+    sign,
+    signbit,
+    spacing,
+    square,
+    subtract,
+    true_divide,
+)
+from tinyjax.numpy.util import broadcast_arrays, broadcast_shapes, broadcast_to
+
+_array_methods.attach()
+
+bool = bool_
+
+# NumPy's constants and abstract dtypes, which are the same here.
+e = _np.e
+euler_gamma = _np.euler_gamma
+inf = _np.inf
+nan = _np.nan
+newaxis = _np.newaxis
+pi = _np.pi
+generic = _np.generic
+number = _np.number
+integer = _np.integer
+signedinteger = _np.signedinteger
+unsignedinteger = _np.unsignedinteger
+inexact = _np.inexact
+floating = _np.floating
+complexfloating = _np.complexfloating
+flexible = _np.flexible
+character = _np.character
+object_ = _np.object_
+ComplexWarning = _np.exceptions.ComplexWarning
+
+save = _np.save
+savez = _np.savez
+iterable = _np.iterable
+array_repr = _np.array_repr
+array_str = _np.array_str

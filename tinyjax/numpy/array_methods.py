@@ -1,0 +1,344 @@
+"""Gives Array its operators and methods: +, x[i], x.sum(), x.at, x.T.
+
+After this file you can follow `x + y` to jax.numpy: values and tracers share the base class Array, and
+`attach` sets these functions on it, once. Operators give NotImplemented for foreign operands, so that
+Python can ask the other side. Builds on all of tinyjax.numpy.
+
+Source: https://docs.jax.dev/en/latest/jax.Array.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.array import Array, ArrayImpl
+from tinyjax.numpy import (
+    cumulative,
+    elementary,
+    indexing,
+    joining,
+    linear_algebra,
+    manipulation,
+    reductions,
+    searching,
+    sorting,
+    taking,
+    triangles,
+    ufuncs,
+)
+from tinyjax.numpy.at import IndexUpdateHelper
+from tinyjax.numpy.util import concrete, convert, ensure_arraylike, index_tuple, user_dtype
+
+_OPERANDS = (Array, int, float, complex, np.generic, np.ndarray)
+
+# ---- operators ----
+
+
+def _accepted(other: Any) -> Any:
+    """`other` if an operator can work with it, else NotImplemented."""
+    if isinstance(other, _OPERANDS):
+        return other
+    if hasattr(other, "__jax_array__"):
+        return other.__jax_array__()
+    return NotImplemented
+
+
+def _operator(function: Callable, symbol: str, rejects: tuple[type, ...] = ()) -> Callable:
+    def operator(self: Any, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            if type(other) in rejects:
+                raise _unsupported(symbol, self, other)
+            other = _accepted(other)
+            if other is NotImplemented:
+                return NotImplemented
+        return function(self, other)
+
+    return operator
+
+
+def _reflected(function: Callable, symbol: str, rejects: tuple[type, ...] = ()) -> Callable:
+    def operator(self: Any, other: Any) -> Any:
+        if not isinstance(other, _OPERANDS):
+            if type(other) in rejects:
+                raise _unsupported(symbol, other, self)
+            other = _accepted(other)
+            if other is NotImplemented:
+                return NotImplemented
+        return function(other, self)
+
+    return operator
+
+
+def _unsupported(symbol: str, left: Any, right: Any) -> TypeError:
+    return TypeError(
+        f"unsupported operand type(s) for {symbol}: {type(left).__name__!r} and "
+        f"{type(right).__name__!r}; jnp.array converts lists and tuples"
+    )
+
+
+# name -> (function, symbol, whether Python also has the reflected form)
+_BINARY: dict[str, tuple[Callable, str, bool]] = {
+    "add": (ufuncs.add, "+", True),
+    "sub": (ufuncs.subtract, "-", True),
+    "mul": (ufuncs.multiply, "*", True),
+    "truediv": (ufuncs.true_divide, "/", True),
+    "floordiv": (ufuncs.floor_divide, "//", True),
+    "mod": (ufuncs.remainder, "%", True),
+    "divmod": (ufuncs.divmod, "divmod()", True),
+    "pow": (ufuncs.power, "**", True),
+    "matmul": (linear_algebra.matmul, "@", True),
+    "and": (ufuncs.bitwise_and, "&", True),
+    "or": (ufuncs.bitwise_or, "|", True),
+    "xor": (ufuncs.bitwise_xor, "^", True),
+    "lshift": (ufuncs.left_shift, "<<", True),
+    "rshift": (ufuncs.right_shift, ">>", True),
+    "eq": (ufuncs.equal, "==", False),
+    "ne": (ufuncs.not_equal, "!=", False),
+    "lt": (ufuncs.less, "<", False),
+    "le": (ufuncs.less_equal, "<=", False),
+    "gt": (ufuncs.greater, ">", False),
+    "ge": (ufuncs.greater_equal, ">=", False),
+}
+# Where a list would silently mean something else (repeat, concatenate, False) JAX raises at once.
+_REJECTED: dict[str, tuple[type, ...]] = {
+    "add": (list, tuple),
+    "mul": (list, tuple),
+    "eq": (list, tuple, dict, set),
+    "ne": (list, tuple, dict, set),
+}
+
+_UNARY: dict[str, Callable] = {
+    "neg": ufuncs.negative,
+    "pos": ufuncs.positive,
+    "abs": ufuncs.absolute,
+    "invert": ufuncs.bitwise_not,
+}
+
+
+def _round(x: Any, ndigits: int | None = None) -> Any:
+    out = elementary.round(x, decimals=ndigits or 0)
+    return convert(out, dtypes.default_dtype(int)) if ndigits is None else out
+
+
+def _setitem(self: Any, index: Any, value: Any) -> None:
+    raise TypeError(
+        "JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = y, "
+        "use x = x.at[idx].set(y) or another .at[] method: "
+        "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html"
+    )
+
+
+def _iter(self: Any) -> Iterator[Any]:
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
+    return iter([lax.index_in_dim(self, i, 0, keepdims=False) for i in range(self.shape[0])])
+
+
+def _reversed(self: Any) -> Iterator[Any]:
+    if self.ndim == 0:
+        raise TypeError("iteration over a 0-d array")
+    return reversed(list(self))
+
+
+def _contains(self: Any, other: Any) -> Any:
+    if other is None or isinstance(other, str):
+        raise TypeError(f"Array.__contains__: unsupported operand type {type(other)}.")
+    other = ensure_arraylike("Array.__contains__", other)
+    if self.ndim != 1 or other.ndim != 0:
+        raise ValueError(
+            "Array.__contains__: the array must be one-dimensional and the value a scalar, got shapes "
+            f"{self.shape} and {other.shape}: use jnp.any(x == value)"
+        )
+    return reductions.any(ufuncs.equal(self, other))
+
+
+# ---- methods ----
+
+
+def _reshape(self: Any, *args: Any, order: str = "C") -> Any:
+    return manipulation.reshape(self, args[0] if len(args) == 1 else args, order)
+
+
+def _transpose(self: Any, *args: Any) -> Any:
+    if len(args) == 1 and args[0] is None:
+        args = ()
+    axes = index_tuple(args[0]) if len(args) == 1 else index_tuple(args)
+    return manipulation.transpose(self, axes if args else None)
+
+
+def _item(self: Any, *args: Any) -> Any:
+    value = concrete(self, "This occurred in the item() method of jax.Array")
+    return np.asarray(value).item(*args)
+
+
+def _tolist(self: Any) -> Any:
+    value = concrete(self, "This occurred in the tolist() method of jax.Array")
+    return np.asarray(value).tolist()
+
+
+def _copy(self: Any) -> Any:
+    return lax.copy_p.bind(self)
+
+
+def _deepcopy(self: Any, memo: Any) -> Any:
+    return _copy(self)
+
+
+def _view(self: Any, dtype: Any = None) -> Any:
+    """The same bytes as another dtype; of sizes that differ, the last axis changes."""
+    if dtype is None:
+        return self
+    new = user_dtype(dtype, "view")
+    if self.ndim == 0:
+        if new.itemsize != self.dtype.itemsize:
+            raise ValueError("view() of a 0d array is only supported if the itemsize is unchanged.")
+        return manipulation.squeeze(_view(self[None], new))
+    if self.shape[-1] * self.dtype.itemsize % new.itemsize:
+        raise ValueError(
+            "When changing to a larger dtype, its size must be a divisor of the total size in bytes of "
+            "the last axis of the array."
+        )
+    if np.bool_ in (self.dtype, new):
+        uint8 = np.dtype("uint8")
+        if self.dtype == np.bool_:
+            return _view(convert(self, uint8), new)
+        return convert(_view(self, uint8), new)
+    ratio = new.itemsize / self.dtype.itemsize
+    if ratio > 1:
+        grouped = self.reshape(*self.shape[:-1], -1, int(ratio))
+        return lax.bitcast_convert_type(grouped, new)
+    out = lax.bitcast_convert_type(self, new)
+    return out.reshape(*self.shape[:-1], -1) if ratio < 1 else out
+
+
+def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
+    from tinyjax import device_put
+
+    if stream is not None:
+        raise NotImplementedError("stream argument of array.to_device()")
+    return device_put(self, device)
+
+
+def _array_namespace(self: Any, /, *, api_version: str | None = None) -> Any:
+    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+        raise ValueError(f"api_version={api_version!r} is not available")
+    import tinyjax.numpy
+
+    return tinyjax.numpy
+
+
+def _dlpack(self: Any, **options: Any) -> Any:
+    """A DLPack capsule of the host's elements: other libraries read them without a copy."""
+    value = np.ascontiguousarray(concrete(self, "in __dlpack__")._value)
+    if not value.flags.writeable:
+        value = value.copy()  # NumPy exports only what may be written
+    return value.__dlpack__(**options)
+
+
+def _dlpack_device(self: Any) -> tuple[int, int]:
+    return (1, 0)  # kDLCPU
+
+
+_METHODS: dict[str, Callable] = {
+    "all": reductions.all,
+    "any": reductions.any,
+    "argmax": searching.argmax,
+    "argmin": searching.argmin,
+    "argpartition": sorting.argpartition,
+    "argsort": sorting.argsort,
+    "astype": manipulation.astype,
+    "choose": taking.choose,
+    "clip": elementary.clip,
+    "conj": ufuncs.conj,
+    "conjugate": ufuncs.conjugate,
+    "cumprod": cumulative.cumprod,
+    "cumsum": cumulative.cumsum,
+    "diagonal": triangles.diagonal,
+    "dot": linear_algebra.dot,
+    "flatten": manipulation.ravel,
+    "max": reductions.max,
+    "mean": reductions.mean,
+    "min": reductions.min,
+    "nonzero": searching.nonzero,
+    "prod": reductions.prod,
+    "ptp": reductions.ptp,
+    "ravel": manipulation.ravel,
+    "repeat": joining.repeat,
+    "round": elementary.round,
+    "searchsorted": searching.searchsorted,
+    "sort": sorting.sort,
+    "squeeze": manipulation.squeeze,
+    "std": reductions.std,
+    "sum": reductions.sum,
+    "swapaxes": manipulation.swapaxes,
+    "take": taking.take,
+    "trace": triangles.trace,
+    "var": reductions.var,
+}
+_OWN_METHODS: dict[str, Callable] = {
+    "copy": _copy,
+    "item": _item,
+    "reshape": _reshape,
+    "to_device": _to_device,
+    "tolist": _tolist,
+    "transpose": _transpose,
+    "view": _view,
+    "__array_namespace__": _array_namespace,
+    "__contains__": _contains,
+    "__copy__": _copy,
+    "__deepcopy__": _deepcopy,
+    "__getitem__": indexing.getitem,
+    "__iter__": _iter,
+    "__reversed__": _reversed,
+    "__round__": _round,
+    "__setitem__": _setitem,
+}
+_PROPERTIES: dict[str, Callable] = {
+    "T": manipulation.transpose,
+    "mT": manipulation.matrix_transpose,
+    "at": IndexUpdateHelper,
+    "imag": ufuncs.imag,
+    "itemsize": lambda self: self.dtype.itemsize,
+    "nbytes": lambda self: self.size * self.dtype.itemsize,
+    "real": ufuncs.real,
+}
+
+
+def _compress(self: Any, condition: Any, axis: int | None = None, **options: Any) -> Any:
+    return taking.compress(condition, self, axis, **options)
+
+
+def attach() -> None:
+    """Sets operators, methods and properties on Array (values and tracers have them from there)."""
+    for name, (function, symbol, has_reflected) in _BINARY.items():
+        rejects = _REJECTED.get(name, ())
+        setattr(Array, f"__{name}__", _operator(function, symbol, rejects))
+        if has_reflected:
+            setattr(Array, f"__r{name}__", _reflected(function, symbol, rejects))
+    for name, unary in _UNARY.items():
+        setattr(Array, f"__{name}__", unary)
+    for name, function in _METHODS.items():
+        setattr(Array, name, function)
+    for name, function in (_OWN_METHODS | {"compress": _compress}).items():
+        setattr(Array, name, function)
+    for name, function in _PROPERTIES.items():
+        setattr(Array, name, property(function))
+    # __eq__ gives an array, so Python would make arrays unhashable by itself, in its own words.
+    Array.__hash__ = ArrayImpl.__hash__  # type: ignore[method-assign,assignment]
+    ArrayImpl.__dlpack__ = _dlpack  # type: ignore[attr-defined]
+    ArrayImpl.__dlpack_device__ = _dlpack_device  # type: ignore[attr-defined]
+    ArrayImpl.__array_module__ = _array_module  # type: ignore[attr-defined]
+
+
+def _array_module(self: Any, types: Any) -> Any:
+    if all(issubclass(t, (Array, np.ndarray)) for t in types):
+        import tinyjax.numpy
+
+        return tinyjax.numpy
+    return NotImplemented
+
+

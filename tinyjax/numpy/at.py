@@ -1,0 +1,208 @@
+"""x.at[i].set(y): updates of immutable arrays.
+
+After this file you can say what an update writes into a jaxpr: the positions as for a read (see
+indexing.py), then one scatter. Writes out of range are dropped. Builds on indexing.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.numpy.indexing import expand_masks, gather_plan, parse, rewriting_take
+from tinyjax.numpy.util import (
+    as_array,
+    broadcast_to,
+    constant,
+    convert,
+    promote_dtypes,
+    weak_constant_like,
+)
+
+
+class IndexUpdateHelper:
+    """What `x.at` is: waits for the index."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any):
+        self.array = array
+
+    def __getitem__(self, index: Any) -> IndexUpdateRef:
+        return IndexUpdateRef(self.array, index)
+
+    def __repr__(self) -> str:
+        return f"_IndexUpdateHelper({self.array!r})"
+
+
+class IndexUpdateRef:
+    """What `x.at[index]` is: each method gives x with the elements at `index` changed.
+
+    Options of all methods: indices_are_sorted and unique_indices (promises), mode ('drop' or 'fill'
+    ignore what is out of range, the default; 'clip' clamps; 'promise_in_bounds'), and
+    wrap_negative_indices (False: negative indices are out of range).
+    """
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array: Any, index: Any):
+        self.array = array
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"_IndexUpdateRef({self.array!r}, {self.index!r})"
+
+    def get(
+        self,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        fill_value: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """x[index]; with mode='fill', `fill_value` (NaN by default) where it is out of range."""
+        return rewriting_take(
+            self.array,
+            self.index,
+            indices_are_sorted,
+            unique_indices,
+            mode,
+            fill_value,
+            wrap_negative_indices,
+        )
+
+    def set(self, values: Any, **options: Any) -> Any:
+        """x with x[index] = values. Which of several values for one element wins is not defined."""
+        return scatter_update(self.array, self.index, values, lax.scatter, **options)
+
+    def add(self, values: Any, **options: Any) -> Any:
+        """x with x[index] += values, every one of several for the same element."""
+        return scatter_update(self.array, self.index, values, lax.scatter_add, **options)
+
+    def subtract(self, values: Any, **options: Any) -> Any:
+        """x with x[index] -= values."""
+        return scatter_update(self.array, self.index, values, lax.scatter_sub, **options)
+
+    def multiply(self, values: Any, **options: Any) -> Any:
+        """x with x[index] *= values."""
+        return scatter_update(self.array, self.index, values, lax.scatter_mul, **options)
+
+    mul = multiply
+
+    def divide(self, values: Any, **options: Any) -> Any:
+        """x with x[index] /= values."""
+        from tinyjax.numpy.ufuncs import divide
+
+        return divide(self.array, self._ones().multiply(values, **options))
+
+    def power(self, values: Any, **options: Any) -> Any:
+        """x with x[index] **= values."""
+        from tinyjax.numpy.ufuncs import power
+
+        return power(self.array, self._ones().multiply(values, **options))
+
+    def _ones(self) -> IndexUpdateRef:
+        return IndexUpdateRef(lax.full_like(self.array, 1), self.index)
+
+    def min(self, values: Any, **options: Any) -> Any:
+        """x with x[index] = minimum(x[index], values)."""
+        return scatter_update(self.array, self.index, values, lax.scatter_min, **options)
+
+    def max(self, values: Any, **options: Any) -> Any:
+        """x with x[index] = maximum(x[index], values)."""
+        return scatter_update(self.array, self.index, values, lax.scatter_max, **options)
+
+    def apply(self, func: Callable, **options: Any) -> Any:
+        """x with x[index] = func(x[index]), `func` working element by element."""
+
+        def scatter_apply(x: Any, starts: Any, y: Any, numbers: Any, **kwargs: Any) -> Any:
+            return lax.scatter_apply(x, starts, func, numbers, update_shape=y.shape, **kwargs)
+
+        zero = weak_constant_like(self.array, 0)
+        return scatter_update(self.array, self.index, zero, scatter_apply, **options)
+
+
+def scatter_update(
+    x: Any,
+    index: Any,
+    values: Any,
+    scatter: Callable,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+    wrap_negative_indices: bool = True,
+) -> Any:
+    """`x` with `values` brought into x[index] by a lax scatter; the dtype is that of x.
+
+    Warns (FutureWarning) if values do not fit the dtype. Raises ValueError if their shape does not fit
+    that of x[index]."""
+    dtype, weak_type = x.dtype, x.weak_type
+    values = _as_values(values, dtype)
+    _warn_if_unsafe_cast(values, dtype)
+    plan = gather_plan(expand_masks(parse(index, x.shape), x.shape), x.shape, wrap_negative_indices)
+    if 0 in plan.shape:
+        return x
+    x, values = promote_dtypes(x, values)
+    values = broadcast_to(values, plan.shape)
+    if plan.new_axes:
+        values = lax.squeeze(values, plan.new_axes)
+    if plan.reversed_axes:
+        values = lax.rev(values, plan.reversed_axes)
+    if plan.scalar_bool_axes:
+        x = lax.expand_dims(x, plan.scalar_bool_axes)
+    numbers = lax.ScatterDimensionNumbers(
+        update_window_dims=plan.dimension_numbers.offset_dims,
+        inserted_window_dims=plan.dimension_numbers.collapsed_slice_dims,
+        scatter_dims_to_operand_dims=plan.dimension_numbers.start_index_map,
+    )
+    out = scatter(
+        x,
+        plan.starts,
+        values,
+        numbers,
+        indices_are_sorted=indices_are_sorted or plan.is_basic,
+        unique_indices=unique_indices or plan.is_basic,
+        mode=mode,
+    )
+    if plan.scalar_bool_axes:
+        out = lax.squeeze(out, plan.scalar_bool_axes)
+    return convert(out, dtype, weak_type)
+
+
+def _as_values(values: Any, dtype: np.dtype) -> Any:
+    if type(values) is int and dtypes.kind(dtype) in "iu":
+        info = np.iinfo(dtype)
+        if info.min <= values <= info.max:
+            return constant(values, dtype)
+    if isinstance(values, (list, tuple)):
+        from tinyjax.numpy.creation import asarray
+
+        return asarray(values)
+    return as_array(values)
+
+
+def _warn_if_unsafe_cast(values: Any, dtype: np.dtype) -> None:
+    """As JAX: a float into an int array, say, is a mistake more often than not."""
+    if values.dtype == dtype or values.weak_type:
+        kinds = "biufc"
+        weak_fits = kinds.index(dtypes.kind(values.dtype)) <= kinds.index(dtypes.kind(dtype)) if (
+            values.dtype != dtype
+        ) else True
+        if weak_fits:
+            return
+    elif dtypes.promote_types(values.dtype, dtype) == dtype:
+        return
+    warnings.warn(
+        "scatter inputs have incompatible types: cannot safely cast value from "
+        f"dtype={values.dtype.name} to dtype={dtype.name} with jax_numpy_dtype_promotion='standard'. "
+        "Convert the value with .astype",
+        FutureWarning,
+        stacklevel=4,
+    )

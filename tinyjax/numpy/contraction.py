@@ -1,0 +1,327 @@
+"""jnp.einsum: products and sums named by letters.
+
+After this file you can write "bij,bjk->bik" as a dot_general by hand: letters in both operands and
+the result are batch dimensions, letters in both but not in the result are contracted, letters in one
+alone are summed first. Three or more operands are contracted two at a time. Builds on lax.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.einsum.html
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import math
+import string
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.array import Array
+from tinyjax.numpy.util import (
+    constant,
+    convert,
+    ensure_arraylike,
+    shape_of,
+    user_dtype,
+)
+
+
+def einsum(
+    subscripts: Any,
+    /,
+    *operands: Any,
+    out: None = None,
+    optimize: Any = "auto",
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """The contraction that `subscripts` says, such as "ij,jk->ik"; as numpy.einsum.
+
+    Letters name axes, '...' stands for broadcast ones, without '->' the letters that occur once come
+    out in alphabetical order. The form einsum(a, [0, 1], b, [1, 2], [0, 2]) works too. `optimize` picks
+    the order of contraction: False is from left to right, a list of pairs is taken as it is. Raises
+    ValueError for subscripts that do not fit the operands.
+    """
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to jnp.einsum is not supported.")
+    if not isinstance(subscripts, str):
+        subscripts, operands = _from_lists(subscripts, *operands)
+    ensure_arraylike("einsum", *operands)
+    arrays = [ensure_arraylike("einsum", x) for x in operands]
+    inputs, output = parse_subscripts(subscripts, [x.shape for x in arrays])
+    if preferred_element_type is not None:
+        dtype, weak_type = user_dtype(preferred_element_type, "einsum"), False
+    else:
+        dtype, weak_type = dtypes.result_type(*arrays, return_weak_type_flag=True)
+    if len(arrays) == 1:
+        result = _reduce_one(arrays[0], inputs[0], output, dtype)
+    else:
+        path = contraction_path(inputs, output, [x.shape for x in arrays], optimize)
+        result = _contract_all(arrays, inputs, output, path, precision, dtype)
+    return convert(result, dtype, weak_type)
+
+
+def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[list, str]:
+    """The order in which einsum contracts: a list of operand positions, and a text about it."""
+    inputs, output = parse_subscripts(subscripts, [shape_of(x) for x in operands])
+    path = contraction_path(inputs, output, [shape_of(x) for x in operands], optimize)
+    return path, f"{','.join(inputs)}->{output} by {path}"
+
+
+# ---- reading the subscripts ----
+
+
+def parse_subscripts(
+    subscripts: str, shapes: Sequence[tuple[int, ...]]
+) -> tuple[list[str], str]:
+    """The letters of each operand's axes and of the result's, '...' replaced by capitals.
+
+    Raises ValueError where letters and shapes do not fit."""
+    text = subscripts.replace(" ", "")
+    left, arrow, output = text.partition("->")
+    inputs = left.split(",")
+    if len(inputs) != len(shapes):
+        raise ValueError(
+            f"einsum subscripts {subscripts!r} name {len(inputs)} operands, but {len(shapes)} were given"
+        )
+    allowed = string.ascii_letters + ".,->"
+    if any(c not in allowed for c in text) or text.replace("...", "").count("."):
+        raise ValueError(f"einsum subscripts {subscripts!r} hold characters that are no letters")
+    spare = [c for c in string.ascii_letters[::-1] if c not in text]
+    ranks = [len(s) - len(i.replace("...", "")) for i, s in zip(inputs, shapes) if "..." in i]
+    dots = "".join(spare[: max(ranks, default=0)])
+    for position, (letters, shape) in enumerate(zip(inputs, shapes)):
+        count = len(shape) - len(letters.replace("...", ""))
+        if count < 0 or (count > 0 and "..." not in letters):
+            raise ValueError(
+                f"einsum operand {position} has shape {shape}, which does not fit its subscripts "
+                f"{letters!r}"
+            )
+        inputs[position] = letters.replace("...", dots[len(dots) - count :])
+    if not arrow:
+        counts = collections.Counter("".join(inputs))
+        output = dots + "".join(sorted(c for c in counts if counts[c] == 1 and c not in dots))
+    output = output.replace("...", dots)
+    _check_sizes(subscripts, inputs, output, shapes)
+    return inputs, output
+
+
+def _check_sizes(
+    subscripts: str, inputs: Sequence[str], output: str, shapes: Sequence[tuple[int, ...]]
+) -> None:
+    sizes: dict[str, int] = {}
+    for letters, shape in zip(inputs, shapes):
+        for letter, size in zip(letters, shape):
+            if size != 1 and sizes.setdefault(letter, size) != size:
+                raise ValueError(
+                    f"einsum subscripts {subscripts!r}: size of label '{letter}' is {sizes[letter]} in "
+                    f"one operand and {size} in another"
+                )
+    for letter in output:
+        if letter not in "".join(inputs) or output.count(letter) > 1:
+            raise ValueError(
+                f"einsum subscripts {subscripts!r}: output label '{letter}' must occur once in the "
+                "output, and in an input"
+            )
+
+
+def _from_lists(*args: Any) -> tuple[str, tuple[Any, ...]]:
+    """einsum(a, [0, 1], b, [1, 2], [0, 2]) as subscripts and operands."""
+    operands, lists = args[: len(args) // 2 * 2 : 2], args[1::2]
+    output = args[-1] if len(args) % 2 else None
+    letter = lambda i: "..." if i is Ellipsis else string.ascii_letters[i]  # noqa: E731
+    text = ",".join("".join(letter(i) for i in item) for item in lists)
+    if output is not None:
+        text += "->" + "".join(letter(i) for i in output)
+    return text, operands
+
+
+# ---- in which order ----
+
+
+def contraction_path(
+    inputs: Sequence[str], output: str, shapes: Sequence[tuple[int, ...]], optimize: Any
+) -> list[tuple[int, ...]]:
+    """Pairs of positions to contract; each result goes to the end of the operands.
+
+    Up to four operands the cheapest of all orders, above that the cheapest pair at each step."""
+    if isinstance(optimize, (list, tuple)):
+        return [tuple(pair) for pair in optimize if not isinstance(pair, str)]
+    count = len(inputs)
+    if optimize is False:
+        return [(0, 1)] * (count - 1)
+    sizes = {c: max(1, n) for letters, shape in zip(inputs, shapes) for c, n in zip(letters, shape)}
+    for letters, shape in zip(inputs, shapes):
+        for c, n in zip(letters, shape):
+            sizes[c] = max(sizes[c], n)
+    if count <= 4:
+        return _cheapest_path(tuple(frozenset(i) for i in inputs), frozenset(output), sizes)[1]
+    path, operands = [], [frozenset(i) for i in inputs]
+    while len(operands) > 1:
+        pairs = [(i, j) for i in range(len(operands)) for j in range(i + 1, len(operands))]
+        best = min(pairs, key=lambda pair: _cost(operands, pair, sizes))
+        path.append(best)
+        operands = _after(operands, best, frozenset(output))
+    return path
+
+
+def _cost(operands: Sequence[frozenset], pair: tuple[int, int], sizes: dict[str, int]) -> int:
+    return math.prod(sizes[c] for c in operands[pair[0]] | operands[pair[1]])
+
+
+def _after(
+    operands: Sequence[frozenset], pair: tuple[int, int], output: frozenset
+) -> list[frozenset]:
+    """The operands' letters once a pair is contracted: what nobody needs any more is gone."""
+    rest = [letters for k, letters in enumerate(operands) if k not in pair]
+    needed = output.union(*rest)
+    return [*rest, (operands[pair[0]] | operands[pair[1]]) & needed]
+
+
+def _cheapest_path(
+    operands: Sequence[frozenset], output: frozenset, sizes: dict[str, int]
+) -> tuple[int, list[tuple[int, ...]]]:
+    if len(operands) == 1:
+        return 0, []
+    best: tuple[int, list[tuple[int, ...]]] | None = None
+    for i in range(len(operands)):
+        for j in range(i + 1, len(operands)):
+            rest, path = _cheapest_path(_after(operands, (i, j), output), output, sizes)
+            cost = rest + _cost(operands, (i, j), sizes)
+            if best is None or cost < best[0]:
+                best = (cost, [(i, j), *path])
+    assert best is not None
+    return best
+
+
+# ---- contracting ----
+
+
+def _contract_all(
+    operands: list[Any],
+    inputs: list[str],
+    output: str,
+    path: Sequence[tuple[int, ...]],
+    precision: Any,
+    dtype: np.dtype,
+) -> Any:
+    operands, inputs = list(operands), list(inputs)
+    for step, positions in enumerate(path):
+        order = sorted(positions, reverse=True)
+        arrays = [operands.pop(i) for i in order]
+        names = [inputs.pop(i) for i in order]
+        if step == len(path) - 1:
+            kept = output
+        else:
+            rest = "".join(inputs) + output
+            kept = "".join(sorted(set("".join(names)) & set(rest)))
+        if len(arrays) == 1:
+            operands.append(_reduce_one(arrays[0], names[0], kept, dtype))
+        elif len(arrays) == 2:
+            operands.append(_contract_pair(*arrays, *names, kept, precision, dtype))
+        else:
+            raise NotImplementedError(
+                "jax.numpy.einsum does not support simultaneous contraction of 3 or more operands: "
+                "give `optimize` pairs of positions"
+            )
+        inputs.append(kept)
+    return operands[0]
+
+
+def _reduce_one(x: Any, names: str, kept: str, dtype: np.dtype) -> Any:
+    """One operand: letters that go are summed, those that occur twice give the diagonal."""
+    counts = collections.Counter(names)
+    gone = sorted(c for c in counts if counts[c] == 1 and c not in kept)
+    x, names = _sum_letters(x, names, gone, dtype)
+    x, names = _take_diagonals(x, names, counts, kept, dtype)
+    return _in_order(x, names, kept)
+
+
+def _contract_pair(
+    lhs: Any, rhs: Any, lhs_names: str, rhs_names: str, kept: str, precision: Any, dtype: np.dtype
+) -> Any:
+    contracted = sorted((set(lhs_names) | set(rhs_names)) - set(kept))
+    lhs, lhs_names = _squeeze_broadcast(lhs, lhs_names, rhs.shape, rhs_names)
+    rhs, rhs_names = _squeeze_broadcast(rhs, rhs_names, lhs.shape, lhs_names)
+    lhs_counts, rhs_counts = collections.Counter(lhs_names), collections.Counter(rhs_names)
+    lhs_alone = [c for c in contracted if lhs_counts[c] == 1 and not rhs_counts[c]]
+    lhs, lhs_names = _sum_letters(lhs, lhs_names, lhs_alone, dtype)
+    rhs_alone = [c for c in contracted if rhs_counts[c] == 1 and not lhs_counts[c]]
+    rhs, rhs_names = _sum_letters(rhs, rhs_names, rhs_alone, dtype)
+    lhs, lhs_names = _take_diagonals(lhs, lhs_names, lhs_counts, kept + rhs_names, dtype)
+    rhs, rhs_names = _take_diagonals(rhs, rhs_names, rhs_counts, kept + lhs_names, dtype)
+
+    both = set(lhs_names) & set(rhs_names)
+    batch = [c for c in kept if c in both]
+    contracted = [c for c in contracted if c in set(lhs_names) | set(rhs_names)]
+    numbers = [
+        (tuple(names.index(c) for c in contracted), tuple(names.index(c) for c in batch))
+        for names in (lhs_names, rhs_names)
+    ]
+    (lhs_contract, lhs_batch), (rhs_contract, rhs_batch) = numbers
+    removed = "".join(batch + contracted)
+    lhs_rest = "".join(c for c in lhs_names if c not in removed)
+    rhs_rest = "".join(c for c in rhs_names if c not in removed)
+    dot = functools.partial(lax.dot_general, precision=precision, preferred_element_type=dtype)
+    # With the operands swapped the axes may come out in order, which saves a transpose.
+    swapped = "".join(batch) + rhs_rest + lhs_rest
+    if swapped == kept:
+        return dot(rhs, lhs, ((rhs_contract, lhs_contract), (rhs_batch, lhs_batch)))
+    out = dot(lhs, rhs, ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch)))
+    return _in_order(out, "".join(batch) + lhs_rest + rhs_rest, kept)
+
+
+def _squeeze_broadcast(
+    x: Any, names: str, other_shape: tuple[int, ...], other_names: str
+) -> tuple[Any, str]:
+    """Without the axes of size 1 that are larger in the other operand."""
+    sizes = dict(zip(other_names, other_shape))
+    gone = tuple(i for i, c in enumerate(names) if x.shape[i] == 1 and sizes.get(c, 1) != 1)
+    if not gone:
+        return x, names
+    return lax.squeeze(x, gone), "".join(c for i, c in enumerate(names) if i not in gone)
+
+
+def _sum_letters(x: Any, names: str, letters: Sequence[str], dtype: np.dtype) -> tuple[Any, str]:
+    if not letters:
+        return x, names
+    x = _sum(x, [names.index(c) for c in letters], dtype)
+    return x, "".join(c for c in names if c not in letters)
+
+
+def _sum(x: Any, axes: Sequence[int], dtype: np.dtype) -> Any:
+    if dtypes.result_type(x, dtype) != x.dtype:
+        x = convert(x, dtype)
+    return lax.reduce_or(x, axes) if x.dtype == np.bool_ else lax.reduce_sum(x, axes)
+
+
+def _take_diagonals(
+    x: Any, names: str, counts: collections.Counter, kept: str, dtype: np.dtype
+) -> tuple[Any, str]:
+    """A letter that occurs more than once: all but the diagonal becomes zero, then is summed."""
+    for letter, count in counts.items():
+        if count < 2:
+            continue
+        axes = [i for i, c in enumerate(names) if c == letter]
+        shape = tuple(x.shape[i] for i in axes)
+        iotas = [lax.broadcasted_iota(np.dtype("uint32"), shape, i) for i in range(count)]
+        equal = [lax.eq(i, j) for i, j in zip(iotas, iotas[1:])]
+        mask = lax.broadcast_in_dim(functools.reduce(lax.bitwise_and, equal), x.shape, tuple(axes))
+        zeros = lax.broadcast_in_dim(constant(0, x.dtype), x.shape, ())
+        x = lax.select(mask, x, zeros)
+        if letter in kept:
+            x = _sum(x, axes[:-1], dtype)
+            names = names.replace(letter, "", count - 1)
+        else:
+            x = _sum(x, axes, dtype)
+            names = names.replace(letter, "")
+    return x, names
+
+
+def _in_order(x: Any, names: str, wanted: str) -> Any:
+    if names == wanted:
+        return x
+    return lax.transpose(x, tuple(names.index(c) for c in wanted))

@@ -1,0 +1,456 @@
+"""Making arrays: from data, of one value, evenly spaced.
+
+After this file you can say what `jnp.array([x, 2.])` writes into a jaxpr (one concatenate), and why
+`jnp.zeros(3)` is a broadcast of a scalar. Grids, eye and triangles are in grids.py. Builds on util.
+
+Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.array import Array, ArrayImpl, ShapedArray
+from tinyjax.core import Tracer
+from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.ufuncs import add, divide, multiply, power, sign, subtract
+from tinyjax.numpy.util import (
+    as_array,
+    broadcast_shapes,
+    broadcast_to,
+    canonicalize_axis,
+    canonicalize_shape,
+    check_arraylike,
+    concrete,
+    concrete_int,
+    constant,
+    convert,
+    ensure_arraylike,
+    real_dtype,
+    to_inexact_dtype,
+    user_dtype,
+    user_dtype_or,
+)
+
+# ---- from data ----
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    copy: bool = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    *,
+    device: Any = None,
+) -> Array:
+    """An array of a (nested) list, a NumPy array, a scalar or an Array; as numpy.array.
+
+    Without `dtype`, that of the data, promoted together; a Python scalar stays weakly typed. `ndmin`
+    adds leading axes. Raises TypeError for data that is not numeric, ValueError for ragged lists.
+    """
+    if order not in (None, "K"):
+        raise NotImplementedError("Only implemented for order='K'")
+    wanted = None if dtype is None else user_dtype(dtype, "array")
+    out = _from_data(object, wanted, copy)
+    if ndmin > out.ndim:
+        out = lax.expand_dims(out, range(ndmin - out.ndim))
+    return _on_device(out, device)
+
+
+def _from_data(data: Any, dtype: np.dtype | None, copy: bool) -> Any:
+    if hasattr(data, "__jax_array__"):
+        data = data.__jax_array__()
+    if isinstance(data, Array):
+        if dtype is not None and (data.dtype != dtype or data.weak_type):
+            return convert(data, dtype)
+        # Values are immutable: only under a trace does a copy show, as an equation.
+        return lax.copy_p.bind(data) if copy and isinstance(data, Tracer) else data
+    if data is None:
+        raise ValueError("None is not a valid value for jnp.array")
+    if isinstance(data, (list, tuple)):
+        return _from_sequence(data, dtype)
+    if dtypes.is_python_scalar(data) and dtype is None:
+        return as_array(data)
+    return _from_numpy(data, dtype)
+
+
+def _from_numpy(data: Any, dtype: np.dtype | None) -> ArrayImpl:
+    """From what NumPy understands. The elements are copied: the caller may change its own."""
+    try:
+        host = np.asarray(data)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"Unexpected input type for array: {type(data)}") from error
+    if host.dtype not in dtypes.SUPPORTED:
+        raise TypeError(
+            f"Value {data!r} with dtype {host.dtype} is not a valid JAX array type. Only arrays of "
+            "numeric types are supported by JAX."
+        )
+    dtype = dtypes.canonicalize_dtype(host.dtype) if dtype is None else dtype
+    if type(data) is int:  # with NumPy's check of the range
+        host = np.asarray(data, dtype)
+    return ArrayImpl(np.array(host, dtype, order="C"), ShapedArray(host.shape, dtype))
+
+
+def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:
+    leaves = list(_leaves(data))
+    if any(x is None for x in leaves):
+        raise ValueError("None is not a valid value for jnp.array")
+    if dtype is None:
+        leaves_or_arrays = [x if hasattr(x, "dtype") else _check_scalar(x) for x in leaves]
+        dtype = (
+            dtypes.result_type(*leaves_or_arrays) if leaves else dtypes.default_dtype(float)
+        )
+    if any(isinstance(x, Tracer) for x in leaves):
+        rows = [_from_data(x, dtype, copy=False) for x in data]
+        rows = [lax.expand_dims(row, (0,)) for row in rows]
+        while len(rows) > 16:
+            rows = [lax.concatenate(rows[i : i + 16], 0) for i in range(0, len(rows), 16)]
+        return lax.concatenate(rows, 0)
+    host = np.array(_as_numpy(data), dtype)
+    return ArrayImpl(host, ShapedArray(host.shape, dtype))
+
+
+def _leaves(data: Any) -> Any:
+    for x in data:
+        if isinstance(x, (list, tuple)):
+            yield from _leaves(x)
+        else:
+            yield x.__jax_array__() if hasattr(x, "__jax_array__") else x
+
+
+def _check_scalar(x: Any) -> Any:
+    if not dtypes.is_python_scalar(x):
+        return _from_numpy(x, None)
+    return x
+
+
+def _as_numpy(data: Any) -> Any:
+    """Nested lists with their Arrays as NumPy arrays."""
+    if isinstance(data, (list, tuple)):
+        return [_as_numpy(x) for x in data]
+    if hasattr(data, "__jax_array__"):
+        data = data.__jax_array__()
+    return data._value if isinstance(data, ArrayImpl) else data
+
+
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    device: Any = None,
+) -> Array:
+    """As `array`, but an Array that already fits is given back as it is; as numpy.asarray."""
+    wanted = None if dtype is None else user_dtype(dtype, "asarray")
+    return _on_device(_from_data(a, wanted, bool(copy)), device)
+
+
+def copy(a: Any, order: str | None = None) -> Array:
+    """A copy of `a`; as numpy.copy."""
+    check_arraylike("copy", a)
+    return array(a, copy=True)
+
+
+def _on_device(x: Any, device: Any) -> Any:
+    if device is None:
+        return x
+    from tinyjax import device_put
+
+    return device_put(x, device)
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Array:
+    """An array of the bytes of a buffer; as numpy.frombuffer."""
+    return asarray(np.frombuffer(buffer, dtypes.np_dtype(dtype), count, offset))
+
+
+def fromstring(string: str, dtype: Any = float, count: int = -1, *, sep: str) -> Array:
+    """An array of the numbers in a text; as numpy.fromstring."""
+    return asarray(np.fromstring(string, dtypes.np_dtype(dtype), count, sep=sep))
+
+
+def fromfile(*args: Any, **kwargs: Any) -> Array:
+    """Not available, as in JAX: reading is impure. Raises NotImplementedError."""
+    raise NotImplementedError("jnp.fromfile() is impure: use jnp.asarray(np.fromfile(...)) instead")
+
+
+def fromiter(*args: Any, **kwargs: Any) -> Array:
+    """Not available, as in JAX: iterating is impure. Raises NotImplementedError."""
+    raise NotImplementedError("jnp.fromiter() is impure: use jnp.asarray(np.fromiter(...)) instead")
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
+    """An array of another library's array, through DLPack; as numpy.from_dlpack."""
+    return _on_device(array(np.from_dlpack(x)), device)
+
+
+def load(file: Any, *args: Any, **kwargs: Any) -> Any:
+    """An array from a .npy file (for .npz: NumPy's archive); as numpy.load."""
+    out = np.load(file, *args, **kwargs)
+    if not isinstance(out, np.ndarray):
+        return out
+    return asarray(out.view(dtypes.bfloat16) if out.dtype == np.dtype("V2") else out)
+
+
+# ---- of one value ----
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+    """Zeros (float32 unless `dtype` says else); as numpy.zeros. Raises TypeError for a bad shape."""
+    return _constant_array("zeros", shape, 0, dtype, device)
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+    """Ones (float32 unless `dtype` says else); as numpy.ones. Raises TypeError for a bad shape."""
+    return _constant_array("ones", shape, 1, dtype, device)
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+    """Zeros: no memory stays uninitialised here; as numpy.empty."""
+    return _constant_array("empty", shape, 0, dtype, device)
+
+
+def _constant_array(name: str, shape: Any, value: int, dtype: Any, device: Any) -> Any:
+    if isinstance(dtype, int) and isinstance(shape, int) and not isinstance(dtype, type):
+        raise TypeError(
+            f"Cannot interpret '{dtype}' as a data type. Did you accidentally write "
+            f"`jax.numpy.{name}({shape}, {dtype})` when you meant `jax.numpy.{name}(({shape}, {dtype}))`?"
+        )
+    if hasattr(shape, "__next__"):
+        raise TypeError("expected sequence object with len >= 0 or a single integer")
+    dtype = user_dtype_or(dtype, dtypes.default_dtype(float), name)
+    return _on_device(_fill(canonicalize_shape(shape), constant(value, dtype)), device)
+
+
+def _fill(shape: tuple[int, ...], scalar: Any) -> Any:
+    """A scalar array repeated to a shape."""
+    return lax.broadcast_in_dim(scalar, shape, ()) if shape else scalar
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
+    """`fill_value` broadcast to `shape`, in its own dtype unless one is given; as numpy.full.
+
+    Raises TypeError for a bad shape, or a fill_value that is no array."""
+    check_arraylike("full", fill_value)
+    wanted = None if dtype is None else user_dtype(dtype, "full")
+    fill = as_array(fill_value) if wanted is None else convert(fill_value, wanted)
+    shape = canonicalize_shape(shape)
+    return _on_device(_fill(shape, fill) if not fill.shape else broadcast_to(fill, shape), device)
+
+
+def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Array:
+    """Zeros of the shape and dtype of `a`, unless others are given; as numpy.zeros_like."""
+    return _on_device(_full_like("zeros_like", a, 0, dtype, shape), device)
+
+
+def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Array:
+    """Ones of the shape and dtype of `a`, unless others are given; as numpy.ones_like."""
+    return _on_device(_full_like("ones_like", a, 1, dtype, shape), device)
+
+
+def empty_like(
+    prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+) -> Array:
+    """Zeros of the shape and dtype of `prototype`; as numpy.empty_like."""
+    return _on_device(_full_like("empty_like", prototype, 0, dtype, shape), device)
+
+
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+) -> Array:
+    """`fill_value` in the shape and dtype of `a`, unless others are given; as numpy.full_like."""
+    check_arraylike("full_like", fill_value)
+    return _on_device(_full_like("full_like", a, fill_value, dtype, shape), device)
+
+
+def _full_like(name: str, a: Any, value: Any, dtype: Any, shape: Any) -> Any:
+    if not (hasattr(a, "dtype") and hasattr(a, "shape")):
+        a = ensure_arraylike(name, a)
+    weak_type = dtype is None and dtypes.is_weakly_typed(a)
+    new_dtype = user_dtype_or(dtype, dtypes.canonicalize_dtype(a.dtype), name)
+    new_shape = tuple(a.shape) if shape is None else canonicalize_shape(shape)
+    if new_dtype == dtypes.key_dtype:
+        raise TypeError(f"jnp.{name} can't make random keys: use jax.random.key")
+    fill = convert(value, new_dtype, weak_type)
+    return broadcast_to(fill, new_shape) if fill.shape else _fill(new_shape, fill)
+
+
+# ---- evenly spaced ----
+
+
+def arange(
+    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
+) -> Array:
+    """start, start + step, ... before stop; arange(n) is 0 .. n-1; as numpy.arange.
+
+    Raises ConcretizationTypeError for a traced argument (its value is the shape), ValueError for one
+    that is no scalar or complex."""
+    names = ("stop" if stop is None and step is None else "start", "stop", "step")
+    given = []
+    for name, value in zip(names, (start, stop, step)):
+        if value is not None:
+            check_arraylike("arange", value)
+            value = concrete(value, f"It arose in the jnp.arange argument '{name}'")
+            if np.ndim(value) != 0:
+                raise ValueError(
+                    f"jax.numpy.arange: arguments must be scalars; got {name}={value}"
+                )
+            if np.iscomplexobj(value):
+                raise ValueError("Passing complex start/stop/step to jnp.arange is not supported.")
+        given.append(value)
+    start, stop, step = given
+    out_dtype = (
+        dtypes.result_type(*[x for x in given if x is not None])
+        if dtype is None
+        else user_dtype(dtype, "arange")
+    )
+    if stop is None:
+        start, stop = 0, start
+    start, stop = _as_number(start), _as_number(stop)
+    return _on_device(_arange(start, stop, step, out_dtype), device)
+
+
+def _as_number(x: Any) -> Any:
+    return x.item() if hasattr(x, "item") else x
+
+
+def _arange(start: Any, stop: Any, step: Any, dtype: np.dtype) -> Any:
+    if step is None:
+        size = max(0, int(np.ceil(stop - start)))
+        count = lax.broadcasted_iota(dtype, (size,), 0)
+        return lax.add(constant(start, dtype), count) if start != 0 else count
+    step = _as_number(step)
+    # Half precision loses whole numbers above 2048: count in float32.
+    small = dtypes.is_float(dtype) and dtype.itemsize < 4
+    working = np.dtype("float32") if small else dtype
+    size = max(0, int(np.ceil((stop - start) / step)))
+    count = lax.broadcasted_iota(working, (size,), 0)
+    steps = lax.mul(convert(step, working), count)
+    return convert(lax.add(convert(start, working), steps), dtype)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: Any = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """`num` values from start to stop, along `axis`; with retstep also the step; as numpy.linspace.
+
+    Raises ValueError for negative num, ConcretizationTypeError for a traced num."""
+    num = concrete_int(num, "'num' argument of jnp.linspace")
+    axis = concrete_int(axis, "'axis' argument of jnp.linspace")
+    return _linspace(start, stop, num, endpoint, retstep, dtype, axis)
+
+
+@jitted(static_argnames=("num", "endpoint", "retstep", "dtype", "axis"))
+def _linspace(
+    start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
+) -> Any:
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    start, stop = ensure_arraylike("linspace", start, stop)
+    dtype = _spacing_dtype("linspace", dtype, start, stop)
+    work_dtype = to_inexact_dtype(dtype)
+    start, stop = convert(start, work_dtype), convert(stop, work_dtype)
+    shape = broadcast_shapes(start.shape, stop.shape)
+    start_b, stop_b = broadcast_to(start, shape), broadcast_to(stop, shape)
+    axis = len(shape) + axis + 1 if axis < 0 else axis
+    column = (*shape[:axis], 1, *shape[axis:])  # the shape of one of the samples
+
+    intervals = num - 1 if endpoint else num
+    if num > 1:
+        delta = divide(subtract(stop, start), constant(intervals, work_dtype))
+        # The fractions 0, 1/n, ... are made first, as numpy does: start*(1-f) + stop*f is exact at ends.
+        along_axis = [intervals if i == axis else 1 for i in range(len(column))]
+        real = real_dtype(work_dtype)
+        count = lax.reshape(lax.iota(real, intervals), along_axis)
+        fraction = convert(divide(count, constant(intervals, real)), work_dtype)
+        out = add(
+            multiply(lax.reshape(start_b, column), subtract(1, fraction)),
+            multiply(lax.reshape(stop_b, column), fraction),
+        )
+        if endpoint:
+            out = lax.concatenate([out, lax.expand_dims(stop_b, (axis,))], axis)
+    elif num == 1:
+        delta = constant(np.nan, work_dtype) if endpoint else subtract(stop, start)
+        out = lax.reshape(start_b, column)
+    else:
+        delta = constant(np.nan, work_dtype)
+        out = zeros((*shape[:axis], 0, *shape[axis:]), dtype)
+    if dtypes.kind(dtype) in "iu" and dtypes.is_inexact(out.dtype):
+        out = lax.floor(out)
+    result = convert(out, dtype)
+    return (result, delta) if retstep else result
+
+
+def _spacing_dtype(name: str, dtype: Any, start: Any, stop: Any) -> np.dtype:
+    if dtype is None:
+        return to_inexact_dtype(dtypes.result_type(start, stop))
+    return user_dtype(dtype, name)
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: Any = 0,
+) -> Array:
+    """base**start to base**stop with evenly spaced exponents; as numpy.logspace."""
+    num = concrete_int(num, "'num' argument of jnp.logspace")
+    axis = concrete_int(axis, "'axis' argument of jnp.logspace")
+    return _logspace(start, stop, num, endpoint, base, dtype, axis)
+
+
+@jitted(static_argnames=("num", "endpoint", "dtype", "axis"))
+def _logspace(
+    start: Any, stop: Any, num: int, endpoint: bool, base: Any, dtype: Any, axis: int
+) -> Any:
+    start, stop = ensure_arraylike("logspace", start, stop)
+    dtype = _spacing_dtype("logspace", dtype, start, stop)
+    work_dtype = to_inexact_dtype(dtype)
+    start, stop = convert(start, work_dtype), convert(stop, work_dtype)
+    exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis)
+    return convert(power(base, exponents), dtype)
+
+
+def geomspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: Any = 0
+) -> Array:
+    """start to stop with a constant ratio of neighbours; as numpy.geomspace."""
+    num = concrete_int(num, "'num' argument of jnp.geomspace")
+    axis = concrete_int(axis, "'axis' argument of jnp.geomspace")
+    return _geomspace(start, stop, num, endpoint, dtype, axis)
+
+
+@jitted(static_argnames=("num", "endpoint", "dtype", "axis"))
+def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
+    from tinyjax.numpy.elementary import log10
+
+    start, stop = ensure_arraylike("geomspace", start, stop)
+    dtype = _spacing_dtype("geomspace", dtype, start, stop)
+    work_dtype = to_inexact_dtype(dtype)
+    start, stop = convert(start, work_dtype), convert(stop, work_dtype)
+    direction = sign(start)
+    exponents = log10(divide(start, direction)), log10(divide(stop, direction))
+    out = multiply(direction, logspace(*exponents, num, endpoint, 10.0, work_dtype, 0))
+    axis = canonicalize_axis(axis, out.ndim)
+    if axis:
+        out = lax.transpose(out, (*range(1, axis + 1), 0, *range(axis + 1, out.ndim)))
+    return convert(out, dtype)
+
+

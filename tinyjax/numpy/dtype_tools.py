@@ -1,0 +1,66 @@
+"""Asking about dtypes: result_type, can_cast, isdtype, dtype.
+
+Builds on dtypes.
+
+Source: https://docs.jax.dev/en/latest/jax.numpy.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes
+
+get_printoptions = np.get_printoptions
+set_printoptions = np.set_printoptions
+printoptions = np.printoptions
+dtype = np.dtype
+
+
+def result_type(*args: Any) -> np.dtype:
+    """The dtype that an operation on these arrays, scalars or dtypes gives; as numpy.result_type.
+
+    Python scalars do not widen arrays. Raises TypeError where dtypes do not mix."""
+    return dtypes.result_type(*args)
+
+
+def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
+    """Whether values of one dtype fit another; as numpy.can_cast."""
+    from_dtype = from_.dtype if hasattr(from_, "dtype") else dtypes.np_dtype(from_)
+    return bool(np.can_cast(from_dtype, dtypes.np_dtype(to), casting=casting))  # type: ignore[arg-type]
+
+
+# The kinds of the array API standard, as letters of dtypes.kind.
+_KINDS = {
+    "bool": "b",
+    "signed integer": "i",
+    "unsigned integer": "u",
+    "integral": "iu",
+    "real floating": "f",
+    "complex floating": "c",
+    "numeric": "iufc",
+}
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether a dtype is of a kind: 'integral', 'real floating', ..., a dtype or a tuple of them.
+
+    As numpy.isdtype. Raises ValueError for an unknown kind."""
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    found = dtypes.np_dtype(dtype)
+    for item in kinds:
+        if isinstance(item, str) and item not in dtypes_by_name():
+            if item not in _KINDS:
+                raise ValueError(f"Unrecognized kind {item!r}: the kinds are {', '.join(_KINDS)}")
+            if dtypes.kind(found) in _KINDS[item]:
+                return True
+        elif found == dtypes.np_dtype(item):
+            return True
+    return False
+
+
+def dtypes_by_name() -> set[str]:
+    """The names of all dtypes that arrays can have, but for 'bool', which is also a kind."""
+    return {d.name for d in dtypes.SUPPORTED} - {"bool"}

@@ -1,0 +1,456 @@
+"""Exponentials, logarithms, trigonometry and rounding, one element at a time.
+
+After this file you can say why `jnp.sin(1)` is a float (integers promote to the default float), and
+which of these are one lax operation and which are several. Builds on ufuncs.
+
+Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.array import Array
+from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.selecting import where_
+from tinyjax.numpy.ufuncs import add, isfinite, isinf, isposinf, less, multiply, subtract
+from tinyjax.numpy.util import (
+    constant,
+    constant_like,
+    convert,
+    ensure_arraylike,
+    promote_args_inexact,
+    promote_args_numeric,
+    promote_dtypes_inexact,
+    real_dtype,
+    weak_constant_like,
+)
+
+# ---- exponentials and logarithms ----
+
+
+def exp(x: Any, /) -> Array:
+    """e to the power x; as numpy.exp."""
+    return lax.exp(*promote_args_inexact("exp", x))
+
+
+def exp2(x: Any, /) -> Array:
+    """2 to the power x; as numpy.exp2."""
+    return lax.exp2(*promote_args_inexact("exp2", x))
+
+
+def expm1(x: Any, /) -> Array:
+    """exp(x) - 1, exact near zero; as numpy.expm1."""
+    return lax.expm1(*promote_args_inexact("expm1", x))
+
+
+def log(x: Any, /) -> Array:
+    """The natural logarithm; as numpy.log."""
+    return lax.log(*promote_args_inexact("log", x))
+
+
+def log1p(x: Any, /) -> Array:
+    """log(1 + x), exact near zero; as numpy.log1p."""
+    return lax.log1p(*promote_args_inexact("log1p", x))
+
+
+def log2(x: Any, /) -> Array:
+    """The logarithm to base 2; as numpy.log2."""
+    (x,) = promote_args_inexact("log2", x)
+    if dtypes.kind(x.dtype) == "c":
+        log_x = lax.log(x)
+        re, im = lax.real(log_x), lax.imag(log_x)
+        log_2 = lax.log(constant_like(re, 2))
+        return lax.complex(lax.div(re, log_2), lax.div(im, log_2))
+    return lax.div(lax.log(x), lax.log(constant_like(x, 2)))
+
+
+def log10(x: Any, /) -> Array:
+    """The logarithm to base 10; as numpy.log10."""
+    (x,) = promote_args_inexact("log10", x)
+    factor = constant(0.4342944819032518, real_dtype(x.dtype))  # 1 / log(10)
+    if dtypes.kind(x.dtype) == "c":
+        log_x = lax.log(x)
+        return lax.complex(lax.mul(lax.real(log_x), factor), lax.mul(lax.imag(log_x), factor))
+    return lax.mul(lax.log(x), factor)
+
+
+def logaddexp(x1: Any, x2: Any, /) -> Array:
+    """log(exp(x1) + exp(x2)) without overflow; as numpy.logaddexp."""
+    return lax.logaddexp(*promote_args_inexact("logaddexp", x1, x2))
+
+
+def logaddexp2(x1: Any, x2: Any, /) -> Array:
+    """log2(2**x1 + 2**x2) without overflow; as numpy.logaddexp2."""
+    return lax.logaddexp2(*promote_args_inexact("logaddexp2", x1, x2))
+
+
+def sqrt(x: Any, /) -> Array:
+    """The square root; as numpy.sqrt."""
+    return lax.sqrt(*promote_args_inexact("sqrt", x))
+
+
+def cbrt(x: Any, /) -> Array:
+    """The cube root; as numpy.cbrt."""
+    return lax.cbrt(*promote_args_inexact("cbrt", x))
+
+
+# ---- trigonometry ----
+
+
+def sin(x: Any, /) -> Array:
+    """The sine of x radians; as numpy.sin."""
+    return lax.sin(*promote_args_inexact("sin", x))
+
+
+def cos(x: Any, /) -> Array:
+    """The cosine of x radians; as numpy.cos."""
+    return lax.cos(*promote_args_inexact("cos", x))
+
+
+def tan(x: Any, /) -> Array:
+    """The tangent of x radians; as numpy.tan."""
+    return lax.tan(*promote_args_inexact("tan", x))
+
+
+def arcsin(x: Any, /) -> Array:
+    """The angle in [-pi/2, pi/2] with this sine; as numpy.arcsin."""
+    return lax.asin(*promote_args_inexact("arcsin", x))
+
+
+def arccos(x: Any, /) -> Array:
+    """The angle in [0, pi] with this cosine; as numpy.arccos."""
+    return lax.acos(*promote_args_inexact("arccos", x))
+
+
+def arctan(x: Any, /) -> Array:
+    """The angle in [-pi/2, pi/2] with this tangent; as numpy.arctan."""
+    return lax.atan(*promote_args_inexact("arctan", x))
+
+
+def arctan2(x1: Any, x2: Any, /) -> Array:
+    """The angle of the point (x2, x1), in [-pi, pi]; as numpy.arctan2."""
+    return lax.atan2(*promote_args_inexact("arctan2", x1, x2))
+
+
+def sinh(x: Any, /) -> Array:
+    """The hyperbolic sine; as numpy.sinh."""
+    return lax.sinh(*promote_args_inexact("sinh", x))
+
+
+def cosh(x: Any, /) -> Array:
+    """The hyperbolic cosine; as numpy.cosh."""
+    return lax.cosh(*promote_args_inexact("cosh", x))
+
+
+def tanh(x: Any, /) -> Array:
+    """The hyperbolic tangent; as numpy.tanh."""
+    return lax.tanh(*promote_args_inexact("tanh", x))
+
+
+def arcsinh(x: Any, /) -> Array:
+    """The inverse of sinh; as numpy.arcsinh."""
+    return lax.asinh(*promote_args_inexact("arcsinh", x))
+
+
+@jitted
+def arccosh(x: Any, /) -> Array:
+    """The inverse of cosh, for x >= 1; as numpy.arccosh."""
+    result = lax.acosh(*promote_args_inexact("arccosh", x))
+    if dtypes.kind(result.dtype) == "c":
+        return where_(less(lax.real(result), 0), lax.neg(result), result)
+    return result
+
+
+def arctanh(x: Any, /) -> Array:
+    """The inverse of tanh, for |x| < 1; as numpy.arctanh."""
+    return lax.atanh(*promote_args_inexact("arctanh", x))
+
+
+asin, acos, atan, atan2 = arcsin, arccos, arctan, arctan2
+asinh, acosh, atanh = arcsinh, arccosh, arctanh
+
+
+def deg2rad(x: Any, /) -> Array:
+    """Degrees as radians; as numpy.deg2rad."""
+    (x,) = promote_args_inexact("deg2rad", x)
+    return lax.mul(x, constant_like(x, np.pi / 180))
+
+
+def rad2deg(x: Any, /) -> Array:
+    """Radians as degrees; as numpy.rad2deg."""
+    (x,) = promote_args_inexact("rad2deg", x)
+    return lax.mul(x, constant_like(x, 180 / np.pi))
+
+
+def radians(x: Any, /) -> Array:
+    """The same as deg2rad; as numpy.radians."""
+    return deg2rad(x)
+
+
+def degrees(x: Any, /) -> Array:
+    """The same as rad2deg; as numpy.degrees."""
+    return rad2deg(x)
+
+
+@jitted
+def hypot(x1: Any, x2: Any, /) -> Array:
+    """sqrt(x1**2 + x2**2) without overflow; as numpy.hypot. Raises ValueError for complex operands."""
+    x1, x2 = promote_args_inexact("hypot", x1, x2)
+    if dtypes.kind(x1.dtype) == "c":
+        raise ValueError(
+            "jnp.hypot is not well defined for complex-valued inputs. Please convert to real values "
+            "first, such as by using abs(x)"
+        )
+    x1, x2 = lax.abs(x1), lax.abs(x2)
+    infinite = lax.bitwise_or(isposinf(x1), isposinf(x2))
+    x1, x2 = lax.max(x1, x2), lax.min(x1, x2)
+    zero = lax.eq(x1, constant_like(x1, 0))
+    ratio = lax.div(x2, where_(lax.eq(x1, constant_like(x1, 0)), lax.full_like(x1, 1), x1))
+    length = multiply(x1, lax.sqrt(add(1, lax.square(ratio))))
+    return where_(infinite, constant_like(x1, np.inf), where_(zero, x1, length))
+
+
+@jitted
+def sinc(x: Any, /) -> Array:
+    """sin(pi x) / (pi x), 1 at zero; as numpy.sinc.
+
+    Near zero it is a polynomial, so that derivatives of all orders are right there."""
+    (x,) = promote_dtypes_inexact(ensure_arraylike("sinc", x))
+    pi_x = lax.mul(constant_like(x, np.pi), x)
+    at_zero = lax.eq(x, constant_like(x, 0))
+    safe = where_(at_zero, constant_like(x, 1), pi_x)
+    squared = lax.mul(pi_x, pi_x)
+    near = subtract(1.0, multiply(squared, subtract(1 / 6, multiply(squared, 1 / 120))))
+    return where_(at_zero, near, lax.div(lax.sin(safe), safe))
+
+
+@jitted
+def angle(z: Any, deg: bool = False) -> Array:
+    """The angle of complex z, in radians (degrees if `deg`); as numpy.angle."""
+    z = ensure_arraylike("angle", z)
+    re = lax.real(z) if dtypes.kind(z.dtype) == "c" else z
+    im = lax.imag(z) if dtypes.kind(z.dtype) == "c" else lax.full_like(z, 0)
+    if not dtypes.is_inexact(re.dtype) or (dtypes.kind(z.dtype) == "f" and z.ndim == 0):
+        re, im = (convert(part, dtypes.default_dtype(float)) for part in (re, im))
+    result = lax.atan2(im, re)
+    return degrees(result) if deg else result
+
+
+# ---- rounding ----
+
+
+def floor(x: Any, /) -> Array:
+    """The largest whole number not above x; as numpy.floor."""
+    x = ensure_arraylike("floor", x)
+    return lax.floor(x) if dtypes.is_inexact(x.dtype) else x
+
+
+def ceil(x: Any, /) -> Array:
+    """The smallest whole number not below x; as numpy.ceil."""
+    x = ensure_arraylike("ceil", x)
+    return lax.ceil(x) if dtypes.is_inexact(x.dtype) else x
+
+
+@jitted
+def trunc(x: Any) -> Array:
+    """x without its fraction; as numpy.trunc."""
+    x = ensure_arraylike("trunc", x)
+    if not dtypes.is_inexact(x.dtype):
+        return x
+    return where_(lax.lt(x, weak_constant_like(x, 0)), ceil(x), floor(x))
+
+
+fix = trunc
+
+
+@jitted
+def rint(x: Any, /) -> Array:
+    """The nearest whole number, halves to even; as numpy.rint."""
+    x = ensure_arraylike("rint", x)
+    if not dtypes.is_inexact(x.dtype):
+        return convert(x, dtypes.default_dtype(float))
+    if dtypes.kind(x.dtype) == "c":
+        return lax.complex(rint(lax.real(x)), rint(lax.imag(x)))
+    return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+
+
+def _round(a: Any, decimals: int) -> Any:
+    a = ensure_arraylike("round", a)
+    kind = dtypes.kind(a.dtype)
+    if kind in "biu":
+        if decimals < 0:
+            raise NotImplementedError("integer np.round not implemented for decimals < 0")
+        return a
+    if kind == "c":
+        return lax.complex(_round_float(lax.real(a), decimals), _round_float(lax.imag(a), decimals))
+    return _round_float(a, decimals)
+
+
+def _round_float(x: Any, decimals: int) -> Any:
+    if decimals == 0:
+        return lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN)
+    if decimals > np.log10(float(dtypes.finfo(x.dtype).max)):
+        return x
+    dtype = x.dtype
+    if dtype == np.float16:
+        x = convert(x, np.dtype("float32"))
+    factor = weak_constant_like(x, 10**decimals)
+    out = lax.div(lax.round(lax.mul(x, factor), lax.RoundingMethod.TO_NEAREST_EVEN), factor)
+    return convert(out, dtype) if dtype == np.float16 else out
+
+
+@jitted(static_argnames=("decimals",))
+def round(a: Any, decimals: int = 0, out: None = None) -> Array:
+    """Rounded to `decimals` places, halves to even; as numpy.round.
+
+    Raises NotImplementedError for integers with negative decimals, and for `out`."""
+    if out is not None:
+        raise NotImplementedError("The 'out' argument to jnp.round is not supported.")
+    return _round(a, decimals)
+
+
+@jitted(static_argnames=("decimals",))
+def around(a: Any, decimals: int = 0, out: None = None) -> Array:
+    """The same as round; as numpy.around."""
+    return round(a, decimals, out)
+
+
+@jitted
+def modf(x: Any, /, out: None = None) -> tuple[Array, Array]:
+    """(fraction, whole part), both with the sign of x; as numpy.modf."""
+    (x,) = promote_dtypes_inexact(ensure_arraylike("modf", x))
+    whole = where_(lax.ge(x, weak_constant_like(x, 0)), floor(x), ceil(x))
+    return subtract(x, whole), whole
+
+
+# ---- the parts of a float ----
+
+
+@jitted
+def frexp(x: Any, /) -> tuple[Array, Array]:
+    """(mantissa in [0.5, 1), int32 exponent) with x = mantissa * 2**exponent; as numpy.frexp."""
+    (x,) = promote_dtypes_inexact(ensure_arraylike("frexp", x))
+    if dtypes.kind(x.dtype) == "c":
+        raise TypeError("frexp does not support complex-valued inputs")
+    special = lax.bitwise_or(lax.bitwise_not(isfinite(x)), lax.eq(x, constant_like(x, 0)))
+    safe = where_(special, lax.full_like(x, 1), x)
+    exponent = _exponent(safe)
+    mantissa = lax.mul(lax.mul(safe, _power_of_2(lax.neg(exponent), x.dtype)), constant_like(x, 0.5))
+    exponent = lax.add(exponent, constant(1, np.dtype("int32")))
+    return where_(special, x, mantissa), where_(special, 0, exponent)
+
+
+def _exponent(x: Any) -> Any:
+    """floor(log2 |x|) of a normal float, read from its bits; subnormals are scaled up first."""
+    info = dtypes.finfo(x.dtype)
+    tiny = lax.lt(lax.abs(x), constant_like(x, float(info.tiny)))
+    scaled = where_(tiny, lax.mul(x, constant_like(x, 2.0**info.nmant)), x)
+    integer = np.dtype(f"int{x.dtype.itemsize * 8}")
+    bits = lax.bitcast_convert_type(scaled, integer)
+    mask = constant((1 << info.nexp) - 1, integer)
+    raw = lax.bitwise_and(lax.shift_right_logical(bits, constant(info.nmant, integer)), mask)
+    exponent = lax.sub(convert(raw, np.dtype("int32")), constant(1 - info.minexp, np.dtype("int32")))
+    return subtract(exponent, where_(tiny, info.nmant, 0))
+
+
+def _power_of_2(exponent: Any, dtype: np.dtype) -> Any:
+    """2**exponent, in two factors so that neither over- nor underflows."""
+    half = right_half = lax.shift_right_arithmetic(exponent, constant(1, np.dtype("int32")))
+    left = lax.sub(exponent, right_half)
+    return lax.mul(lax.exp2(convert(half, dtype)), lax.exp2(convert(left, dtype)))
+
+
+@jitted
+def ldexp(x1: Any, x2: Any, /) -> Array:
+    """x1 * 2**x2 for integers x2; as numpy.ldexp. Raises ValueError for other x2, or complex x1."""
+    x1, x2 = ensure_arraylike("ldexp", x1, x2)
+    if dtypes.kind(x1.dtype) == "c" or dtypes.is_inexact(x2.dtype):
+        raise ValueError(f"ldexp not supported for input types {(x1.dtype, x2.dtype)}")
+    (x1,) = promote_dtypes_inexact(x1)
+    exponent = convert(x2, np.dtype("int32"))
+    half = lax.shift_right_arithmetic(exponent, constant(1, np.dtype("int32")))
+    left = lax.sub(exponent, half)
+    scaled = multiply(multiply(x1, lax.exp2(convert(half, x1.dtype))), lax.exp2(convert(left, x1.dtype)))
+    unchanged = lax.bitwise_or(isinf(x1), lax.eq(x1, constant_like(x1, 0)))
+    return where_(unchanged, x1, scaled)
+
+
+# ---- other ----
+
+
+@jitted
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Array:
+    """x with NaN, inf and -inf replaced (the infinities by the largest floats); as numpy.nan_to_num."""
+    x = ensure_arraylike("nan_to_num", x)
+    if not dtypes.is_inexact(x.dtype):
+        return x
+    if dtypes.kind(x.dtype) == "c":
+        parts = [lax.real(x), lax.imag(x)]
+        return lax.complex(*[nan_to_num(p, nan=nan, posinf=posinf, neginf=neginf) for p in parts])
+    info = dtypes.finfo(x.dtype)
+    posinf = float(info.max) if posinf is None else posinf
+    neginf = float(info.min) if neginf is None else neginf
+    out = where_(lax.ne(x, x), convert(nan, x.dtype), x)
+    out = where_(lax.eq(out, constant_like(x, np.inf)), convert(posinf, x.dtype), out)
+    return where_(lax.eq(out, constant_like(x, -np.inf)), convert(neginf, x.dtype), out)
+
+
+@jitted
+def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Array:
+    """`arr` with values below `min` or above `max` moved there; as numpy.clip.
+
+    Raises ValueError for complex operands, or without `arr`."""
+    from tinyjax.numpy.ufuncs import maximum, minimum
+
+    if arr is None:
+        raise ValueError("No input was provided to the clip function.")
+    arr = ensure_arraylike("clip", arr)
+    for x in (arr, min, max):
+        if x is not None and dtypes.kind(dtypes.dtype(x)) == "c":
+            raise ValueError(
+                "Clip received a complex value either through the input or the min/max keywords. "
+                "Complex values have no ordering: clip the real or imaginary part"
+            )
+    if min is not None:
+        arr = maximum(min, arr)
+    return arr if max is None else minimum(max, arr)
+
+
+def gcd(x1: Any, x2: Any) -> Array:
+    """The greatest common divisor of integers; as numpy.gcd. Raises ValueError for other dtypes."""
+    return _gcd(x1, x2)
+
+
+@jitted
+def _gcd(x1: Any, x2: Any) -> Any:
+    """Euclid's algorithm, as many steps as the dtype's bits can need (Fibonacci numbers need most)."""
+    x1, x2 = promote_args_numeric("gcd", x1, x2)
+    if dtypes.kind(x1.dtype) not in "iu":
+        raise ValueError("Arguments to jax.numpy.gcd must be integers.")
+    x1, x2 = lax.abs(x1), lax.abs(x2)
+    zero = constant_like(x2, 0)
+    for _ in range(int(np.ceil(x1.dtype.itemsize * 8 / np.log2((1 + 5**0.5) / 2)))):
+        done = lax.eq(x2, zero)
+        rest = lax.rem(x1, where_(done, constant_like(x2, 1), x2))
+        x1, x2 = where_(done, x1, x2), where_(done, x2, rest)
+    return x1
+
+
+@jitted
+def lcm(x1: Any, x2: Any) -> Array:
+    """The least common multiple of integers; as numpy.lcm. Raises ValueError for other dtypes."""
+    from tinyjax.numpy.ufuncs import floor_divide
+
+    x1, x2 = promote_args_numeric("lcm", x1, x2)
+    if dtypes.kind(x1.dtype) not in "iu":
+        raise ValueError("Arguments to jax.numpy.lcm must be integers.")
+    x1, x2 = lax.abs(x1), lax.abs(x2)
+    divisor = gcd(x1, x2)
+    at_zero = lax.eq(divisor, constant_like(divisor, 0))
+    return where_(at_zero, constant_like(divisor, 0), multiply(x1, floor_divide(x2, divisor)))

@@ -1,0 +1,231 @@
+"""Reductions that leave NaN out: nansum, nanmax, nanmean, ...
+
+After this file you can see that each is the plain reduction after a select, with a correction where
+nothing but NaN was there. Builds on reductions.
+
+Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.array import Array
+from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy import reductions
+from tinyjax.numpy.reductions import (
+    Axis,
+    check_no_out,
+    check_where,
+    identity_for,
+    squared_length,
+    var_dtypes,
+)
+from tinyjax.numpy.searching import argmax, argmin
+from tinyjax.numpy.selecting import where_
+from tinyjax.numpy.ufuncs import isnan, subtract
+from tinyjax.numpy.util import (
+    constant,
+    constant_like,
+    convert,
+    ensure_arraylike,
+    to_inexact_dtype,
+    user_dtype,
+    weak_constant_like,
+)
+
+
+def _without_nan(
+    a: Any,
+    name: str,
+    reduction: Callable,
+    identity: float,
+    axis: Axis,
+    keepdims: bool,
+    where: Any,
+    nan_if_all_nan: bool,
+    **options: Any,
+) -> Any:
+    """`reduction` with each NaN replaced by `identity`."""
+    a = ensure_arraylike(name, a)
+    where = check_where(name, where)
+    options |= {"axis": axis, "keepdims": keepdims, "where": where}
+    if not dtypes.is_inexact(a.dtype):
+        return reduction(a, **options)
+    filled = where_(isnan(a), constant(identity_for(identity, a.dtype), a.dtype), a)
+    out = reduction(filled, **options)
+    if not nan_if_all_nan:
+        return out
+    all_nan = reductions.all(isnan(a), axis=axis, keepdims=keepdims)
+    return where_(all_nan, constant_like(a, np.nan), out)
+
+
+@jitted(static_argnames=("axis", "keepdims"))
+def nanmin(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """The smallest value that is not NaN (NaN if all are); as numpy.nanmin."""
+    check_no_out("nanmin", out)
+    args = (np.inf, axis, keepdims, where, initial is None)
+    return _without_nan(a, "nanmin", reductions.min, *args, initial=initial)
+
+
+@jitted(static_argnames=("axis", "keepdims"))
+def nanmax(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """The largest value that is not NaN (NaN if all are); as numpy.nanmax."""
+    check_no_out("nanmax", out)
+    args = (-np.inf, axis, keepdims, where, initial is None)
+    return _without_nan(a, "nanmax", reductions.max, *args, initial=initial)
+
+
+@jitted(static_argnames=("axis", "dtype", "keepdims"))
+def nansum(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """The sum of what is not NaN; as numpy.nansum."""
+    check_no_out("nansum", out)
+    args = (0, axis, keepdims, where, False)
+    return _without_nan(a, "nansum", reductions.sum, *args, dtype=dtype, initial=initial)
+
+
+@jitted(static_argnames=("axis", "dtype", "keepdims"))
+def nanprod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """The product of what is not NaN; as numpy.nanprod."""
+    check_no_out("nanprod", out)
+    args = (1, axis, keepdims, where, False)
+    return _without_nan(a, "nanprod", reductions.prod, *args, dtype=dtype, initial=initial)
+
+
+@jitted(static_argnames=("axis", "dtype", "keepdims"))
+def nanmean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    where: Any = None,
+) -> Array:
+    """The mean of what is not NaN; as numpy.nanmean."""
+    check_no_out("nanmean", out)
+    a = ensure_arraylike("nanmean", a)
+    where = check_where("nanmean", where)
+    if not dtypes.is_inexact(a.dtype):
+        return reductions.mean(a, axis, dtype, keepdims=keepdims, where=where)
+    dtype = to_inexact_dtype(a.dtype) if dtype is None else user_dtype(dtype, "nanmean")
+    options = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where}
+    count = reductions.sum(lax.bitwise_not(isnan(a)), **options)
+    return lax.div(nansum(a, **options), count)
+
+
+@jitted(static_argnames=("axis", "dtype", "keepdims"))
+def nanvar(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+) -> Array:
+    """The variance of what is not NaN; as numpy.nanvar."""
+    check_no_out("nanvar", out)
+    a = ensure_arraylike("nanvar", a)
+    where = check_where("nanvar", where)
+    work_dtype, out_dtype = var_dtypes(a.dtype, dtype, "nanvar")
+    a = convert(a, work_dtype)
+    if mean is None:
+        mean = nanmean(a, axis, dtype=work_dtype, keepdims=True, where=where)
+    else:
+        mean = convert(ensure_arraylike("nanvar", mean), work_dtype)
+    squares = squared_length(where_(isnan(a), 0, lax.sub(a, mean)))
+    count = reductions.sum(lax.bitwise_not(isnan(a)), axis, keepdims=keepdims, where=where)
+    count = subtract(count, ddof)
+    too_few = lax.le(count, weak_constant_like(count, 0))
+    total = reductions.sum(squares, axis, keepdims=keepdims, where=where)
+    total = where_(too_few, np.nan, total)
+    return convert(lax.div(total, convert(where_(too_few, 1, count), total.dtype)), out_dtype)
+
+
+@jitted(static_argnames=("axis", "dtype", "keepdims"))
+def nanstd(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+) -> Array:
+    """The standard deviation of what is not NaN; as numpy.nanstd."""
+    check_no_out("nanstd", out)
+    options = {"dtype": dtype, "ddof": ddof, "keepdims": keepdims, "where": where, "mean": mean}
+    return lax.sqrt(nanvar(a, axis, **options))
+
+
+def nanargmax(
+    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Where the largest value that is not NaN is, -1 if all are NaN; as numpy.nanargmax."""
+    check_no_out("nanargmax", out)
+    a = ensure_arraylike("nanargmax", a)
+    return _nanargmax(a, axis if axis is None else operator.index(axis), keepdims=bool(keepdims))
+
+
+@jitted(static_argnames=("axis", "keepdims"))
+def _nanargmax(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    return _nanarg(a, argmax, -np.inf, axis, keepdims)
+
+
+def nanargmin(
+    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Where the smallest value that is not NaN is, -1 if all are NaN; as numpy.nanargmin."""
+    check_no_out("nanargmin", out)
+    a = ensure_arraylike("nanargmin", a)
+    return _nanargmin(a, axis if axis is None else operator.index(axis), keepdims=bool(keepdims))
+
+
+@jitted(static_argnames=("axis", "keepdims"))
+def _nanargmin(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+    return _nanarg(a, argmin, np.inf, axis, keepdims)
+
+
+def _nanarg(a: Any, arg: Callable, fill: float, axis: int | None, keepdims: bool) -> Any:
+    if not dtypes.is_inexact(a.dtype):
+        return arg(a, axis=axis, keepdims=keepdims)
+    is_nan = isnan(a)
+    found = arg(where_(is_nan, fill, a), axis=axis, keepdims=keepdims)
+    return where_(reductions.all(is_nan, axis=axis, keepdims=keepdims), -1, found)

@@ -1,0 +1,177 @@
+"""Polynomials as vectors of coefficients, the highest power first; window functions.
+
+Builds on statistics.
+
+Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.array import Array
+from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.creation import array, full, ones, zeros
+from tinyjax.numpy.elementary import cos
+from tinyjax.numpy.joining import concatenate
+from tinyjax.numpy.manipulation import atleast_1d
+from tinyjax.numpy.statistics import convolve
+from tinyjax.numpy.taking import trim_zeros
+from tinyjax.numpy.ufuncs import (
+    absolute,
+    add,
+    divide,
+    multiply,
+    negative,
+    subtract,
+    true_divide,
+)
+from tinyjax.numpy.util import (
+    broadcast_shapes,
+    concrete_int,
+    ensure_arraylike,
+    promote_dtypes,
+    promote_dtypes_inexact,
+)
+
+# ---- polynomials ----
+
+
+@jitted(static_argnames=("unroll",))
+def polyval(p: Any, x: Any, *, unroll: int = 16) -> Array:
+    """The polynomial `p` at `x`, by Horner's rule; as numpy.polyval."""
+    p, x = promote_dtypes(*ensure_arraylike("polyval", p, x))
+    y: Any = lax.full_like(x, 0, shape=broadcast_shapes(p.shape[1:], x.shape))
+    for i in range(p.shape[0]):
+        y = add(multiply(y, x), p[i])
+    return y
+
+
+@jitted
+def polyadd(a1: Any, a2: Any) -> Array:
+    """The sum of two polynomials; as numpy.polyadd."""
+    a1, a2 = promote_dtypes(*ensure_arraylike("polyadd", a1, a2))
+    if a2.shape[0] <= a1.shape[0]:
+        return a1.at[-a2.shape[0] :].add(a2)
+    return a2.at[-a1.shape[0] :].add(a1)
+
+
+@jitted
+def polysub(a1: Any, a2: Any) -> Array:
+    """The difference of two polynomials; as numpy.polysub."""
+    a1, a2 = promote_dtypes(*ensure_arraylike("polysub", a1, a2))
+    return polyadd(a1, negative(a2))
+
+
+def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Array:
+    """The product of two polynomials; as numpy.polymul."""
+    a1, a2 = promote_dtypes_inexact(*ensure_arraylike("polymul", a1, a2))
+    if trim_leading_zeros and (a1.size > 1 or a2.size > 1):
+        a1, a2 = trim_zeros(a1, trim="f"), trim_zeros(a2, trim="f")
+    a1, a2 = (a if a.size else zeros(1, a.dtype) for a in (a1, a2))
+    return convolve(a1, a2, mode="full")
+
+
+def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Array, Array]:
+    """(quotient, remainder) of two polynomials; as numpy.polydiv."""
+    u, v = promote_dtypes_inexact(*ensure_arraylike("polydiv", u, v))
+    m, n = u.size - 1, v.size - 1
+    scale = divide(1.0, v[0])
+    quotient = zeros(max(m - n + 1, 1), u.dtype)
+    for k in range(m - n + 1):
+        d = multiply(scale, u[k])
+        quotient = quotient.at[k].set(d)
+        u = u.at[k : k + n + 1].add(multiply(negative(d), v))
+    return quotient, trim_zeros(u, trim="f") if trim_leading_zeros else u
+
+
+@jitted(static_argnames=("m",))
+def polyder(p: Any, m: int = 1) -> Array:
+    """The m-th derivative of a polynomial; as numpy.polyder. Raises ValueError for negative m."""
+    (p,) = promote_dtypes_inexact(ensure_arraylike("polyder", p))
+    m = concrete_int(m, "'m' argument of jnp.polyder")
+    if m < 0:
+        raise ValueError("Order of derivative must be positive")
+    if m == 0:
+        return p
+    powers = np.arange(m, p.size)[None] - np.arange(m)[:, None]
+    return multiply(p[:-m], np.prod(powers, 0)[::-1].astype(p.dtype))
+
+
+@jitted(static_argnames=("m",))
+def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
+    """The m-th integral of a polynomial, with constants `k`; as numpy.polyint."""
+    m = concrete_int(m, "'m' argument of jnp.polyint")
+    p, k = promote_dtypes_inexact(*ensure_arraylike("polyint", p, 0 if k is None else k))
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    k = atleast_1d(k)
+    if k.size == 1:
+        k = full((m,), k[0])
+    if k.shape != (m,):
+        raise ValueError("k must be a scalar or a rank-1 array of length 1 or m.")
+    if m == 0:
+        return p
+    powers = np.arange(p.size + m)[None] - np.arange(m)[:, None]
+    factors = np.prod(np.maximum(1, powers), 0)[::-1].astype(p.dtype)
+    return true_divide(concatenate((p, k)), factors)
+
+
+@jitted
+def poly(seq_of_zeros: Any) -> Array:
+    """The polynomial with these zeros; as numpy.poly. Matrices (by eigenvalues) are not supported."""
+    (roots,) = promote_dtypes_inexact(ensure_arraylike("poly", seq_of_zeros))
+    roots = atleast_1d(roots)
+    if roots.ndim != 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    if not roots.size:
+        return ones((), roots.dtype)
+    p = ones((1,), roots.dtype)
+    for i in range(roots.size):
+        p = convolve(p, array([1, negative(roots[i])], dtype=roots.dtype), mode="full")
+    return p
+
+
+# ---- windows ----
+
+
+def _positions(name: str, size: Any) -> tuple[Any, int, Any]:
+    size = concrete_int(size, f"M argument of jnp.{name}")
+    dtype = dtypes.default_dtype(float)
+    return (None if size > 1 else ones((size,), dtype)), size, lax.iota(dtype, max(size, 0))
+
+
+def blackman(M: int) -> Array:  # noqa: N803  (NumPy's name)
+    """The Blackman window of M points; as numpy.blackman."""
+    short, m, n = _positions("blackman", M)
+    if short is not None:
+        return short
+    wave = lambda k: cos(divide(multiply(k * np.pi, n), m - 1))  # noqa: E731
+    return add(subtract(0.42, multiply(0.5, wave(2))), multiply(0.08, wave(4)))
+
+
+def bartlett(M: int) -> Array:  # noqa: N803
+    """The triangular window of M points; as numpy.bartlett."""
+    short, m, n = _positions("bartlett", M)
+    if short is not None:
+        return short
+    return subtract(1, divide(absolute(subtract(add(multiply(2, n), 1), m)), m - 1))
+
+
+def hamming(M: int) -> Array:  # noqa: N803
+    """The Hamming window of M points; as numpy.hamming."""
+    short, m, n = _positions("hamming", M)
+    if short is not None:
+        return short
+    return subtract(0.54, multiply(0.46, cos(divide(multiply(2 * np.pi, n), m - 1))))
+
+
+def hanning(M: int) -> Array:  # noqa: N803
+    """The Hann window of M points; as numpy.hanning."""
+    short, m, n = _positions("hanning", M)
+    if short is not None:
+        return short
+    return multiply(0.5, subtract(1, cos(divide(multiply(2 * np.pi, n), m - 1))))

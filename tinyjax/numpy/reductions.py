@@ -1,0 +1,473 @@
+"""Reductions: sum, mean, max and their kin, over axes, with masks.
+
+After this file you can say what `axis`, `keepdims`, `where` and `initial` write into a jaxpr: a mask is
+a select before the reduction, keepdims a broadcast_in_dim after it. Reductions that skip NaN are in
+nan_reductions.py, running ones in cumulative.py. Builds on lax.
+
+Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
+"""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.array import Array
+from tinyjax.config import config
+from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.selecting import where_
+from tinyjax.numpy.ufuncs import divide, greater, multiply
+from tinyjax.numpy.util import (
+    as_array,
+    broadcast_to,
+    canonicalize_axes,
+    constant,
+    convert,
+    ensure_arraylike,
+    promote_dtypes_inexact,
+    promote_dtypes_numeric,
+    real_dtype,
+    shape_of,
+    static_axes,
+    to_inexact_dtype,
+    user_dtype,
+    weak_constant_like,
+)
+
+Axis = Any  # None, an int, or a tuple of ints
+
+# ---- the one reduction behind all ----
+
+
+def _reduce(
+    a: Any,
+    name: str,
+    reducer: Callable,
+    combine: Callable,
+    identity: Any,
+    axis: Axis = None,
+    dtype: np.dtype | None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+    has_identity: bool = True,
+) -> Any:
+    """Applies `reducer` (a lax reduction), after the mask and before `initial` and keepdims.
+
+    `combine` is the binary operation, and `identity` what a masked element becomes.
+    """
+    where = check_where(name, where)
+    axes = canonicalize_axes(static_axes(axis), a.ndim)
+    if initial is None and not has_identity:
+        if where is not None:
+            raise ValueError(
+                f"reduction operation {name} does not have an identity, so to use a where mask one has "
+                "to specify 'initial'"
+            )
+        if builtins.any(a.shape[i] == 0 for i in axes):
+            raise ValueError(f"zero-size array to reduction operation {name} which has no identity")
+    result_dtype = a.dtype if dtype is None else dtype
+    # The mean of a million float16 values does not fit float16: sum in float32.
+    upcast = dtype is None and name in ("sum", "prod", "mean") and is_half(a.dtype)
+    a = convert(a, np.dtype("float32") if upcast else result_dtype)
+
+    if where is not None:
+        a = where_(where, a, constant(identity_for(identity, a.dtype), a.dtype))
+    result = reducer(a, axes)
+    if initial is not None:
+        initial = convert(as_array(initial), a.dtype)
+        if initial.shape != ():
+            raise ValueError(f"initial value must be a scalar. Got array of shape {initial.shape}")
+        result = combine(initial, result)
+    if keepdims:
+        result = lax.expand_dims(result, axes)
+    return convert(result, result_dtype)
+
+
+def is_half(dtype: np.dtype) -> bool:
+    """Whether this is float16 or bfloat16."""
+    return dtypes.is_float(dtype) and dtype.itemsize == 2
+
+
+def check_where(name: str, where: Any) -> Any:
+    """A mask as an array, or None. Raises ValueError if it is not boolean."""
+    if where is None:
+        return None
+    where = ensure_arraylike(name, where)
+    if where.dtype != np.bool_:
+        raise ValueError(
+            f"jnp.{name}: where must be None or a boolean array; got where.dtype={where.dtype!r}."
+        )
+    return where
+
+
+def identity_for(identity: Any, dtype: np.dtype) -> Any:
+    """`identity` as a value of `dtype`: infinities become the extreme integers."""
+    kind = dtypes.kind(dtype)
+    if kind == "b":
+        return identity > 0
+    if kind in "iu" and np.isinf(identity):
+        info = np.iinfo(dtype)
+        return info.max if identity > 0 else info.min
+    return identity
+
+
+def _integer_sum_dtype(dtype: np.dtype) -> np.dtype:
+    """Integers narrower than the default are summed in the default of their kind."""
+    kind = dtypes.kind(dtype)
+    if kind not in "biu":
+        return dtype
+    wide = dtypes.canonicalize_dtype("uint64" if kind == "u" else "int64")
+    return wide if kind == "b" or dtype.itemsize < wide.itemsize else dtype
+
+
+def check_no_out(name: str, out: Any) -> None:
+    """Raises NotImplementedError if `out` was given: arrays are immutable."""
+    if out is not None:
+        raise NotImplementedError(f"The 'out' argument to jnp.{name} is not supported.")
+
+
+# ---- sums and products ----
+
+
+def sum(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+    promote_integers: bool = True,
+) -> Array:
+    """The sum over `axis` (all axes if None); as numpy.sum.
+
+    Bools and narrow integers are summed as default integers; float16 in float32. Raises TypeError for
+    what is no array, ValueError for a bad axis or mask.
+    """
+    check_no_out("sum", out)
+    (a,) = promote_dtypes_numeric(ensure_arraylike("sum", a))
+    dtype = _sum_dtype(a, dtype, "sum", promote_integers)
+    return _reduce(a, "sum", _sum_reducer, _sum_combine(dtype), 0, axis, dtype, keepdims, initial, where)
+
+
+def _sum_dtype(a: Any, dtype: Any, name: str, promote_integers: bool) -> np.dtype | None:
+    if dtype is not None:
+        return user_dtype(dtype, name)
+    wide = _integer_sum_dtype(a.dtype)
+    return wide if promote_integers and wide != a.dtype else None
+
+
+def _sum_reducer(a: Any, axes: tuple[int, ...]) -> Any:
+    return lax.reduce_or(a, axes) if a.dtype == np.bool_ else lax.reduce_sum(a, axes)
+
+
+def _sum_combine(dtype: Any) -> Callable:
+    return lax.bitwise_or if dtype == np.bool_ else lax.add
+
+
+def prod(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+    promote_integers: bool = True,
+) -> Array:
+    """The product over `axis`; as numpy.prod. Dtypes as in sum."""
+    check_no_out("prod", out)
+    (a,) = promote_dtypes_numeric(ensure_arraylike("prod", a))
+    dtype = _sum_dtype(a, dtype, "prod", promote_integers)
+    is_bool = dtype == np.bool_
+    reducer = lax.reduce_and if is_bool else lax.reduce_prod
+    combine = lax.bitwise_and if is_bool else lax.mul
+    return _reduce(a, "prod", reducer, combine, 1, axis, dtype, keepdims, initial, where)
+
+
+# ---- extremes ----
+
+
+def max(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """The largest value over `axis`, NaN if there is one; as numpy.max.
+
+    Raises ValueError for an empty axis, or a mask, without `initial`."""
+    check_no_out("max", out)
+    a = ensure_arraylike("max", a)
+    args = (axis, None, keepdims, initial, where)
+    return _reduce(a, "max", lax.reduce_max, lax.max, -np.inf, *args, has_identity=False)
+
+
+def min(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Array:
+    """The smallest value over `axis`, NaN if there is one; as numpy.min. Errors as in max."""
+    check_no_out("min", out)
+    a = ensure_arraylike("min", a)
+    args = (axis, None, keepdims, initial, where)
+    return _reduce(a, "min", lax.reduce_min, lax.min, np.inf, *args, has_identity=False)
+
+
+amax, amin = max, min
+
+
+def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Array:
+    """max - min over `axis`; as numpy.ptp."""
+    check_no_out("ptp", out)
+    return _ptp(ensure_arraylike("ptp", a), axis=static_axes(axis), keepdims=keepdims)
+
+
+@jitted(static_argnames=("axis", "keepdims"))
+def _ptp(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
+    return lax.sub(max(a, axis, keepdims=keepdims), min(a, axis, keepdims=keepdims))
+
+
+# ---- any, all, count ----
+
+
+def all(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
+) -> Array:
+    """Whether all elements are nonzero, over `axis`; as numpy.all."""
+    check_no_out("all", out)
+    a = _cast_to_bool(ensure_arraylike("all", a))
+    combine = lax.bitwise_and
+    return _reduce(a, "all", lax.reduce_and, combine, True, axis, None, keepdims, None, where)
+
+
+def any(
+    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
+) -> Array:
+    """Whether some element is nonzero, over `axis`; as numpy.any."""
+    check_no_out("any", out)
+    a = _cast_to_bool(ensure_arraylike("any", a))
+    combine = lax.bitwise_or
+    return _reduce(a, "any", lax.reduce_or, combine, False, axis, None, keepdims, None, where)
+
+
+def _cast_to_bool(a: Any) -> Any:
+    return convert(lax.real(a) if dtypes.kind(a.dtype) == "c" else a, np.dtype(bool))
+
+
+@jitted(static_argnames=("axis", "keepdims"))
+def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Array:
+    """How many elements are nonzero, over `axis`; as numpy.count_nonzero."""
+    a = ensure_arraylike("count_nonzero", a)
+    nonzero = lax.ne(a, weak_constant_like(a, 0))
+    return sum(nonzero, axis, dtype=dtypes.default_dtype(int), keepdims=keepdims)
+
+
+# ---- means and spread ----
+
+
+def mean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+) -> Array:
+    """The mean over `axis`, a float for integers; as numpy.mean."""
+    check_no_out("mean", out)
+    a = ensure_arraylike("mean", a)
+    where = check_where("mean", where)
+    result_dtype = to_inexact_dtype(a.dtype) if dtype is None else user_dtype(dtype, "mean")
+    upcast = dtype is None and is_half(result_dtype)
+    work_dtype = np.dtype("float32") if upcast else result_dtype
+    axis = static_axes(axis)
+    count = _count(a, axis, keepdims, where, work_dtype)
+    total = sum(a, axis, dtype=work_dtype, keepdims=keepdims, where=where)
+    return convert(lax.div(total, count), result_dtype)
+
+
+def _count(a: Any, axis: Axis, keepdims: bool, where: Any, dtype: np.dtype) -> Any:
+    """How many elements go into each result."""
+    if where is None:
+        return constant(math.prod(a.shape[i] for i in canonicalize_axes(axis, a.ndim)), dtype)
+    return sum(broadcast_to(where, a.shape), axis, dtype=dtype, keepdims=keepdims)
+
+
+def average(
+    a: Any, axis: Axis = None, weights: Any = None, returned: bool = False, keepdims: bool = False
+) -> Any:
+    """The mean over `axis`, weighted; with `returned` also the sum of weights; as numpy.average.
+
+    Raises ValueError if the weights' shape does not fit."""
+    axis = static_axes(axis)
+    axes = canonicalize_axes(axis, len(shape_of(a)))
+    if weights is None:
+        (a,) = promote_dtypes_inexact(ensure_arraylike("average", a))
+        avg = mean(a, axis, keepdims=keepdims)
+        weights_sum = constant(math.prod(a.shape[i] for i in axes), avg.dtype)
+    else:
+        a, weights = promote_dtypes_inexact(*ensure_arraylike("average", a, weights))
+        if a.shape != weights.shape:
+            if axis is None:
+                raise ValueError("Axis must be specified when shapes of a and weights differ.")
+            if weights.shape != tuple(a.shape[i] for i in axes):
+                raise ValueError(
+                    "Shape of weights must be consistent with shape of a along specified axis."
+                )
+            order = tuple(int(i) for i in np.argsort(axes))
+            new_shape = tuple(n if i in axes else 1 for i, n in enumerate(a.shape))
+            weights = lax.reshape(weights, new_shape, order)
+        weights_sum = sum(weights, axis, keepdims=keepdims)
+        avg = divide(sum(multiply(a, weights), axis, keepdims=keepdims), weights_sum)
+    if not returned:
+        return avg
+    return avg, broadcast_to(weights_sum, avg.shape)
+
+
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: Any = None,
+) -> Array:
+    """The variance over `axis`, divided by n - ddof; as numpy.var.
+
+    Real for complex arrays. Raises ValueError if both ddof and correction are given."""
+    check_no_out("var", out)
+    correction = _ddof(ddof, correction)
+    a = ensure_arraylike("var", a)
+    options = {"where": where, "a_mean": mean}
+    return _var(
+        a, axis=static_axes(axis), dtype=dtype, correction=correction, keepdims=keepdims, **options
+    )
+
+
+def _ddof(ddof: Any, correction: Any) -> Any:
+    if correction is None:
+        return ddof
+    if not isinstance(ddof, int) or ddof != 0:
+        raise ValueError("ddof and correction can't be provided simultaneously.")
+    return correction
+
+
+@jitted(static_argnames=("axis", "dtype", "keepdims"))
+def _var(
+    a: Any,
+    *,
+    axis: Axis = None,
+    dtype: Any = None,
+    correction: Any = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    a_mean: Any = None,
+) -> Any:
+    where = check_where("var", where)
+    work_dtype, out_dtype = var_dtypes(a.dtype, dtype, "var")
+    a = convert(a, work_dtype)
+    if a_mean is None:
+        a_mean = mean(a, axis, dtype=work_dtype, keepdims=True, where=where)
+    else:
+        a_mean = convert(ensure_arraylike("var", a_mean), work_dtype)
+    squares = squared_length(lax.sub(a, a_mean))
+    count = _count(a, axis, keepdims, where, squares.dtype)
+    count = lax.sub(count, convert(correction, squares.dtype))
+    total = sum(squares, axis, dtype=squares.dtype, keepdims=keepdims, where=where)
+    result = convert(lax.div(total, count), out_dtype)
+    with config.set("jax_debug_nans", False):
+        return where_(greater(count, 0), result, np.nan)
+
+
+def squared_length(x: Any) -> Any:
+    """|x|**2, real."""
+    if dtypes.kind(x.dtype) == "c":
+        return lax.real(lax.mul(x, lax.conj(x)))
+    return lax.square(x)
+
+
+def var_dtypes(a_dtype: np.dtype, dtype: Any, name: str) -> tuple[np.dtype, np.dtype]:
+    """The dtypes that a variance is computed in and returned in."""
+    if dtype is not None:
+        dtype = user_dtype(dtype, name)
+        if dtypes.kind(a_dtype) == "c" and dtypes.kind(dtype) != "c":
+            raise ValueError(
+                f"jax.numpy.{name} does not yet support real dtype parameters when computing the "
+                "variance of an array of complex values."
+            )
+        work, out = dtype, dtype
+    elif not dtypes.is_inexact(a_dtype):
+        work = out = to_inexact_dtype(a_dtype)
+    else:
+        work, out = a_dtype, real_dtype(a_dtype)
+    return (np.dtype("float32") if is_half(work) else work), out
+
+
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: Any = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: Any = None,
+) -> Array:
+    """The standard deviation over `axis`: the root of var; as numpy.std."""
+    check_no_out("std", out)
+    correction = _ddof(ddof, correction)
+    a = ensure_arraylike("std", a)
+    options = {"where": where, "mean": mean}
+    return _std(
+        a, axis=static_axes(axis), dtype=dtype, correction=correction, keepdims=keepdims, **options
+    )
+
+
+@jitted(static_argnames=("axis", "dtype", "keepdims"))
+def _std(
+    a: Any,
+    *,
+    axis: Axis = None,
+    dtype: Any = None,
+    correction: Any = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+) -> Any:
+    if dtype is not None and not dtypes.is_inexact(user_dtype(dtype, "std")):
+        raise ValueError(f"dtype argument to jnp.std must be inexact; got {dtype}")
+    options = {"where": where, "mean": mean, "correction": correction}
+    return lax.sqrt(var(a, axis, dtype=dtype, keepdims=keepdims, **options))
+
+
+# ---- with integers' bits, for the ufuncs' .reduce ----
+
+
+def reduce_bits(reducer: Callable, combine: Callable, identity: int) -> Callable:
+    """A reduction of integers by a bitwise operation."""
+
+    def reduce(a: Any, axis: Axis = None, keepdims: bool = False, initial: Any = None) -> Array:
+        a = ensure_arraylike("reduce", a)
+        return _reduce(a, "reduce", reducer, combine, identity, axis, None, keepdims, initial)
+
+    return reduce

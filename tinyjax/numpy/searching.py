@@ -1,0 +1,301 @@
+"""Finding things: argmax, nonzero, searchsorted, digitize, counting and histograms' bins.
+
+After this file you can say why nonzero needs `size=` under jit (a shape can't depend on values), and
+how it is then found by sums and counts. Builds on reductions and indexing.
+
+Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.array import Array
+from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy import reductions
+from tinyjax.numpy.creation import arange, zeros
+from tinyjax.numpy.elementary import clip
+from tinyjax.numpy.manipulation import ravel
+from tinyjax.numpy.reductions import check_no_out
+from tinyjax.numpy.selecting import where_
+from tinyjax.numpy.ufuncs import (
+    floor_divide,
+    greater_equal,
+    not_equal,
+    remainder,
+    subtract,
+)
+from tinyjax.numpy.util import (
+    as_array,
+    canonicalize_axis,
+    concrete,
+    concrete_int,
+    constant,
+    convert,
+    ensure_arraylike,
+    promote_dtypes,
+    shape_of,
+)
+
+INT32 = np.dtype("int32")
+
+# ---- extremes ----
+
+
+def argmax(
+    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Where the largest value is along `axis` (in the flat array if None); as numpy.argmax.
+
+    The first of several; a NaN counts as largest. Raises ValueError for an empty array."""
+    check_no_out("argmax", out)
+    return _arg("argmax", lax.argmax, a, axis, bool(keepdims))
+
+
+def argmin(
+    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
+) -> Array:
+    """Where the smallest value is along `axis` (in the flat array if None); as numpy.argmin."""
+    check_no_out("argmin", out)
+    return _arg("argmin", lax.argmin, a, axis, bool(keepdims))
+
+
+def _arg(name: str, find: Callable, a: Any, axis: int | None, keepdims: bool) -> Any:
+    a = ensure_arraylike(name, a)
+    if axis is None:
+        removed = tuple(range(a.ndim))
+        a, axis = ravel(a), 0
+    else:
+        axis = canonicalize_axis(axis, a.ndim)
+        removed = (axis,)
+    if a.shape[axis] == 0:
+        raise ValueError(f"attempt to get {name} of an empty sequence")
+    result = find(a, axis, dtypes.default_dtype(int))
+    return lax.expand_dims(result, removed) if keepdims else result
+
+
+# ---- positions of nonzero elements ----
+
+
+def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Array, ...]:
+    """The positions of nonzero elements, an index array for each axis; as numpy.nonzero.
+
+    With `size` there are so many of them: the rest is cut, what lacks is `fill_value` (0). Raises
+    ConcretizationTypeError for a traced array without `size`, ValueError for scalars."""
+    a = ensure_arraylike("nonzero", a)
+    if a.ndim == 0:
+        raise ValueError(
+            "Calling nonzero on 0d arrays is not allowed. Use jnp.atleast_1d(scalar).nonzero() instead."
+        )
+    mask = a if a.dtype == np.bool_ else not_equal(a, 0)
+    found = reductions.sum(mask) if size is None else size
+    count = concrete_int(
+        found,
+        "The size argument of jnp.nonzero must be statically specified to use jnp.nonzero within JAX "
+        "transformations.",
+    )
+    if a.size == 0 or count == 0:
+        return tuple(zeros(count, int) for _ in a.shape)
+    # The sum of the mask up to a place is how many come before the next one: counting equal sums, and
+    # summing the counts, gives the place of the n-th.
+    flat = _cumsum(bincount(_cumsum(mask), length=count))
+    strides = np.cumprod((1, *a.shape[:0:-1]))[::-1]
+    out = tuple(
+        remainder(floor_divide(flat, int(stride)), int(n)) for stride, n in zip(strides, a.shape)
+    )
+    if fill_value is None:
+        return out
+    fills = fill_value if isinstance(fill_value, tuple) else (fill_value,) * a.ndim
+    if any(shape_of(x) != () for x in fills):
+        raise ValueError(
+            f"fill_value must be a scalar or a tuple of length {a.ndim}; got {fill_value}"
+        )
+    missing = greater_equal(arange(count), reductions.sum(mask))
+    return tuple(where_(missing, fill, entry) for fill, entry in zip(fills, out))
+
+
+def _cumsum(x: Any) -> Any:
+    from tinyjax.numpy.cumulative import cumsum
+
+    return cumsum(x)
+
+
+def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """The positions of nonzero elements in the flat array; as numpy.flatnonzero."""
+    return nonzero(ravel(a), size=size, fill_value=fill_value)[0]
+
+
+def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
+    """The positions of nonzero elements, a row each; as numpy.argwhere."""
+    from tinyjax.numpy.joining import vstack
+    from tinyjax.numpy.manipulation import atleast_1d, reshape, transpose
+
+    a = ensure_arraylike("argwhere", a)
+    rows = transpose(vstack(nonzero(atleast_1d(a), size=size, fill_value=fill_value)))
+    if a.ndim == 0:
+        return reshape(rows[:0], (rows.shape[0], 0))
+    return reshape(rows, (rows.shape[0], a.ndim))
+
+
+# ---- places in a sorted array ----
+
+
+@jitted(static_argnames=("side", "method"))
+def searchsorted(
+    a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
+) -> Array:
+    """Where in sorted `a` each value of `v` belongs, int32; as numpy.searchsorted.
+
+    side 'left' gives the first such place, 'right' the last. Raises ValueError if `a` has not one
+    axis, or for an unknown side."""
+    a, v = promote_dtypes(*ensure_arraylike("searchsorted", a, v))
+    if a.ndim != 1:
+        raise ValueError("a should be 1-dimensional")
+    if side not in ("left", "right"):
+        raise ValueError(f"{side!r} is an invalid value for keyword 'side': use 'left' or 'right'")
+    if method not in ("scan", "scan_unrolled", "sort", "compare_all", "default"):
+        raise ValueError(f"method={method!r}: use 'scan', 'scan_unrolled', 'sort' or 'compare_all'")
+    if sorter is not None:
+        a = a[sorter]
+    return _binary_search(a, v, side)
+
+
+def _binary_search(a: Any, v: Any, side: str) -> Any:
+    """Halves the interval [low, high) that holds the place, as often as the size can need."""
+    size = a.shape[0]
+    if size == 0:
+        return zeros(v.shape, INT32)
+    low, high = (lax.full(v.shape, n, INT32) for n in (0, size))
+    goes_left = _is_at_most if side == "left" else _is_below
+    for _ in range(int(np.ceil(np.log2(size + 1)))):
+        middle = lax.add(low, lax.div(lax.sub(high, low), constant(2, INT32)))
+        left = goes_left(v, a.at[middle].get(mode="clip"))
+        low, high = lax.select(left, low, middle), lax.select(left, middle, high)
+    return high
+
+
+def _is_at_most(x: Any, y: Any) -> Any:
+    """x <= y where NaN is the largest, as in sorting."""
+    if not dtypes.is_inexact(x.dtype):
+        return lax.le(x, y)
+    return lax.bitwise_or(lax.le(x, y), lax.ne(y, y))
+
+
+def _is_below(x: Any, y: Any) -> Any:
+    return lax.bitwise_not(_is_at_most(y, x))
+
+
+@jitted(static_argnames=("right", "method"))
+def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Array:
+    """In which of the intervals between `bins` each x lies; as numpy.digitize."""
+    x, bins = ensure_arraylike("digitize", x, bins)
+    if bins.ndim != 1:
+        raise ValueError(f"digitize: bins must be a 1-dimensional array; got bins={bins!r}")
+    if bins.shape[0] == 0:
+        return zeros(x.shape, INT32)
+    side = "left" if right else "right"
+    upwards = searchsorted(bins, x, side=side)
+    downwards = subtract(bins.shape[0], searchsorted(bins[::-1], x, side=side))
+    return where_(greater_equal(bins[-1], bins[0]), upwards, downwards)
+
+
+# ---- counting ----
+
+
+def bincount(
+    x: Any, weights: Any = None, minlength: int = 0, *, length: int | None = None
+) -> Array:
+    """How often each non-negative integer occurs in `x` (or the sum of weights); as numpy.bincount.
+
+    The result's size is `length`, else the largest value plus 1. Raises ConcretizationTypeError for a
+    traced x without `length`, TypeError if x holds no integers."""
+    x = ensure_arraylike("bincount", x)
+    if x.dtype == np.bool_:
+        x = convert(x, INT32)
+    if dtypes.kind(x.dtype) not in "iu":
+        raise TypeError(f"x argument to bincount must have an integer type; got {x.dtype}")
+    if x.ndim != 1:
+        raise ValueError("only 1-dimensional input supported.")
+    if length is None:
+        minlength = concrete_int(minlength, "argument 'minlength' of jnp.bincount.")
+        values = np.asarray(
+            concrete(
+                x,
+                "The error occurred because of argument 'x' of jnp.bincount. To avoid this error, pass "
+                "a static `length` argument.",
+            )
+        )
+        length = max(minlength, int(max(0, values.max())) + 1 if values.size else 0)
+    length = concrete_int(length, "argument 'length' of jnp.bincount.")
+    if weights is None:
+        weights = constant(1, dtypes.default_dtype(int))
+    elif shape_of(weights) != x.shape:
+        raise ValueError("shape of weights must match shape of x.")
+    weights = as_array(weights)
+    return zeros(length, weights.dtype).at[clip(x, 0)].add(weights, mode="drop")
+
+
+# ---- positions in flat and shaped arrays ----
+
+
+def unravel_index(indices: Any, shape: Any) -> tuple[Array, ...]:
+    """The positions along each axis of places in the flat array, clamped; as numpy.unravel_index."""
+    from tinyjax.numpy.ufuncs import divmod, greater, less
+
+    indices = ensure_arraylike("unravel_index", indices)
+    sizes = [shape] if np.ndim(shape) == 0 else list(shape)
+    if any(np.ndim(n) != 0 for n in sizes):
+        raise ValueError("unravel_index: shape should be a scalar or 1D sequence.")
+    found: list[Any] = []
+    for n in reversed(sizes):
+        indices, position = divmod(indices, n)
+        found.insert(0, position)
+    too_high = greater(indices, 0)
+    unsigned = dtypes.kind(indices.dtype) == "u"
+    too_low = constant(False, np.dtype(bool)) if unsigned else less(indices, -1)
+    return tuple(
+        where_(too_high, n - 1, where_(too_low, 0, position)) for n, position in zip(sizes, found)
+    )
+
+
+def ravel_multi_index(
+    multi_index: Any, dims: Any, mode: str = "raise", order: str = "C", *, dtype: Any = None
+) -> Array:
+    """The places in the flat array of positions along each axis; as numpy.ravel_multi_index.
+
+    mode 'raise' needs known values (ValueError if out of range); 'wrap' and 'clip' do not."""
+    from tinyjax.numpy.ufuncs import add, less, logical_or, multiply
+    from tinyjax.numpy.util import user_dtype
+
+    if len(multi_index) != len(dims):
+        raise ValueError(f"{len(multi_index)} index arrays for {len(dims)} dims")
+    dims = tuple(operator.index(n) for n in dims)
+    indices = [ensure_arraylike("ravel_multi_index", i) for i in multi_index]
+    out_dtype = dtypes.result_type(int, *indices) if dtype is None else user_dtype(dtype)
+    if any(dtypes.kind(i.dtype) not in "iu" for i in indices):
+        raise TypeError("only int indices permitted")
+    if mode == "raise":
+        for i, n in zip(indices, dims):
+            concrete(i, "Use mode='wrap' or mode='clip' in ravel_multi_index under jit.")
+            if reductions.any(logical_or(less(i, 0), greater_equal(i, n))):
+                raise ValueError("invalid entry in coordinates array")
+    elif mode == "clip":
+        indices = [clip(i, 0, n - 1) for i, n in zip(indices, dims)]
+    elif mode == "wrap":
+        indices = [remainder(i, n) for i, n in zip(indices, dims)]
+    else:
+        raise ValueError(f"invalid mode={mode!r}. Expected 'raise', 'wrap' or 'clip'.")
+    if order not in ("C", "F"):
+        raise ValueError(f"invalid order={order!r}. Expected 'C' or 'F'")
+    if order == "F":
+        indices, dims = indices[::-1], dims[::-1]
+    strides = np.cumprod((1, *dims[:0:-1]))[::-1]
+    result: Any = constant(0, out_dtype)
+    for i, stride in zip(indices, strides):
+        result = add(result, multiply(convert(i, out_dtype), int(stride)))
+    return result

@@ -1,0 +1,125 @@
+"""Sorting: sort, argsort, lexsort, partition.
+
+Builds on lax: one sort equation, of the array alone or with its positions.
+
+Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.array import Array
+from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.manipulation import ravel, swapaxes
+from tinyjax.numpy.util import (
+    canonicalize_axis,
+    convert,
+    ensure_arraylike,
+    to_complex_dtype,
+    user_dtype_or,
+)
+
+
+@jitted(static_argnames=("axis", "kind", "order", "stable", "descending"))
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Array:
+    """`a` sorted along `axis` (flattened if None), NaN last; as numpy.sort."""
+    a, axis = _operand("sort", a, axis, kind, order)
+    out = lax.sort(a, dimension=axis, is_stable=stable)
+    return lax.rev(out, (axis,)) if descending else out
+
+
+@jitted(static_argnames=("axis", "kind", "order", "stable", "descending", "dtype"))
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+    dtype: Any = None,
+) -> Array:
+    """The positions that would sort `a` along `axis` (flattened if None); as numpy.argsort."""
+    a, axis = _operand("argsort", a, axis, kind, order)
+    positions = lax.broadcasted_iota(
+        user_dtype_or(dtype, dtypes.default_dtype(int), "argsort"), a.shape, axis
+    )
+    if descending and stable:  # reversed twice, so that equal elements keep their order
+        a, positions = lax.rev(a, (axis,)), lax.rev(positions, (axis,))
+    _, found = lax.sort_key_val(a, positions, dimension=axis, is_stable=stable)
+    return lax.rev(found, (axis,)) if descending else found
+
+
+def _operand(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tuple[Any, int]:
+    a = ensure_arraylike(name, a)
+    if kind is not None:
+        raise TypeError(
+            f"'kind' argument to {name} is not supported. Use stable=True or stable=False to specify "
+            "sort stability."
+        )
+    if order is not None:
+        raise TypeError(f"'order' argument to {name} is not supported.")
+    if axis is None:
+        a, axis = ravel(a), 0
+    return a, canonicalize_axis(axis, a.ndim)
+
+
+@jitted(static_argnames=("axis",))
+def lexsort(keys: Any, axis: int = -1) -> Array:
+    """The positions that sort by the last key, then by the one before it, ...; as numpy.lexsort."""
+    if not len(keys):
+        raise TypeError("need sequence of keys with len > 0 in lexsort")
+    arrays = [ensure_arraylike("lexsort", key) for key in keys]
+    if len({x.shape for x in arrays}) > 1:
+        raise ValueError("all keys need to be the same shape")
+    index_dtype = dtypes.default_dtype(int)
+    if arrays[0].ndim == 0:
+        return lax.full((), 0, index_dtype)
+    axis = canonicalize_axis(axis, arrays[0].ndim)
+    positions = lax.broadcasted_iota(index_dtype, arrays[0].shape, axis)
+    return lax.sort((*arrays[::-1], positions), dimension=axis, num_keys=len(arrays))[-1]
+
+
+@jitted
+def sort_complex(a: Any) -> Array:
+    """`a` sorted, as complex numbers; as numpy.sort_complex."""
+    a = ensure_arraylike("sort_complex", a)
+    return convert(lax.sort(a, dimension=a.ndim - 1), to_complex_dtype(a.dtype))
+
+
+@jitted(static_argnames=("kth", "axis"))
+def partition(a: Any, kth: int, axis: int = -1) -> Array:
+    """`a` with its kth smallest in place, smaller ones before and larger ones after it.
+
+    As numpy.partition; here both sides are sorted as well."""
+    a = ensure_arraylike("partition", a)
+    return swapaxes(_partition(a, kth, axis)[0], -1, axis)
+
+
+@jitted(static_argnames=("kth", "axis"))
+def argpartition(a: Any, kth: int, axis: int = -1) -> Array:
+    """The positions that would partition `a`; as numpy.argpartition."""
+    a = ensure_arraylike("argpartition", a)
+    return swapaxes(_partition(a, kth, axis)[1], -1, axis)
+
+
+def _partition(a: Any, kth: int, axis: int) -> tuple[Any, Any]:
+    if dtypes.kind(a.dtype) == "c":
+        raise NotImplementedError("jnp.partition for complex dtype is not implemented.")
+    axis = canonicalize_axis(axis, a.ndim)
+    canonicalize_axis(kth, a.shape[axis])
+    a = swapaxes(a, axis, -1)
+    positions = lax.broadcasted_iota(np.dtype("int32"), a.shape, a.ndim - 1)
+    return lax.sort_key_val(a, positions, dimension=a.ndim - 1)

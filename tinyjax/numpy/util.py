@@ -1,0 +1,378 @@
+"""What nearly every jax.numpy function does first: check the operands, promote dtypes and ranks.
+
+After this file you can say what happens before `lax.add` in `jnp.add(x, 2)`: the Python scalar takes
+the array's dtype (it is weakly typed), the ranks are made equal, and only then is there a bind.
+Builds on core and dtypes.
+
+Source: https://docs.jax.dev/en/latest/jep/9407-type-promotion.html
+"""
+
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import core, dtypes, lax
+from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
+from tinyjax.config import config
+from tinyjax.core import Tracer
+from tinyjax.errors import ConcretizationTypeError
+
+# ---- operands ----
+
+
+def is_arraylike(x: Any) -> bool:
+    """Arrays, tracers, NumPy values and Python scalars; lists are not."""
+    return isinstance(x, (Array, np.ndarray)) or np.isscalar(x) or hasattr(x, "__jax_array__")
+
+
+def check_arraylike(fun_name: str, *args: Any) -> None:
+    """Raises TypeError, naming the position, if an argument is neither array nor scalar."""
+    for position, x in enumerate(args):
+        if not is_arraylike(x) or isinstance(x, str):
+            raise TypeError(
+                f"{fun_name} requires ndarray or scalar arguments, got {type(x)} at position {position}."
+            )
+
+
+def as_array(x: Any) -> Any:
+    """`x` as an Array or tracer: Python scalars weakly typed, NumPy values not copied.
+
+    Raises TypeError for anything else (lists: jnp.array converts them)."""
+    if isinstance(x, Array):
+        return x
+    if hasattr(x, "__jax_array__"):
+        return as_array(x.__jax_array__())
+    aval = core.get_aval(x)
+    if aval.dtype == np.bool_:
+        aval = aval.strip_weak_type()
+    return ArrayImpl(core.to_numpy(x, aval), aval)
+
+
+def ensure_arraylike(fun_name: str, *args: Any) -> Any:
+    """The arguments as arrays (one array if there is one). Raises TypeError as check_arraylike."""
+    if len(args) == 1 and isinstance(args[0], Array):
+        return args[0]
+    check_arraylike(fun_name, *args)
+    arrays = [as_array(x) for x in args]
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    return x.aval.shape if isinstance(x, Array) else np.shape(x)
+
+
+def dtype_of(x: Any) -> np.dtype:
+    return x.aval.dtype if isinstance(x, Array) else dtypes.dtype(x)
+
+
+def concrete(x: Any, context: str) -> Any:
+    """`x`, which must have a known value. Raises ConcretizationTypeError for a traced value."""
+    if isinstance(x, Tracer):
+        value = x.concrete()
+        if value is None:
+            raise ConcretizationTypeError(x, context)
+        return value
+    return x
+
+
+def concrete_int(x: Any, context: str) -> int:
+    """A known integer. Raises ConcretizationTypeError if it is traced, TypeError if not an integer."""
+    return operator.index(concrete(x, context))
+
+
+# ---- constants and conversion ----
+
+
+def constant(value: Any, dtype: np.dtype, weak_type: bool = False) -> ArrayImpl:
+    """A scalar array that is known while tracing: it becomes a literal of the jaxpr."""
+    return LiteralArray(np.asarray(value, dtype), ShapedArray((), dtype, weak_type))
+
+
+def constant_like(x: Any, value: Any) -> ArrayImpl:
+    """`value` as a scalar of x's dtype."""
+    return constant(value, dtype_of(x))
+
+
+def weak_constant_like(x: Any, value: Any) -> ArrayImpl:
+    """`value` as a scalar of x's dtype and weak type."""
+    return constant(value, dtype_of(x), dtypes.is_weakly_typed(x))
+
+
+def convert(x: Any, dtype: np.dtype, weak_type: bool = False) -> Any:
+    """`x` in `dtype`. Scalars that are known are converted at once and write no equation."""
+    if isinstance(x, Array):
+        aval = x.aval
+        if aval.dtype == dtype and aval.weak_type == weak_type:
+            return x
+        if isinstance(x, Tracer) or aval.shape:
+            return lax.convert_element_type_p.bind(
+                x, new_dtype=dtype, weak_type=weak_type, sharding=None
+            )
+        x = x._value  # type: ignore[attr-defined]
+    if isinstance(x, np.ndarray) and x.shape:
+        return convert(as_array(x), dtype, weak_type)
+    if isinstance(x, (float, complex, np.inexact)) and dtypes.kind(dtype) in "iub":
+        return lax.convert_element_type_p.bind(
+            x, new_dtype=dtype, weak_type=weak_type, sharding=None
+        )
+    if type(x) is int:  # must fit the default integer, then wraps: uint8(1) + 300 is 45
+        x = core.to_numpy(x, core.get_aval(x)).astype(dtype)
+    return constant(x, dtype, weak_type)
+
+
+def user_dtype(dtype: Any, fun_name: str = "") -> np.dtype:
+    """A dtype that a user asked for, cut to 32 bits unless x64 is on (with a UserWarning).
+
+    Raises TypeError if it names no dtype that arrays can have."""
+    requested = dtypes.np_dtype(dtype)
+    found = dtypes.canonicalize_dtype(requested)
+    is_python_type = isinstance(dtype, type) and dtype in (bool, int, float, complex)
+    if found != requested and not is_python_type:
+        where = f"requested in {fun_name} " if fun_name else ""
+        warnings.warn(
+            f"Explicitly requested dtype {requested.name} {where}is not available, and will be "
+            f"truncated to dtype {found.name}. To enable more dtypes, set the jax_enable_x64 "
+            "configuration option or the JAX_ENABLE_X64 shell environment variable. See "
+            "https://docs.jax.dev/en/latest/notebooks/Common_Gotchas_in_JAX.html#double-64bit-precision",
+            stacklevel=4,
+        )
+    return found
+
+
+def user_dtype_or(dtype: Any, default: np.dtype, fun_name: str = "") -> np.dtype:
+    """As user_dtype, with `default` where none was asked for."""
+    return default if dtype is None else user_dtype(dtype, fun_name)
+
+
+_COMPLEX_OF = {np.dtype(d): np.dtype("complex128") for d in ("float64", "complex128")}
+
+
+def to_inexact_dtype(dtype: np.dtype) -> np.dtype:
+    """Floats and complex stay; integers and bools become the default float."""
+    return dtype if dtypes.is_inexact(dtype) else dtypes.default_dtype(float)
+
+
+def to_numeric_dtype(dtype: np.dtype) -> np.dtype:
+    """Bools become the default integer; all else stays."""
+    return dtypes.default_dtype(int) if dtype == np.bool_ else dtype
+
+
+def to_complex_dtype(dtype: np.dtype) -> np.dtype:
+    """The complex dtype that holds `dtype`."""
+    return _COMPLEX_OF.get(dtype, np.dtype("complex64"))
+
+
+def real_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype of the real part."""
+    return np.empty((), dtype).real.dtype if dtypes.kind(dtype) == "c" else dtype
+
+
+# ---- promotion ----
+
+
+def promote_dtypes(*args: Any) -> list[Any]:
+    """The arguments as arrays of the dtype that they promote to together."""
+    if len(args) == 1:
+        return [as_array(args[0])]
+    dtype, weak_type = dtypes.result_type(*args, return_weak_type_flag=True)
+    return [convert(x, dtype, weak_type) for x in args]
+
+
+def promote_dtypes_inexact(*args: Any) -> list[Any]:
+    """As promote_dtypes, integers and bools becoming floats."""
+    dtype, weak_type = dtypes.result_type(*args, return_weak_type_flag=True)
+    dtype = to_inexact_dtype(dtype)
+    return [convert(x, dtype, weak_type) for x in args]
+
+
+def promote_dtypes_numeric(*args: Any) -> list[Any]:
+    """As promote_dtypes, bools becoming integers."""
+    dtype, weak_type = dtypes.result_type(*args, return_weak_type_flag=True)
+    dtype = to_numeric_dtype(dtype)
+    return [convert(x, dtype, weak_type) for x in args]
+
+
+def promote_shapes(fun_name: str, *args: Any) -> list[Any]:
+    """The arguments with leading axes of size 1 added until all ranks are equal; scalars stay."""
+    ranks = {len(shape_of(x)) for x in args} - {0}
+    if len(ranks) < 2:
+        return [as_array(x) for x in args]
+    if config.jax_numpy_rank_promotion != "allow":
+        _warn_or_raise_rank_promotion(fun_name, [shape_of(x) for x in args])
+    broadcast_shapes(*[shape_of(x) for x in args])  # raises where sizes do not fit
+    rank = max(ranks)
+    return [broadcast_to_rank(x, rank) for x in args]
+
+
+def broadcast_to_rank(x: Any, rank: int) -> Any:
+    """`x` with leading axes of size 1 added until it has `rank` axes."""
+    shape = shape_of(x)
+    missing = rank - len(shape)
+    if not missing:
+        return as_array(x)
+    return lax.broadcast_in_dim(as_array(x), (1,) * missing + shape, range(missing, rank))
+
+
+def _warn_or_raise_rank_promotion(fun_name: str, shapes: Sequence[tuple[int, ...]]) -> None:
+    listed = " ".join(map(str, shapes))
+    if config.jax_numpy_rank_promotion == "raise":
+        raise ValueError(
+            f"Operands could not be broadcast together for {fun_name} on shapes {listed} and with the "
+            "config option jax_numpy_rank_promotion='raise'. Reshape to equal ranks: x[None, :]"
+        )
+    warnings.warn(
+        f"Following NumPy automatic rank promotion for {fun_name} on shapes {listed}. Set the "
+        "jax_numpy_rank_promotion config option to 'allow' to disable this warning.",
+        stacklevel=4,
+    )
+
+
+def promote_args(fun_name: str, *args: Any) -> list[Any]:
+    """The arguments checked and promoted, in dtype and rank. Raises TypeError for non-arrays."""
+    if len(args) == 2:
+        x, y = args
+        if isinstance(x, Array) and isinstance(y, Array):  # the fast path: nothing to promote
+            a, b = x.aval, y.aval
+            if a.dtype == b.dtype and a.weak_type == b.weak_type and a.dtype.kind != "V":
+                if len(a.shape) == len(b.shape) or not a.shape or not b.shape:
+                    return [x, y]
+    return _promote(fun_name, promote_dtypes, args)
+
+
+def promote_args_numeric(fun_name: str, *args: Any) -> list[Any]:
+    """As promote_args, bools becoming integers."""
+    return _promote(fun_name, promote_dtypes_numeric, args)
+
+
+def promote_args_inexact(fun_name: str, *args: Any) -> list[Any]:
+    """As promote_args, integers and bools becoming floats."""
+    if len(args) == 1 and isinstance(args[0], Array) and args[0].aval.dtype.kind in "fc":
+        return [args[0]]
+    return _promote(fun_name, promote_dtypes_inexact, args)
+
+
+def _promote(fun_name: str, promote: Any, args: Sequence[Any]) -> list[Any]:
+    check_arraylike(fun_name, *args)
+    args = [x.__jax_array__() if hasattr(x, "__jax_array__") else x for x in args]
+    for x in args:
+        if getattr(x, "dtype", None) == dtypes.float0:
+            raise TypeError(
+                f"Called {fun_name} with a float0 array: the tangent of an integer has no information. "
+                "If you did not expect one, you took a gradient with respect to an integer argument"
+            )
+        if getattr(x, "dtype", None) == dtypes.key_dtype and len(args) == 1:
+            raise TypeError(f"{fun_name} does not accept dtype key<fry>.")
+    if any(getattr(x, "dtype", None) == dtypes.key_dtype for x in args):
+        if not all(getattr(x, "dtype", None) == dtypes.key_dtype for x in args):
+            listed = ", ".join(dtypes.short_name(dtype_of(x)) for x in args)
+            raise TypeError(f"{fun_name} does not accept dtypes {listed}.")
+        return promote_shapes(fun_name, *args)
+    return promote_shapes(fun_name, *promote(*args))
+
+
+# ---- axes and shapes ----
+
+
+def canonicalize_axis(axis: Any, ndim: int) -> int:
+    """A non-negative axis. Raises ValueError if there is no such axis."""
+    axis = operator.index(axis)
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
+    return axis + ndim if axis < 0 else axis
+
+
+def canonicalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Non-negative axes; None means all. Raises ValueError for one out of range or named twice."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = axis if isinstance(axis, (tuple, list, np.ndarray, range)) else (axis,)
+    found = tuple(canonicalize_axis(a, ndim) for a in axes)
+    if len(set(found)) != len(found):
+        raise ValueError(f"duplicate value in 'axis': {axis}")
+    return found
+
+
+def index_tuple(x: Any) -> tuple[int, ...]:
+    """One integer or a sequence of them, as a tuple."""
+    try:
+        return (operator.index(x),)
+    except TypeError:
+        return tuple(operator.index(i) for i in x)
+
+
+def static_axes(axis: Any) -> Any:
+    """An `axis` argument, which must be known while tracing: None, an int or a tuple of ints.
+
+    Raises ConcretizationTypeError for a tracer."""
+    if axis is None or type(axis) is int:
+        return axis
+    axis = concrete(axis, "The axis argument must be known statically.")
+    try:
+        return operator.index(axis)
+    except TypeError:
+        return tuple(operator.index(a) for a in axis)
+
+
+def canonicalize_shape(shape: Any) -> tuple[int, ...]:
+    """A shape given as an int or a sequence of ints.
+
+    Raises TypeError if an entry is traced, or is no integer."""
+    entries = shape if isinstance(shape, (tuple, list)) else np.atleast_1d(shape) if not (
+        isinstance(shape, Tracer)
+    ) else (shape,)
+    try:
+        return tuple(operator.index(d) for d in entries)
+    except TypeError:
+        hint = ""
+        if any(isinstance(d, Tracer) for d in entries):
+            hint = " If using `jit`, mark the argument that gives the shape as static (static_argnums)."
+        raise TypeError(
+            "Shapes must be 1D sequences of concrete values of integer type, got "
+            f"{tuple(entries)}.{hint}"
+        ) from None
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that arrays of these shapes broadcast to; as numpy.broadcast_shapes.
+
+    Raises ValueError if they do not fit."""
+    given = [(s,) if np.ndim(s) == 0 else tuple(s) for s in shapes]
+    try:
+        return tuple(int(n) for n in np.broadcast_shapes(*given))
+    except ValueError:
+        raise ValueError(
+            f"Incompatible shapes for broadcasting: shapes={given}. Trailing sizes must be equal or 1"
+        ) from None
+
+
+def broadcast_to(x: Any, shape: Any) -> Any:
+    """`x` repeated along new and size-1 axes to `shape`; as numpy.broadcast_to.
+
+    Raises ValueError if the shapes do not fit."""
+    x = ensure_arraylike("broadcast_to", x)
+    shape = canonicalize_shape(shape)
+    x_shape = x.aval.shape
+    if x_shape == shape:
+        return x
+    lead = len(shape) - len(x_shape)
+    if lead < 0 or any(a not in (1, b) for a, b in zip(x_shape, shape[lead:])):
+        raise ValueError(
+            f"Incompatible shapes for broadcasting: {x_shape} and requested shape {shape}: "
+            "trailing sizes must be equal, or 1 in the array"
+        )
+    return lax.broadcast_in_dim(x, shape, tuple(range(lead, len(shape))))
+
+
+def broadcast_arrays(*args: Any) -> list[Any]:
+    """The arguments, each broadcast to their common shape; as numpy.broadcast_arrays."""
+    check_arraylike("broadcast_arrays", *args)
+    shapes = [shape_of(x) for x in args]
+    if len(set(shapes)) <= 1:
+        return [as_array(x) for x in args]
+    shape = broadcast_shapes(*shapes)
+    return [broadcast_to(x, shape) for x in args]

@@ -7,6 +7,7 @@ Builds on tree_util.pytrees.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -70,3 +71,91 @@ def wrap_argnums(argnums: Sequence[int], num_args: int, what: str) -> tuple[int,
                 f"{num_args} positional arguments"
             )
     return tuple(i % num_args for i in argnums)
+
+
+# ---- static arguments: values that are part of a jitted function's cache key ----
+
+Static = tuple[tuple[int | str, type, Any], ...]  # (position or name, type, value) of each
+
+
+def named_arguments(
+    fun: Callable, argnums: Any, argnames: Any, what: str
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Positions and names of the same parameters: one that is named may be given by position.
+
+    Raises ValueError for a position or name that `fun` does not have; `what` is the option's name."""
+    numbers = () if argnums is None else as_argnums(argnums, what)
+    names = (
+        () if argnames is None else (argnames,) if isinstance(argnames, str) else tuple(argnames)
+    )
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):  # a builtin without a signature
+        return numbers, names
+    positional = [
+        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if not any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        for i in numbers:
+            if not -len(positional) <= i < len(positional):
+                raise ValueError(
+                    f"jitted function has invalid argnums {argnums} in {what}. Function only takes "
+                    f"{len(positional)} positional arguments."
+                )
+    known = {p.name for p in parameters}
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        for name in names:
+            if name not in known:
+                raise ValueError(
+                    f"jitted function has invalid argnames {{{name!r}}} in "
+                    f"{what.replace('nums', 'names')}. Function only takes {sorted(known)}."
+                )
+    named = [positional.index(name) for name in names if name in positional]
+    numbered = [positional[i] for i in numbers if -len(positional) <= i < len(positional)]
+    return (*numbers, *(i for i in named if i not in numbers)), (*names, *numbered)
+
+
+def split_static(
+    args: tuple, kwargs: dict, argnums: tuple[int, ...], argnames: tuple[str, ...]
+) -> tuple[tuple[tuple, dict], Static]:
+    """The (args, kwargs) that are traced, and the static ones."""
+    if not argnums and not argnames:
+        return (args, kwargs), ()
+    numbers = {i % len(args) for i in argnums if -len(args) <= i < len(args)}
+    static: list[tuple[int | str, type, Any]] = [
+        (i, type(args[i]), args[i]) for i in sorted(numbers)
+    ]
+    static += [(name, type(x), x) for name, x in sorted(kwargs.items()) if name in argnames]
+    dynamic_args = tuple([x for i, x in enumerate(args) if i not in numbers])
+    dynamic_kwargs = {name: x for name, x in kwargs.items() if name not in argnames}
+    return (dynamic_args, dynamic_kwargs), tuple(static)
+
+
+def with_static(fun: Callable, static: Static) -> Callable:
+    """`fun` as a function of its dynamic arguments alone."""
+    if not static:
+        return fun
+
+    def call(*dynamic: Any, **kwargs: Any) -> Any:
+        args = list(dynamic)
+        for place, _, value in static:
+            if isinstance(place, int):
+                args.insert(place, value)
+            else:
+                kwargs[place] = value
+        return fun(*args, **kwargs)
+
+    return call
+
+
+def unhashable_error(static: Static) -> ValueError:
+    for place, _, value in static:
+        try:
+            hash(value)
+        except TypeError:
+            return ValueError(
+                "Non-hashable static arguments are not supported: static argument "
+                f"{place!r} has type {type(value)}: {value!r}. Static arguments are part of jit's cache "
+                "key: pass a tuple instead of a list, or make the argument dynamic"
+            )
+    return ValueError("the arguments' tree has unhashable parts: see their register_pytree_node")

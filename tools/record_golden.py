@@ -6,6 +6,7 @@
 The cases stand in tests/golden_cases/, and the tests that read the data are tests/test_golden*.py.
 The data is text, a case a line or a paragraph: read its diff before committing it.
 """
+
 import argparse
 import importlib
 import re
@@ -13,7 +14,6 @@ import sys
 import warnings
 from pathlib import Path
 from typing import Any
-
 
 TESTS = Path(__file__).resolve().parent.parent / "tests"
 GOLDEN = TESTS / "golden"
@@ -26,6 +26,7 @@ lax: Any = importlib.import_module("jax.lax")
 
 
 # ---- one recorder a kind of data ----
+
 
 def record_jaxprs() -> str:
     from golden_cases import jaxprs  # type: ignore[import-not-found]
@@ -68,8 +69,12 @@ def record_errors() -> str:
     errors = importlib.import_module("golden_cases.errors")
     inputs = importlib.import_module("golden_cases.inputs")
     names = inputs.names(jax, jnp, lax) | errors.helpers(jax, jnp, lax)
-    return codec.dump({section: {call: _error_of(call, names) for call, _ in cases}
-                       for section, cases in errors.SECTIONS.items()})
+    return codec.dump(
+        {
+            section: {call: _error_of(call, names) for call, _ in cases}
+            for section, cases in errors.SECTIONS.items()
+        }
+    )
 
 
 def _error_of(call, names) -> list[str]:

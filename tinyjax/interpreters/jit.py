@@ -11,11 +11,18 @@ Source: https://docs.jax.dev/en/latest/jit-compilation.html
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax.api_util import FlatFun, as_argnums, check_callable, fun_name
+from tinyjax.api_util import (
+    FlatFun,
+    check_callable,
+    fun_name,
+    named_arguments,
+    split_static,
+    unhashable_error,
+    with_static,
+)
 from tinyjax.array import ArrayImpl
 from tinyjax.config import config
 from tinyjax.core import (
@@ -270,50 +277,23 @@ class JitFunction:
 
         The key has all that a trace can depend on: tree, avals with weak types, static values (by
         equality and type) and configuration."""
-        dynamic, static = self.split_static(args, kwargs)
+        dynamic, static = split_static(args, kwargs, self.static_argnums, self.static_argnames)
         leaves, in_tree = tree_flatten(dynamic)
         avals = tuple([arg_aval(x) for x in leaves])
         key = (in_tree, avals, static, config.key)
         try:
             entry = self.cache.get(key)
         except TypeError:
-            raise _unhashable_error(static) from None
+            raise unhashable_error(static) from None
         if entry is not None:
             return leaves, entry, []
-        flat_fun = FlatFun(self._with_static(static), in_tree)
+        flat_fun = FlatFun(with_static(self.fun, static), in_tree)
         closed = trace_to_jaxpr(flat_fun, avals)
         closed, tracers = _consts_to_args(closed)
         entry = closed, flat_fun.out_tree, self._donated(dynamic)
         if not tracers:  # a jaxpr that closes over an outer trace's values is of use but once
             self.cache[key] = entry
         return leaves, entry, tracers
-
-    def split_static(self, args: tuple, kwargs: dict) -> tuple[tuple, tuple]:
-        """The ((args, kwargs) to trace, with static ones left out, and the static ones)."""
-        if not self.static_argnums and not self.static_argnames:
-            return (args, kwargs), ()
-        numbers = {i % len(args) for i in self.static_argnums if -len(args) <= i < len(args)}
-        static = [(i, type(args[i]), args[i]) for i in sorted(numbers)]
-        static += [(n, type(x), x) for n, x in sorted(kwargs.items()) if n in self.static_argnames]
-        dynamic_args = tuple([x for i, x in enumerate(args) if i not in numbers])
-        dynamic_kwargs = {n: x for n, x in kwargs.items() if n not in self.static_argnames}
-        return (dynamic_args, dynamic_kwargs), tuple(static)
-
-    def _with_static(self, static: tuple) -> Callable:
-        """The function of dynamic arguments alone."""
-        if not static:
-            return self.fun
-
-        def call(*dynamic: Any, **kwargs: Any) -> Any:
-            args = list(dynamic)
-            for place, _, value in static:
-                if isinstance(place, int):
-                    args.insert(place, value)
-                else:
-                    kwargs[place] = value
-            return self.fun(*args, **kwargs)
-
-        return call
 
     def _donated(self, dynamic: tuple[tuple, dict]) -> tuple[bool, ...]:
         """For each leaf, whether the caller gives its memory away."""
@@ -330,7 +310,8 @@ class JitFunction:
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """The function as a jaxpr, at these arguments (arrays or ShapeDtypeStructs)."""
         leaves, (jaxpr, out_tree, _), consts = self.trace_cached(args, kwargs)
-        in_tree = tree_flatten(self.split_static(args, kwargs)[0])[1]
+        dynamic, _ = split_static(args, kwargs, self.static_argnums, self.static_argnames)
+        in_tree = tree_flatten(dynamic)[1]
         return Traced(jaxpr, in_tree, out_tree, self.params["name"], self.device, consts)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
@@ -366,19 +347,6 @@ def _consts_to_args(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Tracer]]:
         invars=[v for v, _ in tracers] + closed.jaxpr.invars,
     )
     return ClosedJaxpr(jaxpr, [x for _, x in values]), [x for _, x in tracers]
-
-
-def _unhashable_error(static: tuple) -> ValueError:
-    for place, _, value in static:
-        try:
-            hash(value)
-        except TypeError:
-            return ValueError(
-                "Non-hashable static arguments are not supported: static argument "
-                f"{place!r} has type {type(value)}: {value!r}. Static arguments are part of jit's cache "
-                "key: pass a tuple instead of a list, or make the argument dynamic"
-            )
-    return ValueError("the arguments' tree has unhashable parts: see their register_pytree_node")
 
 
 # ---- the front door ----
@@ -422,48 +390,13 @@ def jit(
         raise ValueError(f"can't give jit both device={device} and backend={backend!r}")
     if backend is not None:
         device = devices(backend)[0]
-    numbers, names = _static_places(fun, static_argnums, static_argnames, "static_argnums")
-    donate_numbers, donate_names = _static_places(
+    numbers, names = named_arguments(fun, static_argnums, static_argnames, "static_argnums")
+    donate_numbers, donate_names = named_arguments(
         fun, donate_argnums, donate_argnames, "donate_argnums"
     )
     return JitFunction(
         fun, numbers, names, donate_numbers, donate_names, keep_unused, device, inline
     )
-
-
-def _static_places(
-    fun: Callable, argnums: Any, argnames: Any, what: str
-) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Numbers and names of the same arguments: an argument named may be given by position."""
-    numbers = () if argnums is None else as_argnums(argnums, what)
-    names = (
-        () if argnames is None else (argnames,) if isinstance(argnames, str) else tuple(argnames)
-    )
-    try:
-        parameters = list(inspect.signature(fun).parameters.values())
-    except (TypeError, ValueError):  # a builtin without a signature
-        return numbers, names
-    positional = [
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    if not any(p.kind is p.VAR_POSITIONAL for p in parameters):
-        for i in numbers:
-            if not -len(positional) <= i < len(positional):
-                raise ValueError(
-                    f"jitted function has invalid argnums {argnums} in {what}. Function only takes "
-                    f"{len(positional)} positional arguments."
-                )
-    known = {p.name for p in parameters}
-    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
-        for name in names:
-            if name not in known:
-                raise ValueError(
-                    f"jitted function has invalid argnames {{{name!r}}} in "
-                    f"{what.replace('nums', 'names')}. Function only takes {sorted(known)}."
-                )
-    named = [positional.index(name) for name in names if name in positional]
-    numbered = [positional[i] for i in numbers if -len(positional) <= i < len(positional)]
-    return (*numbers, *(i for i in named if i not in numbers)), (*names, *numbered)
 
 
 def jitted(fun: Callable | None = None, *, static_argnames: str | Sequence[str] = ()) -> Any:

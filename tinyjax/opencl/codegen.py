@@ -234,11 +234,10 @@ def operation_text(op: str, dtype: np.dtype, args: Sequence[Atom]) -> str:
         return conversion_text(args[0], dtype)
     if op == "bitcast":
         return f"as_{C_TYPES[dtype]}({atom_text(args[0])})"
-    # select(condition, x, y) is of the kind of what it chooses from, but the text is one for all
     kind_of_first = "i" if isinstance(args[0], Index) else kind(args[0].dtype)
     texts = scalar_ops[op].c
     if kind_of_first not in texts:
-        raise NotImplementedError(f"no C text for operation '{op}' on {args[0].dtype}")
+        raise NotImplementedError(f"no C text for operation '{op}' on kind '{kind_of_first}'")
     integer_bits = dtype.itemsize * 8
     text = texts[kind_of_first].format(
         *map(atom_text, args),

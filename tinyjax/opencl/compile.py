@@ -221,7 +221,7 @@ class Executable:
             for slot in step.dies:
                 queue.recycle(slots[slot])
         if event is not None:
-            queue.keep(event, slots)
+            queue.keep(event, (self, slots))  # self has the scratch memory
 
     def _result(self, v: Var | Literal, aval: ShapedArray) -> tuple[Any, ShapedArray]:
         """Where a result is found after the steps: its slot, or the array itself for a literal."""
@@ -273,7 +273,7 @@ class Executable:
 
 def memory_of(array: ArrayImpl, queue: Any) -> Memory:
     """The array's memory on the queue's device; it is brought there once, and stays."""
-    memory = array.buffer
+    memory: Any = array.buffer
     if memory is None or memory.queue is not queue:
         memory = array.buffer = queue.upload(array._value)
     return memory

@@ -22,11 +22,13 @@ from dataclasses import dataclass, field
 from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.rules import (
+    ArgReduction,
     Elementwise,
     HostStep,
     IndexMap,
     Lowering,
     Reduction,
+    axes_sizes,
     lowering_of,
 )
 
@@ -119,8 +121,7 @@ class _Plan:
             return
         recomputed = [v for v in eqn.invars if isinstance(v, Var) and v not in self.stored]
         work = _cost(lowering) + sum(self.work[v] for v in recomputed)
-        if isinstance(lowering, Reduction):
-            work *= math.prod(lowering.sizes(eqn))
+        work *= _combined(eqn, lowering)
         depth = max((self.depth[v] for v in recomputed), default=0)
         depth += not isinstance(lowering, Elementwise)
         for v in eqn.outvars:
@@ -140,8 +141,7 @@ class _Plan:
 
     def _reads(self, eqn: JaxprEqn) -> int:
         """How many elements of an operand the equation asks for."""
-        lowering, count = self.lowerings[eqn], eqn.outvars[0].aval.size
-        return count * math.prod(lowering.sizes(eqn)) if isinstance(lowering, Reduction) else count
+        return eqn.outvars[0].aval.size * _combined(eqn, self.lowerings[eqn])
 
     def costly_values_in_two(self, groups: Sequence[Group]) -> set[Var]:
         """The costly values that more than one kernel computes."""
@@ -248,6 +248,13 @@ def _cost(lowering: Lowering) -> int:
     return 0 if isinstance(lowering, IndexMap) else 1
 
 
+def _combined(eqn: JaxprEqn, lowering: Lowering) -> int:
+    """How many elements make one element of the result."""
+    if isinstance(lowering, ArgReduction):
+        return math.prod(axes_sizes(eqn))
+    return math.prod(lowering.sizes(eqn)) if isinstance(lowering, Reduction) else 1
+
+
 def _reads_same_place(eqn: JaxprEqn, v: Var, lowering: Lowering) -> bool:
     return isinstance(lowering, Elementwise) and v.aval.shape == eqn.outvars[0].aval.shape
 
@@ -256,7 +263,7 @@ def is_chunked(eqn: JaxprEqn, lowering: Lowering, target: Target) -> bool:
     """Whether the result has too few elements to keep the device busy, with much to do for each."""
     if not isinstance(lowering, Reduction):
         return False
-    combined = math.prod(lowering.sizes(eqn))
+    combined = _combined(eqn, lowering)
     few = eqn.outvars[0].aval.size * 4 <= target.reduction_items
     return few and combined >= 4 * target.reduction_grain
 

@@ -152,6 +152,7 @@ class Const:
         return str(self.value)
 
 
+Scalar = Value | Const
 Atom = Value | Const | Index  # what an operation can take
 
 # ---- statements ----
@@ -199,7 +200,7 @@ class Load:
 class Store:
     destination: Buffer | Lanes
     index: Index
-    value: Value | Const
+    value: Scalar
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,7 @@ class Combine:
     lanes: Lanes
     index: Index
     op: str
-    value: Value | Const
+    value: Scalar
 
 
 @dataclass(frozen=True)
@@ -306,7 +307,7 @@ def check_kernel(kernel: Kernel) -> None:
     """Checks that names are defined once and before use, and that no index can leave its buffer.
 
     Raises KernelError that names the statement."""
-    scope = {buffer.name: buffer for buffer in kernel.buffers}
+    scope: dict[str, Any] = {buffer.name: buffer for buffer in kernel.buffers}
     if len(scope) != len(kernel.buffers):
         raise KernelError(f"kernel {kernel.name}: two buffers have the same name")
     scope["item"] = item_index(kernel.items)

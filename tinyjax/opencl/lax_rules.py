@@ -13,33 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
+from tinyjax import dtypes, lax
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.jaxpr import JaxprEqn
-from tinyjax.lax import (
-    arithmetic,
-    bitwise,
-    comparison,
-    complex_numbers,
-    conversion,
-    cumulative,
-    dot,
-    exponential,
-    reductions,
-    rounding,
-    selection,
-    shape,
-    special,
-    trigonometric,
-)
 from tinyjax.opencl.codegen import HALVES, Target
-from tinyjax.opencl.kernel_ir import Atom, Index, index
+from tinyjax.opencl.kernel_ir import Index, Scalar, index
 from tinyjax.opencl.rules import (
+    ArgReduction,
     Elementwise,
     HostStep,
     IndexMap,
     Lowering,
     Reduction,
+    comparison,
     elementwise,
     greatest,
     least,
@@ -47,68 +33,63 @@ from tinyjax.opencl.rules import (
     one_of,
     zero_of,
 )
-from tinyjax.opencl.rules import (
-    comparison as compare,
-)
 from tinyjax.opencl.scalar_ops import CHEAP, DIVISION, FUNCTION
+from tinyjax.random import threefry
+from tinyjax.transfer import device_put_p
 
 BOOL = np.dtype("bool")
 
 # ---- one operation each ----
 
-for _family in (arithmetic, bitwise, exponential, trigonometric, special):
-    for _name in """sub div rem max min sign abs sqrt rsqrt cbrt not and or xor shift_left
-        shift_right_arithmetic shift_right_logical population_count clz exp exp2 log expm1 log1p tanh
-        logistic sinh cosh asinh acosh atanh tan asin acos atan atan2 erf erfc""".split():
-        if hasattr(_family, f"{_name}_p"):
-            lowering_rules[getattr(_family, f"{_name}_p")] = elementwise(_name)
-for _name in ("eq", "ne", "lt", "le", "ge"):
-    lowering_rules[getattr(comparison, f"{_name}_p")] = compare(_name)
+for _name in """sub div rem max min sign abs sqrt rsqrt cbrt not and or xor shift_left
+    shift_right_arithmetic shift_right_logical population_count clz exp exp2 log expm1 log1p tanh
+    logistic sinh cosh asinh acosh atanh tan asin acos atan atan2 erf erfc floor ceil""".split():
+    lowering_rules[getattr(lax, f"{_name}_p")] = elementwise(_name)
+for _name in ("eq", "ne", "lt", "le", "ge", "is_finite"):
+    lowering_rules[getattr(lax, f"{_name}_p")] = comparison(_name)
 
 lowering_rules[add_any_p] = elementwise("add")
-lowering_rules[rounding.floor_p] = elementwise("floor")
-lowering_rules[rounding.ceil_p] = elementwise("ceil")
-lowering_rules[rounding.nextafter_p] = lambda eqn, target: (
+lowering_rules[lax.nextafter_p] = lambda eqn, target: (
     HostStep("kernels compute 16-bit floats in 32 bits, whose neighbours are others")
     if eqn.outvars[0].aval.dtype in HALVES
     else elementwise("nextafter")
 )
-lowering_rules[rounding.is_finite_p] = compare("is_finite")
-lowering_rules[conversion.copy_p] = Elementwise(lambda ctx, x: x, cost=0)
-lowering_rules[conversion.stop_gradient_p] = Elementwise(lambda ctx, x: x, cost=0)
+lowering_rules[device_put_p] = Elementwise(lambda ctx, x, device: x, cost=0)
+lowering_rules[lax.copy_p] = Elementwise(lambda ctx, x: x, cost=0)
+lowering_rules[lax.stop_gradient_p] = Elementwise(lambda ctx, x: x, cost=0)
 
 # ---- a few operations each ----
 
 
-def _round(ctx: Any, x: Atom, *, rounding_method: Any) -> Atom:
-    to_even = rounding_method is rounding.RoundingMethod.TO_NEAREST_EVEN
+def _round(ctx: Any, x: Scalar, *, rounding_method: Any) -> Scalar:
+    to_even = rounding_method is lax.RoundingMethod.TO_NEAREST_EVEN
     return ctx.op("round_to_even" if to_even else "round_away", x)
 
 
-def _convert(ctx: Any, x: Atom, *, new_dtype: np.dtype, **_: Any) -> Atom:
+def _convert(ctx: Any, x: Scalar, *, new_dtype: np.dtype, **_: Any) -> Scalar:
     return x if x.dtype == new_dtype else ctx.op("convert", x, dtype=new_dtype)
 
 
-def _pow(ctx: Any, x: Atom, y: Atom) -> Atom:
+def _pow(ctx: Any, x: Scalar, y: Scalar) -> Scalar:
     return ctx.op("pow", x, _convert(ctx, y, new_dtype=x.dtype))
 
 
-def _integer_pow(ctx: Any, x: Atom, *, y: int) -> Atom:
+def _integer_pow(ctx: Any, x: Scalar, *, y: int) -> Scalar:
     """By repeated squaring, in the order of the impl rule."""
-    one = ctx.constant(1, x.dtype)
-    if y == 0:
-        return one
-    exponent, power, out = abs(y), x, None
+    exponent, power = abs(y), x
+    factors: list[Scalar] = []
     while exponent:
         if exponent & 1:
-            out = power if out is None else ctx.op("mul", out, power)
+            factors.append(power)
         exponent >>= 1
         if exponent:
             power = ctx.op("mul", power, power)
+    one = ctx.constant(1, x.dtype)
+    out = functools.reduce(lambda a, b: ctx.op("mul", a, b), factors) if factors else one
     return ctx.op("div", one, out) if y < 0 else out
 
 
-def _select_n(ctx: Any, which: Atom, *cases: Atom) -> Atom:
+def _select_n(ctx: Any, which: Scalar, *cases: Scalar) -> Scalar:
     """An index out of range takes the nearest case."""
     chosen = cases[0]
     for number, case in enumerate(cases[1:], start=1):
@@ -119,7 +100,7 @@ def _select_n(ctx: Any, which: Atom, *cases: Atom) -> Atom:
     return chosen
 
 
-def _clamp(ctx: Any, low: Atom, x: Atom, high: Atom) -> Atom:
+def _clamp(ctx: Any, low: Scalar, x: Scalar, high: Scalar) -> Scalar:
     return ctx.op("min", ctx.op("max", low, x), high)
 
 
@@ -134,44 +115,78 @@ def _bitcast(eqn: JaxprEqn, target: Target) -> Lowering:
     return Elementwise(lambda ctx, x, new_dtype: ctx.op("bitcast", x, dtype=new_dtype))
 
 
-lowering_rules[rounding.round_p] = Elementwise(_round)
-lowering_rules[conversion.convert_element_type_p] = Elementwise(_convert)
-lowering_rules[arithmetic.pow_p] = Elementwise(_pow, FUNCTION)
-lowering_rules[arithmetic.integer_pow_p] = Elementwise(_integer_pow, DIVISION)
-lowering_rules[arithmetic.square_p] = Elementwise(lambda ctx, x: ctx.op("mul", x, x), CHEAP)
-lowering_rules[selection.select_n_p] = Elementwise(_select_n)
-lowering_rules[selection.clamp_p] = Elementwise(_clamp)
-lowering_rules[conversion.bitcast_convert_type_p] = _bitcast
+lowering_rules[lax.round_p] = Elementwise(_round)
+lowering_rules[lax.convert_element_type_p] = Elementwise(_convert)
+lowering_rules[lax.pow_p] = Elementwise(_pow, FUNCTION)
+lowering_rules[lax.integer_pow_p] = Elementwise(_integer_pow, DIVISION)
+lowering_rules[lax.square_p] = Elementwise(lambda ctx, x: ctx.op("mul", x, x), CHEAP)
+lowering_rules[lax.select_n_p] = Elementwise(_select_n)
+lowering_rules[lax.clamp_p] = Elementwise(_clamp)
+lowering_rules[lax.bitcast_convert_type_p] = _bitcast
+
+# ---- random bits ----
+
+
+def _threefry2x32(ctx: Any, key1: Scalar, key2: Scalar, x1: Scalar, x2: Scalar) -> list[Scalar]:
+    """The cipher of random/threefry.py, line by line."""
+
+    def add(a: Scalar, b: Scalar) -> Scalar:
+        return ctx.op("add", a, b)
+
+    def constant(value: int) -> Scalar:
+        return ctx.constant(value, threefry.UINT32)
+
+    def rotate_left(x: Scalar, distance: int) -> Scalar:
+        left = ctx.op("shift_left", x, constant(distance))
+        return ctx.op("or", left, ctx.op("shift_right_logical", x, constant(32 - distance)))
+
+    parity = constant(int(threefry.PARITY))
+    keys = (key1, key2, ctx.op("xor", ctx.op("xor", key1, key2), parity))
+    x1, x2 = add(x1, key1), add(x2, key2)
+    for group in range(5):
+        for distance in threefry.ROTATIONS[group % 2]:
+            x1 = add(x1, x2)
+            x2 = ctx.op("xor", rotate_left(x2, distance), x1)
+        x1 = add(x1, keys[(group + 1) % 3])
+        x2 = add(add(x2, keys[(group + 2) % 3]), constant(group + 1))
+    return [x1, x2]
+
+
+lowering_rules[threefry.threefry2x32_p] = Elementwise(_threefry2x32, cost=120)
+for _name in "seed wrap unwrap split fold_in bits clone".split():
+    lowering_rules[getattr(threefry, f"random_{_name}_p")] = HostStep(
+        "kernels do not compute with random keys"
+    )
 
 # ---- index maps: an element of the result is an element of an operand ----
 
 
-def _iota(ctx: Any, *, dtype: np.dtype, dimension: int, **_: Any) -> Atom:
+def _iota(ctx: Any, *, dtype: np.dtype, dimension: int, **_: Any) -> Scalar:
     return ctx.op("convert", ctx.position.coords[dimension], dtype=dtype)
 
 
-def _squeeze(ctx: Any, x: Any, **_: Any) -> Atom:
+def _squeeze(ctx: Any, x: Any, **_: Any) -> Scalar:
     return x.at_position(ctx.position.reshaped(x.aval.shape))
 
 
-def _rev(ctx: Any, x: Any, *, dimensions: Sequence[int]) -> Atom:
+def _rev(ctx: Any, x: Any, *, dimensions: Sequence[int]) -> Scalar:
     return x.at(
         index(size - 1) - coord if axis in dimensions else coord
         for axis, (coord, size) in enumerate(zip(ctx.position.coords, x.aval.shape))
     )
 
 
-def _tile(ctx: Any, x: Any, **_: Any) -> Atom:
+def _tile(ctx: Any, x: Any, **_: Any) -> Scalar:
     return x.at(coord % size for coord, size in zip(ctx.position.coords, x.aval.shape))
 
 
-def _slice(ctx: Any, x: Any, *, start_indices: Any, strides: Any, **_: Any) -> Atom:
+def _slice(ctx: Any, x: Any, *, start_indices: Any, strides: Any, **_: Any) -> Scalar:
     strides = strides or (1,) * len(start_indices)
     triples = zip(ctx.position.coords, start_indices, strides)
     return x.at(coord * int(stride) + int(start) for coord, start, stride in triples)
 
 
-def _all(ctx: Any, conditions: Sequence[Atom]) -> Atom:
+def _all(ctx: Any, conditions: Sequence[Scalar]) -> Scalar:
     return functools.reduce(lambda a, b: ctx.op("and", a, b), conditions)
 
 
@@ -179,7 +194,7 @@ def _clip(at: Index, size: int) -> Index:
     return at.max(0).min(size - 1)
 
 
-def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Atom:
+def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Scalar:
     """The operand's element where there is one. It is read at the nearest place elsewhere, so that
     no read leaves the operand."""
     if not x.aval.size:
@@ -202,26 +217,25 @@ def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Atom:
     return ctx.op("select", inside, x.at(coords), value.at(()), dtype=x.aval.dtype)
 
 
-def _concatenate(ctx: Any, *operands: Any, dimension: int) -> Atom:
+def _concatenate(ctx: Any, *operands: Any, dimension: int) -> Scalar:
     """Reads each operand at the nearest place it has, and selects."""
-    coords, start, chosen = list(ctx.position.coords), 0, None
+    coords, start = list(ctx.position.coords), 0
     along = coords[dimension]
+    elements = []
     for operand in operands:
         size = operand.aval.shape[dimension]
-        if not operand.aval.size:
-            continue
-        coords[dimension] = _clip(along - start, size)
-        element = operand.at(coords)
-        if chosen is None:
-            chosen = element
-        else:
-            is_here = ctx.op("ge", along, index(start), dtype=BOOL)
-            chosen = ctx.op("select", is_here, element, chosen, dtype=element.dtype)
+        if size:
+            coords[dimension] = _clip(along - start, size)
+            elements.append((start, operand.at(coords)))
         start += size
+    (_, chosen), *others = elements
+    for start, element in others:
+        is_here = ctx.op("ge", along, index(start), dtype=BOOL)
+        chosen = ctx.op("select", is_here, element, chosen, dtype=element.dtype)
     return chosen
 
 
-def _stack(ctx: Any, *operands: Any, axis: int) -> Atom:
+def _stack(ctx: Any, *operands: Any, axis: int) -> Scalar:
     coords = list(ctx.position.coords)
     along = coords.pop(axis)
     chosen = operands[0].at(coords)
@@ -231,31 +245,98 @@ def _stack(ctx: Any, *operands: Any, axis: int) -> Atom:
     return chosen
 
 
-def _split(ctx: Any, x: Any, *, sizes: Sequence[int], axis: int) -> Atom:
+def _split(ctx: Any, x: Any, *, sizes: Sequence[int], axis: int) -> Scalar:
     coords = list(ctx.position.coords)
     coords[axis] = coords[axis] + sum(sizes[: ctx.out_number])
     return x.at(coords)
 
 
-def _unstack(ctx: Any, x: Any, *, axis: int) -> Atom:
+def _unstack(ctx: Any, x: Any, *, axis: int) -> Scalar:
     coords = list(ctx.position.coords)
     coords.insert(axis, index(ctx.out_number))
     return x.at(coords)
 
 
-for _primitive, _rule in {
-    conversion.iota_p: _iota,
-    shape.squeeze_p: _squeeze,
-    shape.rev_p: _rev,
-    shape.tile_p: _tile,
-    shape.slice_p: _slice,
-    shape.pad_p: _pad,
-    shape.concatenate_p: _concatenate,
-    shape.stack_p: _stack,
-    shape.split_p: _split,
-    shape.unstack_p: _unstack,
-}.items():
-    lowering_rules[_primitive] = IndexMap(_rule)
+def _dynamic_slice(ctx: Any, x: Any, *starts: Any, slice_sizes: Sequence[int]) -> Scalar:
+    """The window is moved to be inside."""
+    return x.at(
+        ctx.index(start.at(()), size - slice_size + 1) + coord
+        for coord, start, size, slice_size in zip(
+            ctx.position.coords, starts, x.aval.shape, slice_sizes
+        )
+    )
+
+
+def _dynamic_update_slice(ctx: Any, x: Any, update: Any, *starts: Any) -> Scalar:
+    """The update's element within its window, the operand's elsewhere."""
+    if not update.aval.size:
+        return x.at_position(ctx.position)
+    coords, conditions = [], []
+    sizes = zip(x.aval.shape, update.aval.shape)
+    for coord, start, (size, window) in zip(ctx.position.coords, starts, sizes):
+        at = coord - ctx.index(start.at(()), size - window + 1)
+        if window < size:
+            conditions.append(ctx.op("ge", at, index(0), dtype=BOOL))
+            conditions.append(ctx.op("lt", at, index(window), dtype=BOOL))
+        coords.append(_clip(at, window))
+    new = update.at(coords)
+    if not conditions:
+        return new
+    inside = _all(ctx, conditions)
+    return ctx.op("select", inside, new, x.at_position(ctx.position), dtype=x.aval.dtype)
+
+
+def _gather(
+    ctx: Any, x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any,
+    fill_value: Any, **_: Any,
+) -> Scalar:  # fmt: skip
+    """An element of the window whose place the index vector tells; the window is moved to be inside.
+
+    The result's axes are the window's (offset_dims) and those of the indices but the last."""
+    numbers, coords = dimension_numbers, ctx.position.coords
+    batch = [coord for axis, coord in enumerate(coords) if axis not in numbers.offset_dims]
+    window = iter([coords[axis] for axis in numbers.offset_dims])
+    places, conditions = [], []
+    for axis, (size, slice_size) in enumerate(zip(x.aval.shape, slice_sizes)):
+        if axis in numbers.operand_batching_dims:
+            paired = numbers.operand_batching_dims.index(axis)
+            places.append(batch[numbers.start_indices_batching_dims[paired]])
+            continue
+        place = index(0)
+        if axis in numbers.start_index_map:
+            start = indices.at([*batch, index(numbers.start_index_map.index(axis))])
+            place = ctx.index(start, size - slice_size + 1)
+            conditions += _is_inside(ctx, start, size - slice_size)
+        if axis not in numbers.collapsed_slice_dims:
+            place = place + next(window)
+        places.append(place)
+    element = x.at(places)
+    if mode is not lax.GatherScatterMode.FILL_OR_DROP or not conditions:
+        return element
+    fill = ctx.constant(fill_value, x.aval.dtype)
+    return ctx.op("select", _all(ctx, conditions), element, fill, dtype=x.aval.dtype)
+
+
+def _is_inside(ctx: Any, start: Scalar, last: int) -> list[Scalar]:
+    """0 <= start, and start <= last."""
+    last = min(last, np.iinfo(start.dtype).max)
+    bounds = [("ge", 0), ("le", last)]
+    return [ctx.op(op, start, ctx.constant(n, start.dtype), dtype=BOOL) for op, n in bounds]
+
+
+lowering_rules[lax.iota_p] = IndexMap(_iota)
+lowering_rules[lax.dynamic_slice_p] = IndexMap(_dynamic_slice)
+lowering_rules[lax.dynamic_update_slice_p] = IndexMap(_dynamic_update_slice)
+lowering_rules[lax.gather_p] = IndexMap(_gather)
+lowering_rules[lax.squeeze_p] = IndexMap(_squeeze)
+lowering_rules[lax.rev_p] = IndexMap(_rev)
+lowering_rules[lax.tile_p] = IndexMap(_tile)
+lowering_rules[lax.slice_p] = IndexMap(_slice)
+lowering_rules[lax.pad_p] = IndexMap(_pad)
+lowering_rules[lax.concatenate_p] = IndexMap(_concatenate)
+lowering_rules[lax.stack_p] = IndexMap(_stack)
+lowering_rules[lax.split_p] = IndexMap(_split)
+lowering_rules[lax.unstack_p] = IndexMap(_unstack)
 
 # ---- reductions ----
 
@@ -264,12 +345,14 @@ def _all_ones(dtype: np.dtype) -> Any:
     return ~dtype.type(0)
 
 
-lowering_rules[reductions.reduce_prod_p] = Reduction("mul", one_of)
-lowering_rules[reductions.reduce_max_p] = Reduction("max", least)
-lowering_rules[reductions.reduce_min_p] = Reduction("min", greatest)
-lowering_rules[reductions.reduce_and_p] = Reduction("and", _all_ones)
-lowering_rules[reductions.reduce_or_p] = Reduction("or", zero_of)
-lowering_rules[reductions.reduce_xor_p] = Reduction("xor", zero_of)
+lowering_rules[lax.reduce_prod_p] = Reduction("mul", one_of)
+lowering_rules[lax.reduce_max_p] = Reduction("max", least)
+lowering_rules[lax.reduce_min_p] = Reduction("min", greatest)
+lowering_rules[lax.reduce_and_p] = Reduction("and", _all_ones)
+lowering_rules[lax.reduce_or_p] = Reduction("or", zero_of)
+lowering_rules[lax.reduce_xor_p] = Reduction("xor", zero_of)
+lowering_rules[lax.argmax_p] = ArgReduction("gt", least)
+lowering_rules[lax.argmin_p] = ArgReduction("lt", greatest)
 
 # ---- products ----
 
@@ -294,7 +377,7 @@ def _contracted_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
 
 def _product_term(
     ctx: Any, reduced: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, **_: Any
-) -> Atom:
+) -> Scalar:
     """The result's axes are: batch axes, what is left of lhs, what is left of rhs."""
     contracted, batch = dimension_numbers
     batch_coords = ctx.position.coords[: len(batch[0])]
@@ -310,37 +393,20 @@ def _product_term(
     return ctx.op("mul", *factors)
 
 
-lowering_rules[dot.dot_general_p] = _dot_general
+lowering_rules[lax.dot_general_p] = _dot_general
 
 # ---- host steps ----
 
-for _reason, _primitives in {
-    "two results at once, the element and its place": [reductions.argmax_p, reductions.argmin_p],
-    "each element needs those before it": [
-        cumulative.cumsum_p,
-        cumulative.cumprod_p,
-        cumulative.cummax_p,
-        cumulative.cummin_p,
-        cumulative.cumlogsumexp_p,
-    ],
-    "OpenCL has no such function of full accuracy": [
-        special.erf_inv_p,
-        special.lgamma_p,
-        special.digamma_p,
-        special.polygamma_p,
-    ],
-    "works on the bits of floats": [
-        conversion.reduce_precision_p,
-        comparison.eq_to_p,
-        comparison.le_to_p,
-        comparison.lt_to_p,
-    ],
-    "kernels do not compute with complex numbers": [
-        complex_numbers.real_p,
-        complex_numbers.imag_p,
-        complex_numbers.complex_p,
-    ],
-}.items():
-    for _primitive in _primitives:
-        lowering_rules[_primitive] = HostStep(_reason)
-lowering_rules[complex_numbers.conj_p] = HostStep("kernels do not compute with complex numbers")
+_HOST_STEPS = {
+    "each element needs those before it": """
+        cumsum cumprod cummax cummin cumlogsumexp""",
+    "several updates may go to one place": """
+        scatter scatter_add scatter_sub scatter_mul scatter_min scatter_max""",
+    "all elements of a row are needed to place one": "sort top_k",
+    "OpenCL has no such function of full accuracy": "erf_inv lgamma digamma polygamma",
+    "works on the bits of floats": "reduce_precision eq_to le_to lt_to",
+    "kernels do not compute with complex numbers": "real imag complex conj",
+}
+for _reason, _names in _HOST_STEPS.items():
+    for _name in _names.split():
+        lowering_rules[getattr(lax, f"{_name}_p")] = HostStep(_reason)

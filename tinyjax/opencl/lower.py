@@ -9,13 +9,13 @@ Whatever was asked for at the same place before is there already. Builds on fuse
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
-from tinyjax.array import ShapedArray
+from tinyjax.dtypes import kind
 from tinyjax.jaxpr import Atom as JaxprAtom
 from tinyjax.jaxpr import Jaxpr, JaxprEqn, Literal, Var
 from tinyjax.opencl.codegen import HALVES, Target
@@ -33,6 +33,7 @@ from tinyjax.opencl.kernel_ir import (
     Let,
     Load,
     MakeLanes,
+    Scalar,
     Statement,
     Store,
     Value,
@@ -42,10 +43,15 @@ from tinyjax.opencl.kernel_ir import (
     item_index,
 )
 from tinyjax.opencl.rules import (
+    ArgReduction,
+    Context,
     Elementwise,
     IndexMap,
+    Operand,
     Position,
     Reduction,
+    axes_sizes,
+    element_along_axes,
     lowering_of,
 )
 from tinyjax.pretty_printer import Context as PrinterContext
@@ -89,47 +95,6 @@ def _divides(body: Sequence[Statement]) -> bool:
     return False
 
 
-# ---- what rules see ----
-
-
-class Context:
-    """Handed to a rule: its equation's avals, the place asked for, and the way to write a statement."""
-
-    def __init__(self, builder: _Builder, eqn: JaxprEqn, out: Var, position: Position):
-        self._builder = builder
-        self.position = position
-        self.out_number = eqn.outvars.index(out)
-        self.avals_in = [v.aval for v in eqn.invars]
-        self.avals_out = [v.aval for v in eqn.outvars]
-
-    def op(self, name: str, *args: Atom, dtype: np.dtype | None = None) -> Value:
-        """Writes one operation; its dtype is that of the first operand unless given."""
-        return self._builder.let(name, args, dtype or args[0].dtype)
-
-    def constant(self, value: Any, dtype: np.dtype) -> Const:
-        return Const(dtype.type(value), dtype)
-
-    def index(self, value: Atom, size: int) -> Index:
-        """An integer scalar of the kernel as an index, clamped into 0 .. size - 1."""
-        return self._builder.clamped_index(value, size)
-
-
-class Operand:
-    """An operand that a rule reads where it likes."""
-
-    def __init__(self, builder: _Builder, atom: JaxprAtom):
-        self._builder = builder
-        self._atom = atom
-        self.aval: ShapedArray = atom.aval
-
-    def at(self, coords: Iterable[Index]) -> Atom:
-        """The element at `coords`, one index a dimension, each within its size."""
-        return self.at_position(Position(self.aval.shape, tuple(coords)))
-
-    def at_position(self, position: Position) -> Atom:
-        return self._builder.element(self._atom, position)
-
-
 # ---- building a kernel ----
 
 
@@ -146,7 +111,7 @@ class _Builder:
             v: Buffer(f"{names[v]}_out", v.aval.dtype, v.aval.size, "out") for v in group.outputs
         }
         self.body: list[Statement] = []
-        self.known: dict[tuple[JaxprAtom, Index], Atom] = {}  # (v, flat position) -> its element
+        self.known: dict[tuple[JaxprAtom, Index], Scalar] = {}  # (v, flat position) -> its element
         self.taken: dict[str, int] = {}  # how often a name has been given
 
     # ---- statements ----
@@ -198,17 +163,22 @@ class _Builder:
         if last >= start.lo:
             self.body.append(For(variable, start, stop, body))
 
-    def clamped_index(self, value: Atom, size: int) -> Index:
-        zero, last = (Const(value.dtype.type(n), value.dtype) for n in (0, size - 1))
+    def clamped_index(self, value: Scalar, size: int) -> Index:
+        """As a rule's ctx.index. The bounds fit any integer dtype, the result fits C's int."""
         if isinstance(value, Const):
             return index(min(max(int(value.value), 0), size - 1))
+        bounds = (0, min(size - 1, np.iinfo(value.dtype).max))
+        zero, last = (Const(value.dtype.type(n), value.dtype) for n in bounds)
         above = self.let("max", (value, zero), value.dtype)
         inside = self.let("min", (above, last), value.dtype)
+        wanted = np.dtype("int32" if size <= 2**31 else "int64")
+        if inside.dtype != wanted:
+            inside = self.let("convert", (inside,), wanted)
         return index_var(inside.name, 0, size - 1)
 
     # ---- elements ----
 
-    def element(self, atom: JaxprAtom, position: Position) -> Atom:
+    def element(self, atom: JaxprAtom, position: Position) -> Scalar:
         """The element of `atom` at `position`, computed, loaded or known from before.
 
         Operands at the same place are computed first, from a list rather than by recursion, as chains
@@ -248,12 +218,15 @@ class _Builder:
         elif isinstance(lowering, IndexMap):
             operands = (Operand(self, u) for u in eqn.invars)
             results = {v: lowering.emit(ctx, *operands, **eqn.params)}
+        elif isinstance(lowering, ArgReduction):
+            results = {v: self._arg_reduce(ctx, eqn, lowering)}
         else:
+            assert isinstance(lowering, Reduction), f"{eqn.primitive} runs on the host"
             results = {v: self._reduce(ctx, eqn, lowering)}
         for u, atom in results.items():
             self.known[u, position.flat] = self._named(atom, self.names[u])
 
-    def _named(self, atom: Atom, name: str) -> Atom:
+    def _named(self, atom: Scalar, name: str) -> Scalar:
         """Calls the value that the last statement made by the name of its variable."""
         last = self.body[-1] if self.body else None
         if isinstance(last, Let) and last.target == atom and atom.name.startswith("t"):
@@ -264,7 +237,7 @@ class _Builder:
 
     # ---- reductions ----
 
-    def _reduce(self, ctx: Context, eqn: JaxprEqn, rule: Reduction) -> Atom:
+    def _reduce(self, ctx: Context, eqn: JaxprEqn, rule: Reduction) -> Scalar:
         """A loop nest over the combined elements, the innermost with several lanes of accumulators."""
         sizes = rule.sizes(eqn)
         count = self.target.lanes if sizes and sizes[-1] >= 4 * self.target.lanes else 1
@@ -276,7 +249,7 @@ class _Builder:
         self._nest(sizes, (), count, accumulate)
         return self.converted(self.total(rule, lanes), eqn.outvars[0].aval.dtype)
 
-    def term(self, ctx: Context, eqn: JaxprEqn, rule: Reduction, reduced: Position) -> Atom:
+    def term(self, ctx: Context, eqn: JaxprEqn, rule: Reduction, reduced: Position) -> Scalar:
         """One of the elements that a reduction combines."""
         return rule.term(ctx, reduced, *(Operand(self, v) for v in eqn.invars), **eqn.params)
 
@@ -300,6 +273,30 @@ class _Builder:
             with self.loop(0, size % lanes, size % lanes - 1) as lane:
                 accumulate(lane, (*outer, index(blocks * lanes) + lane))
 
+    def _arg_reduce(self, ctx: Context, eqn: JaxprEqn, rule: ArgReduction) -> Scalar:
+        """One loop that remembers the best element and its place."""
+        (operand,), (size,) = eqn.invars, axes_sizes(eqn)
+        dtype, place_dtype = operand.aval.dtype, eqn.outvars[0].aval.dtype
+        best, place = Lanes(self.fresh("best"), dtype, 1), Lanes(self.fresh("at"), place_dtype, 1)
+        self.body.append(MakeLanes(best, Const(rule.identity(dtype), dtype)))
+        self.body.append(MakeLanes(place, Const(place_dtype.type(0), place_dtype)))
+        zero, is_bool = index(0), np.dtype(bool)
+        with self.loop(0, size, size - 1) as i:
+            reduced = Position((size,), (i,))
+            value = element_along_axes(ctx, reduced, Operand(self, operand), **eqn.params)
+            so_far = self.load("t", best, zero)
+            better = self.let(rule.is_better, (value, so_far), is_bool)
+            if kind(dtype) == "f":
+                is_nan = self.let("ne", (value, value), is_bool)
+                none_before = self.let("eq", (so_far, so_far), is_bool)
+                first_nan = self.let("and", (is_nan, none_before), is_bool)
+                better = self.let("or", (better, first_nan), is_bool)
+            here = self.let("convert", (i,), place_dtype)
+            before = self.load("t", place, zero)
+            self.store(best, zero, self.let("select", (better, value, so_far), dtype))
+            self.store(place, zero, self.let("select", (better, here, before), place_dtype))
+        return self.load("t", place, zero)
+
     def make_lanes(self, eqn: JaxprEqn, rule: Reduction, count: int) -> Lanes:
         """Accumulators set to the identity; those of halves are float32."""
         dtype = eqn.outvars[0].aval.dtype
@@ -308,7 +305,7 @@ class _Builder:
         self.body.append(MakeLanes(lanes, Const(rule.identity(dtype), dtype)))
         return lanes
 
-    def combine(self, rule: Reduction, lanes: Lanes, lane: Index, value: Atom) -> None:
+    def combine(self, rule: Reduction, lanes: Lanes, lane: Index, value: Scalar) -> None:
         """lanes[lane] = op(lanes[lane], value)"""
         self.body.append(Combine(lanes, lane, rule.op, self.converted(value, lanes.dtype)))
 
@@ -319,7 +316,7 @@ class _Builder:
                 self.combine(rule, lanes, index(0), self.load("t", lanes, lane))
         return self.load("t", lanes, index(0))
 
-    def converted(self, atom: Atom, dtype: np.dtype) -> Atom:
+    def converted(self, atom: Scalar, dtype: np.dtype) -> Scalar:
         return atom if atom.dtype == dtype else self.let("convert", (atom,), dtype)
 
     # ---- whole kernels ----
@@ -340,6 +337,7 @@ class _Builder:
         (out,) = self.group.outputs
         eqn = self.producer[out]
         rule = lowering_of(eqn, self.target)
+        assert isinstance(rule, Reduction)
         sizes = rule.sizes(eqn)
         total = math.prod(sizes)
         blocks = total // self.target.lanes
@@ -351,7 +349,7 @@ class _Builder:
         partial = Buffer("partial", dtype, out.aval.size * item_count, "scratch")
         ticket = Buffer("ticket", np.dtype("int32"), 1, "scratch")
 
-        def element(result: Index, at: Index) -> Atom:
+        def element(result: Index, at: Index) -> Scalar:
             ctx = Context(self, eqn, out, Position(out.aval.shape, flat=result))
             return self.term(ctx, eqn, rule, Position(sizes, flat=at))
 

@@ -17,21 +17,20 @@ lax_rules.py holds the rest of the table.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from tinyjax import core
+from tinyjax.array import ShapedArray
 from tinyjax.dtypes import kind
-from tinyjax.jaxpr import JaxprEqn
+from tinyjax.jaxpr import Atom as JaxprAtom
+from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.opencl.codegen import Target, has_kernel_type
-from tinyjax.opencl.kernel_ir import Atom, Index, index
+from tinyjax.opencl.kernel_ir import Atom, Const, Index, Scalar, Value, index
 from tinyjax.opencl.scalar_ops import scalar_ops
-
-if TYPE_CHECKING:
-    from tinyjax.opencl.lower import Context, Operand
 
 # ---- places in an array ----
 
@@ -82,6 +81,48 @@ class Position:
         return Position(shape, coords)
 
 
+# ---- what rules see ----
+
+
+class Context:
+    """Handed to a rule: its equation's avals, the place asked for, and the way to write a statement."""
+
+    def __init__(self, builder: Any, eqn: JaxprEqn, out: Var, position: Position):
+        self._builder = builder
+        self.position = position
+        self.out_number = eqn.outvars.index(out)
+        self.avals_in = [v.aval for v in eqn.invars]
+        self.avals_out = [v.aval for v in eqn.outvars]
+
+    def op(self, name: str, *args: Atom, dtype: np.dtype | None = None) -> Value:
+        """Writes one operation; its dtype is that of the first operand unless given."""
+        first: Any = args[0]
+        return self._builder.let(name, args, dtype or first.dtype)
+
+    def constant(self, value: Any, dtype: np.dtype) -> Const:
+        return Const(dtype.type(value), dtype)
+
+    def index(self, value: Scalar, size: int) -> Index:
+        """An integer scalar of the kernel as an index, clamped into 0 .. size - 1."""
+        return self._builder.clamped_index(value, size)
+
+
+class Operand:
+    """An operand that a rule reads where it likes."""
+
+    def __init__(self, builder: Any, atom: JaxprAtom):
+        self._builder = builder
+        self._atom = atom
+        self.aval: ShapedArray = atom.aval
+
+    def at(self, coords: Iterable[Index]) -> Scalar:
+        """The element at `coords`, one index a dimension, each within its size."""
+        return self.at_position(Position(self.aval.shape, tuple(coords)))
+
+    def at_position(self, position: Position) -> Scalar:
+        return self._builder.element(self._atom, position)
+
+
 # ---- the kinds of rules ----
 
 
@@ -99,7 +140,7 @@ class IndexMap:
 
     Of several results, the one asked for is number `ctx.out_number`."""
 
-    emit: Callable[..., Atom]
+    emit: Callable[..., Scalar]
 
 
 def axes_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
@@ -107,7 +148,9 @@ def axes_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
     return tuple(eqn.invars[0].aval.shape[axis] for axis in eqn.params["axes"])
 
 
-def element_along_axes(ctx: Context, reduced: Position, x: Operand, *, axes: Any, **_: Any) -> Atom:
+def element_along_axes(
+    ctx: Context, reduced: Position, x: Operand, *, axes: Any, **_: Any
+) -> Scalar:
     """The operand's element at `reduced` along `axes`, and at the result's position along others."""
     if tuple(axes) == tuple(range(x.aval.ndim)):
         return x.at_position(reduced.reshaped(x.aval.shape))
@@ -126,7 +169,17 @@ class Reduction:
     op: str
     identity: Callable[[np.dtype], Any]
     sizes: Callable[[JaxprEqn], tuple[int, ...]] = axes_sizes
-    term: Callable[..., Atom] = element_along_axes
+    term: Callable[..., Scalar] = element_along_axes
+
+
+@dataclass(frozen=True)
+class ArgReduction:
+    """The place of the first element along params['axes'] that `is_better` than all before it.
+
+    The first NaN is better than all numbers."""
+
+    is_better: str  # a comparison
+    identity: Callable[[np.dtype], Any]
 
 
 @dataclass(frozen=True)
@@ -136,7 +189,7 @@ class HostStep:
     reason: str
 
 
-Lowering = Elementwise | IndexMap | Reduction | HostStep
+Lowering = Elementwise | IndexMap | Reduction | ArgReduction | HostStep
 # primitive -> its lowering, or (eqn, target) -> lowering where it depends on these
 lowering_rules: dict[core.Primitive, Lowering | Callable[[JaxprEqn, Target], Lowering]] = {}
 
@@ -202,7 +255,7 @@ lowering_rules[core.reduce_sum_p] = Reduction("add", zero_of)
 
 def _broadcast_in_dim(
     ctx: Context, x: Operand, *, broadcast_dimensions: Sequence[int], **_: Any
-) -> Atom:
+) -> Scalar:
     coords = ctx.position.coords if broadcast_dimensions else ()
     return x.at(
         index(0) if size == 1 else coords[dimension]
@@ -210,11 +263,11 @@ def _broadcast_in_dim(
     )
 
 
-def _reshape(ctx: Context, x: Operand, **_: Any) -> Atom:
+def _reshape(ctx: Context, x: Operand, **_: Any) -> Scalar:
     return x.at_position(ctx.position.reshaped(x.aval.shape))
 
 
-def _transpose(ctx: Context, x: Operand, *, permutation: Sequence[int]) -> Atom:
+def _transpose(ctx: Context, x: Operand, *, permutation: Sequence[int]) -> Scalar:
     coords = dict(zip(permutation, ctx.position.coords))
     return x.at(coords[axis] for axis in range(len(permutation)))
 

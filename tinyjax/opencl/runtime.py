@@ -67,7 +67,7 @@ class Memory:
 
     __slots__ = ("queue", "cl", "host", "shape", "dtype")
 
-    def __init__(self, queue: Any, cl: Any, host: np.ndarray | None, shape: Any, dtype: np.dtype):
+    def __init__(self, queue: Any, cl: Any, host: Any, shape: Any, dtype: np.dtype):
         self.queue = queue
         self.cl = cl
         self.host = host
@@ -168,7 +168,7 @@ class Queue:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # remarks of the driver's compiler
-                program = self.cl.Program(self.context, text).build(options, cache_dir=False)
+                program = self.cl.Program(self.context, text).build(options)
             return [self.cl.Kernel(program, name) for name in names]
         except self.cl.Error as error:
             lines = "\n".join(f"{n:4} {line}" for n, line in enumerate(text.splitlines(), 1))

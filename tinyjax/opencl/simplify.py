@@ -41,8 +41,8 @@ def inline_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
         """Appends a copy of `jaxpr` applied to `args`, and gives the atoms of its results."""
         renamed: dict[Var, Atom] = dict(zip(jaxpr.invars, args))
         for var, value in zip(jaxpr.constvars, consts):
-            renamed[var] = Var(var.aval)
-            constants[renamed[var]] = value
+            constant = renamed[var] = Var(var.aval)
+            constants[constant] = value
 
         def rename(atom: Atom) -> Atom:
             return atom if isinstance(atom, Literal) else renamed[atom]

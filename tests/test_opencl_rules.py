@@ -1,0 +1,352 @@
+"""Compiled equals eager, for every primitive: one program a group of cases, as building is slow."""
+
+import numpy as np
+import pytest
+
+import tinyjax.opencl.lax_rules  # noqa: F401
+from tinyjax import core, lax
+from tinyjax.array import ArrayImpl
+from tinyjax.config import config
+from tinyjax.devices import devices
+from tinyjax.dtypes import bfloat16, is_float, is_inexact, np_dtype
+from tinyjax.interpreters.tracing import make_jaxpr
+from tinyjax.jaxpr import eval_jaxpr
+from tinyjax.opencl.compile import compile_jaxpr
+from tinyjax.opencl.rules import HostStep, lowering_rules
+from tinyjax.opencl.simplify import CALLS
+from tinyjax.random import threefry
+from tinyjax.transfer import device_put_p
+
+FLOATS = ["float32", "float16", "bfloat16", "float64"]
+INTEGERS = ["int32", "int8", "int16", "int64", "uint32", "uint8", "uint16", "uint64"]
+EVERY_DTYPE = FLOATS + INTEGERS + ["bool"]
+tested: set[core.Primitive] = set()  # filled by the tests above the last one
+
+
+def compare(functions, *args, ulps=4):
+    """Compiles all functions of `args` as one program, and compares each with its eager result."""
+    args = [np.asarray(x) for x in args]
+    with config.set("jax_enable_x64", True):
+        closed = make_jaxpr(lambda *xs: [f(*xs) for f in functions.values()])(*args)
+        arrays = [ArrayImpl(x, aval) for x, aval in zip(args, closed.in_avals)]
+        found = compile_jaxpr(closed, devices("cpu")[0])(arrays)
+        wanted = eval_jaxpr(closed.jaxpr, closed.consts, *arrays)
+    tested.update(eqn.primitive for eqn in closed.eqns)
+    for name, x, y in zip(functions, found, wanted, strict=True):
+        assert_close(name, np.asarray(x), np.asarray(y), ulps)
+
+
+def assert_close(name, x, y, ulps):
+    assert (x.shape, x.dtype) == (y.shape, y.dtype), name
+    if not is_inexact(y.dtype):
+        np.testing.assert_array_equal(x, y, err_msg=name)
+        return
+    epsilon = np.finfo(y.dtype).eps if y.dtype != bfloat16 else 2.0**-7
+    wide = np.complex128 if y.dtype.kind == "c" else np.float64
+    tiny = 1e-45 if y.dtype.itemsize == 4 else 6e-8 if y.dtype.itemsize == 2 else 5e-324
+    np.testing.assert_allclose(
+        x.astype(wide), y.astype(wide), rtol=ulps * epsilon, atol=2 * tiny, err_msg=name
+    )
+
+
+def functions(names):
+    return {name: getattr(lax, name) for name in names.split()}
+
+
+def edge_values(dtype):
+    """Values where things go wrong, in a square: each meets each."""
+    dtype = np_dtype(dtype)
+    if dtype == bool:
+        values = [False, True]
+    elif is_float(dtype):
+        values = [0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3.7, 50, -100, 1e4, -1e4, 1e10, 1e20]
+        values += [1e38, -1e38, 1e-5, 1e-30, 1e-42, np.inf, -np.inf, np.nan, 0.9999, -0.9999, 255]
+        values += [256.5, -129, 32768, 2147483520.0, -2147483648.0, 9.3e18, 0.1]
+    else:
+        info = np.iinfo(dtype)
+        values = [0, 1, 2, 3, 5, 7, 8, 31, 32, 33, 64, 100, info.max, info.max - 1, info.min]
+        values += [-1, -2, -7] if info.min < 0 else []
+    with np.errstate(over="ignore"):
+        row = np.array(values).astype(dtype) if is_float(dtype) else np.array(values, dtype)
+    return np.meshgrid(row, row)
+
+
+def data(*shape, dtype="float32"):
+    return (np.random.default_rng(0).standard_normal(shape) * 3).astype(np_dtype(dtype))
+
+
+# ---- elementwise, on edge values ----
+
+FLOAT_UNARY = """neg sign floor ceil exp exp2 log expm1 log1p tanh logistic sin cos tan asin acos atan
+    sinh cosh asinh acosh atanh sqrt rsqrt cbrt abs erf erfc is_finite square erf_inv lgamma digamma
+    stop_gradient copy"""
+INTEGER_UNARY = "neg sign population_count clz bitwise_not square"
+COMPARISONS = "eq ne lt le gt ge max min"
+FLOAT_BINARY = COMPARISONS + " add sub mul div rem pow atan2 nextafter"
+INTEGER_BINARY = (
+    COMPARISONS
+    + """ add sub mul div rem bitwise_and bitwise_or bitwise_xor shift_left
+    shift_right_logical shift_right_arithmetic"""
+)
+BOOL_BINARY = COMPARISONS + " bitwise_and bitwise_or bitwise_xor"
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_functions_of_a_float(dtype):
+    cases = functions(FLOAT_UNARY) | {
+        "round away": lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO),
+        "round to even": lambda x: lax.round(x, lax.RoundingMethod.TO_NEAREST_EVEN),
+        "cube": lambda x: lax.integer_pow(x, 3),
+        "inverse square": lambda x: lax.integer_pow(x, -2),
+        "reduce_precision": lambda x: lax.reduce_precision(x, 5, 2),
+    }
+    compare(cases, edge_values(dtype)[0][0])
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_functions_of_an_integer(dtype):
+    names = INTEGER_UNARY + (" abs" if dtype.startswith("i") else "")
+    compare(functions(names), edge_values(dtype)[0][0])
+
+
+@pytest.mark.parametrize("dtype", EVERY_DTYPE)
+def test_functions_of_two_values(dtype):
+    names = BOOL_BINARY if dtype == "bool" else INTEGER_BINARY
+    compare(functions(FLOAT_BINARY if dtype in FLOATS else names), *edge_values(dtype))
+
+
+@pytest.mark.parametrize("dtype", EVERY_DTYPE)
+def test_conversions(dtype):
+    cases = {
+        f"to {new}": lambda x, new=new: lax.convert_element_type(x, new) for new in EVERY_DTYPE
+    }
+    compare(cases, edge_values(dtype)[0][0])
+
+
+def test_choices():
+    x, y = edge_values("float32")
+    cases = {
+        "select": lambda x, y, which, n: lax.select(which, x, y),
+        "select_n": lambda x, y, which, n: lax.select_n(n, x, y, core.neg(x)),
+        "clamp": lambda x, y, which, n: lax.clamp(np.float32(-1), x, np.float32(1)),
+        "total order": lambda x, y, which, n: lax.eq_to_p.bind(x, y),
+        "total order <=": lambda x, y, which, n: lax.le_to_p.bind(x, y),
+        "total order <": lambda x, y, which, n: lax.lt_to_p.bind(x, y),
+    }
+    compare(cases, x, y, x > y, np.arange(x.size, dtype=np.int32).reshape(x.shape) % 5 - 1)
+
+
+def test_sizes_of_one_stretch():
+    compare(functions("add mul"), data(3, 1, 5), data(1, 4, 1))
+
+
+def test_bits():
+    cases = {
+        "same": lambda x: lax.bitcast_convert_type(x, np.float32),
+        "int32": lambda x: lax.bitcast_convert_type(x, np.int32),
+        "int8": lambda x: lax.bitcast_convert_type(x, np.int8),
+        "back": lambda x: lax.bitcast_convert_type(
+            lax.bitcast_convert_type(x, np.uint32), np.float32
+        ),
+    }
+    compare(cases, edge_values("float32")[0][0])
+    compare({"float16": lambda x: lax.bitcast_convert_type(x, np.uint16)}, data(5, dtype="float16"))
+
+
+def test_complex_numbers():
+    z = data(5) + 1j * data(5)
+    compare(functions("real imag conj exp"), z.astype(np.complex64))
+    compare({"complex": lax.complex}, data(5), data(5))
+
+
+def test_the_rest_of_the_elementwise_primitives():
+    from tinyjax.interpreters.jvp import add_any_p
+
+    cases = {
+        "polygamma": lambda x: lax.polygamma(np.float32(1), core.add(lax.abs(x), np.float32(1))),
+        "add_any": lambda x: add_any_p.bind(x, x),
+        "device_put": lambda x: device_put_p.bind(x, device=None),
+    }
+    compare(cases, data(7))
+
+
+# ---- index maps ----
+
+
+def test_index_maps():
+    def config(*triples):
+        return lambda x: lax.pad(x, np.float32(1.5), triples)
+
+    cases = {
+        "broadcast_in_dim": lambda x: core.broadcast_in_dim(x, (2, 3, 4, 5), (1, 2, 3)),
+        "reshape": lambda x: core.reshape(x, (6, 10)),
+        "transpose": lambda x: core.transpose(x, (2, 0, 1)),
+        "squeeze": lambda x: lax.squeeze(lax.expand_dims(x, (0, 2)), (0,)),
+        "rev": lambda x: lax.rev(x, (0, 2)),
+        "tile": lambda x: lax.tile(x, (2, 1, 3)),
+        "slice": lambda x: lax.slice(x, (0, 1, 2), (3, 4, 5), (2, 1, 3)),
+        "pad": config((1, 2, 0), (0, 0, 1), (-1, 3, 2)),
+        "pad by less": config((-1, -1, 0), (0, 0, 0), (0, 0, 0)),
+        "pad between": config((2, 0, 3), (-2, 1, 0), (0, -3, 1)),
+        "concatenate": lambda x: lax.concatenate([x, lax.slice(x, (0, 2, 0), (3, 3, 5)), x], 1),
+        "stack": lambda x: lax.stack([x, core.neg(x), lax.rev(x, (0,))], 1),
+        "split": lambda x: lax.split(x, (1, 0, 3), 1)[2],
+        "unstack": lambda x: lax.unstack(x, 1)[3],
+        "all axes": lambda x: core.transpose(core.reshape(x, (3, 2, 2, 1, 5)), (4, 3, 2, 1, 0)),
+    }
+    compare(cases, data(3, 4, 5))
+
+
+def test_operands_without_elements():
+    cases = {
+        "pad": lambda x: lax.pad(x, np.float32(1.5), ((1, 2, 0), (0, 0, 0))),
+        "concatenate": lambda x: lax.concatenate([x, np.ones((2, 3), np.float32), x], 0),
+        "sum": lambda x: core.reduce_sum(x, (0,)),
+        "neg": core.neg,
+        "product": lambda x: lax.dot_general(x, x, (((0,), (0,)), ((), ()))),
+    }
+    compare(cases, np.zeros((0, 3), np.float32))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float32", "uint8", "bfloat16"])
+def test_iota(dtype):
+    compare({"iota": lambda: lax.broadcasted_iota(np_dtype(dtype), (3, 4), 1)})
+
+
+@pytest.mark.parametrize("i, j", [(1, 2), (-3, 100), (3, 0)])
+def test_dynamic_slices(i, j):
+    cases = {
+        "slice": lambda x, u, i, j: lax.dynamic_slice_p.bind(x, i, j, slice_sizes=(2, 3)),
+        "update": lambda x, u, i, j: lax.dynamic_update_slice_p.bind(x, u, i, j),
+    }
+    compare(cases, data(5, 6), data(2, 3), np.int32(i), np.int32(j))
+    compare(cases, data(5, 6), data(2, 3), np.uint8(abs(i)), np.uint8(j))
+
+
+@pytest.mark.parametrize("mode", list(lax.GatherScatterMode)[:3])
+@pytest.mark.parametrize("dtype", ["int32", "int8", "uint8"])
+def test_gathers(mode, dtype):
+    rows = lax.GatherDimensionNumbers((1,), (0,), (0,))
+    windows = lax.GatherDimensionNumbers((0, 2), (), (0,))
+    cases = {
+        "rows": lambda x, i: lax.gather(x, i, rows, (1, 6), mode=mode),
+        "windows": lambda x, i: lax.gather(x, i, windows, (2, 6), mode=mode),
+    }
+    compare(cases, data(5, 6), np.array([[0], [4], [3], [100], [-1 % 256]]).astype(dtype))
+
+
+# ---- reductions and products ----
+
+
+@pytest.mark.parametrize("dtype", EVERY_DTYPE)
+def test_reductions(dtype):
+    reducers = functions("reduce_max reduce_min")
+    if dtype != "bool":
+        reducers["reduce_sum"] = core.reduce_sum
+        reducers["reduce_prod"] = lambda x, axes: lax.reduce_prod(x, axes[:1])
+    if dtype not in FLOATS:
+        reducers |= functions("reduce_and reduce_or reduce_xor")
+    cases = {
+        f"{name} {axes}": lambda x, f=f, axes=axes: f(x, axes)
+        for name, f in reducers.items()
+        for axes in [(0,), (2,), (0, 1), (0, 1, 2), ()]
+    }
+    # Sums in another order: up to a rounding each.
+    compare(cases, np.abs(data(2, 3, 67, dtype=dtype)), ulps=256)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8", "bool"])
+def test_places_of_extremes(dtype):
+    x = data(7, 9, 11, dtype=dtype)
+    if dtype in FLOATS:
+        x[3, 4, 5] = x[5, 4, 5] = np.nan
+        x[2, 2] = -np.inf
+    cases = {
+        f"{f.__name__} {axis}": lambda x, f=f, axis=axis: f(x, axis, np.int32)
+        for f in (lax.argmax, lax.argmin)
+        for axis in range(3)
+    }
+    compare(cases, x)
+
+
+def test_large_reductions_are_shared_out():
+    cases = {
+        "all": lambda x: core.reduce_sum(x, (0, 1)),
+        "rows": lambda x: lax.reduce_max(x, (1,)),
+        "columns": lambda x: core.reduce_sum(core.mul(x, x), (0,)),
+        "turned": lambda x: lax.reduce_min(core.transpose(x, (1, 0)), (0, 1)),
+    }
+    compare(cases, np.abs(data(20_003, 3)), ulps=1000)
+
+
+def test_a_nan_wins_a_maximum():
+    x = data(50_000)
+    x[40_000] = np.nan
+    reducers = functions("reduce_max reduce_min")
+    compare({name: lambda x, f=f: f(x, (0,)) for name, f in reducers.items()}, x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int32", "int8", "complex64"])
+def test_products(dtype):
+    def product(numbers, **params):
+        return lambda x, y: lax.dot_general(x, y, numbers, **params)
+
+    compare({"batched": product((((2,), (1,)), ((0,), (0,))))},
+            data(3, 4, 5, dtype=dtype), data(3, 5, 6, dtype=dtype), ulps=64)  # fmt: skip
+    compare({"outer": product((((), ()), ((), ())))}, data(3, dtype=dtype), data(4, dtype=dtype))
+
+
+def test_a_large_product_is_numpy_s():
+    product = {"product": lambda x, y: lax.dot_general(x, y, (((1,), (0,)), ((), ())))}
+    compare(product, data(60, 70), data(70, 50), ulps=10_000)
+
+
+# ---- host steps ----
+
+
+def test_host_steps():
+    numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    scatters = functions("scatter scatter_add scatter_sub scatter_mul scatter_min scatter_max")
+    cases = {f.__name__: lambda x, i, u, f=f: f(x, i, u, numbers) for f in scatters.values()} | {
+        name: lambda x, i, u, f=f: f(x, 0)
+        for name, f in functions("cumsum cumprod cummax cummin cumlogsumexp").items()
+    }
+    cases["sort"] = lambda x, i, u: lax.sort(x)
+    cases["top_k"] = lambda x, i, u: lax.top_k(x, 2)[0]
+    compare(cases, data(6), np.array([[1], [4], [1]], np.int32), data(3))
+
+
+def test_random_bits():
+    words = np.arange(4, dtype=np.uint32)
+
+    def keys(x):
+        keys = threefry.random_seed_p.bind(x, impl=threefry.threefry_impl)
+        keys = threefry.random_split_p.bind(keys, shape=(2,))
+        return threefry.random_clone_p.bind(threefry.random_fold_in_p.bind(keys, np.int32(3)))
+
+    def wrapped(x):
+        return threefry.random_wrap_p.bind(core.reshape(x, (2, 2)), impl=threefry.threefry_impl)
+
+    cases = {
+        "threefry2x32": lambda x: threefry.threefry2x32_p.bind(np.uint32(3), x, x, x)[0],
+        "bits": lambda x: threefry.random_bits_p.bind(
+            keys(core.reduce_sum(x, (0,))), bit_width=32, shape=(3,)
+        ),
+        "words": lambda x: threefry.random_unwrap_p.bind(wrapped(x)),
+    }
+    compare(cases, words)
+
+
+# ---- the table ----
+
+
+def test_every_primitive_has_a_lowering_rule_and_host_steps_a_reason():
+    missing = [p.name for p in core.abstract_eval_rules if p not in lowering_rules]
+    assert set(missing) <= set(CALLS), "primitives without a lowering rule"
+    assert all(r.reason for r in lowering_rules.values() if isinstance(r, HostStep))
+
+
+def test_every_lowering_rule_is_tested_above():
+    if len(tested) < 20:
+        pytest.skip("the tests above were not run")
+    assert [p.name for p in lowering_rules if p not in tested] == []

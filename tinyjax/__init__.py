@@ -44,3 +44,8 @@ from tinyjax.transfer import device_get as device_get
 from tinyjax.transfer import device_put as device_put
 
 # The breadth comes last: its modules register into the rule tables of the steps above.
+# isort: split
+from tinyjax import lax as lax
+from tinyjax import nn as nn
+from tinyjax import numpy as numpy
+from tinyjax import random as random

@@ -1,7 +1,7 @@
 """Arrays, from two sides: `ShapedArray` is what a trace knows of one, `ArrayImpl` is a value.
 
 After this file you can say what an aval is (shape, dtype and whether the dtype is weak), and follow
-a value to the NumPy array or the device buffer that holds it. Builds on dtypes.
+a value to the NumPy array or the device buffer that holds it. Builds on dtypes and devices.
 
 `Array` is the common base of values and tracers. It has no operators here: tinyjax.numpy attaches
 `+`, `x[i]`, `x.sum()` and the rest (numpy/array_methods.py), so that both kinds get the same ones.
@@ -15,6 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from tinyjax import dtypes
+from tinyjax.devices import Device, default_device
 
 
 class ShapedArray:
@@ -108,23 +109,23 @@ class Buffer(Protocol):
 class ArrayImpl(Array):
     """An immutable array value: elements on the host, in a device's buffer, or in both.
 
-    `device` is None for values that no one has put on a device yet: they follow the default.
+    A value that was put on a device explicitly is `committed` to it: computations follow it there.
     """
 
-    __slots__ = ("aval", "buffer", "device", "committed", "_host")
+    __slots__ = ("aval", "buffer", "committed", "_device", "_host")
 
     def __init__(
         self,
         host: np.ndarray | None,
         aval: ShapedArray,
         buffer: Buffer | None = None,
-        device: Any = None,
+        device: Device | None = None,
         committed: bool = False,
     ):
         self._host = host
         self.aval = aval
         self.buffer = buffer
-        self.device = device
+        self._device = device
         self.committed = committed
 
     @property
@@ -135,6 +136,14 @@ class ArrayImpl(Array):
                 raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
             self._host = self.buffer.read()
         return self._host
+
+    @property
+    def device(self) -> Device:
+        """The device that the array is on, or would be put on."""
+        return self._device or default_device()
+
+    def devices(self) -> set[Device]:
+        return {self.device}
 
     def block_until_ready(self) -> ArrayImpl:
         """Waits until the value has been computed; raises what its computation raised."""

@@ -8,6 +8,7 @@ them; tests/test_steps.py reads the imports and fails on an edge that points bac
 STEPS = (
     "config",  # the switches
     "dtypes",  # which dtypes there are, and how they promote
+    "devices",  # what can run a kernel
     "array",  # avals and values
     "errors",  # what goes wrong with tracers
     "core",  # primitives, bind, traces: eager evaluation
@@ -23,7 +24,6 @@ STEPS = (
     "interpreters.partial_eval",  # linearize: known now, unknown later
     "interpreters.vjp",  # reverse mode: transposition, grad
     "interpreters.jacobian",  # jacfwd, jacrev, hessian
-    "devices",  # what can run a kernel
     "opencl.kernel_ir",  # the small loop language that kernels are written in
     "opencl.scalar_ops",  # its operations on single numbers
     "opencl.interpret",  # a kernel run in Python

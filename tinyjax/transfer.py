@@ -36,7 +36,7 @@ def device_put(x: Any, device: Device | None = None) -> Any:
 def _device_put_impl(x: Any, *, device: Device | None) -> ArrayImpl:
     aval = get_aval(x)
     if isinstance(x, ArrayImpl) and (device is None or x.device == device):
-        return ArrayImpl(x._value, aval, x.buffer, x.device, x.committed or device is not None)
+        return ArrayImpl(x._value, aval, x.buffer, device, x.committed or device is not None)
     # A copy: whoever changes the NumPy array later must not change the Array.
     host = x._value if isinstance(x, ArrayImpl) else np.array(to_numpy(x, aval))
     return ArrayImpl(host, aval, device=device, committed=device is not None)

@@ -62,7 +62,7 @@ def render(doc: Doc, width: int = 80) -> str:
         elif isinstance(item, Nest):
             pending.append((indent + 2, flat, item.doc))
         elif isinstance(item, Group):
-            flat = flat or _fits(item.doc, pending, width - column)
+            flat = flat or _fits(item.doc, width - column)
             pending.append((indent, flat, item.doc))
         elif flat:
             out.append(item.flat)
@@ -73,28 +73,20 @@ def render(doc: Doc, width: int = 80) -> str:
     return "".join(out)
 
 
-def _fits(doc: Doc, rest: Pending, room: int) -> bool:
-    """Whether `doc` on one line fits into `room`, with what follows up to the next line break."""
-    pending: Pending = [(0, True, doc)]
-    following = iter(reversed(rest))
-    while room >= 0:
-        if not pending:
-            item = next(following, None)
-            if item is None:
-                return True
-            pending.append(item)
-        _, flat, node = pending.pop()
+def _fits(doc: Doc, room: int) -> bool:
+    """Whether `doc` on one line fits into `room`. What follows it is not looked at, as in JAX."""
+    pending: list[Doc] = [doc]
+    while pending and room >= 0:
+        node = pending.pop()
         if isinstance(node, str):
             room -= len(node)
         elif isinstance(node, list):
-            pending.extend((0, flat, child) for child in reversed(node))
+            pending.extend(reversed(node))
         elif isinstance(node, (Nest, Group)):
-            pending.append((0, flat, node.doc))
-        elif flat:
-            room -= len(node.flat)
+            pending.append(node.doc)
         else:
-            return True
-    return False
+            room -= len(node.flat)
+    return room >= 0
 
 
 def join(separator: Doc, docs: Sequence[Doc]) -> list[Doc]:
@@ -216,7 +208,7 @@ def _jaxpr_body(jaxpr: Jaxpr, context: Context) -> Doc:
     out_doc = Nest(Group(join([",", Group(Break())], outs)))
     close = ",)" if len(outs) == 1 else ")"
     body: Doc = ["{ lambda ", *binders, ". let", Nest([Break(), *eqns]), Break()]
-    return [Group(Nest([body, "in (", out_doc, close])), " }"]
+    return Group([Nest([body, "in (", out_doc, close]), " }"])
 
 
 def _binders(variables: Sequence[Var], context: Context) -> Doc:

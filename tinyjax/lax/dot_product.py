@@ -63,13 +63,14 @@ def canonicalize_precision(precision: Any) -> tuple[Precision, Precision] | None
     if precision is None:
         return None
     pair = precision if isinstance(precision, (tuple, list)) else (precision, precision)
-    found = [_PRECISION_NAMES.get(p, p) if isinstance(p, str) else p for p in pair]
-    if len(found) != 2 or not all(isinstance(p, Precision) for p in found):
+    found = [_PRECISION_NAMES.get(p) if isinstance(p, str) else p for p in pair]
+    lhs, rhs = found if len(found) == 2 else (None, None)
+    if not (isinstance(lhs, Precision) and isinstance(rhs, Precision)):
         raise ValueError(
             f"Precision argument must be None, a string in {list(_PRECISION_NAMES)}, a lax.Precision "
             f"value or a tuple of two of these; but got {precision}."
         )
-    return found[0], found[1]
+    return lhs, rhs
 
 
 # ---- dimension numbers ----

@@ -326,8 +326,8 @@ def batch_gather(
             indices_batch,
         )
         return gather(x, indices, numbers, (shape_of(x)[0], *slice_sizes), **params), 0
-    indices = batching.moveaxis(indices, indices_dim, 0)
     if x_dim is not_mapped:
+        indices = batching.moveaxis(indices, indices_dim, 0)
         numbers = GatherDimensionNumbers(
             tuple(1 + d for d in offset),
             collapsed,
@@ -339,6 +339,7 @@ def batch_gather(
         params |= {"unique_indices": False, "indices_are_sorted": False}
         return gather(x, indices, numbers, slice_sizes, **params), 0
     x = batching.moveaxis(x, x_dim, 0)
+    indices = batching.moveaxis(indices, indices_dim, 0)
     numbers = GatherDimensionNumbers(
         batched_dims(offset),
         batched_dims(collapsed),

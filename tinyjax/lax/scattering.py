@@ -83,7 +83,7 @@ scatter_max_p = Primitive("scatter-max")
 
 
 def _scatter_impl(
-    combine: Callable | None,
+    combine: np.ufunc | None,
     x: np.ndarray,
     indices: np.ndarray,
     updates: np.ndarray,

@@ -214,7 +214,7 @@ def _pad_aval(x: ShapedArray, padding_value: ShapedArray, *, padding_config: Any
             f"interior padding in padding_config must be nonnegative, got {padding_config}"
         )
     shape = tuple(
-        lo + _dilated_size(n, interior) + hi
+        int(lo + _dilated_size(n, interior) + hi)
         for n, (lo, hi, interior) in zip(x.shape, padding_config)
     )
     if any(size < 0 for size in shape):
@@ -232,7 +232,8 @@ def _pad_transpose(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) 
     def cut_out() -> Any:
         unpad_config = tuple(zip(np.negative(lo), np.negative(hi), np.zeros_like(interior)))
         unpadded = pad(ct, np.zeros((), ct.dtype), unpad_config)
-        return slice(unpadded, np.zeros_like(lo), shape_of(unpadded), np.add(interior, 1))
+        starts, strides = tuple(np.zeros_like(lo)), tuple(np.add(interior, 1))
+        return slice(unpadded, starts, shape_of(unpadded), strides)
 
     total = lambda v: core.reduce_sum(v, range(len(shape_of(v))))  # noqa: E731
     x_ct = cut_out() if is_undefined_primal(x) else None

@@ -50,13 +50,14 @@ def _sort_jvp(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> 
     places = broadcasted_iota(np.uint32, shape, dimension)
     *outs, places = sort_p.bind(*primals, places, dimension=dimension, **params)
     indices = expand_dims(places, (len(shape),))
+    others = tuple(np.delete(np.arange(len(shape)), dimension))  # np.int64, as JAX prints them
     return outs, [
         t
         if type(t) is Zero
         else gather(
             t,
             indices,
-            _along_axis(len(shape), dimension),
+            _along_axis(dimension, others),
             (1,) * len(shape),
             mode=GatherScatterMode.PROMISE_IN_BOUNDS,
         )
@@ -64,9 +65,8 @@ def _sort_jvp(primals: Any, tangents: Any, *, dimension: int, **params: Any) -> 
     ]
 
 
-def _along_axis(ndim: int, axis: int) -> GatherDimensionNumbers:
-    """To gather single elements along `axis`, with all other axes as batch axes."""
-    others = tuple(i for i in range(ndim) if i != axis)
+def _along_axis(axis: int, others: tuple[Any, ...]) -> GatherDimensionNumbers:
+    """To gather single elements along `axis`, with the other axes as batch axes."""
     return GatherDimensionNumbers(
         offset_dims=(),
         collapsed_slice_dims=(axis,),
@@ -126,7 +126,8 @@ def _top_k_jvp(primals: Any, tangents: Any, *, k: int, axis: int) -> Any:
     values, places = top_k_p.bind(*primals, k=k, axis=axis)
     ndim = len(shape_of(places))
     indices = reshape(places, (*shape_of(places), 1))
-    tangent_out = gather(tangents[0], indices, _along_axis(ndim, axis), (1,) * ndim)
+    others = tuple(i for i in range(ndim) if i != axis)
+    tangent_out = gather(tangents[0], indices, _along_axis(axis, others), (1,) * ndim)
     return [values, places], [tangent_out, zero_tangent(places)]
 
 

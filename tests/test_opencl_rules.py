@@ -56,7 +56,7 @@ def functions(names):
 def edge_values(dtype):
     """Values where things go wrong, in a square: each meets each."""
     dtype = np_dtype(dtype)
-    if dtype == bool:
+    if dtype.kind == "b":
         values = [False, True]
     elif is_float(dtype):
         values = [0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2.5, -2.5, 3.7, 50, -100, 1e4, -1e4, 1e10, 1e20]

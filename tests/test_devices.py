@@ -1,0 +1,92 @@
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tinyjax.devices import (
+    Device,
+    choose_device,
+    default_backend,
+    device_count,
+    devices,
+    local_devices,
+    process_count,
+    process_index,
+)
+
+
+def run(code, **environment):
+    """Runs `code` in a process of its own, and gives what it prints."""
+    result = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env=os.environ | environment,
+        timeout=120,
+    )
+    assert result.returncode == 0, result.stderr
+    return result.stdout + result.stderr
+
+
+def test_the_default_device_is_listed_first():
+    assert devices()[0].platform == default_backend()
+    assert device_count() == len(devices()) == len(local_devices())
+    assert (process_index(), process_count()) == (0, 1)
+
+
+def test_a_device_prints_as_in_jax():
+    assert repr(Device("cpu", 0, "any")) == "CpuDevice(id=0)"
+    assert str(Device("cpu", 3, "any")) == "TFRT_CPU_3"
+
+
+def test_an_unknown_backend_is_refused():
+    with pytest.raises(RuntimeError, match="Unknown backend"):
+        devices("tpu")
+
+
+def test_arrays_of_two_devices_do_not_compute_together():
+    class Committed:
+        committed = True
+
+        def __init__(self, device):
+            self.device = device
+
+    arrays = [Committed(Device("cpu", i, "any")) for i in range(2)]
+    assert choose_device(arrays[:1]) is arrays[0].device
+    with pytest.raises(ValueError, match="incompatible devices"):
+        choose_device(arrays)
+
+
+def test_import_does_not_look_for_devices():
+    assert "False" in run("import sys, tinyjax; print('pyopencl' in sys.modules)")
+
+
+NO_OPENCL = """
+import sys
+sys.modules["pyopencl"] = None  # as if it were not installed
+import tinyjax, numpy as np
+from tinyjax import core
+f = tinyjax.jit(lambda x: core.reduce_sum(core.sin(x), (0,)))
+print(tinyjax.devices(), f(np.ones(2, np.float32)), f(np.ones(3, np.float32)))
+print(f.lower(np.ones(2, np.float32)).as_text("schedule"))
+"""
+
+
+@pytest.mark.parametrize("code, variables", [
+    (NO_OPENCL, {}),
+    (NO_OPENCL.replace('sys.modules["pyopencl"] = None', ""), {"TINYJAX_OPENCL": "none"}),
+])  # fmt: skip
+def test_without_opencl_jit_evaluates_with_numpy_and_says_so_once(code, variables):
+    printed = run(code, **variables)
+    assert "[CpuDevice(id=0)] 1.682942 2.524413" in printed
+    assert printed.count("tinyjax found no OpenCL device") == 1
+    assert "host    sin(a)" in printed and "there is no OpenCL device" in printed
+
+
+def test_jax_platforms_limits_the_platforms():
+    assert "Unknown backend" in run(
+        "import tinyjax\ntry: tinyjax.devices()\nexcept RuntimeError as e: print(e)",
+        JAX_PLATFORMS="gpu",
+        TINYJAX_OPENCL="none",
+    )

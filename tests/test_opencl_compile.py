@@ -1,0 +1,131 @@
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+import tinyjax.opencl.lax_rules  # noqa: F401
+from tinyjax import core, lax
+from tinyjax.array import ArrayImpl
+from tinyjax.core import get_aval
+from tinyjax.devices import devices
+from tinyjax.interpreters.jit import jit
+from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
+from tinyjax.opencl.compile import compile_jaxpr, lower_jaxpr
+from tinyjax.opencl.runtime import KernelBuildError, OutOfDeviceMemory, queue_of
+
+CPU = devices("cpu")[0]
+
+
+def array(x):
+    x = np.asarray(x, np.float32)
+    return ArrayImpl(x, get_aval(x))
+
+
+def compiled(f, *args):
+    return compile_jaxpr(make_jaxpr(f)(*args), CPU, "f")
+
+
+def test_a_call_gives_the_eager_result():
+    x = array([1, 2, 3])
+    (y,) = compiled(lambda x: core.mul(core.sin(x), x), x)([x])
+    np.testing.assert_allclose(y, np.sin([1, 2, 3]) * [1, 2, 3], rtol=1e-6)
+
+
+def test_arguments_constants_and_literals_can_be_results():
+    table = array([5, 6])
+
+    def f(x):
+        return x, table, np.float32(2.5), core.neg(x), x
+
+    found = compiled(f, array([1, 2]))([array([1, 2])])
+    assert [np.asarray(v).tolist() for v in found] == [[1, 2], [5, 6], 2.5, [-1, -2], [1, 2]]
+
+
+def test_a_kernel_may_follow_a_host_step_and_the_other_way_round():
+    x = array([3, 1, 2])
+    (y,) = compiled(lambda x: core.neg(lax.sort(core.neg(x))), x)([x])
+    assert np.asarray(y).tolist() == [3, 2, 1]
+
+
+def test_calls_may_overlap_and_outlive_their_executable():
+    xs = [array(np.full(1000, i)) for i in range(200)]
+    executable = compiled(lambda x: core.reduce_sum(core.mul(x, 2.0), (0,)), xs[0])
+    sums = [executable([x])[0] for x in xs]
+    del executable, xs
+    gc.collect()
+    assert [float(s) for s in sums] == [2000.0 * i for i in range(200)]
+
+
+def test_an_executable_can_be_called_from_several_threads():
+    x = array(np.arange(10_000))
+    executable = compiled(lambda x: core.reduce_sum(core.sin(core.add(x, 1.0)), (0,)), x)
+    expected = float(executable([x])[0])
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.extend(float(executable([x])[0]) for _ in range(50)))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [expected] * 200
+
+
+def test_a_result_feeds_the_next_call_without_being_read():
+    x = array(np.ones(100))
+    executable = compiled(lambda x: core.add(x, 1.0), x)
+    for _ in range(300):
+        (x,) = executable([x])
+    assert np.asarray(x).tolist() == [301.0] * 100
+
+
+# ---- text ----
+
+
+def test_the_text_has_the_program_and_the_schedule():
+    f = jit(lambda x, y, z: core.reduce_sum(core.add(x, core.mul(y, z)), (0,)))
+    text = f.lower(*[np.ones(1000, np.float32)] * 3).as_text()
+    assert text.count("__kernel") == 1
+    assert "launch  k0_mul_add_reduce_sum(a, b, c) -> f:f32[]" in text
+
+
+@pytest.mark.parametrize(
+    "stage, line",
+    [
+        ("jaxpr", "{ lambda ; a:f32[3]. let"),
+        (
+            "groups",
+            "1: host    c:f32[3] from b  # sort: all elements of a row are needed to place one",
+        ),
+        ("kernel", "kernel k0_sin(a_in: f32[3], b_out: f32[3]), work-items: 1"),
+        ("opencl", "    b_out[i1] = b;"),
+        ("schedule", "  results: c"),
+    ],
+)
+def test_every_stage_can_be_printed(stage, line):
+    closed = make_jaxpr(lambda x: lax.sort(core.sin(x)))(np.ones(3, np.float32))
+    assert line in lower_jaxpr(closed, CPU).as_text(stage).splitlines()
+
+
+def test_an_unknown_stage_is_refused():
+    closed = make_jaxpr(core.sin)(1.0)
+    with pytest.raises(ValueError, match="the stages are 'jaxpr', 'groups'"):
+        lower_jaxpr(closed, CPU).as_text("hlo")
+
+
+# ---- what can't be done ----
+
+
+def test_an_array_too_large_for_the_device_is_refused():
+    huge = ShapeDtypeStruct((2**20, 2**20), np.dtype("float32"))
+    with pytest.raises(
+        OutOfDeviceMemory, match=r"an array f32\[1048576,1048576\] takes 4.1e\+03 GiB"
+    ):
+        compile_jaxpr(make_jaxpr(core.neg)(huge), CPU)
+
+
+def test_code_that_does_not_build_is_shown_with_the_error():
+    with pytest.raises(KernelBuildError, match=r"   1 __kernel void k0\(\) \{ nonsense; \}"):
+        queue_of(CPU).build("__kernel void k0() { nonsense; }", ["k0"])

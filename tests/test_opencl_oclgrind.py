@@ -9,7 +9,7 @@ import pytest
 
 PROGRAM = """
 import numpy as np
-import tinyjax, tinyjax.opencl.lax_rules
+import tinyjax
 from tinyjax import core, lax
 from tinyjax.devices import devices
 from tinyjax.opencl import codegen, compile

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import tinyjax.opencl.lax_rules  # noqa: F401
 from tinyjax import core, lax
 from tinyjax.array import ArrayImpl
 from tinyjax.config import config

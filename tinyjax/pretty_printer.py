@@ -135,13 +135,11 @@ def _alphabetic_names() -> Iterator[str]:
 
 
 def _unused_vars(jaxpr: Jaxpr) -> Iterator[Var]:
-    """The equation results that nothing reads, here and in nested jaxprs."""
+    """The equation results that nothing reads; those in nested jaxprs have names, as in JAX."""
     used = {v for v in jaxpr.outvars if isinstance(v, Var)}
     used.update(v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var))
     for eqn in jaxpr.eqns:
         yield from (v for v in eqn.outvars if v not in used)
-        for sub in subjaxprs(eqn.params):
-            yield from _unused_vars(sub)
 
 
 def _name_shared_jaxprs(top: Jaxpr, context: Context) -> None:

@@ -44,7 +44,7 @@ def test_a_jaxpr_is_split_into_a_known_and_an_unknown_part():
     known, unknown, unknown_outs, known_outs, residuals = partial_eval_jaxpr(closed, (False, True))
     assert [eqn.primitive.name for eqn in known.eqns] == ["sin"]
     assert [eqn.primitive.name for eqn in unknown.eqns] == ["cos", "mul"]
-    assert unknown_outs == (True,) and known_outs == [] and residuals == [0]
+    assert unknown_outs == (True,) and known_outs == [] and residuals == [("out", 0)]
 
 
 def test_linearize_takes_tangents_of_the_primals_shape():

@@ -232,27 +232,6 @@ def _check_eqn(eqn: JaxprEqn) -> None:
             )
 
 
-# ---- tidying ----
-
-
-def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[bool], list[bool]]:
-    """Dead code elimination: keeps the equations that the used outputs need.
-
-    Gives the smaller jaxpr, and which of its constvars and invars are still used (all invars stay
-    in the jaxpr; unused constvars go)."""
-    outvars = [v for v, used in zip(jaxpr.outvars, used_outputs) if used]
-    needed = {v for v in outvars if isinstance(v, Var)}
-    eqns = []
-    for eqn in reversed(jaxpr.eqns):
-        if not needed.isdisjoint(eqn.outvars):
-            needed.update([v for v in eqn.invars if isinstance(v, Var)])
-            eqns.append(eqn)
-    used_consts = [v in needed for v in jaxpr.constvars]
-    constvars = [v for v, used in zip(jaxpr.constvars, used_consts) if used]
-    used_invars = [v in needed for v in jaxpr.invars]
-    return Jaxpr(constvars, jaxpr.invars, outvars, eqns[::-1]), used_consts, used_invars
-
-
 # ---- remembering what was made of a jaxpr ----
 
 
@@ -268,3 +247,42 @@ def cached_on_jaxpr(fun: Callable) -> Callable:
         return closed_jaxpr.cache[key]
 
     return cached
+
+
+# ---- dead code elimination ----
+
+# primitive -> (eqn, which of its results are used) -> the eqn without the others; for those with
+# jaxprs as parameters, in which code can be dead too
+dce_rules: dict[Primitive, Callable[[JaxprEqn, list[bool]], JaxprEqn]] = {}
+
+
+def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[bool], list[bool]]:
+    """Keeps the equations that the used outputs need.
+
+    Gives the smaller jaxpr, and which of its constvars and invars are still used (all invars stay
+    in the jaxpr; unused constvars go)."""
+    outvars = [v for v, used in zip(jaxpr.outvars, used_outputs) if used]
+    needed = {v for v in outvars if isinstance(v, Var)}
+    eqns = []
+    for eqn in reversed(jaxpr.eqns):
+        used = [v in needed for v in eqn.outvars]
+        if any(used):
+            if not all(used) and eqn.primitive in dce_rules:
+                eqn = dce_rules[eqn.primitive](eqn, used)
+            needed.update([v for v in eqn.invars if isinstance(v, Var)])
+            eqns.append(eqn)
+    used_consts = [v in needed for v in jaxpr.constvars]
+    constvars = [v for v, used in zip(jaxpr.constvars, used_consts) if used]
+    used_invars = [v in needed for v in jaxpr.invars]
+    return Jaxpr(constvars, jaxpr.invars, outvars, eqns[::-1]), used_consts, used_invars
+
+
+@cached_on_jaxpr
+def dce_closed_jaxpr(
+    closed_jaxpr: ClosedJaxpr, used_outputs: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, list[bool]]:
+    """As dce_jaxpr, with unused inputs gone too; also says which are used."""
+    jaxpr, used_consts, used_invars = dce_jaxpr(closed_jaxpr.jaxpr, used_outputs)
+    invars = [v for v, used in zip(jaxpr.invars, used_invars) if used]
+    consts = [x for x, used in zip(closed_jaxpr.consts, used_consts) if used]
+    return ClosedJaxpr(jaxpr.replace(invars=invars), consts), used_invars

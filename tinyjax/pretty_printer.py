@@ -135,7 +135,7 @@ def _alphabetic_names() -> Iterator[str]:
 
 
 def _unused_vars(jaxpr: Jaxpr) -> Iterator[Var]:
-    """The equation results that nothing reads; those in nested jaxprs have names, as in JAX."""
+    """The equation results that nothing reads (those of nested jaxprs keep their names)."""
     used = {v for v in jaxpr.outvars if isinstance(v, Var)}
     used.update(v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var))
     for eqn in jaxpr.eqns:

@@ -23,7 +23,6 @@ STEPS = (
     "interpreters.batching",  # vmap
     "interpreters.partial_eval",  # linearize: known now, unknown later
     "interpreters.vjp",  # reverse mode: transposition, grad
-    "interpreters.jacobian",  # jacfwd, jacrev, hessian
     "opencl.kernel_ir",  # the small loop language that kernels are written in
     "opencl.scalar_ops",  # its operations on single numbers
     "opencl.interpret",  # a kernel run in Python

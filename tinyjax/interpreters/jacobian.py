@@ -2,7 +2,7 @@
 
 After this file you can say why jacfwd suits few inputs and jacrev few outputs: one pushes a basis of
 tangents forward with vmap(jvp), the other pulls a basis of cotangents back with vmap(vjp). Builds on
-jvp, vjp and batching.
+jvp, vjp, batching, and jax.numpy for the basis.
 
 Source: https://docs.jax.dev/en/latest/jacobian-vector-products.html
 """
@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
+from tinyjax import dtypes, lax, numpy
 from tinyjax.api_util import as_argnums, check_callable
-from tinyjax.array import ArrayImpl, ShapedArray
+from tinyjax.array import ShapedArray
 from tinyjax.core import get_aval, reshape
 from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jvp import jvp
@@ -51,7 +51,9 @@ def jacfwd(
             return out[1], (out[2] if has_aux else None)
 
         out_tangents, aux_out = vmap(push, out_axes=(-1, None))(*_standard_basis(avals))
-        jacobian = tree_map(lambda y: _split_last(y, avals, in_tree), out_tangents)
+        jacobian = tree_map(
+            lambda y: tree_unflatten(in_tree, _split(y, y.ndim - 1, avals)), out_tangents
+        )
         jacobian = _pick_argnums(jacobian, argnums, out_tangents)
         return (jacobian, aux_out) if has_aux else jacobian
 
@@ -86,7 +88,7 @@ def jacrev(
         gradients = vmap(pull)(*_standard_basis(avals))
         gradients = gradients[0] if isinstance(argnums, int) else gradients
         leaves, in_tree = tree_flatten(gradients)
-        columns = [_split_first(x, avals) for x in leaves]
+        columns = [_split(x, 0, avals) for x in leaves]
         rows = [
             tree_unflatten(in_tree, [column[i] for column in columns]) for i in range(len(avals))
         ]
@@ -135,32 +137,19 @@ def _function_of(fun: Callable, argnums: Any, args: tuple, kwargs: dict) -> tupl
 def _standard_basis(avals: Sequence[ShapedArray]) -> list[Any]:
     """One array a leaf: along a new first axis, the unit vectors of all leaves together."""
     total = sum(aval.size for aval in avals)
-    basis, start = [], 0
-    for aval in avals:
-        rows = np.zeros((total, aval.size), aval.dtype)
-        rows[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
-        value = rows.reshape((total, *aval.shape))
-        basis.append(ArrayImpl(value, ShapedArray(value.shape, aval.dtype, aval.weak_type)))
-        start += aval.size
-    return basis
+    basis = numpy.eye(total, dtype=dtypes.result_type(*[aval.dtype for aval in avals]))
+    return [
+        lax.convert_type(part, aval.dtype, aval.weak_type)
+        for part, aval in zip(_split(basis, 1, avals), avals)
+    ]
 
 
-def _split_first(x: Any, avals: Sequence[ShapedArray]) -> list[Any]:
-    """The first axis, over all leaves' elements, cut into leaves and shaped like them."""
-    pieces, start = [], 0
-    for aval in avals:
-        pieces.append(reshape(x[start : start + aval.size], (*aval.shape, *x.shape[1:])))
-        start += aval.size
-    return pieces
-
-
-def _split_last(x: Any, avals: Sequence[ShapedArray], tree: Any) -> Any:
-    pieces, start = [], 0
-    for aval in avals:
-        piece = x[..., start : start + aval.size]
-        pieces.append(reshape(piece, (*x.shape[:-1], *aval.shape)))
-        start += aval.size
-    return tree_unflatten(tree, pieces)
+def _split(x: Any, axis: int, avals: Sequence[ShapedArray]) -> list[Any]:
+    """Axis `axis`, over all leaves' elements, cut into leaves and shaped like them."""
+    sizes = np.array([aval.size for aval in avals])
+    before, after = x.shape[:axis], x.shape[axis + 1 :]
+    parts = lax.split_p.bind(x, sizes=tuple(sizes), axis=axis)
+    return [reshape(part, (*before, *aval.shape, *after)) for part, aval in zip(parts, avals)]
 
 
 def _pick_argnums(jacobian: Any, argnums: Any, outs: Any) -> Any:

@@ -36,11 +36,12 @@ from tinyjax.core import (
     set_current_trace,
     to_numpy,
 )
-from tinyjax.devices import Device, default_device, devices
+from tinyjax.devices import Device, choose_device
 from tinyjax.interpreters.batching import batch_jaxpr, batch_rules
 from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, jvp_rules, zero_tangent
 from tinyjax.interpreters.partial_eval import (
     PartialEvalTrace,
+    Source,
     partial_eval_jaxpr,
     partial_eval_rules,
 )
@@ -53,7 +54,16 @@ from tinyjax.interpreters.tracing import (
     trace_to_jaxpr,
 )
 from tinyjax.interpreters.vjp import is_undefined_primal, transpose_jaxpr, transpose_rules
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, cached_on_jaxpr, eval_jaxpr, jaxpr_as_fun
+from tinyjax.jaxpr import (
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    cached_on_jaxpr,
+    dce_closed_jaxpr,
+    dce_rules,
+    eval_jaxpr,
+    jaxpr_as_fun,
+)
 from tinyjax.opencl.compile import Executable, compile_jaxpr
 from tinyjax.stages import Traced
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
@@ -77,20 +87,6 @@ def _jit_impl(
     if config.jax_debug_nans or config.jax_debug_infs:
         _find_first_nan(outs, jaxpr, arrays, params["name"])
     return outs
-
-
-def choose_device(arrays: Sequence[ArrayImpl]) -> Device:
-    """The device that the arguments are committed to (by device_put), or the default one.
-
-    Raises ValueError if they are committed to several."""
-    committed = {x.device for x in arrays if x.committed}
-    if len(committed) > 1:
-        listed = ", ".join(str(device) for device in committed)
-        raise ValueError(
-            f"Received incompatible devices for jitted computation: {listed}. Bring all arguments to "
-            "one device with jax.device_put"
-        )
-    return committed.pop() if committed else default_device()
 
 
 @cached_on_jaxpr
@@ -172,16 +168,17 @@ def _jit_batch(vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> An
 def _jit_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
     """One jit for the known part, now, and one for the unknown part, later."""
     unknown_ins = tuple(trace.is_unknown(x) for x in args)
-    known, unknown, unknown_outs, out_places, residual_places = partial_eval_jaxpr(
+    known, unknown, unknown_outs, out_sources, residual_sources = partial_eval_jaxpr(
         params["jaxpr"], unknown_ins
     )
     known_args = [x for x, is_unknown in zip(args, unknown_ins) if not is_unknown]
     computed = trace.parent.process_primitive(jit_p, known_args, _with_inputs(params, known))
 
-    def at(place: int) -> Any:
-        return computed[place] if place >= 0 else known_args[-1 - place]
+    def value(source: Source) -> Any:
+        kind, where = source
+        return where if kind == "const" else (known_args if kind == "in" else computed)[where]
 
-    residuals = [at(place) for place in residual_places]
+    residuals = [value(source) for source in residual_sources]
     unknown_args = [x for x, is_unknown in zip(args, unknown_ins) if is_unknown]
     later = iter(
         trace.unknown.process_primitive(
@@ -190,7 +187,7 @@ def _jit_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict
         if any(unknown_outs)
         else []
     )
-    now = (at(place) for place in out_places)
+    now = (value(source) for source in out_sources)
     return [next(later) if is_unknown else next(now) for is_unknown in unknown_outs]
 
 
@@ -208,6 +205,15 @@ def _jit_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> l
     ]
 
 
+def _jit_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
+    jaxpr, used_inputs = dce_closed_jaxpr(eqn.params["jaxpr"], tuple(used_outputs))
+    return eqn.replace(
+        invars=[v for v, used in zip(eqn.invars, used_inputs) if used],
+        outvars=[v for v, used in zip(eqn.outvars, used_outputs) if used],
+        params=_with_inputs(eqn.params, jaxpr),
+    )
+
+
 def _jit_staging(trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
     """jit(inline=True) leaves its equations where it is called, not a jit equation."""
     if not params["inline"]:
@@ -220,6 +226,7 @@ batch_rules[jit_p] = _jit_batch
 partial_eval_rules[jit_p] = _jit_partial_eval
 transpose_rules[jit_p] = _jit_transpose
 staging_rules[jit_p] = _jit_staging
+dce_rules[jit_p] = _jit_dce
 
 
 # ---- jitted functions ----
@@ -389,7 +396,7 @@ def jit(
     if device is not None and backend is not None:
         raise ValueError(f"can't give jit both device={device} and backend={backend!r}")
     if backend is not None:
-        device = devices(backend)[0]
+        device = choose_device([], backend)
     numbers, names = named_arguments(fun, static_argnums, static_argnames, "static_argnums")
     donate_numbers, donate_names = named_arguments(
         fun, donate_argnums, donate_argnames, "donate_argnums"

@@ -52,15 +52,19 @@ class PartialEvalTrace(Trace):
 partial_eval_rules: dict[Primitive, Callable[..., Any]] = {}
 
 
+# Where a known value of a split jaxpr comes from: ("in", i) is known input i, ("out", i) is output i of
+# the known part, ("const", x) is the value x itself.
+Source = tuple[str, Any]
+
+
 @cached_on_jaxpr
 def partial_eval_jaxpr(
     closed_jaxpr: ClosedJaxpr, unknown_ins: tuple[bool, ...]
-) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], list[int], list[int]]:
+) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], list[Source], list[Source]]:
     """Splits a jaxpr in two: one of the known inputs, one of residuals and the unknown inputs.
 
-    Gives (known, unknown, unknown_outs, known_outs, residuals). `known` gives each value once.
-    Known outputs and residuals are listed by where they come from: -1 - i is known input i, and
-    n >= 0 is output n of `known`. The inputs of `unknown` are residuals, then unknown inputs.
+    Gives (known, unknown, unknown_outs, known_outs, residuals); known outputs and residuals are listed
+    by their sources, so that `known` computes each value once and gives no input back.
     """
     known_trace, unknown_trace = JaxprTrace(), JaxprTrace()
     trace = PartialEvalTrace(known_trace, unknown_trace)
@@ -75,18 +79,20 @@ def partial_eval_jaxpr(
     unknown = unknown_trace.finish([x for x in outs if trace.is_unknown(x)])
     residuals = unknown.consts
 
-    sources = {id(x): -1 - i for i, x in enumerate(x for x in args if not trace.is_unknown(x))}
+    known_args = [x for x in args if not trace.is_unknown(x)]
+    sources: dict[int, Source] = {id(x): ("in", i) for i, x in enumerate(known_args)}
+    sources.update((id(x), ("const", x)) for x in closed_jaxpr.consts)
     computed: list[Any] = []
     for x in (*known_outs, *residuals):
         if id(x) not in sources:
-            sources[id(x)] = len(computed)
+            sources[id(x)] = ("out", len(computed))
             computed.append(x)
     known = known_trace.finish(computed)
     # Residuals were constvars of the unknown jaxpr; now they are its first arguments.
     body = unknown.jaxpr
     unknown = ClosedJaxpr(Jaxpr([], body.constvars + body.invars, body.outvars, body.eqns))
-    places = [[sources[id(x)] for x in xs] for xs in (known_outs, residuals)]
-    return known, unknown, unknown_outs, places[0], places[1]
+    out_sources, residual_sources = ([sources[id(x)] for x in xs] for xs in (known_outs, residuals))
+    return known, unknown, unknown_outs, out_sources, residual_sources
 
 
 # ---- linearize ----

@@ -161,7 +161,7 @@ class Queue:
         Raises KernelBuildError with the program and the driver's log."""
         if not names:
             return []
-        options = []
+        options = ["-w"]  # PoCL prints its remarks to stderr, past Python
         rounding = self.cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
         if self.device.cl_device.single_fp_config & rounding:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")
@@ -185,8 +185,8 @@ class Queue:
 
     def keep(self, event: Any, things: Any) -> None:
         """Holds on to `things` until `event`."""
-        pending, complete = self.pending, self.cl.command_execution_status.COMPLETE
-        while pending and pending[0][0].command_execution_status == complete:
+        pending = self.pending
+        while pending and pending[0][0].command_execution_status == 0:  # COMPLETE
             pending.popleft()
         if len(pending) >= self.MAX_PENDING:
             pending[0][0].wait()
@@ -195,30 +195,40 @@ class Queue:
 
     def finish(self) -> None:
         """Waits until all that was launched is done."""
-        with self.lock, named_errors("running kernels"):
-            self.queue.finish()
-            self.pending.clear()
+        try:
+            with self.lock:
+                self.queue.finish()
+                self.pending.clear()
+        except self.driver_error as error:
+            raise named_error(error, "running kernels") from error
 
 
 class SharedMemoryQueue(Queue):
     """For a device that works in the host's memory: arrays are wrapped, and nothing is copied."""
 
+    def __init__(self, device: Device):
+        super().__init__(device)
+        flags = self.cl.mem_flags
+        self.read_write = flags.READ_WRITE | flags.USE_HOST_PTR
+        self.read_only = flags.READ_ONLY | flags.USE_HOST_PTR
+
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Memory:
-        return self._wrap(np.empty(shape, dtype), self.cl.mem_flags.READ_WRITE)
+        return self._wrap(np.empty(shape, dtype), self.read_write)
 
     def upload(self, array: np.ndarray) -> Memory:
         array = np.ascontiguousarray(array).reshape(array.shape)
-        return self._wrap(array, self.cl.mem_flags.READ_ONLY)
+        return self._wrap(array, self.read_only)
 
     def zeros(self, size: int, dtype: np.dtype) -> Memory:
-        return self._wrap(np.zeros(size, dtype), self.cl.mem_flags.READ_WRITE)
+        return self._wrap(np.zeros(size, dtype), self.read_write)
 
     def _wrap(self, array: np.ndarray, access: int) -> Memory:
         if array.nbytes == 0:
             return Memory(self, None, array, array.shape, array.dtype)
-        flags = access | self.cl.mem_flags.USE_HOST_PTR
-        with named_errors(f"using {array.dtype}{list(array.shape)} on the device"):
-            buffer = self.cl.Buffer(self.context, flags, hostbuf=_bytes_of(array))
+        try:
+            buffer = self.cl.Buffer(self.context, access, hostbuf=_bytes_of(array))
+        except self.driver_error as error:
+            raise named_error(error, f"using {array.dtype}{list(array.shape)} there") from error
         return Memory(self, buffer, array, array.shape, array.dtype)
 
     def read(self, memory: Memory) -> np.ndarray:

@@ -238,6 +238,13 @@ class ArrayImpl(Array):
 
 class LiteralArray(ArrayImpl):
     """A scalar that a rule wrote down, such as the 2.0 in the derivative of x**2: a literal in a
-    jaxpr, where a user's array would be a constvar."""
+    jaxpr, where a user's array would be a constvar.
 
-    __slots__ = ()
+    `written` is what the jaxpr shows: 0.1 for a Python scalar that was not converted, where the
+    float32 is 0.10000000149011612."""
+
+    __slots__ = ("written",)
+
+    def __init__(self, host: np.ndarray, aval: ShapedArray, written: Any = None):
+        super().__init__(host, aval)
+        self.written = host if written is None else written

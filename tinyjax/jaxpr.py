@@ -17,6 +17,7 @@ from typing import Any
 from tinyjax.array import LiteralArray, ShapedArray
 from tinyjax.config import config
 from tinyjax.core import Primitive, abstract_eval_rules, missing_rule, to_numpy
+from tinyjax.dtypes import is_python_scalar
 
 # ---- the parts of a jaxpr ----
 
@@ -176,8 +177,10 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
 
 
 def literal_value(literal: Literal) -> Any:
-    """The literal as an array, with the weak type that its aval says."""
-    return LiteralArray(to_numpy(literal.val, literal.aval), literal.aval)
+    """The literal as a value whose aval is the literal's: a Python scalar stays one."""
+    if is_python_scalar(literal.val):
+        return literal.val
+    return LiteralArray(to_numpy(literal.val, literal.aval), literal.aval, literal.val)
 
 
 def jaxpr_as_fun(closed_jaxpr: ClosedJaxpr) -> Callable[..., list[Any]]:
@@ -275,6 +278,12 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[b
     constvars = [v for v, used in zip(jaxpr.constvars, used_consts) if used]
     used_invars = [v in needed for v in jaxpr.invars]
     return Jaxpr(constvars, jaxpr.invars, outvars, eqns[::-1]), used_consts, used_invars
+
+
+def without_dead_code(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """The same function with no equation, and no constant, that its results do not need."""
+    jaxpr, used_consts, _ = dce_jaxpr(closed_jaxpr.jaxpr, [True] * len(closed_jaxpr.out_avals))
+    return ClosedJaxpr(jaxpr, [x for x, used in zip(closed_jaxpr.consts, used_consts) if used])
 
 
 @cached_on_jaxpr

@@ -93,7 +93,7 @@ class JaxprTrace(Trace):
         aval = get_aval(x)
         is_literal = isinstance(x, LiteralArray) or not isinstance(x, Array)
         if is_literal and not aval.shape and dtypes.kind(aval.dtype) != "V":
-            return Literal(x._value if isinstance(x, LiteralArray) else x, aval)
+            return Literal(x.written if isinstance(x, LiteralArray) else x, aval)
         if id(x) not in self.consts:
             self.consts[id(x)] = (Var(aval), x)
         return self.consts[id(x)][0]

@@ -135,7 +135,7 @@ def _setitem(self: Any, index: Any, value: Any) -> None:
 def _iter(self: Any) -> Iterator[Any]:
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d array")
-    return iter([lax.index_in_dim(self, i, 0, keepdims=False) for i in range(self.shape[0])])
+    return (lax.index_in_dim(self, i, 0, keepdims=False) for i in range(self.shape[0]))
 
 
 def _reversed(self: Any) -> Iterator[Any]:

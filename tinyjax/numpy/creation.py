@@ -20,6 +20,7 @@ from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.ufuncs import add, divide, multiply, power, sign, subtract
 from tinyjax.numpy.util import (
     as_array,
+    as_value,
     broadcast_shapes,
     broadcast_to,
     canonicalize_axis,
@@ -30,6 +31,7 @@ from tinyjax.numpy.util import (
     constant,
     convert,
     ensure_arraylike,
+    new_array,
     real_dtype,
     to_inexact_dtype,
     user_dtype,
@@ -93,7 +95,7 @@ def _from_numpy(data: Any, dtype: np.dtype | None) -> ArrayImpl:
     dtype = dtypes.canonicalize_dtype(host.dtype) if dtype is None else dtype
     if type(data) is int:  # with NumPy's check of the range
         host = np.asarray(data, dtype)
-    return ArrayImpl(np.array(host, dtype, order="C"), ShapedArray(host.shape, dtype))
+    return new_array(np.array(host, dtype, order="C"), ShapedArray(host.shape, dtype))
 
 
 def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:
@@ -106,8 +108,7 @@ def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:
             dtypes.result_type(*leaves_or_arrays) if leaves else dtypes.default_dtype(float)
         )
     if any(isinstance(x, Tracer) for x in leaves):
-        rows = [_from_data(x, dtype, copy=False) for x in data]
-        rows = [lax.expand_dims(row, (0,)) for row in rows]
+        rows = [lax.expand_dims(_from_data(x, dtype, copy=False), (0,)) for x in data]
         while len(rows) > 16:
             rows = [lax.concatenate(rows[i : i + 16], 0) for i in range(0, len(rows), 16)]
         return lax.concatenate(rows, 0)
@@ -159,7 +160,7 @@ def copy(a: Any, order: str | None = None) -> Array:
 
 def _on_device(x: Any, device: Any) -> Any:
     if device is None:
-        return x
+        return as_value(x)
     from tinyjax import device_put
 
     return device_put(x, device)

@@ -177,13 +177,13 @@ asinh, acosh, atanh = arcsinh, arccosh, arctanh
 def deg2rad(x: Any, /) -> Array:
     """Degrees as radians; as numpy.deg2rad."""
     (x,) = promote_args_inexact("deg2rad", x)
-    return lax.mul(x, constant_like(x, np.pi / 180))
+    return lax.mul(x, weak_constant_like(x, np.pi / 180))
 
 
 def rad2deg(x: Any, /) -> Array:
     """Radians as degrees; as numpy.rad2deg."""
     (x,) = promote_args_inexact("rad2deg", x)
-    return lax.mul(x, constant_like(x, 180 / np.pi))
+    return lax.mul(x, weak_constant_like(x, 180 / np.pi))
 
 
 def radians(x: Any, /) -> Array:
@@ -220,9 +220,9 @@ def sinc(x: Any, /) -> Array:
 
     Near zero it is a polynomial, so that derivatives of all orders are right there."""
     (x,) = promote_dtypes_inexact(ensure_arraylike("sinc", x))
-    pi_x = lax.mul(constant_like(x, np.pi), x)
-    at_zero = lax.eq(x, constant_like(x, 0))
-    safe = where_(at_zero, constant_like(x, 1), pi_x)
+    at_zero = lax.eq(x, weak_constant_like(x, 0))
+    pi_x = lax.mul(weak_constant_like(x, np.pi), x)
+    safe = where_(at_zero, weak_constant_like(x, 1), pi_x)
     squared = lax.mul(pi_x, pi_x)
     near = subtract(1.0, multiply(squared, subtract(1 / 6, multiply(squared, 1 / 120))))
     return where_(at_zero, near, lax.div(lax.sin(safe), safe))

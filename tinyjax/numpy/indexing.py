@@ -27,9 +27,10 @@ from tinyjax.numpy.util import (
     as_array,
     broadcast_arrays,
     concrete,
-    constant_like,
+    constant,
     convert,
     shape_of,
+    weak_constant_like,
 )
 
 INT32 = np.dtype("int32")
@@ -479,8 +480,8 @@ def _count_from_end(part: Part, shape: tuple[int, ...]) -> Part:
         negative: Any = index < 0
         index = as_array(index)
     else:
-        negative = lax.lt(index, constant_like(index, 0))
-    wrapped = lax.add(index, constant_like(index, size))
+        negative = lax.lt(index, constant(0, index.dtype, index.weak_type))
+    wrapped = lax.add(index, weak_constant_like(index, size))
     return part._replace(index=lax.select(negative, wrapped, index))
 
 

@@ -74,7 +74,6 @@ def _squares(x: Any) -> Any:
     return real(multiply(x, conj(x)))
 
 
-@jitted(static_argnames=("axis", "keepdims", "ord"))
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Array:
     """The norm of vectors along `axis`: (sum of |x|**ord)**(1/ord); as numpy.linalg.vector_norm."""
     (x,) = promote_dtypes_inexact(ensure_arraylike("jnp.linalg.vector_norm", x))
@@ -97,7 +96,6 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     return power(total, lax.div(full_like(order, 1), order))
 
 
-@jitted(static_argnames=("keepdims", "ord"))
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
     """The norm of the matrices in the last two axes; as numpy.linalg.matrix_norm."""
     return norm(x, ord=ord, keepdims=keepdims, axis=(-2, -1))

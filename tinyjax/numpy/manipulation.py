@@ -20,6 +20,7 @@ from tinyjax.core import Tracer
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.util import (
     as_array,
+    as_value,
     canonicalize_axis,
     canonicalize_shape,
     check_arraylike,
@@ -309,7 +310,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
         from tinyjax import device_put
 
         return device_put(out, device)
-    return lax.copy_p.bind(out) if copy else out
+    return lax.copy_p.bind(out) if copy else as_value(out)
 
 
 def iscomplexobj(x: Any) -> bool:

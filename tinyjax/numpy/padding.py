@@ -52,7 +52,8 @@ def pad(array: Any, pad_width: Any, mode: str | Callable = "constant", **kwargs:
     widths = _pairs(pad_width, array.ndim, "pad_width")
     if any(not isinstance(n, (int, np.integer)) for pair in widths for n in pair):
         raise TypeError("`pad_width` must be of integral type.")
-    widths = tuple((int(before), int(after)) for before, after in widths)
+    # NumPy's integers, as JAX has them there: its jaxprs show np.int64(1).
+    widths = tuple((np.int64(before), np.int64(after)) for before, after in widths)
     if any(n < 0 for pair in widths for n in pair):
         raise ValueError("index can't contain negative values")
     if callable(mode):

@@ -16,6 +16,7 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
+from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import arange, zeros
@@ -162,7 +163,28 @@ def searchsorted(
         raise ValueError(f"method={method!r}: use 'scan', 'scan_unrolled', 'sort' or 'compare_all'")
     if sorter is not None:
         a = a[sorter]
+    if method == "compare_all":
+        return _searchsorted_compare_all_impl(a, v, side=side, dtype=INT32)
     return _binary_search(a, v, side)
+
+
+@jitted(static_argnames=("side", "dtype"))
+def _searchsorted_compare_all_impl(a: Any, v: Any, side: str, dtype: np.dtype) -> Any:
+    """How many of `a` come before each value: all pairs are compared."""
+    exact, by_order = (lax.lt, lax.lt_to_p.bind) if side == "left" else (lax.le, lax.le_to_p.bind)
+
+    def comes_before(x: Any, y: Any) -> Any:
+        if not dtypes.is_inexact(x.dtype):
+            return exact(x, y)
+        return by_order(_one_zero_one_nan(x), _one_zero_one_nan(y))
+
+    return reductions.sum(vmap(comes_before, in_axes=(0, None))(a, v), 0, dtype=dtype)
+
+
+def _one_zero_one_nan(x: Any) -> Any:
+    """Floats with -0.0 as 0.0 and all NaN alike: the total order tells them apart."""
+    one_zero = lax.select(lax.eq(x, constant(0, x.dtype)), lax.full_like(x, 0), x)
+    return lax.select(lax.ne(x, x), lax.full_like(x, np.nan), one_zero)
 
 
 def _binary_search(a: Any, v: Any, side: str) -> Any:

@@ -35,6 +35,7 @@ from tinyjax.numpy.util import (
     constant_like,
     convert,
     ensure_arraylike,
+    weak_constant_like,
 )
 
 # ---- take ----
@@ -83,7 +84,7 @@ def _take(
         indices = where_(less(indices, 0), add(indices, size), indices)
     elif mode == "wrap":
         gather_mode = lax.GatherScatterMode.PROMISE_IN_BOUNDS
-        indices = remainder(indices, constant_like(indices, size))
+        indices = remainder(indices, weak_constant_like(indices, size))
     elif mode == "clip":
         gather_mode = lax.GatherScatterMode.CLIP
     elif mode == "raise":
@@ -152,8 +153,9 @@ def take_along_axis(
         wrap_negative_indices = mode != "promise_in_bounds"
     indices = convert(indices, np.dtype("uint32" if indices.dtype == np.uint32 else "int32"))
     if wrap_negative_indices and indices.dtype == np.int32:
-        wrapped = lax.add(indices, constant_like(indices, size))
-        indices = lax.select(lax.lt(indices, constant_like(indices, 0)), wrapped, indices)
+        negative = lax.lt(indices, constant_like(indices, 0))
+        wrapped = lax.add(indices, weak_constant_like(indices, size))
+        indices = lax.select(negative, wrapped, indices)
     return _gather_along(a, indices, axis, out_shape, mode or "fill", fill_value)
 
 

@@ -257,10 +257,10 @@ def fmax(x1: Any, x2: Any) -> Array:
 def heaviside(x1: Any, x2: Any, /) -> Array:
     """0 below zero, x2 at zero, 1 above; as numpy.heaviside."""
     x1, x2 = promote_dtypes_inexact(*ensure_arraylike("heaviside", x1, x2))
-    zero = constant_like(x1, 0)
-    at_zero = where_(lax.ne(x1, x1), x1, x2)
-    not_below = where_(lax.gt(x1, zero), constant_like(x1, 1), at_zero)
-    return where_(lax.lt(x1, zero), zero, not_below)
+    zero = weak_constant_like(x1, 0)
+    below, above, is_nan = lax.lt(x1, zero), lax.gt(x1, zero), lax.ne(x1, x1)
+    not_below = where_(above, weak_constant_like(x1, 1), where_(is_nan, x1, x2))
+    return where_(below, zero, not_below)
 
 
 # ---- comparison ----
@@ -478,7 +478,7 @@ def spacing(x: Any, /) -> Array:
     (x,) = promote_args_inexact("spacing", x)
     if dtypes.kind(x.dtype) == "c":
         raise ValueError("jnp.spacing is not defined for complex inputs.")
-    infinity = constant_like(x, np.inf)
+    infinity = weak_constant_like(x, np.inf)
     if x.dtype == np.float16:
         return subtract(lax.nextafter(x, infinity), x)
     gap = subtract(lax.nextafter(x, copysign(infinity, x)), x)

@@ -21,6 +21,7 @@ from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.config import config
 from tinyjax.core import Tracer
 from tinyjax.errors import ConcretizationTypeError
+from tinyjax.interpreters.tracing import is_staging
 
 # ---- operands ----
 
@@ -50,7 +51,13 @@ def as_array(x: Any) -> Any:
     aval = core.get_aval(x)
     if aval.dtype == np.bool_:
         aval = aval.strip_weak_type()
-    return ArrayImpl(core.to_numpy(x, aval), aval)
+    return new_array(core.to_numpy(x, aval), aval)
+
+
+def new_array(host: np.ndarray, aval: ShapedArray) -> ArrayImpl:
+    """An array of known elements. A scalar that is made while tracing becomes a literal."""
+    is_literal = not aval.shape and is_staging()
+    return (LiteralArray if is_literal else ArrayImpl)(host, aval)
 
 
 def ensure_arraylike(fun_name: str, *args: Any) -> Any:
@@ -90,7 +97,8 @@ def concrete_int(x: Any, context: str) -> int:
 
 def constant(value: Any, dtype: np.dtype, weak_type: bool = False) -> ArrayImpl:
     """A scalar array that is known while tracing: it becomes a literal of the jaxpr."""
-    return LiteralArray(np.asarray(value, dtype), ShapedArray((), dtype, weak_type))
+    written = value if weak_type and type(value) is float else None
+    return LiteralArray(np.asarray(value, dtype), ShapedArray((), dtype, weak_type), written)
 
 
 def constant_like(x: Any, value: Any) -> ArrayImpl:
@@ -99,8 +107,15 @@ def constant_like(x: Any, value: Any) -> ArrayImpl:
 
 
 def weak_constant_like(x: Any, value: Any) -> ArrayImpl:
-    """`value` as a scalar of x's dtype and weak type."""
-    return constant(value, dtype_of(x), dtypes.is_weakly_typed(x))
+    """`value` as a scalar of x's dtype, weakly typed if `x` is a weakly typed scalar."""
+    return constant(value, dtype_of(x), not shape_of(x) and dtypes.is_weakly_typed(x))
+
+
+def as_value(x: Any) -> Any:
+    """`x` to be handed to a user: outside of traces a scalar is a value like any other."""
+    if type(x) is LiteralArray and not is_staging():
+        return ArrayImpl(x._value, x.aval)
+    return x
 
 
 def convert(x: Any, dtype: np.dtype, weak_type: bool = False) -> Any:
@@ -109,11 +124,11 @@ def convert(x: Any, dtype: np.dtype, weak_type: bool = False) -> Any:
         aval = x.aval
         if aval.dtype == dtype and aval.weak_type == weak_type:
             return x
-        if isinstance(x, Tracer) or aval.shape:
+        if not isinstance(x, LiteralArray):
             return lax.convert_element_type_p.bind(
                 x, new_dtype=dtype, weak_type=weak_type, sharding=None
             )
-        x = x._value  # type: ignore[attr-defined]
+        x = x._value
     if isinstance(x, np.ndarray) and x.shape:
         return convert(as_array(x), dtype, weak_type)
     if isinstance(x, (float, complex, np.inexact)) and dtypes.kind(dtype) in "iub":

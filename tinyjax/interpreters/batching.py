@@ -17,7 +17,7 @@ import numpy as np
 
 from tinyjax import core
 from tinyjax.api_util import check_callable
-from tinyjax.array import Array, ShapedArray
+from tinyjax.array import Array, LiteralArray, ShapedArray
 from tinyjax.core import (
     Primitive,
     Trace,
@@ -351,4 +351,4 @@ def _output(trace: BatchTrace, x: Any, out_dim: int | None, axis_name: Hashable 
 def core_array(x: Any) -> Any:
     """A Python or NumPy scalar result as an Array."""
     aval = get_aval(x)
-    return core.ArrayImpl(core.to_numpy(x, aval), aval)
+    return LiteralArray(core.to_numpy(x, aval), aval)

@@ -20,9 +20,9 @@ from tinyjax.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
     cached_on_jaxpr,
-    dce_jaxpr,
     eval_jaxpr,
     jaxpr_as_fun,
+    without_dead_code,
 )
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
@@ -76,7 +76,7 @@ def partial_eval_jaxpr(
         outs = jaxpr_as_fun(closed_jaxpr)(*args)
     unknown_outs = tuple(trace.is_unknown(x) for x in outs)
     known_outs = [x for x in outs if not trace.is_unknown(x)]
-    unknown = unknown_trace.finish([x for x in outs if trace.is_unknown(x)])
+    unknown = without_dead_code(unknown_trace.finish([x for x in outs if trace.is_unknown(x)]))
     residuals = unknown.consts
 
     known_args = [x for x in args if not trace.is_unknown(x)]
@@ -87,7 +87,7 @@ def partial_eval_jaxpr(
         if id(x) not in sources:
             sources[id(x)] = ("out", len(computed))
             computed.append(x)
-    known = known_trace.finish(computed)
+    known = without_dead_code(known_trace.finish(computed))
     # Residuals were constvars of the unknown jaxpr; now they are its first arguments.
     body = unknown.jaxpr
     unknown = ClosedJaxpr(Jaxpr([], body.constvars + body.invars, body.outvars, body.eqns))
@@ -134,12 +134,11 @@ def linearize_flat(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[li
     pairs = [jvp_trace.primal_and_tangent(x) for x in outs]
     nonzero_outs = [type(tangent) is not Zero for _, tangent in pairs]
     closed = unknown_trace.finish([tangent for _, tangent in pairs if type(tangent) is not Zero])
-    jaxpr, used_consts, _ = dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars))
-    residuals = [value for value, used in zip(closed.consts, used_consts) if used]
+    closed = without_dead_code(closed)
     primals_out = [primal for primal, _ in pairs]
     if any([partial_trace.is_unknown(x) for x in primals_out]):
         raise ValueError("a primal result depends on a tangent: the JVP rule that made it is wrong")
-    return primals_out, Linearized(jaxpr, residuals, nonzero_ins, nonzero_outs)
+    return primals_out, Linearized(closed.jaxpr, closed.consts, nonzero_ins, nonzero_outs)
 
 
 def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:

@@ -142,6 +142,8 @@ def convert_type(operand: Any, new_dtype: np.dtype | None = None, weak_type: boo
     if isinstance(operand, Array):
         if old_dtype == new_dtype and operand.weak_type == weak_type:
             return operand
+    elif old_dtype == new_dtype and weak_type and dtypes.is_python_scalar(operand):
+        return operand
     elif not shape_of(operand) and new_dtype != dtypes.key_dtype:
         # A Python int may be larger than int32: it goes straight to the new dtype.
         return LiteralArray(_known(operand, new_dtype), ShapedArray((), new_dtype, weak_type))

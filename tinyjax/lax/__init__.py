@@ -177,6 +177,7 @@ from tinyjax.lax.gathering import (
     gather,
     gather_p,
 )
+from tinyjax.lax.log_sums import logaddexp, logaddexp2
 from tinyjax.lax.reductions import (
     argmax,
     argmax_p,

@@ -131,7 +131,7 @@ def test_softmax_along_an_axis_and_under_a_mask():
 def test_the_gradient_of_softmax_is_that_of_its_formula():
     x = jnp.array([0.5, -1.0, 2.0])
     y = nn.softmax(x)
-    jacobian = jax.jacobian(nn.softmax)(x)
+    jacobian = jax.jacrev(nn.softmax)(x)
     np.testing.assert_allclose(jacobian, jnp.diag(y) - jnp.outer(y, y), atol=1e-6)
 
 

@@ -117,5 +117,5 @@ def _one_hot(x: Any, num_classes: int, *, dtype: np.dtype, axis: int) -> Any:
     place = canonicalize_axis(operator.index(axis), x.ndim + 1)
     shape = [1] * x.ndim
     shape.insert(place, num_classes)
-    classes = lax.broadcasted_iota(x.dtype, shape, place)
-    return (lax.expand_dims(x, (place,)) == classes).astype(dtype)
+    indices = lax.expand_dims(x, (place,))
+    return (indices == lax.broadcasted_iota(x.dtype, shape, place)).astype(dtype)

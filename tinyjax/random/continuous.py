@@ -135,7 +135,8 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Array:
 
 @jitted(static_argnames=("shape", "dtype"))
 def _pareto(key: Any, b: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    return lax.exp(exponential(key, shape, dtype) / lax.convert_element_type(b, dtype))
+    b = lax.convert_element_type(b, dtype)
+    return lax.exp(exponential(key, shape, dtype) / b)
 
 
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Array:

@@ -33,6 +33,7 @@ from tinyjax.numpy.util import (
     real_dtype,
     shape_of,
     user_dtype,
+    weak_constant_like,
 )
 from tinyjax.random.keys import random_bits, split_typed, typed_key
 
@@ -96,8 +97,9 @@ def uniform(
 
 @jitted(static_argnames=("shape", "dtype"))
 def _uniform(key: Any, minval: Any, maxval: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    minval = broadcast_to_rank(lax.convert_element_type(minval, dtype), len(shape))
-    maxval = broadcast_to_rank(lax.convert_element_type(maxval, dtype), len(shape))
+    minval = lax.convert_element_type(minval, dtype)
+    maxval = lax.convert_element_type(maxval, dtype)
+    minval, maxval = (broadcast_to_rank(x, len(shape)) for x in (minval, maxval))
 
     # Random bits as the fraction of a float, with the exponent of 1.0: uniform in [1, 2).
     float_bits, fraction_bits = 8 * dtype.itemsize, dtypes.finfo(dtype).nmant
@@ -143,8 +145,8 @@ def _randint(key: Any, minval: Any, maxval: Any, shape: tuple[int, ...], dtype: 
     # randint(key, shape, 0, 256, uint8) is meant to reach 255, though 256 is no uint8.
     largest = constant(np.iinfo(dtype).max, dtype)
     above_range = lax.gt(maxval, _clip_to_integer(largest, maxval.dtype))
-    minval = broadcast_to_rank(_clip_to_integer(minval, dtype), len(shape))
-    maxval = broadcast_to_rank(_clip_to_integer(maxval, dtype), len(shape))
+    minval, maxval = _clip_to_integer(minval, dtype), _clip_to_integer(maxval, dtype)
+    minval, maxval = (broadcast_to_rank(x, len(shape)) for x in (minval, maxval))
 
     # A remainder of n bits favours small results; of 2n bits it does so 2**n times less.
     n_bits = 8 * dtype.itemsize
@@ -153,10 +155,9 @@ def _randint(key: Any, minval: Any, maxval: Any, shape: tuple[int, ...], dtype: 
 
     span = lax.convert_element_type(maxval - minval, np.dtype(f"uint{n_bits}"))
     span = lax.select(maxval <= minval, lax.full_like(span, 1), span)
-    one_more = lax.add(
-        span, constant_like(span, 1)
-    )  # may wrap to 0: a remainder by 0 changes nothing
-    span = lax.select(above_range & (maxval > minval), one_more, span)
+    one_more = above_range & (maxval > minval)
+    # This may wrap to 0, which is right: a remainder by 0 changes nothing.
+    span = lax.select(one_more, lax.add(span, constant_like(span, 1)), span)
 
     # (higher * 2**n + lower) % span, from 2**n % span, without a number of more than n bits.
     root = lax.rem(constant_like(span, 2 ** (n_bits // 2)), span)
@@ -175,7 +176,7 @@ def _clip_to_integer(x: Any, dtype: np.dtype) -> Any:
     """`x` in another integer dtype: what is out of range becomes the nearest in it."""
     old, new = np.iinfo(x.dtype), np.iinfo(dtype)
     low, high = max(old.min, new.min), min(old.max, new.max)
-    return jnp.clip(x, constant_like(x, low), constant_like(x, high)).astype(dtype)
+    return jnp.clip(x, weak_constant_like(x, low), weak_constant_like(x, high)).astype(dtype)
 
 
 def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Array:
@@ -261,7 +262,8 @@ def _truncated_normal(
     lower = lax.convert_element_type(lower, dtype)
     upper = lax.convert_element_type(upper, dtype)
     u = uniform(key, shape, dtype, lax.erf(lower / sqrt2), lax.erf(upper / sqrt2))
+    out = sqrt2 * lax.erf_inv(u)
     # Rounding may push a draw to the bounds or past them.
     above = lax.nextafter(lax.stop_gradient(lower), constant(np.inf, dtype))
     below = lax.nextafter(lax.stop_gradient(upper), constant(-np.inf, dtype))
-    return jnp.clip(sqrt2 * lax.erf_inv(u), above, below)
+    return jnp.clip(out, above, below)

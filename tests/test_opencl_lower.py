@@ -174,3 +174,19 @@ def test_a_variable_named_like_a_keyword_builds_under_another_name():
 def test_large_arrays_are_indexed_with_64_bits():
     _, _, (kernel,) = stages(lambda x: core.neg(x), aval(3, 2**30))
     assert "long item" in program_text([kernel])
+
+
+def test_a_kernel_has_no_more_parameters_than_devices_allow():
+    def f(*xs):
+        total = xs[0]
+        for x in xs[1:]:
+            total = core.add(total, x)
+        return total
+
+    _, groups, _ = stages(f, *[aval(3)] * 200)
+    assert all(len(g.inputs) + len(g.outputs) <= 64 for g in groups)
+
+
+def test_long_rows_are_shared_out():
+    _, _, (kernel,) = stages(lambda x, y: core.add(x, y), aval(2, 1_000_000), aval(1, 1_000_000))
+    assert kernel.items == 64

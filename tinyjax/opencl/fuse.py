@@ -7,7 +7,8 @@ choosing where to stop: the values that are *stored* in memory. A value is store
 - the jaxpr returns it, or a host step makes or reads it;
 - it is costly, and would be computed again: because a reader repeats it (a broadcast), because two
   readers ask for it at different places, or because two kernels read it;
-- it is a large reduction to few elements, which needs a kernel of its own to run in parallel.
+- it is a large reduction to few elements, which needs a kernel of its own to run in parallel;
+- its reader would need more of memory than a kernel may have parameters.
 
 All else is recomputed where it is read, in registers. Builds on rules.
 """
@@ -77,7 +78,7 @@ Group = HostGroup | KernelGroup
 class _Reach:
     """What computing one stored value reads: stored values, and whether only at its own place."""
 
-    eqns: list[JaxprEqn] = field(default_factory=list)
+    eqns: dict[JaxprEqn, None] = field(default_factory=dict)  # a set that keeps the order
     inputs: dict[Var, bool] = field(default_factory=dict)
 
 
@@ -106,6 +107,7 @@ class _Plan:
         # Operations for one element, and index maps upon index maps; of a stored value, none.
         self.work: dict[Atom, float] = defaultdict(float)
         self.depth: dict[Atom, int] = defaultdict(int)
+        self.leaves: dict[Var, set[Var]] = {}  # the stored values that one is computed from
         self.stored: set[Var] = {*jaxpr.invars, *jaxpr.constvars}
         self.stored.update(v for v in jaxpr.outvars if isinstance(v, Var))
         for eqn in jaxpr.eqns:
@@ -119,13 +121,22 @@ class _Plan:
         if isinstance(lowering, HostStep):
             self.stored.update(eqn.outvars)
             return
-        recomputed = [v for v in eqn.invars if isinstance(v, Var) and v not in self.stored]
+        operands = {v for v in eqn.invars if isinstance(v, Var)}
+        if len(operands) > MAX_BUFFERS:
+            self.lowerings[eqn] = HostStep("more operands than a kernel may have")
+            self.stored.update(operands, eqn.outvars)
+            return
+        leaves = set().union(*({v} if v in self.stored else self.leaves[v] for v in operands))
+        if len(leaves) > MAX_BUFFERS:
+            self.stored |= operands
+            leaves = operands
+        recomputed = operands - self.stored
         work = _cost(lowering) + sum(self.work[v] for v in recomputed)
         work *= _combined(eqn, lowering)
         depth = max((self.depth[v] for v in recomputed), default=0)
         depth += not isinstance(lowering, Elementwise)
         for v in eqn.outvars:
-            self.work[v], self.depth[v] = work, depth
+            self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
             if self._must_store(v) or depth > MAX_DEPTH or is_chunked(eqn, lowering, self.target):
                 self.stored.add(v)
 
@@ -187,7 +198,7 @@ class _Plan:
                     _join(group, v, reach)
                     home[v] = group
                     return
-        self._place(KernelGroup([v], list(reach.inputs), reach.eqns, chunked), groups, home)
+        self._place(KernelGroup([v], list(reach.inputs), list(reach.eqns), chunked), groups, home)
 
     def _can_join(self, v: Var, reach: _Reach, group: KernelGroup, home: dict[Var, Group]) -> bool:
         if v.aval.shape != group.outputs[0].aval.shape:
@@ -205,8 +216,7 @@ class _Plan:
         seen: dict[Var, bool] = {v: True}  # computed inside -> at the place of `v` only
         for u in self._inlined_before(v):
             eqn = self.producer[u]
-            if eqn not in reach.eqns:
-                reach.eqns.append(eqn)
+            reach.eqns[eqn] = None
             for w in eqn.invars:
                 if isinstance(w, Literal):
                     continue
@@ -215,7 +225,7 @@ class _Plan:
                     reach.inputs[w] = reach.inputs.get(w, True) and same
                 else:
                     seen[w] = seen.get(w, True) and same
-        reach.eqns.reverse()
+        reach.eqns = dict.fromkeys(reversed(reach.eqns))
         return reach
 
     def _inlined_before(self, v: Var) -> Iterator[Var]:
@@ -239,7 +249,7 @@ class _Plan:
 def _join(group: KernelGroup, v: Var, reach: _Reach) -> None:
     group.outputs.append(v)
     group.inputs += [u for u in reach.inputs if u not in group.inputs and u not in group.outputs]
-    group.eqns += [eqn for eqn in reach.eqns if eqn not in group.eqns]
+    group.eqns = list(dict.fromkeys([*group.eqns, *reach.eqns]))
 
 
 def _cost(lowering: Lowering) -> int:

@@ -411,14 +411,17 @@ def _flat_loop(builder: _Builder, shape: tuple[int, ...], body: Callable[[Positi
 
 
 def _row_loop(builder: _Builder, shape: tuple[int, ...], body: Callable[[Position], None]) -> int:
-    """A loop over rows (all axes but the last), and one along each; gives the number of work-items."""
+    """A loop over rows (all axes but the last), and one along each; gives the number of work-items.
+
+    Where rows are few and long, several work-items share one."""
     *leading, columns = shape
     rows = math.prod(leading)
-    grain = max(1, builder.target.grain // columns)
-    items, run = _share(rows, grain, builder.target.max_items)
-    item = item_index(items)
-    with builder.loop(*_run_of(item, run, rows), rows - 1) as row:
-        with builder.loop(0, columns, columns - 1) as column:
+    target = builder.target
+    items, run = _share(rows, max(1, target.grain // columns), target.max_items)
+    pieces, piece_run = _share(columns, target.grain, target.max_items // items)
+    item = item_index(items * pieces)
+    with builder.loop(*_run_of(item // pieces, run, rows), rows - 1) as row:
+        with builder.loop(*_run_of(item % pieces, piece_run, columns), columns - 1) as column:
             coords = (*Position(leading, flat=row).coords, column)
             body(Position(shape, coords, row * columns + column))
-    return items
+    return items * pieces

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import functools
 import threading
-import warnings
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -92,6 +91,7 @@ class Queue:
 
     # Calls that may be under way before the next one waits: each holds on to its arrays.
     MAX_PENDING = 64
+    MAX_FREE = 2  # arrays of one shape and dtype that are kept for reuse
 
     def __init__(self, device: Device):
         import pyopencl as cl
@@ -151,7 +151,9 @@ class Queue:
         return free.pop() if free else self.allocate(shape, dtype)
 
     def recycle(self, memory: Memory) -> None:
-        self.free[memory.shape, memory.dtype].append(memory)
+        free = self.free[memory.shape, memory.dtype]
+        if len(free) < self.MAX_FREE:
+            free.append(memory)
 
     # ---- programs ----
 
@@ -166,9 +168,7 @@ class Queue:
         if self.device.cl_device.single_fp_config & rounding:
             options.append("-cl-fp32-correctly-rounded-divide-sqrt")
         try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # remarks of the driver's compiler
-                program = self.cl.Program(self.context, text).build(options)
+            program = self.cl.Program(self.context, text).build(options)
             return [self.cl.Kernel(program, name) for name in names]
         except self.cl.Error as error:
             lines = "\n".join(f"{n:4} {line}" for n, line in enumerate(text.splitlines(), 1))

@@ -10,7 +10,8 @@ a value to the NumPy array or the device buffer that holds it. Builds on dtypes 
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -55,6 +56,10 @@ class ShapedArray:
         """As printed in jaxprs: f32[2,3]."""
         return f"{dtypes.short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
 
+    def str_long(self) -> str:
+        """As in messages: float32[2,3]."""
+        return f"{dtypes.long_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+
     def __eq__(self, other: object) -> bool:
         return (
             type(other) is ShapedArray
@@ -68,7 +73,7 @@ class ShapedArray:
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapedArray({self.dtype.name}[{','.join(map(str, self.shape))}]{weak})"
+        return f"ShapedArray({self.str_long()}{weak})"
 
 
 class Array:
@@ -97,6 +102,18 @@ class Array:
     @property
     def size(self) -> int:
         return math.prod(self.aval.shape)
+
+    if TYPE_CHECKING:  # the operators and methods to come, for type checkers
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __len__(self) -> int: ...
+        def __iter__(self) -> Iterator[Any]: ...
+        def _operator(self, *operands: Any) -> Any: ...
+
+        __getitem__ = __neg__ = __invert__ = __lt__ = __le__ = __gt__ = __ge__ = _operator
+        __add__ = __sub__ = __mul__ = __truediv__ = __floordiv__ = __mod__ = __pow__ = _operator
+        __radd__ = __rsub__ = __rmul__ = __rtruediv__ = __matmul__ = __rmatmul__ = _operator
+        __and__ = __or__ = __xor__ = __rand__ = __ror__ = __lshift__ = __rshift__ = _operator
 
 
 class Buffer(Protocol):
@@ -133,7 +150,7 @@ class ArrayImpl(Array):
         """The elements as a NumPy array; the first read of a device's result waits for it."""
         if self._host is None:
             if self.buffer is None:
-                raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
+                raise RuntimeError(f"Array has been deleted with shape={self.aval.str_long()}.")
             self._host = self.buffer.read()
         return self._host
 
@@ -160,6 +177,11 @@ class ArrayImpl(Array):
     # ---- leaving tinyjax ----
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if self.dtype == dtypes.key_dtype:
+            raise TypeError(
+                "JAX array with PRNGKey dtype cannot be converted to a NumPy array. "
+                "Use jax.random.key_data(arr) for its bits"
+            )
         host = self._value
         if dtype is not None and host.dtype != dtype:
             return host.astype(dtype)
@@ -189,7 +211,10 @@ class ArrayImpl(Array):
         return int(self._scalar("int()"))
 
     def __float__(self) -> float:
-        return float(self._scalar("float()"))
+        scalar = self._scalar("float()")
+        if dtypes.kind(self.dtype) == "c":
+            raise TypeError("float() of a complex array: take x.real or x.imag first")
+        return float(scalar)
 
     def __complex__(self) -> complex:
         return complex(self._scalar("complex()"))

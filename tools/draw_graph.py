@@ -21,7 +21,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import viz
 
-TRANSFORMS = {
+TRANSFORMS: dict[str, Callable[..., Any]] = {
     "grad": jax.grad,
     "value_and_grad": jax.value_and_grad,
     "jacfwd": jax.jacfwd,

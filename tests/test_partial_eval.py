@@ -49,5 +49,5 @@ def test_a_jaxpr_is_split_into_a_known_and_an_unknown_part():
 
 def test_linearize_takes_tangents_of_the_primals_shape():
     _, f_jvp = jax.linearize(f, np.ones(3, np.float32))
-    with pytest.raises(ValueError, match=r"f32\[2\].*f32\[3\]"):
+    with pytest.raises(ValueError, match=r"float32\[2\].*float32\[3\]"):
         f_jvp(np.ones(2, np.float32))

@@ -90,13 +90,13 @@ def test_the_gradient_of_a_vector_valued_function_is_refused():
 
 
 def test_argnums_must_name_an_argument():
-    with pytest.raises(ValueError, match="argnums=2 requires at least 3 positional arguments"):
+    with pytest.raises(TypeError, match="argnums=2 requires at least 3 positional arguments"):
         jax.grad(mul, argnums=2)(1.0, 2.0)
 
 
 def test_a_cotangent_must_fit_the_result():
     _, f_vjp = jax.vjp(sin, np.ones(3, np.float32))
-    with pytest.raises(ValueError, match=r"got f32\[2\], but expected f32\[3\]"):
+    with pytest.raises(ValueError, match=r"got float32\[2\], but expected float32\[3\]"):
         f_vjp(np.ones(2, np.float32))
     with pytest.raises(ValueError, match="unexpected tree structure"):
         f_vjp((np.ones(3, np.float32),))

@@ -155,7 +155,7 @@ def unhashable_error(static: Static) -> ValueError:
         except TypeError:
             return ValueError(
                 "Non-hashable static arguments are not supported: static argument "
-                f"{place!r} has type {type(value)}: {value!r}. Static arguments are part of jit's cache "
-                "key: pass a tuple instead of a list, or make the argument dynamic"
+                f"{place!r} is unhashable, of type {type(value)}: {value!r}. Static arguments are part "
+                "of jit's cache key: pass a tuple instead of a list, or make the argument dynamic"
             )
     return ValueError("the arguments' tree has unhashable parts: see their register_pytree_node")

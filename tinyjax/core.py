@@ -121,13 +121,15 @@ class Tracer(Array):
         return self._concrete_or(TracerIntegerConversionError).__index__()
 
     def __int__(self) -> int:
-        return int(self._concrete_or(ConcretizationTypeError))
+        if self.concrete() is None:
+            raise ConcretizationTypeError(self, "int()")
+        return int(self.concrete())
 
     def __float__(self) -> float:
-        return float(self._concrete_or(ConcretizationTypeError))
+        raise ConcretizationTypeError(self, "float()")  # also where it is known: as in JAX
 
     def __complex__(self) -> complex:
-        return complex(self._concrete_or(ConcretizationTypeError))
+        raise ConcretizationTypeError(self, "complex()")
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         raise TracerArrayConversionError(self)
@@ -144,7 +146,12 @@ class Tracer(Array):
         return self.aval.shape[0]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}<{self.aval.str_short()}>"
+        return f"{type(self).__name__}({tracer_type(self)})"
+
+
+def tracer_type(tracer: Tracer) -> str:
+    """float32[3], or ~float32[3] if weakly typed."""
+    return ("~" if tracer.aval.weak_type else "") + tracer.aval.str_long()
 
 
 class set_current_trace:  # noqa: N801  (used as a function)
@@ -266,7 +273,8 @@ def escaped_tracer_error(tracer: Tracer) -> UnexpectedTracerError:
     line = getattr(tracer, "line", None)
     origin = f" It was made at {line}." if line else ""
     return UnexpectedTracerError(
-        f"Encountered an unexpected tracer: {tracer} was used after its transformation had ended.{origin} "
+        f"Encountered an unexpected tracer: {tracer} leaked: it was used after its transformation had "
+        f"ended.{origin} "
         "A function that is transformed must return its results: don't store them in globals, "
         "attributes or outer lists. https://docs.jax.dev/en/latest/errors.html#jax.errors.UnexpectedTracerError"
     )
@@ -497,7 +505,7 @@ def reshape(x: Any, new_sizes: Sequence[int]) -> Any:
 
 def transpose(x: Any, permutation: Sequence[int]) -> Any:
     permutation = tuple(map(int, permutation))
-    if permutation == tuple(range(len(permutation))) and isinstance(x, Array):
+    if permutation == tuple(range(len(shape_of(x)))) and isinstance(x, Array):
         return x
     return transpose_p.bind(x, permutation=permutation)
 

@@ -20,10 +20,11 @@ class JAXIndexError(IndexError):
 class ConcretizationTypeError(JAXTypeError):
     """A tracer was used where a concrete value is needed: its value is not known while tracing."""
 
-    def __init__(self, tracer: Any, context: str = ""):
+    def __init__(self, tracer: Any, use: str):
         super().__init__(
-            f"Abstract tracer value encountered where a concrete value is expected: {tracer}. "
-            f"{context}{_origin(tracer)}"
+            f"Abstract tracer value encountered where a concrete value is expected: {use} of {tracer}. "
+            "Its value is not known while tracing: convert with x.astype(...), or make the argument "
+            f"static (jit's static_argnums).{_origin(tracer)}"
         )
 
 

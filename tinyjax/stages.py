@@ -89,8 +89,8 @@ class Compiled:
             if (got.shape, got.dtype) != (expected.shape, expected.dtype):
                 raise TypeError(
                     "Argument types differ from the types for which this computation was compiled: "
-                    f"argument {i} compiled with {expected.str_short()} and called with "
-                    f"{got.str_short()}. Call the jitted function itself, which compiles anew"
+                    f"argument {i} compiled with {expected.str_long()} and called with "
+                    f"{got.str_long()}. Call the jitted function itself, which compiles anew"
                 )
         arrays = [
             x if isinstance(x, ArrayImpl) else ArrayImpl(to_numpy(x, aval), aval)

@@ -26,6 +26,7 @@ from tinyjax.core import (
     get_aval,
     missing_rule,
     set_current_trace,
+    tracer_type,
 )
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.interpreters.tracing import check_output, trace_to_jaxpr
@@ -51,6 +52,10 @@ class BatchTracer(Tracer):
         self.aval = ShapedArray(shape, aval.dtype, aval.weak_type)
         self.val = val
         self.batch_dim = batch_dim
+
+    def __repr__(self) -> str:
+        batched = get_aval(self.val).str_long()
+        return f"BatchTracer(aval={tracer_type(self)}, batched={batched})"
 
 
 class BatchTrace(Trace):
@@ -282,6 +287,12 @@ def vmap(
         for position, x in enumerate(outs):
             check_output(x, position)
         out_dims = flatten_axes("vmap out_axes", out_tree, out_axes)
+        for dim in out_dims:
+            if not (dim is None or type(dim) is int):
+                raise TypeError(
+                    "vmap out_axes must be an int, None, or (nested) container with those types as "
+                    f"leaves, but got {out_axes}."
+                )
         return tree_unflatten(
             out_tree, [_output(trace, x, d, axis_name) for x, d in zip(outs, out_dims)]
         )

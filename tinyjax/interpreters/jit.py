@@ -96,11 +96,13 @@ def compiled(jaxpr: ClosedJaxpr, device: Device, name: str) -> Executable:
 
 
 def as_array(x: Any) -> ArrayImpl:
-    """A NumPy value or Python scalar as an Array; Arrays as they are."""
+    """A NumPy value or Python scalar as an Array; Arrays as they are.
+
+    NumPy arrays are copied: the caller may change one while the call that reads it is under way."""
     if isinstance(x, ArrayImpl):
         return x
     aval = get_aval(x)
-    return ArrayImpl(to_numpy(x, aval), aval)
+    return ArrayImpl(np.array(to_numpy(x, aval)), aval)
 
 
 def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, name: str) -> None:
@@ -401,6 +403,16 @@ def jit(
     donate_numbers, donate_names = named_arguments(
         fun, donate_argnums, donate_argnames, "donate_argnums"
     )
+    both = set(names) & set(donate_names) or set(numbers) & set(donate_numbers)
+    if both:
+        raise ValueError(
+            f"arguments {both} can't be both static and donated: a static one has no memory"
+        )
+    both = set(numbers) & set(donate_numbers) or set(names) & set(donate_names)
+    if both:
+        raise ValueError(
+            f"arguments {both} can't be static and donated: a static one has no memory"
+        )
     return JitFunction(
         fun, numbers, names, donate_numbers, donate_names, keep_unused, device, inline
     )

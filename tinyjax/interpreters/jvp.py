@@ -93,6 +93,9 @@ class JVPTracer(Tracer):
         self.primal = primal
         self.tangent = tangent
 
+    def __repr__(self) -> str:
+        return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
+
     def concrete(self) -> Any:
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
 

@@ -175,8 +175,8 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
             if expected.shape != got.shape or expected.dtype not in (got.dtype, "V"):
                 raise ValueError(
                     "linearized function called on tangent values inconsistent with the original "
-                    f"primal values: got tangent {got.str_short()} for primal aval "
-                    f"{expected.str_short()}"
+                    f"primal values: got tangent {got.str_long()} for primal aval "
+                    f"{expected.str_long()}"
                 )
         used = [t for t, nonzero in zip(flat, linearized.nonzero_ins) if nonzero]
         results = iter(eval_jaxpr(linearized.jaxpr, linearized.residuals, *used))

@@ -253,13 +253,15 @@ def pull_back(linearized: Linearized, primals: Sequence[Any], cts: Sequence[Any]
     ]
 
 
-def _check_cotangent(ct: Any, expected: ShapedArray, who: str) -> None:
+def _check_cotangent(
+    ct: Any, expected: ShapedArray, who: str, error: type[Exception] = ValueError
+) -> None:
     is_float0 = getattr(ct, "dtype", None) == dtypes.float0
     got = ShapedArray(np.shape(ct), dtypes.float0) if is_float0 else get_aval(ct)
     if got.shape != expected.shape or got.dtype != expected.dtype:
-        raise ValueError(
-            f"unexpected JAX type (e.g. shape/dtype) for argument to {who}: got {got.str_short()}, but "
-            f"expected {expected.str_short()}, the type of the function's result"
+        raise error(
+            f"unexpected JAX type (e.g. shape/dtype) for argument to {who}: got {got.str_long()}, but "
+            f"expected {expected.str_long()}, the type of the function's result"
         )
 
 
@@ -292,7 +294,7 @@ def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
                 f"cotangent tree {ct_tree} does not match the result's {flat_fun.out_tree}"
             )
         for ct, aval in zip(cts, closed.out_avals):
-            _check_cotangent(ct, aval, "linear_transpose's function")
+            _check_cotangent(ct, aval, "linear_transpose's function", TypeError)
         undefined = [UndefinedPrimal(aval) for aval in avals]
         outs = backward_pass(closed.jaxpr, closed.consts, undefined, cts)
         return tree_unflatten(primal_tree, [instantiate_zeros(ct) for ct in outs])
@@ -345,7 +347,7 @@ def value_and_grad(
     @functools.wraps(fun)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
         if not all([-len(args) <= i < len(args) for i in numbers]):
-            raise ValueError(
+            raise TypeError(
                 f"differentiating with respect to argnums={argnums} requires at least "
                 f"{max(numbers) + 1} positional arguments to be passed by the caller, but got only "
                 f"{len(args)} positional arguments."

@@ -56,7 +56,7 @@ def _select_n_aval(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
             f"{which.shape} but case shape {cases[0].shape}"
         )
     if any(case.dtype != cases[0].dtype for case in cases):
-        listed = ", ".join(dtypes.short_name(case.dtype) for case in cases)
+        listed = ", ".join(dtypes.long_name(case.dtype) for case in cases)
         raise TypeError(
             f"lax.select requires arguments to have the same dtypes, got {listed}. jnp.where promotes"
         )

@@ -128,3 +128,13 @@ def test_an_array_too_large_for_the_device_is_refused():
 def test_code_that_does_not_build_is_shown_with_the_error():
     with pytest.raises(KernelBuildError, match=r"   1 __kernel void k0\(\) \{ nonsense; \}"):
         queue_of(CPU).build("__kernel void k0() { nonsense; }", ["k0"])
+
+
+def test_a_numpy_argument_or_constant_may_change_while_a_call_is_under_way():
+    table = np.ones(1_000_000, np.float32)
+    f = jit(lambda x: core.reduce_sum(core.mul(core.sin(x), table), (0,)))
+    x = np.ones(1_000_000, np.float32)
+    expected = float(f(x))
+    result = f(x)
+    x[:] = table[:] = 5
+    assert float(result) == expected == float(f(np.ones_like(x)))

@@ -190,7 +190,8 @@ class Executable:
         self._steps = self._make_steps()
         self._template: list[Any] = [None] * len(variables)
         for v, value in zip(jaxpr.constvars, lowered.closed.consts):
-            self._template[self._slot[v]] = self.queue.upload(core.to_numpy(value, v.aval))
+            host = np.array(core.to_numpy(value, v.aval))  # a copy: NumPy arrays can be changed
+            self._template[self._slot[v]] = self.queue.upload(host)
         self._results = [self._result(v, aval) for v, aval in zip(jaxpr.outvars, lowered.out_avals)]
         self._first_arg = len(jaxpr.constvars)
 

@@ -22,15 +22,11 @@ from tinyjax.interpreters.batching import batch_rules
 from tinyjax.interpreters.jvp import jvp, jvp_rules
 from tinyjax.interpreters.vjp import deflinear2
 from tinyjax.lax import shape as shapes
-from tinyjax.lax.arithmetic import abs as abs_
 from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
-from tinyjax.lax.arithmetic import sub
 from tinyjax.lax.bitwise import bitwise_or
-from tinyjax.lax.comparison import eq, ne
-from tinyjax.lax.conversion import zeros_like_array
-from tinyjax.lax.exponential import exp, log1p
-from tinyjax.lax.selection import select
+from tinyjax.lax.elementwise import in_float32
+from tinyjax.lax.log_sums import logaddexp
 from tinyjax.tree_util import tree_flatten, tree_unflatten
 
 # ---- associative_scan ----
@@ -106,8 +102,8 @@ cumlogsumexp_p = Primitive("cumlogsumexp")
 def _def_cumulative(primitive: Primitive, accumulate: Callable) -> None:
     def impl(x: np.ndarray, *, axis: int, reverse: bool) -> np.ndarray:
         if reverse:
-            return np.flip(accumulate(np.flip(x, axis), axis), axis)
-        return accumulate(x, axis)
+            return np.flip(accumulate(np.flip(x, axis), axis=axis), axis)
+        return accumulate(x, axis=axis)
 
     def aval(x: ShapedArray, *, axis: int, reverse: bool) -> ShapedArray:
         if axis < 0:
@@ -130,16 +126,11 @@ def _def_cumulative(primitive: Primitive, accumulate: Callable) -> None:
     batch_rules[primitive] = batch
 
 
-def _logsumexp_accumulate(x: np.ndarray, axis: int) -> np.ndarray:
-    wide = x.astype(np.float32) if x.dtype.itemsize == 2 else x
-    return np.logaddexp.accumulate(wide, axis).astype(x.dtype)
-
-
 _def_cumulative(cumsum_p, lambda x, axis: np.add.accumulate(x, axis, x.dtype))
 _def_cumulative(cumprod_p, lambda x, axis: np.multiply.accumulate(x, axis, x.dtype))
 _def_cumulative(cummax_p, lambda x, axis: np.maximum.accumulate(x, axis))
 _def_cumulative(cummin_p, lambda x, axis: np.minimum.accumulate(x, axis))
-_def_cumulative(cumlogsumexp_p, _logsumexp_accumulate)
+_def_cumulative(cumlogsumexp_p, in_float32(lambda x, axis: np.logaddexp.accumulate(x, axis)))
 
 
 def _cumsum_transpose(ct: Any, x: Any, *, axis: int, reverse: bool) -> list[Any]:
@@ -156,38 +147,11 @@ def _def_cumulative_jvp(primitive: Primitive, combine: Callable) -> None:
     jvp_rules[primitive] = rule
 
 
-def _logaddexp(x: Any, y: Any) -> Any:
-    """log(exp(x) + exp(y)) without overflow: the greater one is taken out of the sum."""
-    greater, delta = max_(x, y), sub(x, y)
-    out = core.add(greater, log1p(exp(core.neg(abs_(delta)))))
-    return select(ne(delta, delta), core.add(x, y), out)  # inf - inf, or nan
-
-
-def _logaddexp_jvp(
-    x_and_tangent: tuple[Any, Any], y_and_tangent: tuple[Any, Any]
-) -> tuple[Any, Any]:
-    """Each tangent weighs exp(x - out): this stays finite where the steps of _logaddexp do not."""
-    (x, x_dot), (y, y_dot) = x_and_tangent, y_and_tangent
-    out = _logaddexp(x, y)
-    x_part = core.mul(x_dot, exp(sub(_inf_to_zero(x), _inf_to_zero(out))))
-    y_part = core.mul(y_dot, exp(sub(_inf_to_zero(y), _inf_to_zero(out))))
-    return out, core.add(x_part, y_part)
-
-
-def _inf_to_zero(x: Any) -> Any:
-    return select(eq(x, np.array(np.inf, x.dtype)), zeros_like_array(x), x)
-
-
-def _cumlogsumexp_jvp(primals: Any, tangents: Any, *, axis: int, reverse: bool) -> Any:
-    pair = (primals[0], tangents[0])
-    return associative_scan(_logaddexp_jvp, pair, axis=axis, reverse=reverse)
-
-
 deflinear2(cumsum_p, _cumsum_transpose)
 _def_cumulative_jvp(cumprod_p, core.mul)
 _def_cumulative_jvp(cummax_p, max_)
 _def_cumulative_jvp(cummin_p, min_)
-jvp_rules[cumlogsumexp_p] = _cumlogsumexp_jvp
+_def_cumulative_jvp(cumlogsumexp_p, logaddexp)
 
 
 # ---- public functions ----

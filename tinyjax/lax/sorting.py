@@ -41,6 +41,8 @@ def _sort_aval(
     if len({aval.shape for aval in operands}) > 1:
         shapes = " ".join(str(aval.shape) for aval in operands)
         raise TypeError(f"Arguments to sort must have equal shapes, got: {shapes}")
+    if any(dtypes.kind(aval.dtype) == "V" for aval in operands[:num_keys]):
+        raise TypeError("sort can't compare random keys: sort numbers, and let the keys follow")
     return list(operands)
 
 

@@ -7,8 +7,9 @@ import numpy as np
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import lax
+from tinyjax import lax, random
 from tinyjax.interpreters.jvp import add_any_p
+from tinyjax.random.threefry import threefry2x32_p
 from tinyjax.transfer import device_put
 
 
@@ -36,7 +37,8 @@ ints = np.array([[3, -7, 5], [-2, 8, 1]], np.int32)
 other_ints = np.array([[2, 3, -4], [1, 2, 3]], np.int32)
 bools = np.array([[True, False, True], [False, False, True]])
 compl = (x + 1j * y).astype(np.complex64)
-key = np.array([0, 42], np.uint32)
+seeds = np.array([0, 42], np.uint32)
+bits_of = random.key_data
 
 
 def unary(fun: Callable, arg: np.ndarray = x) -> list[Example]:
@@ -72,7 +74,12 @@ EXAMPLES: dict[str, list[Example]] = {
     "sqrt": unary(lax.sqrt, positive),
     "rsqrt": unary(lax.rsqrt, positive),
     "cbrt": unary(lax.cbrt, positive),
-    "clamp": [Example(lambda a: lax.clamp(np.float32(-1), a, np.float32(1)), (x,))],
+    "clamp": [
+        Example(
+            lambda a: lax.clamp(lax.full_like(a, -1, shape=()), a, lax.full_like(a, 1, shape=())),
+            (x,),
+        )
+    ],
     "select_n": [Example(lambda a, b: lax.select_n(bools, a, b), (x, y))],
     "nextafter": step(lax.nextafter, x, y),
     # ---- exponentials, trigonometry, special functions ----
@@ -100,7 +107,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "erf_inv": unary(lax.erf_inv, unit),
     "lgamma": unary(lax.lgamma, positive),
     "digamma": unary(lax.digamma, positive),
-    "polygamma": [Example(lambda a: lax.polygamma(np.ones_like(a), a), (positive,))],
+    "polygamma": [Example(lambda a: lax.polygamma(jnp.ones_like(a), a), (positive,))],
     # ---- comparison, logic, bits, rounding ----
     **{name: step(getattr(lax, name), ints, other_ints) for name in ("eq", "ne", "ge", "gt")},
     **{
@@ -131,6 +138,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "bitcast_convert_type": step(lambda a: lax.bitcast_convert_type(a, np.int32), x),
     "reduce_precision": step(lambda a: lax.reduce_precision(a, 5, 10), x),
     "copy": unary(lax.copy),
+    "stop_gradient": step(lax.stop_gradient, x),
     "iota": step(lambda a: lax.broadcasted_iota(np.float32, (2, 3), 1) + a, x),
     "device_put": [Example(lambda a: device_put(a), (x,))],
     "real": [Example(lambda a: lax.real(lax.complex(a, a)), (x,)), *step(lax.real, compl)],
@@ -150,6 +158,8 @@ EXAMPLES: dict[str, list[Example]] = {
     "concatenate": [Example(lambda a, b: lax.concatenate([a, b], 1), (x, y))],
     "split": [Example(lambda a: lax.split(a, (1, 2), 1), (x,))],
     "slice": [Example(lambda a: lax.slice(a, (0, 0), (2, 3), (1, 2)), (x,))],
+    "stack": [Example(lambda a, b: jnp.stack([a, b], 1), (x, y))],
+    "unstack": [Example(lambda a: jnp.unstack(a), (x,))],
     "tile": [Example(lambda a: lax.tile(a, (2, 1)), (x,))],
     # ---- reductions ----
     "reduce_sum": [Example(lambda a: jnp.sum(a, 1), (x,))],
@@ -158,7 +168,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "reduce_min": [Example(lambda a: jnp.min(a, 0), (x,))],
     "reduce_and": step(lambda a: jnp.all(a, 1), bools),
     "reduce_or": step(lambda a: jnp.any(a, 1), bools),
-    "reduce_xor": step(lambda a: lax.reduce_xor_p.bind(a, axes=(1,), out_sharding=None), ints),
+    "reduce_xor": step(lambda a: lax.reduce_xor_p.bind(a, axes=(1,)), ints),
     "argmax": step(lambda a: lax.argmax(a, 1, np.int32), x),
     "argmin": step(lambda a: lax.argmin(a, 0, np.int32), x),
     "cumsum": [Example(lambda a: lax.cumsum(a, 1), (x,))],
@@ -184,9 +194,19 @@ EXAMPLES: dict[str, list[Example]] = {
     "scatter-add": [
         Example(lambda a, b: jnp.asarray(a).at[:, np.array([1, 1])].add(b), (x, y[:, :2]))
     ],
+    "scatter-sub": [Example(lambda a, b: jnp.asarray(a).at[1].subtract(b), (x, y[0]))],
     "scatter-mul": [Example(lambda a, b: jnp.asarray(a).at[1].multiply(b), (x, y[0]))],
     "scatter-min": step(lambda a, b: jnp.asarray(a).at[1].min(b), x, y[0]),
     "scatter-max": step(lambda a, b: jnp.asarray(a).at[1].max(b), x, y[0]),
     # ---- calls ----
     "jit": [Example(jax.jit(lambda a: lax.mul(lax.sin(a), a)), (x,))],
+    # ---- random bits ----
+    "threefry2x32": step(lambda a: threefry2x32_p.bind(a, a + 1, a + 2, a + 3), seeds),
+    "random_seed": step(lambda s: bits_of(random.key(s)), np.int32(7)),
+    "random_wrap": step(lambda b: bits_of(random.wrap_key_data(b)), seeds),
+    "random_unwrap": step(lambda b: bits_of(random.wrap_key_data(b)), seeds),
+    "random_clone": step(lambda b: bits_of(random.clone(random.wrap_key_data(b))), seeds),
+    "random_split": step(lambda b: bits_of(random.split(random.wrap_key_data(b), 3)), seeds),
+    "random_fold_in": step(lambda b: bits_of(random.fold_in(random.wrap_key_data(b), 5)), seeds),
+    "random_bits": step(lambda b: random.bits(random.wrap_key_data(b), (3,)), seeds),
 }

@@ -144,12 +144,17 @@ def _broadcasting_rule(primitive: Primitive, vals: Any, dims: Any, **params: Any
     shape, dim = core.shape_of(batched[0][0]), batched[0][1]
     ranked = [(x, d) for x, d in zip(vals, dims) if core.shape_of(x)]
     if all(core.shape_of(x) == shape and d == dim for x, d in ranked):
-        return primitive.bind(*vals, **params), dim
+        return _one_dim(primitive, primitive.bind(*vals, **params), dim)
     # An operand without a batch dim gets one of size 1, which the primitive stretches.
     vals = [bdim_at_front(x, d, 1) if core.shape_of(x) else x for x, d in zip(vals, dims)]
     ndim = max(len(core.shape_of(x)) for x in vals)
     vals = [x if d is not_mapped else _pad_rank(x, ndim) for x, d in zip(vals, dims)]
-    return primitive.bind(*vals, **params), 0
+    return _one_dim(primitive, primitive.bind(*vals, **params), 0)
+
+
+def _one_dim(primitive: Primitive, out: Any, dim: int) -> Any:
+    """The result of a rule that puts the batch dim of all results in one place."""
+    return out, [dim] * len(out) if primitive.multiple_results else dim
 
 
 def _pad_rank(x: Any, ndim: int) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tinyjax import dtypes
 from tinyjax.api_util import FlatFun, check_callable, split_aux
 from tinyjax.core import Primitive, Trace, context, get_aval, set_current_trace
 from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, full
@@ -124,7 +125,7 @@ def linearize_flat(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[li
     args, nonzero_ins = [], []
     for primal in primals:
         aval = get_aval(primal).to_tangent_aval()
-        nonzero = aval.dtype.kind != "V"  # an integer has no tangent
+        nonzero = dtypes.is_inexact(aval.dtype)  # an integer has no tangent
         nonzero_ins.append(nonzero)
         args.append(
             JVPTracer(jvp_trace, primal, unknown_trace.new_arg(aval)) if nonzero else primal

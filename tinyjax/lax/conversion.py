@@ -20,6 +20,7 @@ from tinyjax.core import (
     broadcast_in_dim,
     elementwise_aval,
     impl_rules,
+    no_rule_reasons,
     shape_of,
 )
 from tinyjax.interpreters.batching import batch_rules, defvectorized, moveaxis
@@ -324,7 +325,8 @@ def _iota_aval(
     return ShapedArray(shape, dtype)
 
 
-# No operands: there is nothing to differentiate or to batch.
+for _table in ("jvp", "transpose", "batch"):
+    no_rule_reasons[iota_p, _table] = "it has no operands"
 impl_rules[iota_p] = _iota_impl
 abstract_eval_rules[iota_p] = _iota_aval
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.core import no_rule_reasons
 from tinyjax.interpreters.jvp import defzero
 from tinyjax.lax.elementwise import FLOAT, in_float32, nary, to_bool, unary
 
@@ -37,7 +38,10 @@ floor_p = unary("floor", FLOAT, np.floor)
 ceil_p = unary("ceil", FLOAT, np.ceil)
 round_p = unary("round", FLOAT, _round_impl)
 is_finite_p = unary("is_finite", FLOAT, np.isfinite, to_bool)
-nextafter_p = nary("nextafter", FLOAT, np.nextafter)  # not differentiable, in JAX neither
+nextafter_p = nary("nextafter", FLOAT, np.nextafter)
+no_rule_reasons[nextafter_p, "jvp"] = (
+    "the next float is no differentiable function; nor has JAX one"
+)
 
 for _primitive in (floor_p, ceil_p, round_p, is_finite_p):
     defzero(_primitive)  # and so never transposed

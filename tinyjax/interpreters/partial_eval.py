@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax import dtypes
+from tinyjax import dtypes
 from tinyjax.api_util import FlatFun, check_callable, split_aux
 from tinyjax.core import Primitive, Trace, context, get_aval, set_current_trace
 from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, full

@@ -14,6 +14,7 @@ from tinyjax.array import Array as ndarray
 from tinyjax.dtypes import finfo, iinfo, issubdtype, promote_types
 from tinyjax.numpy import array_methods as _array_methods
 from tinyjax.numpy import linalg
+from tinyjax.numpy import ufunc_methods as _ufunc_methods
 from tinyjax.numpy.contraction import einsum, einsum_path
 from tinyjax.numpy.creation import (
     arange,
@@ -338,6 +339,7 @@ from tinyjax.numpy.triangles import (
     unpackbits,
     vander,
 )
+from tinyjax.numpy.ufunc_methods import frompyfunc, ufunc
 from tinyjax.numpy.ufuncs import (
     abs,
     absolute,
@@ -403,6 +405,7 @@ from tinyjax.numpy.ufuncs import (
 from tinyjax.numpy.util import broadcast_arrays, broadcast_shapes, broadcast_to
 
 _array_methods.attach()
+_ufunc_methods.attach()
 
 bool = bool_
 

@@ -281,7 +281,9 @@ def rint(x: Any, /) -> Array:
 def _round(a: Any, decimals: int) -> Any:
     a = ensure_arraylike("round", a)
     kind = dtypes.kind(a.dtype)
-    if kind in "biu":
+    if kind == "b":
+        raise ValueError("round does not take bools: data type bool is not inexact")
+    if kind in "iu":
         if decimals < 0:
             raise NotImplementedError("integer np.round not implemented for decimals < 0")
         return a

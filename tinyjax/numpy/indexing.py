@@ -187,6 +187,12 @@ def _slices_are_known(parts: list[Part]) -> bool:
                     f"Slice entries must be static integers. Got {part.index} at position {position}: "
                     "use lax.dynamic_slice, whose start may be traced"
                 )
+            for entry in ends:
+                if isinstance(entry, float):
+                    raise TypeError(
+                        f"slice entries are integers or None, got a float: {part.index} at position "
+                        f"{position}"
+                    )
     return True
 
 

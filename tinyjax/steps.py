@@ -27,6 +27,7 @@ STEPS = (
     "opencl.kernel_ir",  # the small loop language that kernels are written in
     "opencl.scalar_ops",  # its operations on single numbers
     "opencl.interpret",  # a kernel run in Python
+    "opencl.c_library",  # exp, log and tanh in C, made for vector instructions
     "opencl.codegen",  # a kernel as OpenCL C
     "opencl.rules",  # how each primitive lowers
     "opencl.simplify",  # a jaxpr with calls inlined and dead code gone

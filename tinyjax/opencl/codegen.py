@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.dtypes import bfloat16, kind
+from tinyjax.opencl.c_library import FUNCTIONS, functions_text
 from tinyjax.opencl.kernel_ir import (
     Atom,
     Buffer,
@@ -116,23 +117,28 @@ ushort tj_store_bfloat16(float x) {
 def program_text(kernels: Sequence[Kernel]) -> str:
     """One OpenCL C program with all `kernels`; the same kernels always give the same text, so that
     an OpenCL driver's cache on disk recognises it."""
+    results = [pair for kernel in kernels for pair in _results(kernel.body)]
     dtypes = {buffer.dtype for kernel in kernels for buffer in kernel.buffers}
-    dtypes |= {value.dtype for kernel in kernels for value in _values(kernel.body)}
+    dtypes |= {value.dtype for _, value in results}
     # Sums and products are rounded one by one, as NumPy does.
     parts = ["#pragma OPENCL FP_CONTRACT OFF"]
     if np.dtype("float64") in dtypes:
         parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
     if dtypes & set(HALVES):
         parts.append(HALF_HELPERS)
+    parts += functions_text(op for op, value in results if c_type(value.dtype) == "float")
     return "\n\n".join([*parts, *map(kernel_text, kernels)]) + "\n"
 
 
-def _values(body: Sequence[Statement]) -> Iterator[Value]:
+def _results(body: Sequence[Statement]) -> Iterator[tuple[str, Value]]:
+    """The values that are computed or loaded, each with the operation."""
     for statement in body:
-        if isinstance(statement, (Let, Load)):
-            yield statement.target
+        if isinstance(statement, Let):
+            yield statement.op, statement.target
+        elif isinstance(statement, Load):
+            yield "load", statement.target
         elif isinstance(statement, (For, IfLast)):
-            yield from _values(statement.body)
+            yield from _results(statement.body)
 
 
 def kernel_text(kernel: Kernel) -> str:
@@ -238,6 +244,8 @@ def operation_text(op: str, dtype: np.dtype, args: Sequence[Atom]) -> str:
     texts = scalar_ops[op].c
     if kind_of_first not in texts:
         raise NotImplementedError(f"no C text for operation '{op}' on kind '{kind_of_first}'")
+    if op in FUNCTIONS and c_type(dtype) == "float":
+        return _rounded(f"tj_{op}({atom_text(args[0])})", dtype)
     integer_bits = dtype.itemsize * 8
     text = texts[kind_of_first].format(
         *map(atom_text, args),
@@ -247,16 +255,20 @@ def operation_text(op: str, dtype: np.dtype, args: Sequence[Atom]) -> str:
         same_width_signed=C_TYPES[np.dtype(f"int{integer_bits}")],
         bits=integer_bits,
     )
-    if dtype in HALVES and op not in ("select", "copy", "neg", "max", "min", "abs"):
-        return f"tj_load_{dtype}(tj_store_{dtype}({text}))"  # round as NumPy does after every step
-    return text
+    exact = op in ("select", "copy", "neg", "max", "min", "abs")
+    return text if exact else _rounded(text, dtype)
+
+
+def _rounded(text: str, dtype: np.dtype) -> str:
+    """Halves are computed in float and rounded after every operation, as NumPy does."""
+    return f"tj_load_{dtype}(tj_store_{dtype}({text}))" if dtype in HALVES else text
 
 
 def conversion_text(arg: Atom, to: np.dtype) -> str:
     """`arg` converted; floats out of an integer's range saturate and NaN becomes 0, as in XLA."""
     text = atom_text(arg)
     if to in HALVES:
-        return f"tj_load_{to}(tj_store_{to}((float){text}))"
+        return _rounded(f"(float){text}", to)
     if isinstance(arg, Index):
         return f"({c_type(to)}){text}"
     if to == np.bool_:

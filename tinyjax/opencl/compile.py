@@ -105,7 +105,7 @@ def schedule_text(lowered: Lowered) -> str:
     names = lowered.names
     lines = [f"schedule of {lowered.name} on {lowered.device!r} ({lowered.device.device_kind})"]
     for number, group in enumerate(lowered.groups):
-        made = ", ".join(f"{names[v]}:{v.aval.str_short()}" for v in group.outputs)
+        made = ", ".join(f"{names[v]}:{v.aval.str_short(short_dtypes=True)}" for v in group.outputs)
         read = ", ".join(names[v] for v in group.inputs)
         if isinstance(group, HostGroup):
             step = f"host    {group.eqn.primitive}({read}) -> {made}  # {group.reason}"
@@ -291,7 +291,7 @@ def check_memory(lowered: Lowered) -> None:
         total += size
         if size > device.max_mem_alloc_size:
             raise OutOfDeviceMemory(
-                f"RESOURCE_EXHAUSTED: an array {v.aval.str_short()} takes {_gib(size)}, "
+                f"RESOURCE_EXHAUSTED: an array {v.aval.str_short(short_dtypes=True)} takes {_gib(size)}, "
                 f"{lowered.device.device_kind} allows {_gib(device.max_mem_alloc_size)} for one array"
             )
     if total > device.global_mem_size:

@@ -285,7 +285,7 @@ def groups_text(groups: Sequence[Group], names: dict[Var, str]) -> str:
     """One line a group: what it computes from what, and the equations inside."""
     lines = []
     for number, group in enumerate(groups):
-        made = ", ".join(f"{names[v]}:{v.aval.str_short()}" for v in group.outputs)
+        made = ", ".join(f"{names[v]}:{v.aval.str_short(short_dtypes=True)}" for v in group.outputs)
         read = ", ".join(names[v] for v in group.inputs)
         if isinstance(group, HostGroup):
             text = f"host    {made} from {read}  # {group.eqn.primitive}: {group.reason}"

@@ -1,0 +1,27 @@
+import numpy as np
+import pytest
+
+from tinyjax import lax
+from tinyjax.interpreters.jit import jit
+
+
+@pytest.mark.parametrize("name", ["exp", "log", "tanh"])
+def test_a_function_is_within_two_units_in_the_last_place(name):
+    rng = np.random.default_rng(0)
+    bits = rng.integers(0, 2**32, 100_000, dtype=np.uint32).view(
+        np.float32
+    )  # of any size, nan, inf
+    x = np.concatenate([bits, rng.uniform(-100, 100, 100_000).astype(np.float32)])
+    found = np.asarray(jit(getattr(lax, name))(x))
+    with np.errstate(all="ignore"):
+        exact = getattr(np, name)(x.astype(np.float64))
+        nearest = exact.astype(np.float32)
+        error = np.abs(found - exact) / np.spacing(np.abs(nearest))
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
+    finite = np.isfinite(nearest)
+    np.testing.assert_array_equal(found[~finite], nearest[~finite])
+    assert error[finite].max() < 2
+
+
+def test_the_sign_of_zero_is_kept():
+    assert np.signbit(np.asarray(jit(lax.tanh)(np.float32(-0.0))))

@@ -119,6 +119,14 @@ _UNARY: dict[str, Callable] = {
 }
 
 
+def _clip(self: Any, min: Any = None, max: Any = None) -> Any:
+    return elementary.clip(self, min=min, max=max)
+
+
+def _trace(self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    return triangles.trace(self, offset=offset, axis1=axis1, axis2=axis2, dtype=dtype)
+
+
 def _round(x: Any, ndigits: int | None = None) -> Any:
     out = elementary.round(x, decimals=ndigits or 0)
     return convert(out, dtypes.default_dtype(int)) if ndigits is None else out
@@ -252,7 +260,6 @@ _METHODS: dict[str, Callable] = {
     "argsort": sorting.argsort,
     "astype": manipulation.astype,
     "choose": taking.choose,
-    "clip": elementary.clip,
     "conj": ufuncs.conj,
     "conjugate": ufuncs.conjugate,
     "cumprod": cumulative.cumprod,
@@ -276,15 +283,16 @@ _METHODS: dict[str, Callable] = {
     "sum": reductions.sum,
     "swapaxes": manipulation.swapaxes,
     "take": taking.take,
-    "trace": triangles.trace,
     "var": reductions.var,
 }
 _OWN_METHODS: dict[str, Callable] = {
+    "clip": _clip,
     "copy": _copy,
     "item": _item,
     "reshape": _reshape,
     "to_device": _to_device,
     "tolist": _tolist,
+    "trace": _trace,
     "transpose": _transpose,
     "view": _view,
     "__array_namespace__": _array_namespace,

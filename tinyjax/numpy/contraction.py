@@ -217,7 +217,8 @@ def _contract_all(
             kept = output
         else:
             rest = "".join(inputs) + output
-            kept = "".join(sorted(set("".join(names)) & set(rest)))
+            together = "".join(names)
+            kept = "".join(sorted(set(together) & set(rest), key=together.find))
         if len(arrays) == 1:
             operands.append(_reduce_one(arrays[0], names[0], kept, dtype))
         elif len(arrays) == 2:
@@ -309,7 +310,9 @@ def _take_diagonals(
         shape = tuple(x.shape[i] for i in axes)
         iotas = [lax.broadcasted_iota(np.dtype("uint32"), shape, i) for i in range(count)]
         equal = [lax.eq(i, j) for i, j in zip(iotas, iotas[1:])]
-        mask = lax.broadcast_in_dim(functools.reduce(lax.bitwise_and, equal), x.shape, tuple(axes))
+        mask = functools.reduce(lax.bitwise_and, equal)
+        if len(axes) < x.ndim:
+            mask = lax.broadcast_in_dim(mask, x.shape, tuple(axes))
         zeros = lax.broadcast_in_dim(constant(0, x.dtype), x.shape, ())
         x = lax.select(mask, x, zeros)
         if letter in kept:

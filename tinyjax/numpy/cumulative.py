@@ -210,7 +210,8 @@ def _gradient_along(a: Any, h: Any, axis: int) -> Any:
     lower = subtract(part(-1, None), part(-2, -1))
     if np.ndim(h) == 0:
         inner = divide(multiply(subtract(part(2, None), part(None, -2)), 0.5), h)
-        return concatenate((divide(upper, h), inner, divide(lower, h)), axis)
+        lower, upper = divide(lower, h), divide(upper, h)
+        return concatenate((upper, inner, lower), axis)
     if np.ndim(h) != 1 or len(h) != a.shape[axis]:
         raise ValueError(
             "Spacing arrays must be 1D arrays or scalars, as long as the axis they belong to."
@@ -243,8 +244,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
     y = moveaxis(y, axis, -1)
     if width.ndim == 0 or width.shape[-1] == 1:
         width = width if width.ndim == 0 else width[..., 0]
+        total = sum_(y, -1)
         ends = multiply(0.5, add(y[..., 0], y[..., -1]))
-        return multiply(width, subtract(sum_(y, -1), ends))
+        return multiply(width, subtract(total, ends))
     return multiply(0.5, sum_(multiply(width, add(y[..., 1:], y[..., :-1])), -1))
 
 

@@ -165,7 +165,8 @@ def rewriting_take(
     parts = parse(index, x.aval.shape)
     if mode is None or lax.GatherScatterMode.from_any(mode) in _NO_FILL:
         kinds = {part.kind for part in parts}
-        if not kinds & {ARRAY, BOOLEAN}:
+        in_range = mode is not None or _integers_are_in_range(parts, x.aval.shape, wrap_negative)
+        if not kinds & {ARRAY, BOOLEAN} and in_range:
             if _slices_are_known(parts):
                 return _static_slice(x, without_ellipsis(parts, x.ndim), wrap_negative)
         elif _fits_dynamic_slice(parts, x.aval.shape):
@@ -176,6 +177,15 @@ def rewriting_take(
 
 
 _NO_FILL = (lax.GatherScatterMode.PROMISE_IN_BOUNDS, lax.GatherScatterMode.CLIP)
+
+
+def _integers_are_in_range(parts: list[Part], shape: tuple[int, ...], wrap_negative: bool) -> bool:
+    for part in parts:
+        if part.kind == INTEGER:
+            size = shape[part.axes[0]]
+            if not (-size if wrap_negative else 0) <= part.index < size:
+                return False
+    return True
 
 
 def _slices_are_known(parts: list[Part]) -> bool:

@@ -194,8 +194,8 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any
     sections = concrete(indices_or_sections, f"in jax.numpy.{name} argument 1")
     if isinstance(sections, (tuple, list)) or np.ndim(sections) > 0:
         ends = [operator.index(concrete(i, f"in jax.numpy.{name} argument 1")) for i in sections]
-        edges = [0, *[max(0, min(size, i + size if i < 0 else i)) for i in ends], size]
-        sizes = [max(0, b - a) for a, b in zip(edges, edges[1:])]
+        edges = [0, *ends, size]
+        sizes = [b - a for a, b in zip(edges, edges[1:])]
     else:
         count = int(sections)
         part, rest = divmod(size, count)

@@ -17,7 +17,6 @@ from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import linear_algebra, reductions, triangles
 from tinyjax.numpy.contraction import einsum
-from tinyjax.numpy.creation import full_like
 from tinyjax.numpy.elementary import sqrt
 from tinyjax.numpy.linear_algebra import matmul, tensordot, vecdot
 from tinyjax.numpy.manipulation import matrix_transpose
@@ -25,9 +24,10 @@ from tinyjax.numpy.ufuncs import absolute, conj, multiply, not_equal, power, rea
 from tinyjax.numpy.util import (
     canonicalize_axis,
     concrete_int,
-    convert,
+    constant,
     ensure_arraylike,
     promote_dtypes_inexact,
+    real_dtype,
 )
 
 __all__ = [
@@ -85,15 +85,14 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     if ord == -np.inf:
         return reductions.min(absolute(x), **options)
     if ord == 0:
-        return reductions.sum(not_equal(x, 0), dtype=absolute(x).dtype, **options)
+        return reductions.sum(not_equal(x, 0), dtype=real_dtype(x.dtype), **options)
     if ord == 1:
         return reductions.sum(absolute(x), **options)
     if isinstance(ord, str):
         raise ValueError(f"Invalid order '{ord}' for vector norm.")
     abs_x = absolute(x)
-    order = convert(ord, abs_x.dtype)
-    total = reductions.sum(power(abs_x, order), **options)
-    return power(total, lax.div(full_like(order, 1), order))
+    total = reductions.sum(power(abs_x, constant(ord, abs_x.dtype)), **options)
+    return power(total, constant(1 / np.asarray(ord, abs_x.dtype), abs_x.dtype))
 
 
 def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
@@ -115,6 +114,8 @@ def matrix_power(a: Any, n: int) -> Array:
     if n == 0:
         unit = triangles.eye(a.shape[-1], dtype=a.dtype)
         return lax.broadcast_in_dim(unit, a.shape, (a.ndim - 2, a.ndim - 1))
+    if n == 3:
+        return matmul(matmul(a, a), a)
     result = square = None
     while n:
         square = a if square is None else matmul(square, square)

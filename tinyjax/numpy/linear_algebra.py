@@ -116,7 +116,7 @@ def _batched_matmul(a: Any, b: Any, precision: Any, result_type: tuple[np.dtype,
         else:
             raise ValueError(
                 "Incompatible types for matmul arguments: "
-                f"{get_aval(a).str_short()} and {get_aval(b).str_short()}"
+                f"{get_aval(a).str_short(short_dtypes=True)} and {get_aval(b).str_short(short_dtypes=True)}"
             )
     b_is_matrix = b.ndim > 1
     if a.ndim > 1:

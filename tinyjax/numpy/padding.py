@@ -19,12 +19,12 @@ from tinyjax.core import Tracer
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
-from tinyjax.numpy.creation import empty_like, linspace
+from tinyjax.numpy.creation import asarray, empty_like, linspace
 from tinyjax.numpy.elementary import round as round_
 from tinyjax.numpy.joining import repeat
 from tinyjax.numpy.manipulation import flip, squeeze
 from tinyjax.numpy.ufuncs import multiply, subtract
-from tinyjax.numpy.util import as_array, broadcast_to, convert, ensure_arraylike
+from tinyjax.numpy.util import broadcast_to, convert, ensure_arraylike
 
 # mode -> the keyword arguments that it takes
 _MODES: dict[str, tuple[str, ...]] = {
@@ -68,7 +68,9 @@ def pad(array: Any, pad_width: Any, mode: str | Callable = "constant", **kwargs:
         "end_values": _freeze(kwargs.get("end_values", 0), array.ndim, "end_values"),
         "reflect_type": kwargs.get("reflect_type", "even"),
     }
-    return _pad(array, widths, mode, kwargs.get("constant_values", 0), **options)
+    values = kwargs.get("constant_values", 0)
+    values = asarray(values) if isinstance(values, (tuple, list)) else values
+    return _pad(array, widths, mode, values, **options)
 
 
 def _pairs(values: Any, ndim: int, name: str) -> tuple:
@@ -131,7 +133,7 @@ def _pad(
 
 
 def _pad_constant(array: Any, pad_width: tuple, values: Any) -> Any:
-    values = convert(as_array(values), array.dtype, dtypes.is_weakly_typed(array))
+    values = convert(asarray(values), array.dtype, dtypes.is_weakly_typed(array))
     if values.shape in ((), (1,)):
         value = squeeze(values) if values.ndim else values
         return lax.pad(array, value, [(before, after, 0) for before, after in pad_width])

@@ -14,7 +14,8 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
-from tinyjax.numpy.creation import array, full, ones, zeros
+from tinyjax.numpy import reductions
+from tinyjax.numpy.creation import arange, array, full, ones, zeros
 from tinyjax.numpy.elementary import cos
 from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.manipulation import atleast_1d
@@ -24,6 +25,7 @@ from tinyjax.numpy.ufuncs import (
     absolute,
     add,
     divide,
+    maximum,
     multiply,
     negative,
     subtract,
@@ -97,8 +99,9 @@ def polyder(p: Any, m: int = 1) -> Array:
         raise ValueError("Order of derivative must be positive")
     if m == 0:
         return p
-    powers = np.arange(m, p.size)[None] - np.arange(m)[:, None]
-    return multiply(p[:-m], np.prod(powers, 0)[::-1].astype(p.dtype))
+    powers = subtract(arange(m, p.size, dtype=p.dtype)[None], arange(m, dtype=p.dtype)[:, None])
+    factors = reductions.prod(powers, 0)
+    return multiply(p[:-m], factors[::-1])
 
 
 @jitted(static_argnames=("m",))
@@ -115,8 +118,8 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
         raise ValueError("k must be a scalar or a rank-1 array of length 1 or m.")
     if m == 0:
         return p
-    powers = np.arange(p.size + m)[None] - np.arange(m)[:, None]
-    factors = np.prod(np.maximum(1, powers), 0)[::-1].astype(p.dtype)
+    powers = subtract(arange(p.size + m, dtype=p.dtype)[None], arange(m, dtype=p.dtype)[:, None])
+    factors = reductions.prod(maximum(1, powers), 0)[::-1]
     return true_divide(concatenate((p, k)), factors)
 
 

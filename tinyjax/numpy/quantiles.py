@@ -20,7 +20,7 @@ from tinyjax.numpy import reductions
 from tinyjax.numpy.manipulation import ravel
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.ufuncs import divide, isnan, minimum, multiply, subtract
+from tinyjax.numpy.ufuncs import divide, isnan, subtract
 from tinyjax.numpy.util import (
     canonicalize_axis,
     constant,
@@ -28,6 +28,7 @@ from tinyjax.numpy.util import (
     convert,
     ensure_arraylike,
     promote_dtypes_inexact,
+    weak_constant_like,
 )
 
 _STATIC = ("axis", "overwrite_input", "keepdims", "method")
@@ -165,14 +166,15 @@ def _one_axis(a: Any, axis: Any) -> tuple[Any, int, tuple[int, ...]]:
 def _of_sorted(a: Any, q: Any, axis: int, method: str) -> Any:
     any_nan = reductions.any(isnan(a), axis=axis, keepdims=True)
     a = lax.sort(where_(any_nan, np.nan, a), dimension=axis)
-    last = constant(a.shape[axis] - 1, q.dtype)
-    place = lax.mul(q, last)
+    size = constant(a.shape[axis], q.dtype)
+    place = lax.mul(q, subtract(size, 1))
     low, high = lax.floor(place), lax.ceil(place)
     high_weight = lax.sub(place, low)
     low_weight = lax.sub(constant_like(place, 1), high_weight)
     zero = constant_like(place, 0)
     int32 = np.dtype("int32")
-    low, high = (convert(lax.clamp(zero, i, last), int32) for i in (low, high))
+    low, high = [lax.clamp(zero, i, subtract(size, 1)) for i in (low, high)]
+    low, high = convert(low, int32), convert(high, int32)
     numbers = lax.GatherDimensionNumbers(
         offset_dims=tuple(range(q.ndim, a.ndim + q.ndim - 1)),
         collapsed_slice_dims=(axis,),
@@ -196,13 +198,13 @@ def _of_sorted_with_nan(a: Any, q: Any, axis: int, method: str) -> Any:
     q = lax.expand_dims(q, range(q.ndim, count.ndim + q.ndim)) if count.ndim else q
     q_ndim = q.ndim - count.ndim
     count = lax.expand_dims(count, range(q_ndim)) if q_ndim else count
-    last = subtract(count, 1)
-    place = multiply(q, last)
+    place = lax.mul(q, lax.sub(count, weak_constant_like(q, 1)))
     low, high = lax.floor(place), lax.ceil(place)
     high_weight = lax.sub(place, low)
     low_weight = lax.sub(constant_like(place, 1), high_weight)
     zero, int32 = constant_like(place, 0), np.dtype("int32")
-    low, high = (convert(lax.max(zero, minimum(i, last)), int32) for i in (low, high))
+    low, high = [lax.max(zero, lax.min(i, subtract(count, 1))) for i in (low, high)]
+    low, high = convert(low, int32), convert(high, int32)
     shape = low.shape
     index = [
         lax.broadcasted_iota(int32, shape, i + q_ndim) for i in range(len(shape) - q_ndim)

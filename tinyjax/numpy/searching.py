@@ -107,7 +107,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
     flat = _cumsum(bincount(_cumsum(mask), length=count))
     strides = np.cumprod((1, *a.shape[:0:-1]))[::-1]
     out = tuple(
-        remainder(floor_divide(flat, int(stride)), int(n)) for stride, n in zip(strides, a.shape)
+        remainder(floor_divide(flat, np.int32(stride)), n) for stride, n in zip(strides, a.shape)
     )
     if fill_value is None:
         return out

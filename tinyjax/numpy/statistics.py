@@ -71,11 +71,12 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     if np.ndim(bins) == 1:
         return asarray(bins, dtype=dtype)
     count = concrete_int(bins, "bins argument of histogram_bin_edges")
-    low, high = (reductions.min(a), reductions.max(a)) if range is None else range
-    low, high = convert(low, dtype), convert(high, dtype)
-    is_point = equal(subtract(high, low), 0)
-    low = where_(is_point, subtract(low, 0.5), low)
-    high = where_(is_point, add(high, 0.5), high)
+    ends = asarray([reductions.min(a), reductions.max(a)] if range is None else range, dtype=dtype)
+    if ends.shape != (2,):
+        raise ValueError(f"`range` must be either None or a sequence of scalars, got {range}")
+    # Data of one value has no extent: the bins reach half to each side of it.
+    low = where_(equal(reductions.ptp(ends), 0), subtract(ends[0], 0.5), ends[0])
+    high = where_(equal(reductions.ptp(ends), 0), add(ends[1], 0.5), ends[1])
     return linspace(low, high, count + 1, dtype=dtype)
 
 

@@ -201,6 +201,7 @@ def _gather_along(
 # ---- put ----
 
 
+@jitted(static_argnames=("axis", "inplace", "mode"))
 def put_along_axis(
     arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *, mode: Any = None
 ) -> Array:
@@ -416,6 +417,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
             values = moveaxis(values, 0, axis)
         where = full((values.shape[axis],), ravel(where)[0])
     count = broadcast_shapes(where.shape, (values.shape[axis],))[0]
+    out = zeros_like(a, shape=(*a.shape[:axis], size + count, *a.shape[axis + 1 :]))
     where = broadcast_to(where, (count,))
     where = clip(where_(less(where, 0), add(where, size), where), 0, size)
     # In the result, the n-th inserted one comes n places later than where it was asked for.
@@ -425,8 +427,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
 
     (old,) = nonzero(is_old, size=size)
     before = (slice(None),) * axis
-    shape = (*a.shape[:axis], size + count, *a.shape[axis + 1 :])
-    out = zeros_like(a, shape=shape).at[(*before, new)].set(values)
+    out = out.at[(*before, new)].set(values)
     return out.at[(*before, old)].set(a)
 
 

@@ -22,7 +22,7 @@ from tinyjax.numpy.manipulation import moveaxis, ravel, reshape, transpose
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.searching import nonzero
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.ufuncs import add, equal, power
+from tinyjax.numpy.ufuncs import add, equal, multiply, power, subtract
 from tinyjax.numpy.util import (
     as_array,
     canonicalize_axis,
@@ -152,7 +152,12 @@ def _diag(v: Any, k: int) -> Any:
 
 def diagflat(v: Any, k: int = 0) -> Array:
     """A matrix with the flattened `v` on its k-th diagonal; as numpy.diagflat."""
-    return diag(ravel(v), k)
+    flat = ravel(ensure_arraylike("diagflat", v))
+    n = flat.size + abs(k)
+    i = arange(flat.size)
+    row_starts = multiply(i if k >= 0 else subtract(i, k), n)
+    place = add(add(i, k), row_starts) if k >= 0 else add(i, row_starts)
+    return reshape(zeros(n * n, flat.dtype).at[place].set(flat), (n, n))
 
 
 @jitted(static_argnames=("offset", "axis1", "axis2"))

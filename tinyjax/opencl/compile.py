@@ -17,7 +17,7 @@ import numpy as np
 from tinyjax import core
 from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.devices import Device, warn_without_opencl
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, literal_value
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
 from tinyjax.opencl.fuse import Group, HostGroup, KernelGroup, fuse, groups_text
 from tinyjax.opencl.kernel_ir import Kernel
@@ -226,7 +226,9 @@ class Executable:
 
     def _result(self, v: Var | Literal, aval: ShapedArray) -> tuple[Any, ShapedArray]:
         """Where a result is found after the steps: its slot, or the array itself for a literal."""
-        return (literal_value(v) if isinstance(v, Literal) else self._slot[v]), aval
+        if isinstance(v, Literal):
+            return ArrayImpl(core.to_numpy(v.val, v.aval), v.aval), aval
+        return self._slot[v], aval
 
     def _make_steps(self) -> list[Any]:
         lowered = self.lowered

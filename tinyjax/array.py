@@ -52,13 +52,13 @@ class ShapedArray:
     def strip_weak_type(self) -> ShapedArray:
         return ShapedArray(self.shape, self.dtype)
 
-    def str_short(self) -> str:
-        """As printed in jaxprs: f32[2,3]."""
-        return f"{dtypes.short_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+    def str_short(self, short_dtypes: bool = False) -> str:
+        """As in messages, float32[2,3]; with short_dtypes as in printed jaxprs, f32[2,3]."""
+        name = dtypes.short_name(self.dtype) if short_dtypes else dtypes.long_name(self.dtype)
+        return f"{name}[{','.join(map(str, self.shape))}]"
 
-    def str_long(self) -> str:
-        """As in messages: float32[2,3]."""
-        return f"{dtypes.long_name(self.dtype)}[{','.join(map(str, self.shape))}]"
+    def __str__(self) -> str:
+        return ("~" if self.weak_type else "") + self.str_short()
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -73,7 +73,7 @@ class ShapedArray:
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapedArray({self.str_long()}{weak})"
+        return f"ShapedArray({self.str_short()}{weak})"
 
 
 class Array:
@@ -89,7 +89,8 @@ class Array:
 
     @property
     def dtype(self) -> Any:
-        return self.aval.dtype
+        dtype = self.aval.dtype
+        return dtypes.printed_key_dtype if dtype == dtypes.key_dtype else dtype
 
     @property
     def weak_type(self) -> bool:
@@ -150,7 +151,7 @@ class ArrayImpl(Array):
         """The elements as a NumPy array; the first read of a device's result waits for it."""
         if self._host is None:
             if self.buffer is None:
-                raise RuntimeError(f"Array has been deleted with shape={self.aval.str_long()}.")
+                raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
             self._host = self.buffer.read()
         return self._host
 
@@ -192,6 +193,8 @@ class ArrayImpl(Array):
         return view
 
     def __bool__(self) -> bool:
+        if self.dtype == dtypes.key_dtype:
+            raise TypeError("a random key is neither true nor false: use jax.random.bernoulli(key)")
         if self.size == 1:
             return bool(self._value.reshape(())[()])
         kind = "an empty array" if self.size == 0 else "an array with more than one element"
@@ -255,7 +258,7 @@ class ArrayImpl(Array):
         return f"Array({body},{' ' if fits else '      '}{suffix}"
 
     def __str__(self) -> str:
-        return str(self._value)
+        return repr(self) if self.dtype == dtypes.key_dtype else str(self._value)
 
     def __format__(self, spec: str) -> str:
         return format(self._value[()] if self.ndim == 0 else self._value, spec)

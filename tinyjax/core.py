@@ -146,12 +146,7 @@ class Tracer(Array):
         return self.aval.shape[0]
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({tracer_type(self)})"
-
-
-def tracer_type(tracer: Tracer) -> str:
-    """float32[3], or ~float32[3] if weakly typed."""
-    return ("~" if tracer.aval.weak_type else "") + tracer.aval.str_long()
+        return f"{type(self).__name__}({self.aval})"
 
 
 class set_current_trace:  # noqa: N801  (used as a function)

@@ -26,6 +26,29 @@ float0 = np.dtype([("float0", np.void, 0)])  # the tangent dtype of integers: no
 key_dtype = np.dtype([("fry", np.uint32, (2,))])
 
 
+class KeyDType:
+    """key_dtype as users see it: x.dtype of random keys, which prints as key<fry>.
+
+    NumPy takes it for the dtype in its `dtype` attribute."""
+
+    dtype = key_dtype
+    name = "key<fry>"
+    itemsize = key_dtype.itemsize
+    kind = key_dtype.kind
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, KeyDType) or bool(other == key_dtype)
+
+    def __hash__(self) -> int:
+        return hash(key_dtype)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+printed_key_dtype = KeyDType()
+
+
 # ---- canonical dtypes: 32 bits unless jax_enable_x64 is on ----
 
 _TO_32_BITS = {
@@ -68,8 +91,10 @@ def np_dtype(dtype: Any) -> np.dtype:
     """`dtype` (a name, a type, a Python scalar type) as a NumPy dtype.
 
     Raises TypeError if it names none."""
-    if type(dtype) is np.dtype:
+    if isinstance(dtype, np.dtype):
         return dtype
+    if isinstance(dtype, KeyDType):
+        return key_dtype
     if isinstance(dtype, type) and dtype in _PYTHON_SCALARS:
         return _PYTHON_SCALARS[dtype]
     if dtype is None:

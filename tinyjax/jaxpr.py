@@ -33,7 +33,7 @@ class Var:
         self.aval = aval
 
     def __repr__(self) -> str:
-        return f"Var(id={id(self)}):{self.aval.str_short()}"
+        return f"Var(id={id(self)}):{self.aval.str_short(short_dtypes=True)}"
 
 
 class DropVar(Var):
@@ -52,7 +52,7 @@ class Literal:
         self.aval = aval
 
     def __repr__(self) -> str:
-        return f"Literal({self.val!r}):{self.aval.str_short()}"
+        return f"Literal({self.val!r}):{self.aval.str_short(short_dtypes=True)}"
 
 
 Atom = Var | Literal
@@ -230,8 +230,8 @@ def _check_eqn(eqn: JaxprEqn) -> None:
     for v, aval in zip(eqn.outvars, expected, strict=True):
         if v.aval.strip_weak_type() != aval.strip_weak_type():
             raise JaxprTypeError(
-                f"{eqn}: {eqn.primitive.name} gives {aval.str_short()}, but the variable is "
-                f"{v.aval.str_short()}"
+                f"{eqn}: {eqn.primitive.name} gives {aval.str_short(short_dtypes=True)}, but the variable is "
+                f"{v.aval.str_short(short_dtypes=True)}"
             )
 
 

@@ -210,13 +210,13 @@ def _jaxpr_body(jaxpr: Jaxpr, context: Context) -> Doc:
 
 
 def _binders(variables: Sequence[Var], context: Context) -> Doc:
-    texts = [f"{context.name(v)}:{v.aval.str_short()}" for v in variables]
+    texts = [f"{context.name(v)}:{v.aval.str_short(short_dtypes=True)}" for v in variables]
     return Nest(Group(join(Group(Break()), texts)))
 
 
 def _atom(v: Atom, context: Context) -> str:
     if isinstance(v, Literal):
-        return f"{literal_text(v)}:{v.aval.str_short()}"
+        return f"{literal_text(v)}:{v.aval.str_short(short_dtypes=True)}"
     return context.name(v)
 
 

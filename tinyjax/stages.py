@@ -55,6 +55,8 @@ class Lowered:
     def __init__(self, traced: Traced):
         self.traced = traced
         self.device = traced.device or default_device()
+        self.in_tree = traced.in_tree
+        self.out_tree = traced.out_tree
         self.lowered = lower_jaxpr(traced.jaxpr, self.device, traced.fun_name)
 
     def as_text(self, dialect: str | None = None) -> str:
@@ -91,8 +93,8 @@ class Compiled:
             if (got.shape, got.dtype) != (expected.shape, expected.dtype):
                 raise TypeError(
                     "Argument types differ from the types for which this computation was compiled: "
-                    f"argument {i} compiled with {expected.str_long()} and called with "
-                    f"{got.str_long()}. Call the jitted function itself, which compiles anew"
+                    f"argument {i} compiled with {expected.str_short()} and called with "
+                    f"{got.str_short()}. Call the jitted function itself, which compiles anew"
                 )
         arrays = [
             x if isinstance(x, ArrayImpl) else ArrayImpl(np.array(to_numpy(x, aval)), aval)

@@ -26,7 +26,6 @@ from tinyjax.core import (
     get_aval,
     missing_rule,
     set_current_trace,
-    tracer_type,
 )
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.interpreters.tracing import check_output, trace_to_jaxpr
@@ -54,8 +53,8 @@ class BatchTracer(Tracer):
         self.batch_dim = batch_dim
 
     def __repr__(self) -> str:
-        batched = get_aval(self.val).str_long()
-        return f"BatchTracer(aval={tracer_type(self)}, batched={batched})"
+        batched = get_aval(self.val).str_short()
+        return f"BatchTracer(aval={self.aval}, batched={batched})"
 
 
 class BatchTrace(Trace):

@@ -42,7 +42,7 @@ class Zero:
         self.aval = aval
 
     def __repr__(self) -> str:
-        return f"Zero({self.aval.str_short()})"
+        return f"Zero({self.aval.str_short(short_dtypes=True)})"
 
 
 def zero_tangent(primal: Any) -> Zero:

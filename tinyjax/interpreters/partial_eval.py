@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax import dtypes
-from tinyjax import dtypes
 from tinyjax.api_util import FlatFun, check_callable, split_aux
 from tinyjax.core import Primitive, Trace, context, get_aval, set_current_trace
 from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, full
@@ -177,8 +176,8 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
             if expected.shape != got.shape or expected.dtype not in (got.dtype, "V"):
                 raise ValueError(
                     "linearized function called on tangent values inconsistent with the original "
-                    f"primal values: got tangent {got.str_long()} for primal aval "
-                    f"{expected.str_long()}"
+                    f"primal values: got tangent {got.str_short()} for primal aval "
+                    f"{expected.str_short()}"
                 )
         used = [t for t, nonzero in zip(flat, linearized.nonzero_ins) if nonzero]
         results = iter(eval_jaxpr(linearized.jaxpr, linearized.residuals, *used))

@@ -52,7 +52,7 @@ class UndefinedPrimal:
         self.aval = aval
 
     def __repr__(self) -> str:
-        return f"UndefinedPrimal({self.aval.str_short()})"
+        return f"UndefinedPrimal({self.aval.str_short(short_dtypes=True)})"
 
 
 def is_undefined_primal(x: Any) -> bool:
@@ -260,8 +260,8 @@ def _check_cotangent(
     got = ShapedArray(np.shape(ct), dtypes.float0) if is_float0 else get_aval(ct)
     if got.shape != expected.shape or got.dtype != expected.dtype:
         raise error(
-            f"unexpected JAX type (e.g. shape/dtype) for argument to {who}: got {got.str_long()}, but "
-            f"expected {expected.str_long()}, the type of the function's result"
+            f"unexpected JAX type (e.g. shape/dtype) for argument to {who}: got {got.str_short()}, but "
+            f"expected {expected.str_short()}, the type of the function's result"
         )
 
 
@@ -283,7 +283,7 @@ def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
         if not dtypes.is_inexact(aval.dtype):
             raise TypeError(
                 "linear_transpose only supports [float or complex] -> [float or complex] functions, "
-                f"but got {aval.str_short()} among its arguments or results"
+                f"but got {aval.str_short(short_dtypes=True)} among its arguments or results"
             )
     primal_tree = tree_flatten(primals)[1]
 
@@ -377,12 +377,6 @@ def _check_grad_input(x: Any, holomorphic: bool, allow_int: bool) -> None:
     if holomorphic and dtypes.kind(dtype) != "c":
         raise TypeError(
             f"grad with holomorphic=True requires inputs with complex dtype, but got {dtype.name}."
-        )
-    if not holomorphic and dtypes.kind(dtype) == "c":
-        raise TypeError(
-            f"grad requires real-valued inputs (input dtype that is a sub-dtype of np.floating), but got "
-            f"{dtype.name}. For holomorphic differentiation, pass holomorphic=True. For "
-            "differentiation of non-holomorphic functions involving complex inputs, use jax.vjp directly."
         )
     if not dtypes.is_inexact(dtype) and not allow_int:
         raise TypeError(

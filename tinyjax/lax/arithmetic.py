@@ -172,7 +172,8 @@ integer_pow_p = Primitive("integer_pow")
 
 
 def _pow_impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.power(x, y.astype(x.dtype))
+    # One exponent for all of x would make NumPy take sqrt for 0.5, which differs at -inf and -0.0.
+    return np.power(x, np.full(np.broadcast_shapes(x.shape, y.shape), y, x.dtype))
 
 
 def _pow_aval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
@@ -223,7 +224,7 @@ def _integer_pow_aval(x: ShapedArray, *, y: int) -> ShapedArray:
         raise TypeError(f"integer_pow takes an int as exponent, got {y!r}: use lax.pow for others")
     if y < 0 and dtypes.kind(x.dtype) in "iu":
         raise TypeError(
-            f"Integers cannot be raised to negative powers, got integer_pow({x.str_short()}, {y}): "
+            f"Integers cannot be raised to negative powers, got integer_pow({x.str_short(short_dtypes=True)}, {y}): "
             "convert the base to a float"
         )
     return elementwise_aval("integer_pow", NUMBER, x)

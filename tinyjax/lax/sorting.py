@@ -173,12 +173,11 @@ def sort_key_val(
     return out[0], out[1]
 
 
-def top_k(operand: Any, k: int, *, axis: int = -1) -> tuple[Array, Array]:
-    """The k greatest elements along `axis`, greatest first, and their indices (int32).
+def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Array]:
+    """A pair: the k greatest elements along `axis`, greatest first, and their indices (int32).
 
     Raises ValueError if k is negative or larger than that axis; as jax.lax.top_k."""
     ndim = len(shape_of(operand))
     if not ndim:
         raise TypeError(f"top_k operand must have >= 1 dimension, got shape {shape_of(operand)}")
-    values, places = top_k_p.bind(operand, k=int(k), axis=canonicalize_axis(axis, ndim))
-    return values, places
+    return top_k_p.bind(operand, k=int(k), axis=canonicalize_axis(axis, ndim))

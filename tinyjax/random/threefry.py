@@ -194,7 +194,7 @@ impl_rules[random_fold_in_p] = lambda keys, data: keys_of(fold_in_words(words_of
 
 def _threefry2x32_aval(*avals: ShapedArray) -> list[ShapedArray]:
     if any(aval.dtype != UINT32 for aval in avals):
-        got = ", ".join(aval.str_short() for aval in avals)
+        got = ", ".join(aval.str_short(short_dtypes=True) for aval in avals)
         raise TypeError(f"Arguments to threefry2x32 must have uint32 type, got {got}")
     return [ShapedArray(core.broadcast_shapes("threefry2x32", *avals), UINT32)] * 2
 

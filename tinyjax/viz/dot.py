@@ -134,7 +134,7 @@ class _Drawing:
         return name
 
     def edge(self, value: Var | Literal, tail: str, head: str) -> None:
-        type_ = value.aval.str_short()
+        type_ = value.aval.str_short(short_dtypes=True)
         label = type_ if isinstance(value, Literal) else f"{self.names[value]}:{type_}"
         self.graph.edge(tail, head, f" {label} ")  # the spaces keep the text off the arrow
 

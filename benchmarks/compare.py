@@ -148,8 +148,9 @@ NumPy called through Python that is meant to be read; eager JAX compiles and dis
 
 {table(medians)}
 
-Measured on {os.cpu_count()} cores ({platform.machine()}), Python {platform.python_version()}, NumPy
-{np.__version__}, device {tinyjax.devices()[0].device_kind}; medians of {options.rounds} rounds in which all take turns.
+Measured on {os.cpu_count()} cores of {tinyjax.devices()[0].device_kind}, Python
+{platform.python_version()}, NumPy {np.__version__}; medians of {options.rounds} rounds in which all
+take turns.
 """
     RESULTS.write_text(text)
     print(text)

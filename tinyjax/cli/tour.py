@@ -166,8 +166,10 @@ def show_kernels(folder: Path, text: str, longest: int = 40) -> None:
     """Print the first kernels and the schedule of a listing, and where all of it is."""
     path = folder / "step_kernels.txt"
     path.write_text(text)
-    kernels, _, schedule = text.rpartition("\nschedule of")
-    lines = kernels.splitlines()
+    program, _, schedule = text.rpartition("\nschedule of")
+    lines = program[
+        max(0, program.find("__kernel")) :
+    ].splitlines()  # functions stand before kernels
     print("\n".join(lines[:longest]))
     if len(lines) > longest:
         print(f"... {len(lines) - longest} more lines of kernels, see {path}")

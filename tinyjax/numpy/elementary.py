@@ -228,7 +228,7 @@ def sinc(x: Any, /) -> Array:
     return where_(at_zero, near, lax.div(lax.sin(safe), safe))
 
 
-@jitted
+@jitted(static_argnames=("deg",))
 def angle(z: Any, deg: bool = False) -> Array:
     """The angle of complex z, in radians (degrees if `deg`); as numpy.angle."""
     z = ensure_arraylike("angle", z)

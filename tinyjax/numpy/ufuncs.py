@@ -299,10 +299,9 @@ def less_equal(x: Any, y: Any, /) -> Array:
 def _compare(compare: Callable, x: Any, y: Any) -> Any:
     if x.aval.dtype.kind != "c":
         return compare(x, y)
-    real_x, real_y = lax.real(x), lax.real(y)
-    return lax.select(
-        lax.eq(real_x, real_y), compare(lax.imag(x), lax.imag(y)), compare(real_x, real_y)
-    )
+    same_real = lax.eq(lax.real(x), lax.real(y))
+    by_imag = compare(lax.imag(x), lax.imag(y))
+    return lax.select(same_real, by_imag, compare(lax.real(x), lax.real(y)))
 
 
 # ---- logic and bits ----

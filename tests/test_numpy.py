@@ -1,0 +1,254 @@
+"""jax.numpy: NumPy's functions with JAX's dtypes, weak types, errors and equations."""
+import inspect
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+RNG = np.random.default_rng(0)
+V = np.array([0.5, -1.5, 2.0, 3.25], np.float32)
+W = np.array([1.0, 2.0, -3.0, 0.25], np.float32)
+M = RNG.normal(size=(3, 4)).astype(np.float32)
+T = RNG.normal(size=(2, 3, 4)).astype(np.float32)
+I = np.array([3, -1, 4, 1], np.int32)  # noqa: E741
+NAN = np.array([1.0, np.nan, -2.0, 5.0], np.float32)
+
+
+def test_the_namespace_is_broad():
+    functions = [f for n, f in vars(jnp).items() if inspect.isfunction(f) and not n.startswith("_")]
+    assert len(set(functions)) >= 280
+    assert all(f.__doc__ for f in functions)
+
+
+# ---- dtypes ----
+
+
+def test_python_scalars_do_not_widen_arrays():
+    assert (jnp.float16(1) * 2.5).dtype == jnp.float16
+    assert (jnp.int8(1) + 1).dtype == jnp.int8
+    assert (jnp.arange(3) * 0.5).dtype == jnp.float32
+    assert (jnp.arange(3) * 0.5).weak_type
+
+
+def test_mixed_dtypes_promote_as_in_jax():
+    assert jnp.add(np.int32(1), np.float16(1)).dtype == jnp.float16
+    assert jnp.add(np.int8(1), np.uint8(1)).dtype == jnp.int16
+    assert jnp.add(jnp.bfloat16(1), np.float16(1)).dtype == jnp.float32
+    assert jnp.sin(1).dtype == jnp.float32
+    assert jnp.mean(I).dtype == jnp.float32
+
+
+def test_scalars_are_weakly_typed_until_a_dtype_is_named():
+    assert jnp.asarray(2).weak_type
+    assert not jnp.asarray(2, dtype=int).weak_type
+    assert not jnp.float32(2).weak_type
+    assert not jnp.array([1, 2]).weak_type
+
+
+def test_64_bits_are_cut_to_32_with_a_warning():
+    with pytest.warns(UserWarning, match="truncated to dtype float32"):
+        assert jnp.zeros(2, np.float64).dtype == jnp.float32
+    assert jnp.zeros(2, float).dtype == jnp.float32
+
+
+def test_scalar_types_make_arrays_and_name_dtypes():
+    assert isinstance(jnp.float32(2), jax.Array)
+    assert jnp.float32 == np.float32
+    assert np.dtype(jnp.int8) == np.int8
+    assert jnp.issubdtype(jnp.bfloat16, jnp.floating)
+    assert jnp.isdtype(jnp.int8, "integral")
+
+
+def test_integers_that_do_not_fit_raise():
+    with pytest.raises(OverflowError):
+        jnp.array(2**40)
+    with pytest.raises(OverflowError):
+        jnp.arange(3) + 2**40
+
+
+# ---- values: as NumPy ----
+
+SAME_AS_NUMPY = {
+    "exp": (V,), "log1p": (abs(V),), "tanh": (V,), "arctan2": (V, W), "hypot": (V, W),
+    "floor_divide": (I, 2), "remainder": (I, 3), "fmod": (V, W), "power": (abs(V), W),
+    "heaviside": (V, 0.5), "copysign": (V, W), "nextafter": (V, W), "maximum": (V, W), "sinc": (V,),
+    "rint": (V,), "trunc": (V,), "modf": (V,), "frexp": (V,), "signbit": (V,), "logaddexp": (V, W),
+    "gcd": (I, 6), "lcm": (I, 6), "nan_to_num": (NAN,), "isclose": (V, V + 1e-6), "clip": (V, 0, 1),
+    "linspace": (0, 1, 5), "logspace": (0, 2, 3), "geomspace": (1, 100, 3), "arange": (2, 9, 3),
+    "eye": (2, 3, 1), "tri": (3, 4, 1), "tril": (M, -1), "triu": (T,), "diag": (M,), "vander": (V,),
+    "meshgrid": (V, W), "indices": ((2, 3),), "diagonal": (T, 1, 1, 2), "trace": (M,),
+    "prod": (M, 0), "var": (M, 1), "std": (M,), "median": (M, 0), "quantile": (V, 0.3),
+    "percentile": (M, [10, 90], 1), "ptp": (M, 1), "average": (V, None, abs(W)), "cumsum": (M, 1),
+    "cumprod": (V,), "nansum": (NAN,), "nanmean": (NAN,), "nanmax": (NAN,), "nanmedian": (NAN,),
+    "nanstd": (NAN,), "nanargmax": (NAN,), "count_nonzero": (I > 0,), "diff": (M, 2),
+    "gradient": (V,), "trapezoid": (V, W), "unwrap": (V * 4,), "ediff1d": (V,),
+    "moveaxis": (T, 0, -1), "rollaxis": (T, 2), "rot90": (M,), "roll": (M, (1, 2), (0, 1)),
+    "flip": (M, 1), "squeeze": (M[None],), "expand_dims": (M, (0, 2)), "atleast_3d": (M,),
+    "resize": (V, (3, 3)), "concatenate": ([M, M], 1), "stack": ([V, W], -1), "vstack": ([V, W],),
+    "hstack": ([V, W],), "dstack": ([V, W],), "column_stack": ([V, W],), "block": ([[M, M], [M, M]],),
+    "split": (V, 2), "array_split": (V, 3), "tile": (M, (2, 1)), "repeat": (V, [1, 0, 2, 1]),
+    "broadcast_to": (V, (2, 4)), "where": (V > 0, V, W), "argmax": (M, 1), "nonzero": (M > 0,),
+    "argwhere": (M > 0,), "searchsorted": (np.sort(V), W), "digitize": (V, np.sort(W)),
+    "bincount": (abs(I),), "histogram": (V, 3), "sort": (M, 0), "argsort": (V,), "lexsort": ((I, V),),
+    "unique": (I // 2,), "isin": (I, [3, 4]), "union1d": (I, I + 1), "intersect1d": (I, I + 1),
+    "setdiff1d": (I, I + 1), "setxor1d": (I, I + 1), "take": (M, [2, 0], 1), "delete": (V, 1),
+    "insert": (V, 1, 9.0), "compress": (V > 0, V), "dot": (M, M.T), "matmul": (T, M.T),
+    "vdot": (V, W), "inner": (M, M), "outer": (V, W), "tensordot": (T, T, ([0, 2], [0, 2])),
+    "kron": (V, W), "cross": (V[:3], W[:3]), "convolve": (V, W), "correlate": (V, W, "full"),
+    "interp": (V, np.sort(V), W), "cov": (M,), "corrcoef": (M,), "polyval": (V, W),
+    "polymul": (V, W), "polyder": (V,), "polyint": (V,), "hamming": (5,), "packbits": (I > 0,),
+    "unravel_index": (7, (3, 4)), "apply_over_axes": (None, T, [0, 1]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SAME_AS_NUMPY)
+def test_function_equals_numpy(name):
+    args = SAME_AS_NUMPY[name]
+    ours_args = [jnp.asarray(a) if isinstance(a, np.ndarray) else a for a in args]
+    if args[0] is None:  # functions of a function take their own library's sum
+        args, ours_args = (np.sum, *args[1:]), [jnp.sum, *ours_args[1:]]
+    if name in ("percentile", "take", "isin", "repeat"):  # jnp takes no lists for arrays
+        ours_args[1] = jnp.array(args[1])
+    ours, theirs = getattr(jnp, name)(*ours_args), getattr(np, name)(*args)
+    several = isinstance(theirs, (tuple, list))
+    for x, y in zip(ours if several else [ours], theirs if several else [theirs], strict=True):
+        np.testing.assert_allclose(x, y, rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap", "linear_ramp", "maximum", "mean"])
+def test_pad_equals_numpy(mode):
+    np.testing.assert_allclose(jnp.pad(M, (2, 3), mode=mode), np.pad(M, (2, 3), mode=mode), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "subscripts, operands",
+    [
+        ("ij,kj->ik", (M, M)), ("ij->j", (M,)), ("ii", (M[:, :3],)), ("ii->i", (M[:, :3],)),
+        ("bij,bkj->bik", (T, T)), ("...ij,kj->...ki", (T, M)), ("i,j,k->kij", (V, W, V)),
+        ("ij,kj,kl", (M, M, M)), ("aab->b", (T[:, :2],)), ("i,i", (V, W)), ("ij,ij->ij", (M, M)),
+    ],
+)  # fmt: skip
+def test_einsum_equals_numpy(subscripts, operands):
+    expected = np.einsum(subscripts, *operands)
+    np.testing.assert_allclose(jnp.einsum(subscripts, *operands), expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("ord", [None, 0, 1, 2, 3, np.inf, -np.inf])
+def test_vector_norm_equals_numpy(ord):
+    np.testing.assert_allclose(jnp.linalg.norm(V, ord), np.linalg.norm(V, ord), rtol=1e-5)
+
+
+# ---- options of reductions ----
+
+
+def test_masks_initial_values_and_kept_axes():
+    np.testing.assert_allclose(jnp.sum(M, where=M > 0), M[M > 0].sum(), rtol=1e-5)
+    np.testing.assert_allclose(jnp.mean(M, 1, where=M > 0), np.mean(M, 1, where=M > 0), rtol=1e-5)
+    assert jnp.max(M, where=M > 9, initial=-1) == -1
+    assert jnp.sum(T, axis=(0, 2), keepdims=True).shape == (1, 3, 1)
+    assert jnp.std(V, ddof=1) == pytest.approx(np.std(V, ddof=1))
+
+
+def test_integers_and_halves_are_summed_wide():
+    assert jnp.sum(np.full(300, 200, np.uint8)) == 60_000
+    assert jnp.sum(np.ones(5000, np.float16)) == 5000
+    assert jnp.sum(np.ones(3, bool)).dtype == jnp.int32
+
+
+# ---- sizes that must be known ----
+
+
+def test_results_of_unknown_size_need_size_under_jit():
+    mask = jnp.array([False, True, True])
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="size"):
+        jax.make_jaxpr(jnp.nonzero)(mask)
+    (found,) = jax.jit(lambda m: jnp.nonzero(m, size=3, fill_value=-1))(mask)
+    assert found.tolist() == [1, 2, -1]
+    unique = jax.jit(lambda x: jnp.unique(x, size=4, fill_value=0))(jnp.array([3, 1, 3]))
+    assert unique.tolist() == [1, 3, 0, 0]
+
+
+def test_shapes_must_be_known():
+    with pytest.raises(TypeError, match="static_argnums"):
+        jax.make_jaxpr(jnp.zeros)(3)
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="stop"):
+        jax.make_jaxpr(jnp.arange)(3)
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="axis"):
+        jax.make_jaxpr(lambda x, a: jnp.sum(x, axis=a))(V, 0)
+
+
+# ---- mistakes ----
+
+
+@pytest.mark.parametrize(
+    "call, error, message",
+    [
+        (lambda: jnp.sum([1, 2]), TypeError, "sum requires ndarray or scalar arguments, got <class 'list'>"),
+        (lambda: jnp.sum(M, axis=4), ValueError, "axis 4 is out of bounds"),
+        (lambda: jnp.sum(M, axis=(0, 0)), ValueError, "duplicate"),
+        (lambda: jnp.sum(M, where=M), ValueError, "boolean"),
+        (lambda: jnp.max(jnp.zeros(0)), ValueError, "no identity"),
+        (lambda: jnp.max(M, where=M > 0), ValueError, "initial"),
+        (lambda: jnp.add(V, V[:3]), TypeError, "incompatible shapes"),
+        (lambda: jnp.add(V, M.T), ValueError, "Incompatible shapes"),
+        (lambda: jnp.broadcast_to(V, (3,)), ValueError, "broadcasting"),
+        (lambda: jnp.reshape(M, (5, -1)), TypeError, "evenly divide"),
+        (lambda: jnp.reshape(M, (-1, -1)), TypeError, "one unknown"),
+        (lambda: jnp.array([[1, 2], [3]]), ValueError, "inhomogeneous"),
+        (lambda: jnp.array("a"), TypeError, "not a valid JAX array type"),
+        (lambda: jnp.array([None]), ValueError, "None"),
+        (lambda: jnp.zeros(3, 4), TypeError, r"zeros\(\(3, 4\)\)"),
+        (lambda: jnp.concatenate([]), ValueError, "at least one"),
+        (lambda: jnp.stack([]), ValueError, "at least one"),
+        (lambda: jnp.where(V > 0, V), TypeError, "position 2"),
+        (lambda: jnp.einsum("ij,jk", M, M), ValueError, "size of label 'j'"),
+        (lambda: jnp.matmul(2, M), ValueError, "ndim at least 1"),
+        (lambda: jnp.split(V, 3), ValueError, "equal division"),
+        (lambda: jnp.pad(V, -1), ValueError, "negative"),
+        (lambda: jnp.pad(V, 1, mode="x"), NotImplementedError, "padding mode"),
+        (lambda: jnp.sum(V, out=V), NotImplementedError, "out"),
+        (lambda: jnp.put(V, 0, 1), ValueError, "inplace=False"),
+        (lambda: jnp.bincount(V), TypeError, "integer"),
+        (lambda: jnp.left_shift(V, 1), TypeError, "dtype"),
+    ],
+)  # fmt: skip
+def test_mistakes_raise_what_jax_raises(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
+
+
+# ---- traced ----
+
+
+def test_derivatives_pass_through_jnp():
+    def loss(x):
+        return jnp.sum(jnp.where(x > 0, x, 0.1 * x) ** 2) + jnp.linalg.norm(x) + jnp.std(x)
+
+    eps = 1e-2
+    gradient = jax.grad(loss)(jnp.array(V))
+    for i in range(V.size):
+        step = np.eye(V.size, dtype=np.float32)[i] * eps
+        numeric = (loss(jnp.array(V + step)) - loss(jnp.array(V - step))) / (2 * eps)
+        assert float(gradient[i]) == pytest.approx(float(numeric), abs=2e-2)
+
+
+def test_vectorize_maps_over_all_other_axes():
+    dot = jnp.vectorize(jnp.dot, signature="(n),(n)->()")
+    np.testing.assert_allclose(dot(T, M), np.einsum("bij,ij->bi", T, M), rtol=1e-4, atol=1e-5)
+    with pytest.raises(ValueError, match="inconsistent size"):
+        dot(V, V[:3])
+
+
+def test_functions_are_jit_equations_only_while_tracing():
+    assert "name=clip" in str(jax.make_jaxpr(lambda x: jnp.clip(x, 0, 1))(V))
+    assert "name=" not in str(jax.make_jaxpr(lambda x: jnp.sum(x, 0))(V))
+
+
+def test_ufuncs_reduce_accumulate_and_update():
+    assert jnp.add.reduce(V) == V.sum()
+    np.testing.assert_array_equal(jnp.maximum.accumulate(V), np.maximum.accumulate(V))
+    np.testing.assert_array_equal(jnp.multiply.outer(V, W), np.multiply.outer(V, W))
+    assert jnp.add.at(jnp.zeros(3), I[:1] * 0, 2.0, inplace=False).tolist() == [2, 0, 0]
+    assert jnp.frompyfunc(lambda a, b: a + 2 * b, 2, 1).reduce(jnp.arange(3)) == 6

@@ -338,9 +338,11 @@ def test_random_bits():
 
 # ---- the table ----
 
+PRIMITIVES = list(core.abstract_eval_rules)  # those of the package: other tests make their own
+
 
 def test_every_primitive_has_a_lowering_rule_and_host_steps_a_reason():
-    missing = [p.name for p in core.abstract_eval_rules if p not in lowering_rules]
+    missing = [p.name for p in PRIMITIVES if p not in lowering_rules]
     assert set(missing) <= set(CALLS), "primitives without a lowering rule"
     assert all(r.reason for r in lowering_rules.values() if isinstance(r, HostStep))
 
@@ -348,4 +350,4 @@ def test_every_primitive_has_a_lowering_rule_and_host_steps_a_reason():
 def test_every_lowering_rule_is_tested_above():
     if len(tested) < 20:
         pytest.skip("the tests above were not run")
-    assert [p.name for p in lowering_rules if p not in tested] == []
+    assert [p.name for p in lowering_rules if p in PRIMITIVES and p not in tested] == []

@@ -159,10 +159,11 @@ def contraction_path(
             sizes[c] = max(sizes[c], n)
     if count <= 4:
         return _cheapest_path(tuple(frozenset(i) for i in inputs), frozenset(output), sizes)[1]
-    path, operands = [], [frozenset(i) for i in inputs]
+    path: list[tuple[int, ...]] = []
+    operands = [frozenset(i) for i in inputs]
     while len(operands) > 1:
         pairs = [(i, j) for i in range(len(operands)) for j in range(i + 1, len(operands))]
-        best = min(pairs, key=lambda pair: _cost(operands, pair, sizes))
+        best: tuple[int, int] = min(pairs, key=lambda pair: _cost(operands, pair, sizes))
         path.append(best)
         operands = _after(operands, best, frozenset(output))
     return path
@@ -222,7 +223,10 @@ def _contract_all(
         if len(arrays) == 1:
             operands.append(_reduce_one(arrays[0], names[0], kept, dtype))
         elif len(arrays) == 2:
-            operands.append(_contract_pair(*arrays, *names, kept, precision, dtype))
+            lhs, rhs = arrays
+            lhs_names, rhs_names = names
+            out = _contract_pair(lhs, rhs, lhs_names, rhs_names, kept, precision, dtype)
+            operands.append(out)
         else:
             raise NotImplementedError(
                 "jax.numpy.einsum does not support simultaneous contraction of 3 or more operands: "

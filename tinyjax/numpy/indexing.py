@@ -208,7 +208,10 @@ def _slices_are_known(parts: list[Part]) -> bool:
 
 def _static_slice(x: Any, parts: list[Part], wrap_negative: bool) -> Any:
     """Integers and slices that are known: one slice, then the axes are tidied."""
-    starts, limits, strides, reverse, squeeze, new_axes = [], [], [], [], [], []
+    starts: list[int] = []
+    squeeze: list[int] = []
+    new_axes: list[int] = []
+    limits, strides, reverse = [], [], []
     for part in parts:
         if part.kind == NEW_AXIS:
             new_axes.append(len(starts) - len(squeeze) + len(new_axes))
@@ -269,7 +272,9 @@ def _fits_dynamic_slice(parts: list[Part], shape: tuple[int, ...]) -> bool:
 def _dynamic_slice(x: Any, parts: list[Part], wrap_negative: bool) -> Any:
     """Integers that are traced: one dynamic_slice, then the axes are tidied."""
     starts: list[Any] = []
-    sizes, reverse, squeeze, new_axes = [], [], [], []
+    squeeze: list[int] = []
+    new_axes: list[int] = []
+    sizes, reverse = [], []
     for part in parts:
         if part.kind == NEW_AXIS:
             new_axes.append(len(starts) - len(squeeze) + len(new_axes))

@@ -202,7 +202,9 @@ def _split(name: str, ary: Any, indices_or_sections: Any, axis: Any) -> list[Any
         if rest and name != "array_split":
             raise ValueError(f"array split does not result in an equal division: rest is {rest}")
         sizes = [part + 1] * rest + [part] * (count - rest)
-    return list(lax.split(ary, [np.int64(n) for n in sizes], axis))
+    # NumPy's integers, as JAX has them there: its jaxprs show np.int64(1).
+    numpy_sizes: list[Any] = [np.int64(n) for n in sizes]
+    return list(lax.split(ary, numpy_sizes, axis))
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:

@@ -116,7 +116,8 @@ def matrix_power(a: Any, n: int) -> Array:
         return lax.broadcast_in_dim(unit, a.shape, (a.ndim - 2, a.ndim - 1))
     if n == 3:
         return matmul(matmul(a, a), a)
-    result = square = None
+    result: Any = None
+    square: Any = None
     while n:
         square = a if square is None else matmul(square, square)
         n, is_odd = divmod(n, 2)

@@ -90,9 +90,13 @@ def _batched_matmul(a: Any, b: Any, precision: Any, result_type: tuple[np.dtype,
     rank = max(len(a_batch), len(b_batch))
     a_sizes = (None,) * (rank - len(a_batch)) + a_batch
     b_sizes = (None,) * (rank - len(b_batch)) + b_batch
-    a_squeeze, b_squeeze, both_squeeze = [], [], []  # axes of a, of b, of the result
-    a_dims, b_dims = [], []  # the batch dimensions, as axes of the squeezed operands
-    shared, only_a, only_b = [], [], []  # axes of the result
+    # Axes to squeeze of a, of b; batch dimensions as axes of the squeezed operands; axes of the result.
+    a_squeeze: list[int] = []
+    b_squeeze: list[int] = []
+    shared: list[int] = []
+    only_a: list[int] = []
+    only_b: list[int] = []
+    a_dims, b_dims, both_squeeze = [], [], []
     for i, (n, m) in enumerate(zip(a_sizes, b_sizes)):
         a_axis = len(shared) + len(only_a)
         b_axis = len(shared) + len(only_b)

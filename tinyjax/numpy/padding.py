@@ -170,7 +170,9 @@ def _mirror(
     """Adds `count` mirrored elements on one side, a whole mirror image at a time."""
     size = array.shape[axis]
     offset = 1 if mode == "reflect" and size > 1 else 0  # reflect does not repeat the edge
-    edge = lax.slice_in_dim(array, *((0, 1) if at_start else (-1, None)), axis=axis)
+    first_or_last: tuple[int, int | None] = (0, 1) if at_start else (-1, None)
+    edge_of = lambda x: lax.slice_in_dim(x, first_or_last[0], first_or_last[1], axis=axis)  # noqa: E731
+    edge = edge_of(array)
     while count > 0:
         part = min(count, size - offset)
         count -= part
@@ -182,7 +184,7 @@ def _mirror(
         if reflect_type == "odd":
             x = subtract(multiply(2, edge), x)
             if size > 1:
-                edge = lax.slice_in_dim(x, *((0, 1) if at_start else (-1, None)), axis=axis)
+                edge = edge_of(x)
         array = lax.concatenate([x, array] if at_start else [array, x], axis)
     return array
 

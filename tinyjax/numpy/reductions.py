@@ -318,7 +318,7 @@ def average(
     if weights is None:
         (a,) = promote_dtypes_inexact(ensure_arraylike("average", a))
         avg = mean(a, axis, keepdims=keepdims)
-        weights_sum = constant(math.prod(a.shape[i] for i in axes), avg.dtype)
+        weights_sum: Any = constant(math.prod(a.shape[i] for i in axes), avg.dtype)
     else:
         a, weights = promote_dtypes_inexact(*ensure_arraylike("average", a, weights))
         if a.shape != weights.shape:

@@ -36,7 +36,7 @@ def sort(
 ) -> Array:
     """`a` sorted along `axis` (flattened if None), NaN last; as numpy.sort."""
     a, axis = _operand("sort", a, axis, kind, order)
-    out = lax.sort(a, dimension=axis, is_stable=stable)
+    out: Any = lax.sort(a, dimension=axis, is_stable=stable)
     return lax.rev(out, (axis,)) if descending else out
 
 

@@ -388,9 +388,9 @@ def delete(
         gone = ravel(asarray(obj))
         gone = sort(clip(where_(less(gone, 0), add(gone, size), gone), 0, size))
         gone = gone - arange(gone.size, dtype=gone.dtype)
-        i = arange(size - gone.size, dtype=gone.dtype)
-        i = i + reductions.sum(i[None, :] >= gone[:, None], 0, dtype=i.dtype)
-        return a[(*before, i)]
+        kept = arange(size - gone.size, dtype=gone.dtype)
+        kept = kept + reductions.sum(kept[None, :] >= gone[:, None], 0, dtype=kept.dtype)
+        return a[(*before, kept)]
     known = np.asarray(concrete(obj, "'obj' array argument of jnp.delete()"))
     return a[(*before, np.delete(np.arange(size), known))]
 

@@ -91,7 +91,7 @@ def triu(m: Any, k: int = 0) -> Array:
 def _lower_mask(name: str, m: Any, k: int) -> Any:
     if m.ndim < 2:
         raise ValueError(f"Argument to jax.numpy.{name} must be at least 2D")
-    mask = tri(*m.shape[-2:], k=k, dtype=bool)
+    mask = tri(m.shape[-2], m.shape[-1], k=k, dtype=bool)
     return lax.broadcast_in_dim(mask, m.shape, (m.ndim - 2, m.ndim - 1)) if m.ndim > 2 else mask
 
 

@@ -175,7 +175,8 @@ def square(x: Any, /) -> Array:
 
 def reciprocal(x: Any, /) -> Array:
     """1 / x as a float; as numpy.reciprocal."""
-    return lax.integer_pow(*promote_dtypes_inexact(ensure_arraylike("reciprocal", x)), -1)
+    (x,) = promote_dtypes_inexact(ensure_arraylike("reciprocal", x))
+    return lax.integer_pow(x, -1)
 
 
 # ---- powers ----
@@ -192,7 +193,8 @@ def power(x1: Any, x2: Any, /) -> Array:
         except TypeError:
             pass
         else:
-            return lax.integer_pow(*promote_dtypes_numeric(x1), exponent)
+            (x1,) = promote_dtypes_numeric(x1)
+            return lax.integer_pow(x1, exponent)
     return _power(x1, x2)
 
 

@@ -209,6 +209,8 @@ def promote_dtypes_inexact(*args: Any) -> list[Any]:
 
 def promote_dtypes_numeric(*args: Any) -> list[Any]:
     """As promote_dtypes, bools becoming integers."""
+    if len(args) == 1 and isinstance(args[0], Array) and args[0].aval.dtype != np.bool_:
+        return [args[0]]
     dtype, weak_type = dtypes.result_type(*args, return_weak_type_flag=True)
     dtype = to_numeric_dtype(dtype)
     return [convert(x, dtype, weak_type) for x in args]
@@ -251,26 +253,50 @@ def _warn_or_raise_rank_promotion(fun_name: str, shapes: Sequence[tuple[int, ...
 
 def promote_args(fun_name: str, *args: Any) -> list[Any]:
     """The arguments checked and promoted, in dtype and rank. Raises TypeError for non-arrays."""
-    if len(args) == 2:
-        x, y = args
-        if isinstance(x, Array) and isinstance(y, Array):  # the fast path: nothing to promote
-            a, b = x.aval, y.aval
-            if a.dtype == b.dtype and a.weak_type == b.weak_type and a.dtype.kind != "V":
-                if len(a.shape) == len(b.shape) or not a.shape or not b.shape:
-                    return [x, y]
-    return _promote(fun_name, promote_dtypes, args)
+    return _promote_pair(args, "biufc") or _promote(fun_name, promote_dtypes, args)
 
 
 def promote_args_numeric(fun_name: str, *args: Any) -> list[Any]:
     """As promote_args, bools becoming integers."""
-    return _promote(fun_name, promote_dtypes_numeric, args)
+    return _promote_pair(args, "iufc") or _promote(fun_name, promote_dtypes_numeric, args)
 
 
 def promote_args_inexact(fun_name: str, *args: Any) -> list[Any]:
     """As promote_args, integers and bools becoming floats."""
     if len(args) == 1 and isinstance(args[0], Array) and args[0].aval.dtype.kind in "fc":
         return [args[0]]
-    return _promote(fun_name, promote_dtypes_inexact, args)
+    return _promote_pair(args, "fc") or _promote(fun_name, promote_dtypes_inexact, args)
+
+
+def _promote_pair(args: Sequence[Any], kinds: str) -> list[Any] | None:
+    """The fast path: two arrays of one type, or an array and a Python number that gives way to it.
+
+    None where there is more to do."""
+    if len(args) != 2:
+        return None
+    x, y = args
+    if not isinstance(x, Array):
+        x = _as_operand_of(y, x, kinds) if isinstance(y, Array) else None
+    elif not isinstance(y, Array):
+        y = _as_operand_of(x, y, kinds)
+    if x is None or y is None:
+        return None
+    a, b = x.aval, y.aval
+    same_type = a.dtype == b.dtype and a.weak_type == b.weak_type and a.dtype.kind in kinds
+    same_rank = len(a.shape) == len(b.shape) or not a.shape or not b.shape
+    return [x, y] if same_type and same_rank else None
+
+
+def _as_operand_of(array: Any, number: Any, kinds: str) -> Any:
+    """A Python number in the type of an array, if it is of its kind or a lower one; else None."""
+    aval = array.aval
+    kind = aval.dtype.kind
+    if kind in kinds:
+        if kind in "fc" and type(number) in (float, int):
+            return constant(number, aval.dtype, aval.weak_type)
+        if kind in "iu" and type(number) is int and -(2**31) <= number < 2**31:
+            return constant(np.int64(number).astype(aval.dtype), aval.dtype, aval.weak_type)
+    return None
 
 
 def _promote(fun_name: str, promote: Any, args: Sequence[Any]) -> list[Any]:

@@ -1,4 +1,5 @@
 """Printed jaxprs equal JAX's letter for letter."""
+
 from functools import cache
 from pathlib import Path
 

@@ -1,4 +1,5 @@
 """Bad calls raise JAX's class of exception, with a message that names what was wrong."""
+
 import json
 from pathlib import Path
 
@@ -24,8 +25,10 @@ def _case(section, call, named):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("section, call, named", [
-    _case(section, *case) for section, cases in errors.SECTIONS.items() for case in cases])
+@pytest.mark.parametrize(
+    "section, call, named",
+    [_case(section, *case) for section, cases in errors.SECTIONS.items() for case in cases],
+)
 def test_error(section, call, named):
     expected_class, jax_says = RECORDED[section][call]
     names = inputs.names(jax, jnp, lax) | errors.helpers(jax, jnp, lax)
@@ -39,4 +42,5 @@ def test_error(section, call, named):
 
 def test_every_bad_call_is_recorded():
     assert {section: list(calls) for section, calls in RECORDED.items()} == {
-        section: [call for call, _ in cases] for section, cases in errors.SECTIONS.items()}
+        section: [call for call, _ in cases] for section, cases in errors.SECTIONS.items()
+    }

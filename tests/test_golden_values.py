@@ -1,4 +1,5 @@
 """Values, dtypes, shapes and weak types equal JAX's, of functions and of their derivatives."""
+
 import json
 from functools import reduce
 from pathlib import Path
@@ -12,8 +13,9 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 
 GOLDEN = Path(__file__).parent / "golden"
-RECORDED = (json.loads((GOLDEN / "values.json").read_text())
-            | json.loads((GOLDEN / "derivatives.json").read_text()))
+RECORDED = json.loads((GOLDEN / "values.json").read_text()) | json.loads(
+    (GOLDEN / "derivatives.json").read_text()
+)
 GROUPS = {group.name: group for group in [*values.GROUPS, *derivatives.GROUPS]}
 
 
@@ -43,8 +45,9 @@ def configured():
 
 
 @pytest.mark.filterwarnings("ignore")  # JAX's warnings are not recorded; NumPy's of NaN are noise
-@pytest.mark.parametrize("name, call", [
-    _case(name, call) for name, calls in RECORDED.items() for call in calls])
+@pytest.mark.parametrize(
+    "name, call", [_case(name, call) for name, calls in RECORDED.items() for call in calls]
+)
 def test_value(name, call, configured):
     group = GROUPS[name]
     configured(group.config)
@@ -61,7 +64,8 @@ def test_promotion_table(x64):
 
 def test_every_call_is_recorded():
     assert {name: list(calls) for name, calls in RECORDED.items()} == {
-        name: group.calls for name, group in GROUPS.items()}
+        name: group.calls for name, group in GROUPS.items()
+    }
 
 
 @pytest.mark.parametrize("name", NOT_YET)
@@ -74,10 +78,19 @@ def test_what_is_not_yet_there_is_not_there(name):
 
 # ---- the comparison itself ----
 
-@pytest.mark.parametrize("got", [
-    ["float32[2]", [1.0, 2.00001]], ["~float32[2]", [1.0, 2.0]], ["float32[2,1]", [1.0, 2.0]],
-    ["float16[2]", [1.0, 2.0]], ["float32[1]", [1.0]], ["float32[2]", [float("nan"), 2.0]],
-    {"repr": "[1. 2.]"}])
+
+@pytest.mark.parametrize(
+    "got",
+    [
+        ["float32[2]", [1.0, 2.00001]],
+        ["~float32[2]", [1.0, 2.0]],
+        ["float32[2,1]", [1.0, 2.0]],
+        ["float16[2]", [1.0, 2.0]],
+        ["float32[1]", [1.0]],
+        ["float32[2]", [float("nan"), 2.0]],
+        {"repr": "[1. 2.]"},
+    ],
+)
 def test_a_wrong_result_is_noticed(got):
     assert codec.difference(got, ["float32[2]", [1.0, 2.0]], ulps=4, scaled=False)
 

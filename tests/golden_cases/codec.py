@@ -6,6 +6,7 @@ weakly typed, and the values flat in row-major order, shortest text that reads b
 Random keys are ['key<fry>[2]', their words]. Tuples, lists and dicts keep their structure, and
 everything else (a Python number, a string, a dtype) is written as {"repr": ...}.
 """
+
 import json
 import math
 from typing import NamedTuple
@@ -22,6 +23,7 @@ class Group(NamedTuple):
         in which numbers cancel (and then 0.0 and -0.0 are the same).
     config: what to set by jax.config.update during the call.
     """
+
     name: str
     calls: list[str]
     ulps: int = 4
@@ -30,6 +32,7 @@ class Group(NamedTuple):
 
 
 # ---- writing ----
+
 
 def encode(x, jax):
     if isinstance(x, jax.Array):
@@ -72,13 +75,15 @@ def dump(groups):
     """{group: {call: encoded}} as JSON with a call a line, so that a change can be read."""
     lines = []
     for name, calls in groups.items():
-        body = ",\n".join(f"  {json.dumps(call)}: {json.dumps(value)}"
-                          for call, value in calls.items())
+        body = ",\n".join(
+            f"  {json.dumps(call)}: {json.dumps(value)}" for call, value in calls.items()
+        )
         lines.append(f" {json.dumps(name)}: {{\n{body}\n }}")
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
 # ---- comparing ----
+
 
 def difference(got, want, ulps, scaled):
     """What is different between two encoded results as text, or None if nothing is."""
@@ -117,9 +122,12 @@ def _structure_difference(got, want, ulps, scaled):
 
 
 _EPSILON_AND_TINY = {
-    "bfloat16": (2.0**-7, 2.0**-126), "float16": (2.0**-10, 2.0**-14),
-    "float32": (2.0**-23, 2.0**-126), "complex64": (2.0**-23, 2.0**-126),
-    "float64": (2.0**-52, 2.0**-1022), "complex128": (2.0**-52, 2.0**-1022),
+    "bfloat16": (2.0**-7, 2.0**-126),
+    "float16": (2.0**-10, 2.0**-14),
+    "float32": (2.0**-23, 2.0**-126),
+    "complex64": (2.0**-23, 2.0**-126),
+    "float64": (2.0**-52, 2.0**-1022),
+    "complex128": (2.0**-52, 2.0**-1022),
 }
 
 

@@ -4,6 +4,7 @@ Each case is an expression and the texts that our message must contain (letter c
 own first line is recorded for the reader; ours uses other words, and may name more. "a|b" asks for
 one of the two. The helpers below are for calls that need statements.
 """
+
 from functools import partial
 from types import SimpleNamespace
 
@@ -378,13 +379,20 @@ RANDOM = [
 ]
 
 SECTIONS = {
-    "shapes": SHAPES, "axes and types": AXES_AND_TYPES, "conversions": CONVERSIONS,
-    "indexing": INDEXING, "derivatives": DERIVATIVES, "vmap": VMAP, "jit": JIT, "trees": TREES,
+    "shapes": SHAPES,
+    "axes and types": AXES_AND_TYPES,
+    "conversions": CONVERSIONS,
+    "indexing": INDEXING,
+    "derivatives": DERIVATIVES,
+    "vmap": VMAP,
+    "jit": JIT,
+    "trees": TREES,
     "random": RANDOM,
 }
 
 
 # ---- calls that need statements ----
+
 
 def helpers(jax, jnp, lax):
     def leak_from(transform):
@@ -410,14 +418,18 @@ def helpers(jax, jnp, lax):
         "leak_from_jit": partial(leak_from, lambda f: jax.jit(f)(1.0)),
         "leak_from_vmap": partial(leak_from, lambda f: jax.vmap(f)(jnp.ones(3))),
         "leak_from_make_jaxpr": partial(leak_from, lambda f: jax.make_jaxpr(f)(1.0)),
-        "iadd_item": iadd_item, "donated": donated,
+        "iadd_item": iadd_item,
+        "donated": donated,
     }
 
 
 def missing_from(message, named):
     """The texts that a message should contain, one of "a|b", and does not."""
-    return [text for text in named
-            if not any(choice.lower() in message.lower() for choice in text.split("|"))]
+    return [
+        text
+        for text in named
+        if not any(choice.lower() in message.lower() for choice in text.split("|"))
+    ]
 
 
 def public_class(error, jax):

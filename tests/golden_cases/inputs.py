@@ -1,16 +1,26 @@
 """The names that a recorded call may use: the namespaces, makers of arrays, and a few inputs."""
+
 from typing import Any
 
 import numpy as np
 
 DTYPES = {
-    "b8": "bool_", "i8": "int8", "i16": "int16", "i32": "int32", "u8": "uint8", "u16": "uint16",
-    "u32": "uint32", "f16": "float16", "f32": "float32", "c64": "complex64",
+    "b8": "bool_",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "u8": "uint8",
+    "u16": "uint16",
+    "u32": "uint32",
+    "f16": "float16",
+    "f32": "float32",
+    "c64": "complex64",
 }
 
 
 def names(jax, jnp, lax) -> dict[str, Any]:
     """`f32([1, 2])` makes an Array of float32, `bf16(...)` one of bfloat16, and so on."""
+
     def maker(dtype):
         return lambda data: jnp.array(np.array(data, dtype))
 
@@ -29,12 +39,19 @@ def names(jax, jnp, lax) -> dict[str, Any]:
         "bytes8": found["u8"]([0, 1, 2, 127, 128, 200, 255]),
         "bools": found["b8"]([True, False, True]),
         "complexes": c64([0.5 + 1j, -1 + 0.25j, 2 - 0.5j, -0.5 - 0.75j]),
-        "v": f32([1, 2, 3]), "w": f32([4, -5, 6]), "x5": f32([10, 20, 30, 40, 50]),
-        "m": f32([[1, 2, 3], [4, 5, 6]]), "n": f32([[1, -2], [0.5, 3], [2, 1]]),
-        "im": i32([[3, 1, 2], [6, 5, 4]]), "bm": found["b8"]([[1, 0, 1], [0, 0, 1]]),
-        "hm": f16([[1, 2, 3], [4, 5, 6]]), "sq": f32([[4, 1, 0], [1, 3, 1], [0, 1, 2]]),
-        "t": f32(np.arange(24).reshape(2, 3, 4)), "empty": f32([]),
+        "v": f32([1, 2, 3]),
+        "w": f32([4, -5, 6]),
+        "x5": f32([10, 20, 30, 40, 50]),
+        "m": f32([[1, 2, 3], [4, 5, 6]]),
+        "n": f32([[1, -2], [0.5, 3], [2, 1]]),
+        "im": i32([[3, 1, 2], [6, 5, 4]]),
+        "bm": found["b8"]([[1, 0, 1], [0, 0, 1]]),
+        "hm": f16([[1, 2, 3], [4, 5, 6]]),
+        "sq": f32([[4, 1, 0], [1, 3, 1], [0, 1, 2]]),
+        "t": f32(np.arange(24).reshape(2, 3, 4)),
+        "empty": f32([]),
         "nans": f32([[1, np.nan, 3], [np.nan, 5, -np.inf]]),
-        "idx": i32([0, 2]), "oob": i32([-6, -5, -1, 0, 4, 5, 100]),
+        "idx": i32([0, 2]),
+        "oob": i32([-6, -5, -1, 0, 4, 5, 100]),
     }
     return found

@@ -4,8 +4,19 @@ A row is the left operand, a column the right one, a cell the result's dtype; '~
 `int`, `float` and `complex` are Python scalars (so is what an array made of one promotes as).
 """
 
-NARROW = ["bool", "int8", "int16", "int32", "uint8", "uint16", "uint32", "bfloat16", "float16",
-          "float32", "complex64"]
+NARROW = [
+    "bool",
+    "int8",
+    "int16",
+    "int32",
+    "uint8",
+    "uint16",
+    "uint32",
+    "bfloat16",
+    "float16",
+    "float32",
+    "complex64",
+]
 WIDE = ["int64", "uint64", "float64", "complex128"]
 SCALARS = {"int": 1, "float": 1.0, "complex": 1j}
 
@@ -14,8 +25,9 @@ def table(jax, jnp, x64):
     jax.config.update("jax_enable_x64", x64)
     try:
         operands = {name: jnp.ones((), name) for name in NARROW + (WIDE if x64 else [])} | SCALARS
-        rows = [[a, *(_name(jnp.add(x, y)) for y in operands.values())]
-                for a, x in operands.items()]
+        rows = [
+            [a, *(_name(jnp.add(x, y)) for y in operands.values())] for a, x in operands.items()
+        ]
     finally:
         jax.config.update("jax_enable_x64", False)
     lines = [["+", *operands], *rows]

@@ -19,7 +19,7 @@ from tinyjax import dtypes, lax
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
-from tinyjax.numpy.reductions import _count
+from tinyjax.numpy.averages import _count
 from tinyjax.numpy.util import canonicalize_axis, check_arraylike, concrete_int, ensure_arraylike
 from tinyjax.scipy.special import logsumexp
 

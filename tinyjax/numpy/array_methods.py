@@ -17,13 +17,16 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array, ArrayImpl
 from tinyjax.numpy import (
+    averages,
     cumulative,
     elementary,
     indexing,
     joining,
     linear_algebra,
+    logic,
     manipulation,
     reductions,
+    rounding,
     searching,
     sorting,
     taking,
@@ -91,17 +94,17 @@ _BINARY: dict[str, tuple[Callable, str, bool]] = {
     "divmod": (ufuncs.divmod, "divmod()", True),
     "pow": (ufuncs.power, "**", True),
     "matmul": (linear_algebra.matmul, "@", True),
-    "and": (ufuncs.bitwise_and, "&", True),
-    "or": (ufuncs.bitwise_or, "|", True),
-    "xor": (ufuncs.bitwise_xor, "^", True),
-    "lshift": (ufuncs.left_shift, "<<", True),
-    "rshift": (ufuncs.right_shift, ">>", True),
-    "eq": (ufuncs.equal, "==", False),
-    "ne": (ufuncs.not_equal, "!=", False),
-    "lt": (ufuncs.less, "<", False),
-    "le": (ufuncs.less_equal, "<=", False),
-    "gt": (ufuncs.greater, ">", False),
-    "ge": (ufuncs.greater_equal, ">=", False),
+    "and": (logic.bitwise_and, "&", True),
+    "or": (logic.bitwise_or, "|", True),
+    "xor": (logic.bitwise_xor, "^", True),
+    "lshift": (logic.left_shift, "<<", True),
+    "rshift": (logic.right_shift, ">>", True),
+    "eq": (logic.equal, "==", False),
+    "ne": (logic.not_equal, "!=", False),
+    "lt": (logic.less, "<", False),
+    "le": (logic.less_equal, "<=", False),
+    "gt": (logic.greater, ">", False),
+    "ge": (logic.greater_equal, ">=", False),
 }
 # Where a list would silently mean something else (repeat, concatenate, False) JAX raises at once.
 _REJECTED: dict[str, tuple[type, ...]] = {
@@ -115,7 +118,7 @@ _UNARY: dict[str, Callable] = {
     "neg": ufuncs.negative,
     "pos": ufuncs.positive,
     "abs": ufuncs.absolute,
-    "invert": ufuncs.bitwise_not,
+    "invert": logic.bitwise_not,
 }
 
 
@@ -128,7 +131,7 @@ def _trace(self: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: An
 
 
 def _round(x: Any, ndigits: int | None = None) -> Any:
-    out = elementary.round(x, decimals=ndigits or 0)
+    out = rounding.round(x, decimals=ndigits or 0)
     return convert(out, dtypes.default_dtype(int)) if ndigits is None else out
 
 
@@ -161,7 +164,7 @@ def _contains(self: Any, other: Any) -> Any:
             "Array.__contains__: the array must be one-dimensional and the value a scalar, got shapes "
             f"{self.shape} and {other.shape}: use jnp.any(x == value)"
         )
-    return reductions.any(ufuncs.equal(self, other))
+    return reductions.any(logic.equal(self, other))
 
 
 # ---- methods ----
@@ -268,22 +271,22 @@ _METHODS: dict[str, Callable] = {
     "dot": linear_algebra.dot,
     "flatten": manipulation.ravel,
     "max": reductions.max,
-    "mean": reductions.mean,
+    "mean": averages.mean,
     "min": reductions.min,
     "nonzero": searching.nonzero,
     "prod": reductions.prod,
     "ptp": reductions.ptp,
     "ravel": manipulation.ravel,
     "repeat": joining.repeat,
-    "round": elementary.round,
+    "round": rounding.round,
     "searchsorted": searching.searchsorted,
     "sort": sorting.sort,
     "squeeze": manipulation.squeeze,
-    "std": reductions.std,
+    "std": averages.std,
     "sum": reductions.sum,
     "swapaxes": manipulation.swapaxes,
     "take": taking.take,
-    "var": reductions.var,
+    "var": averages.var,
 }
 _OWN_METHODS: dict[str, Callable] = {
     "clip": _clip,
@@ -348,5 +351,3 @@ def _array_module(self: Any, types: Any) -> Any:
 
         return tinyjax.numpy
     return NotImplemented
-
-

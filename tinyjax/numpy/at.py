@@ -15,7 +15,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax import dtypes, lax
-from tinyjax.numpy.indexing import expand_masks, gather_plan, parse, rewriting_take
+from tinyjax.numpy.gather_plan import gather_plan
+from tinyjax.numpy.index_parts import expand_masks, parse
+from tinyjax.numpy.indexing import rewriting_take
 from tinyjax.numpy.util import (
     as_array,
     broadcast_to,
@@ -192,9 +194,11 @@ def _warn_if_unsafe_cast(values: Any, dtype: np.dtype) -> None:
     """As JAX: a float into an int array, say, is a mistake more often than not."""
     if values.dtype == dtype or values.weak_type:
         kinds = "biufc"
-        weak_fits = kinds.index(dtypes.kind(values.dtype)) <= kinds.index(dtypes.kind(dtype)) if (
-            values.dtype != dtype
-        ) else True
+        weak_fits = (
+            kinds.index(dtypes.kind(values.dtype)) <= kinds.index(dtypes.kind(dtype))
+            if (values.dtype != dtype)
+            else True
+        )
         if weak_fits:
             return
     elif dtypes.promote_types(values.dtype, dtype) == dtype:

@@ -20,13 +20,7 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
-from tinyjax.numpy.util import (
-    constant,
-    convert,
-    ensure_arraylike,
-    shape_of,
-    user_dtype,
-)
+from tinyjax.numpy.util import constant, convert, ensure_arraylike, shape_of, user_dtype
 
 
 def einsum(
@@ -74,9 +68,7 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
 # ---- reading the subscripts ----
 
 
-def parse_subscripts(
-    subscripts: str, shapes: Sequence[tuple[int, ...]]
-) -> tuple[list[str], str]:
+def parse_subscripts(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[str], str]:
     """The letters of each operand's axes and of the result's, '...' replaced by capitals.
 
     Raises ValueError where letters and shapes do not fit."""

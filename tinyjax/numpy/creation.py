@@ -1,7 +1,7 @@
-"""Making arrays: from data, of one value, evenly spaced.
+"""Making arrays: from data, or of one value.
 
 After this file you can say what `jnp.array([x, 2.])` writes into a jaxpr (one concatenate), and why
-`jnp.zeros(3)` is a broadcast of a scalar. Grids, eye and triangles are in grids.py. Builds on util.
+`jnp.zeros(3)` is a broadcast of a scalar. Evenly spaced values are in ranges.py. Builds on util.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one page a function.
 """
@@ -16,24 +16,16 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array, ArrayImpl, ShapedArray
 from tinyjax.core import Tracer
-from tinyjax.interpreters.jit import jitted
-from tinyjax.numpy.ufuncs import add, divide, multiply, power, sign, subtract
 from tinyjax.numpy.util import (
     as_array,
     as_value,
-    broadcast_shapes,
     broadcast_to,
-    canonicalize_axis,
     canonicalize_shape,
     check_arraylike,
-    concrete,
-    concrete_int,
     constant,
     convert,
     ensure_arraylike,
     new_array,
-    real_dtype,
-    to_inexact_dtype,
     user_dtype,
     user_dtype_or,
 )
@@ -104,9 +96,7 @@ def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:
         raise ValueError("None is not a valid value for jnp.array")
     if dtype is None:
         leaves_or_arrays = [x if hasattr(x, "dtype") else _check_scalar(x) for x in leaves]
-        dtype = (
-            dtypes.result_type(*leaves_or_arrays) if leaves else dtypes.default_dtype(float)
-        )
+        dtype = dtypes.result_type(*leaves_or_arrays) if leaves else dtypes.default_dtype(float)
     if any(isinstance(x, Tracer) for x in leaves):
         rows = [lax.expand_dims(_from_data(x, dtype, copy=False), (0,)) for x in data]
         while len(rows) > 16:
@@ -280,178 +270,3 @@ def _full_like(name: str, a: Any, value: Any, dtype: Any, shape: Any) -> Any:
         raise TypeError(f"jnp.{name} can't make random keys: use jax.random.key")
     fill = convert(value, new_dtype, weak_type)
     return broadcast_to(fill, new_shape) if fill.shape else _fill(new_shape, fill)
-
-
-# ---- evenly spaced ----
-
-
-def arange(
-    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
-) -> Array:
-    """start, start + step, ... before stop; arange(n) is 0 .. n-1; as numpy.arange.
-
-    Raises ConcretizationTypeError for a traced argument (its value is the shape), ValueError for one
-    that is no scalar or complex."""
-    names = ("stop" if stop is None and step is None else "start", "stop", "step")
-    given = []
-    for name, value in zip(names, (start, stop, step)):
-        if value is not None:
-            check_arraylike("arange", value)
-            value = concrete(value, f"It arose in the jnp.arange argument '{name}'")
-            if np.ndim(value) != 0:
-                raise ValueError(
-                    f"jax.numpy.arange: arguments must be scalars; got {name}={value}"
-                )
-            if np.iscomplexobj(value):
-                raise ValueError("Passing complex start/stop/step to jnp.arange is not supported.")
-        given.append(value)
-    start, stop, step = given
-    out_dtype = (
-        dtypes.result_type(*[x for x in given if x is not None])
-        if dtype is None
-        else user_dtype(dtype, "arange")
-    )
-    if stop is None:
-        start, stop = 0, start
-    start, stop = _as_number(start), _as_number(stop)
-    return _on_device(_arange(start, stop, step, out_dtype), device)
-
-
-def _as_number(x: Any) -> Any:
-    return x.item() if hasattr(x, "item") else x
-
-
-def _arange(start: Any, stop: Any, step: Any, dtype: np.dtype) -> Any:
-    if step is None:
-        size = max(0, int(np.ceil(stop - start)))
-        count = lax.broadcasted_iota(dtype, (size,), 0)
-        return lax.add(constant(start, dtype), count) if start != 0 else count
-    step = _as_number(step)
-    # Half precision loses whole numbers above 2048: count in float32.
-    small = dtypes.is_float(dtype) and dtype.itemsize < 4
-    working = np.dtype("float32") if small else dtype
-    size = max(0, int(np.ceil((stop - start) / step)))
-    count = lax.broadcasted_iota(working, (size,), 0)
-    steps = lax.mul(convert(step, working), count)
-    return convert(lax.add(convert(start, working), steps), dtype)
-
-
-def linspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: Any = 0,
-    *,
-    device: Any = None,
-) -> Any:
-    """`num` values from start to stop, along `axis`; with retstep also the step; as numpy.linspace.
-
-    Raises ValueError for negative num, ConcretizationTypeError for a traced num."""
-    num = concrete_int(num, "'num' argument of jnp.linspace")
-    axis = concrete_int(axis, "'axis' argument of jnp.linspace")
-    return _linspace(start, stop, num, endpoint, retstep, dtype, axis)
-
-
-@jitted(static_argnames=("num", "endpoint", "retstep", "dtype", "axis"))
-def _linspace(
-    start: Any, stop: Any, num: int, endpoint: bool, retstep: bool, dtype: Any, axis: int
-) -> Any:
-    if num < 0:
-        raise ValueError(f"Number of samples, {num}, must be non-negative.")
-    start, stop = ensure_arraylike("linspace", start, stop)
-    dtype = _spacing_dtype("linspace", dtype, start, stop)
-    work_dtype = to_inexact_dtype(dtype)
-    start, stop = convert(start, work_dtype), convert(stop, work_dtype)
-    shape = broadcast_shapes(start.shape, stop.shape)
-    start_b, stop_b = broadcast_to(start, shape), broadcast_to(stop, shape)
-    axis = len(shape) + axis + 1 if axis < 0 else axis
-    column = (*shape[:axis], 1, *shape[axis:])  # the shape of one of the samples
-
-    intervals = num - 1 if endpoint else num
-    if num > 1:
-        delta = divide(subtract(stop, start), constant(intervals, work_dtype))
-        # The fractions 0, 1/n, ... are made first, as numpy does: start*(1-f) + stop*f is exact at ends.
-        along_axis = [intervals if i == axis else 1 for i in range(len(column))]
-        real = real_dtype(work_dtype)
-        count = lax.reshape(lax.iota(real, intervals), along_axis)
-        fraction = convert(divide(count, constant(intervals, real)), work_dtype)
-        out = add(
-            multiply(lax.reshape(start_b, column), subtract(1, fraction)),
-            multiply(lax.reshape(stop_b, column), fraction),
-        )
-        if endpoint:
-            out = lax.concatenate([out, lax.expand_dims(stop_b, (axis,))], axis)
-    elif num == 1:
-        delta = constant(np.nan, work_dtype) if endpoint else subtract(stop, start)
-        out = lax.reshape(start_b, column)
-    else:
-        delta = constant(np.nan, work_dtype)
-        out = zeros((*shape[:axis], 0, *shape[axis:]), dtype)
-    if dtypes.kind(dtype) in "iu" and dtypes.is_inexact(out.dtype):
-        out = lax.floor(out)
-    result = convert(out, dtype)
-    return (result, delta) if retstep else result
-
-
-def _spacing_dtype(name: str, dtype: Any, start: Any, stop: Any) -> np.dtype:
-    if dtype is None:
-        return to_inexact_dtype(dtypes.result_type(start, stop))
-    return user_dtype(dtype, name)
-
-
-def logspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
-    endpoint: bool = True,
-    base: Any = 10.0,
-    dtype: Any = None,
-    axis: Any = 0,
-) -> Array:
-    """base**start to base**stop with evenly spaced exponents; as numpy.logspace."""
-    num = concrete_int(num, "'num' argument of jnp.logspace")
-    axis = concrete_int(axis, "'axis' argument of jnp.logspace")
-    return _logspace(start, stop, num, endpoint, base, dtype, axis)
-
-
-@jitted(static_argnames=("num", "endpoint", "dtype", "axis"))
-def _logspace(
-    start: Any, stop: Any, num: int, endpoint: bool, base: Any, dtype: Any, axis: int
-) -> Any:
-    start, stop = ensure_arraylike("logspace", start, stop)
-    dtype = _spacing_dtype("logspace", dtype, start, stop)
-    work_dtype = to_inexact_dtype(dtype)
-    start, stop = convert(start, work_dtype), convert(stop, work_dtype)
-    exponents = linspace(start, stop, num, endpoint=endpoint, axis=axis)
-    return convert(power(base, exponents), dtype)
-
-
-def geomspace(
-    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: Any = 0
-) -> Array:
-    """start to stop with a constant ratio of neighbours; as numpy.geomspace."""
-    num = concrete_int(num, "'num' argument of jnp.geomspace")
-    axis = concrete_int(axis, "'axis' argument of jnp.geomspace")
-    return _geomspace(start, stop, num, endpoint, dtype, axis)
-
-
-@jitted(static_argnames=("num", "endpoint", "dtype", "axis"))
-def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
-    from tinyjax.numpy.elementary import log10
-
-    start, stop = ensure_arraylike("geomspace", start, stop)
-    dtype = _spacing_dtype("geomspace", dtype, start, stop)
-    work_dtype = to_inexact_dtype(dtype)
-    start, stop = convert(start, work_dtype), convert(stop, work_dtype)
-    direction = sign(start)
-    exponents = log10(divide(start, direction)), log10(divide(stop, direction))
-    out = multiply(direction, logspace(*exponents, num, endpoint, 10.0, work_dtype, 0))
-    axis = canonicalize_axis(axis, out.ndim)
-    if axis:
-        out = lax.transpose(out, (*range(1, axis + 1), 0, *range(axis + 1, out.ndim)))
-    return convert(out, dtype)
-
-

@@ -16,11 +16,12 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.joining import concatenate
+from tinyjax.numpy.logic import isnan, not_equal
 from tinyjax.numpy.manipulation import moveaxis, ravel
 from tinyjax.numpy.reductions import _integer_sum_dtype, check_no_out
 from tinyjax.numpy.reductions import sum as sum_
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.ufuncs import add, divide, isnan, multiply, not_equal, subtract
+from tinyjax.numpy.ufuncs import add, divide, multiply, subtract
 from tinyjax.numpy.util import (
     as_array,
     broadcast_to,
@@ -188,7 +189,9 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     if edge_order is not None:
         raise NotImplementedError("The 'edge_order' argument to jnp.gradient is not supported.")
     a, *spacing = promote_dtypes_inexact(f, *varargs)
-    axes = range(a.ndim) if axis is None else [canonicalize_axis(i, a.ndim) for i in index_tuple(axis)]
+    axes = (
+        range(a.ndim) if axis is None else [canonicalize_axis(i, a.ndim) for i in index_tuple(axis)]
+    )
     if not len(axes):
         return []
     if min(a.shape[i] for i in axes) < 2:
@@ -253,16 +256,8 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
 @jitted(static_argnames=("axis",))
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Array:
     """Angles with jumps above half a period taken out; as numpy.unwrap."""
-    from tinyjax.numpy.ufuncs import (
-        absolute,
-        bitwise_and,
-        equal,
-        floor_divide,
-        greater,
-        less,
-        negative,
-        remainder,
-    )
+    from tinyjax.numpy.logic import bitwise_and, equal, greater, less
+    from tinyjax.numpy.ufuncs import absolute, floor_divide, negative, remainder
     from tinyjax.numpy.util import promote_dtypes
 
     p, period = promote_dtypes(ensure_arraylike("unwrap", p), period)

@@ -55,7 +55,9 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Array:
     ndim = len(shape_of(arrays[0]))
     if ndim == 0:
         raise ValueError("Zero-dimensional arrays cannot be concatenated.")
-    return lax.concatenate(_in_one_dtype("concatenate", arrays, dtype), canonicalize_axis(axis, ndim))
+    return lax.concatenate(
+        _in_one_dtype("concatenate", arrays, dtype), canonicalize_axis(axis, ndim)
+    )
 
 
 def _in_one_dtype(name: str, arrays: Sequence[Any], dtype: Any) -> list[Any]:
@@ -211,7 +213,9 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Array, ...]:
     """The slices of `x` along `axis`, as a tuple; as numpy.unstack. Raises ValueError for scalars."""
     x = ensure_arraylike("unstack", x)
     if x.ndim == 0:
-        raise ValueError("Unstack requires arrays with rank > 0, however a scalar array was passed.")
+        raise ValueError(
+            "Unstack requires arrays with rank > 0, however a scalar array was passed."
+        )
     return tuple(lax.unstack(x, canonicalize_axis(axis, x.ndim)))
 
 

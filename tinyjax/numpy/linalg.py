@@ -19,8 +19,9 @@ from tinyjax.numpy import linear_algebra, reductions, triangles
 from tinyjax.numpy.contraction import einsum
 from tinyjax.numpy.elementary import sqrt
 from tinyjax.numpy.linear_algebra import matmul, tensordot, vecdot
+from tinyjax.numpy.logic import not_equal
 from tinyjax.numpy.manipulation import matrix_transpose
-from tinyjax.numpy.ufuncs import absolute, conj, multiply, not_equal, power, real
+from tinyjax.numpy.ufuncs import absolute, conj, multiply, power, real
 from tinyjax.numpy.util import (
     canonicalize_axis,
     concrete_int,
@@ -47,7 +48,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         if ord is None:
             return sqrt(reductions.sum(_squares(x), keepdims=keepdims))
         axis = tuple(range(x.ndim))
-    axes = tuple(canonicalize_axis(i, x.ndim) for i in (axis if isinstance(axis, tuple) else (axis,)))
+    axes = tuple(
+        canonicalize_axis(i, x.ndim) for i in (axis if isinstance(axis, tuple) else (axis,))
+    )
     if len(axes) == 1:
         return vector_norm(x, ord=2 if ord is None else ord, axis=axes, keepdims=keepdims)
     if len(axes) != 2:
@@ -59,7 +62,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return sqrt(reductions.sum(_squares(x), axis=axes, keepdims=keepdims))
     if ord not in (1, -1, np.inf, -np.inf):
         if ord in ("nuc", 2, -2):
-            raise NotImplementedError(f"jnp.linalg.norm with ord={ord!r} needs svd, which is not here yet")
+            raise NotImplementedError(
+                f"jnp.linalg.norm with ord={ord!r} needs svd, which is not here yet"
+            )
         raise ValueError(f"Invalid order '{ord}' for matrix norm.")
     summed, kept = axes if abs(ord) == 1 else axes[::-1]
     if not keepdims and kept > summed:
@@ -110,7 +115,9 @@ def matrix_power(a: Any, n: int) -> Array:
         raise ValueError(f"Argument to matrix_power must be square matrices, got {a.shape}")
     n = concrete_int(n, "jnp.linalg.matrix_power exponent")
     if n < 0:
-        raise NotImplementedError("jnp.linalg.matrix_power with n < 0 needs inv, which is not here yet")
+        raise NotImplementedError(
+            "jnp.linalg.matrix_power with n < 0 needs inv, which is not here yet"
+        )
     if n == 0:
         unit = triangles.eye(a.shape[-1], dtype=a.dtype)
         return lax.broadcast_in_dim(unit, a.shape, (a.ndim - 2, a.ndim - 1))

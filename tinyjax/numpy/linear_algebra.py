@@ -149,14 +149,22 @@ def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any =
 
 
 def vecdot(
-    x1: Any, x2: Any, /, *, axis: int = -1, precision: Any = None, preferred_element_type: Any = None
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
 ) -> Array:
     """The dot products of vectors along `axis`, x1 conjugated, others broadcast; as numpy.vecdot."""
     from tinyjax.numpy.mapping import vectorize
 
     x1, x2 = ensure_arraylike("jnp.vecdot", x1, x2)
     if x1.shape[axis] != x2.shape[axis]:
-        raise ValueError(f"axes must match; got shapes {x1.shape} and {x2.shape} with axis={axis!r}")
+        raise ValueError(
+            f"axes must match; got shapes {x1.shape} and {x2.shape} with axis={axis!r}"
+        )
     x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     options = {"precision": precision, "preferred_element_type": preferred_element_type}
     return vectorize(functools.partial(vdot, **options), signature="(n),(n)->()")(x1, x2)

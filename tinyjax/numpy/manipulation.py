@@ -35,9 +35,7 @@ from tinyjax.numpy.util import (
 # ---- shape ----
 
 
-def reshape(
-    a: Any, shape: Any, order: str = "C", *, copy: bool | None = None
-) -> Array:
+def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
     """The elements of `a` in another shape, one size of which may be -1; as numpy.reshape.
 
     Raises TypeError if the sizes do not fit, NotImplementedError for order 'A'."""
@@ -57,9 +55,7 @@ def _fill_in_unknown_size(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
     size = math.prod(old)
     unknown = [i for i, n in enumerate(new) if n == -1]
     if len(unknown) > 1:
-        raise TypeError(
-            f"can only specify one unknown axis size with a `-1` value, got {shape}"
-        )
+        raise TypeError(f"can only specify one unknown axis size with a `-1` value, got {shape}")
     if not unknown:
         if math.prod(new) != size:
             raise TypeError(

@@ -113,14 +113,16 @@ def _parse_signature(signature: str) -> tuple[list[tuple[str, ...]], list[tuple[
 
 
 def _bind_sizes(
-    sizes: dict[str, int], shape: tuple[int, ...], names: tuple[str, ...], context: str, is_input: bool
+    sizes: dict[str, int],
+    shape: tuple[int, ...],
+    names: tuple[str, ...],
+    context: str,
+    is_input: bool,
 ) -> None:
     """Notes which size each named axis has. Raises ValueError if it had another before."""
     if len(shape) < len(names) or (not is_input and len(shape) != len(names)):
         what = "input" if is_input else "output"
-        raise ValueError(
-            f"{what} shape {shape} does not match core dimensions {names} {context}"
-        )
+        raise ValueError(f"{what} shape {shape} does not match core dimensions {names} {context}")
     for name, size in zip(names, shape[len(shape) - len(names) :]):
         if sizes.setdefault(name, size) != size:
             raise ValueError(

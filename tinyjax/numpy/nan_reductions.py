@@ -17,18 +17,13 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
-from tinyjax.numpy import reductions
-from tinyjax.numpy.reductions import (
-    Axis,
-    check_no_out,
-    check_where,
-    identity_for,
-    squared_length,
-    var_dtypes,
-)
+from tinyjax.numpy import averages, reductions
+from tinyjax.numpy.averages import squared_length, var_dtypes
+from tinyjax.numpy.logic import isnan
+from tinyjax.numpy.reductions import Axis, check_no_out, check_where, identity_for
 from tinyjax.numpy.searching import argmax, argmin
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.ufuncs import isnan, subtract
+from tinyjax.numpy.ufuncs import subtract
 from tinyjax.numpy.util import (
     constant,
     constant_like,
@@ -141,7 +136,7 @@ def nanmean(
     a = ensure_arraylike("nanmean", a)
     where = check_where("nanmean", where)
     if not dtypes.is_inexact(a.dtype):
-        return reductions.mean(a, axis, dtype, keepdims=keepdims, where=where)
+        return averages.mean(a, axis, dtype, keepdims=keepdims, where=where)
     dtype = to_inexact_dtype(a.dtype) if dtype is None else user_dtype(dtype, "nanmean")
     options = {"axis": axis, "dtype": dtype, "keepdims": keepdims, "where": where}
     count = reductions.sum(lax.bitwise_not(isnan(a)), **options)

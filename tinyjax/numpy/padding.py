@@ -18,11 +18,12 @@ from tinyjax.array import Array
 from tinyjax.core import Tracer
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.interpreters.jit import jitted
-from tinyjax.numpy import reductions
-from tinyjax.numpy.creation import asarray, empty_like, linspace
-from tinyjax.numpy.elementary import round as round_
+from tinyjax.numpy import averages, reductions
+from tinyjax.numpy.creation import asarray, empty_like
 from tinyjax.numpy.joining import repeat
 from tinyjax.numpy.manipulation import flip, squeeze
+from tinyjax.numpy.ranges import linspace
+from tinyjax.numpy.rounding import round as round_
 from tinyjax.numpy.ufuncs import multiply, subtract
 from tinyjax.numpy.util import broadcast_to, convert, ensure_arraylike
 
@@ -164,9 +165,7 @@ def _wrap(array: Any, axis: int, before: int, after: int) -> Any:
     return lax.concatenate(parts, axis)
 
 
-def _mirror(
-    array: Any, axis: int, count: int, mode: str, reflect_type: str, at_start: bool
-) -> Any:
+def _mirror(array: Any, axis: int, count: int, mode: str, reflect_type: str, at_start: bool) -> Any:
     """Adds `count` mirrored elements on one side, a whole mirror image at a time."""
     size = array.shape[axis]
     offset = 1 if mode == "reflect" and size > 1 else 0  # reflect does not repeat the edge
@@ -210,7 +209,7 @@ def _median(a: Any, axis: int, keepdims: bool) -> Any:
 _STATISTICS: dict[str, Callable] = {
     "maximum": reductions.max,
     "minimum": reductions.min,
-    "mean": reductions.mean,
+    "mean": averages.mean,
     "median": _median,
 }
 

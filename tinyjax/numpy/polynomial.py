@@ -15,12 +15,13 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
-from tinyjax.numpy.creation import arange, array, full, ones, zeros
+from tinyjax.numpy.creation import array, full, ones, zeros
+from tinyjax.numpy.editing import trim_zeros
 from tinyjax.numpy.elementary import cos
 from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.manipulation import atleast_1d
+from tinyjax.numpy.ranges import arange
 from tinyjax.numpy.statistics import convolve
-from tinyjax.numpy.taking import trim_zeros
 from tinyjax.numpy.ufuncs import (
     absolute,
     add,

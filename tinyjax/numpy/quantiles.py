@@ -17,10 +17,11 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
+from tinyjax.numpy.logic import isnan
 from tinyjax.numpy.manipulation import ravel
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.ufuncs import divide, isnan, subtract
+from tinyjax.numpy.ufuncs import divide, subtract
 from tinyjax.numpy.util import (
     canonicalize_axis,
     constant,
@@ -206,9 +207,7 @@ def _of_sorted_with_nan(a: Any, q: Any, axis: int, method: str) -> Any:
     low, high = [lax.max(zero, lax.min(i, subtract(count, 1))) for i in (low, high)]
     low, high = convert(low, int32), convert(high, int32)
     shape = low.shape
-    index = [
-        lax.broadcasted_iota(int32, shape, i + q_ndim) for i in range(len(shape) - q_ndim)
-    ]
+    index = [lax.broadcasted_iota(int32, shape, i + q_ndim) for i in range(len(shape) - q_ndim)]
     low_value, high_value = (a[(*index[:axis], i, *index[axis:])] for i in (low, high))
     return _between(low_value, high_value, low_weight, high_weight, method)
 

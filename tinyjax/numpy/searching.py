@@ -19,18 +19,14 @@ from tinyjax.array import Array
 from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
-from tinyjax.numpy.creation import arange, zeros
+from tinyjax.numpy.creation import zeros
 from tinyjax.numpy.elementary import clip
+from tinyjax.numpy.logic import greater_equal, not_equal
 from tinyjax.numpy.manipulation import ravel
+from tinyjax.numpy.ranges import arange
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.ufuncs import (
-    floor_divide,
-    greater_equal,
-    not_equal,
-    remainder,
-    subtract,
-)
+from tinyjax.numpy.ufuncs import floor_divide, remainder, subtract
 from tinyjax.numpy.util import (
     as_array,
     canonicalize_axis,
@@ -267,7 +263,8 @@ def bincount(
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Array, ...]:
     """The positions along each axis of places in the flat array, clamped; as numpy.unravel_index."""
-    from tinyjax.numpy.ufuncs import divmod, greater, less
+    from tinyjax.numpy.logic import greater, less
+    from tinyjax.numpy.ufuncs import divmod
 
     indices = ensure_arraylike("unravel_index", indices)
     sizes = [shape] if np.ndim(shape) == 0 else list(shape)
@@ -291,7 +288,8 @@ def ravel_multi_index(
     """The places in the flat array of positions along each axis; as numpy.ravel_multi_index.
 
     mode 'raise' needs known values (ValueError if out of range); 'wrap' and 'clip' do not."""
-    from tinyjax.numpy.ufuncs import add, less, logical_or, multiply
+    from tinyjax.numpy.logic import less, logical_or
+    from tinyjax.numpy.ufuncs import add, multiply
     from tinyjax.numpy.util import user_dtype
 
     if len(multi_index) != len(dims):

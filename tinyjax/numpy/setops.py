@@ -16,14 +16,16 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
-from tinyjax.numpy.creation import arange, full, ones, zeros
+from tinyjax.numpy.creation import full, ones, zeros
 from tinyjax.numpy.cumulative import cumsum, diff
 from tinyjax.numpy.joining import append, concatenate
+from tinyjax.numpy.logic import bitwise_and, equal, isnan, less, not_equal
 from tinyjax.numpy.manipulation import moveaxis, ravel, reshape
+from tinyjax.numpy.ranges import arange
 from tinyjax.numpy.searching import nonzero, searchsorted
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.sorting import lexsort, sort
-from tinyjax.numpy.ufuncs import bitwise_and, equal, isnan, less, not_equal, subtract
+from tinyjax.numpy.ufuncs import subtract
 from tinyjax.numpy.util import (
     as_array,
     canonicalize_axis,
@@ -100,7 +102,7 @@ def _unique(
         raise ValueError(
             "jnp.unique: for zero-sized input with nonzero size argument, fill_value must be specified"
         )
-    aux, is_first, order = _sorted_with_firsts(a, axis, equal_nan)
+    aux, is_first, order = _unique_sorted_mask(a, axis, equal_nan)
     int32 = dtypes.default_dtype(int)
     if not aux.size:
         values = aux if size is None else full((size, *aux.shape[1:]), fill_value or 0, aux.dtype)
@@ -132,14 +134,14 @@ def _unique(
 
 
 @jitted(static_argnames=("axis", "equal_nan"))
-def _sorted_with_firsts(a: Any, axis: int, equal_nan: bool) -> tuple[Any, Any, Any]:
+def _unique_sorted_mask(a: Any, axis: int, equal_nan: bool) -> tuple[Any, Any, Any]:
     """The slices in order, whether each is the first of its kind, and the order."""
     aux = moveaxis(a, axis, 0)
     size, *rest = aux.shape
     if not aux.size:
         return aux, zeros(size, bool), zeros(size and 1, int)
     rows = reshape(aux, (size, math.prod(rest)))
-    order = lexsort(tuple(rows[:, i] for i in range(rows.shape[1])[::-1]))
+    order = lexsort(rows.T[::-1])
     aux = aux[order]
     differs = lax.ne(aux[1:], aux[:-1])
     if dtypes.is_inexact(aux.dtype) and equal_nan:

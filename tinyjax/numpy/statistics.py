@@ -15,28 +15,24 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
-from tinyjax.numpy import reductions
-from tinyjax.numpy.creation import array, asarray, full, linspace, ones_like, zeros
+from tinyjax.numpy import averages, reductions
+from tinyjax.numpy.creation import array, asarray, full, ones_like, zeros
 from tinyjax.numpy.cumulative import diff
 from tinyjax.numpy.elementary import clip, sqrt
+from tinyjax.numpy.grids import ix_
 from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.linear_algebra import dot
+from tinyjax.numpy.logic import equal, greater, isfinite, isnan, less, logical_and, logical_or
 from tinyjax.numpy.manipulation import atleast_2d, flip, reshape, squeeze
+from tinyjax.numpy.ranges import linspace
 from tinyjax.numpy.searching import bincount, ravel_multi_index, searchsorted
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.triangles import diag, ix_
+from tinyjax.numpy.triangles import diag
 from tinyjax.numpy.ufuncs import (
     absolute,
     add,
     conj,
     divide,
-    equal,
-    greater,
-    isfinite,
-    isnan,
-    less,
-    logical_and,
-    logical_or,
     multiply,
     real,
     remainder,
@@ -185,7 +181,7 @@ def cov(
     if ddof is None:
         ddof = 0 if bias else 1
     weights = _sample_weights(x.shape[1], fweights, aweights)
-    mean, total = reductions.average(x, axis=1, weights=weights, returned=True)
+    mean, total = averages.average(x, axis=1, weights=weights, returned=True)
     total = total[0]
     if weights is None:
         factor: Any = x.shape[1] - ddof
@@ -249,7 +245,12 @@ def convolve(
 
 @jitted(static_argnames=("mode", "precision", "preferred_element_type"))
 def correlate(
-    a: Any, v: Any, mode: str = "valid", *, precision: Any = None, preferred_element_type: Any = None
+    a: Any,
+    v: Any,
+    mode: str = "valid",
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
 ) -> Array:
     """The cross-correlation of two vectors, `v` conjugated; as numpy.correlate. Modes as convolve."""
     a, v = _vectors("correlate", a, v, preferred_element_type)
@@ -333,9 +334,7 @@ def interp(
 
 
 @jitted(static_argnames=("equal_nan",))
-def isclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
-) -> Array:
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Array:
     """Whether |a - b| <= atol + rtol * |b|, for each element; as numpy.isclose."""
     a, b = promote_args("isclose", a, b)
     a, b = promote_dtypes_inexact(a, b)

@@ -1,4 +1,4 @@
-"""Matrices of a pattern and index grids: eye, tri, tril, diag, trace, meshgrid, indices, mgrid.
+"""Matrices of a pattern: eye, tri, tril, diag, trace, vander.
 
 After this file you can read their jaxprs: comparisons of two iotas. Builds on creation and indexing.
 
@@ -16,23 +16,22 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
-from tinyjax.numpy.creation import arange, array, linspace, ones, zeros, zeros_like
-from tinyjax.numpy.joining import concatenate, stack
-from tinyjax.numpy.manipulation import moveaxis, ravel, reshape, transpose
+from tinyjax.numpy.creation import ones, zeros, zeros_like
+from tinyjax.numpy.logic import equal
+from tinyjax.numpy.manipulation import moveaxis, ravel, reshape
+from tinyjax.numpy.ranges import arange
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.searching import nonzero
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.ufuncs import add, equal, multiply, power, subtract
+from tinyjax.numpy.ufuncs import add, multiply, power, subtract
 from tinyjax.numpy.util import (
     as_array,
     canonicalize_axis,
     canonicalize_shape,
-    concrete,
     concrete_int,
     constant,
     convert,
     ensure_arraylike,
-    promote_dtypes,
     user_dtype_or,
 )
 
@@ -221,206 +220,3 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Array:  # 
     if not increasing:
         powers = lax.sub(constant(count - 1, x.dtype), powers)
     return power(x[..., None], lax.expand_dims(powers, (0,)))
-
-
-# ---- grids ----
-
-
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Array]:
-    """The coordinates of a grid, an array for each axis; as numpy.meshgrid.
-
-    indexing 'ij' keeps the order of the axes, 'xy' swaps the first two. With `sparse` each array has
-    size 1 along the other axes. Raises ValueError for arrays that have not one axis."""
-    arrays = [ensure_arraylike("meshgrid", x) for x in xi]
-    if not copy:
-        raise ValueError("jax.numpy.meshgrid only supports copy=True")
-    if indexing not in ("xy", "ij"):
-        raise ValueError(f"Valid values for indexing are 'xy' and 'ij', got {indexing}")
-    if any(x.ndim != 1 for x in arrays):
-        raise ValueError(
-            f"Arguments to jax.numpy.meshgrid must be 1D, got shapes {[x.shape for x in arrays]}"
-        )
-    swap = indexing == "xy" and len(arrays) >= 2
-    if swap:
-        arrays[0], arrays[1] = arrays[1], arrays[0]
-    sizes = [x.shape[0] for x in arrays]
-    out = [
-        lax.broadcast_in_dim(x, [n if not sparse or j == i else 1 for j, n in enumerate(sizes)], (i,))
-        for i, x in enumerate(arrays)
-    ]
-    if swap:
-        out[0], out[1] = out[1], out[0]
-    return out
-
-
-def ix_(*args: Any) -> tuple[Array, ...]:
-    """Vectors shaped so that as indices they choose a grid; as numpy.ix_."""
-    arrays = [ensure_arraylike("ix", x) for x in args]
-    for x in arrays:
-        if x.ndim != 1:
-            raise ValueError(f"Arguments to jax.numpy.ix_ must be 1-dimensional, got shape {x.shape}")
-        if x.dtype == np.bool_:
-            raise NotImplementedError("Boolean arguments to jax.numpy.ix_ are not implemented")
-    shapes = [[x.shape[0] if j == i else 1 for j in range(len(arrays))] for i, x in enumerate(arrays)]
-    return tuple(
-        lax.broadcast_in_dim(x, shape, (i,)) for i, (x, shape) in enumerate(zip(arrays, shapes))
-    )
-
-
-def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
-    """The index of each element along each axis, stacked (a tuple if sparse); as numpy.indices."""
-    out_dtype = user_dtype_or(dtype, dtypes.default_dtype(int), "indices")
-    sizes = tuple(concrete_int(n, "dimensions argument of jnp.indices") for n in dimensions)
-    out = []
-    for i, n in enumerate(sizes):
-        shape = [n if j == i else 1 for j in range(len(sizes))] if sparse else sizes
-        out.append(lax.broadcast_in_dim(lax.iota(out_dtype, n), shape, (i,)))
-    if sparse:
-        return tuple(out)
-    return stack(out, 0) if out else array([], dtype=out_dtype)
-
-
-def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
-    """function(i, j, ...) at each position of a grid, by vmap; as numpy.fromfunction."""
-    from tinyjax.interpreters.batching import vmap
-
-    sizes = canonicalize_shape(shape)
-    for i in range(len(sizes)):
-        in_axes = [0 if i == j else None for j in range(len(sizes))]
-        function = vmap(function, in_axes=tuple(in_axes[::-1]))
-    return function(*[arange(n, dtype=dtype) for n in sizes], **kwargs)
-
-
-def _range_of(part: slice) -> Any:
-    """start:stop:step as arange; start:stop:nj as linspace with n values."""
-    start, stop, step = (concrete(x, "in an index grid") for x in (part.start, part.stop, part.step))
-    start, step = start or 0, step or 1
-    if np.iscomplex(step):
-        return linspace(start, stop, int(abs(step)))
-    return arange(start, stop, step)
-
-
-class _Grid:
-    """What mgrid and ogrid are: indexed by slices, they give the coordinates of a grid."""
-
-    def __init__(self, sparse: bool):
-        self.sparse = sparse
-
-    def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, slice):
-            return _range_of(key)
-        axes = promote_dtypes(*[_range_of(part) for part in key]) if key else []
-        out = meshgrid(*axes, indexing="ij", sparse=self.sparse)
-        if self.sparse:
-            return out
-        return stack(out, 0) if out else arange(0)
-
-
-mgrid = _Grid(sparse=False)
-ogrid = _Grid(sparse=True)
-
-
-class _AxisConcat:
-    """What r_ and c_ are: indexed by slices and arrays, they concatenate them; as numpy.r_, c_."""
-
-    def __init__(self, axis: int, ndmin: int, trans1d: int):
-        self.axis, self.ndmin, self.trans1d = axis, ndmin, trans1d
-
-    def __getitem__(self, key: Any) -> Any:
-        items = list(key) if isinstance(key, tuple) else [key]
-        axis, ndmin, trans1d, matrix = self.axis, self.ndmin, self.trans1d, -1
-        if isinstance(items[0], str):
-            directive = items.pop(0)
-            if directive in ("r", "c"):
-                matrix = "rc".index(directive)
-            else:
-                axis, ndmin, trans1d = self._numbers(directive)
-        out = []
-        for item in items:
-            if isinstance(item, str):
-                raise ValueError("string directive must be placed at the beginning")
-            x = _range_of(item) if isinstance(item, slice) else array(item, copy=False)
-            item_ndim = 0 if isinstance(item, slice) else x.ndim
-            x = array(x, copy=False, ndmin=ndmin)
-            if trans1d != -1 and ndmin > item_ndim:
-                shift = ndmin - abs(ndmin + trans1d + 1) % ndmin
-                order = tuple(range(ndmin))
-                x = transpose(x, order[shift:] + order[:shift])
-            out.append(x)
-        joined = concatenate(tuple(out), axis)
-        return lax.expand_dims(joined, (matrix,)) if matrix != -1 and joined.ndim == 1 else joined
-
-    def _numbers(self, directive: str) -> tuple[int, int, int]:
-        defaults = [self.axis, self.ndmin, self.trans1d]
-        try:
-            given = [int(n) for n in directive.split(",")]
-        except ValueError as error:
-            raise ValueError(f"could not understand directive {directive!r}") from error
-        axis, ndmin, trans1d = given + defaults[len(given) :]
-        return axis, ndmin, trans1d
-
-    def __len__(self) -> int:
-        return 0
-
-
-r_ = _AxisConcat(axis=0, ndmin=1, trans1d=-1)
-c_ = _AxisConcat(axis=-1, ndmin=2, trans1d=0)
-s_ = np.s_
-index_exp = np.index_exp
-
-
-# ---- bits ----
-
-
-@jitted(static_argnames=("axis", "bitorder"))
-def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Array:
-    """Eight bools in each uint8; as numpy.packbits."""
-    from tinyjax.numpy.manipulation import swapaxes
-    from tinyjax.numpy.ufuncs import left_shift
-
-    a = ensure_arraylike("packbits", a)
-    if dtypes.kind(a.dtype) not in "biu":
-        raise TypeError("Expected an input array of integer or boolean data type")
-    bits = _bit_numbers(bitorder)
-    uint8 = np.dtype("uint8")
-    a = convert(lax.ne(a, constant(0, a.dtype)), uint8)
-    a, axis = (ravel(a), 0) if axis is None else (a, axis)
-    a = swapaxes(a, axis, -1)
-    missing = -a.shape[-1] % 8
-    if missing:
-        a = lax.pad(a, constant(0, uint8), [(0, 0, 0)] * (a.ndim - 1) + [(0, missing, 0)])
-    a = reshape(a, (*a.shape[:-1], -1, 8))
-    packed = convert(reductions.sum(left_shift(a, bits), -1), uint8)
-    return swapaxes(packed, axis, -1)
-
-
-@jitted(static_argnames=("axis", "count", "bitorder"))
-def unpackbits(
-    a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big"
-) -> Array:
-    """The eight bits of each uint8, as uint8; as numpy.unpackbits."""
-    from tinyjax.numpy.manipulation import swapaxes
-    from tinyjax.numpy.ufuncs import bitwise_and, right_shift
-
-    a = ensure_arraylike("unpackbits", a)
-    if a.dtype != np.uint8:
-        raise TypeError("Expected an input array of unsigned byte data type")
-    bits = _bit_numbers(bitorder)
-    a, axis = (ravel(a), 0) if axis is None else (a, axis)
-    a = swapaxes(a, axis, -1)
-    out = bitwise_and(right_shift(a[..., None], bits), constant(1, a.dtype))
-    out = reshape(out, (*a.shape[:-1], a.shape[-1] * 8))
-    if count is not None:
-        if count > out.shape[-1]:
-            more = zeros((*out.shape[:-1], count - out.shape[-1]), out.dtype)
-            out = concatenate([out, more], -1)
-        else:
-            out = out[..., :count]
-    return swapaxes(out, axis, -1)
-
-
-def _bit_numbers(bitorder: str) -> Any:
-    if bitorder not in ("little", "big"):
-        raise ValueError("'order' must be either 'little' or 'big'")
-    bits = np.arange(8, dtype=np.uint8)
-    return as_array(bits[::-1].copy() if bitorder == "big" else bits)

@@ -17,7 +17,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.array import Array
 from tinyjax.interpreters.batching import vmap
-from tinyjax.numpy import cumulative, elementary, reductions, ufuncs
+from tinyjax.numpy import cumulative, elementary, logic, reductions, ufuncs
 from tinyjax.numpy.joining import stack
 from tinyjax.numpy.manipulation import moveaxis, ravel, reshape
 from tinyjax.numpy.mapping import vectorize
@@ -197,12 +197,12 @@ _METHODS: dict[Callable, tuple[Any, Callable | None, Callable | None, str | None
     ufuncs.subtract: (None, None, None, "subtract"),
     ufuncs.maximum: (None, _reduce_axis_0(reductions.max), None, "max"),
     ufuncs.minimum: (None, _reduce_axis_0(reductions.min), None, "min"),
-    ufuncs.logical_and: (True, _reduce_axis_0(reductions.all), None, None),
-    ufuncs.logical_or: (False, _reduce_axis_0(reductions.any), None, None),
-    ufuncs.logical_xor: (False, None, None, None),
-    ufuncs.bitwise_and: (-1, _bits(lax.reduce_and, lax.bitwise_and, -1), None, None),
-    ufuncs.bitwise_or: (0, _bits(lax.reduce_or, lax.bitwise_or, 0), None, None),
-    ufuncs.bitwise_xor: (0, _bits(lax.reduce_xor, lax.bitwise_xor, 0), None, None),
+    logic.logical_and: (True, _reduce_axis_0(reductions.all), None, None),
+    logic.logical_or: (False, _reduce_axis_0(reductions.any), None, None),
+    logic.logical_xor: (False, None, None, None),
+    logic.bitwise_and: (-1, _bits(lax.reduce_and, lax.bitwise_and, -1), None, None),
+    logic.bitwise_or: (0, _bits(lax.reduce_or, lax.bitwise_or, 0), None, None),
+    logic.bitwise_xor: (0, _bits(lax.reduce_xor, lax.bitwise_xor, 0), None, None),
     elementary.logaddexp: (-np.inf, None, None, None),
     elementary.logaddexp2: (-np.inf, None, None, None),
 }
@@ -215,7 +215,9 @@ def attach() -> None:
         methods.identity = identity
         methods.nin, methods.nout, methods.nargs = 2, 1, 2
         methods.reduce = reduce or functools.partial(_reduce, function, identity)
-        methods.accumulate = _accumulate_axis_0(accumulate or functools.partial(_accumulate, function))
+        methods.accumulate = _accumulate_axis_0(
+            accumulate or functools.partial(_accumulate, function)
+        )
         methods.outer = functools.partial(_outer, function)
         methods.at = _at_method(at) if at else functools.partial(_checked_at, function)
 

@@ -177,6 +177,18 @@ from tinyjax.lax.gathering import (
     gather,
     gather_p,
 )
+from tinyjax.lax.joining import (
+    concatenate,
+    concatenate_p,
+    split,
+    split_p,
+    stack,
+    stack_p,
+    tile,
+    tile_p,
+    unstack,
+    unstack_p,
+)
 from tinyjax.lax.log_sums import logaddexp, logaddexp2
 from tinyjax.lax.reductions import (
     argmax,
@@ -240,29 +252,21 @@ from tinyjax.lax.shape import (
     broadcast_shapes,
     broadcast_to_rank,
     collapse,
-    concatenate,
-    concatenate_p,
     expand_dims,
-    index_in_dim,
-    pad,
-    pad_p,
     reshape,
     rev,
     rev_p,
+    squeeze,
+    squeeze_p,
+    transpose,
+)
+from tinyjax.lax.slicing import (
+    index_in_dim,
+    pad,
+    pad_p,
     slice,
     slice_in_dim,
     slice_p,
-    split,
-    split_p,
-    squeeze,
-    squeeze_p,
-    stack,
-    stack_p,
-    tile,
-    tile_p,
-    transpose,
-    unstack,
-    unstack_p,
 )
 from tinyjax.lax.sorting import (
     sort,

@@ -224,8 +224,8 @@ def _integer_pow_aval(x: ShapedArray, *, y: int) -> ShapedArray:
         raise TypeError(f"integer_pow takes an int as exponent, got {y!r}: use lax.pow for others")
     if y < 0 and dtypes.kind(x.dtype) in "iu":
         raise TypeError(
-            f"Integers cannot be raised to negative powers, got integer_pow({x.str_short(short_dtypes=True)}, {y}): "
-            "convert the base to a float"
+            "Integers cannot be raised to negative powers, got "
+            f"integer_pow({x.str_short(short_dtypes=True)}, {y}): convert the base to a float"
         )
     return elementwise_aval("integer_pow", NUMBER, x)
 

@@ -22,10 +22,12 @@ from tinyjax.interpreters.batching import batch_rules
 from tinyjax.interpreters.jvp import jvp, jvp_rules
 from tinyjax.interpreters.vjp import deflinear2
 from tinyjax.lax import shape as shapes
+from tinyjax.lax import slicing
 from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
 from tinyjax.lax.bitwise import bitwise_or
 from tinyjax.lax.elementwise import in_float32
+from tinyjax.lax.joining import concatenate
 from tinyjax.lax.log_sums import logaddexp
 from tinyjax.tree_util import tree_flatten, tree_unflatten
 
@@ -68,13 +70,13 @@ def _scan(combine: Callable, elems: list[Any], axis: int) -> list[Any]:
         return elems
 
     def part(xs: list[Any], start: int, limit: int | None, stride: int = 1) -> list[Any]:
-        return [shapes.slice_in_dim(x, start, limit, stride, axis) for x in xs]
+        return [slicing.slice_in_dim(x, start, limit, stride, axis) for x in xs]
 
     odd = _scan(combine, combine(part(elems, 0, -1, 2), part(elems, 1, None, 2)), axis)
     before = part(odd, 0, -1) if size % 2 == 0 else odd
     even = combine(before, part(elems, 2, None, 2))
     first = part(elems, 0, 1)
-    even = [shapes.concatenate(pair, axis) for pair in zip(first, even)]
+    even = [concatenate(pair, axis) for pair in zip(first, even)]
     return [_interleave(a, b, axis) for a, b in zip(even, odd)]
 
 
@@ -87,7 +89,7 @@ def _interleave(even: Any, odd: Any, axis: int) -> Any:
     even_config[axis] = (0, same_size, 1)
     odd_config[axis] = (1, 1 - same_size, 1)
     join = bitwise_or if even.dtype == np.bool_ else core.add
-    return join(shapes.pad(even, zero, even_config), shapes.pad(odd, zero, odd_config))
+    return join(slicing.pad(even, zero, even_config), slicing.pad(odd, zero, odd_config))
 
 
 # ---- the primitives ----

@@ -19,6 +19,7 @@ from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, reduced_ava
 from tinyjax.interpreters.batching import defreducer
 from tinyjax.interpreters.jvp import defjvp2, defzero, jvp, jvp_rules
 from tinyjax.lax import shape as shapes
+from tinyjax.lax import slicing
 from tinyjax.lax.arithmetic import div
 from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
@@ -72,10 +73,10 @@ def _reduce_prod_jvp(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> A
     def multiply_halves(v: Any) -> Any:
         while (size := shape_of(v)[0]) > 1:
             half = (size + 1) // 2
-            low, high = shapes.slice_in_dim(v, 0, half), shapes.slice_in_dim(v, half, None)
+            low, high = slicing.slice_in_dim(v, 0, half), slicing.slice_in_dim(v, half, None)
             if size % 2:
                 one_behind = [(0, 1, 0)] + [(0, 0, 0)] * len(kept)
-                high = shapes.pad(high, np.ones((), v.dtype), one_behind)
+                high = slicing.pad(high, np.ones((), v.dtype), one_behind)
             v = core.mul(low, high)
         return shapes.squeeze(v, (0,)) if size else full(kept_shape, np.ones((), v.dtype))
 

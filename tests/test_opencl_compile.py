@@ -1,4 +1,5 @@
 import gc
+import multiprocessing
 import threading
 
 import numpy as np
@@ -11,7 +12,7 @@ from tinyjax.devices import devices
 from tinyjax.interpreters.jit import jit
 from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
 from tinyjax.opencl.compile import compile_jaxpr, lower_jaxpr
-from tinyjax.opencl.runtime import KernelBuildError, OutOfDeviceMemory, queue_of
+from tinyjax.opencl.runtime import DeviceError, KernelBuildError, OutOfDeviceMemory, queue_of
 
 CPU = devices("cpu")[0]
 
@@ -114,6 +115,10 @@ def test_an_unknown_stage_is_refused():
         lower_jaxpr(closed, CPU).as_text("hlo")
 
 
+def test_without_kernels_the_text_is_the_schedule():
+    assert jit(lax.sort).lower(np.ones(3, np.float32)).as_text().startswith("schedule of sort")
+
+
 # ---- what can't be done ----
 
 
@@ -128,6 +133,42 @@ def test_an_array_too_large_for_the_device_is_refused():
 def test_code_that_does_not_build_is_shown_with_the_error():
     with pytest.raises(KernelBuildError, match=r"   1 __kernel void k0\(\) \{ nonsense; \}"):
         queue_of(CPU).build("__kernel void k0() { nonsense; }", ["k0"])
+
+
+def test_an_error_in_a_host_step_leaves_the_device_usable(monkeypatch):
+    def fail(*args, **params):
+        raise MemoryError("no more")
+
+    f, x = jit(lambda x: core.neg(lax.sort(core.sin(x)))), np.ones(100_000, np.float32)
+    with monkeypatch.context() as patched:
+        patched.setitem(core.impl_rules, lax.sort_p, fail)
+        with pytest.raises(MemoryError, match="no more"):
+            f(x)
+    np.testing.assert_allclose(f(x), -np.sin(x), rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.skipif(CPU.cl_device is None, reason="NumPy has no threads that a fork lacks")
+def test_a_fork_reads_results_and_refuses_to_compute():
+    f = jit(lambda x: core.sin(core.add(x, 1.0)))
+    x = np.zeros(1000, np.float32)
+    result = f(x)
+    forked = multiprocessing.get_context("fork")
+    reports = forked.SimpleQueue()
+
+    def child():
+        reports.put(float(np.asarray(result)[0]))
+        try:
+            f(x)
+        except DeviceError as error:
+            reports.put(str(error))
+
+    process = forked.Process(target=child, daemon=True)
+    process.start()
+    process.join(60)
+    assert process.exitcode == 0
+    assert reports.get() == pytest.approx(np.sin(1))
+    assert "by multiprocessing.get_context('spawn')" in reports.get()
 
 
 def test_a_numpy_argument_or_constant_may_change_while_a_call_is_under_way():

@@ -116,7 +116,9 @@ ushort tj_store_bfloat16(float x) {
 
 def program_text(kernels: Sequence[Kernel]) -> str:
     """One OpenCL C program with all `kernels`; the same kernels always give the same text, so that
-    an OpenCL driver's cache on disk recognises it."""
+    an OpenCL driver's cache on disk recognises it. No kernels, no text."""
+    if not kernels:
+        return ""
     results = [pair for kernel in kernels for pair in _results(kernel.body)]
     dtypes = {buffer.dtype for kernel in kernels for buffer in kernel.buffers}
     dtypes |= {value.dtype for _, value in results}

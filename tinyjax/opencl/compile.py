@@ -51,7 +51,7 @@ class Lowered:
             "kernel": lambda: "\n".join(map(str, self.kernels.values())),
             "opencl": lambda: program_text(list(self.kernels.values())),
             "schedule": lambda: schedule_text(self),
-            None: lambda: self.as_text("opencl") + "\n" + self.as_text("schedule"),
+            None: lambda: (self.as_text("opencl") + "\n" + self.as_text("schedule")).lstrip(),
         }
         if stage not in stages:
             known = ", ".join(repr(s) for s in stages if s)
@@ -206,7 +206,11 @@ class Executable:
             with queue.lock:
                 for slot, arg in enumerate(args, self._first_arg):
                     slots[slot] = memory_of(arg, queue)
-                self._run_steps(slots)
+                try:
+                    self._run_steps(slots)
+                except BaseException:
+                    queue.finish()  # kernels may be at work in the memory that is given up here
+                    raise
         except queue.driver_error as error:
             raise named_error(error, f"running {self.lowered.name}") from error
         device = self.lowered.device
@@ -233,7 +237,7 @@ class Executable:
     def _make_steps(self) -> list[Any]:
         lowered = self.lowered
         kernels = list(lowered.kernels.values())
-        text = program_text(kernels) if kernels else ""
+        text = program_text(kernels)
         built = dict(zip(lowered.kernels, self.queue.build(text, [k.name for k in kernels])))
         results = {v for v in lowered.closed.jaxpr.outvars if isinstance(v, Var)}
         last_reader = {v: n for n, group in enumerate(lowered.groups) for v in group.inputs}

@@ -11,6 +11,7 @@ Source: the OpenCL 1.2 specification; pyopencl, https://documen.tician.de/pyopen
 from __future__ import annotations
 
 import functools
+import os
 import threading
 from collections import defaultdict, deque
 from collections.abc import Iterator, Sequence
@@ -103,6 +104,8 @@ class Queue:
         with named_errors(f"opening {device.device_kind}"):
             self.context = cl.Context([device.cl_device])
             self.queue = cl.CommandQueue(self.context)
+        self.process = os.getpid()
+        os.register_at_fork(before=self.finish)
         # Calls under way, with what must live until they are done: OpenCL keeps no arguments alive.
         self.pending: deque[tuple[Any, Any]] = deque()
         self.free: dict[Any, list[Memory]] = defaultdict(list)  # scratch memory to use again
@@ -138,6 +141,7 @@ class Queue:
         """The elements, when all that was launched is done."""
         if memory.host is not None:
             return memory.host
+        self.check_process()
         host = np.empty(memory.shape, memory.dtype)
         with named_errors("copying a result from the device"):
             self.cl.enqueue_copy(self.queue, _bytes_of(host), memory.cl, is_blocking=True)
@@ -163,6 +167,7 @@ class Queue:
         Raises KernelBuildError with the program and the driver's log."""
         if not names:
             return []
+        self.check_process()
         options = ["-w"]  # PoCL prints its remarks to stderr, past Python
         rounding = self.cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
         if self.device.cl_device.single_fp_config & rounding:
@@ -178,6 +183,7 @@ class Queue:
 
     def launch(self, kernel: Any, items: int, local_size: int, memories: Sequence[Memory]) -> Any:
         """Starts `items` work-items of `kernel`, and gives the event of their end."""
+        self.check_process()
         kernel.set_args(*[memory.cl for memory in memories])
         return self.cl.enqueue_nd_range_kernel(self.queue, kernel, (items,), (local_size,))
 
@@ -195,12 +201,24 @@ class Queue:
 
     def finish(self) -> None:
         """Waits until all that was launched is done."""
+        if os.getpid() != self.process:
+            return  # what was launched before the fork was waited for then
         try:
             with self.lock:
                 self.queue.finish()
                 self.pending.clear()
         except self.driver_error as error:
             raise named_error(error, "running kernels") from error
+
+    def check_process(self) -> None:
+        """Raises DeviceError in a fork of the process that opened the device: the driver's threads
+        are missing there, and waiting for them would never end."""
+        if os.getpid() != self.process:
+            raise DeviceError(
+                f"INTERNAL: {self.device.device_kind} was opened by process {self.process}, from which "
+                "this one was forked: a fork can read results, but run no compiled functions. Start "
+                "processes by multiprocessing.get_context('spawn')"
+            )
 
 
 class SharedMemoryQueue(Queue):

@@ -183,6 +183,11 @@ def test_an_unknown_backend_is_an_error():
         jax.jit(lambda x: x, backend="tpu")(1.0)
 
 
+def test_a_device_is_not_given_by_its_name():
+    with pytest.raises(TypeError, match=r"such as jax.devices\(\)\[0\], got 'cpu'"):
+        jax.jit(lambda x: x, device="cpu")
+
+
 def test_clear_cache_forgets_traces():
     fun, runs = counted(lambda x: x + 1)
     f = jax.jit(fun)

@@ -21,6 +21,7 @@ from tinyjax.api_util import (
     check_callable,
     fun_name,
     named_arguments,
+    positions,
     split_static,
     unhashable_error,
     with_static,
@@ -99,13 +100,11 @@ def compiled(jaxpr: ClosedJaxpr, device: Device, name: str) -> Executable:
 
 
 def as_array(x: Any) -> ArrayImpl:
-    """A NumPy value or Python scalar as an Array; Arrays as they are.
-
-    NumPy arrays are copied: the caller may change one while the call that reads it is under way."""
+    """A NumPy value or Python scalar as an Array; Arrays as they are."""
     if isinstance(x, ArrayImpl):
         return x
     aval = get_aval(x)
-    return ArrayImpl(np.array(to_numpy(x, aval)), aval)
+    return ArrayImpl(to_numpy(x, aval), aval)
 
 
 def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, name: str) -> None:
@@ -303,22 +302,21 @@ class JitFunction:
         flat_fun = FlatFun(with_static(self.fun, static), in_tree)
         closed = trace_to_jaxpr(flat_fun, avals)
         closed, tracers = _consts_to_args(closed)
-        entry = closed, flat_fun.out_tree, self._donated(dynamic)
+        entry = closed, flat_fun.out_tree, self._donated(args, kwargs)
         if not tracers:  # a jaxpr that closes over an outer trace's values is of use but once
             self.cache[key] = entry
         return leaves, entry, tracers
 
-    def _donated(self, dynamic: tuple[tuple, dict]) -> tuple[bool, ...]:
-        """For each leaf, whether the caller gives its memory away."""
-        args, kwargs = dynamic
-        static = [i for i in self.static_argnums if i >= 0]
-        flags: list[bool] = []
-        for position, x in enumerate(args):
-            original = position + sum(i <= position for i in static)
-            flags += [original in self.donate_argnums] * len(tree_flatten(x)[0])
-        for name in sorted(kwargs):
-            flags += [name in self.donate_argnames] * len(tree_flatten(kwargs[name])[0])
-        return tuple(flags)
+    def _donated(self, args: tuple, kwargs: dict) -> tuple[bool, ...]:
+        """For each dynamic leaf, whether the caller gives its memory away."""
+        static = positions(self.static_argnums, len(args))
+        donated = [(x, i in self.donate_argnums) for i, x in enumerate(args) if i not in static]
+        donated += [
+            (kwargs[name], name in self.donate_argnames)
+            for name in sorted(kwargs)
+            if name not in self.static_argnames
+        ]
+        return tuple([flag for x, flag in donated for _ in tree_flatten(x)[0]])
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """The function as a jaxpr, at these arguments (arrays or ShapeDtypeStructs)."""
@@ -399,6 +397,11 @@ def jit(
             inline=inline,
         )
     check_callable(fun, "jit")
+    if not isinstance(device, Device | None):
+        raise TypeError(
+            f"jit's device must be a Device such as jax.devices()[0], got {device!r}: to choose a "
+            "platform by its name, use backend"
+        )
     if device is not None and backend is not None:
         raise ValueError(f"can't give jit both device={device} and backend={backend!r}")
     if backend is not None:

@@ -19,6 +19,7 @@ from tinyjax.core import (
     sin_p,
     transpose_p,
 )
+from tinyjax.lax import scatter_derivatives  # has rules only
 from tinyjax.lax.arithmetic import (
     abs,
     abs_p,
@@ -171,12 +172,7 @@ from tinyjax.lax.exponential import (
     tanh,
     tanh_p,
 )
-from tinyjax.lax.gathering import (
-    GatherDimensionNumbers,
-    GatherScatterMode,
-    gather,
-    gather_p,
-)
+from tinyjax.lax.gathering import gather, gather_p
 from tinyjax.lax.joining import (
     concatenate,
     concatenate_p,
@@ -224,7 +220,6 @@ from tinyjax.lax.rounding import (
     round_p,
 )
 from tinyjax.lax.scattering import (
-    ScatterDimensionNumbers,
     scatter,
     scatter_add,
     scatter_add_p,
@@ -300,4 +295,9 @@ from tinyjax.lax.trigonometric import (
     atan_p,
     tan,
     tan_p,
+)
+from tinyjax.lax.windows import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
 )

@@ -24,12 +24,17 @@ from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules
 from tinyjax.lax.comparison import lt
 from tinyjax.lax.conversion import convert_element_type, full
 from tinyjax.lax.elementwise import canonicalize_shape, constant
-from tinyjax.lax.gathering import GatherDimensionNumbers, GatherScatterMode, batch_gather
+from tinyjax.lax.gathering import batch_gather
 from tinyjax.lax.joining import concatenate
-from tinyjax.lax.scattering import ScatterDimensionNumbers, batch_scatter, scatter_p
+from tinyjax.lax.scattering import batch_scatter, scatter_p
 from tinyjax.lax.selection import select
 from tinyjax.lax.shape import check_same_dtypes, expand_dims, squeeze
 from tinyjax.lax.slicing import slice_in_dim
+from tinyjax.lax.windows import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+)
 
 # ---- dynamic_slice ----
 

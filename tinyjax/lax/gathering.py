@@ -1,17 +1,16 @@
 """gather: reading windows of an array at places that are computed.
 
-After this file you can read the dimension numbers of a gather, and say what vmap makes of indexing:
-one gather, with the batch dims of operand and indices side by side as batching dims. The gradient of
-a gather is a scatter-add (see scattering). Builds on core and the interpreters' rule tables.
+After this file you can say what vmap makes of indexing: one gather, with the batch dims of operand
+and indices side by side as batching dims. The gradient of a gather is a scatter-add (see scattering).
+Builds on windows, which has the dimension numbers.
 
 Source: https://www.openxla.org/stablehlo/spec#gather
 """
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -24,125 +23,16 @@ from tinyjax.interpreters.jvp import defjvp
 from tinyjax.interpreters.vjp import transpose_rules
 from tinyjax.lax.conversion import full
 from tinyjax.lax.elementwise import canonicalize_shape
-
-# ---- dimension numbers and modes ----
-
-
-class GatherDimensionNumbers(NamedTuple):
-    """Which axes of operand, indices and result belong together in a gather.
-
-    The last axis of the indices holds index vectors; a window of `slice_sizes` is read at each.
-    - offset_dims: the result's axes that run within a window; the others run over the indices.
-    - collapsed_slice_dims: the operand's axes (of window size 1) that the result has not.
-    - start_index_map: the operand's axis that each entry of an index vector is for.
-    - operand_batching_dims, start_indices_batching_dims: axes of operand and indices that go together.
-    """
-
-    offset_dims: tuple[int, ...]
-    collapsed_slice_dims: tuple[int, ...]
-    start_index_map: tuple[int, ...]
-    operand_batching_dims: tuple[int, ...] = ()
-    start_indices_batching_dims: tuple[int, ...] = ()
-
-
-class GatherScatterMode(enum.Enum):
-    """What happens to a window that is not all inside the operand.
-
-    CLIP moves it inside. FILL_OR_DROP reads `fill_value` and writes nothing. PROMISE_IN_BOUNDS says
-    that there is none (as JAX on a CPU, reads are clipped and writes dropped nevertheless)."""
-
-    CLIP = 1
-    FILL_OR_DROP = 2
-    PROMISE_IN_BOUNDS = 3
-
-    @staticmethod
-    def from_any(mode: str | GatherScatterMode | None) -> GatherScatterMode:
-        """The mode of a name: 'clip', 'fill', 'drop' or 'promise_in_bounds'; None is 'fill'.
-
-        Raises ValueError for another name."""
-        if isinstance(mode, GatherScatterMode):
-            return mode
-        if mode not in _MODES:
-            names = [name for name in _MODES if name]
-            raise ValueError(f'Unknown gather mode "{mode}": use one of {names}')
-        return _MODES[mode]
-
-
-_MODES = {
-    None: GatherScatterMode.FILL_OR_DROP,
-    "fill": GatherScatterMode.FILL_OR_DROP,
-    "drop": GatherScatterMode.FILL_OR_DROP,
-    "clip": GatherScatterMode.CLIP,
-    "promise_in_bounds": GatherScatterMode.PROMISE_IN_BOUNDS,
-}
-
-
-# ---- where the windows are, for gather and scatter ----
-
-
-class Windows:
-    """The places of a gather's windows in its operand, in a form that NumPy can index with.
-
-    NumPy's index needs one integer array for each axis, and these broadcast together. Axes that every
-    window covers whole need none: the operand is seen with them as its last axes."""
-
-    def __init__(
-        self,
-        shape: Sequence[int],
-        indices: np.ndarray,
-        numbers: GatherDimensionNumbers,
-        slice_sizes: Sequence[int],
-    ):
-        batch_shape = indices.shape[:-1]
-        hidden = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
-        self.whole = [
-            axis for axis, n in enumerate(shape) if axis not in hidden and slice_sizes[axis] == n
-        ]
-        self.indexed = [axis for axis in range(len(shape)) if axis not in self.whole]
-        self.windowed = [axis for axis in self.indexed if axis not in hidden]
-
-        starts = dict(zip(numbers.start_index_map, np.moveaxis(indices.astype(int), -1, 0)))
-        for axis, batch_axis in zip(
-            numbers.operand_batching_dims, numbers.start_indices_batching_dims
-        ):
-            places = np.arange(batch_shape[batch_axis]).reshape(
-                [-1 if i == batch_axis else 1 for i in range(len(batch_shape))]
-            )
-            starts[axis] = np.broadcast_to(places, batch_shape)
-        last = {axis: shape[axis] - slice_sizes[axis] for axis in range(len(shape))}
-        self.inside = np.ones(batch_shape, bool)
-        for axis in numbers.start_index_map:
-            self.inside &= (starts[axis] >= 0) & (starts[axis] <= last[axis])
-
-        self.index = []  # for each indexed axis, of rank len(batch_shape) + len(windowed)
-        for axis in self.indexed:
-            start = np.clip(starts.get(axis, np.zeros(batch_shape, int)), 0, max(last[axis], 0))
-            place = start.reshape(batch_shape + (1,) * len(self.windowed))
-            if axis in self.windowed:
-                within = [1] * place.ndim
-                within[len(batch_shape) + self.windowed.index(axis)] = slice_sizes[axis]
-                place = place + np.arange(slice_sizes[axis]).reshape(within)
-            self.index.append(place)
-
-        # The result's axes in the order batch, windowed, whole; and where each one goes.
-        ndim = len(batch_shape) + len(numbers.offset_dims)
-        batch_axes = [axis for axis in range(ndim) if axis not in numbers.offset_dims]
-        offset = dict(zip(sorted(self.windowed + self.whole), numbers.offset_dims))
-        self.out_axes = batch_axes + [offset[axis] for axis in self.windowed + self.whole]
-
-    def operand_view(self, x: np.ndarray) -> np.ndarray:
-        """The operand with the indexed axes in front."""
-        return x.transpose(self.indexed + self.whole)
-
-    def read(self, x: np.ndarray) -> np.ndarray:
-        """The windows' elements, as a gather gives them."""
-        found = self.operand_view(x)[tuple(self.index)]
-        return found.transpose(np.argsort(self.out_axes))
-
-    def updates_view(self, updates: np.ndarray) -> np.ndarray:
-        """A scatter's updates in the order of the index: batch, windowed, whole."""
-        return updates.transpose(self.out_axes)
-
+from tinyjax.lax.windows import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+    Windows,
+    batched_dims,
+    check_indexing,
+    with_batching_axis,
+    with_window_axis,
+)
 
 # ---- gather ----
 
@@ -176,65 +66,6 @@ def _gather_shape(
     batch = iter(indices_shape[:-1])
     ndim = len(indices_shape) - 1 + len(numbers.offset_dims)
     return tuple(next(window if d in numbers.offset_dims else batch) for d in range(ndim))
-
-
-def _check_dims(op: str, name: str, dims: Sequence[int], ndim: int, in_order: bool = True) -> None:
-    """Raises TypeError unless `dims` are distinct axes, in ascending order if `in_order`."""
-    if in_order and list(dims) != sorted(dims):
-        raise TypeError(f"{name} in {op} op must be sorted; got {dims}")
-    if len(set(dims)) != len(dims):
-        raise TypeError(f"{name} in {op} op must not repeat; got: {dims}.")
-    outside = [d for d in dims if not 0 <= d < ndim]
-    if outside:
-        raise TypeError(
-            f"Invalid {name} set in {op} op; valid range is [0, {ndim}); got: {outside[0]}."
-        )
-
-
-def check_indexing(
-    op: str,
-    shape: Sequence[int],
-    indices: ShapedArray,
-    names: Sequence[str],
-    numbers: GatherDimensionNumbers,
-) -> None:
-    """The checks that gather and scatter share; `names` are the fields' names in their own numbers."""
-    window_name, hidden_name, map_name, operand_batch_name, indices_batch_name = names
-    window, hidden, index_map, operand_batch, indices_batch = numbers
-    if dtypes.kind(indices.dtype) not in "iu":
-        raise ValueError(f"indices must have an integer type, got {indices.dtype.name}")
-    if not indices.ndim:
-        raise TypeError(f"{op} indices must have a last axis of index vectors, got a scalar")
-    rank = len(shape)
-    _check_dims(op, window_name, window, len(window) + indices.ndim - 1)
-    _check_dims(op, hidden_name, hidden, rank)
-    _check_dims(op, map_name, index_map, rank, in_order=False)
-    _check_dims(op, operand_batch_name, operand_batch, rank)
-    _check_dims(op, indices_batch_name, indices_batch, indices.ndim - 1, in_order=False)
-    if len(index_map) != indices.shape[-1]:
-        raise TypeError(
-            f"{op} op has {len(index_map)} elements in {map_name} and the last dimension of indices "
-            f"is {indices.shape[-1]}. These two numbers must be equal."
-        )
-    for name, dims in ((hidden_name, hidden), (map_name, index_map)):
-        if set(dims) & set(operand_batch):
-            raise TypeError(
-                f"{name} and {operand_batch_name} in {op} op must be disjoint; got: {dims} and "
-                f"{operand_batch}."
-            )
-    operand_sizes = tuple(shape[d] for d in operand_batch)
-    indices_sizes = tuple(indices.shape[d] for d in indices_batch)
-    if operand_sizes != indices_sizes:
-        raise TypeError(
-            f"{op} op requires {operand_batch_name} and {indices_batch_name} to have the same shape, "
-            f"got {operand_sizes} and {indices_sizes}."
-        )
-    if rank != len(window) + len(hidden) + len(operand_batch):
-        raise TypeError(
-            f"every axis of the operand of a {op} op must be of a window, or be named in {hidden_name} "
-            f"or {operand_batch_name}; got shape {tuple(shape)}, {window_name}={window}, "
-            f"{hidden_name}={hidden}, {operand_batch_name}={operand_batch}."
-        )
 
 
 def _gather_aval(
@@ -291,17 +122,12 @@ def _gather_transpose(
         full(x.aval.shape, 0, ct.dtype),
         indices,
         ct,
-        scattering.ScatterDimensionNumbers(*dimension_numbers),
+        ScatterDimensionNumbers(*dimension_numbers),
         indices_are_sorted=indices_are_sorted,
         unique_indices=unique_indices,
         mode=mode,
     )
     return [x_ct, None]
-
-
-def batched_dims(dims: Sequence[int]) -> tuple[int, ...]:
-    """The dims behind a new leading axis; np.add makes NumPy integers of them, as JAX prints them."""
-    return tuple(np.add(1, dims))
 
 
 def batch_gather(
@@ -315,19 +141,15 @@ def batch_gather(
     """A batched operand alone: windows with one more axis. Batched indices: more windows. Both: the
     batch dims go together as batching dims."""
     (x, indices), (x_dim, indices_dim) = vals, dims
-    offset, collapsed, index_map, operand_batch, indices_batch = dimension_numbers
-    if indices_dim is not_mapped:
+    if x_dim is not not_mapped:
         x = batching.moveaxis(x, x_dim, 0)
-        numbers = GatherDimensionNumbers(
-            (0, *batched_dims(offset)),
-            batched_dims(collapsed),
-            batched_dims(index_map),
-            batched_dims(operand_batch),
-            indices_batch,
-        )
-        return gather(x, indices, numbers, (shape_of(x)[0], *slice_sizes), **params), 0
-    if x_dim is not_mapped:
+    if indices_dim is not not_mapped:
         indices = batching.moveaxis(indices, indices_dim, 0)
+    if indices_dim is not_mapped:
+        numbers = GatherDimensionNumbers(*with_window_axis(dimension_numbers))
+        slice_sizes = (shape_of(x)[0], *slice_sizes)
+    elif x_dim is not_mapped:
+        offset, collapsed, index_map, operand_batch, indices_batch = dimension_numbers
         numbers = GatherDimensionNumbers(
             tuple(1 + d for d in offset),
             collapsed,
@@ -337,17 +159,10 @@ def batch_gather(
         )
         # Windows of different examples may be the same, and each example starts anew.
         params |= {"unique_indices": False, "indices_are_sorted": False}
-        return gather(x, indices, numbers, slice_sizes, **params), 0
-    x = batching.moveaxis(x, x_dim, 0)
-    indices = batching.moveaxis(indices, indices_dim, 0)
-    numbers = GatherDimensionNumbers(
-        batched_dims(offset),
-        batched_dims(collapsed),
-        batched_dims(index_map),
-        (0, *batched_dims(operand_batch)),
-        (0, *batched_dims(indices_batch)),
-    )
-    return gather(x, indices, numbers, (min(shape_of(x)[0], 1), *slice_sizes), **params), 0
+    else:
+        numbers = GatherDimensionNumbers(*with_batching_axis(dimension_numbers))
+        slice_sizes = (min(shape_of(x)[0], 1), *slice_sizes)
+    return gather(x, indices, numbers, slice_sizes, **params), 0
 
 
 impl_rules[gather_p] = _gather_impl

@@ -18,8 +18,9 @@ from tinyjax.interpreters.batching import batch_rules, moveaxis, not_mapped
 from tinyjax.interpreters.jvp import Zero, jvp_rules, zero_tangent
 from tinyjax.lax.comparison import total_order_key
 from tinyjax.lax.conversion import broadcasted_iota
-from tinyjax.lax.gathering import GatherDimensionNumbers, GatherScatterMode, gather
+from tinyjax.lax.gathering import gather
 from tinyjax.lax.shape import canonicalize_axis, expand_dims, reshape
+from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode
 
 # ---- sort ----
 

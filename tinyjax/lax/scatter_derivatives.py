@@ -1,0 +1,258 @@
+"""The derivatives of scatter and its kinds: how writing at computed places is differentiated.
+
+After this file you can say what becomes of a cotangent at a place that was overwritten (nothing) or
+added to (operand and updates get it whole), and how a scatter whose updates may overlap is
+differentiated: the updates that win are found by scattering their numbers. Builds on scattering,
+which has the other rules of these primitives, and on gathering, the transpose of writing.
+
+Source: https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html (a jvp and its transpose)
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+from tinyjax import core
+from tinyjax.core import Primitive, shape_of
+from tinyjax.interpreters.jvp import Zero, defjvp, instantiate_zeros, jvp_rules, zero_tangent
+from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules
+from tinyjax.lax.arithmetic import div
+from tinyjax.lax.comparison import eq
+from tinyjax.lax.conversion import full, iota, ones_like_array, zeros_like_array
+from tinyjax.lax.elementwise import constant
+from tinyjax.lax.gathering import gather
+from tinyjax.lax.scattering import (
+    scatter,
+    scatter_add,
+    scatter_add_p,
+    scatter_max_p,
+    scatter_min_p,
+    scatter_mul,
+    scatter_mul_p,
+    scatter_p,
+    scatter_sub_p,
+    window_sizes,
+)
+from tinyjax.lax.selection import select
+from tinyjax.lax.shape import reshape
+from tinyjax.lax.windows import GatherDimensionNumbers, ScatterDimensionNumbers
+
+# ---- a gather of what was scattered ----
+
+
+def _gather_updates(
+    ct: Any, indices: Any, updates_shape: Any, numbers: ScatterDimensionNumbers, **params: Any
+) -> Any:
+    """What a scatter's updates see of an array like its result."""
+    sizes = window_sizes(shape_of(ct), updates_shape, numbers)
+    return gather(ct, indices, GatherDimensionNumbers(*numbers), sizes, **params)
+
+
+# ---- scatter-add and scatter-sub: linear in operand and updates ----
+
+
+def _scatter_linear_jvp(primitive: Primitive, primals: Any, tangents: Any, **params: Any) -> Any:
+    x, indices, updates = primals
+    out = primitive.bind(x, indices, updates, **params)
+    x_dot, _, updates_dot = tangents
+    if type(x_dot) is Zero and type(updates_dot) is Zero:
+        return out, zero_tangent(out)
+    x_dot, updates_dot = instantiate_zeros(x_dot), instantiate_zeros(updates_dot)
+    return out, primitive.bind(x_dot, indices, updates_dot, **params)
+
+
+def _scatter_linear_transpose(
+    primitive: Primitive, ct: Any, x: Any, indices: Any, updates: Any, **params: Any
+) -> list[Any]:
+    updates_ct = None
+    if is_undefined_primal(updates):
+        updates_ct = _gather_updates(
+            ct,
+            indices,
+            updates.aval.shape,
+            params["dimension_numbers"],
+            mode=params["mode"],
+            fill_value=0,
+        )
+        if primitive is scatter_sub_p:
+            updates_ct = core.neg(updates_ct)
+    return [ct if is_undefined_primal(x) else None, None, updates_ct]
+
+
+for _primitive in (scatter_add_p, scatter_sub_p):
+    jvp_rules[_primitive] = functools.partial(_scatter_linear_jvp, _primitive)
+    transpose_rules[_primitive] = functools.partial(_scatter_linear_transpose, _primitive)
+
+
+# ---- scatter-mul ----
+
+
+def _require_unique(unique_indices: bool) -> None:
+    if not unique_indices:
+        raise NotImplementedError(
+            "scatter_mul gradients are only implemented if `unique_indices=True`: pass it if no place "
+            "is written twice"
+        )
+
+
+def _scatter_mul_updates_jvp(
+    g: Any,
+    x: Any,
+    indices: Any,
+    updates: Any,
+    *,
+    update_jaxpr: Any,
+    update_consts: Any,
+    **params: Any,
+) -> Any:
+    _require_unique(params["unique_indices"])
+    return core.mul(x, scatter_add(zeros_like_array(x), indices, g, **params))
+
+
+def _scatter_mul_transpose(
+    ct: Any,
+    x: Any,
+    indices: Any,
+    updates: Any,
+    *,
+    update_jaxpr: Any,
+    update_consts: Any,
+    **params: Any,
+) -> list[Any]:
+    x_ct = updates_ct = None
+    if is_undefined_primal(x):
+        x_ct = scatter_mul(ct, indices, updates, **params)
+    if is_undefined_primal(updates):
+        _require_unique(params["unique_indices"])
+        updates_ct = _gather_updates(
+            core.mul(ct, x),
+            indices,
+            updates.aval.shape,
+            params["dimension_numbers"],
+            mode=params["mode"],
+            fill_value=0,
+        )
+    return [x_ct, None, updates_ct]
+
+
+defjvp(
+    scatter_mul_p,
+    lambda g, x, indices, updates, **params: scatter_mul_p.bind(g, indices, updates, **params),
+    None,
+    _scatter_mul_updates_jvp,
+)
+transpose_rules[scatter_mul_p] = _scatter_mul_transpose
+
+
+# ---- scatter-min and scatter-max ----
+
+
+def _scatter_extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, **params: Any) -> Any:
+    """A place takes the mean of the tangents of all that hold its extreme value: operand, updates."""
+    x, indices, updates = primals
+    out = primitive.bind(x, indices, updates, **params)
+    x_dot, _, updates_dot = tangents
+    if type(x_dot) is Zero and type(updates_dot) is Zero:
+        return out, zero_tangent(out)
+    x_dot, updates_dot = instantiate_zeros(x_dot), instantiate_zeros(updates_dot)
+    numbers = params["dimension_numbers"]
+
+    def seen(v: Any) -> Any:
+        return _gather_updates(v, indices, shape_of(updates), numbers)
+
+    before, after = seen(x), seen(out)
+    wins, stays = eq(updates, after), eq(before, after)
+    ones, zeros = lambda: ones_like_array(updates), lambda: zeros_like_array(updates)  # noqa: E731
+    counted = scatter_add(zeros_like_array(x), indices, select(wins, ones(), zeros()), numbers)
+    num_winners = seen(counted)
+    num_updates = seen(scatter_add(zeros_like_array(x), indices, ones(), numbers))
+    one = constant(updates, 1)
+
+    shared = lambda: div(one, core.add(num_winners, one))  # noqa: E731  (with the operand)
+    updates_part = select(wins, select(stays, shared(), div(one, num_winners)), zeros())
+    operand_part = select(stays, shared(), zeros_like_array(num_winners))
+    # The operand's tangent is there already: each update takes its part of what is too much.
+    correction = div(core.add(constant(updates, -1), operand_part), num_updates)
+    change = core.add(core.mul(seen(x_dot), correction), core.mul(updates_dot, updates_part))
+    shared_params = {k: params[k] for k in ("indices_are_sorted", "unique_indices", "mode")}
+    return out, scatter_add(x_dot, indices, change, numbers, **shared_params)
+
+
+for _primitive in (scatter_min_p, scatter_max_p):
+    jvp_rules[_primitive] = functools.partial(_scatter_extreme_jvp, _primitive)
+
+
+# ---- scatter ----
+
+
+def _scatter_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+    """Where updates may overlap, the one that wins is found by scattering their numbers.
+
+    Then a scatter-add of all winners gives both the result and its tangent, and needs no transpose
+    rule of its own."""
+    if params["update_jaxpr"] is not None:
+        raise NotImplementedError(
+            "scatter_apply JVP not implemented: x.at[i].apply can't be differentiated, x.at[i].set(f(x[i])) "
+            "can"
+        )
+    x, indices, updates = primals
+    x_dot, _, updates_dot = tangents
+    if type(x_dot) is Zero and type(updates_dot) is Zero:
+        out = scatter_p.bind(x, indices, updates, **params)
+        return out, zero_tangent(out)
+    x_dot, updates_dot = instantiate_zeros(x_dot), instantiate_zeros(updates_dot)
+    if params["unique_indices"]:
+        out = scatter_p.bind(x, indices, updates, **params)
+        return out, scatter_p.bind(x_dot, indices, updates_dot, **params)
+
+    numbers = params["dimension_numbers"]
+    shared_params = {k: params[k] for k in ("indices_are_sorted", "unique_indices", "mode")}
+    ids_shape = [
+        1 if axis in numbers.update_window_dims else n for axis, n in enumerate(shape_of(updates))
+    ]
+    ids = reshape(iota(np.uint32, math.prod(ids_shape)), ids_shape)
+    ids = core.add(ids, full(shape_of(updates), 1, np.uint32))
+    no_ids = full(shape_of(x), 0, np.uint32)
+    scattered_ids = scatter(no_ids, indices, ids, numbers, **shared_params)
+    winner_ids = _gather_updates(scattered_ids, indices, shape_of(updates), numbers)
+
+    def kept(v: Any) -> Any:
+        return select(eq(scattered_ids, zeros_like_array(scattered_ids)), v, zeros_like_array(v))
+
+    def winners(v: Any) -> Any:
+        return select(eq(ids, winner_ids), v, zeros_like_array(v))
+
+    x, updates, x_dot, updates_dot = kept(x), winners(updates), kept(x_dot), winners(updates_dot)
+    out = scatter_add(x, indices, updates, numbers, **shared_params)
+    return out, scatter_add(x_dot, indices, updates_dot, numbers, **shared_params)
+
+
+def _scatter_transpose(
+    ct: Any,
+    x: Any,
+    indices: Any,
+    updates: Any,
+    *,
+    update_jaxpr: Any,
+    update_consts: Any,
+    **params: Any,
+) -> list[Any]:
+    if not params["unique_indices"]:
+        raise NotImplementedError("scatter transpose is only implemented where unique_indices=True")
+    shape = updates.aval.shape if is_undefined_primal(updates) else shape_of(updates)
+    x_ct = updates_ct = None
+    if is_undefined_primal(x):  # what was overwritten has no part in the result
+        x_ct = scatter(ct, indices, full(shape, 0, ct.dtype), **params)
+    if is_undefined_primal(updates):
+        updates_ct = _gather_updates(
+            ct, indices, shape, params["dimension_numbers"], mode=params["mode"], fill_value=0
+        )
+    return [x_ct, None, updates_ct]
+
+
+jvp_rules[scatter_p] = _scatter_jvp
+transpose_rules[scatter_p] = _scatter_transpose

@@ -1,5 +1,6 @@
 """jit: traced once per kind of arguments, compiled, reused."""
 
+import copy
 import functools
 
 import numpy as np
@@ -141,6 +142,21 @@ def test_disable_jit_runs_the_function_eagerly():
     assert seen == [1.5]
 
 
+def test_donated_arguments_are_counted_with_the_static_ones():
+    x, y = jnp.zeros(3) + 1, jnp.zeros(3) + 2
+    f = jax.jit(lambda s, x, t, y: (x + 1, y + 1), static_argnums=(0, -2), donate_argnums=3)
+    f("s", x, "t", y)
+    assert y.is_deleted() and not x.is_deleted()
+
+
+def test_a_generator_function_is_refused():
+    def rows(x):
+        yield x
+
+    with pytest.raises(TypeError, match="generator"):
+        jax.jit(rows)
+
+
 def test_a_donated_argument_cant_be_used_again():
     x = jnp.ones(3)
     jax.jit(lambda x: x + 1, donate_argnums=0)(x)
@@ -186,6 +202,12 @@ def test_an_unknown_backend_is_an_error():
 def test_a_device_is_not_given_by_its_name():
     with pytest.raises(TypeError, match=r"such as jax.devices\(\)\[0\], got 'cpu'"):
         jax.jit(lambda x: x, device="cpu")
+
+
+def test_a_jitted_function_in_a_container_can_be_copied():
+    f = jax.jit(lambda x: x + 1)
+    f(1.0)
+    assert copy.deepcopy({"f": f})["f"](2.0) == 3.0
 
 
 def test_clear_cache_forgets_traces():

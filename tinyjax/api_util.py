@@ -27,6 +27,12 @@ def check_callable(fun: Any, transformation: str) -> None:
         raise TypeError(
             f"Expected a callable value, got {fun!r} as the function to {transformation}"
         )
+    code = getattr(fun, "__code__", None)
+    if code is not None and code.co_flags & inspect.CO_GENERATOR:
+        raise TypeError(
+            f"Expected a function to {transformation}, got a generator function: {fun}. "
+            "Return the values, in a list, instead of yielding them"
+        )
 
 
 class FlatFun:
@@ -115,13 +121,18 @@ def named_arguments(
     return (*numbers, *(i for i in named if i not in numbers)), (*names, *numbered)
 
 
+def positions(argnums: tuple[int, ...], num_args: int) -> set[int]:
+    """The arguments, of `num_args` given by position, that `argnums` name."""
+    return {i % num_args for i in argnums if -num_args <= i < num_args}
+
+
 def split_static(
     args: tuple, kwargs: dict, argnums: tuple[int, ...], argnames: tuple[str, ...]
 ) -> tuple[tuple[tuple, dict], Static]:
     """The (args, kwargs) that are traced, and the static ones."""
     if not argnums and not argnames:
         return (args, kwargs), ()
-    numbers = {i % len(args) for i in argnums if -len(args) <= i < len(args)}
+    numbers = positions(argnums, len(args))
     static: list[tuple[int | str, type, Any]] = [
         (i, type(args[i]), args[i]) for i in sorted(numbers)
     ]

@@ -14,8 +14,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from tinyjax.api_util import (
     FlatFun,
     check_callable,
@@ -344,6 +342,9 @@ class JitFunction:
 
     def __repr__(self) -> str:
         return f"<jitted {self.params['name']}>"
+
+    def __deepcopy__(self, memo: dict) -> JitFunction:
+        return self  # as of Python's functions
 
 
 def _consts_to_args(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Tracer]]:

@@ -1,5 +1,7 @@
 """Arrays: immutable values with NumPy's operators, conversions and JAX's printing."""
+
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -84,6 +86,16 @@ def test_an_array_does_not_share_memory_with_its_source():
         np.asarray(x)[0] = 9
 
 
+@pytest.mark.parametrize(
+    "view", [jnp.transpose, jnp.ravel, jnp.squeeze, jnp.flip, lambda x: jnp.broadcast_to(x, (2, 3))]
+)
+def test_results_do_not_share_memory_with_a_numpy_operand(view):
+    source = np.ones(3, np.float32)
+    x = view(source)
+    source[:] = 9
+    assert x.max() == 1
+
+
 def test_arrays_are_not_hashable(x):
     with pytest.raises(TypeError, match="unhashable"):
         hash(x)
@@ -97,6 +109,8 @@ def test_scalars_become_python_numbers():
     assert int(jnp.array(3)) == 3
     assert complex(jnp.array(1j)) == 1j
     assert bool(jnp.array(True))
+    with pytest.raises(TypeError, match="real"):
+        int(jnp.array(1j))
     assert [10, 20, 30][jnp.array(1)] == 20
     assert jnp.array([[7]]).item() == 7
 
@@ -125,9 +139,25 @@ def test_copy_and_deepcopy_keep_the_values(x):
     assert copy.copy(x).tolist() == copy.deepcopy(x).tolist() == x.copy().tolist() == X.tolist()
 
 
+@pytest.mark.parametrize("make", [lambda x: x, jax.jit(lambda x: x + 0)])
+def test_pickle_keeps_value_and_type(x, make):
+    for array in (make(x), make(jnp.asarray(2.0))):
+        again = pickle.loads(pickle.dumps(array))
+        assert again.aval == array.aval and again.tolist() == array.tolist()
+
+
 def test_dlpack_hands_the_elements_to_numpy(x):
     np.testing.assert_array_equal(np.from_dlpack(x), X)
     np.testing.assert_array_equal(jnp.from_dlpack(X), X)
+    assert np.from_dlpack(jnp.float32(1)).shape == ()
+
+
+def test_writing_through_dlpack_does_not_change_the_array():
+    x = jnp.array([1.0, 2.0])
+    exported = np.from_dlpack(x)
+    if exported.flags.writeable:  # a copy, where the reader knows no read-only arrays
+        exported[0] = 9
+    assert x.tolist() == [1, 2]
 
 
 def test_the_array_api_namespace_is_jax_numpy(x):

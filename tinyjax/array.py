@@ -192,6 +192,10 @@ class ArrayImpl(Array):
         view.flags.writeable = False  # arrays are immutable: hand out no way to write
         return view
 
+    def __reduce__(self) -> tuple[type, tuple]:
+        """Pickled as elements and aval; wherever it is unpickled, on that place's default device."""
+        return ArrayImpl, (self._value, self.aval)
+
     def __bool__(self) -> bool:
         if self.dtype == dtypes.key_dtype:
             raise TypeError("a random key is neither true nor false: use jax.random.bernoulli(key)")
@@ -211,7 +215,10 @@ class ArrayImpl(Array):
         return self._value[()]
 
     def __int__(self) -> int:
-        return int(self._scalar("int()"))
+        scalar = self._scalar("int()")
+        if dtypes.kind(self.dtype) == "c":
+            raise TypeError("int() of a complex array: take x.real or x.imag first")
+        return int(scalar)
 
     def __float__(self) -> float:
         scalar = self._scalar("float()")

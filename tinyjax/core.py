@@ -11,6 +11,7 @@ Source: https://docs.jax.dev/en/latest/autodidax.html, and JAX's design note 268
 from __future__ import annotations
 
 import functools
+import operator
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
@@ -118,7 +119,7 @@ class Tracer(Array):
         return bool(self._concrete_or(TracerBoolConversionError))
 
     def __index__(self) -> int:
-        return self._concrete_or(TracerIntegerConversionError).__index__()
+        return operator.index(self._concrete_or(TracerIntegerConversionError))
 
     def __int__(self) -> int:
         if self.concrete() is None:
@@ -206,14 +207,16 @@ def typeof(x: Any) -> ShapedArray:
 
 
 def to_numpy(x: Any, aval: ShapedArray) -> np.ndarray:
-    """The elements of a value (not of a tracer) in the dtype of `aval`."""
+    """The elements of a value (not of a tracer) in the dtype of `aval`.
+
+    NumPy arrays are copied: whoever changes one later must not change the Array made of it."""
     if isinstance(x, ArrayImpl):
         return x._value
     if type(x) is int and dtypes.kind(aval.dtype) in "iu":
         info = np.iinfo(aval.dtype)
         if not info.min <= x <= info.max:
             raise OverflowError(f"Python integer {x} is too large for {aval.dtype.name}")
-    return np.asarray(x, aval.dtype)
+    return np.array(x, aval.dtype)
 
 
 # ---- eager evaluation ----

@@ -12,8 +12,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from tinyjax.array import ArrayImpl
 from tinyjax.core import get_aval, to_numpy
 from tinyjax.devices import Device, default_device
@@ -97,7 +95,7 @@ class Compiled:
                     f"{got.str_short()}. Call the jitted function itself, which compiles anew"
                 )
         arrays = [
-            x if isinstance(x, ArrayImpl) else ArrayImpl(np.array(to_numpy(x, aval)), aval)
+            x if isinstance(x, ArrayImpl) else ArrayImpl(to_numpy(x, aval), aval)
             for x, aval in zip(leaves, self.traced.jaxpr.in_avals)
         ]
         return tree_unflatten(self.traced.out_tree, self.executable(arrays))

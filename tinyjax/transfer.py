@@ -37,9 +37,7 @@ def _device_put_impl(x: Any, *, device: Device | None) -> ArrayImpl:
     aval = get_aval(x)
     if isinstance(x, ArrayImpl) and (device is None or x.device == device):
         return ArrayImpl(x._value, aval, x.buffer, device, x.committed or device is not None)
-    # A copy: whoever changes the NumPy array later must not change the Array.
-    host = x._value if isinstance(x, ArrayImpl) else np.array(to_numpy(x, aval))
-    return ArrayImpl(host, aval, device=device, committed=device is not None)
+    return ArrayImpl(to_numpy(x, aval), aval, device=device, committed=device is not None)
 
 
 impl_rules[device_put_p] = _device_put_impl

@@ -244,9 +244,9 @@ def _array_namespace(self: Any, /, *, api_version: str | None = None) -> Any:
 
 def _dlpack(self: Any, **options: Any) -> Any:
     """A DLPack capsule of the host's elements: other libraries read them without a copy."""
-    value = np.ascontiguousarray(concrete(self, "in __dlpack__")._value)
-    if not value.flags.writeable:
-        value = value.copy()  # NumPy exports only what may be written
+    value = np.asarray(concrete(self, "in __dlpack__"), order="C")  # it is read-only
+    if options.get("max_version") is None:
+        value = value.copy()  # for a reader from before DLPack 1.0, which knows no read-only arrays
     return value.__dlpack__(**options)
 
 

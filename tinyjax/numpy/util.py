@@ -41,7 +41,7 @@ def check_arraylike(fun_name: str, *args: Any) -> None:
 
 
 def as_array(x: Any) -> Any:
-    """`x` as an Array or tracer: Python scalars weakly typed, NumPy values not copied.
+    """`x` as an Array or tracer: Python scalars weakly typed, NumPy values copied.
 
     Raises TypeError for anything else (lists: jnp.array converts them)."""
     if isinstance(x, Array):

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tinyjax.config import Config, config
+from tinyjax.config import config
 
 
 def test_a_block_wins_over_the_global_value_and_ends():
@@ -34,13 +34,26 @@ def test_a_block_is_for_its_own_thread():
     assert seen == [False]
 
 
-def test_update_is_for_threads_that_start_later_too():
-    own, seen = Config(), []
-    own.update("jax_disable_jit", True)
-    thread = threading.Thread(target=lambda: seen.append(own.jax_disable_jit))
+def test_update_is_seen_by_all_threads_also_running_ones():
+    seen, updated = [], threading.Event()
+
+    def read_before_and_after():
+        seen.append(config.read("jax_disable_jit"))
+        started.set()
+        updated.wait()
+        seen.append(config.read("jax_disable_jit"))
+
+    started = threading.Event()
+    thread = threading.Thread(target=read_before_and_after)
     thread.start()
-    thread.join()
-    assert seen == [True]
+    started.wait()
+    try:
+        config.update("jax_disable_jit", True)
+        updated.set()
+        thread.join()
+    finally:
+        config.update("jax_disable_jit", False)
+    assert seen == [False, True]
 
 
 def test_every_change_changes_the_key_that_traces_are_cached_by():

@@ -6,6 +6,7 @@ After this file you can say where a setting lives and who may change it. Builds 
 from __future__ import annotations
 
 import contextlib
+import operator
 import os
 import threading
 from collections.abc import Iterator
@@ -43,45 +44,40 @@ def _from_environment(name: str, default: Any) -> Any:
 class Config(threading.local):
     """The values of all flags: `config.jax_enable_x64` reads one, `update` sets one.
 
-    Each thread has its own, which begin as the values that `update` set last. `key` is the tuple of
-    all values: what a trace can depend on, and so a part of jit's cache key."""
+    What `update` sets are attributes of the class, which all threads see; what a `with` block sets
+    are attributes of the instance, of which each thread has its own."""
 
-    _updated: dict[str, Any] = {}
-
-    def __init__(self) -> None:
-        for name, (default, _, _) in FLAGS.items():
-            setattr(self, name, self._updated.get(name, _from_environment(name, default)))
-        self._refresh()
+    # All values: what a trace can depend on, and so a part of jit's cache key.
+    key = property(operator.attrgetter(*FLAGS))
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"config has no flag {name!r}; it has {', '.join(FLAGS)}")
 
-    def _refresh(self) -> None:
-        self.key = tuple([getattr(self, name) for name in FLAGS])
-
-    def _set(self, name: str, value: Any) -> None:
-        setattr(self, _checked(name, value), value)
-        self._refresh()
+    def read(self, name: str) -> Any:
+        """The value of a flag."""
+        return getattr(self, name)
 
     def update(self, name: str, value: Any) -> None:
-        """Sets a flag in this thread, and in those that start after it.
+        """Sets a flag in all threads, outside of the `with` blocks that set it.
 
         Raises:
           AttributeError: no flag has this name.
           ValueError: the flag does not take this value.
         """
-        self._set(name, value)
-        self._updated[name] = value
+        setattr(Config, _checked(name, value), value)
 
     @contextlib.contextmanager
     def set(self, name: str, value: Any) -> Iterator[None]:
         """Sets a flag within a `with` block, in this thread."""
-        before = getattr(self, name)
-        self._set(name, value)
+        before = vars(self).copy()
+        setattr(self, _checked(name, value), value)
         try:
             yield
         finally:
-            self._set(name, before)
+            if name in before:
+                setattr(self, name, before[name])
+            else:
+                delattr(self, name)
 
 
 def _checked(name: str, value: Any) -> str:
@@ -93,6 +89,8 @@ def _checked(name: str, value: Any) -> str:
     return name
 
 
+for _name in FLAGS:
+    setattr(Config, _name, _from_environment(_name, FLAGS[_name][0]))
 config = Config()
 
 

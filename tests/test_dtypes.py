@@ -89,6 +89,7 @@ def test_python_scalars_alone_stay_weak_but_for_bools():
 
 
 def test_strict_promotion_refuses_all_but_weak_types():
+    assert dtypes.result_type(np.float16(1), np.float32(2)) == np.float32
     with config.set("jax_numpy_dtype_promotion", "strict"):
         assert dtypes.result_type(np.float16(1), 2.0) == np.float16
         with pytest.raises(dtypes.TypePromotionError, match="astype"):

@@ -261,18 +261,18 @@ def _node(dtype: np.dtype, weak: bool) -> Any:
 
 
 @functools.lru_cache(4096)
-def join_types(*types: tuple[np.dtype, bool]) -> tuple[np.dtype, bool]:
-    """The (dtype, weak_type) that operands with these (dtype, weak_type) promote to."""
+def join_types(promotion: str, *types: tuple[np.dtype, bool]) -> tuple[np.dtype, bool]:
+    """The (dtype, weak_type) that operands with these (dtype, weak_type) promote to.
+
+    `promotion` is the value of jax_numpy_dtype_promotion. Raises TypePromotionError if it is "strict"
+    and sized dtypes differ."""
     found = dict.fromkeys(types)
     if len(found) == 1:
         return types[0]
     for d, _ in found:
         if d == key_dtype or d == float0:
             raise TypeError(f"dtype {short_name(d)} does not promote to or from other dtypes")
-    if (
-        config.jax_numpy_dtype_promotion == "strict"
-        and len({d for d, weak in found if not weak}) > 1
-    ):
+    if promotion == "strict" and len({d for d, weak in found if not weak}) > 1:
         names = ", ".join(d.name for d, _ in found)
         raise TypePromotionError(
             f"Input dtypes ({names}) have no implicit promotion while jax_numpy_dtype_promotion is "
@@ -297,7 +297,8 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
     With return_weak_type_flag, a pair (dtype, whether the result is weakly typed)."""
     if not args:
         raise ValueError("at least one array or dtype is required")
-    joined, weak = join_types(*(_dtype_and_weakness(x) for x in args))
+    types = [_dtype_and_weakness(x) for x in args]
+    joined, weak = join_types(config.jax_numpy_dtype_promotion, *types)
     joined = canonicalize_dtype(joined)
     return (joined, weak) if return_weak_type_flag else joined
 
@@ -314,4 +315,5 @@ def _dtype_and_weakness(x: Any) -> tuple[np.dtype, bool]:
 
 def promote_types(a: Any, b: Any) -> Any:
     """The dtype that both promote to, as jnp.promote_types."""
-    return join_types(_dtype_and_weakness(a), _dtype_and_weakness(b))[0]
+    types = _dtype_and_weakness(a), _dtype_and_weakness(b)
+    return join_types(config.jax_numpy_dtype_promotion, *types)[0]

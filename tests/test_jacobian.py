@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
+import tinyjax.numpy as jnp
 from tinyjax.core import mul, reduce_sum, sin
 
 x = np.array([1.0, 2.0, 3.0], np.float32)
@@ -43,7 +44,17 @@ def test_the_hessian_is_the_jacobian_of_the_gradient():
     np.testing.assert_allclose(jax.hessian(cubed)(x), np.diag(6 * x), rtol=1e-6)
 
 
+def test_jacrev_takes_complex_inputs_of_a_real_function_as_grad_does():
+    squared = lambda z: jnp.abs(z) ** 2  # noqa: E731
+    assert jax.jacrev(squared)(1 + 2j) == jax.grad(squared)(1 + 2j) == 2 - 4j
+
+
+def test_a_holomorphic_jacobian_needs_complex_results():
+    with pytest.raises(TypeError, match="jacfwd requires .*complex.* got float32"):
+        jax.jacfwd(jnp.abs, holomorphic=True)(1 + 2j)
+
+
 @pytest.mark.parametrize("jacobian", [jax.jacfwd, jax.jacrev])
 def test_integers_have_no_jacobian(jacobian):
-    with pytest.raises(TypeError, match="real-valued inputs.*int32"):
+    with pytest.raises(TypeError, match="real.*-valued inputs.*int32"):
         jacobian(lambda n: n)(np.arange(3))

@@ -103,3 +103,8 @@ def test_eval_shape_computes_nothing():
 def test_make_jaxpr_takes_functions_only():
     with pytest.raises(TypeError, match="Expected a callable value"):
         jax.make_jaxpr(3)
+
+
+def test_eval_shape_keeps_weak_types_and_key_dtypes():
+    assert jax.eval_shape(lambda x: x * 2, jax.numpy.asarray(1.0)).weak_type
+    assert "key<fry>" in repr(jax.eval_shape(jax.random.split, jax.random.key(0)))

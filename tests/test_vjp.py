@@ -108,3 +108,7 @@ def test_a_missing_transpose_rule_names_the_primitive():
     twice_p.def_abstract_eval(lambda aval: aval)
     with pytest.raises(NotImplementedError, match="primitive 'twice' has no transpose rule"):
         jax.linear_transpose(twice_p.bind, 1.0)(1.0)
+
+
+def test_linear_transpose_keeps_weak_types():
+    assert jax.linear_transpose(lambda x: x * 2.0, jax.numpy.asarray(1.0))(1.0)[0].weak_type

@@ -21,7 +21,7 @@ from tinyjax.array import ShapedArray
 from tinyjax.core import get_aval, reshape
 from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jvp import jvp
-from tinyjax.interpreters.vjp import vjp
+from tinyjax.interpreters.vjp import check_reverse_input, vjp
 from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
 
 
@@ -42,20 +42,24 @@ def jacfwd(
     @functools.wraps(fun)
     def jacfun(*args: Any, **kwargs: Any) -> Any:
         dynamic, main = _function_of(fun, argnums, args, kwargs)
-        _check_inputs("jacfwd", dynamic, holomorphic)
         leaves, in_tree = tree_flatten(dynamic)
         avals = [get_aval(x) for x in leaves]
+        _check_forward_inputs(avals, holomorphic)
 
         def push(*tangents: Any) -> Any:
-            out = jvp(main, dynamic, tree_unflatten(in_tree, tangents), has_aux=has_aux)
-            return out[1], (out[2] if has_aux else None)
+            out, out_tangents, *aux = jvp(
+                main, dynamic, tree_unflatten(in_tree, tangents), has_aux=has_aux
+            )
+            return out, out_tangents, aux
 
-        out_tangents, aux_out = vmap(push, out_axes=(-1, None))(*_standard_basis(avals))
+        out, out_tangents, aux = vmap(push, out_axes=(None, -1, None))(*_standard_basis(avals))
+        if holomorphic:
+            _check_outputs("jacfwd", [get_aval(y) for y in tree_flatten(out)[0]], holomorphic)
         jacobian = tree_map(
             lambda y: tree_unflatten(in_tree, _split(y, y.ndim - 1, avals)), out_tangents
         )
         jacobian = _pick_argnums(jacobian, argnums, out_tangents)
-        return (jacobian, aux_out) if has_aux else jacobian
+        return (jacobian, *aux) if has_aux else jacobian
 
     return jacfun
 
@@ -76,11 +80,12 @@ def jacrev(
     @functools.wraps(fun)
     def jacfun(*args: Any, **kwargs: Any) -> Any:
         dynamic, main = _function_of(fun, argnums, args, kwargs)
-        _check_inputs("jacrev", dynamic, holomorphic, allow_int)
+        for x in tree_flatten(dynamic)[0]:
+            check_reverse_input("jacrev", x, holomorphic, allow_int)
         out, f_vjp, *aux = vjp(main, *dynamic, has_aux=has_aux)
         outs, out_tree = tree_flatten(out)
         avals = [get_aval(x) for x in outs]
-        _check_outputs(avals, holomorphic)
+        _check_outputs("jacrev", avals, holomorphic)
 
         def pull(*cotangents: Any) -> Any:
             return f_vjp(tree_unflatten(out_tree, cotangents))
@@ -161,25 +166,23 @@ def _pick_argnums(jacobian: Any, argnums: Any, outs: Any) -> Any:
     return tree_unflatten(out_tree, [part[0] for part in parts])
 
 
-def _check_inputs(name: str, args: Any, holomorphic: bool, allow_int: bool = False) -> None:
-    for x in tree_flatten(args)[0]:
-        dtype = get_aval(x).dtype
-        is_complex = dtypes.kind(dtype) == "c"
-        if holomorphic and not is_complex:
+def _check_forward_inputs(avals: Sequence[ShapedArray], holomorphic: bool) -> None:
+    for aval in avals:
+        if holomorphic and dtypes.kind(aval.dtype) != "c":
             raise TypeError(
-                f"{name} with holomorphic=True requires complex inputs, got {dtype.name}."
+                f"jacfwd with holomorphic=True requires complex inputs, got {aval.dtype.name}."
             )
-        if not holomorphic and (is_complex or not (dtypes.is_inexact(dtype) or allow_int)):
+        if not holomorphic and dtypes.kind(aval.dtype) != "f":
             raise TypeError(
-                f"{name} requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
-                f"but got {dtype.name}. For holomorphic differentiation, pass holomorphic=True."
+                "jacfwd requires real-valued inputs (input dtype that is a sub-dtype of np.floating), "
+                f"but got {aval.dtype.name}. For holomorphic differentiation, pass holomorphic=True."
             )
 
 
-def _check_outputs(avals: Sequence[ShapedArray], holomorphic: bool) -> None:
+def _check_outputs(name: str, avals: Sequence[ShapedArray], holomorphic: bool) -> None:
     for aval in avals:
         if dtypes.kind(aval.dtype) != ("c" if holomorphic else "f"):
             raise TypeError(
-                "jacrev requires real-valued outputs (complex ones with holomorphic=True), but got "
+                f"{name} requires real-valued outputs (complex ones with holomorphic=True), but got "
                 f"{aval.dtype.name}."
             )

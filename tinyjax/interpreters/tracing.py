@@ -191,7 +191,7 @@ def make_jaxpr(
         closed_jaxpr = trace_to_jaxpr(flat_fun, [arg_aval(x) for x in leaves])
         if not return_shape:
             return closed_jaxpr
-        structs = [ShapeDtypeStruct(a.shape, a.dtype) for a in closed_jaxpr.out_avals]
+        structs = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in closed_jaxpr.out_avals]
         return closed_jaxpr, tree_unflatten(flat_fun.out_tree, structs)
 
     return make_jaxpr_f
@@ -225,7 +225,8 @@ class ShapeDtypeStruct:
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype.name}{weak})"
+        name = dtypes.long_name(self.dtype)
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{weak})"
 
 
 def arg_aval(x: Any) -> ShapedArray:

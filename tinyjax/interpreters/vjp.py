@@ -29,7 +29,7 @@ from tinyjax.interpreters.jvp import (
     instantiate_zeros,
 )
 from tinyjax.interpreters.partial_eval import Linearized, linearize_flat, strip_tracers
-from tinyjax.interpreters.tracing import trace_to_jaxpr
+from tinyjax.interpreters.tracing import arg_aval, trace_to_jaxpr
 from tinyjax.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
@@ -274,9 +274,7 @@ def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
     """
     check_callable(fun, "transpose")
     leaves, in_tree = tree_flatten((primals, {}))
-    avals = [
-        get_aval(x) if not hasattr(x, "dtype") else ShapedArray(x.shape, x.dtype) for x in leaves
-    ]
+    avals = [arg_aval(x) for x in leaves]
     flat_fun = FlatFun(fun, in_tree)
     closed = trace_to_jaxpr(flat_fun, avals)
     for aval in (*avals, *closed.out_avals):
@@ -362,7 +360,7 @@ def value_and_grad(
 
         dynamic = tuple(args[i] for i in positions)
         for x in tree_flatten(dynamic)[0]:
-            _check_grad_input(x, holomorphic, allow_int)
+            check_reverse_input("grad", x, holomorphic, allow_int)
         out, f_vjp, *aux = vjp(partial_fun, *dynamic, has_aux=has_aux)
         seed = full(_checked_grad_output(out, holomorphic, fun), 1)
         gradients = f_vjp(seed)
@@ -372,16 +370,17 @@ def value_and_grad(
     return value_and_grad_f
 
 
-def _check_grad_input(x: Any, holomorphic: bool, allow_int: bool) -> None:
+def check_reverse_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
+    """Raises TypeError for an argument that grad or jacrev can't differentiate by."""
     dtype = get_aval(x).dtype
     if holomorphic and dtypes.kind(dtype) != "c":
         raise TypeError(
-            f"grad with holomorphic=True requires inputs with complex dtype, but got {dtype.name}."
+            f"{name} with holomorphic=True requires inputs with complex dtype, but got {dtype.name}."
         )
     if not dtypes.is_inexact(dtype) and not allow_int:
         raise TypeError(
-            "grad requires real- or complex-valued inputs (input dtype that is a sub-dtype of np.inexact), "
-            f"but got {dtypes.long_name(dtype)}. If you want to use "
+            f"{name} requires real- or complex-valued inputs (input dtype that is a sub-dtype of "
+            f"np.inexact), but got {dtypes.long_name(dtype)}. If you want to use "
             "Boolean- or integer-valued inputs, use vjp or set allow_int to True."
         )
 

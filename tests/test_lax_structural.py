@@ -430,6 +430,11 @@ def test_associative_scan_takes_trees():
     np.testing.assert_array_equal(b, [1, 3, 10, 41])
 
 
+def test_an_axis_may_be_longer_than_the_dtype_of_its_index_can_count():
+    x = np.arange(1000, dtype=np.float32)
+    assert float(lax.dynamic_slice(x, [lax.convert_element_type(5, np.int8)], [1])[0]) == 5
+
+
 # ---- printing ----
 
 

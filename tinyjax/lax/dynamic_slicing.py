@@ -255,7 +255,8 @@ def _wrapped(index: Any, size: int, allow_negative: bool) -> Any:
         return index
     is_negative = lt(index, constant(index, 0))
     strong = convert_element_type(index, dtype) if dtypes.is_weakly_typed(index) else index
-    return select(is_negative, core.add(strong, np.array(size, dtype)), index)
+    size_as_index = np.array(size).astype(dtype)  # wraps around, as in JAX, where it does not fit
+    return select(is_negative, core.add(strong, size_as_index), index)
 
 
 def dynamic_slice(

@@ -96,6 +96,13 @@ def test_results_do_not_share_memory_with_a_numpy_operand(view):
     assert x.max() == 1
 
 
+def test_a_copy_outlives_the_original():
+    x = jnp.zeros(3) + 1
+    again = jnp.array(x)
+    jax.jit(lambda x: x + 1, donate_argnums=0)(x)
+    assert again.tolist() == [1, 1, 1]
+
+
 def test_arrays_are_not_hashable(x):
     with pytest.raises(TypeError, match="unhashable"):
         hash(x)

@@ -60,10 +60,11 @@ def _from_data(data: Any, dtype: np.dtype | None, copy: bool) -> Any:
     if hasattr(data, "__jax_array__"):
         data = data.__jax_array__()
     if isinstance(data, Array):
+        if copy:  # it outlives the original, which may be donated to a jitted call
+            data = lax.copy_p.bind(data)
         if dtype is not None and (data.dtype != dtype or data.weak_type):
             return convert(data, dtype)
-        # Values are immutable: only under a trace does a copy show, as an equation.
-        return lax.copy_p.bind(data) if copy and isinstance(data, Tracer) else data
+        return data
     if data is None:
         raise ValueError("None is not a valid value for jnp.array")
     if isinstance(data, (list, tuple)):

@@ -39,3 +39,10 @@ def test_a_compiled_function_refuses_other_shapes_dtypes_and_trees():
 def test_an_unknown_dialect_is_an_error():
     with pytest.raises(ValueError, match="stablehlo"):
         jax.jit(f).lower(1.0).as_text("stablehlo")
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.grad, jax.vmap])
+def test_a_compiled_function_is_not_transformed(transform):
+    compiled = jax.jit(f).lower(1.0).compile()
+    with pytest.raises(TypeError, match="transform the jitted function itself"):
+        transform(compiled)(jnp.ones(2) if transform is jax.vmap else 1.0)

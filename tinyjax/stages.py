@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinyjax.array import ArrayImpl
-from tinyjax.core import get_aval, to_numpy
+from tinyjax.core import Tracer, get_aval, to_numpy
 from tinyjax.devices import Device, default_device
 from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.opencl.compile import Executable, lower_jaxpr
@@ -79,12 +79,17 @@ class Compiled:
         return self.executable.as_text(dialect)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the program. Raises TypeError if an argument's type is not the traced one."""
+        """Runs the program. Raises TypeError for tracers, and for other types than the traced ones."""
         leaves, in_tree = tree_flatten((args, kwargs))
         if in_tree != self.traced.in_tree:
             raise TypeError(
                 "Function compiled with input pytree does not match the input pytree it was called "
                 f"with: compiled for {self.traced.in_tree}, called with {in_tree}"
+            )
+        if any(isinstance(x, Tracer) for x in leaves):
+            raise TypeError(
+                "Cannot apply JAX transformations to a function lowered and compiled for a particular "
+                "signature: transform the jitted function itself, then lower and compile that"
             )
         for i, (x, expected) in enumerate(zip(leaves, self.traced.jaxpr.in_avals)):
             got = get_aval(x)

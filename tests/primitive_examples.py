@@ -33,16 +33,28 @@ x = floats(2, 3)
 y = floats(2, 3, seed=1)
 positive = floats(2, 3, low=0.2, high=3.0)
 unit = floats(2, 3, low=-0.9, high=0.9)
+tall = floats(4, 3)
+block = floats(3, 4, 5)
+one = np.float32(0.7)
+low, high = floats(2, 3, low=-3, high=-1), floats(2, 3, low=1, high=3, seed=1)
+z, w = (x + 0.4j).astype(np.complex64), (positive - 0.3j).astype(np.complex64)
 ints = np.array([[3, -7, 5], [-2, 8, 1]], np.int32)
 other_ints = np.array([[2, 3, -4], [1, 2, 3]], np.int32)
+shifts = np.abs(other_ints)
 bools = np.array([[True, False, True], [False, False, True]])
-compl = (x + 1j * y).astype(np.complex64)
 seeds = np.array([0, 42], np.uint32)
 bits_of = random.key_data
 
+# Index vectors: of two rows, of one row twice, and some of them outside.
+rows = np.array([[0], [2]], np.int32)
+twice = np.array([[1], [1]], np.int32)
+outside = np.array([[-1], [2], [7]], np.int32)
+of_batch = np.array([[3], [0]], np.int32)
+two_rows = floats(2, 3, low=-1.9, high=1.7, seed=2)
 
-def unary(fun: Callable, arg: np.ndarray = x) -> list[Example]:
-    return [Example(fun, (arg,))]
+
+def smooth(fun: Callable, *args: Any) -> list[Example]:
+    return [Example(fun, args)]
 
 
 def step(fun: Callable, *args: Any) -> list[Example]:
@@ -50,69 +62,115 @@ def step(fun: Callable, *args: Any) -> list[Example]:
     return [Example(fun, args, smooth=False)]
 
 
+def unary(fun: Callable, *operands: np.ndarray) -> list[Example]:
+    """A call for each operand."""
+    return [Example(fun, (operand,)) for operand in operands or (x,)]
+
+
+def binary(fun: Callable, a: np.ndarray, b: np.ndarray) -> list[Example]:
+    """A call with operands of one shape, and calls where one is stretched."""
+    pairs = (a, b), (a, b[:1]), (a[:, :1], b), (a, b[0, 0]), (a[0, 0], b)
+    return [Example(fun, pair) for pair in pairs]
+
+
 def dot(lhs_contract: Any, rhs_contract: Any, lhs_batch: Any = (), rhs_batch: Any = ()) -> Callable:
     numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
     return lambda a, b: lax.dot_general(a, b, numbers)
 
 
+def pad(*config: tuple[int, int, int]) -> Callable:
+    return lambda a, value: lax.pad(a, value, config)
+
+
+def gather(numbers: Any, sizes: tuple[int, ...], **params: Any) -> Callable:
+    return lambda a, i: lax.gather(a, i, lax.GatherDimensionNumbers(*numbers), sizes, **params)
+
+
+def scatter(fun: Callable, numbers: Any, **params: Any) -> Callable:
+    return lambda a, i, u: fun(a, i, u, lax.ScatterDimensionNumbers(*numbers), **params)
+
+
+# Dimension numbers: a row at each index; windows of a vector; a row of each of a batch of matrices.
+ROW = (1,), (0,), (0,)
+WINDOW = (1,), (), (0,)
+BATCHED = (1,), (1,), (1,), (0,), (0,)
+
 EXAMPLES: dict[str, list[Example]] = {
     # ---- arithmetic ----
-    "add": [Example(lax.add, (x, y)), Example(lax.add, (x, y[:1])), *step(lax.add, ints, ints)],
-    "sub": [Example(lax.sub, (x, y)), Example(lax.sub, (x[:1], y))],
-    "mul": [Example(lax.mul, (x, y)), Example(lax.mul, (x[:, :1], y))],
-    "div": [Example(lax.div, (x, positive)), *step(lax.div, ints, other_ints)],
-    "rem": [Example(lax.rem, (x, positive)), *step(lax.rem, ints, other_ints)],
+    "add": [*binary(lax.add, x, y), *step(lax.add, ints, ints)],
+    "sub": [*binary(lax.sub, x, y), *smooth(lax.sub, z, w)],
+    "mul": [*binary(lax.mul, x, y), *smooth(lax.mul, z, w)],
+    "div": [
+        *binary(lax.div, x, positive),
+        *smooth(lax.div, z, w),
+        *step(lax.div, ints, other_ints),
+    ],
+    "rem": [*binary(lax.rem, x, positive), *step(lax.rem, ints, other_ints)],
     "neg": unary(lax.neg),
-    "add_any": [Example(add_any_p.bind, (x, y))],
-    "max": [Example(lax.max, (x, y))],
-    "min": [Example(lax.min, (x, y))],
+    "add_any": smooth(add_any_p.bind, x, y),
+    "max": binary(lax.max, x, y + 0.1),
+    "min": binary(lax.min, x, y + 0.1),
     "sign": step(lax.sign, x),
-    "abs": [*unary(lax.abs), *step(lax.abs, ints)],
-    "pow": [Example(lax.pow, (positive, y))],
-    "integer_pow": [Example(lambda x, n=n: lax.integer_pow(x, n), (positive,)) for n in (3, -2)],
-    "square": unary(lax.square),
-    "sqrt": unary(lax.sqrt, positive),
-    "rsqrt": unary(lax.rsqrt, positive),
+    "abs": [*unary(lax.abs, x, z), *step(lax.abs, ints)],
+    "pow": [
+        *binary(lax.pow, positive, y),
+        *smooth(lax.pow, w, z),
+        *smooth(lambda a: lax.pow(a, np.int32(3)), x),
+    ],
+    "integer_pow": [
+        *[Example(lambda a, n=n: lax.integer_pow(a, n), (positive,)) for n in (0, 1, 2, 3, -2)],
+        *unary(lambda a: lax.integer_pow(a, 5), x, z),
+        *unary(lax.reciprocal, positive, z),
+    ],
+    "square": unary(lax.square, x, z),
+    "sqrt": unary(lax.sqrt, positive, z),
+    "rsqrt": unary(lax.rsqrt, positive, z),
     "cbrt": unary(lax.cbrt, positive),
     "clamp": [
-        Example(
-            lambda a: lax.clamp(lax.full_like(a, -1, shape=()), a, lax.full_like(a, 1, shape=())),
-            (x,),
-        )
+        *smooth(lax.clamp, low, x, high),
+        *smooth(lax.clamp, low[0, 0], x, high[0, 0]),
+        *smooth(lax.clamp, low[0, 0], x, high),
     ],
-    "select_n": [Example(lambda a, b: lax.select_n(bools, a, b), (x, y))],
+    "select_n": [
+        *smooth(lax.select_n, bools, x, y),
+        *smooth(lax.select_n, np.bool_(True), x, y),
+        *smooth(lax.select_n, np.bool_(True), one, -one),
+        *smooth(lax.select_n, ints % 3, x, y, positive),
+        *smooth(lax.select_n, np.int32(2), x, y, positive),
+    ],
     "nextafter": step(lax.nextafter, x, y),
     # ---- exponentials, trigonometry, special functions ----
-    "exp": unary(lax.exp),
+    "exp": unary(lax.exp, x, z),
     "exp2": unary(lax.exp2),
-    "expm1": unary(lax.expm1),
-    "log": unary(lax.log, positive),
-    "log1p": unary(lax.log1p, positive),
-    "logistic": unary(lax.logistic),
-    "tanh": unary(lax.tanh),
+    "expm1": unary(lax.expm1, x, z),
+    "log": unary(lax.log, positive, z),
+    "log1p": unary(lax.log1p, positive, z),
+    "logistic": unary(lax.logistic, x, z),
+    "tanh": unary(lax.tanh, x, z),
     "sinh": unary(lax.sinh),
-    "cosh": unary(lax.cosh),
-    "asinh": unary(lax.asinh),
+    "cosh": unary(lax.cosh, x, z),
+    "asinh": unary(lax.asinh, x, z),
     "acosh": unary(lax.acosh, positive + 1),
     "atanh": unary(lax.atanh, unit),
-    "sin": unary(lax.sin),
-    "cos": unary(lax.cos),
-    "tan": unary(lax.tan, unit),
-    "asin": unary(lax.asin, unit),
+    "sin": unary(lax.sin, x, z),
+    "cos": unary(lax.cos, x, z),
+    "tan": unary(lax.tan, unit, z),
+    "asin": unary(lax.asin, unit, z),
     "acos": unary(lax.acos, unit),
-    "atan": unary(lax.atan),
-    "atan2": [Example(lax.atan2, (x, y))],
+    "atan": unary(lax.atan, x, z),
+    "atan2": binary(lax.atan2, x, y),
     "erf": unary(lax.erf),
     "erfc": unary(lax.erfc),
     "erf_inv": unary(lax.erf_inv, unit),
     "lgamma": unary(lax.lgamma, positive),
-    "digamma": unary(lax.digamma, positive),
-    "polygamma": [Example(lambda a: lax.polygamma(jnp.ones_like(a), a), (positive,))],
+    "digamma": unary(lax.digamma, positive, unit / 3 - 1.5),
+    "polygamma": [
+        *unary(lambda a: lax.polygamma(jnp.ones_like(a), a), positive),
+        *step(lax.polygamma, np.abs(ints).astype(np.float32), positive),
+    ],
     # ---- comparison, logic, bits, rounding ----
     **{name: step(getattr(lax, name), ints, other_ints) for name in ("eq", "ne", "ge", "gt")},
-    **{
-        name: step(getattr(lax, name), x, y) for name in ("le", "lt", "is_finite") if name[0] == "l"
-    },
+    **{name: step(getattr(lax, name), x, y[0, 0]) for name in ("le", "lt")},
     "eq_to": step(lax.eq_to_p.bind, x, y),
     "le_to": step(lax.le_to_p.bind, x, y),
     "lt_to": step(lax.lt_to_p.bind, x, y),
@@ -124,82 +182,181 @@ EXAMPLES: dict[str, list[Example]] = {
     "and": step(lax.bitwise_and, ints, other_ints),
     "or": step(lax.bitwise_or, ints, other_ints),
     "xor": step(lax.bitwise_xor, ints, other_ints),
-    "shift_left": step(lax.shift_left, ints, np.abs(other_ints)),
-    "shift_right_arithmetic": step(lax.shift_right_arithmetic, ints, np.abs(other_ints)),
-    "shift_right_logical": step(lax.shift_right_logical, ints, np.abs(other_ints)),
+    "shift_left": step(lax.shift_left, ints, shifts),
+    "shift_right_arithmetic": step(lax.shift_right_arithmetic, ints, shifts),
+    "shift_right_logical": step(lax.shift_right_logical, ints, shifts),
     "population_count": step(lax.population_count, ints),
     "clz": step(lax.clz, ints),
     # ---- conversion and complex numbers ----
     "convert_element_type": [
-        Example(lambda a: lax.convert_element_type(a, np.float32), (x,), smooth=False),
+        *smooth(lambda a: lax.convert_element_type(a, complex), x),
         *step(lambda a: lax.convert_element_type(a, np.int32), x),
         *step(lambda a: lax.convert_element_type(a, np.float16), x),
     ],
-    "bitcast_convert_type": step(lambda a: lax.bitcast_convert_type(a, np.int32), x),
+    "bitcast_convert_type": [
+        *step(lambda a: lax.bitcast_convert_type(a, np.int32), x),
+        *step(lambda a: lax.bitcast_convert_type(a, np.uint8), ints),
+        *step(lambda a: lax.bitcast_convert_type(a, np.uint32), np.arange(8, dtype="u1")[None, :4]),
+    ],
     "reduce_precision": step(lambda a: lax.reduce_precision(a, 5, 10), x),
     "copy": unary(lax.copy),
     "stop_gradient": step(lax.stop_gradient, x),
     "iota": step(lambda a: lax.broadcasted_iota(np.float32, (2, 3), 1) + a, x),
-    "device_put": [Example(lambda a: device_put(a), (x,))],
-    "real": [Example(lambda a: lax.real(lax.complex(a, a)), (x,)), *step(lax.real, compl)],
-    "imag": [Example(lambda a: lax.imag(lax.complex(a, a)), (x,)), *step(lax.imag, compl)],
-    "complex": [Example(lambda a, b: lax.real(lax.complex(a, b)), (x, y))],
-    "conj": [
-        Example(lambda a: lax.imag(lax.conj(lax.complex(a, a))), (x,)),
-        *step(lax.conj, compl),
-    ],
+    "device_put": unary(lambda a: device_put(a)),
+    "real": unary(lax.real, z),
+    "imag": unary(lax.imag, z),
+    "complex": binary(lax.complex, x, y),
+    "conj": [*unary(lax.conj, z), *unary(lambda a: lax.exp(lax.conj(a)), x)],
     # ---- shape ----
-    "broadcast_in_dim": [Example(lambda a: lax.broadcast_in_dim(a, (4, 2, 3), (1, 2)), (x,))],
-    "reshape": [Example(lambda a: lax.reshape(a, (3, 2)), (x,))],
-    "transpose": [Example(lambda a: lax.transpose(a, (1, 0)), (x,))],
-    "squeeze": [Example(lambda a: lax.squeeze(a, (0,)), (x[:1],))],
-    "rev": [Example(lambda a: lax.rev(a, (1,)), (x,))],
-    "pad": [Example(lambda a, v: lax.pad(a, v, ((1, 0, 2), (-1, 1, 0))), (x, np.float32(3)))],
-    "concatenate": [Example(lambda a, b: lax.concatenate([a, b], 1), (x, y))],
-    "split": [Example(lambda a: lax.split(a, (1, 2), 1), (x,))],
-    "slice": [Example(lambda a: lax.slice(a, (0, 0), (2, 3), (1, 2)), (x,))],
-    "stack": [Example(lambda a, b: jnp.stack([a, b], 1), (x, y))],
-    "unstack": [Example(lambda a: jnp.unstack(a), (x,))],
-    "tile": [Example(lambda a: lax.tile(a, (2, 1)), (x,))],
+    "broadcast_in_dim": [
+        *unary(lambda a: lax.broadcast_in_dim(a, (4, 2, 3), (1, 2))),
+        *unary(lambda a: lax.broadcast_in_dim(a, (2, 4, 3), (0, 1)), x[:, :1]),
+        *unary(lambda a: lax.expand_dims(a, (0, 3))),
+    ],
+    "reshape": [
+        *unary(lambda a: lax.reshape(a, (3, 2))),
+        *unary(lambda a: lax.reshape(a, (2, 6), (1, 0)), tall),
+        *unary(lambda a: lax.collapse(a, 1), block),
+    ],
+    "transpose": [
+        *unary(lambda a: lax.transpose(a, (1, 0))),
+        *unary(lambda a: lax.transpose(lax.reshape(a, (3, 2, 2, 1, 5)), (4, 3, 0, 1, 2)), block),
+    ],
+    "squeeze": [
+        *unary(lambda a: lax.squeeze(a, (0,)), x[:1]),
+        *unary(lambda a: lax.squeeze(a, (0, 2)), floats(1, 3, 1)),
+    ],
+    "rev": [*unary(lambda a: lax.rev(a, (1,))), *unary(lambda a: lax.rev(a, (0, 2)), block)],
+    "tile": [
+        *unary(lambda a: lax.tile(a, (2, 1))),
+        *unary(lambda a: lax.tile(a, (2, 1, 3)), block),
+    ],
+    "concatenate": [
+        *smooth(lambda *operands: lax.concatenate(operands, 1), x, y[:, :1], y[:, :0]),
+        *smooth(lambda a, b: lax.concatenate([a, b, a], 0), x, y[:1]),
+    ],
+    "split": [
+        *unary(lambda a: lax.split(a, (1, 2), 1)),
+        *unary(lambda a: lax.split(a, (1, 0, 3), 1)[2], block),
+    ],
+    "stack": [
+        *smooth(lambda a, b: lax.stack([a, b], 1), x, y),
+        *unary(lambda a: lax.stack([a, lax.neg(a), lax.rev(a, (0,))], 1), block),
+    ],
+    "unstack": [*unary(lambda a: lax.unstack(a)), *unary(lambda a: lax.unstack(a, 1)[3], block)],
+    "slice": [
+        *unary(lambda a: lax.slice(a, (0, 0), (2, 3), (1, 2))),
+        *unary(lambda a: lax.slice(a, (1, 0), (3, 2)), tall),
+        *unary(lambda a: lax.slice(a, (0, 1, 2), (3, 4, 5), (2, 1, 3)), block),
+    ],
+    "pad": [
+        *smooth(pad((1, 2, 0), (0, 1, 0)), x, one),
+        *smooth(pad((1, 0, 2), (-1, 1, 0)), x, one),
+        *smooth(pad((-1, 2, 1), (1, -2, 0)), tall, one),
+        *smooth(pad((1, 2, 0), (0, 0, 1), (-1, 3, 2)), block, one),
+        *smooth(pad((2, 0, 3), (-2, 1, 0), (0, -3, 1)), block, one),
+    ],
     # ---- reductions ----
-    "reduce_sum": [Example(lambda a: jnp.sum(a, 1), (x,))],
-    "reduce_prod": [Example(lambda a: jnp.prod(a, 1), (x,))],
-    "reduce_max": [Example(lambda a: jnp.max(a, 0), (x,))],
-    "reduce_min": [Example(lambda a: jnp.min(a, 0), (x,))],
-    "reduce_and": step(lambda a: jnp.all(a, 1), bools),
-    "reduce_or": step(lambda a: jnp.any(a, 1), bools),
-    "reduce_xor": step(lambda a: lax.reduce_xor_p.bind(a, axes=(1,)), ints),
+    "reduce_sum": [*unary(lambda a: jnp.sum(a, 1)), *unary(lambda a: jnp.sum(a, (0, 2)), block)],
+    "reduce_prod": [*unary(lambda a: jnp.prod(a)), *unary(lambda a: jnp.prod(a, 2), block)],
+    "reduce_max": [*unary(lambda a: jnp.max(a, 0)), *unary(lambda a: jnp.max(a, (0, 2)), block)],
+    "reduce_min": [*unary(lambda a: jnp.min(a)), *unary(lambda a: jnp.min(a, 1), block)],
+    "reduce_and": [
+        *step(lambda a: jnp.all(a, 1), bools),
+        *step(lambda a: lax.reduce_and(a, (1,)), ints),
+    ],
+    "reduce_or": [
+        *step(lambda a: jnp.any(a, 1), bools),
+        *step(lambda a: lax.reduce_or(a, (0,)), ints),
+    ],
+    "reduce_xor": step(lambda a: lax.reduce_xor(a, (0, 1)), ints),
     "argmax": step(lambda a: lax.argmax(a, 1, np.int32), x),
     "argmin": step(lambda a: lax.argmin(a, 0, np.int32), x),
-    "cumsum": [Example(lambda a: lax.cumsum(a, 1), (x,))],
-    "cumprod": [Example(lambda a: lax.cumprod(a, 1, reverse=True), (x,))],
-    "cummax": [Example(lambda a: lax.cummax(a, 1), (x,))],
-    "cummin": [Example(lambda a: lax.cummin(a, 0), (x,))],
-    "cumlogsumexp": [Example(lambda a: lax.cumlogsumexp(a, 1), (x,))],
-    "sort": [Example(lambda a: lax.sort(a, dimension=1), (x,)), *step(lax.sort, ints)],
-    "top_k": [Example(lambda a: lax.top_k(a, 2)[0], (x,))],
+    "cumsum": [
+        *unary(lambda a: lax.cumsum(a, 1)),
+        *unary(lambda a: lax.cumsum(a, 1, reverse=True), block),
+    ],
+    "cumprod": [*unary(lambda a: lax.cumprod(a, 1, reverse=True)), *unary(lax.cumprod, block)],
+    "cummax": [*unary(lambda a: lax.cummax(a, 1)), *unary(lax.cummax, block)],
+    "cummin": [*unary(lax.cummin), *unary(lambda a: lax.cummin(a, 1, reverse=True), block)],
+    "cumlogsumexp": [*unary(lambda a: lax.cumlogsumexp(a, 1)), *unary(lax.cumlogsumexp, block)],
+    "sort": [
+        *unary(lambda a: lax.sort(a, 1), x, block),
+        *smooth(lambda a, b: lax.sort((a, b), 1, num_keys=1), x, y),
+        *step(lax.sort, ints),
+    ],
+    "top_k": [
+        *unary(lambda a: lax.top_k(a, 2)[0]),
+        *unary(lambda a: lax.top_k(a, 2, axis=0)[0], tall),
+        *step(lambda a: lax.top_k(a, 1), ints),
+    ],
     # ---- products ----
     "dot_general": [
-        Example(dot((1,), (0,)), (x, floats(3, 4))),
-        Example(dot((2,), (1,), (0,), (0,)), (floats(2, 3, 4), floats(2, 4, 3))),
+        *smooth(dot((1,), (0,)), x, floats(3, 4)),
+        *smooth(dot((0,), (0,)), x, y[:, 0]),
+        *smooth(dot((), ()), x[0], y[1]),
+        *smooth(dot((1,), (0,)), x[:, :0], y.T[:0]),
+        *smooth(lax.batch_matmul, floats(2, 3, 4), floats(2, 4, 3)),
+        *smooth(dot((1, 3), (3, 1), (0,), (2,)), floats(2, 3, 4, 2), floats(5, 2, 2, 3)),
         *step(dot((1,), (0,)), ints, other_ints.T),
     ],
     # ---- indexing ----
-    "dynamic_slice": [Example(lambda a: lax.dynamic_slice(a, (0, 1), (2, 2)), (x,))],
+    "dynamic_slice": [
+        *smooth(lambda a, i, j: lax.dynamic_slice(a, (i, j), (2, 2)), tall, ints[0, 0], ints[1, 2]),
+        *smooth(lambda a, i: lax.dynamic_index_in_dim(a, i, 1, False), x, ints[1, 2]),
+    ],
     "dynamic_update_slice": [
-        Example(lambda a, b: lax.dynamic_update_slice(a, b, (0, 1)), (x, y[:, :2]))
+        *smooth(
+            lambda a, u, i, j: lax.dynamic_update_slice(a, u, (i, j)),
+            *(tall, y[:, :2], ints[1, 0], ints[1, 2]),
+        ),
+        *smooth(
+            lambda a, u, i: lax.dynamic_update_index_in_dim(a, u, i, 1), x, y[:, 0], ints[1, 2]
+        ),
     ],
-    "gather": [Example(lambda a: a[:, np.array([2, 0, 2])], (jnp.asarray(x),))],
-    "scatter": [Example(lambda a, b: jnp.asarray(a).at[0].set(b), (x, y[0]))],
+    "gather": [
+        *smooth(gather(ROW, (1, 3)), tall, rows),
+        *smooth(gather(WINDOW, (3,), mode="clip"), floats(5), outside),
+        *smooth(gather(WINDOW, (2,), mode="fill", fill_value=0), floats(5), outside),
+        # Of a broken promise, reads are clipped and writes dropped: no transposes.
+        *step(gather(WINDOW, (2,), mode="promise_in_bounds"), floats(5), outside),
+        *smooth(gather(BATCHED, (1, 1, 3)), floats(2, 4, 3), of_batch),
+    ],
+    "scatter": [
+        *smooth(scatter(lax.scatter, ROW), tall, rows, two_rows),
+        *smooth(scatter(lax.scatter, ROW), tall, twice, two_rows),
+        *smooth(scatter(lax.scatter, ROW, unique_indices=True), tall, rows, two_rows[:, :2]),
+        *smooth(scatter(lax.scatter, WINDOW, mode="clip"), floats(9), of_batch - 1, two_rows),
+        *smooth(
+            scatter(lax.scatter, BATCHED, unique_indices=True), floats(2, 4, 3), of_batch, two_rows
+        ),
+        *step(
+            lambda a, i: lax.scatter_apply(
+                a, i, lax.sin, lax.ScatterDimensionNumbers(*ROW), update_shape=(2, 3)
+            ),
+            *(tall, twice),
+        ),
+    ],
     "scatter-add": [
-        Example(lambda a, b: jnp.asarray(a).at[:, np.array([1, 1])].add(b), (x, y[:, :2]))
+        *smooth(scatter(lax.scatter_add, ROW), tall, twice, two_rows),
+        *[
+            Example(scatter(lax.scatter_add, WINDOW, mode=mode), (floats(5), outside, floats(3, 2)))
+            for mode in ("drop", "clip")
+        ],
+        *step(
+            scatter(lax.scatter_add, WINDOW, mode="promise_in_bounds"),
+            *(floats(5), outside, floats(3, 2)),
+        ),
     ],
-    "scatter-sub": [Example(lambda a, b: jnp.asarray(a).at[1].subtract(b), (x, y[0]))],
-    "scatter-mul": [Example(lambda a, b: jnp.asarray(a).at[1].multiply(b), (x, y[0]))],
-    "scatter-min": step(lambda a, b: jnp.asarray(a).at[1].min(b), x, y[0]),
-    "scatter-max": step(lambda a, b: jnp.asarray(a).at[1].max(b), x, y[0]),
+    "scatter-sub": smooth(scatter(lax.scatter_sub, ROW), tall, twice, two_rows),
+    "scatter-mul": [
+        *smooth(scatter(lax.scatter_mul, ROW, unique_indices=True), tall, rows, two_rows),
+        *step(scatter(lax.scatter_mul, ROW), tall, twice, two_rows),
+    ],
+    "scatter-min": smooth(scatter(lax.scatter_min, ROW), tall, rows, two_rows),
+    "scatter-max": smooth(scatter(lax.scatter_max, ROW), tall, twice, two_rows),
     # ---- calls ----
-    "jit": [Example(jax.jit(lambda a: lax.mul(lax.sin(a), a)), (x,))],
+    "jit": unary(jax.jit(lambda a: lax.mul(lax.sin(a), a))),
     # ---- random bits ----
     "threefry2x32": step(lambda a: threefry2x32_p.bind(a, a + 1, a + 2, a + 3), seeds),
     "random_seed": step(lambda s: bits_of(random.key(s)), np.int32(7)),

@@ -1,4 +1,7 @@
-"""Elementwise primitives: derivatives by finite differences, batching by loops, and XLA's edges."""
+"""Elementwise primitives: kinks and XLA's edges, accuracy, types, errors.
+
+What holds for each primitive (derivatives, batches, compiled code) is in test_primitives.
+"""
 
 import functools
 
@@ -7,10 +10,8 @@ import pytest
 
 from tinyjax import core, lax
 from tinyjax.config import enable_x64
-from tinyjax.interpreters.batching import vmap
-from tinyjax.interpreters.jvp import jvp
 from tinyjax.interpreters.tracing import make_jaxpr
-from tinyjax.interpreters.vjp import grad, vjp
+from tinyjax.interpreters.vjp import grad
 
 f32 = functools.partial(np.array, dtype=np.float32)
 i32 = functools.partial(np.array, dtype=np.int32)
@@ -25,129 +26,7 @@ def x64():
         yield
 
 
-def sample(rng, low, high, shape=(4,)):
-    return rng.uniform(low, high, shape)
-
-
 # ---- derivatives ----
-
-# name -> (function, ranges of its operands): away from kinks, poles and the ends of the domain
-SMOOTH = {
-    "abs": (lax.abs, [(0.5, 2)]),
-    "acos": (lax.acos, [(-0.9, 0.9)]),
-    "acosh": (lax.acosh, [(1.5, 3)]),
-    "add": (lax.add, [(-2, 2), (-2, 2)]),
-    "asin": (lax.asin, [(-0.9, 0.9)]),
-    "asinh": (lax.asinh, [(-2, 2)]),
-    "atan": (lax.atan, [(-2, 2)]),
-    "atan2": (lax.atan2, [(-2, 2), (0.5, 2)]),
-    "atanh": (lax.atanh, [(-0.9, 0.9)]),
-    "cbrt": (lax.cbrt, [(0.5, 2)]),
-    "clamp": (lax.clamp, [(-3, -2), (-1, 1), (2, 3)]),
-    "clamp above": (lax.clamp, [(-3, -2), (4, 5), (2, 3)]),
-    "convert": (lambda x: lax.real(lax.convert_element_type(x, complex)), [(-2, 2)]),
-    "copy": (lax.copy, [(-2, 2)]),
-    "cos": (lax.cos, [(-2, 2)]),
-    "cosh": (lax.cosh, [(-2, 2)]),
-    "digamma": (lax.digamma, [(0.5, 4)]),
-    "digamma left of 0": (lax.digamma, [(-1.8, -1.2)]),
-    "div": (lax.div, [(-2, 2), (0.5, 2)]),
-    "erf": (lax.erf, [(-2, 2)]),
-    "erf_inv": (lax.erf_inv, [(-0.9, 0.9)]),
-    "erfc": (lax.erfc, [(-2, 2)]),
-    "exp": (lax.exp, [(-2, 2)]),
-    "exp2": (lax.exp2, [(-2, 2)]),
-    "expm1": (lax.expm1, [(-2, 2)]),
-    "integer_pow 0": (lambda x: lax.integer_pow(x, 0), [(-2, 2)]),
-    "integer_pow 1": (lambda x: lax.integer_pow(x, 1), [(-2, 2)]),
-    "integer_pow 2": (lambda x: lax.integer_pow(x, 2), [(-2, 2)]),
-    "integer_pow 5": (lambda x: lax.integer_pow(x, 5), [(-2, 2)]),
-    "integer_pow -2": (lambda x: lax.integer_pow(x, -2), [(0.5, 2)]),
-    "lgamma": (lax.lgamma, [(0.5, 4)]),
-    "log": (lax.log, [(0.5, 4)]),
-    "log1p": (lax.log1p, [(-0.5, 4)]),
-    "logistic": (lax.logistic, [(-2, 2)]),
-    "max": (lax.max, [(-2, 2), (-2, 2)]),
-    "min": (lax.min, [(-2, 2), (-2, 2)]),
-    "mul": (lax.mul, [(-2, 2), (-2, 2)]),
-    "neg": (lax.neg, [(-2, 2)]),
-    "polygamma": (lambda x: lax.polygamma(np.float64(2), x), [(0.5, 4)]),
-    "pow": (lax.pow, [(0.5, 2), (-2, 2)]),
-    "pow int": (lambda x: lax.pow(x, np.int64(3)), [(-2, 2)]),
-    "reciprocal": (lax.reciprocal, [(0.5, 2)]),
-    "rem": (lax.rem, [(3.2, 3.8), (0.85, 0.95)]),
-    "rsqrt": (lax.rsqrt, [(0.5, 4)]),
-    "select": (functools.partial(lax.select, np.arange(4) > 1), [(-2, 2), (-2, 2)]),
-    "select_n": (functools.partial(lax.select_n, np.arange(4) % 3), [(-2, 2)] * 3),
-    "sin": (lax.sin, [(-2, 2)]),
-    "sinh": (lax.sinh, [(-2, 2)]),
-    "sqrt": (lax.sqrt, [(0.5, 4)]),
-    "square": (lax.square, [(-2, 2)]),
-    "sub": (lax.sub, [(-2, 2), (-2, 2)]),
-    "tan": (lax.tan, [(-1, 1)]),
-    "tanh": (lax.tanh, [(-2, 2)]),
-    "complex parts": (lambda x, y: lax.imag(lax.conj(lax.complex(x, y))), [(-2, 2), (-2, 2)]),
-    "complex abs": (lambda x, y: lax.abs(lax.complex(x, y)), [(-2, 2), (-2, 2)]),
-    "conj of real": (lambda x: lax.real(lax.exp(lax.conj(x))), [(-2, 2)]),
-}
-COMPLEX = ["asin", "atan", "asinh", "cos", "cosh", "div", "exp", "expm1", "integer_pow 5", "log1p"]
-COMPLEX += ["logistic", "mul", "pow", "reciprocal", "rsqrt", "sin", "sqrt", "square", "sub", "tan"]
-
-
-def operands(name, shape=(4,)):
-    rng = np.random.default_rng(list(SMOOTH).index(name))
-    return [sample(rng, low, high, shape) for low, high in SMOOTH[name][1]]
-
-
-def slope(f, xs, directions, eps=1e-6):
-    """The derivative along `directions` by central differences."""
-    ahead = np.asarray(f(*[x + eps * d for x, d in zip(xs, directions)]))
-    behind = np.asarray(f(*[x - eps * d for x, d in zip(xs, directions)]))
-    return (ahead - behind) / (2 * eps)
-
-
-@pytest.mark.parametrize("name", SMOOTH)
-def test_jvp_is_the_slope(name, x64):
-    f, xs = SMOOTH[name][0], operands(name)
-    directions = operands(name)[::-1]
-    out, tangent = jvp(f, tuple(xs), tuple(directions))
-    np.testing.assert_array_equal(out, f(*xs))
-    np.testing.assert_allclose(tangent, slope(f, xs, directions), rtol=1e-6, atol=1e-7)
-
-
-@pytest.mark.parametrize("name", COMPLEX)
-def test_jvp_is_the_slope_for_complex_numbers(name, x64):
-    f, xs = SMOOTH[name][0], [x + 0.4j for x in operands(name)]
-    directions = [0.3 - 0.2j * x for x in xs]
-    _, tangent = jvp(f, tuple(xs), tuple(directions))
-    np.testing.assert_allclose(tangent, slope(f, xs, directions), rtol=1e-6, atol=1e-7)
-
-
-@pytest.mark.parametrize("name", SMOOTH)
-def test_vjp_is_the_transpose_of_jvp(name, x64):
-    f, xs = SMOOTH[name][0], operands(name)
-    directions = operands(name)[::-1]
-    out, tangent = jvp(f, tuple(xs), tuple(directions))
-    ct = np.linspace(-1, 2, 4)
-    cts = vjp(f, *xs)[1](ct)
-    pulled = sum(np.vdot(c, d) for c, d in zip(cts, directions))
-    np.testing.assert_allclose(pulled, np.vdot(ct, tangent), rtol=1e-10, atol=1e-12)
-
-
-@pytest.mark.parametrize("name", [n for n in SMOOTH if len(SMOOTH[n][1]) == 2 and n != "select"])
-def test_cotangents_of_stretched_operands_are_summed(name, x64):
-    f = SMOOTH[name][0]
-    x, y = operands(name, (3, 4))[0], operands(name, (1, 4))[1]
-    for args in ((x, y), (x, y[0, 0])):
-        tiled = [np.broadcast_to(a, (3, 4)) for a in args]
-        expected = [
-            np.asarray(ct).sum(axis=axes, keepdims=True).reshape(a.shape)
-            for ct, a, axes in zip(
-                vjp(f, *tiled)[1](np.ones((3, 4))), args, [(), (0,) if args[1].ndim else (0, 1)]
-            )
-        ]
-        for ct, e in zip(vjp(f, *args)[1](np.ones((3, 4))), expected):
-            np.testing.assert_allclose(ct, e, rtol=1e-12, atol=1e-12)
 
 
 def test_a_tie_of_max_shares_the_tangent():
@@ -190,108 +69,6 @@ def test_gradient_passes_through_narrower_dtypes():
     )
     ct = grad(down_and_up)(f32(1.5))
     assert float(ct) == 1 and ct.dtype == np.float32
-
-
-# ---- batching ----
-
-NEEDS_X64 = ("polygamma", "pow int")
-UNARY_NAMES = [n for n in SMOOTH if len(SMOOTH[n][1]) == 1 and n not in NEEDS_X64]
-ONE_INT = [lax.bitwise_not, lax.population_count, lax.clz]
-TWO_INT = [lax.bitwise_and, lax.bitwise_or, lax.bitwise_xor, lax.shift_left]
-TWO_INT += [lax.shift_right_arithmetic, lax.shift_right_logical, lax.div, lax.rem]
-TWO_INT += [lax.eq, lax.ne, lax.ge, lax.gt, lax.le, lax.lt]
-
-
-def assert_batched_is_loop(f, args, in_axes):
-    """vmap gives what a loop over the batch gives, also where the examples are scalars."""
-    size = next(a.shape[d] for a, d in zip(args, in_axes) if d is not None)
-    rows = [
-        f(*[a if d is None else np.take(a, i, axis=d) for a, d in zip(args, in_axes)])
-        for i in range(size)
-    ]
-    np.testing.assert_array_equal(vmap(f, in_axes)(*args), np.stack([np.asarray(r) for r in rows]))
-
-
-@pytest.mark.parametrize("name", UNARY_NAMES)
-def test_batch_of_one_operand(name):
-    f = SMOOTH[name][0]
-    (x,) = [x.astype(np.float32) for x in operands(name, (3, 4))]
-    assert_batched_is_loop(f, [x], (0,))
-    assert_batched_is_loop(f, [x], (1,))
-
-
-BINARY = [lax.add, lax.sub, lax.mul, lax.div, lax.rem, lax.max, lax.min, lax.atan2, lax.pow]
-BINARY += [lax.complex, lax.nextafter, lax.polygamma]
-
-
-@pytest.mark.parametrize("f", BINARY + TWO_INT, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("in_axes", [(0, 0), (1, 0), (0, None), (None, 1)])
-def test_batch_of_two_operands(f, in_axes):
-    rng = np.random.default_rng(0)
-    integers = f in TWO_INT
-    draw = (
-        (lambda s: rng.integers(0, 9, s, np.int32)) if integers else (lambda s: rng.random(s, "f4"))
-    )
-    shapes = [{0: (3, 4), 1: (4, 3), None: (4,)}[d] for d in in_axes]
-    if f is lax.polygamma:
-        args = [np.floor(draw(shapes[0]) * 4), draw(shapes[1]) + 1]
-    else:
-        args = [draw(s) for s in shapes]
-    assert_batched_is_loop(f, args, in_axes)
-
-
-@pytest.mark.parametrize("f", [lax.sub, lax.pow, lax.lt], ids=lambda f: f.__name__)
-def test_batch_of_scalars_with_arrays(f):
-    xs, table = f32([1, 2, 3]), f32([[1, 2], [3, 4], [5, 6]])
-    assert_batched_is_loop(f, [xs, table], (0, 0))
-    assert_batched_is_loop(f, [xs, table[0]], (0, None))
-
-
-@pytest.mark.parametrize("f", ONE_INT, ids=lambda f: f.__name__)
-def test_batch_of_integers(f):
-    assert_batched_is_loop(f, [i32([[1, -2], [3, 400], [0, 7]])], (1,))
-
-
-@pytest.mark.parametrize(
-    "in_axes", [(0, 0, 0), (0, None, None), (None, 0, 1), (None, 1, 1), (0, 1, None)]
-)
-@pytest.mark.parametrize("which_is_scalar", [False, True])
-def test_batch_of_select(in_axes, which_is_scalar):
-    rng = np.random.default_rng(1)
-    shapes = [{0: (3, 4), 1: (4, 3), None: (4,)}[d] for d in in_axes]
-    which, on_true, on_false = [rng.random(s, "f4") for s in shapes]
-    if which_is_scalar:
-        which = which[:, 0] if in_axes[0] == 0 else which[0]
-    assert_batched_is_loop(lax.select, [which > 0.5, on_true, on_false], in_axes)
-
-
-def test_batch_of_scalar_selects():
-    which, x = np.array([True, False, True]), f32([1, 2, 3])
-    assert_batched_is_loop(lax.select, [which, x, f32(9)], (0, 0, None))
-    assert_batched_is_loop(lax.select, [which, f32(1), f32(9)], (0, None, None))
-    assert_batched_is_loop(lax.select_n, [i32([2, 0, 1]), x, x + 1, x + 2], (0, 0, 0, 0))
-
-
-@pytest.mark.parametrize("in_axes", [(0, 0, 0), (None, 1, None), (0, None, 1), (1, 0, None)])
-@pytest.mark.parametrize("bounds", ["arrays", "scalars", "low"])
-def test_batch_of_clamp(in_axes, bounds):
-    rng = np.random.default_rng(2)
-    shapes = [{0: (3, 4), 1: (4, 3), None: (4,)}[d] for d in in_axes]
-    args = [rng.random(s, "f4") for s in shapes]
-    in_axes = list(in_axes)
-    for i in {"arrays": [], "scalars": [0, 2], "low": [0]}[bounds]:
-        args[i] = args[i][0] if in_axes[i] is None else np.take(args[i], 0, axis=1 - in_axes[i])
-        in_axes[i] = None if in_axes[i] is None else 0
-    assert_batched_is_loop(lax.clamp, args, tuple(in_axes))
-
-
-@pytest.mark.parametrize("axis", [0, 1])
-def test_batch_of_bitcasts(axis):
-    x = np.arange(16, dtype=np.uint8).reshape(4, 4)
-    assert_batched_is_loop(lambda x: lax.bitcast_convert_type(x, np.uint32), [x], (axis,))
-    assert_batched_is_loop(
-        lambda x: lax.bitcast_convert_type(x, np.uint8), [x.astype("u4")], (axis,)
-    )
 
 
 # ---- edges, as XLA has them ----

@@ -1,31 +1,23 @@
-"""The families that are not elementwise: derivatives by finite differences, batches by loops, edges."""
+"""The families that are not elementwise: kinks and edges, types, printing, errors.
 
-import itertools
+What holds for each primitive (derivatives, batches, compiled code) is in test_primitives.
+"""
 
 import ml_dtypes
 import numpy as np
 import pytest
 
 from tinyjax import lax
-from tinyjax.config import enable_x64
 from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jvp import jvp
 from tinyjax.interpreters.tracing import make_jaxpr
-from tinyjax.interpreters.vjp import grad, vjp
+from tinyjax.interpreters.vjp import grad
 
 nan, inf = np.nan, np.inf
 by_row = lax.GatherDimensionNumbers((1,), (0,), (0,))
 windows_1d = lax.GatherDimensionNumbers((1,), (), (0,))
-batched_rows = lax.GatherDimensionNumbers((1,), (1,), (1,), (0,), (0,))
 to_row = lax.ScatterDimensionNumbers((1,), (0,), (0,))
 windows_to_1d = lax.ScatterDimensionNumbers((1,), (), (0,))
-to_batched = lax.ScatterDimensionNumbers((1,), (1,), (1,), (0,), (0,))
-
-
-@pytest.fixture
-def x64():
-    with enable_x64(True):
-        yield
 
 
 def f32(values):
@@ -34,13 +26,6 @@ def f32(values):
 
 def i32(values):
     return np.array(values, np.int32)
-
-
-def sample(shape, seed):
-    """Distinct values, all well apart, in a random order: no ties, no kinks nearby."""
-    size = int(np.prod(shape))
-    values = np.linspace(-2, 2, size) + 0.05
-    return np.random.default_rng(seed).permutation(values).reshape(shape)
 
 
 def dot(lhs_contract, rhs_contract, lhs_batch=(), rhs_batch=()):
@@ -52,166 +37,7 @@ rows = i32([[0], [2]])
 twice = i32([[1], [1]])
 outside = i32([[-1], [2], [7]])
 
-# name -> (function of arrays, integers after floats, their shapes; integer operands are arrays)
-CASES = {
-    "squeeze": (lambda x: lax.squeeze(x, (0, 2)), [(1, 3, 1)]),
-    "expand_dims": (lambda x: lax.expand_dims(x, (0, 3)), [(2, 3)]),
-    "rev": (lambda x: lax.rev(x, (0, 2)), [(2, 3, 4)]),
-    "tile": (lambda x: lax.tile(x, (2, 1, 3)), [(2, 3, 1)]),
-    "pad outside": (lambda x, v: lax.pad(x, v, ((1, 2, 0), (0, 1, 0))), [(2, 3), ()]),
-    "pad inside": (lambda x, v: lax.pad(x, v, ((1, 0, 2), (0, 0, 1))), [(2, 3), ()]),
-    "pad negative": (lambda x, v: lax.pad(x, v, ((-1, 2, 1), (1, -2, 0))), [(3, 3), ()]),
-    "concatenate": (lambda *xs: lax.concatenate(xs, 1), [(2, 3), (2, 1), (2, 0)]),
-    "split": (lambda x: lax.split(x, (1, 0, 2), 1)[2], [(2, 3)]),
-    "stack": (lambda *xs: lax.stack(xs, 1), [(2, 3), (2, 3)]),
-    "unstack": (lambda x: lax.unstack(x, 1)[1], [(2, 3)]),
-    "slice": (lambda x: lax.slice(x, (1, 0), (3, 2)), [(3, 3)]),
-    "slice strided": (lambda x: lax.slice(x, (0, 1), (5, 6), (2, 3)), [(5, 6)]),
-    "reshape with dimensions": (lambda x: lax.reshape(x, (2, 6), (1, 0)), [(3, 4)]),
-    "collapse": (lambda x: lax.collapse(x, 1), [(2, 3, 2)]),
-    "reduce_sum": (lambda x: lax.reduce_sum(x, (0, 2)), [(2, 3, 2)]),
-    "reduce_prod": (lambda x: lax.reduce_prod(x, (1,)), [(3, 5)]),
-    "reduce_prod of all": (lambda x: lax.reduce_prod(x, (0, 1)), [(2, 3)]),
-    "reduce_max": (lambda x: lax.reduce_max(x, (0,)), [(3, 4)]),
-    "reduce_min": (lambda x: lax.reduce_min(x, (0, 1)), [(3, 4)]),
-    "cumsum": (lambda x: lax.cumsum(x, 1, reverse=True), [(2, 5)]),
-    "cumprod": (lambda x: lax.cumprod(x, 0), [(5, 2)]),
-    "cumprod reversed": (lambda x: lax.cumprod(x, 1, reverse=True), [(2, 4)]),
-    "cummax": (lambda x: lax.cummax(x, 1), [(2, 5)]),
-    "cummin": (lambda x: lax.cummin(x, 0, reverse=True), [(6, 2)]),
-    "cumlogsumexp": (lambda x: lax.cumlogsumexp(x, 0), [(5, 2)]),
-    "sort": (lambda x: lax.sort(x, 0), [(4, 3)]),
-    "sort with followers": (lambda x, y: lax.sort((x, y), 1, num_keys=1), [(3, 4), (3, 4)]),
-    "top_k": (lambda x: lax.top_k(x, 2, axis=0)[0], [(4, 3)]),
-    "dot of matrices": (dot((1,), (0,)), [(2, 3), (3, 4)]),
-    "dot of matrix and vector": (dot((0,), (0,)), [(3, 2), (3,)]),
-    "dot batched": (dot((1, 3), (3, 1), (0,), (2,)), [(2, 3, 4, 2), (5, 2, 2, 3)]),
-    "dot of nothing contracted": (dot((), ()), [(2,), (3,)]),
-    "dot of an empty sum": (dot((1,), (0,)), [(2, 0), (0, 3)]),
-    "batch_matmul": (lax.batch_matmul, [(2, 2, 3), (2, 3, 2)]),
-    "dynamic_slice": (
-        lambda x, i, j: lax.dynamic_slice(x, (i, j), (2, 2)),
-        [(4, 3), i32(1), i32(2)],
-    ),
-    "dynamic_update_slice": (
-        lambda x, u, i, j: lax.dynamic_update_slice(x, u, (i, j)),
-        [(4, 3), (2, 2), i32(-1), i32(1)],
-    ),
-    "dynamic_index_in_dim": (
-        lambda x, i: lax.dynamic_index_in_dim(x, i, 1, False),
-        [(2, 3), i32(1)],
-    ),
-    "dynamic_update_index_in_dim": (
-        lambda x, u, i: lax.dynamic_update_index_in_dim(x, u, i, 1),
-        [(2, 3), (2,), i32(1)],
-    ),
-    "gather rows": (lambda x, i: lax.gather(x, i, by_row, (1, 3)), [(4, 3), rows]),
-    "gather windows, clipped": (
-        lambda x, i: lax.gather(x, i, windows_1d, (3,), mode="clip"),
-        [(5,), outside],
-    ),
-    "gather windows, filled": (
-        lambda x, i: lax.gather(x, i, windows_1d, (2,), mode="fill", fill_value=0),
-        [(5,), outside],
-    ),
-    "gather batched": (
-        lambda x, i: lax.gather(x, i, batched_rows, (1, 1, 3)),
-        [(2, 4, 3), i32([[3], [0]])],
-    ),
-    "scatter": (lambda x, i, u: lax.scatter(x, i, u, to_row), [(4, 3), rows, (2, 3)]),
-    "scatter to one place": (lambda x, i, u: lax.scatter(x, i, u, to_row), [(4, 3), twice, (2, 3)]),
-    "scatter unique": (
-        lambda x, i, u: lax.scatter(x, i, u, to_row, unique_indices=True),
-        [(4, 3), rows, (2, 2)],
-    ),
-    "scatter clipped": (
-        lambda x, i, u: lax.scatter(x, i, u, windows_to_1d, mode="clip"),
-        [(9,), i32([[-1], [4]]), (2, 3)],
-    ),
-    "scatter batched": (
-        lambda x, i, u: lax.scatter(x, i, u, to_batched, unique_indices=True),
-        [(2, 4, 3), i32([[3], [0]]), (2, 3)],
-    ),
-    "scatter_add": (lambda x, i, u: lax.scatter_add(x, i, u, to_row), [(4, 3), twice, (2, 3)]),
-    "scatter_add dropped": (
-        lambda x, i, u: lax.scatter_add(x, i, u, windows_to_1d),
-        [(5,), outside, (3, 2)],
-    ),
-    "scatter_sub": (lambda x, i, u: lax.scatter_sub(x, i, u, to_row), [(4, 3), twice, (2, 3)]),
-    "scatter_mul": (
-        lambda x, i, u: lax.scatter_mul(x, i, u, to_row, unique_indices=True),
-        [(4, 3), rows, (2, 3)],
-    ),
-    "scatter_min": (lambda x, i, u: lax.scatter_min(x, i, u, to_row), [(4, 3), rows, (2, 3)]),
-    "scatter_max": (lambda x, i, u: lax.scatter_max(x, i, u, to_row), [(4, 3), twice, (2, 3)]),
-}
-# These have no derivative, but batch rules.
-INTEGER_CASES = {
-    "argmax": (lambda x: lax.argmax(x, 1, np.int32), [(3, 4)]),
-    "argmin": (lambda x: lax.argmin(x, 0, np.int32), [(3, 4)]),
-    "reduce_and": (lambda x: lax.reduce_and(x, (1,)), [i32([[7, 3], [6, 12]])]),
-    "reduce_or": (lambda x: lax.reduce_or(x, (0,)), [i32([[7, 3], [6, 12]])]),
-    "reduce_xor": (lambda x: lax.reduce_xor(x, (0, 1)), [i32([[7, 3], [6, 12]])]),
-    "top_k of ints": (lambda x: lax.top_k(x, 1)[1], [i32([[7, 3], [6, 12]])]),
-    "scatter_apply": (
-        lambda x, i: lax.scatter_apply(x, i, lax.sin, to_row, update_shape=(2, 3)),
-        [(4, 3), twice],
-    ),
-}
-
-
-def operands(case, seed=0):
-    return [sample(x, seed + n) if isinstance(x, tuple) else x for n, x in enumerate(case[1])]
-
-
-def leaves(out):
-    return list(out) if isinstance(out, (list, tuple)) else [out]
-
-
-def of_floats(case):
-    """The function of the float operands alone, and these; a list of arrays as its result."""
-    args = operands(case)
-    places = [n for n, x in enumerate(args) if x.dtype == np.float64]
-
-    def fun(*floats):
-        full = list(args)
-        for n, x in zip(places, floats, strict=True):
-            full[n] = x
-        return leaves(case[0](*full))
-
-    return fun, [args[n] for n in places]
-
-
-def directions(arrays, seed):
-    rng = np.random.default_rng(seed)
-    return [rng.standard_normal(np.shape(x)) for x in arrays]
-
-
 # ---- derivatives ----
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_jvp_equals_finite_differences(name, x64):
-    fun, args = of_floats(CASES[name])
-    tangents, step = directions(args, 1), 1e-6
-    _, out_dot = jvp(fun, args, tangents)
-    above = fun(*[x + step * t for x, t in zip(args, tangents)])
-    below = fun(*[x - step * t for x, t in zip(args, tangents)])
-    for got, hi, lo in zip(out_dot, above, below, strict=True):
-        slope = (np.asarray(hi) - np.asarray(lo)) / (2 * step)
-        np.testing.assert_allclose(got, slope, rtol=1e-5, atol=1e-7)
-
-
-@pytest.mark.parametrize("name", CASES)
-def test_vjp_is_the_transpose_of_jvp(name, x64):
-    fun, args = of_floats(CASES[name])
-    tangents = directions(args, 1)
-    outs, out_dot = jvp(fun, args, tangents)
-    cts = directions(outs, 2)
-    in_cts = vjp(fun, *args)[1](cts)
-    forward = sum(np.vdot(ct, t) for ct, t in zip(cts, out_dot, strict=True))
-    backward = sum(np.vdot(ct, t) for ct, t in zip(in_cts, tangents, strict=True))
-    np.testing.assert_allclose(forward, backward, rtol=1e-9, atol=1e-12)
 
 
 def test_a_product_with_a_zero_has_the_right_gradient():
@@ -256,41 +82,6 @@ def test_scatter_apply_has_no_derivative():
 
 
 # ---- batches ----
-
-
-@pytest.mark.parametrize("name", [*CASES, *INTEGER_CASES])
-def test_vmap_equals_a_loop_for_each_set_of_batched_operands(name, x64):
-    """Batched in front or behind, or not at all: all combinations, three examples."""
-    case = (CASES | INTEGER_CASES)[name]
-    first, *others = [operands(case, seed) for seed in (0, 10, 20)]
-    for in_axes in itertools.product((None, 0, -1), repeat=len(first)):
-        if all(axis is None for axis in in_axes):
-            continue
-        examples = [
-            [own if axis is not None else shared for own, shared, axis in zip(args, first, in_axes)]
-            for args in (first, *others)
-        ]
-        looped = [leaves(case[0](*args)) for args in examples]
-        stacked = [
-            first[n] if axis is None else np.stack([args[n] for args in examples], axis)
-            for n, axis in enumerate(in_axes)
-        ]
-        mapped = vmap(lambda *args: leaves(case[0](*args)), in_axes=in_axes)(*stacked)
-        for got, want in zip(mapped, zip(*looped), strict=True):
-            np.testing.assert_allclose(
-                got, np.stack([np.asarray(x) for x in want]), err_msg=in_axes
-            )
-
-
-@pytest.mark.parametrize("indices", [i32([[0], [5], [2]]), i32([[3], [-4], [9]])])
-@pytest.mark.parametrize("mode", ["clip", "fill", "promise_in_bounds"])
-def test_batched_indices_keep_their_mode(indices, mode):
-    x = f32(np.arange(5))
-    read = lambda i: lax.gather(x, i, windows_1d, (2,), mode=mode)  # noqa: E731
-    write = lambda i: lax.scatter_add(x, i, f32(np.ones((1, 2))), windows_to_1d, mode=mode)  # noqa: E731
-    for fun in (read, write):
-        mapped = vmap(fun)(indices[:, None])
-        np.testing.assert_array_equal(mapped, np.stack([fun(i[None]) for i in indices]))
 
 
 def test_batching_twice_nests():

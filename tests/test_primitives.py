@@ -3,6 +3,8 @@
 Eager NumPy is the reference: compiled code, batches and derivatives are compared with it.
 """
 
+import itertools
+
 import numpy as np
 import pytest
 from primitive_examples import EXAMPLES, Example
@@ -56,14 +58,6 @@ def test_each_primitive_has_an_example_that_binds_it(primitive):
     assert primitive.name in seen
 
 
-@pytest.mark.parametrize("example", SMOOTH)
-def test_what_a_derivative_is_made_of_can_be_transposed(example):
-    with jax.enable_x64(True):
-        _, linearized = linearize_flat(flat(example.fun), doubled(example))
-    by_name = {p.name: p for p in PRIMITIVES}
-    assert all(by_name[n] in transpose_rules for n in primitives_in(linearized.jaxpr))
-
-
 @pytest.mark.parametrize("example", CALLS)
 def test_compiled_equals_eager(example):
     eager = flat(example.fun)(*example.args)
@@ -76,52 +70,77 @@ def test_compiled_equals_eager(example):
             np.testing.assert_array_equal(got, want)
 
 
+def variant(arg, n: int) -> np.ndarray:
+    """Another argument of the same shape and range, for each n."""
+    arg = np.asarray(arg)
+    if arg.dtype == np.bool_:
+        return arg ^ bool(n % 2)
+    return np.roll(arg, n) if arg.ndim else arg + arg.dtype.type(n)
+
+
 @pytest.mark.parametrize("example", CALLS)
-@pytest.mark.parametrize("axis", [0, -1])
-def test_vmap_equals_a_loop(example, axis):
-    batch = [[arg, arg[..., ::-1] if np.ndim(arg) else arg + 1] for arg in example.args]
-    stacked = [np.stack([np.asarray(a) for a in pair], axis) for pair in batch]
-    looped = [flat(example.fun)(*[pair[i] for pair in batch]) for i in range(2)]
-    mapped = jax.vmap(flat(example.fun), in_axes=axis)(*stacked)
-    for outs, got in zip(zip(*looped), mapped, strict=True):
-        np.testing.assert_allclose(
-            got, np.stack([np.asarray(o) for o in outs]), rtol=1e-6, atol=1e-6
-        )
+def test_vmap_equals_a_loop_for_each_set_of_batched_operands(example):
+    """Batched in front or behind, or not at all: all combinations, three examples."""
+    fun = flat(example.fun)
+    for in_axes in itertools.product((None, 0, -1), repeat=len(example.args)):
+        if all(axis is None for axis in in_axes):
+            continue
+        calls = [
+            [arg if axis is None else variant(arg, n) for arg, axis in zip(example.args, in_axes)]
+            for n in range(3)
+        ]
+        batched = [
+            column[0] if axis is None else np.stack(column, axis)
+            for column, axis in zip(zip(*calls), in_axes)
+        ]
+        looped = zip(*[fun(*args) for args in calls])
+        for got, outs in zip(jax.vmap(fun, in_axes)(*batched), looped, strict=True):
+            want = np.stack([np.asarray(out) for out in outs])
+            np.testing.assert_allclose(got, want, rtol=1e-6, atol=1e-6, err_msg=str(in_axes))
 
 
-@pytest.mark.parametrize("example", [c for c in CALLS if len(c.values[0].args) > 1])
-def test_vmap_over_one_operand_alone_equals_a_loop(example):
-    first, *rest = example.args
-    both = np.stack([first, first[..., ::-1] if np.ndim(first) else first + 1])
-    looped = [flat(example.fun)(one, *rest) for one in both]
-    mapped = jax.vmap(flat(example.fun), in_axes=(0, *[None] * len(rest)))(both, *rest)
-    for outs, got in zip(zip(*looped), mapped, strict=True):
-        np.testing.assert_allclose(
-            got, np.stack([np.asarray(o) for o in outs]), rtol=1e-6, atol=1e-6
-        )
+# ---- derivatives, in double precision, against finite differences ----
 
 
-# ---- derivatives, in float64, against finite differences ----
+def of_floats(example: Example):
+    """The function of its floating point arguments alone, and these in double precision."""
+    wide = {"f": np.float64, "c": np.complex128}
+    args = [np.asarray(arg) for arg in example.args]
+    places = [n for n, arg in enumerate(args) if arg.dtype.kind in wide]
 
+    def fun(*floats):
+        changed = dict(zip(places, floats, strict=True))
+        return flat(example.fun)(*[changed.get(n, arg) for n, arg in enumerate(args)])
 
-def doubled(example: Example) -> list:
-    return [jnp.asarray(np.asarray(a).astype(np.float64)) for a in example.args]
+    return fun, [jnp.asarray(args[n].astype(wide[args[n].dtype.kind])) for n in places]
 
 
 def directions(args, seed: int) -> list:
     rng = np.random.default_rng(seed)
-    return [jnp.asarray(rng.standard_normal(a.shape)) for a in args]
+    real = [rng.standard_normal(a.shape) for a in args]
+    return [
+        jnp.asarray(d * (1 - 0.7j) if dtypes.kind(a.dtype) == "c" else d)
+        for a, d in zip(args, real)
+    ]
+
+
+def pairing(cotangents, tangents) -> float:
+    """What a transpose keeps: the sum of the products, of complex numbers the real part of it."""
+    pairs = zip(cotangents, tangents, strict=True)
+    return sum(np.sum(np.asarray(ct) * np.asarray(t)).real for ct, t in pairs)
 
 
 @pytest.mark.parametrize("example", SMOOTH)
 def test_jvp_equals_finite_differences(example):
     with jax.enable_x64(True):
-        fun, args = flat(example.fun), doubled(example)
+        fun, args = of_floats(example)
         tangents = directions(args, 1)
-        _, derivative = jax.jvp(fun, tuple(args), tuple(tangents))
+        outs, derivative = jax.jvp(fun, tuple(args), tuple(tangents))
         h = 1e-6
         above = fun(*[a + h * t for a, t in zip(args, tangents)])
         below = fun(*[a - h * t for a, t in zip(args, tangents)])
+        for out, want in zip(outs, fun(*args), strict=True):
+            np.testing.assert_allclose(out, want, rtol=1e-12)
         for got, hi, lo in zip(derivative, above, below, strict=True):
             difference = (np.asarray(hi) - np.asarray(lo)) / (2 * h)
             np.testing.assert_allclose(got, difference, rtol=1e-5, atol=1e-6)
@@ -130,11 +149,18 @@ def test_jvp_equals_finite_differences(example):
 @pytest.mark.parametrize("example", SMOOTH)
 def test_vjp_is_the_transpose_of_jvp(example):
     with jax.enable_x64(True):
-        fun, args = flat(example.fun), doubled(example)
+        fun, args = of_floats(example)
         tangents = directions(args, 1)
         outs, out_tangents = jax.jvp(fun, tuple(args), tuple(tangents))
         cotangents = directions(outs, 2)
         pulled = jax.vjp(fun, *args)[1](cotangents)
-        forward = sum(np.vdot(ct, t) for ct, t in zip(cotangents, out_tangents))
-        backward = sum(np.vdot(ct, t) for ct, t in zip(pulled, tangents))
-        np.testing.assert_allclose(forward, backward, rtol=1e-9)
+        forward, backward = pairing(cotangents, out_tangents), pairing(pulled, tangents)
+        np.testing.assert_allclose(forward, backward, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("example", SMOOTH)
+def test_what_a_derivative_is_made_of_can_be_transposed(example):
+    with jax.enable_x64(True):
+        _, linearized = linearize_flat(*of_floats(example))
+    by_name = {p.name: p for p in PRIMITIVES}
+    assert all(by_name[n] in transpose_rules for n in primitives_in(linearized.jaxpr))

@@ -1,4 +1,5 @@
 """x[i] and x.at[i]: NumPy's indexing with JAX's rules for what is out of range."""
+
 import numpy as np
 import pytest
 

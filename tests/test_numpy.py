@@ -1,4 +1,5 @@
 """jax.numpy: NumPy's functions with JAX's dtypes, weak types, errors and equations."""
+
 import inspect
 
 import numpy as np
@@ -117,9 +118,13 @@ def test_function_equals_numpy(name):
         np.testing.assert_allclose(x, y, rtol=2e-5, atol=2e-6)
 
 
-@pytest.mark.parametrize("mode", ["edge", "reflect", "symmetric", "wrap", "linear_ramp", "maximum", "mean"])
+@pytest.mark.parametrize(
+    "mode", ["edge", "reflect", "symmetric", "wrap", "linear_ramp", "maximum", "mean"]
+)
 def test_pad_equals_numpy(mode):
-    np.testing.assert_allclose(jnp.pad(M, (2, 3), mode=mode), np.pad(M, (2, 3), mode=mode), rtol=1e-5)
+    np.testing.assert_allclose(
+        jnp.pad(M, (2, 3), mode=mode), np.pad(M, (2, 3), mode=mode), rtol=1e-5
+    )
 
 
 @pytest.mark.parametrize(

@@ -142,6 +142,28 @@ def linearize_flat(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[li
     return primals_out, Linearized(closed.jaxpr, closed.consts, nonzero_ins, nonzero_outs)
 
 
+def with_aux_apart(fun: Callable, has_aux: bool) -> tuple[Callable, list[Any]]:
+    """`fun` without its auxiliary result, and the list that a call puts that into, if there is one."""
+    aux: list[Any] = []
+    if not has_aux:
+        return fun, aux
+
+    def main(*args: Any) -> Any:
+        out, raw_aux = split_aux(fun(*args))
+        aux.append(strip_tracers(raw_aux))
+        return out
+
+    return main, aux
+
+
+def strip_tracers(tree: Any) -> Any:
+    """The primals of an auxiliary result, which is not differentiated."""
+    leaves, treedef = tree_flatten(tree)
+    trace = context.trace
+    assert isinstance(trace, JVPTrace)
+    return tree_unflatten(treedef, [trace.primal(x) for x in leaves])
+
+
 def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` at `primals`, and a function that maps tangents to the result's tangent.
 
@@ -150,15 +172,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.linearize.html
     """
     check_callable(fun, "linearize")
-    aux: list[Any] = []
-
-    def main(*args: Any) -> Any:
-        out = fun(*args)
-        if has_aux:
-            out, raw_aux = split_aux(out)
-            aux.append(strip_tracers(raw_aux))
-        return out
-
+    main, aux = with_aux_apart(fun, has_aux)
     leaves, in_tree = tree_flatten((primals, {}))
     flat_fun = FlatFun(main, in_tree)
     outs, linearized = linearize_flat(flat_fun, leaves)
@@ -190,11 +204,3 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
         )
 
     return tree_unflatten(out_tree, outs), f_jvp, *aux
-
-
-def strip_tracers(tree: Any) -> Any:
-    """The primals of an auxiliary result, which is not differentiated."""
-    leaves, treedef = tree_flatten(tree)
-    trace = context.trace
-    assert isinstance(trace, JVPTrace)
-    return tree_unflatten(treedef, [trace.primal(x) for x in leaves])

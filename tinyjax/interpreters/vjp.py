@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import core, dtypes
-from tinyjax.api_util import FlatFun, as_argnums, check_callable, fun_name, split_aux
+from tinyjax.api_util import FlatFun, as_argnums, check_callable, fun_name
 from tinyjax.array import ShapedArray
 from tinyjax.core import Primitive, get_aval, missing_rule
 from tinyjax.interpreters.jvp import (
@@ -28,7 +28,7 @@ from tinyjax.interpreters.jvp import (
     full,
     instantiate_zeros,
 )
-from tinyjax.interpreters.partial_eval import Linearized, linearize_flat, strip_tracers
+from tinyjax.interpreters.partial_eval import Linearized, linearize_flat, with_aux_apart
 from tinyjax.interpreters.tracing import arg_aval, trace_to_jaxpr
 from tinyjax.jaxpr import (
     ClosedJaxpr,
@@ -212,15 +212,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.vjp.html
     """
     check_callable(fun, "differentiate")
-    aux: list[Any] = []
-
-    def main(*args: Any) -> Any:
-        out = fun(*args)
-        if has_aux:
-            out, raw_aux = split_aux(out)
-            aux.append(strip_tracers(raw_aux))
-        return out
-
+    main, aux = with_aux_apart(fun, has_aux)
     leaves, in_tree = tree_flatten((primals, {}))
     flat_fun = FlatFun(main, in_tree)
     outs, linearized = linearize_flat(flat_fun, leaves)
@@ -269,7 +261,8 @@ def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
     """The transpose of a linear function: from cotangents of its result to those of its arguments.
 
     `primals` give shapes and dtypes alone (arrays or ShapeDtypeStructs). Raises TypeError for
-    integer arguments, NotImplementedError where the function is not linear.
+    integer arguments and for products of arguments, NotImplementedError for a primitive that is not
+    linear, such as sin.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.linear_transpose.html
     """
     check_callable(fun, "transpose")

@@ -81,6 +81,31 @@ def test_a_result_feeds_the_next_call_without_being_read():
     assert np.asarray(x).tolist() == [301.0] * 100
 
 
+needs_opencl = pytest.mark.skipif(CPU.cl_device is None, reason="there is no OpenCL device")
+
+
+@needs_opencl
+def test_calls_under_way_hold_on_to_a_limited_amount_of_memory(monkeypatch):
+    queue = queue_of(CPU)
+    monkeypatch.setattr(type(queue), "MAX_PENDING_BYTES", 2**20)
+    x = array(np.ones(100_000))
+    executable = compiled(lambda x: core.sin(x), x)
+    for _ in range(20):
+        (x,) = executable([x])
+        assert len(queue.pending) == 1
+
+
+@needs_opencl
+def test_memory_kept_for_reuse_is_limited(monkeypatch):
+    queue = queue_of(CPU)
+    monkeypatch.setattr(type(queue), "MAX_FREE_BYTES", 2**20)
+    for rows in range(10):
+        x = np.ones((rows + 50, 1000), np.float32)
+        jit(lambda x: lax.sort(core.neg(lax.exp(x))))(x)
+    assert 0 < queue.free_bytes <= 2**20
+    assert queue.free_bytes == sum(m.nbytes for free in queue.free.values() for m in free)
+
+
 # ---- text ----
 
 
@@ -148,7 +173,7 @@ def test_an_error_in_a_host_step_leaves_the_device_usable(monkeypatch):
 
 
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
-@pytest.mark.skipif(CPU.cl_device is None, reason="NumPy has no threads that a fork lacks")
+@needs_opencl
 def test_a_fork_reads_results_and_refuses_to_compute():
     f = jit(lambda x: core.sin(core.add(x, 1.0)))
     x = np.zeros(1000, np.float32)

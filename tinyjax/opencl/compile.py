@@ -184,7 +184,7 @@ class Executable:
         self.lowered = lowered
         self.queue = queue_of(lowered.device)
         jaxpr = lowered.closed.jaxpr
-        check_memory(lowered)
+        self._bytes = check_memory(lowered)
         variables = [*jaxpr.constvars, *jaxpr.invars, *(v for e in jaxpr.eqns for v in e.outvars)]
         self._slot = {v: slot for slot, v in enumerate(variables)}
         self._steps = self._make_steps()
@@ -226,7 +226,7 @@ class Executable:
             for slot in step.dies:
                 queue.recycle(slots[slot])
         if event is not None:
-            queue.keep(event, (self, slots))  # self has the scratch memory
+            queue.keep(event, (self, slots), self._bytes)  # self has the scratch memory
 
     def _result(self, v: Var | Literal, aval: ShapedArray) -> tuple[Any, ShapedArray]:
         """Where a result is found after the steps: its slot, or the array itself for a literal."""
@@ -286,11 +286,12 @@ def memory_of(array: ArrayImpl, queue: Any) -> Memory:
     return memory
 
 
-def check_memory(lowered: Lowered) -> None:
-    """Refuses what can't fit, before anything is allocated. Raises OutOfDeviceMemory."""
+def check_memory(lowered: Lowered) -> int:
+    """The bytes that a call needs. Raises OutOfDeviceMemory, before anything is allocated, for what
+    can't fit."""
     device = lowered.device.cl_device
     if device is None:
-        return
+        return 0
     total = 0
     for v in _stored(lowered.closed.jaxpr, lowered.groups):
         size = v.aval.size * v.aval.dtype.itemsize
@@ -305,6 +306,7 @@ def check_memory(lowered: Lowered) -> None:
             f"RESOURCE_EXHAUSTED: the arrays of {lowered.name} take {_gib(total)}, "
             f"{lowered.device.device_kind} has {_gib(device.global_mem_size)}"
         )
+    return total
 
 
 def _stored(jaxpr: Jaxpr, groups: Sequence[Group]) -> set[Var]:

@@ -11,6 +11,7 @@ Source: the OpenCL 1.2 specification; pyopencl, https://documen.tician.de/pyopen
 from __future__ import annotations
 
 import functools
+import math
 import os
 import threading
 from collections import defaultdict, deque
@@ -74,6 +75,10 @@ class Memory:
         self.shape = shape
         self.dtype = dtype
 
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
     def read(self) -> np.ndarray:
         """Waits for the device, then gives the elements as a NumPy array."""
         return self.queue.read(self)
@@ -90,9 +95,12 @@ def _bytes_of(array: np.ndarray) -> np.ndarray:
 class Queue:
     """Runs kernels on one OpenCL device, in order; memory is the device's own."""
 
-    # Calls that may be under way before the next one waits: each holds on to its arrays.
+    # Calls that may be under way, and bytes that they may hold on to, before the next one waits.
     MAX_PENDING = 64
-    MAX_FREE = 2  # arrays of one shape and dtype that are kept for reuse
+    MAX_PENDING_BYTES = 2**28
+    # Arrays of one shape and dtype, and bytes altogether, that are kept for reuse.
+    MAX_FREE = 2
+    MAX_FREE_BYTES = 2**28
 
     def __init__(self, device: Device):
         import pyopencl as cl
@@ -106,15 +114,18 @@ class Queue:
             self.queue = cl.CommandQueue(self.context)
         self.process = os.getpid()
         os.register_at_fork(before=self.finish)
-        # Calls under way, with what must live until they are done: OpenCL keeps no arguments alive.
-        self.pending: deque[tuple[Any, Any]] = deque()
+        # Calls under way, with what must live until they are done (OpenCL keeps no arguments alive),
+        # and its size.
+        self.pending: deque[tuple[Any, Any, int]] = deque()
+        self.pending_bytes = 0
         self.free: dict[Any, list[Memory]] = defaultdict(list)  # scratch memory to use again
+        self.free_bytes = 0
 
     # ---- memory ----
 
     def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Memory:
         """Memory for an array, not initialised."""
-        count = int(np.prod(shape, dtype=object))
+        count = math.prod(shape)
         if count == 0:
             return self.upload(np.empty(shape, dtype))
         with named_errors(f"allocating {dtype}{list(shape)}"):
@@ -151,13 +162,21 @@ class Queue:
         """Memory for the time of one call; give it back by `recycle`.
 
         The queue runs in order, so memory can be given out again before its last reader has run."""
-        free = self.free[shape, dtype]
-        return free.pop() if free else self.allocate(shape, dtype)
+        free = self.free.get((shape, dtype))
+        if not free:
+            return self.allocate(shape, dtype)
+        memory = free.pop()
+        self.free_bytes -= memory.nbytes
+        return memory
 
     def recycle(self, memory: Memory) -> None:
+        if self.free_bytes + memory.nbytes > self.MAX_FREE_BYTES:
+            self.free.clear()
+            self.free_bytes = 0
         free = self.free[memory.shape, memory.dtype]
         if len(free) < self.MAX_FREE:
             free.append(memory)
+            self.free_bytes += memory.nbytes
 
     # ---- programs ----
 
@@ -189,14 +208,21 @@ class Queue:
 
     # ---- waiting ----
 
-    def keep(self, event: Any, things: Any) -> None:
-        """Holds on to `things` until `event`."""
+    def keep(self, event: Any, things: Any, nbytes: int) -> None:
+        """Holds on to `things`, of that size, until `event`; waits for earlier calls if there is too
+        much to hold on to."""
         pending = self.pending
-        while pending and pending[0][0].command_execution_status == 0:  # COMPLETE
+        while pending:
+            earliest, _, its_bytes = pending[0]
+            if earliest.command_execution_status != 0:  # COMPLETE
+                too_large = self.pending_bytes + nbytes > self.MAX_PENDING_BYTES
+                if len(pending) < self.MAX_PENDING and not too_large:
+                    break
+                earliest.wait()
             pending.popleft()
-        if len(pending) >= self.MAX_PENDING:
-            pending[0][0].wait()
-        pending.append((event, things))
+            self.pending_bytes -= its_bytes
+        pending.append((event, things, nbytes))
+        self.pending_bytes += nbytes
         self.queue.flush()
 
     def finish(self) -> None:
@@ -207,6 +233,7 @@ class Queue:
             with self.lock:
                 self.queue.finish()
                 self.pending.clear()
+                self.pending_bytes = 0
         except self.driver_error as error:
             raise named_error(error, "running kernels") from error
 

@@ -98,21 +98,23 @@ from tinyjax.lax.complex_numbers import (
 from tinyjax.lax.conversion import (
     bitcast_convert_type,
     bitcast_convert_type_p,
-    broadcasted_iota,
     convert_element_type,
     convert_element_type_p,
     convert_type,
     copy,
     copy_p,
+    reduce_precision,
+    reduce_precision_p,
+    stop_gradient,
+    stop_gradient_p,
+)
+from tinyjax.lax.creation import (
+    broadcasted_iota,
     full,
     full_like,
     iota,
     iota_p,
     ones_like_array,
-    reduce_precision,
-    reduce_precision_p,
-    stop_gradient,
-    stop_gradient_p,
     zeros_like_array,
 )
 from tinyjax.lax.cumulative import (

@@ -37,7 +37,8 @@ from tinyjax.interpreters.jvp import (
 from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules, unbroadcast
 from tinyjax.lax.comparison import eq, ge
 from tinyjax.lax.complex_numbers import conj, real
-from tinyjax.lax.conversion import convert_element_type, full_like
+from tinyjax.lax.conversion import convert_element_type
+from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import (
     ANY,
     FLOAT,

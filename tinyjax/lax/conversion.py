@@ -1,13 +1,12 @@
-"""From one dtype to another, and arrays made from nothing: full, iota.
+"""From one dtype to another: convert_element_type, bitcast_convert_type, and what keeps the dtype.
 
 After this file you can say what `x.astype(jnp.int32)` does to 1e20 and NaN (it saturates, and gives
-0), and why `lax.full` is a scalar that is broadcast. Builds on elementwise.
+0), and why a conversion that changes nothing leaves no equation. Builds on elementwise.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,10 +16,8 @@ from tinyjax.array import Array, LiteralArray, ShapedArray
 from tinyjax.core import (
     Primitive,
     abstract_eval_rules,
-    broadcast_in_dim,
     elementwise_aval,
     impl_rules,
-    no_rule_reasons,
     shape_of,
 )
 from tinyjax.interpreters.batching import batch_rules, defvectorized, moveaxis
@@ -28,7 +25,7 @@ from tinyjax.interpreters.jvp import JVPTracer, defjvp2, defzero, zero_tangent
 from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, staging_rules
 from tinyjax.interpreters.vjp import deflinear2, transpose_rules
 from tinyjax.jaxpr import JaxprEqn, Literal
-from tinyjax.lax.elementwise import FLOAT, NUMBER, canonicalize_shape, canonicalize_user_dtype
+from tinyjax.lax.elementwise import FLOAT, canonicalize_user_dtype
 from tinyjax.pretty_printer import printed_params
 from tinyjax.tree_util import tree_map
 
@@ -298,96 +295,3 @@ def _stop_gradient(x: Any) -> Any:
     if isinstance(x, JVPTracer):
         return _stop_gradient(x.primal)
     return x if getattr(x, "dtype", None) == dtypes.key_dtype else stop_gradient_p.bind(x)
-
-
-# ---- arrays from nothing ----
-
-iota_p = Primitive("iota")
-
-
-def _iota_impl(
-    *, dtype: np.dtype, shape: tuple[int, ...], dimension: int, sharding: None
-) -> np.ndarray:
-    along = [1] * len(shape)
-    along[dimension] = shape[dimension]
-    return np.broadcast_to(np.arange(shape[dimension]).astype(dtype).reshape(along), shape)
-
-
-def _iota_aval(
-    *, dtype: np.dtype, shape: tuple[int, ...], dimension: int, sharding: None
-) -> ShapedArray:
-    if dtypes.kind(dtype) not in NUMBER:
-        raise TypeError(f"iota does not accept dtype {dtype.name}: it counts in integers or floats")
-    if not 0 <= dimension < len(shape):
-        raise ValueError(
-            f"iota dimension must be between 0 and len(shape), got {dimension=} for {shape=}"
-        )
-    return ShapedArray(shape, dtype)
-
-
-for _table in ("jvp", "transpose", "batch"):
-    no_rule_reasons[iota_p, _table] = "it has no operands"
-impl_rules[iota_p] = _iota_impl
-abstract_eval_rules[iota_p] = _iota_aval
-
-
-def iota(dtype: Any, size: int) -> Any:
-    """The array [0, 1, ..., size - 1] in `dtype`.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.iota.html
-    """
-    return broadcasted_iota(dtype, (size,), 0)
-
-
-def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
-    """An array of `shape` in which each element is its own index along `dimension`.
-
-    Raises TypeError for a dtype or shape that can't be, ValueError if there is no such dimension.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.broadcasted_iota.html
-    """
-    dtype = canonicalize_user_dtype(dtype, "broadcasted_iota")
-    shape = canonicalize_shape(shape, "iota")
-    return iota_p.bind(dtype=dtype, shape=shape, dimension=int(dimension), sharding=None)
-
-
-def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
-    """An array of `shape` filled with the scalar `fill_value`, in `dtype` or the scalar's own.
-
-    Without dtype a Python scalar makes a weakly typed array. Raises TypeError if fill_value is no
-    scalar, or shape no sequence of integers.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.full.html
-    """
-    sizes = canonicalize_shape(shape, "full")
-    if shape_of(fill_value):
-        raise TypeError(
-            f"full must be called with scalar fill_value, got fill_value.shape {shape_of(fill_value)}: "
-            "use jnp.broadcast_to for an array"
-        )
-    if dtype is None:
-        scalar = convert_type(fill_value, weak_type=dtypes.is_weakly_typed(fill_value))
-    else:
-        scalar = convert_type(fill_value, canonicalize_user_dtype(dtype, "full"))
-    return broadcast_in_dim(scalar, sizes, ()) if sizes else scalar
-
-
-def full_like(
-    x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None
-) -> Any:
-    """An array like `x`, in dtype, weak type and shape where these are not given, of `fill_value`.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.full_like.html
-    """
-    weak_type = dtype is None and dtypes.is_weakly_typed(x)
-    new_dtype = dtypes.dtype(x) if dtype is None else canonicalize_user_dtype(dtype, "full_like")
-    sizes = shape_of(x) if shape is None else canonicalize_shape(shape, "full_like")
-    return full(sizes, convert_type(fill_value, new_dtype, weak_type))
-
-
-def zeros_like_array(x: Any) -> Any:
-    """Zeros of the shape, dtype and weak type of `x`."""
-    return full_like(x, 0)
-
-
-def ones_like_array(x: Any) -> Any:
-    """Ones of the shape, dtype and weak type of `x`."""
-    return full_like(x, 1)

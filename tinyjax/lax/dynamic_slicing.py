@@ -22,7 +22,8 @@ from tinyjax.interpreters.jit import jitted
 from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules, zero_tangent
 from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules
 from tinyjax.lax.comparison import lt
-from tinyjax.lax.conversion import convert_element_type, full
+from tinyjax.lax.conversion import convert_element_type
+from tinyjax.lax.creation import full
 from tinyjax.lax.elementwise import canonicalize_shape, constant
 from tinyjax.lax.gathering import batch_gather
 from tinyjax.lax.joining import concatenate

@@ -21,7 +21,7 @@ from tinyjax.interpreters import batching
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.jvp import defjvp
 from tinyjax.interpreters.vjp import transpose_rules
-from tinyjax.lax.conversion import full
+from tinyjax.lax.creation import full
 from tinyjax.lax.elementwise import canonicalize_shape
 from tinyjax.lax.windows import (
     GatherDimensionNumbers,

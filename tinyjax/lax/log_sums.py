@@ -21,7 +21,7 @@ from tinyjax.lax.arithmetic import rem, sub
 from tinyjax.lax.comparison import lt, ne
 from tinyjax.lax.complex_numbers import complex as lax_complex
 from tinyjax.lax.complex_numbers import imag, real
-from tinyjax.lax.conversion import full_like
+from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import constant
 from tinyjax.lax.exponential import exp, exp2, log1p
 from tinyjax.lax.selection import select

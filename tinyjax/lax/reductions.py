@@ -25,7 +25,8 @@ from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
 from tinyjax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from tinyjax.lax.comparison import eq
-from tinyjax.lax.conversion import convert_element_type, full
+from tinyjax.lax.conversion import convert_element_type
+from tinyjax.lax.creation import full
 from tinyjax.tree_util import tree_flatten, tree_unflatten
 
 # ---- what an empty reduction gives ----

@@ -19,10 +19,10 @@ import numpy as np
 from tinyjax import core
 from tinyjax.core import Primitive, shape_of
 from tinyjax.interpreters.jvp import Zero, defjvp, instantiate_zeros, jvp_rules, zero_tangent
-from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules
+from tinyjax.interpreters.vjp import UndefinedPrimal, is_undefined_primal, transpose_rules
 from tinyjax.lax.arithmetic import div
 from tinyjax.lax.comparison import eq
-from tinyjax.lax.conversion import full, iota, ones_like_array, zeros_like_array
+from tinyjax.lax.creation import full, iota, ones_like_array, zeros_like_array
 from tinyjax.lax.elementwise import constant
 from tinyjax.lax.gathering import gather
 from tinyjax.lax.scattering import (
@@ -52,6 +52,12 @@ def _gather_updates(
     return gather(ct, indices, GatherDimensionNumbers(*numbers), sizes, **params)
 
 
+def _updates_cotangent(ct: Any, indices: Any, updates: UndefinedPrimal, params: Any) -> Any:
+    """The result's cotangent where the updates went; zeros for those that were left out."""
+    numbers, shape = params["dimension_numbers"], updates.aval.shape
+    return _gather_updates(ct, indices, shape, numbers, mode=params["mode"], fill_value=0)
+
+
 # ---- scatter-add and scatter-sub: linear in operand and updates ----
 
 
@@ -70,14 +76,7 @@ def _scatter_linear_transpose(
 ) -> list[Any]:
     updates_ct = None
     if is_undefined_primal(updates):
-        updates_ct = _gather_updates(
-            ct,
-            indices,
-            updates.aval.shape,
-            params["dimension_numbers"],
-            mode=params["mode"],
-            fill_value=0,
-        )
+        updates_ct = _updates_cotangent(ct, indices, updates, params)
         if primitive is scatter_sub_p:
             updates_ct = core.neg(updates_ct)
     return [ct if is_undefined_primal(x) else None, None, updates_ct]
@@ -128,14 +127,7 @@ def _scatter_mul_transpose(
         x_ct = scatter_mul(ct, indices, updates, **params)
     if is_undefined_primal(updates):
         _require_unique(params["unique_indices"])
-        updates_ct = _gather_updates(
-            core.mul(ct, x),
-            indices,
-            updates.aval.shape,
-            params["dimension_numbers"],
-            mode=params["mode"],
-            fill_value=0,
-        )
+        updates_ct = _updates_cotangent(core.mul(ct, x), indices, updates, params)
     return [x_ct, None, updates_ct]
 
 
@@ -243,14 +235,12 @@ def _scatter_transpose(
 ) -> list[Any]:
     if not params["unique_indices"]:
         raise NotImplementedError("scatter transpose is only implemented where unique_indices=True")
-    shape = updates.aval.shape if is_undefined_primal(updates) else shape_of(updates)
     x_ct = updates_ct = None
     if is_undefined_primal(x):  # what was overwritten has no part in the result
+        shape = updates.aval.shape if is_undefined_primal(updates) else shape_of(updates)
         x_ct = scatter(ct, indices, full(shape, 0, ct.dtype), **params)
     if is_undefined_primal(updates):
-        updates_ct = _gather_updates(
-            ct, indices, shape, params["dimension_numbers"], mode=params["mode"], fill_value=0
-        )
+        updates_ct = _updates_cotangent(ct, indices, updates, params)
     return [x_ct, None, updates_ct]
 
 

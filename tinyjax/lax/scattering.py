@@ -25,7 +25,7 @@ from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_fun
 from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
 from tinyjax.lax.arithmetic import sub
-from tinyjax.lax.conversion import full
+from tinyjax.lax.creation import full
 from tinyjax.lax.shape import batch_size, check_same_dtypes
 from tinyjax.lax.windows import (
     GatherDimensionNumbers,

@@ -27,7 +27,7 @@ from tinyjax.interpreters.jvp import Zero, broadcast_to_result, defjvp, jvp_rule
 from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules
 from tinyjax.lax.bitwise import bitwise_and
 from tinyjax.lax.comparison import eq, lt
-from tinyjax.lax.conversion import full_like
+from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import ANY, constant
 
 # ---- select_n ----

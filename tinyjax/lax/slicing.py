@@ -22,7 +22,7 @@ from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, shape_of
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.vjp import deflinear2, is_undefined_primal
 from tinyjax.lax.arithmetic import sub
-from tinyjax.lax.conversion import full_like
+from tinyjax.lax.creation import full_like
 from tinyjax.lax.selection import select
 from tinyjax.lax.shape import broadcast, insert, squeeze
 

@@ -17,7 +17,7 @@ from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, shape_of
 from tinyjax.interpreters.batching import batch_rules, moveaxis, not_mapped
 from tinyjax.interpreters.jvp import Zero, jvp_rules, zero_tangent
 from tinyjax.lax.comparison import total_order_key
-from tinyjax.lax.conversion import broadcasted_iota
+from tinyjax.lax.creation import broadcasted_iota
 from tinyjax.lax.gathering import gather
 from tinyjax.lax.shape import canonicalize_axis, expand_dims, reshape
 from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from golden_cases import errors, inputs
-from golden_cases.differences import DIFFERENCES, not_yet
+from golden_cases.differences import marks
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -16,12 +16,7 @@ RECORDED = json.loads((Path(__file__).parent / "golden" / "errors.json").read_te
 
 def _case(section, call, named):
     case_id = f"{section}: {call}"
-    marks = []
-    if reason := not_yet(call):
-        marks = [pytest.mark.skip(reason=reason)]
-    elif case_id in DIFFERENCES:
-        marks = [pytest.mark.xfail(reason=DIFFERENCES[case_id], strict=True)]
-    return pytest.param(section, call, named, id=case_id, marks=marks)
+    return pytest.param(section, call, named, id=case_id, marks=marks(case_id, call))
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from golden_cases import codec, derivatives, inputs, promotion, values
-from golden_cases.differences import DIFFERENCES, NOT_YET, not_yet
+from golden_cases.differences import NOT_YET, marks
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -21,12 +21,7 @@ GROUPS = {group.name: group for group in [*values.GROUPS, *derivatives.GROUPS]}
 
 def _case(group, call):
     case_id = f"{group}: {call}"
-    marks = []
-    if reason := not_yet(call):
-        marks = [pytest.mark.skip(reason=reason)]
-    elif case_id in DIFFERENCES:
-        marks = [pytest.mark.xfail(reason=DIFFERENCES[case_id], strict=True)]
-    return pytest.param(group, call, id=case_id, marks=marks)
+    return pytest.param(group, call, id=case_id, marks=marks(case_id, call))
 
 
 @pytest.fixture

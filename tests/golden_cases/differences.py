@@ -8,6 +8,8 @@ DIFFERENCES: single cases (their test id) that give another result, and why that
 
 import re
 
+import pytest
+
 NOT_YET: dict[str, str] = {
     name: "more distributions and special functions come later"
     for name in (
@@ -60,3 +62,12 @@ def not_yet(code):
         if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", code):
             return f"{name}: {reason}"
     return None
+
+
+def marks(case_id, call):
+    """The marks of a case's test: skipped or expected to fail, if it is listed here."""
+    if reason := not_yet(call):
+        return [pytest.mark.skip(reason=reason)]
+    if case_id in DIFFERENCES:
+        return [pytest.mark.xfail(reason=DIFFERENCES[case_id], strict=True)]
+    return []

@@ -129,7 +129,8 @@ def program_text(kernels: Sequence[Kernel]) -> str:
     if dtypes & set(HALVES):
         parts.append(HALF_HELPERS)
     parts += functions_text(op for op, value in results if c_type(value.dtype) == "float")
-    return "\n\n".join([*parts, *map(kernel_text, kernels)]) + "\n"
+    parts += map(kernel_text, kernels)
+    return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
 def _results(body: Sequence[Statement]) -> Iterator[tuple[str, Value]]:

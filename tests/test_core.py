@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from tinyjax import core
+from tinyjax import numpy as jnp
 from tinyjax.array import ArrayImpl, ShapedArray
 
 
@@ -61,3 +62,10 @@ def test_the_current_trace_decides_what_bind_does():
 def test_a_python_integer_that_does_not_fit_is_an_error():
     with pytest.raises(OverflowError, match="3000000000"):
         core.neg(3_000_000_000)
+
+
+def test_masked_arrays_are_refused():
+    masked = np.ma.masked_array([1.0, 2.0], mask=[False, True])
+    for convert in (core.sin, jnp.asarray):
+        with pytest.raises(ValueError, match=r"x\.filled"):
+            convert(masked)

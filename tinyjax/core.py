@@ -172,10 +172,11 @@ class set_current_trace:  # noqa: N801  (used as a function)
 def get_aval(x: Any) -> ShapedArray:
     """The aval of an array, tracer, NumPy value or Python scalar (a number is weakly typed).
 
-    Raises TypeError if `x` is none of them."""
+    Raises TypeError if `x` is none of them, ValueError for a masked array."""
     if isinstance(x, Array):
         return x.aval
     if isinstance(x, (np.ndarray, np.generic)):
+        check_unmasked(x)
         return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
     scalar_aval = _SCALAR_AVALS[config.jax_enable_x64].get(type(x))
     if scalar_aval is not None:
@@ -186,6 +187,15 @@ def get_aval(x: Any) -> ShapedArray:
         f"Value {x!r} of type {type(x)} is not a valid JAX type: use an array, a NumPy value or a "
         "Python number (jnp.array converts lists)"
     )
+
+
+def check_unmasked(x: Any) -> None:
+    """Raises ValueError for a NumPy masked array, whose mask would be lost."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise ValueError(
+            "numpy masked arrays are not supported: put values in place of the masked elements by "
+            "x.filled(value)"
+        )
 
 
 # The avals of Python's bool, int, float and complex, without and with jax_enable_x64.

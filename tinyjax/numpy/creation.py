@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.array import Array, ArrayImpl, ShapedArray
-from tinyjax.core import Tracer
+from tinyjax.core import Tracer, check_unmasked
 from tinyjax.numpy.util import (
     as_array,
     as_value,
@@ -76,6 +76,7 @@ def _from_data(data: Any, dtype: np.dtype | None, copy: bool) -> Any:
 
 def _from_numpy(data: Any, dtype: np.dtype | None) -> ArrayImpl:
     """From what NumPy understands. The elements are copied: the caller may change its own."""
+    check_unmasked(data)
     try:
         host = np.asarray(data)
     except (TypeError, ValueError) as error:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
+from tinyjax import viz
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -32,6 +33,15 @@ def test_the_example_of_the_readme_prints_what_it_says():
     expected_text, expected_numbers = without_fractions(output)
     assert text == expected_text
     np.testing.assert_allclose(numbers, expected_numbers, rtol=1e-5)
+
+
+def test_the_picture_of_the_readme_is_that_of_its_example():
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(blocks(README, "python")[0], names := {})
+    source = viz.dot(jax.make_jaxpr(jax.jit(jax.grad(names["f"])))(3.0)).source
+    edges = sorted(re.findall(r'label=" (.*?) "', source))
+    picture = (ROOT / "docs" / "wave.svg").read_text()
+    assert sorted(re.findall(r"> (\S+:f32\[\]|f32\[\]) </text>", picture)) == edges
 
 
 def test_the_primitive_of_contributing_has_every_rule():

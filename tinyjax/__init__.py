@@ -49,4 +49,5 @@ from tinyjax import lax as lax
 from tinyjax import nn as nn
 from tinyjax import numpy as numpy
 from tinyjax import random as random
+from tinyjax import viz as viz
 from tinyjax.opencl import lax_rules as _lax_rules  # noqa: F401  (fills lowering_rules)

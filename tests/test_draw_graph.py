@@ -40,3 +40,10 @@ def test_what_cannot_be_found_or_evaluated_is_named(tmp_path):
     assert "no_such_name" in draw(tmp_path, "model:no_such_name", "-o", "f.svg").stderr
     assert "1 +" in draw(tmp_path, "model:f", "--args", "1 +", "-o", "f.svg").stderr
     assert "spin" in draw(tmp_path, "model:f", "--transform", "spin", "-o", "f.svg").stderr
+
+
+def test_a_place_that_can_not_be_written_and_an_ending_that_can_not_be_drawn_are_named(tmp_path):
+    for output in ("no_such_folder/f.dot", "f.xyz", "f"):
+        done = draw(tmp_path, "model:f", "--args", "1.0", "2.0", "-o", output)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert output in done.stderr and "Traceback" not in done.stderr

@@ -97,6 +97,11 @@ def test_the_ending_of_the_path_chooses_the_format(tmp_path):
     assert viz.save(graph, tmp_path / "f.dot").read_text() == graph.source
 
 
+def test_an_ending_that_is_no_picture_is_refused_before_the_layout(no_layout_program, tmp_path):
+    with pytest.raises(ValueError, match=r"f\.xyz.*\.svg, \.png"):
+        viz.save(viz.dot(jax.make_jaxpr(f)(3.0)), tmp_path / "f.xyz")
+
+
 def test_a_system_dot_is_preferred(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: f"/found/{name}")
     assert dot_module.layout_program() == "/found/dot"

@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     graph = viz.dot(jax.make_jaxpr(function)(*options.args))
     try:
         print(f"wrote {viz.save(graph, options.output)}")
-    except viz.DotNotFound as error:
+    except (viz.DotNotFound, ValueError, OSError) as error:
         print(error, file=sys.stderr)
         return 1
     return 0

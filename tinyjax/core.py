@@ -123,14 +123,15 @@ class Tracer(Array):
 
     def __int__(self) -> int:
         if self.concrete() is None:
-            raise ConcretizationTypeError(self, "int()")
+            raise ConcretizationTypeError(self, "in int(); x.astype(int) needs no value")
         return int(self.concrete())
 
     def __float__(self) -> float:
-        raise ConcretizationTypeError(self, "float()")  # also where it is known: as in JAX
+        # Also where the value is known: as in JAX.
+        raise ConcretizationTypeError(self, "in float(); x.astype(float) needs no value")
 
     def __complex__(self) -> complex:
-        raise ConcretizationTypeError(self, "complex()")
+        raise ConcretizationTypeError(self, "in complex(); x.astype(complex) needs no value")
 
     def __array__(self, *args: Any, **kwargs: Any) -> np.ndarray:
         raise TracerArrayConversionError(self)

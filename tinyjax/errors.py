@@ -22,9 +22,9 @@ class ConcretizationTypeError(JAXTypeError):
 
     def __init__(self, tracer: Any, use: str):
         super().__init__(
-            f"Abstract tracer value encountered where a concrete value is expected: {use} of {tracer}. "
-            "Its value is not known while tracing: convert with x.astype(...), or make the argument "
-            f"static (jit's static_argnums).{_origin(tracer)}"
+            f"Abstract tracer value encountered where a concrete value is expected: {tracer} "
+            f"({use.rstrip('.')}). Its value is not known while tracing: make the argument static (jit's "
+            f"static_argnums).{_origin(tracer)}"
         )
 
 

@@ -278,7 +278,8 @@ def vmap(
             )
         leaves, in_tree = tree_flatten((args, kwargs))
         dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0))
-        paths = [keystr(path) for path, _ in tree_flatten_with_path((args, kwargs))[0]]
+        paths = ["args" + keystr(path) for path, _ in tree_flatten_with_path(args)[0]]
+        paths += ["kwargs" + keystr(path) for path, _ in tree_flatten_with_path(kwargs)[0]]
         dims = [_checked_dim(x, d, path) for x, d, path in zip(leaves, dims, paths)]
         size = _mapped_size(leaves, dims, paths, axis_size)
 

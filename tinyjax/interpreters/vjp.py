@@ -395,14 +395,10 @@ def _checked_grad_output(out: Any, holomorphic: bool, fun: Callable) -> ShapedAr
     allowed = "c" if holomorphic else "f"
     if dtypes.kind(aval.dtype) not in allowed:
         kind_name = "complex" if holomorphic else "real-valued (floating)"
+        is_complex = dtypes.kind(aval.dtype) == "c"
+        remedy = "pass holomorphic=True, or use jax.vjp" if is_complex else "use jax.vjp"
         raise TypeError(
             f"grad{' with holomorphic=True' if holomorphic else ''} requires {kind_name} outputs, but got "
-            f"{aval.dtype.name}. "
-            + (
-                ""
-                if holomorphic
-                else "For holomorphic differentiation, pass holomorphic=True. For "
-            )
-            + ("" if holomorphic else "other complex results, use jax.vjp directly.")
+            f"{aval.dtype.name}. To differentiate it all the same, {remedy}"
         )
     return aval

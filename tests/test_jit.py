@@ -2,6 +2,8 @@
 
 import copy
 import functools
+import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -208,6 +210,37 @@ def test_a_jitted_function_in_a_container_can_be_copied():
     f = jax.jit(lambda x: x + 1)
     f(1.0)
     assert copy.deepcopy({"f": f})["f"](2.0) == 3.0
+
+
+def test_jitting_a_function_again_traces_nothing_again():
+    def f(x):
+        traces.append(x)
+        return x * 2.0
+
+    traces = []
+    assert [jax.jit(f)(1.0), jax.jit(f)(2.0)] == [2.0, 4.0]
+    assert len(traces) == 1
+
+
+def test_what_was_traced_lives_no_longer_than_the_function():
+    def f(x):
+        return x * 2.0
+
+    jax.jit(f)(1.0)
+    alive = weakref.ref(f)
+    del f
+    gc.collect()
+    assert alive() is None
+
+
+def test_a_callable_without_a_hash_can_be_jitted():
+    class Double:
+        __hash__ = None
+
+        def __call__(self, x):
+            return x * 2.0
+
+    assert jax.jit(Double())(1.0) == 2.0
 
 
 def test_clear_cache_forgets_traces():

@@ -13,6 +13,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tinyjax.api_util import (
     FlatFun,
@@ -234,6 +235,18 @@ no_rule_reasons[jit_p, "lowering"] = "opencl/simplify.py puts its equations in i
 
 # ---- jitted functions ----
 
+# Of each function, by how it was given to jit: what has been traced. jit(f) anew traces nothing anew.
+Traces = dict[Any, tuple[ClosedJaxpr, PyTreeDef, tuple[bool, ...]]]
+_caches: WeakKeyDictionary[Callable, dict[tuple, Traces]] = WeakKeyDictionary()
+
+
+def _cache_of(fun: Callable, options: tuple) -> Traces:
+    """The cache that all jit(fun) with equal options share, for as long as `fun` lives."""
+    try:
+        return _caches.setdefault(fun, {}).setdefault(options, {})
+    except TypeError:  # a callable that has no hash, or no weak references
+        return {}
+
 
 class JitFunction:
     """What `jit` gives: a callable that remembers a jaxpr for each kind of arguments it has met."""
@@ -261,7 +274,9 @@ class JitFunction:
             "inline": inline,
         }
         self.device = device
-        self.cache: dict[Any, tuple[ClosedJaxpr, PyTreeDef, tuple[bool, ...]]] = {}
+        self.cache = _cache_of(
+            fun, (static_argnums, static_argnames, donate_argnums, donate_argnames)
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if config.jax_disable_jit:

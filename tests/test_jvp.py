@@ -98,6 +98,8 @@ def test_primals_and_tangents_come_in_tuples_of_one_structure():
         jax.jvp(f, 3.0, 1.0)
     with pytest.raises(TypeError, match="same tree structure"):
         jax.jvp(f, ((3.0, 3.0),), (1.0,))
+    with pytest.raises(TypeError, match="same tree structure"):
+        jax.jvp(f, [3.0], (1.0,))
 
 
 def test_a_missing_rule_names_the_primitive_and_the_table():

@@ -253,8 +253,8 @@ def jvp(
             "primal and tangent arguments to jax.jvp must be tuples or lists; found "
             f"{type(primals).__name__} and {type(tangents).__name__}."
         )
-    flat_primals, in_tree = tree_flatten(tuple(primals))
-    flat_tangents, tangent_tree = tree_flatten(tuple(tangents))
+    flat_primals, in_tree = tree_flatten(primals)
+    flat_tangents, tangent_tree = tree_flatten(tangents)
     if in_tree != tangent_tree:
         raise TypeError(
             "primal and tangent arguments to jax.jvp must have the same tree structure; primals have "

@@ -247,7 +247,7 @@ from tinyjax.numpy.quantiles import (
 )
 from tinyjax.numpy.ranges import arange, geomspace, linspace, logspace
 from tinyjax.numpy.reductions import all, amax, amin, any, count_nonzero, max, min, prod, ptp, sum
-from tinyjax.numpy.rounding import around, ceil, fix, floor, frexp, ldexp, modf, rint, round, trunc
+from tinyjax.numpy.rounding import around, ceil, floor, frexp, ldexp, modf, rint, round, trunc
 from tinyjax.numpy.scalar_types import (
     bfloat16,
     bool_,

@@ -50,9 +50,6 @@ def trunc(x: Any) -> Array:
     return where_(lax.lt(x, weak_constant_like(x, 0)), ceil(x), floor(x))
 
 
-fix = trunc
-
-
 @jitted
 def rint(x: Any, /) -> Array:
     """The nearest whole number, halves to even; as numpy.rint."""

@@ -37,6 +37,10 @@ def test_the_wheel_carries_every_file_of_the_package(wheel_contents):
     assert in_tree - wheel_contents == set()
 
 
+def test_the_wheel_has_the_version_of_the_package(wheel_contents):
+    assert f"tinyjax_readable-{tinyjax.__version__}.dist-info/METADATA" in wheel_contents
+
+
 def test_digits_are_1797_scaled_images_with_a_label_each():
     images, labels = tinyjax.data.digits()
     assert (images.shape, images.dtype) == ((1797, 64), "float32")

@@ -51,3 +51,5 @@ from tinyjax import numpy as numpy
 from tinyjax import random as random
 from tinyjax import viz as viz
 from tinyjax.opencl import lax_rules as _lax_rules  # noqa: F401  (fills lowering_rules)
+
+__version__ = "0.1.0"

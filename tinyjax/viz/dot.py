@@ -209,7 +209,7 @@ def save(graph: graphviz.Digraph, path: str | Path) -> Path:
         path.write_text(graph.source)
         return path
     try:
-        picture = graph.pipe(format=path.suffix[1:])
+        picture = graph.pipe(format=path.suffix[1:], quiet=True)
     except DotNotFound as error:
         source = path.with_suffix(".dot")
         source.write_text(graph.source)

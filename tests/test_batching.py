@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax.core import add, mul, reduce_sum, sin
+from tinyjax.primitives import add, mul, reduce_sum, sin
 
 x = np.arange(6, dtype=np.float32).reshape(2, 3)
 

@@ -66,8 +66,8 @@ NO_OPENCL = """
 import sys
 sys.modules["pyopencl"] = None  # as if it were not installed
 import tinyjax, numpy as np
-from tinyjax import core
-f = tinyjax.jit(lambda x: core.reduce_sum(core.sin(x), (0,)))
+from tinyjax import core, primitives
+f = tinyjax.jit(lambda x: primitives.reduce_sum(primitives.sin(x), (0,)))
 print(tinyjax.devices(), f(np.ones(2, np.float32)), f(np.ones(3, np.float32)))
 print(f.lower(np.ones(2, np.float32)).as_text("schedule"))
 """

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinyjax import core
+from tinyjax import core, primitives
 from tinyjax.array import ShapedArray
 from tinyjax.jaxpr import (
     ClosedJaxpr,
@@ -23,7 +23,7 @@ scalar = ShapedArray((), np.dtype("float32"))
 
 def sin_times_x() -> Jaxpr:
     a, b, c = Var(scalar), Var(scalar), Var(scalar)
-    eqns = [JaxprEqn(core.sin_p, [a], [b], {}), JaxprEqn(core.mul_p, [b, a], [c], {})]
+    eqns = [JaxprEqn(primitives.sin_p, [a], [b], {}), JaxprEqn(primitives.mul_p, [b, a], [c], {})]
     return Jaxpr([], [a], [c], eqns)
 
 
@@ -51,7 +51,7 @@ def test_a_variable_is_bound_once():
 def test_a_result_must_have_the_aval_that_the_rule_says():
     a, b = Var(scalar), Var(ShapedArray((3,), np.dtype("float32")))
     with pytest.raises(JaxprTypeError, match=r"sin gives f32\[\], but the variable is f32\[3\]"):
-        check_jaxpr(Jaxpr([], [a], [b], [JaxprEqn(core.sin_p, [a], [b], {})]))
+        check_jaxpr(Jaxpr([], [a], [b], [JaxprEqn(primitives.sin_p, [a], [b], {})]))
 
 
 def test_the_wrong_number_of_arguments_is_an_error():
@@ -61,7 +61,7 @@ def test_the_wrong_number_of_arguments_is_an_error():
 
 def test_a_closed_jaxpr_carries_the_values_of_its_constvars():
     c, a, b = Var(scalar), Var(scalar), Var(scalar)
-    jaxpr = Jaxpr([c], [a], [b], [JaxprEqn(core.add_p, [a, c], [b], {})])
+    jaxpr = Jaxpr([c], [a], [b], [JaxprEqn(primitives.add_p, [a, c], [b], {})])
     assert float(jaxpr_as_fun(ClosedJaxpr(jaxpr, [np.float32(10)]))(np.float32(1))[0]) == 11.0
     with pytest.raises(ValueError, match="1 constvars but 0 consts"):
         ClosedJaxpr(jaxpr, [])
@@ -69,7 +69,7 @@ def test_a_closed_jaxpr_carries_the_values_of_its_constvars():
 
 def test_dead_code_elimination_keeps_what_the_results_need():
     a, b, c = Var(scalar), Var(scalar), Var(scalar)
-    eqns = [JaxprEqn(core.sin_p, [a], [b], {}), JaxprEqn(core.cos_p, [a], [c], {})]
+    eqns = [JaxprEqn(primitives.sin_p, [a], [b], {}), JaxprEqn(primitives.cos_p, [a], [c], {})]
     smaller, _, used_invars = dce_jaxpr(Jaxpr([], [a], [b, c], eqns), [True, False])
     assert [eqn.primitive.name for eqn in smaller.eqns] == ["sin"]
     assert used_invars == [True]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax import core
-from tinyjax.core import add, cos, gt, mul, sin
+from tinyjax import core, primitives
 from tinyjax.interpreters.jvp import Zero, defjvp, jvp_rules
+from tinyjax.primitives import add, cos, gt, mul, sin
 
 
 def f(x):
@@ -35,15 +35,15 @@ def test_a_result_that_does_not_depend_on_the_input_has_a_zero_tangent():
 
 def test_a_rule_gets_symbolic_zeros_for_operands_that_do_not_move():
     seen = []
-    rule = jvp_rules[core.add_p]
+    rule = jvp_rules[primitives.add_p]
     try:
-        jvp_rules[core.add_p] = lambda primals, tangents: (
+        jvp_rules[primitives.add_p] = lambda primals, tangents: (
             seen.append(tangents),
             rule(primals, tangents),
         )[1]
         jax.jvp(lambda x: add(x, 2.0), (1.0,), (1.0,))
     finally:
-        jvp_rules[core.add_p] = rule
+        jvp_rules[primitives.add_p] = rule
     assert type(seen[0][1]) is Zero
 
 

@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
 
-import tinyjax.core as core
 from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
 from tinyjax.jaxpr import eval_jaxpr
 from tinyjax.opencl.codegen import CPU, GPU, program_text
@@ -9,6 +8,18 @@ from tinyjax.opencl.fuse import HostGroup, fuse
 from tinyjax.opencl.interpret import interpret_kernel
 from tinyjax.opencl.lower import lower_group, variable_names
 from tinyjax.opencl.simplify import simplify
+from tinyjax.primitives import (
+    add,
+    broadcast_in_dim,
+    cos,
+    mul,
+    neg,
+    reduce_sum,
+    reshape,
+    sin,
+    sin_p,
+    transpose,
+)
 
 
 def aval(*shape, dtype="float32"):
@@ -45,13 +56,13 @@ def interpreted(f, *args, target=CPU):
 
 
 def total(x, axes=(0,)):
-    return core.reduce_sum(x, axes)
+    return reduce_sum(x, axes)
 
 
 def softmax_like(x):
-    e = core.sin(x)
-    row_sums = core.broadcast_in_dim(total(e, (1,)), x.shape, (0,))
-    return core.mul(e, row_sums)
+    e = sin(x)
+    row_sums = broadcast_in_dim(total(e, (1,)), x.shape, (0,))
+    return mul(e, row_sums)
 
 
 def data(*shape):
@@ -62,44 +73,47 @@ def data(*shape):
 
 
 def test_a_chain_of_elementwise_equations_is_one_kernel():
-    _, groups, _ = stages(lambda x: core.sin(core.mul(core.cos(x), core.add(x, 1.0))), aval(100))
+    _, groups, _ = stages(
+        lambda x: sin(mul(cos(x), add(x, 1.0))),
+        aval(100),
+    )
     assert [len(g.eqns) for g in groups] == [4]
 
 
 @pytest.mark.parametrize("size", [1000, 1_000_000])
 def test_a_reduction_and_its_elementwise_inputs_are_one_kernel(size):
     v = aval(size)
-    _, groups, kernels = stages(lambda x, y, z: total(core.add(x, core.mul(y, z))), v, v, v)
+    _, groups, kernels = stages(lambda x, y, z: total(add(x, mul(y, z))), v, v, v)
     assert len(groups) == len(kernels) == 1
     assert program_text(kernels).count("__kernel") == 1
 
 
 def test_outputs_of_one_shape_share_a_kernel():
-    _, groups, _ = stages(lambda x: (core.sin(x), core.add(core.sin(x), 1.0)), aval(100))
+    _, groups, _ = stages(lambda x: (sin(x), add(sin(x), 1.0)), aval(100))
     assert [len(g.outputs) for g in groups] == [2]
 
 
 def test_a_costly_value_that_a_broadcast_repeats_is_stored():
-    _, groups, _ = stages(lambda x: core.broadcast_in_dim(core.sin(x), (100, 50), (1,)), aval(50))
+    _, groups, _ = stages(lambda x: broadcast_in_dim(sin(x), (100, 50), (1,)), aval(50))
     assert len(groups) == 2
 
 
 def test_index_maps_cost_no_kernel():
     def f(x):
-        return core.sin(core.transpose(core.reshape(x, (4, 6)), (1, 0)))
+        return sin(transpose(reshape(x, (4, 6)), (1, 0)))
 
     assert len(stages(f, aval(24))[1]) == 1
 
 
 def test_a_costly_value_read_by_two_kernels_is_computed_once():
     _, groups, _ = stages(softmax_like, aval(8, 8))
-    assert sum(eqn.primitive is core.sin_p for g in groups for eqn in g.eqns) == 1
+    assert sum(eqn.primitive is sin_p for g in groups for eqn in g.eqns) == 1
 
 
 def test_no_work_is_repeated_exponentially():
     def f(x):
         for _ in range(30):
-            x = core.add(core.transpose(x, (1, 0)), x)
+            x = add(transpose(x, (1, 0)), x)
         return x
 
     assert max(len(k.body) for k in stages(f, aval(4, 4))[2]) < 100
@@ -112,15 +126,15 @@ def test_no_work_is_repeated_exponentially():
 @pytest.mark.parametrize(
     "f, shapes",
     [
-        (lambda x, y: core.mul(core.add(x, y), core.neg(x)), [(5, 3), (5, 3)]),
+        (lambda x, y: mul(add(x, y), neg(x)), [(5, 3), (5, 3)]),
         (softmax_like, [(3, 70)]),
         (lambda x: total(x, (0,)), [(7, 4)]),
         (lambda x: total(x, (0, 2)), [(3, 4, 5)]),
         (lambda x: total(x), [(131,)]),
-        (lambda x: total(core.transpose(x, (2, 0, 1)), (1,)), [(2, 3, 4)]),
-        (lambda x, y: core.add(x, y), [(3, 1), (1, 4)]),
-        (lambda x: core.mul(total(x, ()), 2.0), [(4,)]),
-        (lambda x: total(core.reshape(x, (6, 4)), (1,)), [(2, 3, 4)]),
+        (lambda x: total(transpose(x, (2, 0, 1)), (1,)), [(2, 3, 4)]),
+        (lambda x, y: add(x, y), [(3, 1), (1, 4)]),
+        (lambda x: mul(total(x, ()), 2.0), [(4,)]),
+        (lambda x: total(reshape(x, (6, 4)), (1,)), [(2, 3, 4)]),
         (lambda x: total(x, (0,)), [(0, 3)]),
     ],
 )
@@ -132,14 +146,14 @@ def test_an_interpreted_kernel_equals_eager(f, shapes, target):
 
 def test_work_items_share_out_a_large_reduction():
     x = data(40_003)
-    (result,), (expected,) = interpreted(lambda x: total(core.mul(x, x)), x)
+    (result,), (expected,) = interpreted(lambda x: total(mul(x, x)), x)
     np.testing.assert_allclose(result, expected, rtol=1e-5)
 
 
 def test_a_chain_longer_than_the_stack_lowers():
     def f(x):
         for _ in range(3000):
-            x = core.add(x, 1.0)
+            x = add(x, 1.0)
         return x
 
     assert len(stages(f, aval(3))[1]) == 1
@@ -156,7 +170,7 @@ def test_the_text_is_the_same_from_run_to_run():
 
 
 def test_kernels_use_the_names_of_the_jaxpr():
-    closed, _, (kernel,) = stages(lambda x: core.add(core.sin(x), 1.0), aval(10))
+    closed, _, (kernel,) = stages(lambda x: add(sin(x), 1.0), aval(10))
     assert "b:f32[10] = sin a" in str(closed)
     assert "const float b = sin(a);" in program_text([kernel])
 
@@ -164,7 +178,7 @@ def test_kernels_use_the_names_of_the_jaxpr():
 def test_a_variable_named_like_a_keyword_builds_under_another_name():
     def f(x):
         for _ in range(200):  # names reach past "do" and "if"
-            x = core.sin(core.add(x, 1.0))
+            x = sin(add(x, 1.0))
         return x
 
     text = program_text(stages(f, aval(3))[2])
@@ -172,7 +186,7 @@ def test_a_variable_named_like_a_keyword_builds_under_another_name():
 
 
 def test_large_arrays_are_indexed_with_64_bits():
-    _, _, (kernel,) = stages(lambda x: core.neg(x), aval(3, 2**30))
+    _, _, (kernel,) = stages(lambda x: neg(x), aval(3, 2**30))
     assert "long item" in program_text([kernel])
 
 
@@ -180,7 +194,7 @@ def test_a_kernel_has_no_more_parameters_than_devices_allow():
     def f(*xs):
         total = xs[0]
         for x in xs[1:]:
-            total = core.add(total, x)
+            total = add(total, x)
         return total
 
     _, groups, _ = stages(f, *[aval(3)] * 200)
@@ -188,5 +202,5 @@ def test_a_kernel_has_no_more_parameters_than_devices_allow():
 
 
 def test_long_rows_are_shared_out():
-    _, _, (kernel,) = stages(lambda x, y: core.add(x, y), aval(2, 1_000_000), aval(1, 1_000_000))
+    _, _, (kernel,) = stages(lambda x, y: add(x, y), aval(2, 1_000_000), aval(1, 1_000_000))
     assert kernel.items == 64

@@ -10,7 +10,7 @@ import pytest
 PROGRAM = """
 import numpy as np
 import tinyjax
-from tinyjax import core, lax
+from tinyjax import core, lax, primitives
 from tinyjax.devices import devices
 from tinyjax.opencl import codegen, compile
 print(devices()[0].device_kind)
@@ -20,18 +20,18 @@ x, y = rng.standard_normal((5, 7)).astype("float32"), rng.standard_normal(7).ast
 long = rng.standard_normal({size}).astype("float32")
 
 def f(x, y, long):
-    row_sums = core.reduce_sum(core.sin(x), (1,))
+    row_sums = primitives.reduce_sum(primitives.sin(x), (1,))
     return (
-        core.mul(core.add(x, core.broadcast_in_dim(y, x.shape, (1,))),
-                 core.broadcast_in_dim(row_sums, x.shape, (0,))),
-        core.reduce_sum(core.mul(long, long), (0,)),
+        primitives.mul(primitives.add(x, primitives.broadcast_in_dim(y, x.shape, (1,))),
+                 primitives.broadcast_in_dim(row_sums, x.shape, (0,))),
+        primitives.reduce_sum(primitives.mul(long, long), (0,)),
         lax.reduce_max(x, (0,)),
         lax.pad(x, np.float32(0), ((1, 1, 1), (-2, 3, 0))),
-        lax.concatenate([x, core.neg(x)], 0),
+        lax.concatenate([x, primitives.neg(x)], 0),
         lax.dot_general(x, y, (((1,), (0,)), ((), ()))),
         lax.dynamic_slice(x, (np.int32(3), np.int32(9)), (2, 3)),
         lax.argmax(x, 1, np.int32),
-        core.transpose(lax.convert_element_type(x, np.float16), (1, 0)),
+        primitives.transpose(lax.convert_element_type(x, np.float16), (1, 0)),
     )
 
 for compiled, eager in zip(tinyjax.jit(f)(x, y, long), f(x, y, long)):

@@ -6,7 +6,7 @@ That it does so for a plain call of every primitive is in test_primitives.
 import numpy as np
 import pytest
 
-from tinyjax import core, lax
+from tinyjax import lax, primitives
 from tinyjax.array import ArrayImpl
 from tinyjax.config import config
 from tinyjax.devices import devices
@@ -124,7 +124,7 @@ def test_choices():
     x, y = edge_values("float32")
     cases = {
         "select": lambda x, y, which, n: lax.select(which, x, y),
-        "select_n": lambda x, y, which, n: lax.select_n(n, x, y, core.neg(x)),
+        "select_n": lambda x, y, which, n: lax.select_n(n, x, y, primitives.neg(x)),
         "clamp": lambda x, y, which, n: lax.clamp(np.float32(-1), x, np.float32(1)),
         "total order": lambda x, y, which, n: lax.eq_to_p.bind(x, y),
         "total order <=": lambda x, y, which, n: lax.le_to_p.bind(x, y),
@@ -153,8 +153,8 @@ def test_operands_without_elements():
     cases = {
         "pad": lambda x: lax.pad(x, np.float32(1.5), ((1, 2, 0), (0, 0, 0))),
         "concatenate": lambda x: lax.concatenate([x, np.ones((2, 3), np.float32), x], 0),
-        "sum": lambda x: core.reduce_sum(x, (0,)),
-        "neg": core.neg,
+        "sum": lambda x: primitives.reduce_sum(x, (0,)),
+        "neg": primitives.neg,
         "product": lambda x: lax.dot_general(x, x, (((0,), (0,)), ((), ()))),
     }
     compare(cases, np.zeros((0, 3), np.float32))
@@ -194,7 +194,7 @@ def test_gathers(mode, dtype):
 def test_reductions(dtype):
     reducers = functions("reduce_max reduce_min")
     if dtype != "bool":
-        reducers["reduce_sum"] = core.reduce_sum
+        reducers["reduce_sum"] = primitives.reduce_sum
         reducers["reduce_prod"] = lambda x, axes: lax.reduce_prod(x, axes[:1])
     if dtype not in FLOATS:
         reducers |= functions("reduce_and reduce_or reduce_xor")
@@ -223,10 +223,10 @@ def test_places_of_extremes(dtype):
 
 def test_large_reductions_are_shared_out():
     cases = {
-        "all": lambda x: core.reduce_sum(x, (0, 1)),
+        "all": lambda x: primitives.reduce_sum(x, (0, 1)),
         "rows": lambda x: lax.reduce_max(x, (1,)),
-        "columns": lambda x: core.reduce_sum(core.mul(x, x), (0,)),
-        "turned": lambda x: lax.reduce_min(core.transpose(x, (1, 0)), (0, 1)),
+        "columns": lambda x: primitives.reduce_sum(primitives.mul(x, x), (0,)),
+        "turned": lambda x: lax.reduce_min(primitives.transpose(x, (1, 0)), (0, 1)),
     }
     compare(cases, np.abs(data(20_003, 3)), ulps=1000)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax.core import cos, mul, sin
 from tinyjax.interpreters.partial_eval import linearize_flat, partial_eval_jaxpr
+from tinyjax.primitives import cos, mul, sin
 
 
 def f(x):

@@ -3,11 +3,11 @@
 import numpy as np
 
 from tinyjax.array import ShapedArray
-from tinyjax.core import mul, sin
 from tinyjax.interpreters.jit import jit
 from tinyjax.interpreters.tracing import make_jaxpr
 from tinyjax.jaxpr import Jaxpr, Var
 from tinyjax.pretty_printer import Break, Group, Nest, render
+from tinyjax.primitives import mul, sin
 
 
 def test_a_group_that_fits_stays_on_one_line():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax.core import add, gt, mul, sin
+from tinyjax.primitives import add, gt, mul, sin
 
 
 def test_a_traced_function_runs_on_tracers_that_show_avals(capsys):

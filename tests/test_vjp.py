@@ -5,8 +5,8 @@ import pytest
 
 import tinyjax as jax
 from tinyjax import core, dtypes
-from tinyjax.core import add, mul, reduce_sum, sin
 from tinyjax.interpreters.vjp import UndefinedPrimal, backward_pass
+from tinyjax.primitives import add, mul, reduce_sum, sin
 
 
 def f(x):

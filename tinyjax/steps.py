@@ -12,7 +12,8 @@ STEPS = (
     "devices",  # what can run a kernel
     "array",  # avals and values
     "errors",  # what goes wrong with tracers
-    "core",  # primitives, bind, traces: eager evaluation
+    "core",  # bind and traces: eager evaluation
+    "primitives",  # the first ten, and what a primitive needs
     "tree_util.pytrees",  # nested containers as flat lists
     "tree_util.key_paths",  # the name of a leaf's place
     "tree_util.prefixes",  # one value for a whole subtree, as in in_axes

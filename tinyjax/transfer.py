@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 
 from tinyjax.array import ArrayImpl
-from tinyjax.core import Primitive, Tracer, abstract_eval_rules, get_aval, impl_rules, to_numpy
+from tinyjax.core import (
+    Primitive,
+    Tracer,
+    abstract_eval_rules,
+    get_aval,
+    impl_rules,
+    to_numpy,
+)
 from tinyjax.devices import Device
 from tinyjax.interpreters.batching import defvectorized
 from tinyjax.interpreters.vjp import deflinear2

@@ -2,7 +2,7 @@
 
 After this file you can say what `vmap` does to each primitive: a tracer knows which axis of its
 array is the batch dim, and a batching rule applies the primitive to the whole array and says where
-the batch dim went. Builds on core.
+the batch dim went. Builds on primitives.
 
 Source: https://docs.jax.dev/en/latest/automatic-vectorization.html
 """
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core
+from tinyjax import core, primitives
 from tinyjax.api_util import check_callable
 from tinyjax.array import Array, LiteralArray, ShapedArray
 from tinyjax.core import (
@@ -88,18 +88,18 @@ class BatchTrace(Trace):
 
 
 def moveaxis(x: Any, source: int, destination: int) -> Any:
-    ndim = len(core.shape_of(x))
+    ndim = len(primitives.shape_of(x))
     source, destination = source % ndim, destination % ndim
     permutation = [i for i in range(ndim) if i != source]
     permutation.insert(destination, source)
-    return core.transpose(x, permutation)
+    return primitives.transpose(x, permutation)
 
 
 def broadcast(x: Any, size: int, axis: int) -> Any:
     """`x` repeated `size` times along a new axis."""
-    shape = list(core.shape_of(x))
+    shape = list(primitives.shape_of(x))
     shape.insert(axis, size)
-    return core.broadcast_in_dim(x, shape, tuple(np.delete(np.arange(len(shape)), axis)))
+    return primitives.broadcast_in_dim(x, shape, tuple(np.delete(np.arange(len(shape)), axis)))
 
 
 def bdim_at_front(x: Any, dim: int | None, size: int) -> Any:
@@ -113,7 +113,7 @@ def move_batch_dim(x: Any, source: int | None, destination: int | None, size: in
         return x
     if source is not_mapped:
         assert destination is not None
-        return broadcast(x, size, destination % (len(core.shape_of(x)) + 1))
+        return broadcast(x, size, destination % (len(primitives.shape_of(x)) + 1))
     assert destination is not None
     return moveaxis(x, source, destination)
 
@@ -140,13 +140,13 @@ def defbroadcasting(primitive: Primitive) -> None:
 
 def _broadcasting_rule(primitive: Primitive, vals: Any, dims: Any, **params: Any) -> Any:
     batched = [(x, d) for x, d in zip(vals, dims) if d is not not_mapped]
-    shape, dim = core.shape_of(batched[0][0]), batched[0][1]
-    ranked = [(x, d) for x, d in zip(vals, dims) if core.shape_of(x)]
-    if all(core.shape_of(x) == shape and d == dim for x, d in ranked):
+    shape, dim = primitives.shape_of(batched[0][0]), batched[0][1]
+    ranked = [(x, d) for x, d in zip(vals, dims) if primitives.shape_of(x)]
+    if all(primitives.shape_of(x) == shape and d == dim for x, d in ranked):
         return _one_dim(primitive, primitive.bind(*vals, **params), dim)
     # An operand without a batch dim gets one of size 1, which the primitive stretches.
-    vals = [bdim_at_front(x, d, 1) if core.shape_of(x) else x for x, d in zip(vals, dims)]
-    ndim = max(len(core.shape_of(x)) for x in vals)
+    vals = [bdim_at_front(x, d, 1) if primitives.shape_of(x) else x for x, d in zip(vals, dims)]
+    ndim = max(len(primitives.shape_of(x)) for x in vals)
     vals = [x if d is not_mapped else _pad_rank(x, ndim) for x, d in zip(vals, dims)]
     return _one_dim(primitive, primitive.bind(*vals, **params), 0)
 
@@ -158,7 +158,7 @@ def _one_dim(primitive: Primitive, out: Any, dim: int) -> Any:
 
 def _pad_rank(x: Any, ndim: int) -> Any:
     """A batch of scalars among arrays: with axes of size 1 behind its batch dim."""
-    return core.expand_dims(x, range(len(core.shape_of(x)), ndim))
+    return primitives.expand_dims(x, range(len(primitives.shape_of(x)), ndim))
 
 
 def defreducer(primitive: Primitive) -> None:
@@ -180,37 +180,37 @@ def _broadcast_in_dim_rule(
     (x,), (dim,) = vals, dims
     new_dimensions = (0, *np.add(1, broadcast_dimensions)) if broadcast_dimensions else (0,)
     x = moveaxis(x, dim, 0)
-    return core.broadcast_in_dim(x, (core.shape_of(x)[0], *shape), new_dimensions), 0
+    return primitives.broadcast_in_dim(x, (primitives.shape_of(x)[0], *shape), new_dimensions), 0
 
 
 def _reshape_rule(vals: Any, dims: Any, *, new_sizes: Any, dimensions: None, sharding: None) -> Any:
     (x,), (dim,) = vals, dims
     x = moveaxis(x, dim, 0)
-    return core.reshape(x, (core.shape_of(x)[0], *new_sizes)), 0
+    return primitives.reshape(x, (primitives.shape_of(x)[0], *new_sizes)), 0
 
 
 def _transpose_rule(vals: Any, dims: Any, *, permutation: Any) -> Any:
     (x,), (dim,) = vals, dims
-    return core.transpose(x, (dim, *(i if i < dim else i + 1 for i in permutation))), 0
+    return primitives.transpose(x, (dim, *(i if i < dim else i + 1 for i in permutation))), 0
 
 
 def _add_any_rule(vals: Any, dims: Any) -> Any:
     (x, y), (x_dim, y_dim) = vals, dims
     if x_dim is not_mapped:
-        return add_any_p.bind(broadcast(x, core.shape_of(y)[y_dim], y_dim), y), y_dim
+        return add_any_p.bind(broadcast(x, primitives.shape_of(y)[y_dim], y_dim), y), y_dim
     if y_dim is not_mapped:
-        return add_any_p.bind(x, broadcast(y, core.shape_of(x)[x_dim], x_dim)), x_dim
+        return add_any_p.bind(x, broadcast(y, primitives.shape_of(x)[x_dim], x_dim)), x_dim
     return add_any_p.bind(moveaxis(x, x_dim, y_dim), y), y_dim
 
 
-for _primitive in (core.add_p, core.mul_p, core.gt_p):
+for _primitive in (primitives.add_p, primitives.mul_p, primitives.gt_p):
     defbroadcasting(_primitive)
-for _primitive in (core.neg_p, core.sin_p, core.cos_p):
+for _primitive in (primitives.neg_p, primitives.sin_p, primitives.cos_p):
     defvectorized(_primitive)
-defreducer(core.reduce_sum_p)
-batch_rules[core.broadcast_in_dim_p] = _broadcast_in_dim_rule
-batch_rules[core.reshape_p] = _reshape_rule
-batch_rules[core.transpose_p] = _transpose_rule
+defreducer(primitives.reduce_sum_p)
+batch_rules[primitives.broadcast_in_dim_p] = _broadcast_in_dim_rule
+batch_rules[primitives.reshape_p] = _reshape_rule
+batch_rules[primitives.transpose_p] = _transpose_rule
 batch_rules[add_any_p] = _add_any_rule
 
 
@@ -316,7 +316,7 @@ def _checked_dim(x: Any, dim: Any, path: str) -> int | None:
         needed = dim + 1 if dim >= 0 else -dim
         raise ValueError(
             f"vmap was requested to map its argument along axis {dim}, which implies that its rank "
-            f"should be at least {needed}, but is only {ndim} (its shape is {core.shape_of(x)}; the "
+            f"should be at least {needed}, but is only {ndim} (its shape is {primitives.shape_of(x)}; the "
             f"argument is {path})"
         )
     return int(dim) % ndim
@@ -327,7 +327,7 @@ def _mapped_size(
 ) -> int:
     """The one size of all mapped axes."""
     sizes = [
-        (core.shape_of(x)[d], path)
+        (primitives.shape_of(x)[d], path)
         for x, d, path in zip(leaves, dims, paths)
         if d is not not_mapped
     ]

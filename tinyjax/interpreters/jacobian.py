@@ -18,10 +18,11 @@ import numpy as np
 from tinyjax import dtypes, lax, numpy
 from tinyjax.api_util import as_argnums, check_callable
 from tinyjax.array import ShapedArray
-from tinyjax.core import get_aval, reshape
+from tinyjax.core import get_aval
 from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jvp import jvp
 from tinyjax.interpreters.vjp import check_reverse_input, vjp
+from tinyjax.primitives import reshape
 from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
 
 

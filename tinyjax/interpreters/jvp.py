@@ -2,7 +2,7 @@
 
 After this file you can push a tangent through a function by hand, say what a JVP rule is, and why
 nested differentiation does not mix up its tangents (each `JVPTrace` knows its own tracers; all
-others are constants to it). Builds on core.
+others are constants to it). Builds on primitives.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html
 """
@@ -15,14 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, dtypes
+from tinyjax import core, dtypes, primitives
 from tinyjax.api_util import check_callable, split_aux
 from tinyjax.array import Array, LiteralArray, ShapedArray
 from tinyjax.core import (
     Primitive,
     Trace,
     Tracer,
-    broadcast_in_dim,
     context,
     get_aval,
     missing_rule,
@@ -59,7 +58,7 @@ def full(aval: ShapedArray, value: float) -> Any:
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
     scalar = LiteralArray(np.array(value, aval.dtype), ShapedArray((), aval.dtype, aval.weak_type))
-    return broadcast_in_dim(scalar, aval.shape, ()) if aval.shape else scalar
+    return primitives.broadcast_in_dim(scalar, aval.shape, ()) if aval.shape else scalar
 
 
 add_any_p = Primitive("add_any")  # the sum of two tangents or cotangents of one value
@@ -191,13 +190,15 @@ def _zero_jvp(primitive: Primitive, primals: Any, tangents: Any, **params: Any) 
 
 def broadcast_to_result(tangent: Any, shape: tuple[int, ...]) -> Any:
     """The tangent of the one operand that has any, in the shape of an elementwise result."""
-    t_shape = core.shape_of(tangent)
+    t_shape = primitives.shape_of(tangent)
     if t_shape == shape:
         return tangent
     if not t_shape:
-        return broadcast_in_dim(tangent, shape, ())
+        return primitives.broadcast_in_dim(tangent, shape, ())
     kept = [i for i, (a, b) in enumerate(zip(t_shape, shape)) if a == b]
-    return broadcast_in_dim(core.reshape(tangent, [t_shape[i] for i in kept]), shape, kept)
+    return primitives.broadcast_in_dim(
+        primitives.reshape(tangent, [t_shape[i] for i in kept]), shape, kept
+    )
 
 
 def sum_jvp(primitive: Primitive, negate_y: Callable | None = None) -> Callable[..., Any]:
@@ -208,29 +209,29 @@ def sum_jvp(primitive: Primitive, negate_y: Callable | None = None) -> Callable[
         x_dot, y_dot = tangents
         if type(x_dot) is Zero:
             y_dot = negate_y(y_dot) if negate_y else y_dot
-            return out, broadcast_to_result(y_dot, core.shape_of(out))
+            return out, broadcast_to_result(y_dot, primitives.shape_of(out))
         if type(y_dot) is Zero:
-            return out, broadcast_to_result(x_dot, core.shape_of(out))
+            return out, broadcast_to_result(x_dot, primitives.shape_of(out))
         return out, primitive.bind(x_dot, y_dot)
 
     return rule
 
 
 def _broadcast_in_dim_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
-    out = core.broadcast_in_dim_p.bind(*primals, **params)
-    return out, core.broadcast_in_dim_p.bind(*tangents, **params)
+    out = primitives.broadcast_in_dim_p.bind(*primals, **params)
+    return out, primitives.broadcast_in_dim_p.bind(*tangents, **params)
 
 
-jvp_rules[core.add_p] = sum_jvp(core.add_p)
-defjvp(core.mul_p, lambda g, x, y: core.mul(g, y), lambda g, x, y: core.mul(x, g))
-deflinear_jvp(core.neg_p)
-defjvp(core.sin_p, lambda g, x: core.mul(g, core.cos(x)))
-defjvp(core.cos_p, lambda g, x: core.neg(core.mul(g, core.sin(x))))
-defzero(core.gt_p)
-deflinear_jvp(core.reduce_sum_p)
-jvp_rules[core.broadcast_in_dim_p] = _broadcast_in_dim_jvp
-deflinear_jvp(core.reshape_p)
-deflinear_jvp(core.transpose_p)
+jvp_rules[primitives.add_p] = sum_jvp(primitives.add_p)
+defjvp(primitives.mul_p, lambda g, x, y: primitives.mul(g, y), lambda g, x, y: primitives.mul(x, g))
+deflinear_jvp(primitives.neg_p)
+defjvp(primitives.sin_p, lambda g, x: primitives.mul(g, primitives.cos(x)))
+defjvp(primitives.cos_p, lambda g, x: primitives.neg(primitives.mul(g, primitives.sin(x))))
+defzero(primitives.gt_p)
+deflinear_jvp(primitives.reduce_sum_p)
+jvp_rules[primitives.broadcast_in_dim_p] = _broadcast_in_dim_jvp
+deflinear_jvp(primitives.reshape_p)
+deflinear_jvp(primitives.transpose_p)
 deflinear_jvp(add_any_p)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, dtypes
+from tinyjax import dtypes, primitives
 from tinyjax.api_util import FlatFun, as_argnums, check_callable, fun_name
 from tinyjax.array import ShapedArray
 from tinyjax.core import Primitive, get_aval, missing_rule
@@ -155,15 +155,15 @@ def defbilinear(primitive: Primitive, lhs_transpose: Callable, rhs_transpose: Ca
 
 def unbroadcast(aval: ShapedArray, ct: Any) -> Any:
     """The cotangent of an operand that an elementwise primitive stretched: the sum over copies."""
-    shape = core.shape_of(ct)
+    shape = primitives.shape_of(ct)
     if shape == aval.shape:
         return ct
     if not aval.shape:
-        return core.reduce_sum(ct, range(len(shape)))
+        return primitives.reduce_sum(ct, range(len(shape)))
     axes = [
         i for i, (size, operand_size) in enumerate(zip(shape, aval.shape)) if size != operand_size
     ]
-    return core.reshape(core.reduce_sum(ct, axes), aval.shape)
+    return primitives.reshape(primitives.reduce_sum(ct, axes), aval.shape)
 
 
 def _add_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
@@ -176,26 +176,27 @@ def _broadcast_in_dim_transpose(
     unit_dims = [i for i, size in enumerate(x.aval.shape) if size == 1]
     kept = [d for i, d in enumerate(broadcast_dimensions) if i not in unit_dims]
     axes = [axis for axis in range(len(shape)) if axis not in kept]
-    return [core.expand_dims(core.reduce_sum(ct, axes), unit_dims)]
+    return [primitives.expand_dims(primitives.reduce_sum(ct, axes), unit_dims)]
 
 
 def _reduce_sum_transpose(ct: Any, x: Any, *, axes: Any, out_sharding: None) -> list[Any]:
     kept = tuple(np.delete(np.arange(x.aval.ndim), axes))  # np.int64, as JAX prints them
-    return [core.broadcast_in_dim(ct, x.aval.shape, kept)]
+    return [primitives.broadcast_in_dim(ct, x.aval.shape, kept)]
 
 
-transpose_rules[core.add_p] = _add_transpose
+transpose_rules[primitives.add_p] = _add_transpose
 defbilinear(
-    core.mul_p,
-    lambda ct, x, y: unbroadcast(x.aval, core.mul(ct, y)),
-    lambda ct, x, y: unbroadcast(y.aval, core.mul(x, ct)),
+    primitives.mul_p,
+    lambda ct, x, y: unbroadcast(x.aval, primitives.mul(ct, y)),
+    lambda ct, x, y: unbroadcast(y.aval, primitives.mul(x, ct)),
 )
-deflinear2(core.neg_p, lambda ct, x: [core.neg(ct)])
-transpose_rules[core.reduce_sum_p] = _reduce_sum_transpose
-transpose_rules[core.broadcast_in_dim_p] = _broadcast_in_dim_transpose
-deflinear2(core.reshape_p, lambda ct, x, **params: [core.reshape(ct, x.aval.shape)])
+deflinear2(primitives.neg_p, lambda ct, x: [primitives.neg(ct)])
+transpose_rules[primitives.reduce_sum_p] = _reduce_sum_transpose
+transpose_rules[primitives.broadcast_in_dim_p] = _broadcast_in_dim_transpose
+deflinear2(primitives.reshape_p, lambda ct, x, **params: [primitives.reshape(ct, x.aval.shape)])
 deflinear2(
-    core.transpose_p, lambda ct, x, permutation: [core.transpose(ct, list(np.argsort(permutation)))]
+    primitives.transpose_p,
+    lambda ct, x, permutation: [primitives.transpose(ct, list(np.argsort(permutation)))],
 )
 deflinear2(add_any_p, lambda ct, x, y: [ct, ct])
 

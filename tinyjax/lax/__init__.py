@@ -2,23 +2,6 @@
 
 # ruff: noqa: F401
 
-from tinyjax.core import (
-    add,
-    add_p,
-    broadcast_in_dim_p,
-    cos,
-    cos_p,
-    gt_p,
-    mul,
-    mul_p,
-    neg,
-    neg_p,
-    reduce_sum_p,
-    reshape_p,
-    sin,
-    sin_p,
-    transpose_p,
-)
 from tinyjax.lax import scatter_derivatives  # has rules only
 from tinyjax.lax.arithmetic import (
     abs,
@@ -302,4 +285,21 @@ from tinyjax.lax.windows import (
     GatherDimensionNumbers,
     GatherScatterMode,
     ScatterDimensionNumbers,
+)
+from tinyjax.primitives import (
+    add,
+    add_p,
+    broadcast_in_dim_p,
+    cos,
+    cos_p,
+    gt_p,
+    mul,
+    mul_p,
+    neg,
+    neg_p,
+    reduce_sum_p,
+    reshape_p,
+    sin,
+    sin_p,
+    transpose_p,
 )

@@ -14,17 +14,7 @@ import numpy as np
 
 from tinyjax import dtypes
 from tinyjax.array import ShapedArray
-from tinyjax.core import (
-    Primitive,
-    abstract_eval_rules,
-    broadcast_shapes,
-    elementwise_aval,
-    get_aval,
-    impl_rules,
-    mul,
-    neg,
-    shape_of,
-)
+from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules
 from tinyjax.interpreters.batching import defbroadcasting, defvectorized
 from tinyjax.interpreters.jvp import (
     broadcast_to_result,
@@ -52,6 +42,7 @@ from tinyjax.lax.elementwise import (
 )
 from tinyjax.lax.rounding import floor
 from tinyjax.lax.selection import select
+from tinyjax.primitives import broadcast_shapes, elementwise_aval, mul, neg, shape_of
 
 
 def _is_complex(x: Any) -> bool:

@@ -13,9 +13,10 @@ import numpy as np
 
 from tinyjax import dtypes
 from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, broadcast_shapes, elementwise_aval, gt_p
+from tinyjax.core import Primitive, abstract_eval_rules
 from tinyjax.interpreters.jvp import defzero
 from tinyjax.lax.elementwise import ANY, ORDERED, nary, to_bool
+from tinyjax.primitives import broadcast_shapes, elementwise_aval, gt_p
 
 # ---- impl rules ----
 

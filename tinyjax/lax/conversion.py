@@ -13,13 +13,7 @@ import numpy as np
 
 from tinyjax import dtypes
 from tinyjax.array import Array, LiteralArray, ShapedArray
-from tinyjax.core import (
-    Primitive,
-    abstract_eval_rules,
-    elementwise_aval,
-    impl_rules,
-    shape_of,
-)
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, defvectorized, moveaxis
 from tinyjax.interpreters.jvp import JVPTracer, defjvp2, defzero, zero_tangent
 from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, staging_rules
@@ -27,6 +21,7 @@ from tinyjax.interpreters.vjp import deflinear2, transpose_rules
 from tinyjax.jaxpr import JaxprEqn, Literal
 from tinyjax.lax.elementwise import FLOAT, canonicalize_user_dtype
 from tinyjax.pretty_printer import printed_params
+from tinyjax.primitives import elementwise_aval, shape_of
 from tinyjax.tree_util import tree_map
 
 # ---- convert_element_type: the value, in another dtype ----

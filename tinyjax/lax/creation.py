@@ -14,16 +14,10 @@ import numpy as np
 
 from tinyjax import dtypes
 from tinyjax.array import ShapedArray
-from tinyjax.core import (
-    Primitive,
-    abstract_eval_rules,
-    broadcast_in_dim,
-    impl_rules,
-    no_rule_reasons,
-    shape_of,
-)
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.elementwise import NUMBER, canonicalize_shape, canonicalize_user_dtype
+from tinyjax.primitives import broadcast_in_dim, shape_of
 
 # ---- iota ----
 

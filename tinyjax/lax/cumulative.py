@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, dtypes
+from tinyjax import dtypes, primitives
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, shape_of
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules
 from tinyjax.interpreters.jvp import jvp, jvp_rules
 from tinyjax.interpreters.vjp import deflinear2
@@ -29,6 +29,7 @@ from tinyjax.lax.bitwise import bitwise_or
 from tinyjax.lax.elementwise import in_float32
 from tinyjax.lax.joining import concatenate
 from tinyjax.lax.log_sums import logaddexp
+from tinyjax.primitives import shape_of
 from tinyjax.tree_util import tree_flatten, tree_unflatten
 
 # ---- associative_scan ----
@@ -88,7 +89,7 @@ def _interleave(even: Any, odd: Any, axis: int) -> Any:
     even_config, odd_config = [(0, 0, 0)] * ndim, [(0, 0, 0)] * ndim
     even_config[axis] = (0, same_size, 1)
     odd_config[axis] = (1, 1 - same_size, 1)
-    join = bitwise_or if even.dtype == np.bool_ else core.add
+    join = bitwise_or if even.dtype == np.bool_ else primitives.add
     return join(slicing.pad(even, zero, even_config), slicing.pad(odd, zero, odd_config))
 
 
@@ -150,7 +151,7 @@ def _def_cumulative_jvp(primitive: Primitive, combine: Callable) -> None:
 
 
 deflinear2(cumsum_p, _cumsum_transpose)
-_def_cumulative_jvp(cumprod_p, core.mul)
+_def_cumulative_jvp(cumprod_p, primitives.mul)
 _def_cumulative_jvp(cummax_p, max_)
 _def_cumulative_jvp(cummin_p, min_)
 _def_cumulative_jvp(cumlogsumexp_p, logaddexp)

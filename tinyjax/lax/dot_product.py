@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, dtypes
+from tinyjax import dtypes, primitives
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, shape_of
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.vjp import defbilinear
 from tinyjax.lax.conversion import convert_type
 from tinyjax.pretty_printer import printed_params
+from tinyjax.primitives import shape_of
 
 # ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))
 DotDimensionNumbers = tuple[
@@ -227,7 +228,7 @@ def _transpose_lhs(
     )
     # `out` has x's batch axes, then those it kept, then those contracted, in y's order.
     x_contract_in_y_order = list(np.take(x_contract, np.argsort(y_contract)))
-    x_ct = core.transpose(
+    x_ct = primitives.transpose(
         out, tuple(np.argsort([*x_batch, *x_kept, *x_contract_in_y_order]).tolist())
     )
     if x_ct.dtype != x.aval.dtype:

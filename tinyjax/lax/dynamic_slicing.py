@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, dtypes
+from tinyjax import dtypes, primitives
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, shape_of
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.jit import jitted
 from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules, zero_tangent
@@ -36,6 +36,7 @@ from tinyjax.lax.windows import (
     GatherScatterMode,
     ScatterDimensionNumbers,
 )
+from tinyjax.primitives import shape_of
 
 # ---- dynamic_slice ----
 
@@ -127,10 +128,10 @@ def _joined_indices(indices: Sequence[Any], dims: Sequence[int | None]) -> tuple
     if not indices:
         return np.zeros(0, np.int32), None
     if all(d is not_mapped for d in dims):
-        return concatenate([core.broadcast_in_dim(i, (1,), ()) for i in indices], 0), None
+        return concatenate([primitives.broadcast_in_dim(i, (1,), ()) for i in indices], 0), None
     size = next(shape_of(i)[0] for i, d in zip(indices, dims) if d is not not_mapped)
     columns = [
-        core.broadcast_in_dim(i, (size, 1), () if d is not_mapped else (0,))
+        primitives.broadcast_in_dim(i, (size, 1), () if d is not_mapped else (0,))
         for i, d in zip(indices, dims)
     ]
     return concatenate(columns, 1), 0
@@ -257,7 +258,7 @@ def _wrapped(index: Any, size: int, allow_negative: bool) -> Any:
     is_negative = lt(index, constant(index, 0))
     strong = convert_element_type(index, dtype) if dtypes.is_weakly_typed(index) else index
     size_as_index = np.array(size).astype(dtype)  # wraps around, as in JAX, where it does not fit
-    return select(is_negative, core.add(strong, size_as_index), index)
+    return select(is_negative, primitives.add(strong, size_as_index), index)
 
 
 def dynamic_slice(

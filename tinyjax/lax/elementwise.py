@@ -17,8 +17,9 @@ import numpy as np
 
 from tinyjax import dtypes
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, elementwise_aval, impl_rules, shape_of
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import defbroadcasting, defvectorized
+from tinyjax.primitives import elementwise_aval, shape_of
 
 # ---- making primitives ----
 

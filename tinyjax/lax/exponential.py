@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import add, mul
 from tinyjax.interpreters.jvp import defjvp, defjvp2
 from tinyjax.lax.arithmetic import div, integer_pow, rsqrt, square, sub
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import INEXACT, constant, in_float32, unary
+from tinyjax.primitives import add, mul
 
 
 def _one(x: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 
 from tinyjax import core, dtypes
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, shape_of
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters import batching
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.jvp import defjvp
@@ -33,6 +33,7 @@ from tinyjax.lax.windows import (
     with_batching_axis,
     with_window_axis,
 )
+from tinyjax.primitives import shape_of
 
 # ---- gather ----
 

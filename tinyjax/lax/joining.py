@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core
+from tinyjax import primitives
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, shape_of
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.jvp import instantiate_zeros
 from tinyjax.interpreters.vjp import deflinear2, is_undefined_primal
@@ -30,6 +30,7 @@ from tinyjax.lax.shape import (
     reshape,
     without,
 )
+from tinyjax.primitives import shape_of
 
 # ---- concatenate and split ----
 
@@ -173,7 +174,7 @@ def _tile_aval(x: ShapedArray, *, reps: tuple[int, ...]) -> ShapedArray:
 def _tile_transpose(ct: Any, x: Any, *, reps: tuple[int, ...]) -> Any:
     """The sum over the copies: each axis is split in two, and the outer part summed."""
     split_shape = [k for pair in zip(reps, x.aval.shape) for k in pair]
-    return [core.reduce_sum(reshape(ct, split_shape), range(0, 2 * x.aval.ndim, 2))]
+    return [primitives.reduce_sum(reshape(ct, split_shape), range(0, 2 * x.aval.ndim, 2))]
 
 
 def _tile_batch(vals: Any, dims: Any, *, reps: tuple[int, ...]) -> Any:

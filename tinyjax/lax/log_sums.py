@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from tinyjax import dtypes
-from tinyjax.core import add, mul
 from tinyjax.lax.arithmetic import max as lax_max
 from tinyjax.lax.arithmetic import min as lax_min
 from tinyjax.lax.arithmetic import rem, sub
@@ -25,6 +24,7 @@ from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import constant
 from tinyjax.lax.exponential import exp, exp2, log1p
 from tinyjax.lax.selection import select
+from tinyjax.primitives import add, mul
 
 
 def logaddexp(x1: Any, x2: Any) -> Any:

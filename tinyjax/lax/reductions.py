@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, dtypes
+from tinyjax import core, dtypes, primitives
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, reduced_aval, shape_of
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import defreducer
 from tinyjax.interpreters.jvp import defjvp2, defzero, jvp, jvp_rules
 from tinyjax.lax import shape as shapes
@@ -27,6 +27,7 @@ from tinyjax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full
+from tinyjax.primitives import reduced_aval, shape_of
 from tinyjax.tree_util import tree_flatten, tree_unflatten
 
 # ---- what an empty reduction gives ----
@@ -78,7 +79,7 @@ def _reduce_prod_jvp(primals: Any, tangents: Any, *, axes: tuple[int, ...]) -> A
             if size % 2:
                 one_behind = [(0, 1, 0)] + [(0, 0, 0)] * len(kept)
                 high = slicing.pad(high, np.ones((), v.dtype), one_behind)
-            v = core.mul(low, high)
+            v = primitives.mul(low, high)
         return shapes.squeeze(v, (0,)) if size else full(kept_shape, np.ones((), v.dtype))
 
     return jvp(multiply_halves, (flatten(x),), (flatten(tangents[0]),))
@@ -100,8 +101,8 @@ def _chosen_jvp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
     """The mean of the tangents at the places that hold the extreme value."""
     shape = [1 if axis in axes else size for axis, size in enumerate(shape_of(x))]
     is_chosen = convert_element_type(eq(x, shapes.reshape(out, shape)), g.dtype)
-    count = core.reduce_sum(is_chosen, axes)
-    return div(core.reduce_sum(core.mul(g, is_chosen), axes), count)
+    count = primitives.reduce_sum(is_chosen, axes)
+    return div(primitives.reduce_sum(primitives.mul(g, is_chosen), axes), count)
 
 
 def _def_extreme(primitive: Primitive, reduce: Callable, identity: Callable) -> None:
@@ -192,7 +193,7 @@ _def_arg_extreme(argmin_p, np.argmin)
 
 def reduce_sum(operand: Any, axes: Sequence[int]) -> Array:
     """The sum over `axes`. Raises ValueError for an axis out of range or named twice."""
-    return core.reduce_sum(operand, axes)
+    return primitives.reduce_sum(operand, axes)
 
 
 def reduce_prod(operand: Any, axes: Sequence[int]) -> Array:
@@ -253,8 +254,8 @@ def reduce(
             f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}"
         )
     monoids: dict[Callable, tuple[Callable, Callable[[np.dtype], Any]]] = {
-        core.add: (reduce_sum, lambda dtype: 0),
-        core.mul: (reduce_prod, lambda dtype: 1),
+        primitives.add: (reduce_sum, lambda dtype: 0),
+        primitives.mul: (reduce_prod, lambda dtype: 1),
         max_: (reduce_max, max_identity),
         min_: (reduce_min, min_identity),
         bitwise_and: (reduce_and, lambda dtype: True if dtype == np.bool_ else ~dtype.type(0)),

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core
-from tinyjax.core import Primitive, shape_of
+from tinyjax import primitives
+from tinyjax.core import Primitive
 from tinyjax.interpreters.jvp import Zero, defjvp, instantiate_zeros, jvp_rules, zero_tangent
 from tinyjax.interpreters.vjp import UndefinedPrimal, is_undefined_primal, transpose_rules
 from tinyjax.lax.arithmetic import div
@@ -40,6 +40,7 @@ from tinyjax.lax.scattering import (
 from tinyjax.lax.selection import select
 from tinyjax.lax.shape import reshape
 from tinyjax.lax.windows import GatherDimensionNumbers, ScatterDimensionNumbers
+from tinyjax.primitives import shape_of
 
 # ---- a gather of what was scattered ----
 
@@ -78,7 +79,7 @@ def _scatter_linear_transpose(
     if is_undefined_primal(updates):
         updates_ct = _updates_cotangent(ct, indices, updates, params)
         if primitive is scatter_sub_p:
-            updates_ct = core.neg(updates_ct)
+            updates_ct = primitives.neg(updates_ct)
     return [ct if is_undefined_primal(x) else None, None, updates_ct]
 
 
@@ -109,7 +110,7 @@ def _scatter_mul_updates_jvp(
     **params: Any,
 ) -> Any:
     _require_unique(params["unique_indices"])
-    return core.mul(x, scatter_add(zeros_like_array(x), indices, g, **params))
+    return primitives.mul(x, scatter_add(zeros_like_array(x), indices, g, **params))
 
 
 def _scatter_mul_transpose(
@@ -127,7 +128,7 @@ def _scatter_mul_transpose(
         x_ct = scatter_mul(ct, indices, updates, **params)
     if is_undefined_primal(updates):
         _require_unique(params["unique_indices"])
-        updates_ct = _updates_cotangent(core.mul(ct, x), indices, updates, params)
+        updates_ct = _updates_cotangent(primitives.mul(ct, x), indices, updates, params)
     return [x_ct, None, updates_ct]
 
 
@@ -164,12 +165,14 @@ def _scatter_extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, **pa
     num_updates = seen(scatter_add(zeros_like_array(x), indices, ones(), numbers))
     one = constant(updates, 1)
 
-    shared = lambda: div(one, core.add(num_winners, one))  # noqa: E731  (with the operand)
+    shared = lambda: div(one, primitives.add(num_winners, one))  # noqa: E731  (with the operand)
     updates_part = select(wins, select(stays, shared(), div(one, num_winners)), zeros())
     operand_part = select(stays, shared(), zeros_like_array(num_winners))
     # The operand's tangent is there already: each update takes its part of what is too much.
-    correction = div(core.add(constant(updates, -1), operand_part), num_updates)
-    change = core.add(core.mul(seen(x_dot), correction), core.mul(updates_dot, updates_part))
+    correction = div(primitives.add(constant(updates, -1), operand_part), num_updates)
+    change = primitives.add(
+        primitives.mul(seen(x_dot), correction), primitives.mul(updates_dot, updates_part)
+    )
     shared_params = {k: params[k] for k in ("indices_are_sorted", "unique_indices", "mode")}
     return out, scatter_add(x_dot, indices, change, numbers, **shared_params)
 
@@ -207,7 +210,7 @@ def _scatter_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
         1 if axis in numbers.update_window_dims else n for axis, n in enumerate(shape_of(updates))
     ]
     ids = reshape(iota(np.uint32, math.prod(ids_shape)), ids_shape)
-    ids = core.add(ids, full(shape_of(updates), 1, np.uint32))
+    ids = primitives.add(ids, full(shape_of(updates), 1, np.uint32))
     no_ids = full(shape_of(x), 0, np.uint32)
     scattered_ids = scatter(no_ids, indices, ids, numbers, **shared_params)
     winner_ids = _gather_updates(scattered_ids, indices, shape_of(updates), numbers)

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core
+from tinyjax import core, primitives
 from tinyjax.array import Array, ArrayImpl, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters import batching
@@ -283,9 +283,9 @@ def _combining_scatter(primitive: Primitive, combine: Callable, done: str) -> Ca
     return scatter_and_combine
 
 
-scatter_add = _combining_scatter(scatter_add_p, core.add, "added to")
+scatter_add = _combining_scatter(scatter_add_p, primitives.add, "added to")
 scatter_sub = _combining_scatter(scatter_sub_p, sub, "subtracted from")
-scatter_mul = _combining_scatter(scatter_mul_p, core.mul, "multiplied into")
+scatter_mul = _combining_scatter(scatter_mul_p, primitives.mul, "multiplied into")
 scatter_min = _combining_scatter(scatter_min_p, min_, "taken, where less, into")
 scatter_max = _combining_scatter(scatter_max_p, max_, "taken, where greater, into")
 

@@ -12,16 +12,7 @@ import numpy as np
 
 from tinyjax import dtypes
 from tinyjax.array import ShapedArray
-from tinyjax.core import (
-    Primitive,
-    abstract_eval_rules,
-    broadcast_in_dim,
-    elementwise_aval,
-    get_aval,
-    gt,
-    impl_rules,
-    shape_of,
-)
+from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules
 from tinyjax.interpreters.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
 from tinyjax.interpreters.jvp import Zero, broadcast_to_result, defjvp, jvp_rules
 from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules
@@ -29,6 +20,7 @@ from tinyjax.lax.bitwise import bitwise_and
 from tinyjax.lax.comparison import eq, lt
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import ANY, constant
+from tinyjax.primitives import broadcast_in_dim, elementwise_aval, gt, shape_of
 
 # ---- select_n ----
 

@@ -19,13 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core
+from tinyjax import core, primitives
 from tinyjax.array import Array, ArrayImpl, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, shape_of
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters import batching
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.vjp import deflinear2
 from tinyjax.lax.elementwise import canonicalize_shape
+from tinyjax.primitives import shape_of
 
 # ---- helpers with axes, for all families ----
 
@@ -148,7 +149,7 @@ def broadcast(operand: Any, sizes: Sequence[int]) -> Array:
         return as_array(operand)
     shape = shape_of(operand)
     dimensions = range(len(sizes), len(sizes) + len(shape))
-    return core.broadcast_in_dim(operand, (*sizes, *shape), dimensions)
+    return primitives.broadcast_in_dim(operand, (*sizes, *shape), dimensions)
 
 
 def broadcast_in_dim(
@@ -157,7 +158,7 @@ def broadcast_in_dim(
     """Puts axis i of `operand` at broadcast_dimensions[i] of `shape`, and repeats it elsewhere.
 
     Raises TypeError where a size is neither 1 nor that of its place; as jax.lax.broadcast_in_dim."""
-    return core.broadcast_in_dim(
+    return primitives.broadcast_in_dim(
         operand, canonicalize_shape(shape, "broadcast_in_dim"), broadcast_dimensions
     )
 
@@ -186,15 +187,15 @@ def reshape(
     Raises TypeError where the sizes differ; as jax.lax.reshape."""
     new_sizes = canonicalize_shape(new_sizes, "reshape")
     if dimensions is not None:
-        operand = core.transpose(operand, tuple(dimensions))
+        operand = primitives.transpose(operand, tuple(dimensions))
     if shape_of(operand) == new_sizes and new_sizes and isinstance(operand, Array):
         return operand
-    return core.reshape_p.bind(operand, new_sizes=new_sizes, dimensions=None, sharding=None)
+    return primitives.reshape_p.bind(operand, new_sizes=new_sizes, dimensions=None, sharding=None)
 
 
 def transpose(operand: Any, permutation: Sequence[int]) -> Array:
     """`operand` with its axes in the order of `permutation`; as jax.lax.transpose."""
-    return core.transpose(operand, tuple(operator.index(d) for d in permutation))
+    return primitives.transpose(operand, tuple(operator.index(d) for d in permutation))
 
 
 def expand_dims(array: Any, dimensions: Sequence[int]) -> Array:
@@ -205,7 +206,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Array:
     axes = [canonicalize_axis(d, ndim) for d in dimensions]
     if len(set(axes)) != len(axes):
         raise ValueError(f"repeated axis in lax.expand_dims: {tuple(dimensions)}")
-    return core.expand_dims(as_array(array), axes)
+    return primitives.expand_dims(as_array(array), axes)
 
 
 def squeeze(array: Any, dimensions: Sequence[int]) -> Array:

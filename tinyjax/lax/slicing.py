@@ -16,15 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core
+from tinyjax import primitives
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, shape_of
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.vjp import deflinear2, is_undefined_primal
 from tinyjax.lax.arithmetic import sub
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.selection import select
 from tinyjax.lax.shape import broadcast, insert, squeeze
+from tinyjax.primitives import shape_of
 
 # ---- slice ----
 
@@ -174,7 +175,7 @@ def _pad_transpose(ct: Any, x: Any, padding_value: Any, *, padding_config: Any) 
         starts, strides = tuple(np.zeros_like(lo)), tuple(np.add(interior, 1))
         return slice(unpadded, starts, shape_of(unpadded), strides)
 
-    total = lambda v: core.reduce_sum(v, range(len(shape_of(v))))  # noqa: E731
+    total = lambda v: primitives.reduce_sum(v, range(len(shape_of(v))))  # noqa: E731
     x_ct = cut_out() if is_undefined_primal(x) else None
     if not is_undefined_primal(padding_value):
         return [x_ct, None]
@@ -192,7 +193,7 @@ def _pad_batch(vals: Any, dims: Any, *, padding_config: Any) -> Any:
     # Each example has a padding value of its own: pad with zeros, and select by a padded mask.
     padded = pad(x, np.zeros((), x.dtype), padding_config)
     mask = pad(full_like(x, True, np.bool_), np.False_, padding_config)
-    values = core.broadcast_in_dim(padding_value, shape_of(padded), (dim,))
+    values = primitives.broadcast_in_dim(padding_value, shape_of(padded), (dim,))
     return select(mask, padded, values), dim
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, dtypes
+from tinyjax import dtypes, primitives
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, shape_of
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, moveaxis, not_mapped
 from tinyjax.interpreters.jvp import Zero, jvp_rules, zero_tangent
 from tinyjax.lax.comparison import total_order_key
@@ -21,6 +21,7 @@ from tinyjax.lax.creation import broadcasted_iota
 from tinyjax.lax.gathering import gather
 from tinyjax.lax.shape import canonicalize_axis, expand_dims, reshape
 from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode
+from tinyjax.primitives import shape_of
 
 # ---- sort ----
 
@@ -84,7 +85,7 @@ def _sort_batch(vals: Any, dims: Any, *, dimension: int, **params: Any) -> Any:
     shape = shape_of(like)
     kept = [axis for axis in range(len(shape)) if axis != out_dim]
     operands = [
-        core.broadcast_in_dim(x, shape, kept) if d is not_mapped else moveaxis(x, d, out_dim)
+        primitives.broadcast_in_dim(x, shape, kept) if d is not_mapped else moveaxis(x, d, out_dim)
         for x, d in zip(vals, dims)
     ]
     outs = sort_p.bind(*operands, dimension=dimension + (out_dim <= dimension), **params)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import add, mul, neg
 from tinyjax.interpreters.jvp import defjvp, defjvp2
 from tinyjax.lax.arithmetic import square
 from tinyjax.lax.elementwise import FLOAT, constant, in_float32, in_float64, nary, unary
 from tinyjax.lax.exponential import exp
+from tinyjax.primitives import add, mul, neg
 
 # ---- values: the error function ----
 

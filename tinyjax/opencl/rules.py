@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core
+from tinyjax import core, primitives
 from tinyjax.array import ShapedArray
 from tinyjax.dtypes import kind
 from tinyjax.jaxpr import Atom as JaxprAtom
@@ -244,13 +244,13 @@ def greatest(dtype: np.dtype) -> Any:
 
 # ---- the first primitives ----
 
-lowering_rules[core.add_p] = elementwise("add")
-lowering_rules[core.mul_p] = elementwise("mul")
-lowering_rules[core.neg_p] = elementwise("neg")
-lowering_rules[core.sin_p] = elementwise("sin")
-lowering_rules[core.cos_p] = elementwise("cos")
-lowering_rules[core.gt_p] = comparison("gt")
-lowering_rules[core.reduce_sum_p] = Reduction("add", zero_of)
+lowering_rules[primitives.add_p] = elementwise("add")
+lowering_rules[primitives.mul_p] = elementwise("mul")
+lowering_rules[primitives.neg_p] = elementwise("neg")
+lowering_rules[primitives.sin_p] = elementwise("sin")
+lowering_rules[primitives.cos_p] = elementwise("cos")
+lowering_rules[primitives.gt_p] = comparison("gt")
+lowering_rules[primitives.reduce_sum_p] = Reduction("add", zero_of)
 
 
 def _broadcast_in_dim(
@@ -272,6 +272,6 @@ def _transpose(ctx: Context, x: Operand, *, permutation: Sequence[int]) -> Scala
     return x.at(coords[axis] for axis in range(len(permutation)))
 
 
-lowering_rules[core.broadcast_in_dim_p] = IndexMap(_broadcast_in_dim)
-lowering_rules[core.reshape_p] = IndexMap(_reshape)
-lowering_rules[core.transpose_p] = IndexMap(_transpose)
+lowering_rules[primitives.broadcast_in_dim_p] = IndexMap(_broadcast_in_dim)
+lowering_rules[primitives.reshape_p] = IndexMap(_reshape)
+lowering_rules[primitives.transpose_p] = IndexMap(_transpose)

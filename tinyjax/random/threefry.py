@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, dtypes
+from tinyjax import dtypes, primitives
 from tinyjax.array import ShapedArray
 from tinyjax.config import config
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
@@ -196,7 +196,7 @@ def _threefry2x32_aval(*avals: ShapedArray) -> list[ShapedArray]:
     if any(aval.dtype != UINT32 for aval in avals):
         got = ", ".join(aval.str_short(short_dtypes=True) for aval in avals)
         raise TypeError(f"Arguments to threefry2x32 must have uint32 type, got {got}")
-    return [ShapedArray(core.broadcast_shapes("threefry2x32", *avals), UINT32)] * 2
+    return [ShapedArray(primitives.broadcast_shapes("threefry2x32", *avals), UINT32)] * 2
 
 
 def _random_seed_aval(seeds: ShapedArray, *, impl: PRNGImpl) -> ShapedArray:
@@ -236,7 +236,7 @@ def _random_split_aval(keys: ShapedArray, *, shape: tuple[int, ...]) -> ShapedAr
 
 def _random_fold_in_aval(keys: ShapedArray, data: ShapedArray) -> ShapedArray:
     _check_keys("random_fold_in", keys)
-    return ShapedArray(core.broadcast_shapes("random_fold_in", keys, data), dtypes.key_dtype)
+    return ShapedArray(primitives.broadcast_shapes("random_fold_in", keys, data), dtypes.key_dtype)
 
 
 def _random_bits_aval(keys: ShapedArray, *, bit_width: int, shape: tuple[int, ...]) -> ShapedArray:

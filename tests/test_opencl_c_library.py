@@ -5,7 +5,7 @@ from tinyjax import lax
 from tinyjax.interpreters.jit import jit
 
 
-@pytest.mark.parametrize("name", ["exp", "log", "tanh"])
+@pytest.mark.parametrize("name", ["exp", "expm1", "log", "tanh"])
 def test_a_function_is_within_two_units_in_the_last_place(name):
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2**32, 100_000, dtype=np.uint32).view(
@@ -23,5 +23,6 @@ def test_a_function_is_within_two_units_in_the_last_place(name):
     assert error[finite].max() < 2
 
 
-def test_the_sign_of_zero_is_kept():
-    assert np.signbit(np.asarray(jit(lax.tanh)(np.float32(-0.0))))
+@pytest.mark.parametrize("function", [lax.tanh, lax.expm1])
+def test_the_sign_of_zero_is_kept(function):
+    assert np.signbit(np.asarray(jit(function)(np.float32(-0.0))))

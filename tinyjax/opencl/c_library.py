@@ -1,4 +1,4 @@
-"""exp, log and tanh of float32 in C without branches: a loop around one becomes vector instructions.
+"""exp, expm1, log and tanh of float32 in C without branches: a loop around one becomes vector instructions.
 
 After this file you know how such functions are made: bring the argument into a small range, evaluate
 a polynomial there, undo the first step. OpenCL's own functions say the same, one element at a time
@@ -29,6 +29,27 @@ float tj_exp(float x) {
   const int k = (int)n, half_k = k >> 1;
   const float scaled = y * as_float((half_k + 127) << 23) * as_float((k - half_k + 127) << 23);
   return x > 88.8f ? INFINITY : x < -104.0f ? 0.0f : scaled;
+}
+"""
+
+# exp(x) - 1 = 2**n (exp(r) - 1) + (2**n - 1), which keeps the digits near 0; exp(x) is near enough above
+# 20, and below -30 the result is -1.
+EXPM1 = """\
+float tj_expm1(float x) {
+  const float c = x < -30.0f ? -30.0f : x > 20.0f ? 20.0f : x;
+  const float n = (c * 1.44269504f + 12582912.0f) - 12582912.0f;
+  const float r = (c - n * 0.693359375f) - n * -2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  const float s = as_float(((int)n + 127) << 23);
+  const float y = s * (p * r * r + r) + (s - 1.0f);
+  const float finite = (x == 0.0f) | (x != x) ? x : y;
+  const float large = tj_exp(x);
+  return x > 20.0f ? large : finite;
 }
 """
 
@@ -80,6 +101,7 @@ float tj_logistic(float x) { return 1.0f / (1.0f + tj_exp(-x)); }
 # operation -> the C functions it needs, in order; the last is its own, tj_<operation>
 FUNCTIONS = {
     "exp": [EXP],
+    "expm1": [EXP, EXPM1],
     "log": [LOG],
     "tanh": [EXP, TANH],
     "logistic": [EXP, LOGISTIC],

@@ -79,6 +79,30 @@ def wrap_argnums(argnums: Sequence[int], num_args: int, what: str) -> tuple[int,
     return tuple(i % num_args for i in argnums)
 
 
+def function_of(
+    fun: Callable, argnums: Any, args: tuple, kwargs: dict, error: type[Exception]
+) -> tuple[tuple, Callable]:
+    """The arguments that `argnums` name, and `fun` as a function of them alone.
+
+    Raises `error` for one that the caller did not pass (JAX's grad and jacfwd differ in its class)."""
+    numbers = as_argnums(argnums, "argnums")
+    if not all([-len(args) <= i < len(args) for i in numbers]):
+        raise error(
+            f"differentiating with respect to argnums={argnums} requires at least {max(numbers) + 1} "
+            "positional arguments to be passed by the caller, but got only "
+            f"{len(args)} positional arguments."
+        )
+    positions = [i % len(args) for i in numbers]
+
+    def partial_fun(*dynamic: Any) -> Any:
+        full_args = list(args)
+        for i, x in zip(positions, dynamic):
+            full_args[i] = x
+        return fun(*full_args, **kwargs)
+
+    return tuple([args[i] for i in positions]), partial_fun
+
+
 # ---- static arguments: values that are part of a jitted function's cache key ----
 
 Static = tuple[tuple[int | str, type, Any], ...]  # (position or name, type, value) of each

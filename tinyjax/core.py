@@ -229,6 +229,14 @@ def to_numpy(x: Any, aval: ShapedArray) -> np.ndarray:
     return np.array(x, aval.dtype)
 
 
+def as_array(x: Any) -> Any:
+    """A NumPy value or Python scalar as an Array; values and tracers as they are."""
+    if isinstance(x, Array):
+        return x
+    aval = get_aval(x)
+    return ArrayImpl(to_numpy(x, aval), aval)
+
+
 # ---- eager evaluation ----
 
 

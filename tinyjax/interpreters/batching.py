@@ -360,11 +360,11 @@ def _output(trace: BatchTrace, x: Any, out_dim: int | None, axis_name: Hashable 
     if not -ndim <= out_dim < ndim:
         raise ValueError(f"vmap out_axes {out_dim} is out of range for a result of rank {ndim}")
     return move_batch_dim(
-        val if isinstance(val, Array) else core_array(val), dim, out_dim % ndim, trace.axis_size
+        val if isinstance(val, Array) else _literal(val), dim, out_dim % ndim, trace.axis_size
     )
 
 
-def core_array(x: Any) -> Any:
-    """A Python or NumPy scalar result as an Array."""
+def _literal(x: Any) -> Any:
+    """A Python or NumPy scalar result as an Array that a jaxpr writes as a literal."""
     aval = get_aval(x)
     return LiteralArray(core.to_numpy(x, aval), aval)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import dtypes, lax, numpy
-from tinyjax.api_util import as_argnums, check_callable
+from tinyjax.api_util import check_callable, function_of
 from tinyjax.array import ShapedArray
 from tinyjax.core import get_aval
 from tinyjax.interpreters.batching import vmap
@@ -42,7 +42,7 @@ def jacfwd(
 
     @functools.wraps(fun)
     def jacfun(*args: Any, **kwargs: Any) -> Any:
-        dynamic, main = _function_of(fun, argnums, args, kwargs)
+        dynamic, main = function_of(fun, argnums, args, kwargs, ValueError)
         leaves, in_tree = tree_flatten(dynamic)
         avals = [get_aval(x) for x in leaves]
         _check_forward_inputs(avals, holomorphic)
@@ -80,7 +80,7 @@ def jacrev(
 
     @functools.wraps(fun)
     def jacfun(*args: Any, **kwargs: Any) -> Any:
-        dynamic, main = _function_of(fun, argnums, args, kwargs)
+        dynamic, main = function_of(fun, argnums, args, kwargs, ValueError)
         for x in tree_flatten(dynamic)[0]:
             check_reverse_input("jacrev", x, holomorphic, allow_int)
         out, f_vjp, *aux = vjp(main, *dynamic, has_aux=has_aux)
@@ -119,25 +119,6 @@ def hessian(
 
 
 # ---- parts ----
-
-
-def _function_of(fun: Callable, argnums: Any, args: tuple, kwargs: dict) -> tuple[tuple, Callable]:
-    """The differentiated arguments, and `fun` as a function of them alone."""
-    numbers = as_argnums(argnums, "argnums")
-    if any(not -len(args) <= i < len(args) for i in numbers):
-        raise ValueError(
-            f"differentiating with respect to argnums={argnums} requires at least {max(numbers) + 1} "
-            f"positional arguments to be passed by the caller, but got only {len(args)}."
-        )
-    positions = [i % len(args) for i in numbers]
-
-    def main(*dynamic: Any) -> Any:
-        full_args = list(args)
-        for i, x in zip(positions, dynamic):
-            full_args[i] = x
-        return fun(*full_args, **kwargs)
-
-    return tuple(args[i] for i in positions), main
 
 
 def _standard_basis(avals: Sequence[ShapedArray]) -> list[Any]:

@@ -31,13 +31,13 @@ from tinyjax.core import (
     Primitive,
     Tracer,
     abstract_eval_rules,
+    as_array,
     check_finite,
     context,
     get_aval,
     impl_rules,
     no_rule_reasons,
     set_current_trace,
-    to_numpy,
 )
 from tinyjax.devices import Device, choose_device
 from tinyjax.interpreters.batching import batch_jaxpr, batch_rules
@@ -96,14 +96,6 @@ def _jit_impl(
 def compiled(jaxpr: ClosedJaxpr, device: Device, name: str) -> Executable:
     """The executable of a jaxpr on a device, made once."""
     return compile_jaxpr(jaxpr, device, name)
-
-
-def as_array(x: Any) -> ArrayImpl:
-    """A NumPy value or Python scalar as an Array; Arrays as they are."""
-    if isinstance(x, ArrayImpl):
-        return x
-    aval = get_aval(x)
-    return ArrayImpl(to_numpy(x, aval), aval)
 
 
 def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, name: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import dtypes, primitives
-from tinyjax.api_util import FlatFun, as_argnums, check_callable, fun_name
+from tinyjax.api_util import FlatFun, as_argnums, check_callable, fun_name, function_of
 from tinyjax.array import ShapedArray
 from tinyjax.core import Primitive, get_aval, missing_rule
 from tinyjax.interpreters.jvp import (
@@ -334,25 +334,11 @@ def value_and_grad(
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.value_and_grad.html
     """
     check_callable(fun, "differentiate")
-    numbers = as_argnums(argnums, "argnums")
+    as_argnums(argnums, "argnums")  # complains before the first call
 
     @functools.wraps(fun)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
-        if not all([-len(args) <= i < len(args) for i in numbers]):
-            raise TypeError(
-                f"differentiating with respect to argnums={argnums} requires at least "
-                f"{max(numbers) + 1} positional arguments to be passed by the caller, but got only "
-                f"{len(args)} positional arguments."
-            )
-        positions = [i % len(args) for i in numbers]
-
-        def partial_fun(*dynamic: Any) -> Any:
-            full_args = list(args)
-            for i, x in zip(positions, dynamic):
-                full_args[i] = x
-            return fun(*full_args, **kwargs)
-
-        dynamic = tuple(args[i] for i in positions)
+        dynamic, partial_fun = function_of(fun, argnums, args, kwargs, TypeError)
         for x in tree_flatten(dynamic)[0]:
             check_reverse_input("grad", x, holomorphic, allow_int)
         out, f_vjp, *aux = vjp(partial_fun, *dynamic, has_aux=has_aux)

@@ -16,13 +16,12 @@ import numpy as np
 
 from tinyjax import primitives
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.jvp import instantiate_zeros
 from tinyjax.interpreters.vjp import deflinear2, is_undefined_primal
 from tinyjax.lax.shape import (
     all_weak,
-    as_array,
     batched_at_front,
     canonicalize_axis,
     check_same_dtypes,

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, primitives
-from tinyjax.array import Array, ArrayImpl, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax import primitives
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.interpreters import batching
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.vjp import deflinear2
@@ -133,14 +133,6 @@ batch_rules[rev_p] = _rev_batch
 
 
 # ---- public functions ----
-
-
-def as_array(x: Any) -> Any:
-    """`x` itself if it is an Array, else the Array of its value."""
-    if isinstance(x, Array):
-        return x
-    aval = core.get_aval(x)
-    return ArrayImpl(core.to_numpy(x, aval), aval)
 
 
 def broadcast(operand: Any, sizes: Sequence[int]) -> Array:

@@ -82,6 +82,19 @@ def test_a_leaked_tracer_is_found_when_it_is_used_and_its_line_is_named():
         jax.make_jaxpr(lambda x: add(x, leaked[0]))(1.0)
 
 
+@pytest.mark.parametrize("transform", [jax.vmap, jax.grad, jax.jit], ids=["vmap", "grad", "jit"])
+def test_the_line_that_made_a_leaked_tracer_is_named_under_each_transformation(transform):
+    leaked = []
+
+    def f(x):
+        leaked.append(sin(x))
+        return x
+
+    transform(f)(np.ones(3, np.float32) if transform is jax.vmap else 1.0)
+    with pytest.raises(jax.errors.UnexpectedTracerError, match=r"test_tracing.py:\d+ \(f\)"):
+        sin(leaked[0])
+
+
 def test_a_result_that_is_no_array_is_an_error():
     with pytest.raises(
         TypeError, match="'text'.*not a valid JAX type|not a valid JAX type.*'text'"

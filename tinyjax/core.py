@@ -104,6 +104,11 @@ class Tracer(Array):
     __slots__ = ("_trace",)
     _trace: Trace
 
+    @property
+    def line(self) -> str | None:
+        """Where the user's program made this tracer, for messages; None if that is not kept."""
+        return None
+
     def concrete(self) -> Any:
         """The value behind this tracer if it is known while tracing, else None."""
         return None
@@ -286,8 +291,7 @@ def check_finite(name: str, values: Sequence[np.ndarray]) -> None:
 
 def escaped_tracer_error(tracer: Tracer) -> UnexpectedTracerError:
     """The error for a tracer met outside of the transformation that made it."""
-    line = getattr(tracer, "line", None)
-    origin = f" It was made at {line}." if line else ""
+    origin = f" It was made at {tracer.line}." if tracer.line else ""
     return UnexpectedTracerError(
         f"Encountered an unexpected tracer: {tracer} leaked: it was used after its transformation had "
         f"ended.{origin} "

@@ -81,5 +81,4 @@ class KeyReuseError(RuntimeError):
 
 
 def _origin(tracer: Any) -> str:
-    line = getattr(tracer, "line", None)
-    return f" The tracer was made at {line}." if line else ""
+    return f" The tracer was made at {tracer.line}." if tracer.line else ""

@@ -28,7 +28,7 @@ from tinyjax.core import (
     set_current_trace,
 )
 from tinyjax.interpreters.jvp import add_any_p
-from tinyjax.interpreters.tracing import check_output, trace_to_jaxpr
+from tinyjax.interpreters.tracing import check_output, line_text, trace_to_jaxpr, user_line
 from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
 from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.tree_util.prefixes import flatten_axes
@@ -42,7 +42,7 @@ not_mapped = None  # the batch dim of a value that is the same for all examples
 class BatchTracer(Tracer):
     """A batch of values along axis `batch_dim` of `val`; its aval is that of one of them."""
 
-    __slots__ = ("aval", "val", "batch_dim")
+    __slots__ = ("aval", "val", "batch_dim", "source_info")
 
     def __init__(self, trace: BatchTrace, val: Any, batch_dim: int):
         self._trace = trace
@@ -51,6 +51,11 @@ class BatchTracer(Tracer):
         self.aval = ShapedArray(shape, aval.dtype, aval.weak_type)
         self.val = val
         self.batch_dim = batch_dim
+        self.source_info = user_line()
+
+    @property
+    def line(self) -> str | None:
+        return line_text(self.source_info)
 
     def __repr__(self) -> str:
         batched = get_aval(self.val).str_short()

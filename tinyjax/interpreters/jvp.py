@@ -95,6 +95,11 @@ class JVPTracer(Tracer):
     def __repr__(self) -> str:
         return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"
 
+    @property
+    def line(self) -> str | None:
+        known = [x.line for x in (self.primal, self.tangent) if isinstance(x, Tracer)]
+        return next((line for line in known if line), None)
+
     def concrete(self) -> Any:
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
 

@@ -46,6 +46,13 @@ def user_line() -> SourceLine | None:
     return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
 
 
+def line_text(source_info: SourceLine | None) -> str | None:
+    if source_info is None:
+        return None
+    file, number, function = source_info
+    return f"{file}:{number} ({function})"
+
+
 # ---- the trace that writes a jaxpr ----
 
 
@@ -62,11 +69,7 @@ class JaxprTracer(Tracer):
 
     @property
     def line(self) -> str | None:
-        """Where the user's program made this value."""
-        if self.source_info is None:
-            return None
-        file, number, function = self.source_info
-        return f"{file}:{number} ({function})"
+        return line_text(self.source_info)
 
 
 class JaxprTrace(Trace):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tinyjax import core, primitives
+from tinyjax import core, dtypes, primitives
 from tinyjax import numpy as jnp
 from tinyjax.array import ArrayImpl, ShapedArray
 
@@ -69,3 +69,9 @@ def test_masked_arrays_are_refused():
     for convert in (primitives.sin, jnp.asarray):
         with pytest.raises(ValueError, match=r"x\.filled"):
             convert(masked)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_long_sum_of_halves_is_rounded_once(dtype):
+    ones = np.ones(3000, dtypes.np_dtype(dtype))
+    assert float(primitives.reduce_sum(ones, (0,))) == float(ones.dtype.type(3000))

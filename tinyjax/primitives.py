@@ -99,7 +99,11 @@ abstract_eval_rules[gt_p] = _compare_aval
 
 
 def _reduce_sum_impl(x: np.ndarray, *, axes: tuple[int, ...], out_sharding: None) -> np.ndarray:
-    return np.sum(x, axis=axes, dtype=x.dtype)
+    # A long sum of 16-bit floats is added up in 32 bits, as on any device, and rounded once.
+    is_half = dtypes.is_float(x.dtype) and x.dtype.itemsize == 2
+    return np.asarray(np.sum(x, axis=axes, dtype=np.float32 if is_half else x.dtype)).astype(
+        x.dtype
+    )
 
 
 def reduced_aval(x: ShapedArray, axes: tuple[int, ...], name: str = "reduce_sum") -> ShapedArray:

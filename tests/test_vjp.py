@@ -112,3 +112,9 @@ def test_a_missing_transpose_rule_names_the_primitive():
 
 def test_linear_transpose_keeps_weak_types():
     assert jax.linear_transpose(lambda x: x * 2.0, jax.numpy.asarray(1.0))(1.0)[0].weak_type
+
+
+@pytest.mark.parametrize("fun", [lambda x: x * x, lambda x: 1 / x], ids=["product", "quotient"])
+def test_what_is_not_linear_has_no_transpose(fun):
+    with pytest.raises(NotImplementedError, match="the function is not linear: '(mul|div)'"):
+        jax.linear_transpose(fun, 1.0)(1.0)

@@ -146,11 +146,21 @@ def defbilinear(primitive: Primitive, lhs_transpose: Callable, rhs_transpose: Ca
     )
 
     def transpose(ct: Any, x: Any, y: Any, **params: Any) -> Any:
+        if is_undefined_primal(x) and is_undefined_primal(y):
+            raise not_linear(primitive)
         if is_undefined_primal(x):
             return lhs_transpose(ct, x, y, **params), None
         return None, rhs_transpose(ct, x, y, **params)
 
     transpose_rules[primitive] = transpose
+
+
+def not_linear(primitive: Primitive) -> NotImplementedError:
+    """The error for an equation that is not linear in what it is to be transposed by."""
+    return NotImplementedError(
+        f"the function is not linear: '{primitive.name}' is not linear in the operands that depend on "
+        "its arguments. Only linear functions have a transpose; jax.vjp differentiates the others"
+    )
 
 
 def unbroadcast(aval: ShapedArray, ct: Any) -> Any:

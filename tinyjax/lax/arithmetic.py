@@ -24,7 +24,7 @@ from tinyjax.interpreters.jvp import (
     jvp_rules,
     sum_jvp,
 )
-from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules, unbroadcast
+from tinyjax.interpreters.vjp import is_undefined_primal, not_linear, transpose_rules, unbroadcast
 from tinyjax.lax.comparison import eq, ge
 from tinyjax.lax.complex_numbers import conj, real
 from tinyjax.lax.conversion import convert_element_type
@@ -93,7 +93,15 @@ defjvp(
     lambda g, x, y: div(g, y),
     lambda g, x, y: mul(mul(neg(g), x), integer_pow(y, -2)),
 )
-transpose_rules[div_p] = lambda ct, x, y: [unbroadcast(x.aval, div(ct, y)), None]
+
+
+def _div_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
+    if is_undefined_primal(y):
+        raise not_linear(div_p)
+    return [unbroadcast(x.aval, div(ct, y)), None]
+
+
+transpose_rules[div_p] = _div_transpose
 
 rem_p = nary("rem", "iuf", _rem_impl)
 defjvp(rem_p, _rem_jvp_x, _rem_jvp_y)

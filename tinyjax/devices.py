@@ -38,10 +38,6 @@ class Device:
         self.device_kind = device_kind
         self.cl_device = cl_device
 
-    @property
-    def local_hardware_id(self) -> int:
-        return self.id
-
     def __repr__(self) -> str:
         return f"{self.platform.capitalize()}Device(id={self.id})"
 

@@ -76,9 +76,5 @@ class UnexpectedTracerError(JAXTypeError):
     """A tracer was used after its transformation had ended: it leaked, usually by a side effect."""
 
 
-class KeyReuseError(RuntimeError):
-    """A random key was used twice."""
-
-
 def _origin(tracer: Any) -> str:
     return f" The tracer was made at {tracer.line}." if tracer.line else ""

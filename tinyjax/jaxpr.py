@@ -130,10 +130,6 @@ class ClosedJaxpr:
     def eqns(self) -> list[JaxprEqn]:
         return self.jaxpr.eqns
 
-    @property
-    def literals(self) -> list[Any]:
-        return self.consts
-
     def replace(
         self, jaxpr: Jaxpr | None = None, consts: Sequence[Any] | None = None
     ) -> ClosedJaxpr:
@@ -142,9 +138,6 @@ class ClosedJaxpr:
 
     def __repr__(self) -> str:
         return repr(self.jaxpr)
-
-    def pretty_print(self) -> str:
-        return repr(self)
 
 
 def subjaxprs(params: dict[str, Any]) -> Iterator[Jaxpr]:

@@ -344,9 +344,6 @@ class JitFunction:
         """Forgets all traces: the next call traces (and compiles) anew."""
         self.cache.clear()
 
-    def _cache_size(self) -> int:
-        return len(self.cache)
-
     def __repr__(self) -> str:
         return f"<jitted {self.params['name']}>"
 

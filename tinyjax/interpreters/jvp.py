@@ -143,32 +143,25 @@ def defjvp(primitive: Primitive, *rules: Callable | None) -> None:
     """One rule an operand, `(tangent, *primals, **params) -> tangent_out`; the sum is the result's.
 
     None stands for an operand that carries no tangent."""
-
-    def jvp_rule(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
-        out = primitive.bind(*primals, **params)
-        parts = [
-            rule(tangent, *primals, **params)
-            for rule, tangent in zip(rules, tangents)
-            if rule is not None and type(tangent) is not Zero
-        ]
-        return out, functools.reduce(add_tangents, parts) if parts else zero_tangent(out)
-
-    jvp_rules[primitive] = jvp_rule
+    jvp_rules[primitive] = functools.partial(_jvp_by_operand, primitive, rules, False)
 
 
 def defjvp2(primitive: Primitive, *rules: Callable | None) -> None:
     """As defjvp, for rules that use the result: `(tangent, out, *primals, **params)`."""
+    jvp_rules[primitive] = functools.partial(_jvp_by_operand, primitive, rules, True)
 
-    def jvp_rule(primals: Any, tangents: Any, **params: Any) -> tuple[Any, Any]:
-        out = primitive.bind(*primals, **params)
-        parts = [
-            rule(tangent, out, *primals, **params)
-            for rule, tangent in zip(rules, tangents)
-            if rule is not None and type(tangent) is not Zero
-        ]
-        return out, functools.reduce(add_tangents, parts) if parts else zero_tangent(out)
 
-    jvp_rules[primitive] = jvp_rule
+def _jvp_by_operand(
+    primitive: Primitive, rules: Any, use_result: bool, primals: Any, tangents: Any, **params: Any
+) -> tuple[Any, Any]:
+    out = primitive.bind(*primals, **params)
+    operands = (out, *primals) if use_result else primals
+    parts = [
+        rule(tangent, *operands, **params)
+        for rule, tangent in zip(rules, tangents)
+        if rule is not None and type(tangent) is not Zero
+    ]
+    return out, functools.reduce(add_tangents, parts) if parts else zero_tangent(out)
 
 
 def deflinear_jvp(primitive: Primitive) -> None:

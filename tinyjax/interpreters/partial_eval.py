@@ -187,7 +187,7 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
             )
         for primal, tangent in zip(leaves, flat):
             expected, got = get_aval(primal).to_tangent_aval(), get_aval(tangent)
-            if expected.shape != got.shape or expected.dtype not in (got.dtype, "V"):
+            if expected.shape != got.shape or expected.dtype != got.dtype:
                 raise ValueError(
                     "linearized function called on tangent values inconsistent with the original "
                     f"primal values: got tangent {got.str_short()} for primal aval "

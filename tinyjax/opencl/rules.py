@@ -91,7 +91,6 @@ class Context:
         self._builder = builder
         self.position = position
         self.out_number = eqn.outvars.index(out)
-        self.avals_in = [v.aval for v in eqn.invars]
         self.avals_out = [v.aval for v in eqn.outvars]
 
     def op(self, name: str, *args: Atom, dtype: np.dtype | None = None) -> Value:

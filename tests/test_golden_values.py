@@ -5,7 +5,7 @@ from functools import reduce
 from pathlib import Path
 
 import pytest
-from golden_cases import codec, derivatives, inputs, promotion, values
+from golden_cases import chapters, codec, derivatives, inputs, promotion, values
 from golden_cases.differences import NOT_YET, marks
 
 import tinyjax as jax
@@ -13,10 +13,19 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 
 GOLDEN = Path(__file__).parent / "golden"
-RECORDED = json.loads((GOLDEN / "values.json").read_text()) | json.loads(
-    (GOLDEN / "derivatives.json").read_text()
-)
-GROUPS = {group.name: group for group in [*values.GROUPS, *derivatives.GROUPS]}
+FILES = {  # file -> its groups, and what they may use besides the inputs
+    "values": (values.GROUPS, {}),
+    "derivatives": (derivatives.GROUPS, {}),
+} | {
+    f"{chapter}.values": (groups, chapters.names(chapter, jax, jnp, lax))
+    for chapter, groups in chapters.having("GROUPS").items()
+}
+RECORDED = {
+    name: calls
+    for file in FILES
+    for name, calls in json.loads((GOLDEN / f"{file}.json").read_text()).items()
+}
+GROUPS = {group.name: (group, names) for groups, names in FILES.values() for group in groups}
 
 
 def _case(group, call):
@@ -44,9 +53,9 @@ def configured():
     "name, call", [_case(name, call) for name, calls in RECORDED.items() for call in calls]
 )
 def test_value(name, call, configured):
-    group = GROUPS[name]
+    group, more_names = GROUPS[name]
     configured(group.config)
-    got = codec.encode(eval(call, inputs.names(jax, jnp, lax)), jax)
+    got = codec.encode(eval(call, inputs.names(jax, jnp, lax) | more_names), jax)
     found = codec.difference(got, RECORDED[name][call], group.ulps, group.scaled)
     assert found is None, f"\n{call}\n{found}\n JAX gave {RECORDED[name][call]}\n     got {got}"
 
@@ -59,7 +68,7 @@ def test_promotion_table(x64):
 
 def test_every_call_is_recorded():
     assert {name: list(calls) for name, calls in RECORDED.items()} == {
-        name: group.calls for name, group in GROUPS.items()
+        name: group.calls for name, (group, _) in GROUPS.items()
     }
 
 

@@ -12,7 +12,7 @@ from primitive_examples import EXAMPLES, Example
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import core, dtypes
-from tinyjax.interpreters.batching import batch_rules
+from tinyjax.interpreters.batching import axis_batch_rules, batch_rules
 from tinyjax.interpreters.jvp import jvp_rules
 from tinyjax.interpreters.partial_eval import linearize_flat
 from tinyjax.interpreters.vjp import transpose_rules
@@ -23,7 +23,7 @@ TABLES = {
     "impl": core.impl_rules,
     "abstract_eval": core.abstract_eval_rules,
     "jvp": jvp_rules,
-    "batch": batch_rules,
+    "batch": batch_rules | axis_batch_rules,
     "lowering": lowering_rules,
 }
 PRIMITIVES = list(core.impl_rules)

@@ -35,13 +35,21 @@ class Primitive:
     """A named operation that transformations have rules for.
 
     `multiple_results`: bind gives a list. `takes_arrays`: the impl rule gets and gives Arrays, as it
-    runs code that can live on a device (jit); all other impl rules get and give NumPy arrays.
+    binds primitives itself (jit, cond, scan); all other impl rules get and give NumPy arrays.
+    `has_effects`: it does something besides giving results (debug_print): never dropped or merged.
     """
 
-    def __init__(self, name: str, multiple_results: bool = False, takes_arrays: bool = False):
+    def __init__(
+        self,
+        name: str,
+        multiple_results: bool = False,
+        takes_arrays: bool = False,
+        has_effects: bool = False,
+    ):
         self.name = name
         self.multiple_results = multiple_results
         self.takes_arrays = takes_arrays
+        self.has_effects = has_effects
 
     def bind(self, *args: Any, **params: Any) -> Any:
         """Applies the primitive to arrays, scalars or tracers, in the current trace."""

@@ -150,6 +150,13 @@ def subjaxprs(params: dict[str, Any]) -> Iterator[Jaxpr]:
                 yield item
 
 
+def has_effects(eqn: JaxprEqn) -> bool:
+    """Whether the equation, or one of a jaxpr within it, does more than giving results."""
+    if eqn.primitive.has_effects:
+        return True
+    return any(has_effects(inner) for sub in subjaxprs(eqn.params) for inner in sub.eqns)
+
+
 # ---- evaluation ----
 
 
@@ -253,7 +260,7 @@ dce_rules: dict[Primitive, Callable[[JaxprEqn, list[bool]], JaxprEqn]] = {}
 
 
 def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[bool], list[bool]]:
-    """Keeps the equations that the used outputs need.
+    """Keeps the equations that the used outputs need, and those with effects.
 
     Gives the smaller jaxpr, and which of its constvars and invars are still used (all invars stay
     in the jaxpr; unused constvars go)."""
@@ -262,7 +269,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[b
     eqns = []
     for eqn in reversed(jaxpr.eqns):
         used = [v in needed for v in eqn.outvars]
-        if any(used):
+        if any(used) or has_effects(eqn):
             if not all(used) and eqn.primitive in dce_rules:
                 eqn = dce_rules[eqn.primitive](eqn, used)
             needed.update([v for v in eqn.invars if isinstance(v, Var)])

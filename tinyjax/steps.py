@@ -38,4 +38,9 @@ STEPS = (
     "opencl.compile",  # all of it: from a jaxpr to an executable
     "stages",  # trace, lower, compile
     "interpreters.jit",  # jit: the primitive and the front door
+    "custom_derivatives",  # custom_jvp, custom_vjp: rules of one's own
+    "control_flow.bodies",  # branches and loop bodies as jaxprs
+    "control_flow.cond",  # one of several branches
+    "control_flow.while_loop",  # a loop until a condition fails
+    "control_flow.scan",  # a loop over an axis, that can be run backwards; fori_loop, map
 )

@@ -1,7 +1,7 @@
 """Record tests/golden/ from real JAX 0.10. Run by hand, with a Python that has JAX:
 
     JAX_PLATFORMS=cpu python tools/record_golden.py            # everything, about three minutes
-    JAX_PLATFORMS=cpu python tools/record_golden.py jaxprs     # or only: values derivatives ...
+    JAX_PLATFORMS=cpu python tools/record_golden.py jaxprs     # or only: values, derivatives, scan, ...
 
 The cases stand in tests/golden_cases/, and the tests that read the data are tests/test_golden*.py.
 The data is text, a case a line or a paragraph: read its diff before committing it.
@@ -31,7 +31,10 @@ lax: Any = importlib.import_module("jax.lax")
 def record_jaxprs() -> str:
     from golden_cases import jaxprs  # type: ignore[import-not-found]
 
-    texts = {name: str(thunk()) for name, thunk in jaxprs.cases(jax, jnp, lax).items()}
+    return _as_text({n: str(thunk()) for n, thunk in jaxprs.cases(jax, jnp, lax).items()})
+
+
+def _as_text(texts: dict[str, str]) -> str:
     return "".join(f"== {name}\n{text.rstrip()}\n" for name, text in texts.items())
 
 
@@ -41,7 +44,7 @@ def record_values(module_name: str) -> str:
     return codec.dump({group.name: _record_group(group, codec) for group in groups})
 
 
-def _record_group(group, codec) -> dict[str, Any]:
+def _record_group(group, codec, extra_names=None) -> dict[str, Any]:
     from golden_cases import inputs
 
     if len(set(group.calls)) != len(group.calls):
@@ -50,7 +53,7 @@ def _record_group(group, codec) -> dict[str, Any]:
     for option, value in group.config.items():
         jax.config.update(option, value)
     try:
-        names = inputs.names(jax, jnp, lax)
+        names = inputs.names(jax, jnp, lax) | (extra_names or {})
         return {call: codec.encode(_call(call, names), jax) for call in group.calls}
     finally:
         for option, value in before.items():
@@ -69,12 +72,14 @@ def record_errors() -> str:
     errors = importlib.import_module("golden_cases.errors")
     inputs = importlib.import_module("golden_cases.inputs")
     names = inputs.names(jax, jnp, lax) | errors.helpers(jax, jnp, lax)
-    return codec.dump(
-        {
-            section: {call: _error_of(call, names) for call, _ in cases}
-            for section, cases in errors.SECTIONS.items()
-        }
-    )
+    return codec.dump(_errors(errors.SECTIONS, names))
+
+
+def _errors(sections, names) -> dict[str, dict[str, list[str]]]:
+    return {
+        section: {call: _error_of(call, names) for call, _ in cases}
+        for section, cases in sections.items()
+    }
 
 
 def _error_of(call, names) -> list[str]:
@@ -93,6 +98,29 @@ def record_promotion(x64: bool) -> str:
     return importlib.import_module("golden_cases.promotion").table(jax, jnp, x64)
 
 
+def record_chapter(chapter: str) -> None:
+    """Writes the data files of a chapter (golden_cases/chapters.py says which there are)."""
+    codec = importlib.import_module("golden_cases.codec")
+    chapters = importlib.import_module("golden_cases.chapters")
+    inputs = importlib.import_module("golden_cases.inputs")
+    module = chapters.modules()[chapter]
+    names = chapters.names(chapter, jax, jnp, lax)
+    if hasattr(module, "jaxprs"):
+        texts = {name: str(thunk()) for name, thunk in module.jaxprs(jax, jnp, lax).items()}
+        _write(f"{chapter}.jaxprs.txt", _as_text(texts))
+    if hasattr(module, "GROUPS"):
+        values = {group.name: _record_group(group, codec, names) for group in module.GROUPS}
+        _write(f"{chapter}.values.json", codec.dump(values))
+    if hasattr(module, "ERRORS"):
+        errors = _errors(module.ERRORS, inputs.names(jax, jnp, lax) | names)
+        _write(f"{chapter}.errors.json", codec.dump(errors))
+
+
+def _write(file_name: str, text: str) -> None:
+    (GOLDEN / file_name).write_text(text)
+    print(f"wrote {GOLDEN / file_name}")
+
+
 FILES = {
     "jaxprs": ("jaxprs.txt", record_jaxprs),
     "values": ("values.json", lambda: record_values("values")),
@@ -105,18 +133,21 @@ FILES = {
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Record tests/golden/ from real JAX.")
-    parser.add_argument("only", nargs="*", help=f"some of: {', '.join(FILES)}")
-    chosen = parser.parse_args().only or list(FILES)
-    if unknown := set(chosen) - set(FILES):
-        parser.error(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(FILES)}")
+    sys.path.insert(0, str(TESTS))
+    known = [*FILES, *importlib.import_module("golden_cases.chapters").CHAPTERS]
+    parser.add_argument("only", nargs="*", help=f"some of: {', '.join(known)}")
+    chosen = parser.parse_args().only or known
+    if unknown := set(chosen) - set(known):
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; choose from {', '.join(known)}")
     if not jax.__version__.startswith(JAX_VERSION):
         parser.error(f"the golden data is of JAX {JAX_VERSION}x, this is {jax.__version__}")
-    sys.path.insert(0, str(TESTS))
     warnings.simplefilter("ignore")
     for kind in chosen:
-        file_name, record = FILES[kind]
-        (GOLDEN / file_name).write_text(record())
-        print(f"wrote {GOLDEN / file_name}")
+        if kind in FILES:
+            file_name, record = FILES[kind]
+            _write(file_name, record())
+        else:
+            record_chapter(kind)
 
 
 if __name__ == "__main__":

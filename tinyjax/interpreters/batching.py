@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,6 +35,14 @@ from tinyjax.tree_util.prefixes import flatten_axes
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 not_mapped = None  # the batch dim of a value that is the same for all examples
+
+
+class AxisData(NamedTuple):
+    """The axis that a vmap adds: its name (None: it has none) and its size."""
+
+    name: Hashable | None
+    size: int
+
 
 # ---- the trace ----
 
@@ -65,9 +73,9 @@ class BatchTracer(Tracer):
 class BatchTrace(Trace):
     """Applies batching rules. The rules' own binds go to `parent`."""
 
-    def __init__(self, parent: Trace, axis_size: int):
+    def __init__(self, parent: Trace, axis: AxisData):
         self.parent = parent
-        self.axis_size = axis_size
+        self.axis = axis
 
     def val_and_dim(self, x: Any) -> tuple[Any, int | None]:
         if type(x) is BatchTracer and x._trace is self:
@@ -76,11 +84,15 @@ class BatchTrace(Trace):
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         vals, dims = zip(*[self.val_and_dim(x) for x in args]) if args else ((), ())
-        if all([dim is not_mapped for dim in dims]):
+        named = self.axis.name is not None and primitive in axis_batch_rules
+        if not named and all([dim is not_mapped for dim in dims]):
             return self.parent.process_primitive(primitive, vals, params)
-        rule = batch_rules.get(primitive) or missing_rule(primitive, "batch")
         with set_current_trace(self.parent):
-            out, out_dim = rule(vals, dims, **params)
+            if primitive in axis_batch_rules:
+                out, out_dim = axis_batch_rules[primitive](self.axis, vals, dims, **params)
+            else:
+                rule = batch_rules.get(primitive) or missing_rule(primitive, "batch")
+                out, out_dim = rule(vals, dims, **params)
         if primitive.multiple_results:
             return [self.tracer(x, d) for x, d in zip(out, out_dim)]
         return self.tracer(out, out_dim)
@@ -127,6 +139,9 @@ def move_batch_dim(x: Any, source: int | None, destination: int | None, size: in
 
 # primitive -> (vals, dims, **params) -> (out, out_dim); lists of both if multiple_results
 batch_rules: dict[Primitive, Callable[..., Any]] = {}
+# primitive -> (axis, vals, dims, **params) -> as above; for primitives that have jaxprs as parameters,
+# and for those that speak of the axis by its name, which may have no mapped operand
+axis_batch_rules: dict[Primitive, Callable[..., Any]] = {}
 
 
 def defvectorized(primitive: Primitive) -> None:
@@ -224,23 +239,33 @@ batch_rules[add_any_p] = _add_any_rule
 
 @cached_on_jaxpr
 def batch_jaxpr(
-    closed_jaxpr: ClosedJaxpr, axis_size: int, in_dims: tuple[int | None, ...]
+    closed_jaxpr: ClosedJaxpr,
+    axis: AxisData,
+    in_dims: tuple[int | None, ...],
+    at_front: tuple[bool, ...] | None = None,
 ) -> tuple[ClosedJaxpr, tuple[int | None, ...]]:
-    """The jaxpr of a batch of `axis_size`, and the batch dims of its results."""
+    """The jaxpr of a batch along `axis`, and the batch dims of its results.
+
+    With `at_front` these are 0 or None; 0 for all results that it names (an entry a result)."""
     out_dims: list[int | None] = []
 
     def batched(*vals: Any) -> list[Any]:
-        trace = BatchTrace(context.trace, axis_size)
+        trace = BatchTrace(context.trace, axis)
         with set_current_trace(trace):
             outs = jaxpr_as_fun(closed_jaxpr)(*[trace.tracer(x, d) for x, d in zip(vals, in_dims)])
         pairs = [trace.val_and_dim(x) for x in outs]
+        if at_front is not None:
+            pairs = [
+                (bdim_at_front(x, d, axis.size), 0) if forced or d is not not_mapped else (x, d)
+                for (x, d), forced in zip(pairs, at_front)
+            ]
         out_dims.extend(dim for _, dim in pairs)
         return [val for val, _ in pairs]
 
     in_avals = [
         aval
         if d is not_mapped
-        else aval.update(shape=(*aval.shape[:d], axis_size, *aval.shape[d:]))
+        else aval.update(shape=(*aval.shape[:d], axis.size, *aval.shape[d:]))
         for aval, d in zip(closed_jaxpr.in_avals, in_dims)
     ]
     return trace_to_jaxpr(batched, in_avals), tuple(out_dims)
@@ -288,7 +313,7 @@ def vmap(
         dims = [_checked_dim(x, d, path) for x, d, path in zip(leaves, dims, paths)]
         size = _mapped_size(leaves, dims, paths, axis_size)
 
-        trace = BatchTrace(context.trace, size)
+        trace = BatchTrace(context.trace, AxisData(axis_name, size))
         with set_current_trace(trace):
             args_in, kwargs_in = tree_unflatten(
                 in_tree, [trace.tracer(x, d) for x, d in zip(leaves, dims)]
@@ -303,9 +328,7 @@ def vmap(
                     "vmap out_axes must be an int, None, or (nested) container with those types as "
                     f"leaves, but got {out_axes}."
                 )
-        return tree_unflatten(
-            out_tree, [_output(trace, x, d, axis_name) for x, d in zip(outs, out_dims)]
-        )
+        return tree_unflatten(out_tree, [_output(trace, x, d) for x, d in zip(outs, out_dims)])
 
     return vmap_f
 
@@ -351,11 +374,11 @@ def _mapped_size(
     return sizes[0][0]
 
 
-def _output(trace: BatchTrace, x: Any, out_dim: int | None, axis_name: Hashable | None) -> Any:
+def _output(trace: BatchTrace, x: Any, out_dim: int | None) -> Any:
     val, dim = trace.val_and_dim(x)
     if out_dim is None:
         if dim is not not_mapped:
-            name = f" (axis_name={axis_name})" if axis_name is not None else ""
+            name = f" (axis_name={trace.axis.name})" if trace.axis.name is not None else ""
             raise ValueError(
                 f"vmap has mapped output{name} but out_axes is None: only a result that is the same "
                 "for all examples can be returned unmapped"
@@ -365,7 +388,7 @@ def _output(trace: BatchTrace, x: Any, out_dim: int | None, axis_name: Hashable 
     if not -ndim <= out_dim < ndim:
         raise ValueError(f"vmap out_axes {out_dim} is out of range for a result of rank {ndim}")
     return move_batch_dim(
-        val if isinstance(val, Array) else _literal(val), dim, out_dim % ndim, trace.axis_size
+        val if isinstance(val, Array) else _literal(val), dim, out_dim % ndim, trace.axis.size
     )
 
 

@@ -33,15 +33,12 @@ from tinyjax.core import (
     abstract_eval_rules,
     as_array,
     check_finite,
-    context,
-    get_aval,
     impl_rules,
     no_rule_reasons,
-    set_current_trace,
 )
 from tinyjax.devices import Device, choose_device
-from tinyjax.interpreters.batching import batch_jaxpr, batch_rules
-from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, jvp_rules, zero_tangent
+from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr
+from tinyjax.interpreters.jvp import Zero, jvp_jaxpr, jvp_rules, zero_tangent
 from tinyjax.interpreters.partial_eval import (
     PartialEvalTrace,
     Source,
@@ -65,7 +62,6 @@ from tinyjax.jaxpr import (
     dce_closed_jaxpr,
     dce_rules,
     eval_jaxpr,
-    jaxpr_as_fun,
 )
 from tinyjax.opencl.compile import Executable, compile_jaxpr
 from tinyjax.stages import Traced
@@ -119,30 +115,6 @@ def _with_inputs(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
     return params | {"jaxpr": jaxpr, "donated_invars": (False,) * len(jaxpr.in_avals)}
 
 
-@cached_on_jaxpr
-def jvp_jaxpr(
-    closed_jaxpr: ClosedJaxpr, nonzeros: tuple[bool, ...]
-) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """The jaxpr of primals and non-zero tangents that gives results and their non-zero tangents."""
-    nonzero_outs: list[bool] = []
-    in_avals = closed_jaxpr.in_avals
-
-    def jvp_fun(*flat: Any) -> list[Any]:
-        primals, tangents = flat[: len(in_avals)], iter(flat[len(in_avals) :])
-        trace = JVPTrace(context.trace)
-        args = [
-            JVPTracer(trace, p, next(tangents)) if nz else p for p, nz in zip(primals, nonzeros)
-        ]
-        with set_current_trace(trace):
-            outs = jaxpr_as_fun(closed_jaxpr)(*args)
-        pairs = [trace.primal_and_tangent(x) for x in outs]
-        nonzero_outs.extend(type(t) is not Zero for _, t in pairs)
-        return [p for p, _ in pairs] + [t for _, t in pairs if type(t) is not Zero]
-
-    tangent_avals = [aval.to_tangent_aval() for aval, nz in zip(in_avals, nonzeros) if nz]
-    return trace_to_jaxpr(jvp_fun, in_avals + tangent_avals), tuple(nonzero_outs)
-
-
 def _jit_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
     nonzeros = tuple(type(t) is not Zero for t in tangents)
     new_jaxpr, nonzero_outs = jvp_jaxpr(jaxpr, nonzeros)
@@ -154,9 +126,8 @@ def _jit_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) 
     ]
 
 
-def _jit_batch(vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
-    size = next(get_aval(x).shape[d] for x, d in zip(vals, dims) if d is not None)
-    new_jaxpr, out_dims = batch_jaxpr(jaxpr, size, dims)
+def _jit_batch(axis: AxisData, vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    new_jaxpr, out_dims = batch_jaxpr(jaxpr, axis, dims)
     return jit_p.bind(*vals, **_with_inputs(params, new_jaxpr)), out_dims
 
 
@@ -217,7 +188,7 @@ def _jit_staging(trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
 
 
 jvp_rules[jit_p] = _jit_jvp
-batch_rules[jit_p] = _jit_batch
+axis_batch_rules[jit_p] = _jit_batch
 partial_eval_rules[jit_p] = _jit_partial_eval
 transpose_rules[jit_p] = _jit_transpose
 staging_rules[jit_p] = _jit_staging

@@ -2,7 +2,7 @@
 
 After this file you can push a tangent through a function by hand, say what a JVP rule is, and why
 nested differentiation does not mix up its tangents (each `JVPTrace` knows its own tracers; all
-others are constants to it). Builds on primitives.
+others are constants to it). Builds on primitives and tracing.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html
 """
@@ -27,6 +27,8 @@ from tinyjax.core import (
     missing_rule,
     set_current_trace,
 )
+from tinyjax.interpreters.tracing import trace_to_jaxpr
+from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 # ---- tangents that are known to be zero ----
@@ -231,6 +233,37 @@ jvp_rules[primitives.broadcast_in_dim_p] = _broadcast_in_dim_jvp
 deflinear_jvp(primitives.reshape_p)
 deflinear_jvp(primitives.transpose_p)
 deflinear_jvp(add_any_p)
+
+
+# ---- the jvp of a jaxpr, for primitives that have one as a parameter ----
+
+
+@cached_on_jaxpr
+def jvp_jaxpr(
+    closed_jaxpr: ClosedJaxpr, nonzeros: tuple[bool, ...], instantiate: tuple[bool, ...] = ()
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The jaxpr of primals and non-zero tangents that gives results and their non-zero tangents.
+
+    Also says which results have one. Those that `instantiate` names (an entry a result) do always."""
+    nonzero_outs: list[bool] = []
+    in_avals = closed_jaxpr.in_avals
+
+    def jvp_fun(*flat: Any) -> list[Any]:
+        primals, tangents = flat[: len(in_avals)], iter(flat[len(in_avals) :])
+        trace = JVPTrace(context.trace)
+        args = [
+            JVPTracer(trace, p, next(tangents)) if nz else p for p, nz in zip(primals, nonzeros)
+        ]
+        with set_current_trace(trace):
+            outs = jaxpr_as_fun(closed_jaxpr)(*args)
+        pairs = [trace.primal_and_tangent(x) for x in outs]
+        forced = instantiate or (False,) * len(outs)
+        tangents_out = [instantiate_zeros(t) if f else t for (_, t), f in zip(pairs, forced)]
+        nonzero_outs.extend(type(t) is not Zero for t in tangents_out)
+        return [p for p, _ in pairs] + [t for t in tangents_out if type(t) is not Zero]
+
+    tangent_avals = [aval.to_tangent_aval() for aval, nz in zip(in_avals, nonzeros) if nz]
+    return trace_to_jaxpr(jvp_fun, in_avals + tangent_avals), tuple(nonzero_outs)
 
 
 # ---- the front door ----

@@ -60,12 +60,13 @@ Source = tuple[str, Any]
 
 @cached_on_jaxpr
 def partial_eval_jaxpr(
-    closed_jaxpr: ClosedJaxpr, unknown_ins: tuple[bool, ...]
+    closed_jaxpr: ClosedJaxpr, unknown_ins: tuple[bool, ...], force_unknown: tuple[bool, ...] = ()
 ) -> tuple[ClosedJaxpr, ClosedJaxpr, tuple[bool, ...], list[Source], list[Source]]:
     """Splits a jaxpr in two: one of the known inputs, one of residuals and the unknown inputs.
 
     Gives (known, unknown, unknown_outs, known_outs, residuals); known outputs and residuals are listed
-    by their sources, so that `known` computes each value once and gives no input back.
+    by their sources, so that `known` computes each value once and gives no input back. The results
+    that `force_unknown` names (an entry a result) are left to `unknown` also where they are known.
     """
     known_trace, unknown_trace = JaxprTrace(), JaxprTrace()
     trace = PartialEvalTrace(known_trace, unknown_trace)
@@ -75,9 +76,11 @@ def partial_eval_jaxpr(
     ]
     with set_current_trace(trace):
         outs = jaxpr_as_fun(closed_jaxpr)(*args)
-    unknown_outs = tuple(trace.is_unknown(x) for x in outs)
-    known_outs = [x for x in outs if not trace.is_unknown(x)]
-    unknown = without_dead_code(unknown_trace.finish([x for x in outs if trace.is_unknown(x)]))
+    forced = force_unknown or (False,) * len(outs)
+    unknown_outs = tuple(f or trace.is_unknown(x) for x, f in zip(outs, forced))
+    known_outs = [x for x, is_unknown in zip(outs, unknown_outs) if not is_unknown]
+    later = [x for x, is_unknown in zip(outs, unknown_outs) if is_unknown]
+    unknown = without_dead_code(unknown_trace.finish(later))
     residuals = unknown.consts
 
     known_args = [x for x in args if not trace.is_unknown(x)]

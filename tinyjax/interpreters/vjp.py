@@ -101,10 +101,14 @@ def backward_pass(
 
 @cached_on_jaxpr
 def transpose_jaxpr(
-    closed_jaxpr: ClosedJaxpr, linear: tuple[bool, ...], zero_cts: tuple[bool, ...]
+    closed_jaxpr: ClosedJaxpr,
+    linear: tuple[bool, ...],
+    zero_cts: tuple[bool, ...],
+    instantiate: bool = False,
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """The backward pass as a jaxpr: from non-linear arguments and non-zero cotangents to the linear
-    arguments' cotangents. Also says which of these are not Zero: only they are in the jaxpr."""
+    arguments' cotangents. Also says which of these are not Zero: only they are in the jaxpr, unless
+    `instantiate` asks for all of them."""
     jaxpr = closed_jaxpr.jaxpr
     fixed = [v.aval for v, is_linear in zip(jaxpr.invars, linear) if not is_linear]
     ct_avals = [v.aval for v, is_zero in zip(jaxpr.outvars, zero_cts) if not is_zero]
@@ -119,6 +123,7 @@ def transpose_jaxpr(
         cts = [Zero(v.aval) if z else next(values) for v, z in zip(jaxpr.outvars, zero_cts)]
         outs = backward_pass(jaxpr, closed_jaxpr.consts, args, cts)
         wanted = [ct for ct, is_linear in zip(outs, linear) if is_linear]
+        wanted = [instantiate_zeros(ct) for ct in wanted] if instantiate else wanted
         nonzero.extend(type(ct) is not Zero for ct in wanted)
         return [ct for ct in wanted if type(ct) is not Zero]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, has_effects
 
 # primitive name -> the parameter that holds the jaxpr it calls
 CALLS = {
@@ -17,8 +17,7 @@ CALLS = {
     "closed_call": "call_jaxpr",
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
-    "remat": "jaxpr",
-    "checkpoint": "jaxpr",
+    "remat2": "jaxpr",
 }
 
 
@@ -82,7 +81,7 @@ def eliminate_common_subexpressions(jaxpr: Jaxpr) -> Jaxpr:
 
     for eqn in jaxpr.eqns:
         eqn = eqn.replace(invars=[current(v) for v in eqn.invars])
-        key = _meaning(eqn)
+        key = None if has_effects(eqn) else _meaning(eqn)
         if key is not None and key in first_results:
             replaced.update(zip(eqn.outvars, first_results[key]))
         else:
@@ -116,12 +115,12 @@ def _identity(atom: Atom) -> Hashable:
 
 
 def eliminate_dead_code(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Drops equations and constants that no output needs."""
+    """Drops equations and constants that no output needs; those with effects stay."""
     jaxpr = closed.jaxpr
     needed = {v for v in jaxpr.outvars if isinstance(v, Var)}
     eqns = []
     for eqn in reversed(jaxpr.eqns):
-        if not needed.isdisjoint(eqn.outvars):
+        if not needed.isdisjoint(eqn.outvars) or has_effects(eqn):
             needed.update(v for v in eqn.invars if isinstance(v, Var))
             eqns.append(eqn)
     consts = [(v, c) for v, c in zip(jaxpr.constvars, closed.consts) if v in needed]

@@ -1,0 +1,1 @@
+"""Recorded cases of the chapter while_loop."""

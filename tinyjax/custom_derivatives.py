@@ -1,0 +1,1 @@
+"""Derivative rules of one's own. Builds on jit."""

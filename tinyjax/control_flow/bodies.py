@@ -2,20 +2,27 @@
 
 After this file you can say what `cond` and `scan` do with the functions that they are given: each is
 traced once, to a jaxpr without constants. An outer array that a body uses becomes an operand of the
-primitive, so that transformations see all that goes in. Builds on tracing.
+primitive, so that transformations see all that goes in. A loop's body must give a carry of the type
+that it takes: else it could not run twice. Builds on tracing.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from tinyjax import dtypes
 from tinyjax.api_util import FlatFun
-from tinyjax.array import ShapedArray
+from tinyjax.array import Array, ShapedArray
 from tinyjax.core import get_aval
 from tinyjax.interpreters.tracing import trace_to_jaxpr
 from tinyjax.jaxpr import ClosedJaxpr, Var
-from tinyjax.tree_util.pytrees import PyTreeDef
+from tinyjax.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
+from tinyjax.tree_util.prefixes import equality_errors
+from tinyjax.tree_util.pytrees import PyTreeDef, tree_unflatten
 
 
 def trace_body(
@@ -44,3 +51,82 @@ def with_common_consts(
         leading = [at[key] if key in at else Var(get_aval(x)) for key, x in values.items()]
         common.append(ClosedJaxpr(jaxpr.replace(invars=leading + jaxpr.invars[len(own) :])))
     return common, list(values.values())
+
+
+# ---- the carry of a loop ----
+
+
+def same_type(a: ShapedArray, b: ShapedArray) -> bool:
+    """Whether a value of one aval can stand for one of the other: weak types don't matter."""
+    return a.shape == b.shape and a.dtype == b.dtype
+
+
+def promote_weak_carry(
+    init: Sequence[Any], in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
+) -> tuple[list[Any], bool]:
+    """The first carry, where it is of weak type (a Python scalar, mostly) in the dtype that it has
+    together with the body's result; and whether that changed any of it: then trace the body again."""
+    promoted, changed = [], False
+    for x, in_aval, out_aval in zip(init, in_avals, out_avals):
+        if in_aval.weak_type and not same_type(in_aval, out_aval):
+            dtype = dtypes.result_type(x, out_aval)
+            x = x.astype(dtype) if isinstance(x, Array) else np.array(x, dtype)
+            changed = True
+        promoted.append(x)
+    return promoted, changed
+
+
+def check_carry_type(
+    what: str,
+    body: Callable,
+    in_tree: PyTreeDef,
+    in_avals: Sequence[ShapedArray],
+    out_tree: PyTreeDef,
+    out_avals: Sequence[ShapedArray],
+) -> None:
+    """Raises TypeError, with the places that differ, if a body gives another carry than it takes.
+
+    `what` begins the message ("scan body"); `body` is the user's function, whose first parameter
+    names the carry in it."""
+
+    def place(path: KeyPath) -> str:
+        name = _first_parameter(body)
+        if not path:
+            return f"the input carry {name}" if name else "the input carry"
+        return "the input carry " + (f"component {name}" if name else "at path ") + keystr(path)
+
+    if in_tree != out_tree:
+        differences = [
+            f"{place(path)} is a {a} but the corresponding component of the carry output is a {b}, "
+            f"so {explanation}"
+            for path, a, b, explanation in equality_errors(in_tree, out_tree)
+        ]
+        raise TypeError(
+            f"{what} function carry input and carry output must have the same pytree structure, but "
+            f"they differ:\n{_listed(differences)}\nReturn a carry of the structure that the body takes"
+        )
+    paths = [path for path, _ in tree_leaves_with_path(tree_unflatten(in_tree, in_avals))]
+    differences = [
+        f"{place(path)} has type {a.str_short()} but the corresponding output carry component has "
+        f"type {b.str_short()}, so the {'dtypes' if a.shape == b.shape else 'shapes'} do not match"
+        for path, a, b in zip(paths, in_avals, out_avals)
+        if not same_type(a, b)
+    ]
+    if differences:
+        raise TypeError(
+            f"{what} function carry input and carry output must have equal types, but they differ:\n"
+            f"{_listed(differences)}\nReturn each part of the carry in the shape and dtype in which "
+            "the body takes it, or change the first carry: x.astype(...), jnp.zeros(shape, dtype)"
+        )
+
+
+def _first_parameter(fun: Callable) -> str:
+    """The name of a function's first parameter; "" if it has none that we can see."""
+    try:
+        return next(iter(inspect.signature(fun).parameters), "")
+    except (TypeError, ValueError):
+        return ""
+
+
+def _listed(differences: Sequence[str]) -> str:
+    return "\n".join(f"  * {text}" for text in differences)

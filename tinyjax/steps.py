@@ -38,6 +38,12 @@ STEPS = (
     "opencl.compile",  # all of it: from a jaxpr to an executable
     "stages",  # trace, lower, compile
     "interpreters.jit",  # jit: the primitive and the front door
+    "lax.elementwise",  # how an elementwise family is made; the operations that rules speak:
+    "lax.bitwise",  # and, or
+    "lax.comparison",  # eq, lt
+    "lax.conversion",  # convert_element_type, stop_gradient
+    "lax.creation",  # iota, full
+    "lax.selection",  # select_n, clamp
     "custom_derivatives",  # custom_jvp, custom_vjp: rules of one's own
     "control_flow.bodies",  # branches and loop bodies as jaxprs
     "control_flow.cond",  # one of several branches

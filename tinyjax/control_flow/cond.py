@@ -1,1 +1,290 @@
-"""Being written. Builds on bodies."""
+"""One of several branches: `cond` and `switch`, which are one primitive, `cond_p`.
+
+After this file you can say why both branches are always traced but only one is run, what `vmap` of a
+predicate costs (all branches are run, and a select chooses), and how reverse mode gets the residuals
+of the branch that was taken: a first `cond` gives them, in places that all branches share, and a
+second one, of the transposed branches, reads them. Builds on bodies.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
+from tinyjax.config import config
+from tinyjax.control_flow.bodies import trace_body, with_common_consts
+from tinyjax.core import Primitive, Tracer, abstract_eval_rules, get_aval, impl_rules, to_numpy
+from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, Var, eval_jaxpr
+from tinyjax.lax.comparison import ne
+from tinyjax.lax.conversion import convert_element_type
+from tinyjax.lax.selection import clamp
+from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.tree_util.prefixes import equality_errors
+from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+
+# ---- the primitive ----
+
+# Operands: an index of dtype int32 in range, and what the branches take. Parameter: branches, a tuple
+# of ClosedJaxprs of equal types.
+cond_p = Primitive("cond", multiple_results=True, takes_arrays=True)
+
+
+def _cond_impl(index: Any, *operands: Any, branches: Sequence[ClosedJaxpr]) -> list[Any]:
+    """Runs the branch that is taken, and no other."""
+    branch = branches[int(index)]
+    outs = eval_jaxpr(branch.jaxpr, branch.consts, *operands)
+    # Branches may differ in weak types: the first one's hold for all.
+    return [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(outs, branches[0].out_avals)]
+
+
+def _cond_aval(
+    index: ShapedArray, *operands: ShapedArray, branches: Sequence[ClosedJaxpr]
+) -> list[ShapedArray]:
+    first = branches[0]
+    if index.dtype != np.int32 or index.shape:
+        raise JaxprTypeError(f"cond takes a scalar index of dtype int32, got {index.str_short()}")
+    for i, branch in enumerate(branches):
+        if not _same_types(branch.in_avals, operands):
+            raise JaxprTypeError(
+                f"branch {i} of cond takes {_texts(branch.in_avals)}, but the operands are "
+                f"{_texts(operands)}"
+            )
+        if not _same_types(branch.out_avals, first.out_avals):
+            raise JaxprTypeError(
+                f"branches 0 and {i} of cond give {_texts(first.out_avals)} and "
+                f"{_texts(branch.out_avals)}"
+            )
+    return first.out_avals
+
+
+def _same_type(a: ShapedArray, b: ShapedArray) -> bool:
+    """Whether avals are equal but for weak types."""
+    return a.strip_weak_type() == b.strip_weak_type()
+
+
+def _same_types(ours: Sequence[ShapedArray], theirs: Sequence[ShapedArray]) -> bool:
+    return len(ours) == len(theirs) and all(_same_type(a, b) for a, b in zip(ours, theirs))
+
+
+def _texts(avals: Sequence[ShapedArray]) -> str:
+    return "(" + ", ".join(aval.str_short(short_dtypes=True) for aval in avals) + ")"
+
+
+impl_rules[cond_p] = _cond_impl
+abstract_eval_rules[cond_p] = _cond_aval
+
+
+# ---- the front doors ----
+
+_NO_OPERAND = object()
+
+
+def cond(
+    pred: Any, true_fun: Callable, false_fun: Callable, *operands: Any, operand: Any = _NO_OPERAND
+) -> Any:
+    """`true_fun(*operands)` if `pred` holds, else `false_fun(*operands)`: an `if` that can be traced.
+
+    `pred` is a scalar: a bool, or a number that is not 0. Both functions are traced, in all cases, and
+    must give results of one tree, and of equal shapes and dtypes; one is run. They may close over
+    arrays. `operand=x` gives a single operand by keyword; `cond(pred, x, true_fun, y, false_fun)`
+    gives each function its own. Under disable_jit, a `pred` whose value is known is a Python `if`.
+    Raises TypeError for another predicate, for what can't be called, and for results that differ.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
+    """
+    if not callable(true_fun) and callable(false_fun) and len(operands) == 2:
+        f, x, (y, g) = false_fun, true_fun, operands
+        if callable(g):
+            return cond(pred, lambda x, _: f(x), lambda _, y: g(y), x, y)
+    if not (callable(true_fun) and callable(false_fun)):
+        raise TypeError(
+            "lax.cond: true_fun and false_fun arguments should be callable, got "
+            f"{true_fun!r} and {false_fun!r}"
+        )
+    operands = _with_operand(operands, operand)
+    pred = _checked_predicate(pred)
+    if config.jax_disable_jit and _is_concrete(pred):
+        return true_fun(*operands) if pred else false_fun(*operands)
+    index = convert_element_type(pred, np.int32)
+    # The branch of index 0 is that of False; messages name the true one first.
+    return _one_of("cond", ("true_fun", "false_fun"), (true_fun, false_fun), index, operands)
+
+
+def switch(
+    index: Any, branches: Sequence[Callable], *operands: Any, operand: Any = _NO_OPERAND
+) -> Any:
+    """`branches[index](*operands)`, where an `index` out of range is that of the nearest branch.
+
+    `index` is an integer scalar; -1 is brought to 0, and does not count from the end. The branches
+    are as cond's. Under disable_jit, an index whose value is known indexes a Python list.
+    Raises TypeError as cond does, ValueError if there are no branches.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.switch.html
+    """
+    branches = tuple(branches)
+    if not all(callable(branch) for branch in branches):
+        raise TypeError("lax.switch: branches argument should be a sequence of callables.")
+    operands = _with_operand(operands, operand)
+    index = _checked_index(index)
+    if not branches:
+        raise ValueError("Empty branch sequence: lax.switch needs at least one branch")
+    if len(branches) == 1:
+        return branches[0](*operands)
+    last = np.array(len(branches) - 1, np.int32)
+    index = clamp(np.array(0, np.int32), convert_element_type(index, np.int32), last)
+    if config.jax_disable_jit and _is_concrete(index):
+        return branches[int(index)](*operands)
+    names = ["branch 0", *(f"branch{i}" for i in range(1, len(branches)))]
+    return _one_of("switch", names, branches, index, operands)
+
+
+def _with_operand(operands: tuple, operand: Any) -> tuple:
+    """The operands, one of which may have been given by keyword."""
+    if operand is _NO_OPERAND:
+        return operands
+    if operands:
+        raise TypeError(
+            "if 'operand' keyword is passed then no positional operands can be passed, got "
+            f"operand={operand!r} and positional operands {operands}"
+        )
+    return (operand,)
+
+
+def _checked_predicate(pred: Any) -> Any:
+    """A bool scalar, from a bool or a real number."""
+    if pred is None:
+        raise TypeError("cond predicate is None")
+    if isinstance(pred, (Sequence, str)):
+        raise TypeError(f"Pred must be a scalar, got {pred!r} of type {type(pred)}")
+    try:
+        aval = get_aval(pred)
+    except TypeError:
+        raise TypeError(f"Pred type must be either boolean or number, got {pred!r}.") from None
+    if aval.shape:
+        raise TypeError(
+            f"Pred must be a scalar, got an array of shape {aval.shape}: jnp.where chooses element by "
+            "element, and vmap of cond does too"
+        )
+    kind = dtypes.kind(aval.dtype)
+    if kind not in "biuf":
+        raise TypeError(f"Pred type must be either boolean or number, got {aval.dtype.name}.")
+    if kind == "b":
+        return pred
+    if not isinstance(pred, Array):
+        return pred != 0
+    return ne(pred, LiteralArray(np.zeros((), aval.dtype), aval))
+
+
+def _checked_index(index: Any) -> Any:
+    """An integer scalar."""
+    shape = np.shape(index)
+    if shape:
+        raise TypeError(f"Branch index must be scalar, got {index!r} of shape {shape}.")
+    try:
+        aval = get_aval(index)
+    except TypeError:
+        raise TypeError(f"Index type must be an integer, got {index!r}.") from None
+    if dtypes.kind(aval.dtype) not in "iu":
+        raise TypeError(f"Index type must be an integer, got {index!r} as {aval.dtype.name}.")
+    return index
+
+
+def _is_concrete(x: Any) -> bool:
+    return not isinstance(x, Tracer) or x.concrete() is not None
+
+
+def _one_of(
+    name: str, names: Sequence[str], functions: Sequence[Callable], index: Any, operands: tuple
+) -> Any:
+    """Traces the functions and binds cond_p to the branches that they become."""
+    leaves, in_tree = tree_flatten((operands, {}))
+    in_avals = [get_aval(x) for x in leaves]
+    traced = {id(f): trace_body(f, in_tree, in_avals) for f in functions}
+    bodies, consts, out_trees = zip(*[traced[id(f)] for f in functions])
+    for i in range(1, len(functions)):
+        _check_same_results(
+            name,
+            (names[0], out_trees[0], bodies[0].out_avals),
+            (names[i], out_trees[i], bodies[i].out_avals),
+        )
+    branches, shared = with_common_consts(bodies, consts)
+    if name == "cond":
+        branches = branches[::-1]
+    inputs = [*shared, *leaves]
+    sources, branches = _without_forwarded(branches)
+    outs = iter(cond_p.bind(index, *inputs, branches=tuple(branches)))
+    results = [next(outs) if i is None else _as_literal(inputs[i]) for i in sources]
+    return tree_unflatten(out_trees[0], results)
+
+
+def _without_forwarded(
+    branches: Sequence[ClosedJaxpr],
+) -> tuple[list[int | None], list[ClosedJaxpr]]:
+    """The branches without the results that are the same input in each; and which input that is, for
+    each result (None: it is computed)."""
+    sources: list[int | None] = []
+    for atoms in zip(*[branch.jaxpr.outvars for branch in branches]):
+        places = {
+            branch.jaxpr.invars.index(v)
+            if isinstance(v, Var) and v in branch.jaxpr.invars
+            else None
+            for branch, v in zip(branches, atoms)
+        }
+        sources.append(places.pop() if len(places) == 1 else None)
+    if all(source is None for source in sources):
+        return sources, list(branches)
+    return sources, [_computing(branch, sources) for branch in branches]
+
+
+def _computing(branch: ClosedJaxpr, sources: Sequence[int | None]) -> ClosedJaxpr:
+    outvars = [v for v, source in zip(branch.jaxpr.outvars, sources) if source is None]
+    return branch.replace(jaxpr=branch.jaxpr.replace(outvars=outvars))
+
+
+def _as_literal(x: Any) -> Any:
+    """An operand as a result: an Array, also where it is a Python scalar."""
+    if isinstance(x, Array):
+        return x
+    aval = get_aval(x)
+    array = to_numpy(x, aval)
+    return ArrayImpl(array, aval) if aval.shape else LiteralArray(array, aval)
+
+
+# ---- what differs between branches ----
+
+Results = tuple[str, PyTreeDef, Sequence[ShapedArray]]  # of a branch: its name, tree and avals
+
+
+def _check_same_results(name: str, first: Results, second: Results) -> None:
+    """Raises TypeError, naming each place, if two branches give different trees or types."""
+    a_name, a_tree, a_avals = first
+    b_name, b_tree, b_avals = second
+    if a_tree != b_tree:
+        differences = [
+            f"{a_name} output{_at(path)} is a {a} but {b_name} output{_at(path)} is a {b}, so {why}"
+            for path, a, b, why in equality_errors(a_tree, b_tree)
+        ]
+        what = "branch outputs must have the same pytree structure"
+    else:
+        paths = [p for p, _ in tree_flatten_with_path(tree_unflatten(a_tree, list(a_avals)))[0]]
+        differences = [
+            f"the output of {a_name}{_at(path)} has type {a.str_short()} but the corresponding output "
+            f"of {b_name} has type {b.str_short()}"
+            for path, a, b in zip(paths, a_avals, b_avals)
+            if not _same_type(a, b)
+        ]
+        what = "branches must have equal output types"
+    if differences:
+        listed = "\n".join(f"  * {difference}" for difference in differences)
+        raise TypeError(
+            f"{name} {what} but they differ:\n{listed}\nMake {a_name} and {b_name} return one tree, with "
+            "equal shapes and dtypes at each place (x.astype, jnp.zeros_like, ... bring them together)"
+        )
+
+
+def _at(path: Any) -> str:
+    return f" at path {keystr(path)}" if path else ""

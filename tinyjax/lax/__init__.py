@@ -2,6 +2,7 @@
 
 # ruff: noqa: F401
 
+from tinyjax.control_flow.cond import cond, cond_p, switch
 from tinyjax.lax import scatter_derivatives  # has rules only
 from tinyjax.lax.arithmetic import (
     abs,

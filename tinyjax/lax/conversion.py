@@ -22,7 +22,7 @@ from tinyjax.jaxpr import JaxprEqn, Literal
 from tinyjax.lax.elementwise import FLOAT, canonicalize_user_dtype
 from tinyjax.pretty_printer import printed_params
 from tinyjax.primitives import elementwise_aval, shape_of
-from tinyjax.tree_util import tree_map
+from tinyjax.tree_util.pytrees import tree_map
 
 # ---- convert_element_type: the value, in another dtype ----
 

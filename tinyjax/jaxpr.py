@@ -270,7 +270,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[b
     for eqn in reversed(jaxpr.eqns):
         used = [v in needed for v in eqn.outvars]
         if any(used) or has_effects(eqn):
-            if not all(used) and eqn.primitive in dce_rules:
+            if eqn.primitive in dce_rules:  # also where all is used: code within can be dead
                 eqn = dce_rules[eqn.primitive](eqn, used)
             needed.update([v for v in eqn.invars if isinstance(v, Var)])
             eqns.append(eqn)

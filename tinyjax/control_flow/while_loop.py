@@ -1,1 +1,205 @@
-"""Being written. Builds on bodies."""
+"""A loop that runs as long as a condition holds, in one equation: `while_loop`.
+
+After this file you can say why a traced program needs a primitive for a loop whose length depends on
+values, how vmap runs loops of different lengths together (all examples go on until the last one is
+done, and those that are done keep their carry), and why such a loop has no reverse mode: nobody
+knows how many residuals it would have to keep. Builds on bodies.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tinyjax.array import ArrayImpl, ShapedArray
+from tinyjax.config import config
+from tinyjax.control_flow.bodies import check_carry_type, promote_weak_carry, trace_body
+from tinyjax.core import Primitive, abstract_eval_rules, as_array, get_aval, impl_rules
+from tinyjax.errors import ConcretizationTypeError
+from tinyjax.jaxpr import ClosedJaxpr, dce_jaxpr, jaxpr_as_fun
+from tinyjax.tree_util.pytrees import (
+    LEAF,
+    PyTreeDef,
+    tree_flatten,
+    tree_map,
+    tree_structure,
+    tree_unflatten,
+)
+
+# ---- the primitive ----
+
+# Parameters: cond_jaxpr of (cond_consts, carry), which gives the predicate, and body_jaxpr of
+# (body_consts, carry), which gives the next carry; cond_nconsts and body_nconsts count the consts.
+# Operands are cond_consts, body_consts and the first carry. Under vmap the predicate may have a shape,
+# which then begins the shape of each carry: the loop runs until no predicate holds.
+while_p = Primitive("while", multiple_results=True, takes_arrays=True)
+
+
+def _split(xs: Sequence[Any], cond_nconsts: int, body_nconsts: int) -> tuple[list, list, list]:
+    """Operands, or what belongs to each of them: of cond_consts, of body_consts, of the carry."""
+    start = cond_nconsts + body_nconsts
+    return list(xs[:cond_nconsts]), list(xs[cond_nconsts:start]), list(xs[start:])
+
+
+def _while_impl(
+    *args: Any,
+    cond_nconsts: int,
+    cond_jaxpr: ClosedJaxpr,
+    body_nconsts: int,
+    body_jaxpr: ClosedJaxpr,
+) -> list[ArrayImpl]:
+    """The loop, in Python."""
+    cond_consts, body_consts, carry = _split(args, cond_nconsts, body_nconsts)
+    carry = [as_array(x) for x in carry]
+    cond_fun, body_fun = jaxpr_as_fun(cond_jaxpr), jaxpr_as_fun(body_jaxpr)
+    while (pred := as_array(cond_fun(*cond_consts, *carry)[0])._value).any():
+        after = [as_array(x) for x in body_fun(*body_consts, *carry)]
+        carry = after if pred.all() else [_where(pred, x, y) for x, y in zip(after, carry)]
+    return [ArrayImpl(x._value, aval) for x, aval in zip(carry, body_jaxpr.out_avals)]
+
+
+def _where(pred: np.ndarray, x: ArrayImpl, y: ArrayImpl) -> ArrayImpl:
+    """`x` for the examples whose predicate holds, `y` for the others."""
+    mask = pred.reshape(pred.shape + (1,) * (x.ndim - pred.ndim))
+    return ArrayImpl(np.where(mask, x._value, y._value), x.aval)
+
+
+def _while_aval(*avals: ShapedArray, body_jaxpr: ClosedJaxpr, **params: Any) -> list[ShapedArray]:
+    return body_jaxpr.out_avals
+
+
+impl_rules[while_p] = _while_impl
+abstract_eval_rules[while_p] = _while_aval
+
+
+# ---- the front door ----
+
+
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
+) -> Any:
+    """`body_fun` applied to `init_val` again and again, as long as `cond_fun` of the result holds.
+
+        val = init_val
+        while cond_fun(val):
+            val = body_fun(val)
+        return val
+
+    The carry `val` is a pytree of arrays whose tree, shapes and dtypes stay the same; `cond_fun` gives a
+    boolean scalar. Both functions are traced, once, and may close over other arrays. Under
+    jax.disable_jit the loop runs as it stands above, so that `print` and pdb see every step. There is
+    forward mode (jvp, jacfwd), but no reverse mode: `scan` and `fori_loop` with static bounds have it.
+    Raises TypeError where a function can't be called, the predicate is no boolean scalar, or the body
+    gives another type than it takes.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
+    """
+    if not (callable(body_fun) and callable(cond_fun)):
+        raise TypeError(
+            "lax.while_loop: body_fun and cond_fun arguments should be callable, got "
+            f"cond_fun={cond_fun!r} and body_fun={body_fun!r}"
+        )
+    if config.jax_disable_jit:
+        try:
+            return _python_loop(cond_fun, body_fun, init_val)
+        except ConcretizationTypeError:
+            pass  # under vmap, say, the predicate is not known: the primitive can do that
+
+    init, tree = tree_flatten(init_val)
+    avals = [get_aval(x) for x in init]
+    traced = _trace(cond_fun, body_fun, tree, avals)
+    if traced.out_tree == tree:
+        init, changed = promote_weak_carry(init, avals, traced.body_jaxpr.out_avals)
+        if changed:
+            avals = [get_aval(x) for x in init]
+            traced = _trace(cond_fun, body_fun, tree, avals)
+    out_avals = traced.body_jaxpr.out_avals
+    check_carry_type("while_loop body", body_fun, tree, avals, traced.out_tree, out_avals)
+    return tree_unflatten(tree, _bind(traced, init))
+
+
+def _python_loop(cond_fun: Callable, body_fun: Callable, init_val: Any) -> Any:
+    val = tree_map(as_array, init_val)
+    while cond_fun(val):
+        val = tree_map(as_array, body_fun(val))
+    return val
+
+
+class _Traced(NamedTuple):
+    """Condition and body as jaxprs, what each closes over, and the tree that the body gives."""
+
+    cond_jaxpr: ClosedJaxpr
+    cond_consts: list[Any]
+    body_jaxpr: ClosedJaxpr
+    body_consts: list[Any]
+    out_tree: PyTreeDef
+
+
+def _trace(
+    cond_fun: Callable, body_fun: Callable, tree: PyTreeDef, avals: Sequence[ShapedArray]
+) -> _Traced:
+    in_tree = tree_structure(((tree_unflatten(tree, avals),), {}))
+    cond_jaxpr, cond_consts, cond_tree = trace_body(cond_fun, in_tree, avals)
+    if cond_tree != LEAF:
+        raise TypeError(f"cond_fun must return a boolean scalar, but got pytree {cond_tree}.")
+    pred = cond_jaxpr.out_avals[0]
+    if pred.shape or pred.dtype != np.bool_:
+        raise TypeError(
+            f"cond_fun must return a boolean scalar, but got output type {pred.str_short()}: "
+            "compare, as in x > 0, and reduce by jnp.any or jnp.all"
+        )
+    body_jaxpr, body_consts, out_tree = trace_body(body_fun, in_tree, avals)
+    return _Traced(cond_jaxpr, cond_consts, body_jaxpr, body_consts, out_tree)
+
+
+def _bind(traced: _Traced, init: Sequence[Any]) -> list[Any]:
+    """The last carry. What the body hands on as it is, and the condition does not read, is not made a
+    carry but a const of the body: nothing needs to batch or mask it."""
+    cond_jaxpr, cond_consts, body_jaxpr, body_consts, _ = traced
+    fixed = _fixed(traced)
+    if any(fixed):
+        cond_jaxpr, body_jaxpr = _without_fixed(traced, fixed)
+    body_consts = [x for x, is_fixed in zip(init, fixed) if is_fixed] + body_consts
+    outs = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *[x for x, is_fixed in zip(init, fixed) if not is_fixed],
+        cond_nconsts=len(cond_consts),
+        cond_jaxpr=cond_jaxpr,
+        body_nconsts=len(body_consts),
+        body_jaxpr=body_jaxpr,
+    )
+    found = iter(outs)
+    return [x if is_fixed else next(found) for x, is_fixed in zip(init, fixed)]
+
+
+def _fixed(traced: _Traced) -> list[bool]:
+    """Which parts of the carry never change and have no say in how long the loop runs."""
+    _, _, used = dce_jaxpr(traced.cond_jaxpr.jaxpr, [True])
+    body, start = traced.body_jaxpr.jaxpr, len(traced.body_consts)
+    return [
+        v is out and not is_used
+        for v, out, is_used in zip(
+            body.invars[start:], body.outvars, used[len(traced.cond_consts) :]
+        )
+    ]
+
+
+def _without_fixed(traced: _Traced, fixed: Sequence[bool]) -> tuple[ClosedJaxpr, ClosedJaxpr]:
+    """The two jaxprs without these parts of the carry, which the body has as its first arguments."""
+    cond = dce_jaxpr(traced.cond_jaxpr.jaxpr, [True])[0]
+    body = traced.body_jaxpr.jaxpr
+
+    def changing(variables: Sequence[Any]) -> list[Any]:
+        return [v for v, is_fixed in zip(variables, fixed) if not is_fixed]
+
+    n, m = len(traced.cond_consts), len(traced.body_consts)
+    first = [v for v, is_fixed in zip(body.invars[m:], fixed) if is_fixed]
+    cond = cond.replace(invars=cond.invars[:n] + changing(cond.invars[n:]))
+    body = body.replace(
+        invars=first + body.invars[:m] + changing(body.invars[m:]), outvars=changing(body.outvars)
+    )
+    return ClosedJaxpr(cond), ClosedJaxpr(body)

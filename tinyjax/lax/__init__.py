@@ -3,6 +3,7 @@
 # ruff: noqa: F401
 
 from tinyjax.control_flow.cond import cond, cond_p, switch
+from tinyjax.control_flow.while_loop import while_loop, while_p
 from tinyjax.lax import scatter_derivatives  # has rules only
 from tinyjax.lax.arithmetic import (
     abs,

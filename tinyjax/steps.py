@@ -48,5 +48,6 @@ STEPS = (
     "control_flow.bodies",  # branches and loop bodies as jaxprs
     "control_flow.cond",  # one of several branches
     "control_flow.while_loop",  # a loop until a condition fails
+    "control_flow.while_rules",  # the same in the other transformations
     "control_flow.scan",  # a loop over an axis, that can be run backwards; fori_loop, map
 )

@@ -56,6 +56,16 @@ def with_common_consts(
 # ---- the carry of a loop ----
 
 
+def fixed_point(
+    step: Callable[[tuple[bool, ...]], Sequence[bool]], carry: tuple[bool, ...]
+) -> tuple[bool, ...]:
+    """Which parts of a carry have some property (a tangent, a batch dim, being unknown), of which
+    `step` says which have it after the body if these have it before: what has it once, has it always."""
+    while (after := tuple(a or b for a, b in zip(carry, step(carry)))) != carry:
+        carry = after
+    return carry
+
+
 def same_type(a: ShapedArray, b: ShapedArray) -> bool:
     """Whether a value of one aval can stand for one of the other: weak types don't matter."""
     return a.shape == b.shape and a.dtype == b.dtype

@@ -1,9 +1,7 @@
 """A loop that runs as long as a condition holds, in one equation: `while_loop`.
 
 After this file you can say why a traced program needs a primitive for a loop whose length depends on
-values, how vmap runs loops of different lengths together (all examples go on until the last one is
-done, and those that are done keep their carry), and why such a loop has no reverse mode: nobody
-knows how many residuals it would have to keep. Builds on bodies.
+values, what its two jaxprs take, and which parts of the carry are none. Builds on bodies.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
 """
@@ -39,7 +37,7 @@ from tinyjax.tree_util.pytrees import (
 while_p = Primitive("while", multiple_results=True, takes_arrays=True)
 
 
-def _split(xs: Sequence[Any], cond_nconsts: int, body_nconsts: int) -> tuple[list, list, list]:
+def split(xs: Sequence[Any], cond_nconsts: int, body_nconsts: int) -> tuple[list, list, list]:
     """Operands, or what belongs to each of them: of cond_consts, of body_consts, of the carry."""
     start = cond_nconsts + body_nconsts
     return list(xs[:cond_nconsts]), list(xs[cond_nconsts:start]), list(xs[start:])
@@ -53,7 +51,7 @@ def _while_impl(
     body_jaxpr: ClosedJaxpr,
 ) -> list[ArrayImpl]:
     """The loop, in Python."""
-    cond_consts, body_consts, carry = _split(args, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, carry = split(args, cond_nconsts, body_nconsts)
     carry = [as_array(x) for x in carry]
     cond_fun, body_fun = jaxpr_as_fun(cond_jaxpr), jaxpr_as_fun(body_jaxpr)
     while (pred := as_array(cond_fun(*cond_consts, *carry)[0])._value).any():

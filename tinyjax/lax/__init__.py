@@ -2,6 +2,7 @@
 
 # ruff: noqa: F401
 
+from tinyjax.control_flow import while_rules  # has rules only
 from tinyjax.control_flow.cond import cond, cond_p, switch
 from tinyjax.control_flow.while_loop import while_loop, while_p
 from tinyjax.lax import scatter_derivatives  # has rules only

@@ -1,0 +1,212 @@
+"""`while_loop` inside the other transformations: each transforms condition and body.
+
+After this file you can say how a rule finds out which parts of a carry have a tangent (or a batch dim)
+when the body hands it on from one to another, how vmap runs loops of different lengths together (all
+examples go on until the last one is done; those that are done keep their carry), and why such a loop has
+no reverse mode. Builds on while_loop.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.while_loop.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from tinyjax.control_flow.bodies import fixed_point
+from tinyjax.control_flow.while_loop import split, while_p
+from tinyjax.core import get_aval
+from tinyjax.interpreters.batching import (
+    AxisData,
+    axis_batch_rules,
+    batch_jaxpr,
+    move_batch_dim,
+    not_mapped,
+)
+from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_jaxpr, jvp_rules, zero_tangent
+from tinyjax.interpreters.partial_eval import (
+    PartialEvalTrace,
+    partial_eval_jaxpr,
+    partial_eval_rules,
+)
+from tinyjax.interpreters.tracing import trace_to_jaxpr
+from tinyjax.interpreters.vjp import transpose_rules
+from tinyjax.jaxpr import ClosedJaxpr, Var, cached_on_jaxpr, jaxpr_as_fun
+
+# ---- forward mode ----
+
+
+def _while_jvp(
+    primals: Any,
+    tangents: Any,
+    *,
+    cond_nconsts: int,
+    cond_jaxpr: ClosedJaxpr,
+    body_nconsts: int,
+    body_jaxpr: ClosedJaxpr,
+) -> tuple[list, list]:
+    """One loop that carries primals and tangents. The condition reads primals alone."""
+    nonzeros = [type(t) is not Zero for t in tangents]
+    _, const_nonzeros, carry_nonzeros = split(nonzeros, cond_nconsts, body_nconsts)
+
+    def body_jvp_for(carry: tuple[bool, ...]) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+        return jvp_jaxpr(body_jaxpr, (*const_nonzeros, *carry), carry)
+
+    carry_nonzeros = fixed_point(lambda carry: body_jvp_for(carry)[1], tuple(carry_nonzeros))
+    body_jvp, _ = body_jvp_for(carry_nonzeros)
+
+    cond_consts, body_consts, carry = split(primals, cond_nconsts, body_nconsts)
+    _, const_dots, carry_dots = split(tangents, cond_nconsts, body_nconsts)
+    const_dots = [t for t in const_dots if type(t) is not Zero]
+    carry_dots = [instantiate_zeros(t) for t, nz in zip(carry_dots, carry_nonzeros) if nz]
+    # The arguments of body_jvp are consts, carry, tangents of consts, tangents of the carry.
+    body = body_jvp.jaxpr
+    start, end = len(body_consts) + len(carry), len(body.invars) - len(carry_dots)
+    invars = body.invars[:body_nconsts] + body.invars[start:end]
+    invars += body.invars[body_nconsts:start] + body.invars[end:]
+    cond = cond_jaxpr.jaxpr
+    cond_invars = cond.invars + [Var(get_aval(t)) for t in carry_dots]
+    outs = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *const_dots,
+        *carry,
+        *carry_dots,
+        cond_nconsts=cond_nconsts,
+        cond_jaxpr=cond_jaxpr.replace(cond.replace(invars=cond_invars)),
+        body_nconsts=body_nconsts + len(const_dots),
+        body_jaxpr=body_jvp.replace(body.replace(invars=invars)),
+    )
+    primals_out, dots = outs[: len(carry)], iter(outs[len(carry) :])
+    return primals_out, [
+        next(dots) if nz else zero_tangent(x) for x, nz in zip(primals_out, carry_nonzeros)
+    ]
+
+
+jvp_rules[while_p] = _while_jvp
+
+
+# ---- linearize, and why not grad ----
+
+
+def _while_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
+    """The loop over the known carries, now, and the whole loop once more, later.
+
+    Nothing is saved from one for the other: as many residuals as there will be iterations would have
+    to be kept."""
+    counts = params["cond_nconsts"], params["body_nconsts"]
+    unknown = [trace.is_unknown(x) for x in args]
+    unknown_cond_consts, unknown_body_consts, unknown_carry = split(unknown, *counts)
+
+    def known_body_for(carry: tuple[bool, ...]) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+        return _known_part(params["body_jaxpr"], (*unknown_body_consts, *carry), carry)
+
+    unknown_carry = fixed_point(lambda carry: known_body_for(carry)[1], tuple(unknown_carry))
+    known_body, _ = known_body_for(unknown_carry)
+    known_cond, (unknown_pred,) = _known_part(
+        params["cond_jaxpr"], (*unknown_cond_consts, *unknown_carry), ()
+    )
+    later = trace.unknown.process_primitive(while_p, args, params)
+    if unknown_pred or all(unknown):
+        return later
+    unknown = [*unknown_cond_consts, *unknown_body_consts, *unknown_carry]
+    now = iter(
+        trace.parent.process_primitive(
+            while_p,
+            [x for x, is_unknown in zip(args, unknown) if not is_unknown],
+            {
+                "cond_nconsts": unknown_cond_consts.count(False),
+                "cond_jaxpr": known_cond,
+                "body_nconsts": unknown_body_consts.count(False),
+                "body_jaxpr": known_body,
+            },
+        )
+    )
+    return [x if is_unknown else next(now) for x, is_unknown in zip(later, unknown_carry)]
+
+
+def _known_part(
+    closed: ClosedJaxpr, unknown_ins: tuple[bool, ...], force_unknown: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The jaxpr from known inputs to known results, and which results are unknown."""
+    known, _, unknown_outs, sources, _ = partial_eval_jaxpr(closed, unknown_ins, force_unknown)
+    variables = {"in": known.jaxpr.invars, "out": known.jaxpr.outvars}
+    outvars = [variables[kind][i] for kind, i in sources]
+    return known.replace(known.jaxpr.replace(outvars=outvars)), unknown_outs
+
+
+def _while_transpose(cts: Any, *args: Any, **params: Any) -> NoReturn:
+    raise ValueError(
+        "Reverse-mode differentiation does not work for lax.while_loop or lax.fori_loop with dynamic "
+        "start/stop values: how many residuals to keep is not known. Use lax.scan, or fori_loop with "
+        "static start/stop; forward mode (jax.jvp, jax.jacfwd); or a rule of your own (jax.custom_vjp)"
+    )
+
+
+partial_eval_rules[while_p] = _while_partial_eval
+transpose_rules[while_p] = _while_transpose
+
+
+# ---- vmap ----
+
+
+def _while_batch(
+    axis: AxisData,
+    vals: Any,
+    dims: Any,
+    *,
+    cond_nconsts: int,
+    cond_jaxpr: ClosedJaxpr,
+    body_nconsts: int,
+    body_jaxpr: ClosedJaxpr,
+) -> tuple[list, list]:
+    """One loop for all examples, until none of them goes on."""
+    cond_dims, body_dims, init_dims = split(dims, cond_nconsts, body_nconsts)
+
+    def dims_at(place: int, carry: Sequence[bool]) -> list[int | None]:
+        return [place if is_batched else not_mapped for is_batched in carry]
+
+    def batched_after(carry: tuple[bool, ...]) -> list[bool]:
+        in_dims = (*body_dims, *dims_at(0, carry))
+        return [d is not not_mapped for d in batch_jaxpr(body_jaxpr, axis, in_dims, carry)[1]]
+
+    batched = fixed_point(batched_after, tuple([d is not not_mapped for d in init_dims]))
+    _, (pred_dim,) = batch_jaxpr(cond_jaxpr, axis, (*cond_dims, *dims_at(0, batched)))
+
+    if pred_dim is not_mapped:
+        # An outer vmap may have given the predicate a shape: our batch dim goes behind that.
+        carry_dims = dims_at(cond_jaxpr.out_avals[0].ndim, batched)
+    else:  # examples stop at different times, so each needs a carry of its own
+        pred_dim, carry_dims = 0, [0] * len(batched)
+    cond_consts, body_consts, init = split(vals, cond_nconsts, body_nconsts)
+    init = [move_batch_dim(x, d, to, axis.size) for x, d, to in zip(init, init_dims, carry_dims)]
+    outs = while_p.bind(
+        *cond_consts,
+        *body_consts,
+        *init,
+        cond_nconsts=cond_nconsts,
+        cond_jaxpr=_batch_to(cond_jaxpr, axis, (*cond_dims, *carry_dims), (pred_dim,)),
+        body_nconsts=body_nconsts,
+        body_jaxpr=_batch_to(body_jaxpr, axis, (*body_dims, *carry_dims), tuple(carry_dims)),
+    )
+    return outs, carry_dims
+
+
+@cached_on_jaxpr
+def _batch_to(
+    closed: ClosedJaxpr,
+    axis: AxisData,
+    in_dims: tuple[int | None, ...],
+    out_dims: tuple[int | None, ...],
+) -> ClosedJaxpr:
+    """As batch_jaxpr, with the results' batch dims where `out_dims` wants them."""
+    batched, dims = batch_jaxpr(closed, axis, in_dims)
+
+    def fun(*vals: Any) -> list[Any]:
+        outs = jaxpr_as_fun(batched)(*vals)
+        return [move_batch_dim(x, d, to, axis.size) for x, d, to in zip(outs, dims, out_dims)]
+
+    return batched if dims == out_dims else trace_to_jaxpr(fun, batched.in_avals)
+
+
+axis_batch_rules[while_p] = _while_batch

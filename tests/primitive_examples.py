@@ -73,6 +73,14 @@ def binary(fun: Callable, a: np.ndarray, b: np.ndarray) -> list[Example]:
     return [Example(fun, pair) for pair in pairs]
 
 
+@jax.custom_jvp
+def square_by_rule(a: Any) -> Any:
+    return lax.mul(a, a)
+
+
+square_by_rule.defjvps(lambda t, out, a: lax.mul(lax.mul(t, 2.0), a))
+
+
 def dot(lhs_contract: Any, rhs_contract: Any, lhs_batch: Any = (), rhs_batch: Any = ()) -> Callable:
     numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
     return lambda a, b: lax.dot_general(a, b, numbers)
@@ -356,6 +364,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "scatter-min": smooth(scatter(lax.scatter_min, ROW), tall, rows, two_rows),
     "scatter-max": smooth(scatter(lax.scatter_max, ROW), tall, twice, two_rows),
     # ---- calls ----
+    "custom_jvp_call": unary(square_by_rule),
     "jit": unary(jax.jit(lambda a: lax.mul(lax.sin(a), a))),
     # ---- random bits ----
     "threefry2x32": step(lambda a: threefry2x32_p.bind(a, a + 1, a + 2, a + 3), seeds),

@@ -3,6 +3,7 @@
 This file only gives the public names their places; tinyjax.steps has the order to read the rest in.
 """
 
+from tinyjax import custom_derivatives as custom_derivatives
 from tinyjax import dtypes as dtypes
 from tinyjax import errors as errors
 from tinyjax import stages as stages
@@ -16,6 +17,7 @@ from tinyjax.config import disable_jit as disable_jit
 from tinyjax.config import enable_x64 as enable_x64
 from tinyjax.config import threefry_partitionable as threefry_partitionable
 from tinyjax.core import typeof as typeof
+from tinyjax.custom_derivatives.forward_rules import custom_jvp as custom_jvp
 from tinyjax.devices import Device as Device
 from tinyjax.devices import default_backend as default_backend
 from tinyjax.devices import device_count as device_count

@@ -37,7 +37,11 @@ class Primitive:
     `multiple_results`: bind gives a list. `takes_arrays`: the impl rule gets and gives Arrays, as it
     binds primitives itself (jit, cond, scan); all other impl rules get and give NumPy arrays.
     `has_effects`: it does something besides giving results (debug_print): never dropped or merged.
+    `takes_functions`: its parameters are Python functions (custom_jvp_call), and so it may depend on
+    tracers that are not among its operands.
     """
+
+    takes_functions = False
 
     def __init__(
         self,

@@ -38,13 +38,14 @@ STEPS = (
     "opencl.compile",  # all of it: from a jaxpr to an executable
     "stages",  # trace, lower, compile
     "interpreters.jit",  # jit: the primitive and the front door
+    "custom_derivatives.calls",  # a function and its rules, as one primitive
+    "custom_derivatives.forward_rules",  # custom_jvp: a derivative rule of one's own
     "lax.elementwise",  # how an elementwise family is made; the operations that rules speak:
     "lax.bitwise",  # and, or
     "lax.comparison",  # eq, lt
-    "lax.conversion",  # convert_element_type, stop_gradient
+    "lax.conversion",  # convert_element_type
     "lax.creation",  # iota, full
     "lax.selection",  # select_n, clamp
-    "custom_derivatives",  # custom_jvp, custom_vjp: rules of one's own
     "control_flow.bodies",  # branches and loop bodies as jaxprs
     "control_flow.cond",  # one of several branches
     "control_flow.while_loop",  # a loop until a condition fails

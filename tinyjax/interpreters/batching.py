@@ -51,6 +51,7 @@ class BatchTracer(Tracer):
     """A batch of values along axis `batch_dim` of `val`; its aval is that of one of them."""
 
     __slots__ = ("aval", "val", "batch_dim", "source_info")
+    _trace: BatchTrace
 
     def __init__(self, trace: BatchTrace, val: Any, batch_dim: int):
         self._trace = trace
@@ -78,14 +79,16 @@ class BatchTrace(Trace):
         self.axis = axis
 
     def val_and_dim(self, x: Any) -> tuple[Any, int | None]:
-        if type(x) is BatchTracer and x._trace is self:
+        # One vmap has several traces where it batches Python functions, all with one AxisData.
+        if type(x) is BatchTracer and x._trace.axis is self.axis:
             return x.val, x.batch_dim
         return x, not_mapped
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         vals, dims = zip(*[self.val_and_dim(x) for x in args]) if args else ((), ())
         named = self.axis.name is not None and primitive in axis_batch_rules
-        if not named and all([dim is not_mapped for dim in dims]):
+        needed = named or primitive.takes_functions
+        if not needed and all([dim is not_mapped for dim in dims]):
             return self.parent.process_primitive(primitive, vals, params)
         with set_current_trace(self.parent):
             if primitive in axis_batch_rules:

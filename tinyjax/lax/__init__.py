@@ -5,6 +5,7 @@
 from tinyjax.control_flow import while_rules  # has rules only
 from tinyjax.control_flow.cond import cond, cond_p, switch
 from tinyjax.control_flow.while_loop import while_loop, while_p
+from tinyjax.custom_derivatives.forward_rules import stop_gradient, stop_gradient_p
 from tinyjax.lax import scatter_derivatives  # has rules only
 from tinyjax.lax.arithmetic import (
     abs,
@@ -91,8 +92,6 @@ from tinyjax.lax.conversion import (
     copy_p,
     reduce_precision,
     reduce_precision_p,
-    stop_gradient,
-    stop_gradient_p,
 )
 from tinyjax.lax.creation import (
     broadcasted_iota,

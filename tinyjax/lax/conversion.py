@@ -15,14 +15,13 @@ from tinyjax import dtypes
 from tinyjax.array import Array, LiteralArray, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, defvectorized, moveaxis
-from tinyjax.interpreters.jvp import JVPTracer, defjvp2, defzero, zero_tangent
+from tinyjax.interpreters.jvp import defjvp2, defzero, zero_tangent
 from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, staging_rules
 from tinyjax.interpreters.vjp import deflinear2, transpose_rules
 from tinyjax.jaxpr import JaxprEqn, Literal
 from tinyjax.lax.elementwise import FLOAT, canonicalize_user_dtype
 from tinyjax.pretty_printer import printed_params
 from tinyjax.primitives import elementwise_aval, shape_of
-from tinyjax.tree_util.pytrees import tree_map
 
 # ---- convert_element_type: the value, in another dtype ----
 
@@ -258,7 +257,7 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
     )
 
 
-# ---- copy, and stop_gradient ----
+# ---- copy ----
 
 copy_p = Primitive("copy")
 impl_rules[copy_p] = np.copy
@@ -266,27 +265,7 @@ abstract_eval_rules[copy_p] = lambda x: x
 deflinear2(copy_p, lambda ct, x: [copy_p.bind(ct)])
 defvectorized(copy_p)
 
-stop_gradient_p = Primitive("stop_gradient")
-impl_rules[stop_gradient_p] = lambda x: x
-abstract_eval_rules[stop_gradient_p] = lambda x: x
-defzero(stop_gradient_p)  # and so never transposed
-defvectorized(stop_gradient_p)
-
 
 def copy(x: Any) -> Any:
     """A copy of an array, which stays one in a jaxpr."""
     return copy_p.bind(x)
-
-
-def stop_gradient(x: Any) -> Any:
-    """`x`, a pytree of arrays, as a constant to differentiation: its tangents are zero, at all levels.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.stop_gradient.html
-    """
-    return tree_map(_stop_gradient, x)
-
-
-def _stop_gradient(x: Any) -> Any:
-    if isinstance(x, JVPTracer):
-        return _stop_gradient(x.primal)
-    return x if getattr(x, "dtype", None) == dtypes.key_dtype else stop_gradient_p.bind(x)

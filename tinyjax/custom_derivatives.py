@@ -1,1 +1,0 @@
-"""Derivative rules of one's own. Builds on jit."""

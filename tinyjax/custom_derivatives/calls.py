@@ -1,0 +1,191 @@
+"""Calls of functions that have derivative rules of their own: what custom_jvp and custom_vjp share.
+
+After this file you can say how a function keeps the rule that its author gave it: it is bound as a
+primitive whose parameters are Python functions (the function, and its rules), so that each
+transformation can choose among them; a trace writes an equation that has the function as a jaxpr and
+remembers the rules for later. Builds on partial_eval, vjp and tracing.
+
+Source: https://docs.jax.dev/en/latest/notebooks/Custom_derivative_rules_for_Python_code.html
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax import dtypes
+from tinyjax.api_util import FlatFun, fun_name
+from tinyjax.array import ShapedArray
+from tinyjax.core import (
+    Primitive,
+    abstract_eval_rules,
+    get_aval,
+    impl_rules,
+    no_rule_reasons,
+    set_current_trace,
+)
+from tinyjax.interpreters.jvp import Zero, full, zero_tangent
+from tinyjax.interpreters.partial_eval import PartialEvalTrace, partial_eval_rules
+from tinyjax.interpreters.tracing import JaxprTrace, staging_rules, trace_to_jaxpr
+from tinyjax.interpreters.vjp import backward_pass, transpose_rules
+from tinyjax.jaxpr import ClosedJaxpr
+from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.tree_util.pytrees import PyTreeDef, tree_map, tree_unflatten
+
+# ---- a primitive of Python functions ----
+
+
+class CallWithRules(Primitive):
+    """Calls `fun`, a function of leaves, which has rules of its own: other functions of leaves.
+
+    An equation has the jaxpr of `fun`, `call_jaxpr`, whose first `num_consts` arguments stand for
+    what `fun` closes over; `from_eqn` makes functions of such parameters when the equation is run."""
+
+    takes_functions = True
+
+    def __init__(self, name: str, from_eqn: Callable[..., dict]):
+        super().__init__(name, multiple_results=True, takes_arrays=True)
+        self.from_eqn = from_eqn
+        impl_rules[self] = lambda *args, fun, **params: fun(*args)
+        abstract_eval_rules[self] = lambda *avals, call_jaxpr, **params: call_jaxpr.out_avals
+        staging_rules[self] = functools.partial(_stage, self)
+        partial_eval_rules[self] = _run_linear_function
+        transpose_rules[self] = _transpose_function
+        no_rule_reasons[self, "lowering"] = "opencl/simplify.py puts its equations in its place"
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        return super().bind(*args, **self.from_eqn(**params) if "call_jaxpr" in params else params)
+
+
+def _stage(primitive: Primitive, trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
+    """Writes the equation: the function is traced now, and its rules when they are needed."""
+    rules = {name: value for name, value in params.items() if name != "fun"}
+    closed = trace_to_jaxpr(params["fun"], [get_aval(x) for x in args])
+    jaxpr = closed.jaxpr.replace(constvars=[], invars=closed.jaxpr.constvars + closed.jaxpr.invars)
+    params = {"call_jaxpr": ClosedJaxpr(jaxpr), "num_consts": len(closed.consts), **rules}
+    return trace.add_eqn(primitive, [*closed.consts, *args], params)
+
+
+def _run_linear_function(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> Any:
+    """Applied to a tangent, within the rule of another function, it is linear: it needs no rule."""
+    with set_current_trace(trace):
+        return params["fun"](*args)
+
+
+def _transpose_function(cts: Any, *args: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+    return backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
+
+
+def only(values: Sequence[Any], used: Sequence[bool]) -> list[Any]:
+    return [x for x, is_used in zip(values, used) if is_used]
+
+
+# ---- zeros, as rules see them ----
+
+
+class SymbolicZero:
+    """A tangent or cotangent that is zero, shown to rules that ask for it (symbolic_zeros=True).
+
+    It has the shape and dtype of what it stands for, but no operation takes it."""
+
+    def __init__(self, aval: ShapedArray):
+        self.aval = aval
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.aval, name)  # shape, dtype, ndim, size
+
+    def __repr__(self) -> str:
+        return "SymbolicZero"
+
+
+def zero_from_primal(primals: Any, symbolic_zeros: bool = False) -> Any:
+    """The zero tangents of a pytree of arrays: arrays, or SymbolicZeros where these are asked for."""
+    return tree_map(lambda x: shown_zero(zero_tangent(x), symbolic_zeros), primals)
+
+
+def shown_zero(tangent: Any, symbolic_zeros: bool) -> Any:
+    """A tangent as a rule sees it."""
+    if type(tangent) is not Zero:
+        return tangent
+    return SymbolicZero(tangent.aval) if symbolic_zeros else full(tangent.aval, 0)
+
+
+def hidden_zero(tangent: Any) -> Any:
+    """What a rule gave as a tangent, with Zero for all that says nothing."""
+    if type(tangent) is SymbolicZero or getattr(tangent, "dtype", None) == dtypes.float0:
+        return Zero(get_aval(tangent) if type(tangent) is not SymbolicZero else tangent.aval)
+    return tangent
+
+
+def tangent_aval_of(tangent: Any) -> ShapedArray:
+    """The type of a tangent, be it an array or one of the zeros."""
+    aval = tangent.aval if isinstance(tangent, (Zero, SymbolicZero)) else get_aval(tangent)
+    return aval.strip_weak_type()
+
+
+# ---- what the front doors share ----
+
+
+def nondiff_positions(
+    fun: Callable, argnums: Sequence[int], argnames: str | Sequence[str]
+) -> list[int]:
+    """The positions of the arguments that a rule is given as they are."""
+    names = (argnames,) if isinstance(argnames, str) else argnames
+    parameters = inspect.signature(fun).parameters if names else ()
+    return sorted({*argnums, *(i for i, name in enumerate(parameters) if name in names)})
+
+
+def positional(kind: str, fun: Callable, args: tuple, kwargs: dict) -> tuple:
+    """The arguments of a call, all given by position; defaults filled in."""
+    try:
+        bound = inspect.signature(fun).bind(*args, **kwargs)
+        bound.apply_defaults()
+        given_by_name = [name for name in bound.kwargs if name in kwargs]
+        if given_by_name:
+            raise TypeError(f"these can be given by name alone: {', '.join(given_by_name)}")
+    except TypeError as error:
+        raise TypeError(
+            f"The input arguments to the {kind}-decorated function {fun_name(fun)} could not be resolved "
+            f"to positional-only arguments, which its rules take. Binding failed with the error:\n{error}"
+        ) from error
+    return bound.args
+
+
+# ---- what a rule must give ----
+
+
+class TypedFun(FlatFun):
+    """A FlatFun that also remembers the avals of its results, which rules must agree with."""
+
+    out_avals: list[ShapedArray] | None = None
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        out = super().__call__(*leaves)
+        self.out_avals = [get_aval(x).strip_weak_type() for x in out]
+        return out
+
+
+def leaf_paths(treedef: PyTreeDef) -> list[str]:
+    """How each leaf is reached from the root, as in `['a'][0]`."""
+    tree = tree_unflatten(treedef, range(treedef.num_leaves))
+    return [keystr(path) for path, _ in tree_flatten_with_path(tree)[0]]
+
+
+def check_same_result(who: str, fun: TypedFun, out_tree: PyTreeDef, outs: Sequence[Any]) -> None:
+    """Compares a rule's primal results with those of the function, if that has run already."""
+    if fun.out_avals is None:
+        return
+    got = [get_aval(x).strip_weak_type() for x in outs]
+    what = "container/pytree structure" if out_tree != fun.out_tree else "shapes/dtypes"
+    if out_tree != fun.out_tree or got != fun.out_avals:
+        raise TypeError(
+            f"{who} must produce a pair whose first element is the function's own output, but that "
+            f"element had {what}\n    {_types(out_tree, got)}\nwhile the function's output had {what}\n"
+            f"    {_types(fun.out_tree, fun.out_avals)}"
+        )
+
+
+def _types(treedef: PyTreeDef, avals: Sequence[ShapedArray]) -> str:
+    return str(tree_unflatten(treedef, [aval.str_short() for aval in avals])).replace("'", "")

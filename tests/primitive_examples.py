@@ -366,6 +366,22 @@ EXAMPLES: dict[str, list[Example]] = {
     # ---- calls ----
     "custom_jvp_call": unary(square_by_rule),
     "jit": unary(jax.jit(lambda a: lax.mul(lax.sin(a), a))),
+    # ---- loops ----
+    "scan": [
+        *smooth(lambda c, xs: lax.scan(lambda c, a: (c * lax.sin(a), c + a), c, xs), x[0], tall),
+        *smooth(
+            lambda a, b, xs: jax.tree.leaves(  # but for the count
+                lax.scan(
+                    lambda c, u: ((c[0] + 1, c[1] * lax.sin(a) + b * u), c[1] * u[0]),
+                    *((0, jnp.zeros(3)), xs),
+                    reverse=True,
+                )
+            )[1:],
+            *(x[0], y[0], tall),
+        ),
+        *smooth(lambda a: lax.fori_loop(0, 5, lambda i, c: lax.sin(c) * a, a), x),
+        *smooth(lambda xs: lax.map(lambda a: lax.scan(lambda c, b: (c * b, c), 1.0, a), xs), x),
+    ],
     # ---- random bits ----
     "threefry2x32": step(lambda a: threefry2x32_p.bind(a, a + 1, a + 2, a + 3), seeds),
     "random_seed": step(lambda s: bits_of(random.key(s)), np.int32(7)),

@@ -50,5 +50,7 @@ STEPS = (
     "control_flow.cond",  # one of several branches
     "control_flow.while_loop",  # a loop until a condition fails
     "control_flow.while_rules",  # the same in the other transformations
-    "control_flow.scan",  # a loop over an axis, that can be run backwards; fori_loop, map
+    "control_flow.scan",  # a loop over an axis
+    "control_flow.scan_rules",  # the same in the other transformations: it can be run backwards
+    "control_flow.fori_loop",  # a loop over a range of numbers: one or the other
 )

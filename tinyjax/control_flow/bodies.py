@@ -20,6 +20,7 @@ from tinyjax.array import Array, ShapedArray
 from tinyjax.core import get_aval
 from tinyjax.interpreters.tracing import trace_to_jaxpr
 from tinyjax.jaxpr import ClosedJaxpr, Var
+from tinyjax.lax.conversion import convert_element_type
 from tinyjax.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
 from tinyjax.tree_util.prefixes import equality_errors
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_unflatten
@@ -80,7 +81,7 @@ def promote_weak_carry(
     for x, in_aval, out_aval in zip(init, in_avals, out_avals):
         if in_aval.weak_type and not same_type(in_aval, out_aval):
             dtype = dtypes.result_type(x, out_aval)
-            x = x.astype(dtype) if isinstance(x, Array) else np.array(x, dtype)
+            x = convert_element_type(x, dtype) if isinstance(x, Array) else np.array(x, dtype)
             changed = True
         promoted.append(x)
     return promoted, changed

@@ -1,1 +1,266 @@
-"""Being written. Builds on bodies."""
+"""A loop over the leading axis of arrays, in one equation, that can be run backwards: `scan`.
+
+After this file you can say what a training loop or a recurrent network looks like as a jaxpr (one
+equation, however long the loop), why its derivative is two loops (the first saves what the second,
+which runs backwards, needs of each step) and why what is the same in each step is saved once.
+`fori_loop` and `map` stand on it. Builds on bodies.
+
+    carry, ys = scan(f, init, xs)    # carry, y = f(carry, x) for each x; all y stacked
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax.array import ArrayImpl, ShapedArray
+from tinyjax.config import config
+from tinyjax.control_flow.bodies import (
+    check_carry_type,
+    promote_weak_carry,
+    same_type,
+    trace_body,
+)
+from tinyjax.core import (
+    Primitive,
+    Tracer,
+    abstract_eval_rules,
+    get_aval,
+    impl_rules,
+    no_rule_reasons,
+    to_numpy,
+)
+from tinyjax.errors import ConcretizationTypeError
+from tinyjax.interpreters.jvp import full
+from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, eval_jaxpr
+from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
+
+# ---- the primitive ----
+
+# Parameters: jaxpr, the body, of (consts, carry, x), which gives (carry, y); length, the number of
+# steps; num_consts and num_carry, which say where the parts of the operands begin; reverse: from the
+# last x to the first; unroll: a hint to the compiler, how many steps to write out.
+# Operands are consts, the first carry and xs; results are the last carry and ys.
+scan_p = Primitive("scan", multiple_results=True, takes_arrays=True)
+
+
+def split_list(xs: Sequence[Any], *sizes: int) -> list[list[Any]]:
+    """Consecutive parts of the given sizes, and the rest."""
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(list(xs[start : start + size]))
+        start += size
+    return [*parts, list(xs[start:])]
+
+
+def _scan_impl(
+    *args: Any,
+    jaxpr: ClosedJaxpr,
+    length: int,
+    num_carry: int,
+    num_consts: int,
+    reverse: bool,
+    unroll: int,
+) -> list[ArrayImpl]:
+    """The loop, in Python."""
+    consts, carry, xs = split_list(args, num_consts, num_carry)
+    x_avals = jaxpr.in_avals[num_consts + num_carry :]
+    carry_avals, y_avals = split_list(jaxpr.out_avals, num_carry)
+    xs = [to_numpy(x, get_aval(x)) for x in xs]
+    ys = [np.empty((length, *aval.shape), aval.dtype) for aval in y_avals]
+    for i in reversed(range(length)) if reverse else range(length):
+        x = [ArrayImpl(np.asarray(x[i]), aval) for x, aval in zip(xs, x_avals)]
+        outs = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *consts, *carry, *x)
+        carry, y = split_list(outs, num_carry)
+        for stacked, value, aval in zip(ys, y, y_avals):
+            stacked[i] = to_numpy(value, aval)
+    carry = [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(carry, carry_avals)]
+    return [*carry, *[ArrayImpl(y, stacked_aval(aval, length)) for y, aval in zip(ys, y_avals)]]
+
+
+def stacked_aval(aval: ShapedArray, length: int) -> ShapedArray:
+    return aval.update(shape=(length, *aval.shape))
+
+
+def _scan_aval(
+    *avals: ShapedArray,
+    jaxpr: ClosedJaxpr,
+    length: int,
+    num_carry: int,
+    num_consts: int,
+    reverse: bool,
+    unroll: int,
+) -> list[ShapedArray]:
+    consts_and_carry, x_avals = split_list(jaxpr.in_avals, num_consts + num_carry)
+    expected = [*consts_and_carry, *[stacked_aval(aval, length) for aval in x_avals]]
+    carry_avals, y_avals = split_list(jaxpr.out_avals, num_carry)
+    for what, given, wanted in (
+        ("operands", avals, expected),
+        ("carry results", carry_avals, consts_and_carry[num_consts:]),
+    ):
+        if len(given) != len(wanted) or not all(map(same_type, given, wanted)):
+            raise JaxprTypeError(
+                f"scan's {what} have types {list(map(str, given))}, but its body takes "
+                f"{list(map(str, wanted))}"
+            )
+    return [*carry_avals, *[stacked_aval(aval, length) for aval in y_avals]]
+
+
+impl_rules[scan_p] = _scan_impl
+abstract_eval_rules[scan_p] = _scan_aval
+no_rule_reasons[scan_p, "lowering"] = "a host step: the loop runs in Python, between kernels"
+
+
+# ---- the front door ----
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+    _split_transpose: bool = False,
+) -> tuple[Any, Any]:
+    """`carry, y = f(carry, x)` for each `x` along axis 0 of `xs`: (the last carry, all y stacked).
+
+    `init`, the first carry, `xs` and `y` are pytrees; all arrays of `xs` have one length of axis 0,
+    which is the number of steps (without xs, `length` is). The carry keeps its tree, shapes and
+    dtypes. `reverse` goes from the last x to the first. `unroll` is how many steps the compiler may
+    write out in a row (0 or True: all of them). `f` is traced once, whatever the length: under
+    jax_disable_jit it runs as Python at each step instead, and can be stepped through.
+    Raises TypeError where f gives no pair or another type of carry, ValueError for lengths that differ.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
+    """
+    if not callable(f):
+        raise TypeError(f"lax.scan: f argument should be a callable, got {f!r}")
+    init_leaves, init_tree = tree_flatten(init)
+    xs_leaves, xs_tree = tree_flatten(xs)
+    init_avals = [get_aval(x) for x in init_leaves]
+    xs_avals = [get_aval(x) for x in xs_leaves]
+    length = _scan_length(xs_avals, length)
+    unroll = _unroll_count(unroll, length)
+    if config.jax_disable_jit:
+        return _python_scan(f, init, xs, length, reverse)
+
+    in_tree = tree_flatten(((init, xs), {}))[1]
+    x_avals = [aval.update(shape=aval.shape[1:]) for aval in xs_avals]
+    jaxpr, consts, out_tree = trace_body(f, in_tree, init_avals + x_avals)
+    if len(out_tree.child_defs) != 2:
+        out = tree_unflatten(out_tree, jaxpr.out_avals)
+        raise TypeError(f"scan body output must be a pair (carry, y), got {out}")
+    num_carry = out_tree.child_defs[0].num_leaves
+    init_leaves, changed = promote_weak_carry(init_leaves, init_avals, jaxpr.out_avals[:num_carry])
+    if changed:
+        init_avals = [get_aval(x) for x in init_leaves]
+        jaxpr, consts, out_tree = trace_body(f, in_tree, init_avals + x_avals)
+    carry_tree = out_tree.child_defs[0]
+    check_carry_type("scan body", f, init_tree, init_avals, carry_tree, jaxpr.out_avals[:num_carry])
+    outs = _bind_what_changes(
+        jaxpr, consts, init_leaves, xs_leaves, length=length, reverse=reverse, unroll=unroll
+    )
+    carry, ys = tree_unflatten(out_tree, outs)
+    return carry, ys
+
+
+def _scan_length(xs_avals: Sequence[ShapedArray], length: Any) -> int:
+    """The number of steps: that of all xs, and `length` if it is given."""
+    scalars = [aval.str_short() for aval in xs_avals if not aval.shape]
+    if scalars:
+        raise ValueError(
+            f"scan got value with no leading axis to scan over: {', '.join(scalars)} in xs. Let the "
+            "body close over what is the same at each step"
+        )
+    lengths = [aval.shape[0] for aval in xs_avals]
+    if isinstance(length, Tracer):
+        raise ConcretizationTypeError(
+            length,
+            "the `length` argument to `scan`; fori_loop and while_loop run as often as a value says",
+        )
+    if length is not None and any(n != int(length) for n in lengths):
+        raise ValueError(
+            f"scan got `length` argument of {length} which disagrees with leading axis sizes {lengths} "
+            "of xs"
+        )
+    if length is not None:
+        return int(length)
+    if not lengths:
+        raise ValueError("scan got no values to scan over and `length` not provided: give one")
+    if len(set(lengths)) > 1:
+        raise ValueError(
+            f"scan got values with different leading axis sizes: {', '.join(map(str, lengths))}"
+        )
+    return lengths[0]
+
+
+def _unroll_count(unroll: int | bool, length: int) -> int:
+    if isinstance(unroll, bool):
+        return max(length, 1) if unroll else 1
+    if operator.index(unroll) < 0:
+        raise ValueError(f"`unroll` must be a `bool` or a non-negative `int`, got {unroll}")
+    return operator.index(unroll)
+
+
+def _python_scan(f: Callable, carry: Any, xs: Any, length: int, reverse: bool) -> tuple[Any, Any]:
+    """What scan does where jit is disabled: a Python loop over `f` itself."""
+    if length == 0:
+        raise ValueError(
+            "zero-length scan is not supported in disable_jit() mode because the output type is unknown"
+        )
+    ys = []
+    for i in reversed(range(length)) if reverse else range(length):
+        carry, y = f(carry, tree_map(operator.itemgetter(i), xs))
+        ys.append(y)
+    if reverse:
+        ys.reverse()
+    return carry, tree_map(lambda *parts: _stack(parts), *ys)
+
+
+def _stack(xs: Sequence[Any]) -> Any:
+    out = full(stacked_aval(get_aval(xs[0]), len(xs)), 0)
+    for i, x in enumerate(xs):
+        out = out.at[i].set(x)
+    return out
+
+
+def _bind_what_changes(
+    jaxpr: ClosedJaxpr, consts: list[Any], init: list[Any], xs: list[Any], **params: Any
+) -> list[Any]:
+    """The results of the loop. A carry that the body gives back as it is, is a constant of the loop;
+    and a y that is x itself need not be made."""
+    num_consts, num_carry = len(consts), len(init)
+    invars, outvars = jaxpr.jaxpr.invars, jaxpr.jaxpr.outvars
+    const_vars, carry_vars, x_vars = split_list(invars, num_consts, num_carry)
+    carry_out, y_out = split_list(outvars, num_carry)
+    changes = [a is not b for a, b in zip(carry_vars, carry_out)]
+    kept_ys = [v for v in y_out if v not in x_vars]
+    body = jaxpr.jaxpr.replace(
+        invars=[
+            *[v for v, change in zip(carry_vars, changes) if not change],
+            *const_vars,
+            *[v for v, change in zip(carry_vars, changes) if change],
+            *x_vars,
+        ],
+        outvars=[v for v, change in zip(carry_out, changes) if change] + kept_ys,
+    )
+    fixed = [x for x, change in zip(init, changes) if not change]
+    changing = [x for x, change in zip(init, changes) if change]
+    outs = scan_p.bind(
+        *fixed,
+        *consts,
+        *changing,
+        *xs,
+        jaxpr=ClosedJaxpr(body, jaxpr.consts),
+        num_consts=len(fixed) + num_consts,
+        num_carry=len(changing),
+        **params,
+    )
+    made, given = iter(outs), iter(fixed)
+    carry = [next(made) if change else next(given) for change in changes]
+    return carry + [xs[x_vars.index(v)] if v in x_vars else next(made) for v in y_out]

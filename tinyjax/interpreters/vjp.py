@@ -60,9 +60,15 @@ def is_undefined_primal(x: Any) -> bool:
 
 
 def backward_pass(
-    jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Any], cotangents: Sequence[Any]
+    jaxpr: Jaxpr,
+    consts: Sequence[Any],
+    args: Sequence[Any],
+    cotangents: Sequence[Any],
+    so_far: Sequence[Any] = (),
 ) -> list[Any]:
-    """The cotangents of the UndefinedPrimals among `args` (Zero for the other arguments)."""
+    """The cotangents of the UndefinedPrimals among `args` (Zero for the other arguments).
+
+    `so_far`: what those of the first arguments are added to (a loop's; None: nothing)."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
 
@@ -86,7 +92,7 @@ def backward_pass(
         if ct is not None and type(v) is Var and type(env[v]) is UndefinedPrimal:
             ct_env[v] = add_tangents(ct_env[v], ct) if v in ct_env else ct
 
-    for v, ct in zip(jaxpr.outvars, cotangents):
+    for v, ct in zip([*jaxpr.invars[: len(so_far)], *jaxpr.outvars], [*so_far, *cotangents]):
         accumulate(v, ct)
     for eqn, invals in reversed(linear_eqns):
         cts = [ct_env.pop(v) if v in ct_env else Zero(v.aval) for v in eqn.outvars]
@@ -104,11 +110,11 @@ def transpose_jaxpr(
     closed_jaxpr: ClosedJaxpr,
     linear: tuple[bool, ...],
     zero_cts: tuple[bool, ...],
-    instantiate: bool = False,
+    instantiate: bool | tuple[bool, ...] = False,
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """The backward pass as a jaxpr: from non-linear arguments and non-zero cotangents to the linear
-    arguments' cotangents. Also says which of these are not Zero: only they are in the jaxpr, unless
-    `instantiate` asks for all of them."""
+    arguments' cotangents. Also says which of these are not Zero: only they are in the jaxpr, and
+    those that `instantiate` asks for: all, or some (an entry a linear argument)."""
     jaxpr = closed_jaxpr.jaxpr
     fixed = [v.aval for v, is_linear in zip(jaxpr.invars, linear) if not is_linear]
     ct_avals = [v.aval for v, is_zero in zip(jaxpr.outvars, zero_cts) if not is_zero]
@@ -123,7 +129,8 @@ def transpose_jaxpr(
         cts = [Zero(v.aval) if z else next(values) for v, z in zip(jaxpr.outvars, zero_cts)]
         outs = backward_pass(jaxpr, closed_jaxpr.consts, args, cts)
         wanted = [ct for ct, is_linear in zip(outs, linear) if is_linear]
-        wanted = [instantiate_zeros(ct) for ct in wanted] if instantiate else wanted
+        forced = (instantiate,) * len(wanted) if isinstance(instantiate, bool) else instantiate
+        wanted = [instantiate_zeros(ct) if f else ct for ct, f in zip(wanted, forced)]
         nonzero.extend(type(ct) is not Zero for ct in wanted)
         return [ct for ct in wanted if type(ct) is not Zero]
 

@@ -1,0 +1,93 @@
+"""A loop over a range of numbers: `fori_loop`, which is a scan or a while_loop.
+
+After this file you can say why `jax.grad` works through one fori_loop and not through another: where
+the bounds are known while tracing, so is the number of steps, and a scan can keep the residuals of
+each. Builds on scan and while_loop.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tinyjax import dtypes
+from tinyjax.config import config
+from tinyjax.control_flow.scan import scan
+from tinyjax.control_flow.while_loop import while_loop
+from tinyjax.core import Tracer, get_aval
+from tinyjax.lax.comparison import lt
+from tinyjax.lax.conversion import convert_element_type
+from tinyjax.lax.elementwise import constant
+from tinyjax.primitives import add
+
+
+def fori_loop(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[[Any, Any], Any],
+    init_val: Any,
+    *,
+    unroll: int | bool | None = None,
+) -> Any:
+    """`val = body_fun(i, val)` for i in range(lower, upper), from `init_val` on: the last `val`.
+
+    `val` is a pytree that keeps its structure, shapes and dtypes; the bounds are integers of one dtype
+    (a Python int takes that of the other). Bounds that are known while tracing make it a scan, with
+    reverse mode, and `unroll` as there; others a while_loop, without. Under jax_disable_jit it is a
+    Python loop.
+    Raises TypeError for bounds of different dtypes, ValueError for unroll where the bounds are not known.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html
+    """
+    if not callable(body_fun):
+        raise TypeError(f"lax.fori_loop: body_fun argument should be callable, got {body_fun!r}")
+    dtype = _bounds_dtype(lower, upper)
+    if not isinstance(lower, Tracer) and not isinstance(upper, Tracer):
+        return _fori_scan(int(lower), int(upper), body_fun, init_val, unroll or False)
+    if unroll not in (None, False, 1):
+        raise ValueError(
+            "Can only use `unroll` in `fori_loop` if the loop bounds are statically known: here "
+            f"they are {lower} and {upper}"
+        )
+
+    def cond_fun(loop_carry: Any) -> Any:
+        i, upper, _ = loop_carry
+        return lt(i, upper)
+
+    def while_body_fun(loop_carry: Any) -> Any:
+        i, upper, val = loop_carry
+        return add(i, constant(i, 1)), upper, body_fun(i, val)
+
+    lower, upper = (
+        x if get_aval(x).dtype == dtype else convert_element_type(x, dtype) for x in (lower, upper)
+    )
+    return while_loop(cond_fun, while_body_fun, (lower, upper, init_val))[2]
+
+
+def _fori_scan(
+    lower: int, upper: int, body_fun: Callable, init_val: Any, unroll: int | bool
+) -> Any:
+    length = max(upper - lower, 0)
+    if config.jax_disable_jit and length == 0:
+        return init_val
+
+    def scanned_fun(loop_carry: Any, _: None) -> Any:
+        i, val = loop_carry
+        return (i + 1, body_fun(i, val)), None
+
+    (_, val), _ = scan(scanned_fun, (lower, init_val), None, length=length, unroll=unroll)
+    return val
+
+
+def _bounds_dtype(lower: Any, upper: Any) -> Any:
+    """The dtype of the loop's index."""
+    a, b = get_aval(lower), get_aval(upper)
+    if a.dtype == b.dtype:
+        return a.dtype
+    if dtypes.kind(a.dtype) == dtypes.kind(b.dtype) == "i" and a.weak_type != b.weak_type:
+        return b.dtype if a.weak_type else a.dtype
+    raise TypeError(
+        "lower and upper arguments to fori_loop must have equal types, got "
+        f"{a.dtype.name} and {b.dtype.name}"
+    )

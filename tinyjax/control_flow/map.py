@@ -1,0 +1,42 @@
+"""A function applied to one slice after the other: `map`, a scan without a carry.
+
+After this file you can trade memory for speed: `vmap` applies a function to all slices at once, `map`
+to one at a time, and `map` with a batch_size to some at a time. Builds on scan.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.map.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tinyjax.control_flow.scan import scan
+from tinyjax.interpreters.batching import vmap
+from tinyjax.lax.joining import concatenate
+from tinyjax.tree_util.pytrees import tree_leaves, tree_map
+
+
+def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
+    """`f(x)` for each slice `x` along axis 0 of the arrays in `xs`, one after the other, stacked.
+
+    Results are those of `vmap(f)(xs)`. With `batch_size`, so many slices at a time are given to
+    vmap(f); those that are left over make a smaller batch at the end (0: all in one batch).
+    Raises ValueError for axes of different lengths.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.map.html
+    """
+    if batch_size is None:
+        return scan(lambda _, x: ((), f(x)), (), xs)[1]
+    leaves = tree_leaves(xs)
+    length = leaves[0].shape[0] if leaves else 0
+    num_batches = length // batch_size if batch_size else 0
+    if num_batches == 0:
+        return vmap(f)(tree_map(lambda x: x[0:], xs))
+    whole = num_batches * batch_size
+    batches = tree_map(lambda x: x[:whole].reshape(num_batches, batch_size, *x.shape[1:]), xs)
+    rest = tree_map(lambda x: x[whole:], xs)
+    _, stacked = scan(lambda _, x: ((), vmap(f)(x)), (), batches)
+    ys = tree_map(lambda y: y.reshape(-1, *y.shape[2:]), stacked)
+    if whole == length:
+        return ys
+    return tree_map(lambda y, end: concatenate([y, end], 0), ys, vmap(f)(rest))

@@ -1,0 +1,409 @@
+"""`scan` inside the other transformations: each transforms the body, and binds `scan` to it.
+
+After this file you can say why the derivative of a loop is two loops: partial evaluation makes one that
+runs now and saves what the other, linear one needs of each step (stacked; what is the same at each
+step is saved once), and transposition runs the linear one backwards. And why each rule looks for a
+fixed point: what the carry has after one step, it has before the next. Builds on scan.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from tinyjax.control_flow.bodies import fixed_point
+from tinyjax.control_flow.scan import scan_p, split_list
+from tinyjax.core import context, get_aval, set_current_trace
+from tinyjax.interpreters.batching import (
+    AxisData,
+    axis_batch_rules,
+    batch_jaxpr,
+    move_batch_dim,
+    not_mapped,
+)
+from tinyjax.interpreters.jvp import (
+    Zero,
+    full,
+    instantiate_zeros,
+    jvp_jaxpr,
+    jvp_rules,
+    zero_tangent,
+)
+from tinyjax.interpreters.partial_eval import (
+    PartialEvalTrace,
+    Source,
+    partial_eval_jaxpr,
+    partial_eval_rules,
+)
+from tinyjax.interpreters.tracing import trace_to_jaxpr
+from tinyjax.interpreters.vjp import (
+    UndefinedPrimal,
+    backward_pass,
+    is_undefined_primal,
+    transpose_rules,
+)
+from tinyjax.jaxpr import (
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Var,
+    cached_on_jaxpr,
+    dce_jaxpr,
+    dce_rules,
+    eval_jaxpr,
+    has_effects,
+)
+
+Flags = tuple[bool, ...]  # of a part of the operands or results: which have some property
+
+# ---- forward mode ----
+
+
+def _scan_jvp(
+    primals: Any,
+    tangents: Any,
+    *,
+    jaxpr: ClosedJaxpr,
+    num_consts: int,
+    num_carry: int,
+    **params: Any,
+) -> Any:
+    nonzeros = [type(t) is not Zero for t in tangents]
+    const_nz, init_nz, xs_nz = split_list(nonzeros, num_consts, num_carry)
+    new_jaxpr, carry_nz, ys_nz = _jvp_body(
+        jaxpr, tuple(const_nz), tuple(init_nz), tuple(xs_nz), num_carry
+    )
+    consts_dot, init_dot, xs_dot = split_list(tangents, num_consts, num_carry)
+    init_dot = [_zeros_later(t) if nz else t for t, nz in zip(init_dot, carry_nz)]
+    dots = [[t for t in ts if type(t) is not Zero] for ts in (consts_dot, init_dot, xs_dot)]
+    consts, init, xs = split_list(primals, num_consts, num_carry)
+    outs = scan_p.bind(
+        *consts,
+        *dots[0],
+        *init,
+        *dots[1],
+        *xs,
+        *dots[2],
+        jaxpr=new_jaxpr,
+        num_consts=num_consts + len(dots[0]),
+        num_carry=num_carry + len(dots[1]),
+        **params,
+    )
+    carry, carry_dot, ys, ys_dot = split_list(outs, num_carry, len(dots[1]), len(ys_nz))
+    found = iter(carry_dot + ys_dot)
+    return carry + ys, [
+        next(found) if nz else zero_tangent(x)
+        for x, nz in zip(carry + ys, (*carry_nz, *ys_nz), strict=True)
+    ]
+
+
+@cached_on_jaxpr
+def _jvp_body(
+    jaxpr: ClosedJaxpr, const_nz: Flags, init_nz: Flags, xs_nz: Flags, num_carry: int
+) -> tuple[ClosedJaxpr, Flags, Flags]:
+    """The body with tangents: (consts, their tangents, carry, tangents, xs, tangents) to (carry,
+    tangents, ys, tangents). A carry has one if its first value has or if the body makes one."""
+    no_ys = (False,) * (len(jaxpr.out_avals) - num_carry)
+
+    def with_tangents(carry_nz: Flags) -> tuple[ClosedJaxpr, Flags]:
+        return jvp_jaxpr(jaxpr, (*const_nz, *carry_nz, *xs_nz), (*carry_nz, *no_ys))
+
+    carry_nz = fixed_point(lambda nz: with_tangents(nz)[1][:num_carry], init_nz)
+    body, nonzero_outs = with_tangents(carry_nz)
+    sizes = [len(const_nz), num_carry, len(xs_nz), sum(const_nz), sum(carry_nz)]
+    consts, carry, xs, consts_dot, carry_dot, xs_dot = split_list(body.jaxpr.invars, *sizes)
+    invars = [*consts, *consts_dot, *carry, *carry_dot, *xs, *xs_dot]
+    carry, ys, carry_dot, ys_dot = split_list(
+        body.jaxpr.outvars, num_carry, len(no_ys), sum(carry_nz)
+    )
+    outvars = [*carry, *carry_dot, *ys, *ys_dot]
+    rearranged = ClosedJaxpr(body.jaxpr.replace(invars=invars, outvars=outvars), body.consts)
+    return rearranged, carry_nz, nonzero_outs[num_carry:]
+
+
+def _zeros_later(tangent: Any) -> Any:
+    """A tangent as an array; while linearizing, zeros are the linear part's to make, not to keep."""
+    trace = context.trace
+    with set_current_trace(trace.unknown if isinstance(trace, PartialEvalTrace) else trace):
+        return instantiate_zeros(tangent)
+
+
+# ---- partial evaluation: one loop now, one later ----
+
+
+class SplitBody(NamedTuple):
+    """The body of a loop of which some operands are unknown, in three parts.
+
+    `before`: what the known part needs of known consts alone, to be computed once, before the loop.
+    `known`: the loop that can run now; its consts come from `known_consts`, and it gives the known
+    results and then the residuals that differ from step to step, to be stacked.
+    `unknown`: the loop for later, of (residuals that are the same at each step, unknown operands,
+    residuals that differ)."""
+
+    before: ClosedJaxpr
+    known: ClosedJaxpr
+    known_consts: list[Source]
+    unknown: ClosedJaxpr
+    same_residuals: list[Source]
+    stacked_residuals: list[Source]
+    unknown_outs: Flags
+
+
+@cached_on_jaxpr
+def _split_body(
+    jaxpr: ClosedJaxpr, const_uk: Flags, init_uk: Flags, xs_uk: Flags, num_carry: int
+) -> SplitBody:
+    """The parts of a body of which the named operands are unknown."""
+    no_ys = (False,) * (len(jaxpr.out_avals) - num_carry)
+
+    def split(carry_uk: Flags) -> Any:
+        return partial_eval_jaxpr(jaxpr, (*const_uk, *carry_uk, *xs_uk), (*carry_uk, *no_ys))
+
+    carry_uk = fixed_point(lambda uk: split(uk)[2][:num_carry], init_uk)
+    known, unknown, unknown_outs, out_sources, residual_sources = split(carry_uk)
+    num_consts, first_x = const_uk.count(False), const_uk.count(False) + carry_uk.count(False)
+
+    def is_made(source: Source) -> bool:
+        """Whether the known loop has to give a residual: a value of the body, or a carry."""
+        kind, i = source
+        return kind == "out" or kind == "in" and num_consts <= i < first_x
+
+    made = [source for source in residual_sources if is_made(source)]
+    known = _with_outputs(known, [*out_sources, *made])
+    before, loop, from_loop, hoisted, loop_consts = partial_eval_jaxpr(
+        known,
+        (False,) * num_consts + (True,) * (len(known.in_avals) - num_consts),
+        (True,) * len(out_sources) + (False,) * len(made),
+    )
+    stacked = iter([("loop", i) for i in range(len(out_sources), len(loop.out_avals))])
+    values, in_loop = iter(hoisted), iter(from_loop[len(out_sources) :])
+    residuals = [
+        source if not is_made(source) else next(stacked) if next(in_loop) else next(values)
+        for source in residual_sources
+    ]
+    differs = [kind == "loop" or kind == "in" and i >= num_consts for kind, i in residuals]
+    binders, operands = split_list(unknown.jaxpr.invars, len(residuals))
+    invars = [v for v, d in zip(binders, differs) if not d]
+    invars += operands + [v for v, d in zip(binders, differs) if d]
+    return SplitBody(
+        before,
+        loop,
+        loop_consts,
+        unknown.replace(jaxpr=unknown.jaxpr.replace(invars=invars)),
+        [source for source, d in zip(residuals, differs) if not d],
+        [source for source, d in zip(residuals, differs) if d],
+        unknown_outs,
+    )
+
+
+def _with_outputs(known: ClosedJaxpr, sources: Sequence[Source]) -> ClosedJaxpr:
+    """The known part of a split jaxpr with a result for each source."""
+    jaxpr = known.jaxpr
+    given = [(Var(get_aval(x)), x) for kind, x in sources if kind == "const"]
+    new_consts = iter(given)
+    outvars = [
+        next(new_consts)[0]
+        if kind == "const"
+        else (jaxpr.invars if kind == "in" else jaxpr.outvars)[i]
+        for kind, i in sources
+    ]
+    constvars = jaxpr.constvars + [v for v, _ in given]
+    return ClosedJaxpr(
+        jaxpr.replace(constvars=constvars, outvars=outvars), known.consts + [x for _, x in given]
+    )
+
+
+def _scan_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
+    num_consts, num_carry = params["num_consts"], params["num_carry"]
+    flags = [trace.is_unknown(x) for x in args]
+    const_uk, init_uk, xs_uk = map(tuple, split_list(flags, num_consts, num_carry))
+    body = _split_body(params["jaxpr"], const_uk, init_uk, xs_uk, num_carry)
+    carry_uk = body.unknown_outs[:num_carry]
+    flags = [*const_uk, *carry_uk, *xs_uk]
+    unknown_args = [x for x, uk in zip(args, flags) if uk]
+    known_args = [x for x, uk in zip(args, flags) if not uk]
+    known_consts, carry_and_xs = split_list(known_args, const_uk.count(False))
+
+    with set_current_trace(trace.parent):
+        computed = eval_jaxpr(body.before.jaxpr, body.before.consts, *known_consts)
+        values = {"in": known_args, "out": computed}
+        known_consts = [x if kind == "const" else values[kind][x] for kind, x in body.known_consts]
+        values["loop"] = _bind_needed(
+            body.known,
+            [*known_consts, *carry_and_xs],
+            params | {"num_consts": len(known_consts), "num_carry": carry_uk.count(False)},
+        )
+    same, differing = (
+        [x if kind == "const" else values[kind][x] for kind, x in sources]
+        for sources in (body.same_residuals, body.stacked_residuals)
+    )
+    with set_current_trace(trace.unknown):
+        later = iter(
+            _bind_needed(
+                body.unknown,
+                [*same, *unknown_args, *differing],
+                params | {"num_consts": len(same) + sum(const_uk), "num_carry": sum(carry_uk)},
+            )
+        )
+    now = iter(values["loop"])
+    return [next(later) if uk else next(now) for uk in body.unknown_outs]
+
+
+def _bind_needed(jaxpr: ClosedJaxpr, args: list[Any], params: dict) -> list[Any]:
+    """A loop of the body `jaxpr`, if it has results or effects."""
+    if not jaxpr.out_avals and not any(map(has_effects, jaxpr.eqns)):
+        return []
+    return scan_p.bind(*args, **params | {"jaxpr": jaxpr})
+
+
+# ---- reverse mode: the linear loop, backwards ----
+
+
+def _scan_transpose(
+    cts: Any,
+    *args: Any,
+    jaxpr: ClosedJaxpr,
+    num_consts: int,
+    num_carry: int,
+    reverse: bool,
+    **params: Any,
+) -> list[Any]:
+    """Cotangents of the carry go from the last step to the first; those of consts are added up on
+    the way, so they are part of the carry; those of each x are stacked."""
+    consts, init, xs = split_list(args, num_consts, num_carry)
+    consts_lin, init_lin, xs_lin = (
+        tuple(is_undefined_primal(x) for x in part) for part in (consts, init, xs)
+    )
+    ct_carry, ct_ys = split_list(cts, num_carry)
+    ct_carry = [instantiate_zeros(ct) for ct in ct_carry]
+    zero_ys = tuple(type(ct) is Zero for ct in ct_ys)
+    ct_consts = [full(x.aval, 0) for x in consts if is_undefined_primal(x)]
+    known_consts = [x for x in consts if not is_undefined_primal(x)]
+    outs = scan_p.bind(
+        *known_consts,
+        *ct_consts,
+        *ct_carry,
+        *[ct for ct in ct_ys if type(ct) is not Zero],
+        *[x for x in xs if not is_undefined_primal(x)],
+        jaxpr=_transpose_body(jaxpr, consts_lin, num_carry, xs_lin, zero_ys),
+        num_consts=len(known_consts),
+        num_carry=len(ct_consts) + num_carry,
+        reverse=not reverse,
+        **params,
+    )
+    found = iter(outs)
+    # Each first carry has a cotangent in the loop; one that is known (zeros, say) has no use for it.
+    kinds = (*consts_lin, *(True,) * num_carry, *xs_lin)
+    return [next(found) if has_ct else None for has_ct in kinds]
+
+
+@cached_on_jaxpr
+def _transpose_body(
+    jaxpr: ClosedJaxpr, consts_lin: Flags, num_carry: int, xs_lin: Flags, zero_ys: Flags
+) -> ClosedJaxpr:
+    """From (known consts; cotangents of linear consts so far, of the carry; of ys, known xs) to
+    (cotangents of linear consts, of the carry; of linear xs)."""
+    linear = (*consts_lin, *(True,) * num_carry, *xs_lin)
+    avals = jaxpr.in_avals
+    const_avals, carry_avals, x_avals = split_list(avals, len(consts_lin), num_carry)
+    _, y_avals = split_list(jaxpr.out_avals, num_carry)
+    known = [
+        [a for a, lin in zip(avals, flags) if not lin]
+        for avals, flags in ((const_avals, consts_lin), (x_avals, xs_lin))
+    ]
+    ct_consts = [a for a, lin in zip(const_avals, consts_lin) if lin]
+    ct_ys = [a for a, zero in zip(y_avals, zero_ys) if not zero]
+
+    def backward(*flat: Any) -> list[Any]:
+        consts, so_far, ct_carry, ct_ys_, xs = split_list(
+            flat, len(known[0]), len(ct_consts), num_carry, len(ct_ys)
+        )
+        values, starts, ys = iter(consts + xs), iter(so_far), iter(ct_ys_)
+        operands = [
+            UndefinedPrimal(aval) if lin else next(values) for aval, lin in zip(avals, linear)
+        ]
+        ct_outs = ct_carry + [Zero(a) if zero else next(ys) for a, zero in zip(y_avals, zero_ys)]
+        start = [next(starts) if lin else None for lin in consts_lin]
+        outs = backward_pass(jaxpr.jaxpr, jaxpr.consts, operands, ct_outs, start)
+        return [instantiate_zeros(ct) for ct, lin in zip(outs, linear) if lin]
+
+    return trace_to_jaxpr(backward, [*known[0], *ct_consts, *carry_avals, *ct_ys, *known[1]])
+
+
+# ---- vmap ----
+
+
+def _scan_batch(
+    axis: AxisData,
+    vals: Any,
+    dims: Any,
+    *,
+    jaxpr: ClosedJaxpr,
+    num_consts: int,
+    num_carry: int,
+    **params: Any,
+) -> Any:
+    """Batch dims stand in front in the body; so in xs and ys behind the axis of the loop."""
+    mapped = [dim is not not_mapped for dim in dims]
+    const_mapped, init_mapped, xs_mapped = split_list(mapped, num_consts, num_carry)
+    no_ys = (False,) * (len(jaxpr.out_avals) - num_carry)
+
+    def batched(carry_mapped: Flags) -> Any:
+        flags = (*const_mapped, *carry_mapped, *xs_mapped)
+        in_dims = tuple(0 if flag else not_mapped for flag in flags)
+        return batch_jaxpr(jaxpr, axis, in_dims, (*carry_mapped, *no_ys))
+
+    def carry_after(carry_mapped: Flags) -> list[bool]:
+        return [dim is not not_mapped for dim in batched(carry_mapped)[1][:num_carry]]
+
+    carry_mapped = fixed_point(carry_after, tuple(init_mapped))
+    body, out_dims = batched(carry_mapped)
+    carry_dims = [0 if flag else not_mapped for flag in carry_mapped]
+    in_dims = [
+        *[0 if flag else not_mapped for flag in const_mapped],
+        *carry_dims,
+        *[1 if flag else not_mapped for flag in xs_mapped],
+    ]
+    args = [move_batch_dim(x, d, to, axis.size) for x, d, to in zip(vals, dims, in_dims)]
+    outs = scan_p.bind(*args, jaxpr=body, num_consts=num_consts, num_carry=num_carry, **params)
+    ys_dims = [not_mapped if dim is not_mapped else 1 for dim in out_dims[num_carry:]]
+    return outs, carry_dims + ys_dims
+
+
+# ---- dead code ----
+
+
+def _scan_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
+    """A carry that no used result needs goes, from one step to the next."""
+    jaxpr, num_consts, num_carry = (eqn.params[k] for k in ("jaxpr", "num_consts", "num_carry"))
+    carry_out_used, ys_used = split_list(used_outputs, num_carry)
+
+    def needed(carry_used: Flags) -> tuple[Jaxpr, list[bool], list[bool]]:
+        return dce_jaxpr(jaxpr.jaxpr, (*carry_used, *ys_used))
+
+    carry_used = fixed_point(
+        lambda used: needed(used)[2][num_consts : num_consts + num_carry], tuple(carry_out_used)
+    )
+    body, used_jaxpr_consts, used_inputs = needed(carry_used)
+    used_inputs[num_consts : num_consts + num_carry] = carry_used
+    body = body.replace(invars=[v for v, used in zip(body.invars, used_inputs) if used])
+    consts = [x for x, used in zip(jaxpr.consts, used_jaxpr_consts) if used]
+    return eqn.replace(
+        invars=[v for v, used in zip(eqn.invars, used_inputs) if used],
+        outvars=[v for v, used in zip(eqn.outvars, (*carry_used, *ys_used)) if used],
+        params=eqn.params
+        | {
+            "jaxpr": ClosedJaxpr(body, consts),
+            "num_consts": sum(used_inputs[:num_consts]),
+            "num_carry": sum(carry_used),
+        },
+    )
+
+
+jvp_rules[scan_p] = _scan_jvp
+partial_eval_rules[scan_p] = _scan_partial_eval
+transpose_rules[scan_p] = _scan_transpose
+axis_batch_rules[scan_p] = _scan_batch
+dce_rules[scan_p] = _scan_dce

@@ -48,6 +48,7 @@ STEPS = (
     "lax.selection",  # select_n, clamp
     "control_flow.bodies",  # branches and loop bodies as jaxprs
     "control_flow.cond",  # one of several branches
+    "control_flow.cond_rules",  # the same in the other transformations
     "control_flow.while_loop",  # a loop until a condition fails
     "control_flow.while_rules",  # the same in the other transformations
     "control_flow.scan",  # a loop over an axis

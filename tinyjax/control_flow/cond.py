@@ -20,6 +20,7 @@ from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.config import config
 from tinyjax.control_flow.bodies import trace_body, with_common_consts
 from tinyjax.core import Primitive, Tracer, abstract_eval_rules, get_aval, impl_rules, to_numpy
+from tinyjax.interpreters.tracing import is_staging
 from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, Var, eval_jaxpr
 from tinyjax.lax.comparison import ne
 from tinyjax.lax.conversion import convert_element_type
@@ -111,7 +112,6 @@ def cond(
     if config.jax_disable_jit and _is_concrete(pred):
         return true_fun(*operands) if pred else false_fun(*operands)
     index = convert_element_type(pred, np.int32)
-    # The branch of index 0 is that of False; messages name the true one first.
     return _one_of("cond", ("true_fun", "false_fun"), (true_fun, false_fun), index, operands)
 
 
@@ -203,22 +203,24 @@ def _one_of(
     """Traces the functions and binds cond_p to the branches that they become."""
     leaves, in_tree = tree_flatten((operands, {}))
     in_avals = [get_aval(x) for x in leaves]
-    traced = {id(f): trace_body(f, in_tree, in_avals) for f in functions}
-    bodies, consts, out_trees = zip(*[traced[id(f)] for f in functions])
-    for i in range(1, len(functions)):
-        _check_same_results(
-            name,
-            (names[0], out_trees[0], bodies[0].out_avals),
-            (names[i], out_trees[i], bodies[i].out_avals),
-        )
+    different = {id(f): f for f in functions}  # a function that is given twice is traced once
+    bodies, consts, out_trees = zip(*[trace_body(f, in_tree, in_avals) for f in different.values()])
+    results = {
+        key: (out_tree, body.out_avals) for key, body, out_tree in zip(different, bodies, out_trees)
+    }
+    for f, f_name in zip(functions, names):
+        _check_same_results(name, (names[0], *results[id(functions[0])]), (f_name, *results[id(f)]))
+
     branches, shared = with_common_consts(bodies, consts)
-    if name == "cond":
-        branches = branches[::-1]
     inputs = [*shared, *leaves]
     sources, branches = _without_forwarded(branches)
-    outs = iter(cond_p.bind(index, *inputs, branches=tuple(branches)))
-    results = [next(outs) if i is None else _as_literal(inputs[i]) for i in sources]
-    return tree_unflatten(out_trees[0], results)
+    branch_of = dict(zip(different, branches))
+    in_order = [branch_of[id(f)] for f in functions]
+    if name == "cond":
+        in_order.reverse()  # False is 0, True is 1
+    computed = iter(cond_p.bind(index, *inputs, branches=tuple(in_order)))
+    outs = [next(computed) if i is None else _as_result(inputs[i]) for i in sources]
+    return tree_unflatten(out_trees[0], outs)
 
 
 def _without_forwarded(
@@ -245,13 +247,13 @@ def _computing(branch: ClosedJaxpr, sources: Sequence[int | None]) -> ClosedJaxp
     return branch.replace(jaxpr=branch.jaxpr.replace(outvars=outvars))
 
 
-def _as_literal(x: Any) -> Any:
+def _as_result(x: Any) -> Any:
     """An operand as a result: an Array, also where it is a Python scalar."""
     if isinstance(x, Array):
         return x
     aval = get_aval(x)
-    array = to_numpy(x, aval)
-    return ArrayImpl(array, aval) if aval.shape else LiteralArray(array, aval)
+    kind = LiteralArray if is_staging() and not aval.shape else ArrayImpl
+    return kind(to_numpy(x, aval), aval)
 
 
 # ---- what differs between branches ----

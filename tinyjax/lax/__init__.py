@@ -2,8 +2,7 @@
 
 # ruff: noqa: F401
 
-from tinyjax.control_flow import while_rules  # has rules only
-from tinyjax.control_flow import scan_rules  # have rules only
+from tinyjax.control_flow import cond_rules, scan_rules, while_rules  # have rules only
 from tinyjax.control_flow.cond import cond, cond_p, switch
 from tinyjax.control_flow.fori_loop import fori_loop
 from tinyjax.control_flow.map import map

@@ -1,4 +1,4 @@
-"""Arrays made from nothing: iota, full.
+"""Arrays made from nothing: iota, full, empty.
 
 After this file you can say why `lax.full` is a scalar that is broadcast (an equation without memory
 of its own, which a compiler can put wherever the value is read), and what JAX has instead of
@@ -67,6 +67,31 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
     dtype = canonicalize_user_dtype(dtype, "broadcasted_iota")
     shape = canonicalize_shape(shape, "iota")
     return iota_p.bind(dtype=dtype, shape=shape, dimension=int(dimension), sharding=None)
+
+
+# ---- empty ----
+
+empty2_p = Primitive("empty2")  # JAX's name
+
+
+def _empty_impl(*, dtype: np.dtype, memory_space: str) -> np.ndarray:
+    return np.zeros((), dtype)
+
+
+for _table in ("jvp", "transpose", "batch"):
+    no_rule_reasons[empty2_p, _table] = "it has no operands"
+no_rule_reasons[empty2_p, "lowering"] = (
+    "nothing reads it: cond gives it where a branch has no residual"
+)
+impl_rules[empty2_p] = _empty_impl
+abstract_eval_rules[empty2_p] = lambda *, dtype, memory_space: ShapedArray((), dtype)
+
+
+def empty_like_aval(aval: ShapedArray) -> Any:
+    """An array whose elements nobody will read: what cond gives in place of a value that only
+    another branch has."""
+    scalar = empty2_p.bind(dtype=aval.dtype, memory_space="MemorySpace.Device")
+    return broadcast_in_dim(scalar, aval.shape, ()) if aval.shape else scalar
 
 
 # ---- full ----

@@ -1,0 +1,280 @@
+"""`cond` inside the other transformations: each transforms the branches, and binds `cond` to them.
+
+After this file you can say what all of these rules have in common: the branches must keep equal types,
+so what one of them needs (a tangent, a batch dim, a cotangent, a residual), all of them get.
+Builds on cond.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.cond.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from tinyjax.array import ShapedArray
+from tinyjax.control_flow.cond import cond_p
+from tinyjax.custom_derivatives.forward_rules import stop_gradient
+from tinyjax.interpreters.batching import (
+    AxisData,
+    axis_batch_rules,
+    batch_jaxpr,
+    bdim_at_front,
+    moveaxis,
+    not_mapped,
+)
+from tinyjax.interpreters.jvp import Zero, jvp_jaxpr, jvp_rules, zero_tangent
+from tinyjax.interpreters.partial_eval import (
+    PartialEvalTrace,
+    Source,
+    partial_eval_jaxpr,
+    partial_eval_rules,
+)
+from tinyjax.interpreters.tracing import trace_to_jaxpr
+from tinyjax.interpreters.vjp import (
+    is_undefined_primal,
+    not_linear,
+    transpose_jaxpr,
+    transpose_rules,
+)
+from tinyjax.jaxpr import (
+    ClosedJaxpr,
+    JaxprEqn,
+    Var,
+    cached_on_jaxpr,
+    dce_closed_jaxpr,
+    dce_jaxpr,
+    dce_rules,
+    jaxpr_as_fun,
+)
+from tinyjax.lax.comparison import eq
+from tinyjax.lax.creation import empty_like_aval
+from tinyjax.lax.elementwise import constant
+from tinyjax.lax.selection import select_n
+from tinyjax.primitives import broadcast_in_dim, shape_of
+
+Branches = tuple[ClosedJaxpr, ...]
+
+
+def _in_any(flags_by_branch: Iterable[Sequence[bool]]) -> tuple[bool, ...]:
+    """From flags (one for each result, say) of each branch: whether they are set in any of them."""
+    return tuple([any(flags) for flags in zip(*flags_by_branch)])
+
+
+# ---- forward mode ----
+
+
+def _cond_jvp(primals: Any, tangents: Any, *, branches: Branches) -> Any:
+    nonzeros = tuple([type(t) is not Zero for t in tangents[1:]])  # an index has no tangent
+    nonzero_outs = _in_any(jvp_jaxpr(branch, nonzeros)[1] for branch in branches)
+    jvp_branches = tuple([jvp_jaxpr(branch, nonzeros, nonzero_outs)[0] for branch in branches])
+    nonzero_tangents = [t for t in tangents if type(t) is not Zero]
+    outs = cond_p.bind(*primals, *nonzero_tangents, branches=jvp_branches)
+    primals_out, found = outs[: len(nonzero_outs)], iter(outs[len(nonzero_outs) :])
+    return primals_out, [
+        next(found) if nz else zero_tangent(x) for x, nz in zip(primals_out, nonzero_outs)
+    ]
+
+
+jvp_rules[cond_p] = _cond_jvp
+
+
+# ---- vmap ----
+
+
+def _cond_batch(axis: AxisData, vals: Any, dims: Any, *, branches: Branches) -> Any:
+    """With one index for all examples, a cond of batched branches; else all branches, and a select."""
+    if dims[0] is not not_mapped:
+        return _select_branches(axis, vals, dims, branches)
+    operands = [x if d is not_mapped else moveaxis(x, d, 0) for x, d in zip(vals[1:], dims[1:])]
+    in_dims = tuple([d if d is not_mapped else 0 for d in dims[1:]])
+    at_front = _in_any(
+        [d is not not_mapped for d in batch_jaxpr(branch, axis, in_dims)[1]] for branch in branches
+    )
+    batched = tuple([batch_jaxpr(branch, axis, in_dims, at_front)[0] for branch in branches])
+    outs = cond_p.bind(vals[0], *operands, branches=batched)
+    return outs, [0 if is_batched else not_mapped for is_batched in at_front]
+
+
+def _select_branches(axis: AxisData, vals: Any, dims: Any, branches: Branches) -> Any:
+    index, *operands = [bdim_at_front(x, d, axis.size) for x, d in zip(vals, dims)]
+    outs_by_branch = []
+    for i, branch in enumerate(branches):
+        in_dims, at_front = (0,) * len(operands), (True,) * len(branch.out_avals)
+        batched, _ = batch_jaxpr(branch, axis, in_dims, at_front)
+        # Examples that take another branch must not make this one's derivative nan: for them its
+        # operands are constants, whose zero tangents never meet the branch's infinite derivative.
+        takes_it = eq(index, constant(index, i))
+        own = [_choose(takes_it, stop_gradient(x), x) for x in operands]
+        outs_by_branch.append(jaxpr_as_fun(batched)(*own))
+    outs = [_choose(index, *cases) for cases in zip(*outs_by_branch)]
+    return outs, [0] * len(outs)
+
+
+def _choose(which: Any, *cases: Any) -> Any:
+    """select_n by a batch of scalars, of a batch of arrays."""
+    shape = shape_of(cases[0])
+    return select_n(which if len(shape) == 1 else broadcast_in_dim(which, shape, (0,)), *cases)
+
+
+axis_batch_rules[cond_p] = _cond_batch
+
+
+# ---- partial evaluation ----
+
+
+def _cond_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
+    """A cond of the known parts of the branches now, which also gives the residuals; one of the unknown
+    parts later."""
+    index, *operands = args
+    if trace.is_unknown(index):
+        return trace.unknown.process_primitive(cond_p, args, params)
+    branches: Branches = params["branches"]
+    unknown_ins = tuple([trace.is_unknown(x) for x in operands])
+    unknown_outs = _in_any(partial_eval_jaxpr(branch, unknown_ins)[2] for branch in branches)
+    splits = [partial_eval_jaxpr(branch, unknown_ins, unknown_outs) for branch in branches]
+
+    residual_avals, places = _common_residuals(
+        [unknown.in_avals[: len(sources)] for _, unknown, _, _, sources in splits]
+    )
+    known_branches = tuple(
+        _with_residual_outputs(known, out_sources, residual_sources, place, residual_avals)
+        for (known, _, _, out_sources, residual_sources), place in zip(splits, places)
+    )
+    unknown_branches = tuple(
+        _with_residual_inputs(unknown, place, residual_avals)
+        for (_, unknown, *_), place in zip(splits, places)
+    )
+
+    known_operands = [x for x, is_unknown in zip(operands, unknown_ins) if not is_unknown]
+    unknown_operands = [x for x, is_unknown in zip(operands, unknown_ins) if is_unknown]
+    outs = trace.parent.process_primitive(
+        cond_p, [index, *known_operands], {"branches": known_branches}
+    )
+    now, residuals = outs[: unknown_outs.count(False)], outs[unknown_outs.count(False) :]
+    later = (
+        trace.unknown.process_primitive(
+            cond_p, [index, *residuals, *unknown_operands], {"branches": unknown_branches}
+        )
+        if any(unknown_outs)
+        else []
+    )
+    now, later = iter(now), iter(later)
+    return [next(later if is_unknown else now) for is_unknown in unknown_outs]
+
+
+def _common_residuals(
+    avals_by_branch: Sequence[Sequence[ShapedArray]],
+) -> tuple[list[ShapedArray], list[list[int]]]:
+    """Places for the residuals of any one branch: those of different branches share a place where
+    they have one type. Gives the places' avals, and each branch's places in order.
+
+    [x], [y], [x, x] have the places [x, y, x], in which they are at [0], [1] and [0, 2]."""
+    common: list[ShapedArray] = []
+    places = []
+    for avals in avals_by_branch:
+        free = list(range(len(common)))
+        own = []
+        for aval in avals:
+            place = next((i for i in free if common[i] == aval), len(common))
+            if place == len(common):
+                common.append(aval)
+            else:
+                free.remove(place)
+            own.append(place)
+        places.append(own)
+    return common, places
+
+
+def _with_residual_outputs(
+    known: ClosedJaxpr,
+    out_sources: Sequence[Source],
+    residual_sources: Sequence[Source],
+    places: Sequence[int],
+    residual_avals: Sequence[ShapedArray],
+) -> ClosedJaxpr:
+    """The known part of a branch, giving its residuals at their places and fillings at the others."""
+
+    def branch(*args: Any) -> list[Any]:
+        computed = jaxpr_as_fun(known)(*args)
+
+        def value(source: Source) -> Any:
+            kind, where = source
+            return where if kind == "const" else (args if kind == "in" else computed)[where]
+
+        residuals = [empty_like_aval(aval) for aval in residual_avals]
+        for place, source in zip(places, residual_sources):
+            residuals[place] = value(source)
+        return [value(source) for source in out_sources] + residuals
+
+    return trace_to_jaxpr(branch, known.in_avals)
+
+
+def _with_residual_inputs(
+    unknown: ClosedJaxpr, places: Sequence[int], residual_avals: Sequence[ShapedArray]
+) -> ClosedJaxpr:
+    """The unknown part of a branch, which takes all branches' residuals and reads its own."""
+    invars = unknown.jaxpr.invars
+    residuals = [Var(aval) for aval in residual_avals]
+    for place, v in zip(places, invars):
+        residuals[place] = v
+    return ClosedJaxpr(
+        unknown.jaxpr.replace(invars=residuals + invars[len(places) :]), unknown.consts
+    )
+
+
+partial_eval_rules[cond_p] = _cond_partial_eval
+
+
+# ---- reverse mode ----
+
+
+def _cond_transpose(cts: Any, index: Any, *operands: Any, branches: Branches) -> list[Any]:
+    if is_undefined_primal(index):
+        raise not_linear(cond_p)
+    linear = tuple([is_undefined_primal(x) for x in operands])
+    zero_cts = tuple([type(ct) is Zero for ct in cts])
+    nonzero = _in_any(transpose_jaxpr(branch, linear, zero_cts)[1] for branch in branches)
+    transposed = tuple(
+        [transpose_jaxpr(branch, linear, zero_cts, nonzero)[0] for branch in branches]
+    )
+    inputs = [x for x in operands if not is_undefined_primal(x)]
+    inputs += [ct for ct in cts if type(ct) is not Zero]
+    outs, found = iter(cond_p.bind(index, *inputs, branches=transposed)), iter(nonzero)
+    return [
+        None,
+        *(
+            (next(outs) if next(found) else Zero(x.aval)) if is_linear else None
+            for x, is_linear in zip(operands, linear)
+        ),
+    ]
+
+
+transpose_rules[cond_p] = _cond_transpose
+
+
+# ---- dead code ----
+
+
+def _cond_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
+    """Without the results that nobody reads, and the operands that no branch then reads."""
+    branches, used = eqn.params["branches"], tuple(used_outputs)
+    used_inputs = _in_any(dce_closed_jaxpr(branch, used)[1] for branch in branches)
+    return eqn.replace(
+        invars=[eqn.invars[0], *(v for v, u in zip(eqn.invars[1:], used_inputs) if u)],
+        outvars=[v for v, u in zip(eqn.outvars, used) if u],
+        params={"branches": tuple([_dce_branch(b, used, used_inputs) for b in branches])},
+    )
+
+
+@cached_on_jaxpr
+def _dce_branch(
+    branch: ClosedJaxpr, used_outputs: tuple[bool, ...], used_inputs: tuple[bool, ...]
+) -> ClosedJaxpr:
+    jaxpr, used_consts, _ = dce_jaxpr(branch.jaxpr, used_outputs)
+    invars = [v for v, used in zip(jaxpr.invars, used_inputs) if used]
+    consts = [x for x, used in zip(branch.consts, used_consts) if used]
+    return ClosedJaxpr(jaxpr.replace(invars=invars), consts)
+
+
+dce_rules[cond_p] = _cond_dce

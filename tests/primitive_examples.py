@@ -8,6 +8,7 @@ import numpy as np
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax, random
+from tinyjax.ad_checkpoint import checkpoint_name
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.random.threefry import threefry2x32_p
 from tinyjax.transfer import device_put
@@ -392,3 +393,14 @@ EXAMPLES: dict[str, list[Example]] = {
     "random_fold_in": step(lambda b: bits_of(random.fold_in(random.wrap_key_data(b), 5)), seeds),
     "random_bits": step(lambda b: random.bits(random.wrap_key_data(b), (3,)), seeds),
 }
+    "remat2": [
+        *unary(jax.checkpoint(lambda a: lax.sin(lax.mul(lax.sin(a), a)))),
+        *smooth(
+            jax.checkpoint(
+                lambda a, b: lax.sin(lax.dot(a, b.T)),
+                policy=jax.checkpoint_policies.dots_saveable,
+            ),
+            *(x, y),
+        ),
+    ],
+    "name": unary(lambda a: lax.sin(checkpoint_name(lax.sin(a), "inner"))),

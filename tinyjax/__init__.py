@@ -47,11 +47,15 @@ from tinyjax.transfer import device_put as device_put
 
 # The breadth comes last: its modules register into the rule tables of the steps above.
 # isort: split
+from tinyjax import ad_checkpoint as ad_checkpoint
 from tinyjax import lax as lax
 from tinyjax import nn as nn
 from tinyjax import numpy as numpy
 from tinyjax import random as random
 from tinyjax import viz as viz
+from tinyjax.ad_checkpoint import checkpoint as checkpoint
+from tinyjax.ad_checkpoint import checkpoint_policies as checkpoint_policies
+from tinyjax.ad_checkpoint import remat as remat
 from tinyjax.opencl import lax_rules as _lax_rules  # noqa: F401  (fills lowering_rules)
 
 __version__ = "0.1.0"

@@ -313,9 +313,11 @@ def escaped_tracer_error(tracer: Tracer) -> UnexpectedTracerError:
 
 
 class _Context(threading.local):
-    """What `bind` looks at: the current trace, one a thread."""
+    """What `bind` looks at, one a thread: the current trace, and while a jaxpr is run, the line of the
+    user's program that the present equation is from."""
 
     trace: Trace = EvalTrace()
 
 
+    source_info: Any = None
 context = _Context()

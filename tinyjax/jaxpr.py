@@ -16,7 +16,7 @@ from typing import Any
 
 from tinyjax.array import LiteralArray, ShapedArray
 from tinyjax.config import config
-from tinyjax.core import Primitive, abstract_eval_rules, missing_rule, to_numpy
+from tinyjax.core import Primitive, abstract_eval_rules, context, missing_rule, to_numpy
 from tinyjax.dtypes import is_python_scalar
 
 # ---- the parts of a jaxpr ----
@@ -169,10 +169,15 @@ def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
 
-    for eqn in jaxpr.eqns:
-        invals = [literal_value(v) if isinstance(v, Literal) else env[v] for v in eqn.invars]
-        outs = eqn.primitive.bind(*invals, **eqn.params)
-        env.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
+    source_before = context.source_info
+    try:
+        for eqn in jaxpr.eqns:
+            context.source_info = eqn.source_info
+            invals = [literal_value(v) if isinstance(v, Literal) else env[v] for v in eqn.invars]
+            outs = eqn.primitive.bind(*invals, **eqn.params)
+            env.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
+    finally:
+        context.source_info = source_before
     return [literal_value(v) if isinstance(v, Literal) else env[v] for v in jaxpr.outvars]
 
 

@@ -26,6 +26,7 @@ NOT_YET: dict[str, str] = {
 }
 
 BASIS_CONVERTED_TWICE = "JAX converts the standard basis once more to the dtype that it has already"
+EMPTY_CALL = "JAX leaves a call of an empty jaxpr where nothing is left to compute again"
 LITERAL_RESIDUAL = "JAX hands a literal 0.0 on as a residual; here it stays where it is used"
 NEARER = "JAX is further from the true value"
 PACKAGE_NAME = "the class says which package it is from"
@@ -33,6 +34,7 @@ PYTHON_SCALAR = "JAX wraps a Python scalar that passes through unchanged; here i
 ZERO_SIGN = "-0.0 and 0.0 are equal, so either may be the smaller one"
 
 DIFFERENCES: dict[str, str] = {
+    "checkpoint of jit, grad, everything": EMPTY_CALL,
     "grad of var": LITERAL_RESIDUAL,
     "grad through pad": LITERAL_RESIDUAL,
     "jacfwd": BASIS_CONVERTED_TWICE,

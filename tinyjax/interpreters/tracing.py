@@ -37,7 +37,10 @@ _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def user_line() -> SourceLine | None:
-    """The innermost line of the running program that is not tinyjax's own."""
+    """The innermost line of the running program that is not tinyjax's own; that which an equation is
+    from, where a jaxpr is run."""
+    if context.source_info is not None:
+        return context.source_info
     frame = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back  # type: ignore[assignment]

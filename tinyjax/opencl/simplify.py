@@ -22,16 +22,20 @@ CALLS = {
 
 
 def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same function as one flat jaxpr, each computation once; all invars are kept."""
-    flat = inline_calls(closed)
-    jaxpr = eliminate_common_subexpressions(flat.jaxpr)
-    return eliminate_dead_code(ClosedJaxpr(jaxpr, flat.consts))
+    """The same function as one flat jaxpr, each computation once; all invars are kept.
+
+    Rematerialised code (jax.checkpoint) repeats on purpose what the forward pass computed, so that
+    nothing must be kept in memory meanwhile. It is put in its place, itself simplified, only after
+    common subexpressions are merged: none of its equations is merged with one outside of it."""
+    flat = inline_calls(closed, keep_rematerialised=True)
+    merged = ClosedJaxpr(eliminate_common_subexpressions(flat.jaxpr), flat.consts)
+    return eliminate_dead_code(inline_calls(merged))
 
 
 # ---- calls ----
 
 
-def inline_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
+def inline_calls(closed: ClosedJaxpr, keep_rematerialised: bool = False) -> ClosedJaxpr:
     """Puts the equations of called jaxprs in place of the calls; their constants become our own."""
     eqns: list[JaxprEqn] = []
     constants: dict[Var, Any] = {}
@@ -48,7 +52,8 @@ def inline_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
 
         for eqn in jaxpr.eqns:
             invars = [rename(v) for v in eqn.invars]
-            if eqn.primitive.name in CALLS:
+            is_call = eqn.primitive.name in CALLS
+            if is_call and not (keep_rematerialised and is_rematerialised(eqn)):
                 called = _called_jaxpr(eqn)
                 renamed.update(zip(eqn.outvars, copy_eqns(called.jaxpr, called.consts, invars)))
             else:
@@ -64,7 +69,16 @@ def inline_calls(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 def _called_jaxpr(eqn: JaxprEqn) -> ClosedJaxpr:
     called = eqn.params[CALLS[eqn.primitive.name]]
-    return called if isinstance(called, ClosedJaxpr) else ClosedJaxpr(called, ())
+    called = called if isinstance(called, ClosedJaxpr) else ClosedJaxpr(called, ())
+    return simplify(called) if is_rematerialised(eqn) else called
+
+
+def is_rematerialised(eqn: JaxprEqn) -> bool:
+    """Whether this is a backward pass that computes again what a compiler should not merge."""
+    if eqn.primitive.name != "remat2" or not eqn.params["differentiated"]:
+        return False
+    prevent_cse = eqn.params["prevent_cse"]  # a bool, or one an operand
+    return any(prevent_cse) if isinstance(prevent_cse, tuple) else prevent_cse
 
 
 # ---- the same thing twice ----

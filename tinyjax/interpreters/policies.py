@@ -1,0 +1,190 @@
+"""A jaxpr in two parts, as a policy says: what runs now, and what is computed again later.
+
+After this file you can say what a policy of `jax.checkpoint` decides, and how it reaches the equations
+inside a jit: each equation whose operands are known runs now; if the policy does not save its results,
+the later part has a copy of it. Builds on jaxpr and interpreters.jit.
+
+Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from tinyjax.core import Primitive
+from tinyjax.interpreters.jit import jit_p
+from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr, has_effects
+
+# (primitive, *operands' avals, **params) -> whether the results may be kept for the backward pass
+Policy = Callable[..., bool]
+
+
+def nothing_saveable(*_: Any, **__: Any) -> bool:
+    """Computes everything again: the policy of jax.checkpoint, unless it is given another."""
+    return False
+
+
+# ---- a jaxpr in two, as a policy says ----
+
+
+class Split(NamedTuple):
+    """`known` is the function of the known inputs: it gives the known results, then residuals.
+
+    `staged` is that of the residuals and the available inputs. It computes what is unknown, and anew
+    all that is known and not saved: it gives the results that are available there."""
+
+    known: ClosedJaxpr
+    staged: ClosedJaxpr
+    unknown_outs: tuple[bool, ...]
+    available_outs: tuple[bool, ...]
+    num_residuals: int
+
+
+class EqnSplit(NamedTuple):
+    """The same for an equation; `residuals` are variables that `known` binds and `staged` uses."""
+
+    known: list[JaxprEqn]
+    staged: list[JaxprEqn]
+    unknown_outs: Sequence[bool]
+    available_outs: Sequence[bool]
+    residuals: list[Var]
+
+
+# primitive -> (policy, which operands are unknown, and which available, eqn) -> EqnSplit; for those
+# with jaxprs as parameters, which the policy is asked about equation by equation
+policy_rules: dict[Primitive, Callable[..., EqnSplit]] = {}
+
+
+@cached_on_jaxpr
+def split_by_policy(
+    closed_jaxpr: ClosedJaxpr,
+    unknown_ins: tuple[bool, ...],
+    available_ins: tuple[bool, ...],
+    policy: Policy,
+    unknown_results: tuple[bool, ...] = (),
+    all_available: bool = False,
+) -> Split:
+    """Splits a jaxpr; `available_ins` are the inputs that the staged part is given too.
+
+    The results that `unknown_results` names (an entry a result) are left to the staged part also where
+    they are known; with `all_available`, it gives all results."""
+    jaxpr = closed_jaxpr.jaxpr
+    unknown = set(pick(jaxpr.invars, unknown_ins))
+    available = {*jaxpr.constvars, *pick(jaxpr.invars, available_ins)}
+    residuals: dict[Var, None] = {}  # in the order in which they are asked for
+    known_eqns: list[JaxprEqn] = []
+    staged_eqns: list[JaxprEqn] = []
+
+    def is_available(atom: Atom) -> bool:
+        return not isinstance(atom, Var) or atom in available
+
+    def stage(eqn: JaxprEqn) -> None:
+        residuals.update((v, None) for v in eqn.invars if not is_available(v))
+        staged_eqns.append(eqn)
+        available.update(eqn.outvars)
+
+    for eqn in jaxpr.eqns:
+        unknown_operands = [isinstance(v, Var) and v in unknown for v in eqn.invars]
+        if eqn.primitive in policy_rules:
+            rule = policy_rules[eqn.primitive]
+            parts = rule(policy, unknown_operands, [is_available(v) for v in eqn.invars], eqn)
+            known_eqns += parts.known
+            staged_eqns += parts.staged
+            residuals.update((v, None) for v in parts.residuals)
+            unknown.update(pick(eqn.outvars, parts.unknown_outs))
+            available.update(pick(eqn.outvars, parts.available_outs))
+        elif any(unknown_operands):
+            stage(eqn)
+            unknown.update(eqn.outvars)
+        else:
+            known_eqns.append(eqn)
+            if not has_effects(eqn) and not is_saved(policy, eqn):  # effects must not happen twice
+                stage(eqn)
+
+    if all_available:
+        residuals.update((v, None) for v in jaxpr.outvars if not is_available(v))
+    forced = unknown_results or (False,) * len(jaxpr.outvars)
+    unknown_outs = tuple(f or v in unknown for v, f in zip(jaxpr.outvars, forced))
+    available_outs = tuple(all_available or is_available(v) for v in jaxpr.outvars)
+    known = Jaxpr(
+        jaxpr.constvars,
+        drop(jaxpr.invars, unknown_ins),
+        [*drop(jaxpr.outvars, unknown_outs), *residuals],
+        known_eqns,
+    )
+    staged = Jaxpr(
+        jaxpr.constvars,
+        [*residuals, *pick(jaxpr.invars, available_ins)],
+        pick(jaxpr.outvars, available_outs),
+        staged_eqns,
+    )
+    consts = closed_jaxpr.consts
+    closed = ClosedJaxpr(known, consts), ClosedJaxpr(staged, consts)
+    return Split(*closed, unknown_outs, available_outs, len(residuals))
+
+
+def is_saved(policy: Policy, eqn: JaxprEqn) -> bool:
+    answer = policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params)
+    if not isinstance(answer, bool):
+        raise TypeError(
+            "a policy of jax.checkpoint must return a bool (whether the results of a primitive may be "
+            f"saved), but for '{eqn.primitive}' it returned {answer!r} of type {type(answer)}"
+        )
+    return answer
+
+
+def pick(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """Those of the items whose flag is set."""
+    return [x for x, flag in zip(items, flags, strict=True) if flag]
+
+
+def drop(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
+    """Those of the items whose flag is not set."""
+    return [x for x, flag in zip(items, flags, strict=True) if not flag]
+
+
+# ---- calls ----
+
+
+def call_split(
+    with_jaxpr: Callable[[JaxprEqn, ClosedJaxpr, bool], dict[str, Any]],
+    policy: Policy,
+    unknown: Sequence[bool],
+    available: Sequence[bool],
+    eqn: JaxprEqn,
+) -> EqnSplit:
+    """The rule of a primitive that calls its parameter `jaxpr`: one call in each part.
+
+    `with_jaxpr(eqn, jaxpr, is_staged)` gives the parameters of the call of another jaxpr."""
+    split = split_by_policy(eqn.params["jaxpr"], tuple(unknown), tuple(available), policy)
+    body, num_known = split.known.jaxpr, split.unknown_outs.count(False)
+    known_ins, known_outs = drop(eqn.invars, unknown), drop(eqn.outvars, split.unknown_outs)
+    # A residual that is an operand or a result of the call already needs no variable of its own.
+    inside = body.outvars[num_known:]
+    outside: dict[Atom, Atom] = dict(zip(body.outvars[:num_known], known_outs))
+    outside.update(zip(body.invars, known_ins))
+    new = [v for v in inside if v not in outside]
+    outside.update((v, Var(v.aval)) for v in new)
+    known = split.known.replace(body.replace(outvars=body.outvars[:num_known] + new))
+    residuals = [outside[v] for v in inside]
+    known_eqn = eqn.replace(
+        invars=known_ins,
+        outvars=known_outs + [outside[v] for v in new],
+        params=with_jaxpr(eqn, known, False),
+    )
+    staged_eqn = eqn.replace(
+        invars=residuals + pick(eqn.invars, available),
+        outvars=pick(eqn.outvars, split.available_outs),
+        params=with_jaxpr(eqn, split.staged, True),
+    )
+    variables = [v for v in residuals if isinstance(v, Var)]
+    return EqnSplit([known_eqn], [staged_eqn], split.unknown_outs, split.available_outs, variables)
+
+
+def _jit_params(eqn: JaxprEqn, jaxpr: ClosedJaxpr, is_staged: bool) -> dict[str, Any]:
+    return eqn.params | {"jaxpr": jaxpr, "donated_invars": (False,) * len(jaxpr.in_avals)}
+
+
+policy_rules[jit_p] = functools.partial(call_split, _jit_params)

@@ -1,0 +1,238 @@
+"""Rematerialisation: what the backward pass needs is computed again, rather than kept.
+
+After this file you can say what grad keeps of a function under `jax.checkpoint`: its inputs, and of
+all that is known when the function runs forwards only what the policy saves. The rest is computed a
+second time, from these, when the linear part runs. Builds on policies, vjp and batching.
+
+Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from tinyjax import dtypes
+from tinyjax.core import (
+    Primitive,
+    abstract_eval_rules,
+    impl_rules,
+    no_rule_reasons,
+    set_current_trace,
+)
+from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr
+from tinyjax.interpreters.jvp import Zero, jvp_jaxpr, jvp_rules, zero_tangent
+from tinyjax.interpreters.partial_eval import (
+    PartialEvalTrace,
+    partial_eval_jaxpr,
+    partial_eval_rules,
+)
+from tinyjax.interpreters.policies import (
+    call_split,
+    drop,
+    nothing_saveable,
+    pick,
+    policy_rules,
+    split_by_policy,
+)
+from tinyjax.interpreters.tracing import trace_to_jaxpr
+from tinyjax.interpreters.vjp import (
+    UndefinedPrimal,
+    backward_pass,
+    is_undefined_primal,
+    transpose_rules,
+)
+from tinyjax.jaxpr import (
+    ClosedJaxpr,
+    JaxprEqn,
+    Var,
+    cached_on_jaxpr,
+    dce_closed_jaxpr,
+    dce_rules,
+    eval_jaxpr,
+    jaxpr_as_fun,
+)
+from tinyjax.lax.conversion import reduce_precision_p
+
+# ---- the primitive ----
+
+# Parameters: jaxpr (without constants), policy, prevent_cse (a bool, or one an operand) and
+# differentiated: whether it is the staged part, which computes again.
+remat_p = Primitive("remat2", multiple_results=True, takes_arrays=True)
+impl_rules[remat_p] = lambda *args, jaxpr, **params: eval_jaxpr(jaxpr.jaxpr, (), *args)
+abstract_eval_rules[remat_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
+no_rule_reasons[remat_p, "lowering"] = "opencl/simplify.py puts its equations in its place"
+
+
+def bind_remat(jaxpr: ClosedJaxpr, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    """Binds remat_p; constants of the jaxpr, which it must not have, become its first operands."""
+    prevent_cse, consts = params["prevent_cse"], jaxpr.consts
+    if isinstance(prevent_cse, tuple):
+        prevent_cse = (False,) * len(consts) + prevent_cse
+    params = params | {"jaxpr": without_constvars(jaxpr), "prevent_cse": prevent_cse}
+    return remat_p.bind(*consts, *args, **params)
+
+
+@cached_on_jaxpr
+def without_constvars(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """The same jaxpr, with its constants as first arguments."""
+    jaxpr = closed_jaxpr.jaxpr
+    return ClosedJaxpr(jaxpr.replace(constvars=[], invars=jaxpr.constvars + jaxpr.invars))
+
+
+def extended(prevent_cse: bool | tuple[bool, ...], number: int) -> bool | tuple[bool, ...]:
+    """prevent_cse for `number` more operands."""
+    return prevent_cse + (True,) * number if isinstance(prevent_cse, tuple) else prevent_cse
+
+
+def _remat_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    nonzeros = tuple(type(t) is not Zero for t in tangents)
+    new_jaxpr, nonzero_outs = jvp_jaxpr(jaxpr, nonzeros)
+    nonzero_tangents = pick(tangents, nonzeros)
+    params["prevent_cse"] = extended(params["prevent_cse"], len(nonzero_tangents))
+    outs = bind_remat(new_jaxpr, [*primals, *nonzero_tangents], params)
+    primals_out, found = outs[: len(nonzero_outs)], iter(outs[len(nonzero_outs) :])
+    return primals_out, [
+        next(found) if nz else zero_tangent(x) for x, nz in zip(primals_out, nonzero_outs)
+    ]
+
+
+def _remat_batch(axis: AxisData, vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    new_jaxpr, out_dims = batch_jaxpr(jaxpr, axis, dims, (False,) * len(jaxpr.out_avals))
+    return bind_remat(new_jaxpr, vals, params), out_dims
+
+
+def _remat_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
+    """The known part is computed now, as if there were no remat; the staged part becomes a remat."""
+    unknown_ins = tuple(trace.is_unknown(x) for x in args)
+    policy = params["policy"] or nothing_saveable
+    split = split_by_policy(params["jaxpr"], unknown_ins, (True,) * len(args), policy)
+    num_residuals, num_known = split.num_residuals, split.unknown_outs.count(False)
+    # Of the staged part, keep what the unknown results need; of the known part, what that uses.
+    later = tuple(pick(split.unknown_outs, split.available_outs))
+    staged, used = dce_closed_jaxpr(split.staged, later)
+    used_residuals, used_args = used[:num_residuals], used[num_residuals:]
+    known, used_known = dce_closed_jaxpr(split.known, (True,) * num_known + tuple(used_residuals))
+    known = with_rounded_residuals(known, sum(used_residuals))
+
+    with set_current_trace(trace.parent):
+        computed = jaxpr_as_fun(known)(*pick(drop(args, unknown_ins), used_known))
+    residuals = computed[num_known:]
+    prevent_cse = params["prevent_cse"]
+    if isinstance(prevent_cse, tuple):
+        prevent_cse = (True,) * len(residuals) + tuple(pick(prevent_cse, used_args))
+    unknown = iter(
+        trace.unknown.process_primitive(
+            remat_p,
+            [*residuals, *pick(args, used_args)],
+            params | {"jaxpr": staged, "prevent_cse": prevent_cse, "differentiated": True},
+        )
+        if any(split.unknown_outs)
+        else []
+    )
+    now = iter(computed)
+    return [next(unknown) if is_unknown else next(now) for is_unknown in split.unknown_outs]
+
+
+@cached_on_jaxpr
+def with_rounded_residuals(closed_jaxpr: ClosedJaxpr, num_residuals: int) -> ClosedJaxpr:
+    """The last results, where the jaxpr uses them itself, are rounded to their dtype.
+
+    A compiler may keep more bits between two operations; both passes must see the same number."""
+    jaxpr = closed_jaxpr.jaxpr
+    used = {v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var)}
+    residuals = set(jaxpr.outvars[len(jaxpr.outvars) - num_residuals :]) & used
+    eqns: list[JaxprEqn] = []
+    for eqn in jaxpr.eqns:
+        rounded = {
+            v: Var(v.aval)
+            for v in eqn.outvars
+            if v in residuals and dtypes.kind(v.aval.dtype) == "f"
+        }
+        eqns.append(eqn.replace(outvars=[rounded.get(v, v) for v in eqn.outvars]))
+        for v, unrounded in rounded.items():
+            info = dtypes.finfo(v.aval.dtype)
+            bits = {"exponent_bits": info.nexp, "mantissa_bits": info.nmant}
+            eqns.append(JaxprEqn(reduce_precision_p, [unrounded], [v], bits, eqn.source_info))
+    return ClosedJaxpr(jaxpr.replace(eqns=eqns), closed_jaxpr.consts)
+
+
+def _remat_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
+    linear = tuple(is_undefined_primal(x) for x in args)
+    zero_cts = tuple(type(ct) is Zero for ct in cts)
+    new_jaxpr, nonzero = _transposed(jaxpr, linear, zero_cts)
+    nonzero_cts = drop(cts, zero_cts)
+    prevent_cse = params["prevent_cse"]
+    if isinstance(prevent_cse, tuple):
+        prevent_cse = tuple(drop(prevent_cse, linear))
+    params["prevent_cse"] = extended(prevent_cse, len(nonzero_cts))
+    outs = iter(bind_remat(new_jaxpr, [*drop(args, linear), *nonzero_cts], params))
+    found = iter(nonzero)
+    return [
+        (next(outs) if next(found) else Zero(x.aval)) if lin else None
+        for x, lin in zip(args, linear)
+    ]
+
+
+@cached_on_jaxpr
+def _transposed(
+    closed_jaxpr: ClosedJaxpr, linear: tuple[bool, ...], zero_cts: tuple[bool, ...]
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The jaxpr that computes again what the linear part needs, then runs that backwards.
+
+    As transpose_jaxpr of vjp.py, for a jaxpr in which linear equations stand among others."""
+    known, unknown, unknown_outs, _, sources = partial_eval_jaxpr(closed_jaxpr, linear)
+    in_avals = drop(closed_jaxpr.in_avals, linear)
+    nonzero: list[bool] = []
+
+    def backward(*flat: Any) -> list[Any]:
+        values, given = flat[: len(in_avals)], iter(flat[len(in_avals) :])
+        cts = [
+            Zero(aval) if is_zero else next(given)
+            for aval, is_zero in zip(closed_jaxpr.out_avals, zero_cts)
+        ]
+        computed = jaxpr_as_fun(known)(*values)
+        found = {"in": values, "out": computed}
+        residuals = [x if kind == "const" else found[kind][x] for kind, x in sources]
+        tangents = [UndefinedPrimal(aval) for aval in pick(closed_jaxpr.in_avals, linear)]
+        outs = backward_pass(
+            unknown.jaxpr, unknown.consts, [*residuals, *tangents], pick(cts, unknown_outs)
+        )[len(residuals) :]
+        nonzero.extend(type(ct) is not Zero for ct in outs)
+        return [ct for ct in outs if type(ct) is not Zero]
+
+    ct_avals = drop(closed_jaxpr.out_avals, zero_cts)
+    return trace_to_jaxpr(backward, in_avals + ct_avals), tuple(nonzero)
+
+
+def _remat_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
+    jaxpr, used_inputs = dce_closed_jaxpr(eqn.params["jaxpr"], tuple(used_outputs))
+    params = eqn.params | {"jaxpr": jaxpr}
+    if isinstance(params["prevent_cse"], tuple):
+        params["prevent_cse"] = tuple(pick(params["prevent_cse"], used_inputs))
+    return eqn.replace(
+        invars=pick(eqn.invars, used_inputs),
+        outvars=pick(eqn.outvars, used_outputs),
+        params=params,
+    )
+
+
+jvp_rules[remat_p] = _remat_jvp
+axis_batch_rules[remat_p] = _remat_batch
+partial_eval_rules[remat_p] = _remat_partial_eval
+transpose_rules[remat_p] = _remat_transpose
+dce_rules[remat_p] = _remat_dce
+
+
+def _params_of_part(eqn: JaxprEqn, jaxpr: ClosedJaxpr, is_staged: bool) -> dict[str, Any]:
+    """For a remat within another, of which both parts are remats."""
+    prevent_cse = eqn.params["prevent_cse"]
+    return eqn.params | {
+        "jaxpr": jaxpr,
+        "prevent_cse": any(prevent_cse) if isinstance(prevent_cse, tuple) else prevent_cse,
+        "differentiated": is_staged or eqn.params["differentiated"],
+    }
+
+
+policy_rules[remat_p] = functools.partial(call_split, _params_of_part)

@@ -54,6 +54,11 @@ of_batch = np.array([[3], [0]], np.int32)
 two_rows = floats(2, 3, low=-1.9, high=1.7, seed=2)
 
 
+def add_and_mix(a: Any, b: Any) -> Any:
+    """An associative function of two pairs."""
+    return a[0] + b[0], a[1] + b[1] + a[0] * b[0]
+
+
 def smooth(fun: Callable, *args: Any) -> list[Example]:
     return [Example(fun, args)]
 
@@ -364,6 +369,37 @@ EXAMPLES: dict[str, list[Example]] = {
     ],
     "scatter-min": smooth(scatter(lax.scatter_min, ROW), tall, rows, two_rows),
     "scatter-max": smooth(scatter(lax.scatter_max, ROW), tall, twice, two_rows),
+    # ---- reductions by any function, and over windows ----
+    "reduce": [
+        *smooth(lambda a: lax.reduce(a, a.dtype.type(1), lambda p, q: p * q, (0,)), positive),
+        *smooth(lambda a, b: lax.reduce((a, b), (a.dtype.type(0),) * 2, add_and_mix, (1,)), x, y),
+    ],
+    "reduce_window": step(lambda a: lax.reduce_window(a, 1.0, lax.mul, (2, 2)), positive),
+    "reduce_window_sum": [
+        *smooth(lambda a: lax.reduce_window(a, 0.0, lax.add, (2, 2), (2, 1), "SAME"), tall),
+        *smooth(
+            lambda a: lax.reduce_window(
+                a, 0.0, lax.add, (2, 2), (1, 2), ((1, 0), (-1, 2)), (2, 1), (1, 2)
+            ),
+            floats(4, 5),
+        ),
+    ],
+    "reduce_window_max": smooth(
+        lambda a: lax.reduce_window(a, -np.inf, lax.max, (2, 2), (1, 2), "SAME", (2, 1)), tall
+    ),
+    "reduce_window_min": smooth(
+        lambda a: lax.reduce_window(a, np.inf, lax.min, (1, 3), (1, 2), "SAME_LOWER"), floats(3, 7)
+    ),
+    "select_and_gather_add": smooth(
+        lambda a, b: jax.jvp(lambda c: lax.reduce_window(c, -np.inf, lax.max, (2, 2)), (b,), (a,))[
+            1
+        ],
+        *(floats(4, 3, seed=1), tall),
+    ),
+    "select_and_scatter_add": smooth(
+        lambda a, b: jax.vjp(lambda c: lax.reduce_window(c, -np.inf, lax.max, (2, 2)), b)[1](a)[0],
+        *(floats(3, 2), tall),
+    ),
     # ---- calls ----
     "custom_jvp_call": unary(square_by_rule),
     "jit": unary(jax.jit(lambda a: lax.mul(lax.sin(a), a))),

@@ -56,6 +56,6 @@ from tinyjax import viz as viz
 from tinyjax.ad_checkpoint import checkpoint as checkpoint
 from tinyjax.ad_checkpoint import checkpoint_policies as checkpoint_policies
 from tinyjax.ad_checkpoint import remat as remat
-from tinyjax.opencl import lax_rules as _lax_rules  # noqa: F401  (fills lowering_rules)
+from tinyjax.opencl import window_rules as _window_rules  # noqa: F401  (fills lowering_rules)
 
 __version__ = "0.1.0"

@@ -141,7 +141,12 @@ def linearize_flat(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[li
     closed = without_dead_code(closed)
     primals_out = [primal for primal, _ in pairs]
     if any([partial_trace.is_unknown(x) for x in primals_out]):
-        raise ValueError("a primal result depends on a tangent: the JVP rule that made it is wrong")
+        raise ValueError(
+            "a result depends on a tangent and cannot be known before it: some operation maps primals "
+            "and tangents together and has no rule to part them (while_loop and reduce_window have "
+            "none, nor may a JVP rule of your own). Reverse-mode differentiation needs them apart; "
+            "jax.jvp does not"
+        )
     return primals_out, Linearized(closed.jaxpr, closed.consts, nonzero_ins, nonzero_outs)
 
 

@@ -163,6 +163,7 @@ from tinyjax.lax.exponential import (
     tanh_p,
 )
 from tinyjax.lax.gathering import gather, gather_p
+from tinyjax.lax.general_reduction import reduce, reduce_p
 from tinyjax.lax.joining import (
     concatenate,
     concatenate_p,
@@ -176,12 +177,22 @@ from tinyjax.lax.joining import (
     unstack_p,
 )
 from tinyjax.lax.log_sums import logaddexp, logaddexp2
+from tinyjax.lax.reduce_window import (
+    padtype_to_pads,
+    reduce_window,
+    reduce_window_max_p,
+    reduce_window_min_p,
+    reduce_window_p,
+    reduce_window_shape_tuple,
+    reduce_window_sum_p,
+    select_and_gather_add_p,
+    select_and_scatter_add_p,
+)
 from tinyjax.lax.reductions import (
     argmax,
     argmax_p,
     argmin,
     argmin_p,
-    reduce,
     reduce_and,
     reduce_and_p,
     reduce_max,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, dtypes, primitives
+from tinyjax import dtypes, primitives
 from tinyjax.array import Array, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import defreducer
@@ -21,14 +21,10 @@ from tinyjax.interpreters.jvp import defjvp2, defzero, jvp, jvp_rules
 from tinyjax.lax import shape as shapes
 from tinyjax.lax import slicing
 from tinyjax.lax.arithmetic import div
-from tinyjax.lax.arithmetic import max as max_
-from tinyjax.lax.arithmetic import min as min_
-from tinyjax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full
 from tinyjax.primitives import reduced_aval, shape_of
-from tinyjax.tree_util import tree_flatten, tree_unflatten
 
 # ---- what an empty reduction gives ----
 
@@ -238,38 +234,3 @@ def argmin(operand: Any, axis: int, index_dtype: Any) -> Array:
 
     Raises ValueError for an empty axis; as jax.lax.argmin."""
     return argmin_p.bind(operand, axes=(axis,), index_dtype=dtypes.canonicalize_dtype(index_dtype))
-
-
-def reduce(
-    operands: Any, init_values: Any, computation: Callable, dimensions: Sequence[int]
-) -> Any:
-    """Combines the elements along `dimensions` by `computation`, starting from `init_values`.
-
-    `computation` is one of lax.add, mul, max, min, bitwise_and, bitwise_or and bitwise_xor; `operands`
-    and `init_values` are one array and one scalar, bare or in a pytree. Raises NotImplementedError
-    for other computations; as jax.lax.reduce."""
-    (leaves, tree), (init_leaves, init_tree) = tree_flatten(operands), tree_flatten(init_values)
-    if tree != init_tree:
-        raise ValueError(
-            f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}"
-        )
-    monoids: dict[Callable, tuple[Callable, Callable[[np.dtype], Any]]] = {
-        primitives.add: (reduce_sum, lambda dtype: 0),
-        primitives.mul: (reduce_prod, lambda dtype: 1),
-        max_: (reduce_max, max_identity),
-        min_: (reduce_min, min_identity),
-        bitwise_and: (reduce_and, lambda dtype: True if dtype == np.bool_ else ~dtype.type(0)),
-        bitwise_or: (reduce_or, lambda dtype: 0),
-        bitwise_xor: (reduce_xor, lambda dtype: 0),
-    }
-    if len(leaves) != 1 or computation not in monoids:
-        raise NotImplementedError(
-            "lax.reduce knows one operand and the computations lax.add, mul, max, min, bitwise_and, "
-            f"bitwise_or and bitwise_xor, got {len(leaves)} operands and {computation}. Use "
-            "lax.associative_scan and its last element for other associative functions"
-        )
-    (x,), (init,) = leaves, init_leaves
-    reducer, identity = monoids[computation]
-    out = reducer(x, tuple(dimensions))
-    is_identity = not isinstance(init, core.Tracer) and np.equal(init, identity(out.dtype))
-    return tree_unflatten(tree, [out if is_identity else computation(out, init)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -203,27 +203,35 @@ def _clip(at: Index, size: int) -> Index:
     return at.max(0).min(size - 1)
 
 
-def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Scalar:
-    """The operand's element where there is one. It is read at the nearest place elsewhere, so that
-    no read leaves the operand."""
+def element_or(
+    ctx: Any, x: Any, places: Sequence[Index], dilations: Sequence[int], other: Callable[[], Scalar]
+) -> Scalar:
+    """The operand's element at `places`, counted with holes of `dilation - 1` between the elements;
+    `other()` in a hole or outside. It is read at the nearest place there is, so that no read leaves
+    the operand."""
     if not x.aval.size:
-        return value.at(())
+        return other()
     coords, conditions = [], []
-    for coord, size, config in zip(ctx.position.coords, x.aval.shape, padding_config):
-        low, _, interior = map(int, config)
-        at, last = coord - low, (size - 1) * (interior + 1)
+    for at, size, dilation in zip(places, x.aval.shape, dilations):
+        last = (size - 1) * dilation
         if at.lo < 0:
             conditions.append(ctx.op("ge", at, index(0), dtype=BOOL))
         if at.hi > last:
             conditions.append(ctx.op("le", at, index(last), dtype=BOOL))
         at = _clip(at, last + 1)
-        if interior:
-            conditions.append(ctx.op("eq", at % (interior + 1), index(0), dtype=BOOL))
-        coords.append(at // (interior + 1))
+        if dilation > 1:
+            conditions.append(ctx.op("eq", at % dilation, index(0), dtype=BOOL))
+        coords.append(at // dilation)
     if not conditions:
         return x.at(coords)
     inside = _all(ctx, conditions)
-    return ctx.op("select", inside, x.at(coords), value.at(()), dtype=x.aval.dtype)
+    return ctx.op("select", inside, x.at(coords), other(), dtype=x.aval.dtype)
+
+
+def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Scalar:
+    places = [coord - int(low) for coord, (low, _, _) in zip(ctx.position.coords, padding_config)]
+    dilations = [int(interior) + 1 for _, _, interior in padding_config]
+    return element_or(ctx, x, places, dilations, lambda: value.at(()))
 
 
 def _concatenate(ctx: Any, *operands: Any, dimension: int) -> Scalar:

@@ -402,8 +402,29 @@ EXAMPLES: dict[str, list[Example]] = {
     ),
     # ---- calls ----
     "custom_jvp_call": unary(square_by_rule),
+    "remat2": [
+        *unary(jax.checkpoint(lambda a: lax.sin(lax.mul(lax.sin(a), a)))),
+        *smooth(
+            jax.checkpoint(
+                lambda a, b: lax.sin(lax.dot(a, b.T)),
+                policy=jax.checkpoint_policies.dots_saveable,
+            ),
+            *(x, y),
+        ),
+    ],
+    "name": unary(lambda a: lax.sin(checkpoint_name(lax.sin(a), "inner"))),
     "jit": unary(jax.jit(lambda a: lax.mul(lax.sin(a), a))),
     # ---- loops ----
+    "while": [  # forward mode alone has rules: see test_while_loop.py
+        *step(
+            lambda a, n: lax.while_loop(
+                lambda c: c[0] < n, lambda c: (c[0] + 1, lax.sin(c[1]) * a), (0, a)
+            ),
+            *(x, np.int32(3)),
+        ),
+        *step(lambda a: lax.while_loop(lambda c: (c < 9).any(), lambda c: c * 2 + 1, a), positive),
+        *step(lambda n: lax.while_loop(lambda c: c % 7 != 0, lambda c: 3 * c + 1, n), np.int32(2)),
+    ],
     "scan": [
         *smooth(lambda c, xs: lax.scan(lambda c, a: (c * lax.sin(a), c + a), c, xs), x[0], tall),
         *smooth(
@@ -429,14 +450,3 @@ EXAMPLES: dict[str, list[Example]] = {
     "random_fold_in": step(lambda b: bits_of(random.fold_in(random.wrap_key_data(b), 5)), seeds),
     "random_bits": step(lambda b: random.bits(random.wrap_key_data(b), (3,)), seeds),
 }
-    "remat2": [
-        *unary(jax.checkpoint(lambda a: lax.sin(lax.mul(lax.sin(a), a)))),
-        *smooth(
-            jax.checkpoint(
-                lambda a, b: lax.sin(lax.dot(a, b.T)),
-                policy=jax.checkpoint_policies.dots_saveable,
-            ),
-            *(x, y),
-        ),
-    ],
-    "name": unary(lambda a: lax.sin(checkpoint_name(lax.sin(a), "inner"))),

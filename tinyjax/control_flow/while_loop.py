@@ -16,7 +16,14 @@ import numpy as np
 from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.config import config
 from tinyjax.control_flow.bodies import check_carry_type, promote_weak_carry, trace_body
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, get_aval, impl_rules
+from tinyjax.core import (
+    Primitive,
+    abstract_eval_rules,
+    as_array,
+    get_aval,
+    impl_rules,
+    no_rule_reasons,
+)
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.jaxpr import ClosedJaxpr, dce_jaxpr, jaxpr_as_fun
 from tinyjax.tree_util.pytrees import (
@@ -72,6 +79,7 @@ def _while_aval(*avals: ShapedArray, body_jaxpr: ClosedJaxpr, **params: Any) -> 
 
 impl_rules[while_p] = _while_impl
 abstract_eval_rules[while_p] = _while_aval
+no_rule_reasons[while_p, "lowering"] = "a host step: the loop runs in Python, between kernels"
 
 
 # ---- the front door ----

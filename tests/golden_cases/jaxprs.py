@@ -12,7 +12,6 @@ import numpy as np
 
 # Cases that need a mechanism of a later stage, and which. The test skips them.
 LATER: dict[str, str] = {
-    "jnp.logaddexp": "custom_jvp",
     "jnp.polyval": "scan",
     "jnp.diag of matrix": "cond",
 }
@@ -472,16 +471,6 @@ def numpy_indexing(jax, jnp, lax):
 
 # ---- jax.nn ----
 
-LATER |= {
-    "nn.relu": "custom_jvp",
-    "nn.relu6": "custom_jvp",
-    "nn.softplus and log_sigmoid": "custom_jvp",
-    "grad of relu": "custom_jvp",
-    "grad of sum of relu": "custom_jvp",
-    "vmap of relu": "custom_jvp",
-    "grad of softplus": "custom_jvp",
-}
-
 
 def nn(jax, jnp, lax):
     jaxpr = jax.make_jaxpr
@@ -914,8 +903,6 @@ def jit(jax, jnp, lax):
 
 
 # ---- networks ----
-
-LATER |= {"MLP with relu": "custom_jvp", "grad of MLP with relu": "custom_jvp"}
 
 
 def networks(jax, jnp, lax):

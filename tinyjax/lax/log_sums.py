@@ -1,9 +1,9 @@
 """Sums of numbers that are given by their logarithms: logaddexp and logaddexp2.
 
 After this file you know the trick: log(exp(a) + exp(b)) is the larger of the two plus
-log1p(exp(-|a - b|)), and that exponent never overflows. Builds on arithmetic and exponential.
-
-They are no primitives: their derivatives are those of their formulas.
+log1p(exp(-|a - b|)), and that exponent never overflows. You also see what custom_jvp is for: the
+derivative of that formula is wrong where a = b (|x| and max have kinks, the sum of them has none),
+and NaN at infinity; the rule says what is right everywhere. Builds on exponential and custom_jvp.
 """
 
 from __future__ import annotations
@@ -14,47 +14,68 @@ from typing import Any
 import numpy as np
 
 from tinyjax import dtypes
+from tinyjax.custom_derivatives.forward_rules import custom_jvp
+from tinyjax.lax.arithmetic import abs as lax_abs
 from tinyjax.lax.arithmetic import max as lax_max
-from tinyjax.lax.arithmetic import min as lax_min
 from tinyjax.lax.arithmetic import rem, sub
-from tinyjax.lax.comparison import lt, ne
+from tinyjax.lax.comparison import eq, lt, ne
 from tinyjax.lax.complex_numbers import complex as lax_complex
 from tinyjax.lax.complex_numbers import imag, real
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import constant
 from tinyjax.lax.exponential import exp, exp2, log1p
 from tinyjax.lax.selection import select
-from tinyjax.primitives import add, mul
+from tinyjax.primitives import add, mul, neg
 
 
-def logaddexp(x1: Any, x2: Any) -> Any:
+@custom_jvp
+def logaddexp(x1: Any, x2: Any, /) -> Any:
     """log(exp(x1) + exp(x2)) of two floating or complex arrays of one dtype."""
-    return _log_add(x1, x2, np.e, exp)
+    return _log_add(x1, x2, exp, lambda x: log1p(x), np.pi)
 
 
-def logaddexp2(x1: Any, x2: Any) -> Any:
+@logaddexp.defjvp
+def _logaddexp_jvp(primals: Any, tangents: Any) -> Any:
+    out = logaddexp(*primals)
+    return out, _weighted_sum(primals, tangents, out, exp)
+
+
+@custom_jvp
+def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """log2(2**x1 + 2**x2) of two floating or complex arrays of one dtype."""
-    return _log_add(x1, x2, 2.0, exp2)
+    log_2 = np.log(2)
+    return _log_add(x1, x2, exp2, lambda x: mul(constant(x, 1 / log_2), log1p(x)), np.pi / log_2)
 
 
-def _log_add(x1: Any, x2: Any, base: float, power: Callable) -> Any:
+@logaddexp2.defjvp
+def _logaddexp2_jvp(primals: Any, tangents: Any) -> Any:
+    out = logaddexp2(*primals)
+    return out, _weighted_sum(primals, tangents, out, exp2)
+
+
+def _log_add(x1: Any, x2: Any, power: Callable, log_1p: Callable, half_turn: float) -> Any:
     larger = lax_max(x1, x2)
-    log_base = np.log(base)
     if dtypes.kind(larger.dtype) == "c":
         delta = sub(add(x1, x2), mul(larger, constant(larger, 2)))
-        out = add(larger, _scaled_log1p(power(delta), log_base))
-        return lax_complex(real(out), _wrap_between(imag(out), np.pi / log_base))
-    # Not -|x1 - x2|, whose derivative where both are equal is -1 or 1: that of min and max is 1/2.
-    delta = sub(lax_min(x1, x2), larger)
-    # inf - inf is NaN: there the sum is right, and a harmless delta keeps NaN out of derivatives.
-    undefined = ne(delta, delta)
-    delta = select(undefined, full_like(delta, 0), delta)
-    out = add(larger, _scaled_log1p(power(delta), log_base))
-    return select(undefined, add(x1, x2), out)
+        out = add(larger, log_1p(power(delta)))
+        return lax_complex(real(out), _wrap_between(imag(out), half_turn))
+    delta = sub(x1, x2)
+    undefined = ne(delta, delta)  # inf - inf, whose sum is right, or a NaN
+    return select(undefined, add(x1, x2), add(larger, log_1p(power(neg(lax_abs(delta))))))
 
 
-def _scaled_log1p(x: Any, log_base: float) -> Any:
-    return log1p(x) if log_base == 1 else mul(log1p(x), constant(x, 1 / log_base))
+def _weighted_sum(primals: Any, tangents: Any, out: Any, power: Callable) -> Any:
+    """The derivative: each term's share in the sum, times its tangent."""
+    terms = [
+        mul(t, power(sub(_replace_inf(x), _replace_inf(out)))) for x, t in zip(primals, tangents)
+    ]
+    return add(*terms)
+
+
+def _replace_inf(x: Any) -> Any:
+    """Zero for inf, as inf - inf would be NaN: an infinite term is the whole sum, its share is 1."""
+    part = real(x) if dtypes.kind(dtypes.dtype(x)) == "c" else x
+    return select(eq(part, constant(part, np.inf)), full_like(x, 0), x)
 
 
 def _wrap_between(x: Any, bound: float) -> Any:

@@ -1,8 +1,9 @@
 """Activation functions: what a network does between its matrix products.
 
 After this file you know the formula of each, and two habits of code that is differentiated: where a
-function has a kink, say which derivative is meant there (relu: zero), and where one branch of a `where`
-may overflow, give that branch a harmless argument (elu), since 0 * inf is NaN. Builds on jax.numpy.
+function has a kink, say which derivative is meant there (relu: zero, by custom_jvp), and where one
+branch of a `where` may overflow, give that branch a harmless argument (elu), since 0 * inf is NaN.
+Builds on jax.numpy.
 
 All take arrays or scalars of any real dtype, elementwise, and raise TypeError for lists.
 Source: https://docs.jax.dev/en/latest/jax.nn.html
@@ -17,27 +18,34 @@ import numpy as np
 from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
+from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.util import ensure_arraylike, promote_args_inexact
 
 # ---- rectifiers ----
 
 
+@custom_jvp
 @jitted
 def relu(x: Any) -> Array:
     """max(x, 0), with derivative 0 at 0 (and not 1/2, as that of max).
 
     Source: Bertoin et al., "Numerical influence of ReLU'(0) on backpropagation" (2021).
     """
-    x = ensure_arraylike("relu", x)
-    return lax.select(x > 0, x, lax.stop_gradient(jnp.maximum(x, 0)))
+    return jnp.maximum(x, 0)
 
 
+relu.defjvps(lambda g, ans, x: lax.select(x > 0, g, lax.full_like(g, 0)))
+
+
+@custom_jvp
 @jitted
 def relu6(x: Any) -> Array:
     """min(max(x, 0), 6), with derivative 0 at both kinks."""
-    x = ensure_arraylike("relu6", x)
-    return jnp.where((x > 0) & (x < 6), x, lax.stop_gradient(jnp.minimum(jnp.maximum(x, 0), 6.0)))
+    return jnp.minimum(jnp.maximum(x, 0), 6.0)
+
+
+relu6.defjvps(lambda g, ans, x: lax.select((x > 0) & (x < 6), g, lax.full_like(g, 0)))
 
 
 @jitted

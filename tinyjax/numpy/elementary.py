@@ -8,16 +8,18 @@ Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
+from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.logic import isposinf, less
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.ufuncs import add, multiply, subtract
+from tinyjax.numpy.ufuncs import add, multiply
 from tinyjax.numpy.util import (
     constant,
     constant_like,
@@ -219,14 +221,26 @@ def hypot(x1: Any, x2: Any, /) -> Array:
 def sinc(x: Any, /) -> Array:
     """sin(pi x) / (pi x), 1 at zero; as numpy.sinc.
 
-    Near zero it is a polynomial, so that derivatives of all orders are right there."""
+    At zero its derivatives, of all orders, are those of its Taylor series."""
     (x,) = promote_dtypes_inexact(ensure_arraylike("sinc", x))
     at_zero = lax.eq(x, weak_constant_like(x, 0))
     pi_x = lax.mul(weak_constant_like(x, np.pi), x)
     safe = where_(at_zero, weak_constant_like(x, 1), pi_x)
-    squared = lax.mul(pi_x, pi_x)
-    near = subtract(1.0, multiply(squared, subtract(1 / 6, multiply(squared, 1 / 120))))
-    return where_(at_zero, near, lax.div(lax.sin(safe), safe))
+    return where_(at_zero, _sinc_maclaurin(0, pi_x), lax.div(lax.sin(safe), safe))
+
+
+@functools.partial(custom_jvp, nondiff_argnums=(0,))
+def _sinc_maclaurin(k: int, x: Any) -> Any:
+    """The derivative of order `k` of sin(x) / x at zero, in the shape of `x`."""
+    if k % 2:
+        return x * 0
+    return x * 0 + weak_constant_like(x, (-1) ** (k // 2) / (k + 1))
+
+
+@_sinc_maclaurin.defjvp
+def _sinc_maclaurin_jvp(k: int, primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return _sinc_maclaurin(k, x), _sinc_maclaurin(k + 1, x) * t
 
 
 @jitted(static_argnames=("deg",))

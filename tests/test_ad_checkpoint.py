@@ -115,6 +115,57 @@ def test_an_argument_that_is_a_tree_is_named_by_its_path():
     ]
 
 
+# ---- loops and branches ----
+
+
+def step(c, x):
+    return jnp.sin(jnp.sin(c)) * x, c
+
+
+def loop(c, xs):
+    return lax.scan(step, c, xs)[0]
+
+
+def numbers_kept(fun, *args) -> int:
+    return sum(aval.size for aval, _ in saved_residuals(fun, *args))
+
+
+def test_a_scan_keeps_numbers_for_each_step_unless_its_body_or_all_of_it_is_computed_again():
+    c, xs = np.float32(0.5), np.ones(100, np.float32)
+    body = lambda c, xs: lax.scan(jax.checkpoint(step), c, xs)[0]  # noqa: E731
+    assert numbers_kept(loop, c, xs) == 400  # two cosines, a sine, and x
+    assert numbers_kept(body, c, xs) == 200  # c and x
+    assert numbers_kept(jax.checkpoint(loop), c, xs) == 101  # c and xs
+    gradients = [jax.grad(f)(c, xs) for f in (loop, body, jax.checkpoint(loop))]
+    np.testing.assert_allclose(gradients[1:], gradients[0], rtol=1e-6)
+
+
+def test_a_policy_reaches_into_a_scan_and_a_cond():
+    def named(c, x):
+        c = lax.cond(x > 0, lambda: jnp.sin(c), lambda: checkpoint_name(jnp.cos(c), "saved"))
+        return jnp.sin(c), None
+
+    def f(c, xs):
+        return lax.scan(named, c, xs)[0]
+
+    c, xs = np.float32(0.5), np.array([1, -1, 2], np.float32)
+    kept = {
+        name: numbers_kept(jax.checkpoint(f, policy=policies.save_only_these_names(name)), c, xs)
+        for name in ("saved", "other")
+    }
+    assert kept["other"] == 4 and kept["saved"] > 4
+    remat = jax.checkpoint(f, policy=policies.save_only_these_names("saved"))
+    np.testing.assert_allclose(jax.grad(remat)(c, xs), jax.grad(f)(c, xs), rtol=1e-6)
+
+
+def test_a_while_loop_without_a_derivative_may_stand_in_a_checkpoint():
+    def f(x):
+        n = lax.while_loop(lambda n: n < 10, lambda n: n * 2, jnp.int32(1))
+        return jnp.sin(x) * n
+
+    np.testing.assert_allclose(jax.grad(jax.checkpoint(f))(0.5), 16 * np.cos(0.5), rtol=1e-6)
+
+
 # ---- what is computed again ----
 
 

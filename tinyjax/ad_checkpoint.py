@@ -18,6 +18,7 @@ from typing import Any
 
 from tinyjax.api_util import FlatFun, check_callable
 from tinyjax.array import ShapedArray
+from tinyjax.control_flow import remat_rules as remat_rules  # policies within loops and branches
 from tinyjax.control_flow.bodies import trace_body
 from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules
 from tinyjax.errors import ConcretizationTypeError

@@ -108,7 +108,7 @@ def jaxprs(jax, jnp, lax):
         ),
         "checkpoint, of scan, everything": lambda: jaxpr(
             grad(remat(lambda c, xs: lax.scan(step, c, xs)[0], policy=policies.everything_saveable))
-        )(1.0, v),
+        )(np.float32(1), v),
         "checkpoint, of cond": lambda: jaxpr(
             grad(remat(lambda x: lax.cond(x > 0, jnp.sin, lambda x: jnp.cos(jnp.sin(x)), x)))
         )(1.0),
@@ -186,7 +186,7 @@ GROUPS = [
                 for transformation, function, args in (
                     ("value_and_grad", "f", "(0.5)"),
                     ("value_and_grad", "layer", "(m, n)"),
-                    ("grad", "loop", "(0.5, v)"),
+                    ("grad", "loop", "(f32(0.5), v)"),
                     ("grad", "branch", "(0.5)"),
                     ("hessian", "f", "(0.5)"),
                 )

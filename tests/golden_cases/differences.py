@@ -26,6 +26,8 @@ NOT_YET: dict[str, str] = {
 }
 
 BASIS_CONVERTED_TWICE = "JAX converts the standard basis once more to the dtype that it has already"
+CLOSED_CALL = "JAX puts the known loop into a closed_call, of which tinyjax has no need"
+DEAD_IN_BRANCHES = "JAX leaves equations in the branches whose results nothing reads"
 EMPTY_CALL = "JAX leaves a call of an empty jaxpr where nothing is left to compute again"
 LITERAL_RESIDUAL = "JAX hands a literal 0.0 on as a residual; here it stays where it is used"
 NEARER = "JAX is further from the true value"
@@ -35,6 +37,10 @@ ZERO_SIGN = "-0.0 and 0.0 are equal, so either may be the smaller one"
 
 DIFFERENCES: dict[str, str] = {
     "checkpoint of jit, grad, everything": EMPTY_CALL,
+    "checkpoint, of cond": DEAD_IN_BRANCHES,
+    "checkpoint, of cond, everything": DEAD_IN_BRANCHES,
+    "checkpoint, of scan": CLOSED_CALL,
+    "checkpoint, of scan, everything": CLOSED_CALL,
     "grad of var": LITERAL_RESIDUAL,
     "grad through pad": LITERAL_RESIDUAL,
     "jacfwd": BASIS_CONVERTED_TWICE,

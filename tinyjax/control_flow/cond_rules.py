@@ -134,15 +134,15 @@ def _cond_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dic
     unknown_outs = _in_any(partial_eval_jaxpr(branch, unknown_ins)[2] for branch in branches)
     splits = [partial_eval_jaxpr(branch, unknown_ins, unknown_outs) for branch in branches]
 
-    residual_avals, places = _common_residuals(
+    residual_avals, places = common_residuals(
         [unknown.in_avals[: len(sources)] for _, unknown, _, _, sources in splits]
     )
     known_branches = tuple(
-        _with_residual_outputs(known, out_sources, residual_sources, place, residual_avals)
+        with_residual_outputs(known, out_sources, residual_sources, place, residual_avals)
         for (known, _, _, out_sources, residual_sources), place in zip(splits, places)
     )
     unknown_branches = tuple(
-        _with_residual_inputs(unknown, place, residual_avals)
+        with_residual_inputs(unknown, place, residual_avals)
         for (_, unknown, *_), place in zip(splits, places)
     )
 
@@ -163,7 +163,7 @@ def _cond_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dic
     return [next(later if is_unknown else now) for is_unknown in unknown_outs]
 
 
-def _common_residuals(
+def common_residuals(
     avals_by_branch: Sequence[Sequence[ShapedArray]],
 ) -> tuple[list[ShapedArray], list[list[int]]]:
     """Places for the residuals of any one branch: those of different branches share a place where
@@ -186,7 +186,7 @@ def _common_residuals(
     return common, places
 
 
-def _with_residual_outputs(
+def with_residual_outputs(
     known: ClosedJaxpr,
     out_sources: Sequence[Source],
     residual_sources: Sequence[Source],
@@ -210,7 +210,7 @@ def _with_residual_outputs(
     return trace_to_jaxpr(branch, known.in_avals)
 
 
-def _with_residual_inputs(
+def with_residual_inputs(
     unknown: ClosedJaxpr, places: Sequence[int], residual_avals: Sequence[ShapedArray]
 ) -> ClosedJaxpr:
     """The unknown part of a branch, which takes all branches' residuals and reads its own."""

@@ -1,0 +1,172 @@
+"""Loops and branches within jax.checkpoint: the policy is asked about the equations of their bodies.
+
+After this file you can say what is kept of a scan under a policy: what the policy saves of each step,
+stacked; of a cond: what it saves of either branch; of a while_loop: nothing, as nobody knows for how
+many steps. Builds on interpreters.policies and the rules of cond.
+
+Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinyjax.array import ShapedArray
+from tinyjax.control_flow.bodies import fixed_point
+from tinyjax.control_flow.cond import cond_p
+from tinyjax.control_flow.cond_rules import (
+    common_residuals,
+    with_residual_inputs,
+    with_residual_outputs,
+)
+from tinyjax.control_flow.scan import scan_p
+from tinyjax.control_flow.while_loop import while_p
+from tinyjax.interpreters.policies import (
+    EqnSplit,
+    Policy,
+    Split,
+    drop,
+    nothing_saveable,
+    policy_rules,
+    split_by_policy,
+)
+from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, Var
+
+Flags = Sequence[bool]
+
+# Each staged equation has all operands that the equation had, and all results: what of it the backward
+# pass does not need goes as dead code.
+
+
+def _not_available(eqn: JaxprEqn, available: Flags) -> list[Var]:
+    """The operands that have to be kept for the staged equation."""
+    return [v for v, is_there in zip(eqn.invars, available) if not is_there]
+
+
+def _all_staged(eqn: JaxprEqn, available: Flags) -> EqnSplit:
+    every = [True] * len(eqn.outvars)
+    return EqnSplit([], [eqn], every, every, _not_available(eqn, available))
+
+
+def _split_body(
+    jaxpr: ClosedJaxpr, unknown: Flags, policy: Policy, unknown_results: Flags
+) -> Split:
+    every = (True,) * len(jaxpr.in_avals)
+    return split_by_policy(jaxpr, tuple(unknown), every, policy, tuple(unknown_results), True)
+
+
+# ---- scan ----
+
+
+def _scan_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn) -> EqnSplit:
+    jaxpr, num_consts = eqn.params["jaxpr"], eqn.params["num_consts"]
+    first_x = num_consts + eqn.params["num_carry"]
+    consts_uk, xs_uk = unknown[:num_consts], unknown[first_x:]
+    no_ys = (False,) * (len(eqn.outvars) - eqn.params["num_carry"])
+
+    def split_at(carry_uk: Flags) -> Split:
+        return _split_body(jaxpr, (*consts_uk, *carry_uk, *xs_uk), policy, (*carry_uk, *no_ys))
+
+    carry_uk = fixed_point(
+        lambda uk: split_at(uk).unknown_outs[: len(uk)], tuple(unknown[num_consts:first_x])
+    )
+    split = split_at(carry_uk)
+    number = split.num_residuals
+    stacked = [
+        Var(aval.update(shape=(eqn.params["length"], *aval.shape)))
+        for aval in split.staged.in_avals[:number]
+    ]
+    known = eqn.replace(
+        invars=drop(eqn.invars, (*consts_uk, *carry_uk, *xs_uk)),
+        outvars=drop(eqn.outvars, split.unknown_outs) + stacked,
+        params=eqn.params
+        | {
+            "jaxpr": split.known,
+            "num_consts": list(consts_uk).count(False),
+            "num_carry": carry_uk.count(False),
+        },
+    )
+    # Residuals differ from step to step, as xs do, so they stand behind these.
+    invars = split.staged.jaxpr.invars
+    body = split.staged.jaxpr.replace(invars=invars[number:] + invars[:number])
+    staged = eqn.replace(
+        invars=eqn.invars + stacked,
+        params=eqn.params | {"jaxpr": split.staged.replace(body)},
+    )
+    residuals = _not_available(eqn, available) + stacked
+    return EqnSplit([known], [staged], split.unknown_outs, split.available_outs, residuals)
+
+
+# ---- while ----
+
+
+def _while_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn) -> EqnSplit:
+    """Runs the known part of the carry now, and the whole loop again later."""
+    cond_jaxpr, body_jaxpr = eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
+    num_cond, num_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+    cond_uk, body_uk = unknown[:num_cond], unknown[num_cond : num_cond + num_body]
+
+    def split_at(carry_uk: Flags) -> Split:
+        return _split_body(body_jaxpr, (*body_uk, *carry_uk), nothing_saveable, carry_uk)
+
+    carry_uk = fixed_point(
+        lambda uk: split_at(uk).unknown_outs, tuple(unknown[num_cond + num_body :])
+    )
+    pred = _split_body(cond_jaxpr, (*cond_uk, *carry_uk), nothing_saveable, (False,))
+    if pred.unknown_outs[0]:
+        return _all_staged(eqn, available)
+    known = eqn.replace(
+        invars=drop(eqn.invars, (*cond_uk, *body_uk, *carry_uk)),
+        outvars=drop(eqn.outvars, carry_uk),
+        params={
+            "cond_jaxpr": pred.known,
+            "cond_nconsts": list(cond_uk).count(False),
+            "body_jaxpr": split_at(carry_uk).known,
+            "body_nconsts": list(body_uk).count(False),
+        },
+    )
+    every = [True] * len(eqn.outvars)
+    return EqnSplit([known], [eqn], carry_uk, every, _not_available(eqn, available))
+
+
+# ---- cond ----
+
+
+def _cond_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn) -> EqnSplit:
+    """Each branch in two parts; all branches give, and take, the residuals of any of them."""
+    branches: tuple[ClosedJaxpr, ...] = eqn.params["branches"]
+    index, *operands = eqn.invars
+    if unknown[0]:
+        return _all_staged(eqn, available)
+
+    def split_at(unknown_outs: Flags) -> list[Split]:
+        return [_split_body(branch, unknown[1:], policy, unknown_outs) for branch in branches]
+
+    in_one = split_at((False,) * len(eqn.outvars))
+    unknown_outs = [any(flags) for flags in zip(*[split.unknown_outs for split in in_one])]
+    splits, num_known = split_at(unknown_outs), unknown_outs.count(False)
+    avals: list[ShapedArray]
+    avals, places = common_residuals([s.staged.in_avals[: s.num_residuals] for s in splits])
+    residuals = [Var(aval) for aval in avals]
+    known_branches, staged_branches = [], []
+    for split, place in zip(splits, places):
+        sources = [("out", i) for i in range(len(split.known.out_avals))]
+        outs, own = sources[:num_known], sources[num_known:]
+        known_branches.append(with_residual_outputs(split.known, outs, own, place, avals))
+        staged_branches.append(with_residual_inputs(split.staged, place, avals))
+    known = eqn.replace(
+        invars=drop(eqn.invars, unknown),
+        outvars=drop(eqn.outvars, unknown_outs) + residuals,
+        params={"branches": tuple(known_branches)},
+    )
+    staged = eqn.replace(
+        invars=[index, *residuals, *operands], params={"branches": tuple(staged_branches)}
+    )
+    every = [True] * len(eqn.outvars)
+    kept = _not_available(eqn, available) + residuals
+    return EqnSplit([known], [staged], unknown_outs, every, kept)
+
+
+policy_rules[scan_p] = _scan_split
+policy_rules[while_p] = _while_split
+policy_rules[cond_p] = _cond_split

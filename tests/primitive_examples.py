@@ -9,7 +9,9 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax, random
 from tinyjax.ad_checkpoint import checkpoint_name
+from tinyjax.array import ShapedArray
 from tinyjax.interpreters.jvp import add_any_p
+from tinyjax.lax.creation import empty_like_aval
 from tinyjax.random.threefry import threefry2x32_p
 from tinyjax.transfer import device_put
 
@@ -414,6 +416,14 @@ EXAMPLES: dict[str, list[Example]] = {
     ],
     "name": unary(lambda a: lax.sin(checkpoint_name(lax.sin(a), "inner"))),
     "jit": unary(jax.jit(lambda a: lax.mul(lax.sin(a), a))),
+    # ---- branches ----
+    "cond": [
+        *smooth(lambda p, a, b: lax.cond(p, lambda: lax.sin(a) * b, lambda: a), bools[0, 0], x, y),
+        *smooth(lambda i, a: lax.switch(i, [lax.sin, lax.exp, lambda a: a * a], a), ints[0, 0], x),
+        *smooth(lambda a: lax.cond(a > 0, lax.sin, lax.square, a), one),
+        *step(lambda i, n: lax.switch(i, [lax.neg, lambda n: n + 1], n), np.int32(1), ints),
+    ],
+    "empty2": step(lambda: empty_like_aval(ShapedArray((2,), np.dtype(np.float32)))),
     # ---- loops ----
     "while": [  # forward mode alone has rules: see test_while_loop.py
         *step(

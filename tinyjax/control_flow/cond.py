@@ -19,7 +19,15 @@ from tinyjax import dtypes
 from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.config import config
 from tinyjax.control_flow.bodies import trace_body, with_common_consts
-from tinyjax.core import Primitive, Tracer, abstract_eval_rules, get_aval, impl_rules, to_numpy
+from tinyjax.core import (
+    Primitive,
+    Tracer,
+    abstract_eval_rules,
+    get_aval,
+    impl_rules,
+    no_rule_reasons,
+    to_numpy,
+)
 from tinyjax.interpreters.tracing import is_staging
 from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, Var, eval_jaxpr
 from tinyjax.lax.comparison import ne
@@ -79,6 +87,7 @@ def _texts(avals: Sequence[ShapedArray]) -> str:
 
 impl_rules[cond_p] = _cond_impl
 abstract_eval_rules[cond_p] = _cond_aval
+no_rule_reasons[cond_p, "lowering"] = "a host step: the branch runs in Python, between kernels"
 
 
 # ---- the front doors ----

@@ -1,0 +1,320 @@
+"""cond and switch: one of several functions is run, and which one is known only then."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.jaxpr import JaxprTypeError, check_jaxpr, dce_jaxpr
+
+v = jnp.array([1.0, 2.0, 3.0])
+
+
+def by_sign(x):
+    return lax.cond(x > 0, jnp.sin, jnp.cos, x)
+
+
+def names_in(jaxpr) -> list[str]:
+    return [eqn.primitive.name for eqn in jaxpr.eqns]
+
+
+@pytest.fixture
+def spy():
+    """A primitive that gives its operand back, and the list of those that it was run on."""
+    seen = []
+    primitive = Primitive("spy")
+    primitive.def_impl(lambda x: (seen.append(float(x)), x)[1])
+    primitive.def_abstract_eval(lambda x: x)
+    yield primitive, seen
+    del impl_rules[primitive], abstract_eval_rules[primitive]
+
+
+# ---- one branch runs ----
+
+
+def test_the_predicate_chooses_the_function():
+    np.testing.assert_allclose(by_sign(2.0), np.sin(2.0), rtol=1e-6)
+    np.testing.assert_allclose(by_sign(-2.0), np.cos(-2.0), rtol=1e-6)
+
+
+def test_both_branches_are_traced_but_one_is_run(spy):
+    primitive, ran = spy
+    traced = []
+
+    def branch(name, number):
+        return lambda x: (traced.append(name), primitive.bind(x * number))[1]
+
+    out = lax.cond(True, branch("true", 10.0), branch("false", 100.0), 1.0)
+    assert (float(out), ran, traced) == (10.0, [10.0], ["true", "false"])
+
+
+def test_a_jaxpr_has_both_branches_false_first():
+    (_, _, eqn) = jax.make_jaxpr(by_sign)(1.0).eqns
+    assert eqn.primitive is lax.cond_p
+    assert [names_in(branch) for branch in eqn.params["branches"]] == [["cos"], ["sin"]]
+
+
+def test_a_number_that_is_not_zero_is_true():
+    for pred in (3, -0.5, np.uint8(1), jnp.float32(np.nan)):
+        assert lax.cond(pred, lambda: 1, lambda: 2) == 1
+    assert lax.cond(-0.0, lambda: 1, lambda: 2) == 2
+
+
+def test_under_disable_jit_a_known_predicate_is_an_if_statement():
+    traced = []
+    with jax.disable_jit():
+        out = lax.cond(True, lambda x: x, lambda x: traced.append(x), "no array at all")
+        third = lax.switch(7, [traced.append, traced.append, lambda x: x + 1], 1)
+    assert (out, third, traced) == ("no array at all", 2, [])
+
+
+def test_under_disable_jit_a_batch_of_predicates_still_runs_both_branches():
+    with jax.disable_jit():
+        np.testing.assert_allclose(jax.vmap(by_sign)(-v), np.cos(-v), rtol=1e-6)
+
+
+# ---- operands, closures, results ----
+
+
+def test_branches_take_operands_or_close_over_values():
+    x = jnp.float32(3.0)
+    assert lax.cond(True, lambda a, b: a - b, lambda a, b: a + b, x, 1.0) == 2.0
+    assert lax.cond(False, lambda: x, lambda: x * 2) == 6.0
+    assert lax.cond(True, lambda a: a * 2, lambda a: a, operand=x) == 6.0
+    assert lax.cond(False, x, lambda a: a, 5.0, lambda b: b) == 5.0
+
+
+def test_closed_over_values_become_operands_once_each():
+    def f(pred, x, y):
+        return lax.cond(pred, lambda: x * y, lambda: x + y)
+
+    eqn = jax.make_jaxpr(f)(True, 1.0, 2.0).eqns[-1]
+    assert len(eqn.invars) == 3
+    assert all(branch.consts == [] for branch in eqn.params["branches"])
+
+
+def test_operands_and_results_are_trees():
+    out = lax.cond(
+        True,
+        lambda t: {"sum": t[0] + t[1], "pair": (t[0], None)},
+        lambda t: {"sum": t[1], "pair": (t[1], None)},
+        (v, v),
+    )
+    np.testing.assert_array_equal(out["sum"], 2 * v)
+    np.testing.assert_array_equal(out["pair"][0], v)
+
+
+def test_a_result_that_is_an_operand_in_each_branch_does_not_go_through_the_cond():
+    closed = jax.make_jaxpr(lambda p, x: lax.cond(p, lambda x: (x, -x), lambda x: (x, x * 2), x))
+    jaxpr = closed(True, v).jaxpr
+    assert len(jaxpr.eqns[-1].outvars) == 1
+    assert jaxpr.outvars[0] is jaxpr.invars[1]
+
+
+def test_a_result_is_weakly_typed_as_that_of_branch_0():
+    assert not lax.cond(False, lambda: jnp.float32(2), lambda: jnp.float32(1)).weak_type
+    for pred in (True, False):
+        assert lax.cond(pred, lambda: jnp.float32(2), lambda: 1.0).weak_type
+        assert not lax.cond(pred, lambda: 1.0, lambda: jnp.float32(2)).weak_type
+
+
+# ---- switch ----
+
+
+def test_switch_has_any_number_of_branches_and_clamps_its_index():
+    branches = [lambda x: x, lambda x: x * 10, lambda x: x * 100]
+    picked = [int(lax.switch(i, branches, 1)) for i in (-5, 0, 1, 2, 3, 1000)]
+    assert picked == [1, 1, 10, 100, 100, 100]
+
+
+def test_switch_of_one_branch_is_a_call():
+    closed = jax.make_jaxpr(lambda i, x: lax.switch(i, [jnp.sin], x))(3, 1.0)
+    assert names_in(closed) == ["sin"]
+
+
+# ---- errors ----
+
+
+def test_the_results_of_branches_must_be_of_one_tree_and_type():
+    with pytest.raises(TypeError, match=r"path \['a'\].*length 2.*length 1"):
+        lax.cond(True, lambda: {"a": (v, v)}, lambda: {"a": (v,)})
+    with pytest.raises(TypeError, match=r"path \['a'\].*float32\[3\].*float32\[2\]"):
+        lax.cond(True, lambda: {"a": v}, lambda: {"a": v[:2]})
+    with pytest.raises(TypeError, match=r"branch 0.*float32\[3\].*branch2.*int32\[\]"):
+        lax.switch(0, [lambda: v, lambda: v, lambda: 1])
+
+
+def test_a_predicate_is_a_bool_or_a_number_alone():
+    with pytest.raises(TypeError, match=r"scalar.*\(3,\).*vmap"):
+        lax.cond(v > 1, jnp.sin, jnp.cos, v)
+    with pytest.raises(TypeError, match="complex64"):
+        lax.cond(1j, jnp.sin, jnp.cos, v)
+    with pytest.raises(TypeError, match="integer.*bool"):
+        lax.switch(True, [jnp.sin, jnp.cos], v)
+
+
+def test_the_checker_knows_the_types_of_branches():
+    jaxpr = jax.make_jaxpr(by_sign)(1.0).jaxpr
+    check_jaxpr(jaxpr)
+    eqn = jaxpr.eqns[-1]
+    other = jax.make_jaxpr(jnp.sin)(v)
+    jaxpr.eqns[-1] = eqn.replace(params={"branches": (other, other)})
+    with pytest.raises(JaxprTypeError, match=r"branch 0 of cond takes \(f32\[3\]\)"):
+        check_jaxpr(jaxpr)
+
+
+# ---- forward mode ----
+
+
+def test_the_jvp_is_a_cond_of_the_branches_jvps():
+    out, tangent = jax.jvp(by_sign, (-2.0,), (10.0,))
+    np.testing.assert_allclose([out, tangent], [np.cos(-2.0), -10 * np.sin(-2.0)], rtol=1e-6)
+
+
+def test_a_branch_without_a_tangent_gives_zeros_where_another_has_one():
+    f = lambda p: lambda x: lax.cond(p, lambda x: x * 2, lambda x: jnp.ones(3), x)  # noqa: E731
+    np.testing.assert_array_equal(jax.jvp(f(True), (v,), (v,))[1], 2 * v)
+    np.testing.assert_array_equal(jax.jvp(f(False), (v,), (v,))[1], [0, 0, 0])
+
+
+def test_what_no_branch_differentiates_has_no_tangent():
+    def f(x):
+        return lax.cond(x > 0, lambda x: (x, 1.0), lambda x: (-x, 2.0), x)[0]
+
+    eqn = jax.make_jaxpr(lambda x: jax.jvp(f, (x,), (1.0,)))(1.0).eqns[-1]
+    assert len(eqn.outvars) == 3
+
+
+# ---- reverse mode ----
+
+
+def test_the_gradient_is_that_of_the_branch_taken():
+    np.testing.assert_allclose(jax.grad(by_sign)(2.0), np.cos(2.0), rtol=1e-6)
+    np.testing.assert_allclose(jax.grad(by_sign)(-2.0), -np.sin(-2.0), rtol=1e-6)
+    np.testing.assert_allclose(jax.grad(jax.grad(by_sign))(-2.0), -np.cos(-2.0), rtol=1e-6)
+
+
+def test_the_gradient_runs_one_branch_forwards_and_one_backwards():
+    eqns = jax.make_jaxpr(jax.grad(by_sign))(1.0).eqns
+    forwards, backwards = [eqn for eqn in eqns if eqn.primitive is lax.cond_p]
+    assert names_in(forwards.params["branches"][1])[:2] == ["sin", "cos"]
+    assert names_in(backwards.params["branches"][1]) == ["mul"]
+
+
+def test_residuals_of_one_type_share_a_place():
+    """Each branch needs one residual: the first a scalar, the others a vector."""
+    branches = [
+        lambda x: jnp.sin(x.sum()),
+        lambda x: jnp.sin(x).sum(),
+        lambda x: jnp.exp(x).sum(),
+    ]
+    eqns = jax.make_jaxpr(jax.grad(lambda x, i: lax.switch(i, branches, x)))(v, 0).eqns
+    forwards = next(eqn for eqn in eqns if eqn.primitive is lax.cond_p)
+    assert [var.aval.shape for var in forwards.outvars] == [(), (), (3,)]
+
+
+def test_linearize_computes_once_what_does_not_depend_on_the_tangent(spy):
+    primitive, ran = spy
+    out, f_jvp = jax.linearize(
+        lambda x: lax.cond(x > 0, lambda x: x * primitive.bind(lax.stop_gradient(x)), jnp.cos, x),
+        2.0,
+    )
+    np.testing.assert_array_equal([out, f_jvp(1.0), f_jvp(3.0)], [4, 2, 6])
+    assert ran == [2.0]
+
+
+def test_a_linear_cond_has_a_transpose():
+    f = jax.linear_transpose(lambda x: lax.cond(False, lambda x: x * 2, lambda x: -x, x), 1.0)
+    assert f(3.0) == (-3.0,)
+    depends = jax.linear_transpose(by_sign, 1.0)
+    with pytest.raises(NotImplementedError, match="cond"):
+        depends(1.0)
+
+
+# ---- vmap ----
+
+
+def test_a_batch_of_predicates_runs_all_branches_and_selects():
+    np.testing.assert_allclose(
+        jax.vmap(by_sign)(jnp.array([2.0, -2.0])), [np.sin(2.0), np.cos(-2.0)], rtol=1e-6
+    )
+    closed = jax.make_jaxpr(jax.vmap(by_sign))(v)
+    names = names_in(closed)
+    assert "cond" not in names and {"sin", "cos", "select_n"} <= set(names)
+
+
+def test_one_predicate_for_the_batch_stays_a_cond():
+    f = jax.vmap(lambda p, x: lax.cond(p, jnp.sin, jnp.cos, x), in_axes=(None, 0))
+    np.testing.assert_allclose(f(False, v), np.cos(v), rtol=1e-6)
+    assert names_in(jax.make_jaxpr(f)(True, v))[-1] == "cond"
+
+
+def test_a_result_batched_in_one_branch_is_batched_in_all():
+    f = jax.vmap(lambda p, x: lax.cond(p, lambda x: x, lambda x: 7.0, x), in_axes=(None, 0))
+    np.testing.assert_array_equal(f(True, v), v)
+    np.testing.assert_array_equal(f(False, v), [7, 7, 7])
+
+
+def test_examples_that_take_another_branch_do_not_spoil_the_gradient():
+    """The derivative of log is infinite at 0, and 0 * inf would be nan."""
+
+    def safe_log(x):
+        return lax.cond(x > 0, jnp.log, lambda x: 2 * x, x)
+
+    x = jnp.array([2.0, -1.0, 0.0])
+    np.testing.assert_array_equal(jax.vmap(jax.grad(safe_log))(x), [0.5, 2, 2])
+    np.testing.assert_array_equal(jax.grad(lambda x: jax.vmap(safe_log)(x).sum())(x), [0.5, 2, 2])
+
+
+# ---- jit, and dead code ----
+
+
+def test_jit_of_a_cond_chooses_at_each_call(spy):
+    primitive, ran = spy
+    traces = []
+
+    @jax.jit
+    def f(x):
+        traces.append(x)
+        return lax.cond(x > 0, lambda x: primitive.bind(x), lambda x: primitive.bind(-x), x)
+
+    assert (f(2.0), f(-3.0)) == (2.0, 3.0)
+    assert (ran, len(traces)) == ([2.0, 3.0], 1)
+
+
+def test_jit_of_derivatives_and_batches():
+    w = jnp.array([2.0, -2.0, 0.5])
+    want = [np.cos(2.0), -np.sin(-2.0), np.cos(0.5)]
+    for f in (
+        jax.jit(jax.vmap(jax.grad(by_sign))),
+        jax.vmap(jax.jit(jax.grad(by_sign))),
+        jax.vmap(jax.grad(jax.jit(by_sign))),
+        jax.grad(lambda x: jax.jit(jax.vmap(by_sign))(x).sum()),
+    ):
+        np.testing.assert_allclose(f(w), want, rtol=1e-6)
+
+
+def test_conds_nest():
+    def f(i, pred, x):
+        return lax.switch(i, [lambda x: lax.cond(pred, jnp.sin, jnp.cos, x), jnp.tanh], x)
+
+    np.testing.assert_allclose(f(0, True, v), np.sin(v), rtol=1e-6)
+    np.testing.assert_allclose(jax.grad(jax.jit(f), 2)(0, False, 1.0), -np.sin(1.0), rtol=1e-6)
+    np.testing.assert_allclose(
+        jax.vmap(f)(jnp.array([0, 0, 1]), jnp.array([True, False, True]), v),
+        [np.sin(1.0), np.cos(2.0), np.tanh(3.0)],
+        rtol=1e-6,
+    )
+
+
+def test_results_that_nobody_reads_are_not_computed_and_their_operands_not_passed():
+    def f(pred, x, y):
+        return lax.cond(pred, lambda: (x * 2, jnp.sin(y)), lambda: (x * 3, jnp.cos(y)))
+
+    jaxpr, _, used = dce_jaxpr(jax.make_jaxpr(f)(True, 1.0, 2.0).jaxpr, [True, False])
+    eqn = jaxpr.eqns[-1]
+    assert used == [True, True, False]
+    assert [names_in(branch) for branch in eqn.params["branches"]] == [["mul"], ["mul"]]
+    assert (len(eqn.invars), len(eqn.outvars)) == (2, 1)

@@ -4,6 +4,7 @@ This file only gives the public names their places; tinyjax.steps has the order 
 """
 
 from tinyjax import custom_derivatives as custom_derivatives
+from tinyjax import core as core
 from tinyjax import dtypes as dtypes
 from tinyjax import errors as errors
 from tinyjax import stages as stages
@@ -40,6 +41,7 @@ from tinyjax.interpreters.vjp import grad as grad
 from tinyjax.interpreters.vjp import linear_transpose as linear_transpose
 from tinyjax.interpreters.vjp import value_and_grad as value_and_grad
 from tinyjax.interpreters.vjp import vjp as vjp
+from tinyjax.jaxpr import Atom, eval_jaxpr
 from tinyjax.steps import STEPS as STEPS
 from tinyjax.transfer import block_until_ready as block_until_ready
 from tinyjax.transfer import device_get as device_get
@@ -57,5 +59,9 @@ from tinyjax.ad_checkpoint import checkpoint as checkpoint
 from tinyjax.ad_checkpoint import checkpoint_policies as checkpoint_policies
 from tinyjax.ad_checkpoint import remat as remat
 from tinyjax.opencl import window_rules as _window_rules  # noqa: F401  (fills lowering_rules)
+
+# jax.core has a few names of later steps.
+core.Atom = Atom  # type: ignore[attr-defined]
+core.eval_jaxpr = eval_jaxpr  # type: ignore[attr-defined]
 
 __version__ = "0.1.0"

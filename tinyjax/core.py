@@ -68,6 +68,15 @@ class Primitive:
         abstract_eval_rules[self] = rule
         return rule
 
+    def def_effectful_abstract_eval(self, rule: Callable) -> Callable:
+        """For a rule that gives (avals, effects); what the effects are, only has_effects says."""
+        abstract_eval_rules[self] = lambda *avals, **params: rule(*avals, **params)[0]
+        return rule
+
+    def get_bind_params(self, params: dict[str, Any]) -> tuple[list, dict[str, Any]]:
+        """For interpreters of jaxprs, which bind(*subfuns, *args, **params): there are no subfuns."""
+        return [], params
+
     def __repr__(self) -> str:
         return self.name
 
@@ -317,7 +326,7 @@ class _Context(threading.local):
     user's program that the present equation is from."""
 
     trace: Trace = EvalTrace()
-
-
     source_info: Any = None
+
+
 context = _Context()

@@ -119,6 +119,11 @@ class ClosedJaxpr:
         self.cache: dict[Any, Any] = {}
 
     @property
+    def literals(self) -> list[Any]:
+        """The consts, by another name that JAX has for them."""
+        return self.consts
+
+    @property
     def in_avals(self) -> list[ShapedArray]:
         return [v.aval for v in self.jaxpr.invars]
 

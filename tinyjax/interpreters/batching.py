@@ -145,6 +145,9 @@ batch_rules: dict[Primitive, Callable[..., Any]] = {}
 # primitive -> (axis, vals, dims, **params) -> as above; for primitives that have jaxprs as parameters,
 # and for those that speak of the axis by its name, which may have no mapped operand
 axis_batch_rules: dict[Primitive, Callable[..., Any]] = {}
+# The names of these tables in jax.interpreters.batching.
+primitive_batchers = batch_rules
+fancy_primitive_batchers = axis_primitive_batchers = axis_batch_rules
 
 
 def defvectorized(primitive: Primitive) -> None:

@@ -1,0 +1,246 @@
+"""Primitives and interpreters of one's own, written with the names that JAX documents for them."""
+
+import functools
+import warnings
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.extend
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.extend.core import Jaxpr, Literal, Primitive, jaxpr_as_fun, primitives
+from tinyjax.interpreters import ad, batching, mlir, xla
+from tinyjax.opencl.rules import Elementwise, lowering_rules
+
+# ---- a primitive, with all of its rules: x * y + z ----
+
+multiply_add_p = Primitive("multiply_add")
+
+
+def multiply_add(x, y, z):
+    return multiply_add_p.bind(x, y, z)
+
+
+@multiply_add_p.def_impl
+def multiply_add_impl(x, y, z):
+    return np.add(np.multiply(x, y), z)
+
+
+@multiply_add_p.def_abstract_eval
+def multiply_add_abstract_eval(xs, ys, zs):
+    assert xs.shape == ys.shape == zs.shape
+    return jax.core.ShapedArray(xs.shape, xs.dtype)
+
+
+def multiply_add_jvp(primals, tangents):
+    """The derivative is a multiply_add again: of what is linear, tangents."""
+    x, y, z = primals
+    xt, yt, zt = map(ad.instantiate_zeros, tangents)
+    return multiply_add(x, y, z), multiply_add(xt, y, multiply_add(x, yt, zt))
+
+
+def multiply_add_transpose(ct, x, y, z):
+    """A cotangent for each linear operand: at most one of x and y, and z."""
+    linear, zero = ad.is_undefined_primal, jnp.zeros_like(ct)
+    ct_x = multiply_add(ct, y, zero) if linear(x) else None
+    ct_y = multiply_add(x, ct, zero) if linear(y) else None
+    return ct_x, ct_y, ct if linear(z) else None
+
+
+def multiply_add_batch(vals, dims):
+    size = next(x.shape[dim] for x, dim in zip(vals, dims) if dim is not None)
+    return multiply_add(*[batching.bdim_at_front(x, d, size) for x, d in zip(vals, dims)]), 0
+
+
+ad.primitive_jvps[multiply_add_p] = multiply_add_jvp
+ad.primitive_transposes[multiply_add_p] = multiply_add_transpose
+batching.primitive_batchers[multiply_add_p] = multiply_add_batch
+
+
+def square_add(a, b):
+    return multiply_add(a, a, b)
+
+
+def test_it_runs():
+    assert square_add(2.0, 10.0) == 14.0
+
+
+def test_it_is_traced():
+    text = str(jax.make_jaxpr(square_add)(2.0, 10.0))
+    assert text == "{ lambda ; a:f32[] b:f32[]. let c:f32[] = multiply_add a a b in (c,) }"
+
+
+def test_it_is_differentiated_forwards_and_backwards():
+    assert jax.jvp(square_add, (2.0, 10.0), (1.0, 1.0)) == (14.0, 5.0)
+    assert jax.grad(square_add)(2.0, 10.0) == 4.0
+    assert jax.grad(jax.grad(square_add))(2.0, 10.0) == 2.0
+
+
+def test_it_is_batched():
+    two = np.array([2.0, 3.0], np.float32)
+    np.testing.assert_array_equal(jax.vmap(square_add)(two, two), [6, 12])
+
+
+def test_it_is_compiled_without_a_lowering_as_a_step_on_the_host():
+    compiled = jax.jit(square_add).lower(2.0, 10.0)
+    assert "no rule in lowering_rules" in compiled.as_text()
+    assert jax.jit(jax.grad(square_add))(2.0, 10.0) == 4.0
+
+
+def test_registering_an_mlir_lowering_says_what_to_do_instead():
+    with pytest.warns(UserWarning, match="lowering_rules.multiply_add_p. = Elementwise"):
+        mlir.register_lowering(multiply_add_p, lambda ctx, x, y, z: [x], platform="cpu")
+
+
+def test_with_an_opencl_lowering_it_is_part_of_a_kernel():
+    rule = Elementwise(lambda ctx, x, y, z: ctx.op("add", ctx.op("mul", x, y), z))
+    lowering_rules[multiply_add_p] = rule
+    try:
+        assert "host" not in jax.jit(square_add).lower(2.0, 10.0).as_text()
+        assert jax.jit(jax.vmap(jax.grad(square_add)))(jnp.arange(3.0), jnp.ones(3))[2] == 4.0
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            mlir.register_lowering(multiply_add_p, lambda ctx, x, y, z: [x])
+        assert xla.apply_primitive(multiply_add_p, 2.0, 3.0, 4.0) == 10.0
+    finally:
+        del lowering_rules[multiply_add_p]
+
+
+# ---- makers of rules ----
+
+
+def test_a_rule_that_is_missing_is_named():
+    lonely_p = Primitive("lonely")
+    lonely_p.def_abstract_eval(lambda x: x)
+    for call in (
+        lambda: lonely_p.bind(1.0),
+        lambda: jax.jvp(lonely_p.bind, (1.0,), (1.0,)),
+        lambda: jax.vmap(lonely_p.bind)(jnp.ones(2)),
+        lambda: ad.get_primitive_transpose(lonely_p),
+        lambda: xla.apply_primitive(lonely_p, 1.0),
+    ):
+        with pytest.raises(NotImplementedError, match="'lonely' has no .* rule"):
+            call()
+
+
+def test_a_linear_primitive_needs_its_transpose_alone():
+    triple_p = Primitive("triple")
+    triple_p.def_impl(lambda x: 3 * x)
+    triple_p.def_abstract_eval(lambda x: x)
+    ad.deflinear(triple_p, lambda ct: [triple_p.bind(ct)])
+    batching.defvectorized(triple_p)
+    assert jax.jvp(triple_p.bind, (1.0,), (2.0,)) == (3.0, 6.0)
+    assert jax.grad(triple_p.bind)(1.0) == 3.0
+    np.testing.assert_array_equal(jax.vmap(jax.grad(triple_p.bind))(jnp.ones(2)), [3, 3])
+
+
+def test_an_abstract_eval_may_speak_of_effects():
+    p = Primitive("effectful")
+    p.multiple_results = True
+    p.def_effectful_abstract_eval(lambda x: ([x, x], {"an effect"}))
+    p.def_impl(lambda x: [x, x])
+    assert len(jax.make_jaxpr(p.bind)(1.0).out_avals) == 2
+    assert p.bind(1.0) == [1.0, 1.0]
+
+
+def test_sums_and_zeros_of_tangents():
+    zero = ad.Zero(jax.core.ShapedArray((2,), np.dtype("float32")))
+    assert ad.add_tangents(zero, 1.0) == 1.0
+    assert ad.add_jaxvals(1.0, 2.0) == 3.0
+    np.testing.assert_array_equal(ad.zeros_like_aval(zero.aval), ad.instantiate_zeros(zero))
+
+
+# ---- an interpreter: the inverse of a function ----
+
+inverse_registry = {
+    primitives.exp_p: jnp.log,
+    lax.tanh_p: jnp.arctanh,
+    lax.neg_p: jnp.negative,
+}
+
+
+def inverse(fun):
+    @functools.wraps(fun)
+    def wrapped(*args):
+        closed = jax.make_jaxpr(fun)(*args)
+        return inverse_jaxpr(closed.jaxpr, closed.literals, *args)[0]
+
+    return wrapped
+
+
+def inverse_jaxpr(jaxpr: Jaxpr, consts, *args):
+    """From the last equation to the first: the operand of each from its result."""
+    env = {}
+
+    def read(v):
+        return v.val if type(v) is Literal else env[v]
+
+    env.update(zip(jaxpr.outvars, args))
+    env.update(zip(jaxpr.constvars, consts))
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.primitive not in inverse_registry:
+            raise NotImplementedError(f"{eqn.primitive} does not have registered inverse.")
+        env[eqn.invars[0]] = inverse_registry[eqn.primitive](*map(read, eqn.outvars))
+    return [read(v) for v in jaxpr.invars]
+
+
+def f(x):
+    return jnp.exp(-jnp.tanh(x))
+
+
+def test_an_interpreter_inverts_a_function():
+    np.testing.assert_allclose(inverse(f)(f(0.5)), 0.5, rtol=1e-5)
+
+
+def test_what_it_does_can_be_transformed_like_anything_else():
+    assert "log" in str(jax.make_jaxpr(inverse(f))(f(0.5)))
+    values = jnp.array([0.1, 0.5, 0.9])
+    np.testing.assert_allclose(jax.jit(jax.vmap(inverse(f)))(f(values)), values, rtol=1e-4)
+    product = jax.grad(inverse(f))(f(0.5)) * jax.grad(f)(0.5)
+    np.testing.assert_allclose(product, 1.0, rtol=1e-4)
+
+
+def test_it_refuses_what_it_does_not_know():
+    with pytest.raises(NotImplementedError, match="sin does not have"):
+        inverse(jnp.sin)(0.5)
+
+
+def my_eval_jaxpr(jaxpr, consts, *args):
+    """The interpreter that changes nothing."""
+    env = dict(zip(jaxpr.invars, args)) | dict(zip(jaxpr.constvars, consts))
+    read = lambda v: v.val if isinstance(v, Literal) else env[v]  # noqa: E731
+    for eqn in jaxpr.eqns:
+        subfuns, bind_params = eqn.primitive.get_bind_params(eqn.params)
+        outs = eqn.primitive.bind(*subfuns, *map(read, eqn.invars), **bind_params)
+        env.update(zip(eqn.outvars, outs if eqn.primitive.multiple_results else [outs]))
+    return list(map(read, jaxpr.outvars))
+
+
+def test_evaluation_is_an_interpreter_of_a_few_lines():
+    table = np.arange(4.0, dtype=np.float32)
+    closed = jax.make_jaxpr(lambda x: jax.jit(jnp.sin)(x * table).sum() + 1)(2.0)
+    want = jnp.sin(2 * table).sum() + 1
+    for got in (
+        my_eval_jaxpr(closed.jaxpr, closed.consts, 2.0),
+        jax.core.eval_jaxpr(closed.jaxpr, closed.consts, 2.0),
+        jaxpr_as_fun(closed)(2.0),
+    ):
+        np.testing.assert_allclose(got, [want], rtol=1e-6)
+
+
+def test_the_parts_of_a_jaxpr_have_their_names():
+    closed = jax.make_jaxpr(lambda x: x * 2.0)(1.0)
+    (eqn,) = closed.jaxpr.eqns
+    x, two = eqn.invars
+    assert isinstance(x, tinyjax.extend.core.Var) and x is closed.jaxpr.invars[0]
+    assert isinstance(two, Literal) and two.val == 2.0
+    assert eqn.primitive is primitives.mul_p and eqn.params == {}
+
+
+def test_all_primitives_have_the_names_that_they_have_in_jax():
+    for (
+        name
+    ) in "sin_p scan_p cond_p while_p jit_p remat_p name_p add_jaxvals_p dot_general_p".split():
+        assert isinstance(getattr(primitives, name), Primitive)

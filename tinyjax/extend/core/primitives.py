@@ -1,0 +1,19 @@
+"""All primitives, by the names that they have in jax.extend.core.primitives: sin_p, scan_p, jit_p, ...
+
+For who gives them rules of another interpreter. Builds on lax and the modules of the other primitives.
+"""
+
+from tinyjax import lax
+from tinyjax.ad_checkpoint import name_p as name_p
+from tinyjax.interpreters.jit import jit_p as jit_p
+from tinyjax.interpreters.jvp import add_any_p as add_jaxvals_p  # noqa: F401
+from tinyjax.interpreters.remat import remat_p as remat_p
+from tinyjax.random.threefry import random_bits_p as random_bits_p
+from tinyjax.random.threefry import random_fold_in_p as random_fold_in_p
+from tinyjax.random.threefry import random_seed_p as random_seed_p
+from tinyjax.random.threefry import random_split_p as random_split_p
+from tinyjax.random.threefry import threefry2x32_p as threefry2x32_p
+from tinyjax.transfer import device_put_p as device_put_p
+
+# The hundred and more of lax, in which they all have these names.
+globals().update({name: p for name, p in vars(lax).items() if name.endswith("_p")})

@@ -1,0 +1,54 @@
+"""Derivative rules for primitives of one's own, under the names of jax.interpreters.ad.
+
+After this file you can make a primitive differentiable: `defjvp` for forward mode; `primitive_transposes`,
+or `deflinear2` and `defbilinear`, for the linear ones, which reverse mode needs too. Builds on
+interpreters.jvp and interpreters.vjp, whose tables these are.
+
+    primitive_jvps[p] = rule          # (primals, tangents, **params) -> (out, tangent_out)
+    primitive_transposes[p] = rule    # (ct, *operands, **params) -> [ct or None for each operand]
+
+Source: https://docs.jax.dev/en/latest/jax-primitives.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tinyjax.array import ShapedArray
+from tinyjax.core import Primitive, missing_rule
+from tinyjax.interpreters.jvp import JVPTrace as JVPTrace
+from tinyjax.interpreters.jvp import JVPTracer as JVPTracer
+from tinyjax.interpreters.jvp import Zero as Zero
+from tinyjax.interpreters.jvp import add_any_p as add_jaxvals_p
+from tinyjax.interpreters.jvp import add_tangents as add_tangents
+from tinyjax.interpreters.jvp import defjvp as defjvp
+from tinyjax.interpreters.jvp import defjvp2 as defjvp2
+from tinyjax.interpreters.jvp import full
+from tinyjax.interpreters.jvp import instantiate_zeros as instantiate_zeros
+from tinyjax.interpreters.jvp import jvp_rules as primitive_jvps  # noqa: F401
+from tinyjax.interpreters.vjp import UndefinedPrimal as UndefinedPrimal
+from tinyjax.interpreters.vjp import defbilinear as defbilinear
+from tinyjax.interpreters.vjp import deflinear2 as deflinear2
+from tinyjax.interpreters.vjp import is_undefined_primal as is_undefined_primal
+from tinyjax.interpreters.vjp import transpose_rules as primitive_transposes
+
+
+def deflinear(primitive: Primitive, transpose_rule: Callable) -> None:
+    """As deflinear2, for a rule that needs the cotangent alone: (ct, **params) -> list of cotangents."""
+    deflinear2(primitive, lambda ct, *operands, **params: transpose_rule(ct, **params))
+
+
+def get_primitive_transpose(primitive: Primitive) -> Callable:
+    """The transpose rule. Raises NotImplementedError, saying how to write one, if there is none."""
+    return primitive_transposes.get(primitive) or missing_rule(primitive, "transpose")
+
+
+def add_jaxvals(x: Any, y: Any) -> Any:
+    """The sum of two tangents, or cotangents, of one value."""
+    return add_jaxvals_p.bind(x, y)
+
+
+def zeros_like_aval(aval: ShapedArray) -> Any:
+    """An array of zeros of this shape and dtype."""
+    return full(aval, 0)

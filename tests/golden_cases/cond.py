@@ -95,6 +95,9 @@ def jaxprs(jax, jnp, lax):
         "switch": lambda: jaxpr(chosen)(1, v),
         "switch by uint8": lambda: jaxpr(chosen)(np.uint8(1), v),
         "switch of one branch": lambda: jaxpr(lambda i, x: lax.switch(i, [jnp.sin], x))(1, v),
+        "switch in jnp.piecewise": lambda: jaxpr(
+            lambda x: jnp.piecewise(x, [x < 0, x >= 2], [jnp.sin, lambda x: x * 2, 5])
+        )(v),
         # ---- derivatives ----
         "jvp of cond": lambda: jaxpr(lambda x, t: jax.jvp(by_sign, (x,), (t,)))(1.0, 1.0),
         "jvp of cond with a constant branch": lambda: jaxpr(
@@ -256,6 +259,11 @@ GROUPS = [
             "jax.vmap(nested)(i32([0, 0, 2]), bools, v)",
             "jax.vmap(nested, in_axes=(None, 0, None))(0, bools, v)",
             "jax.vmap(jax.vmap(by_sign))(n)",
+            "jnp.piecewise(w, [w < 0, w < 5], [jnp.sin, lambda x: x * 2, 5])",
+            "jnp.piecewise(w, [w < 5, w < 0], [lambda x, a, b: x * a + b, 1], 3, b=2)",
+            "jnp.piecewise(m, [True, False], [lambda x: x + 1, 2])",
+            "jnp.piecewise(im, [im > 2], [lambda x: x + 1.5, 2.5])",
+            "jax.grad(lambda x: jnp.piecewise(x, [x <= 0], [0, jnp.log]).sum())(f32([0, 1]))",
             "jax.vmap(jax.grad(unlike_residuals, 1))(b8([1, 0]), m)",
             "jax.jit(jax.vmap(jax.grad(nested, 2)))(i32([0, 0, 2]), bools, v)",
         ],
@@ -320,6 +328,8 @@ ERRORS = {
             "lax.switch(1, [lambda x: x, lambda x: (x,)], 3.0)",
             ["switch", "branch 0", "leaf", "branch1", "tuple"],
         ),
+        ("jnp.piecewise(v, [v < 0, v < 5], [1])", ["2 condition", "1"]),
+        ("jnp.piecewise(v, [v < 0], [v, 2])", ["float32[3]", "float32[]"]),
         ("jax.grad(lambda i: lax.switch(i, [jnp.sin, jnp.cos], 1.0))(1)", ["int32"]),
     ],
 }

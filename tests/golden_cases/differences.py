@@ -43,6 +43,7 @@ DIFFERENCES: dict[str, str] = {
     "checkpoint, of scan, everything": CLOSED_CALL,
     "grad of var": LITERAL_RESIDUAL,
     "grad through pad": LITERAL_RESIDUAL,
+    "jnp.diag of matrix": "JAX has a branch for TPU kernels in it, which no other platform takes",
     "jacfwd": BASIS_CONVERTED_TWICE,
     "jacrev": BASIS_CONVERTED_TWICE,
     "hessian": BASIS_CONVERTED_TWICE,

@@ -13,7 +13,6 @@ import numpy as np
 # Cases that need a mechanism of a later stage, and which. The test skips them.
 LATER: dict[str, str] = {
     "jnp.polyval": "scan",
-    "jnp.diag of matrix": "cond",
 }
 
 

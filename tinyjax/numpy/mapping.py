@@ -12,13 +12,15 @@ import re
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-import numpy as np
-
+from tinyjax import lax
 from tinyjax.array import Array
 from tinyjax.interpreters.batching import vmap
-from tinyjax.numpy.creation import asarray
+from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.creation import array, asarray, zeros_like
+from tinyjax.numpy.cumulative import cumsum
+from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.manipulation import expand_dims, squeeze
-from tinyjax.numpy.selecting import where_
+from tinyjax.numpy.searching import argmax
 from tinyjax.numpy.util import (
     broadcast_shapes,
     canonicalize_axis,
@@ -182,22 +184,34 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """Of each element the function (or constant) of the condition that holds; as numpy.piecewise.
 
     One more function than conditions is the default, which is 0 otherwise. All functions are computed
-    for all elements: mask inputs that would make NaN."""
+    for all elements, given one by one (vmap of lax.switch); each element's derivative is that of its
+    own function. Raises ValueError for another number of functions."""
     x = ensure_arraylike("piecewise", x)
-    conditions = convert(asarray(condlist), np.dtype(bool))
-    if conditions.ndim == x.ndim:
-        conditions = expand_dims(conditions, 0)
-    count = conditions.shape[0]
-    functions = list(funclist)
-    if len(functions) == count:
-        functions.append(0)
-    elif len(functions) != count + 1:
+    count = len(condlist)
+    if len(funclist) not in (count, count + 1):
         raise ValueError(
             f"with {count} condition(s), either {count} or {count + 1} functions are expected; got "
-            f"{len(functions)}"
+            f"{len(funclist)}"
         )
-    values = [f(x, *args, **kw) if callable(f) else f for f in functions]
-    out = convert(asarray(values[-1]), x.dtype)
-    for i in range(count):  # of conditions that hold together the last one counts
-        out = where_(conditions[i], convert(asarray(values[i]), x.dtype), out)
-    return out
+    default = funclist[-1] if len(funclist) > count else 0
+    branches = dict(enumerate([default, *funclist[:count]]))
+    constants = {i: f for i, f in branches.items() if not callable(f)}
+    functions = frozenset((i, f) for i, f in branches.items() if callable(f))
+    return _piecewise(x, asarray(condlist, dtype=bool), constants, functions, *args, **kw)
+
+
+@jitted(static_argnames=("funcs",))
+def _piecewise(x: Any, condlist: Any, consts: Any, funcs: Any, *args: Any, **kw: Any) -> Any:
+    # The place of the last condition that holds: there the count of those so far is first at its end.
+    padded = concatenate([zeros_like(condlist[:1]), condlist], 0)
+    which = argmax(cumsum(padded, 0), 0)
+
+    def branch(f: Any) -> Callable:
+        if callable(f):
+            return lambda x: convert(f(x, *args, **kw), dtype)
+        return lambda x: array(f, dtype=dtype)
+
+    dtype = x.dtype
+    by_place = consts | dict(funcs)
+    branches = [branch(by_place[i]) for i in range(len(by_place))]
+    return vectorize(lax.switch, excluded=(1,))(which, branches, x)

@@ -89,6 +89,14 @@ def square_by_rule(a: Any) -> Any:
 square_by_rule.defjvps(lambda t, out, a: lax.mul(lax.mul(t, 2.0), a))
 
 
+@jax.custom_vjp
+def square_backward(a: Any) -> Any:
+    return lax.mul(a, a)
+
+
+square_backward.defvjp(lambda a: (square_backward(a), a), lambda a, ct: (lax.mul(ct, a),))
+
+
 def dot(lhs_contract: Any, rhs_contract: Any, lhs_batch: Any = (), rhs_batch: Any = ()) -> Callable:
     numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
     return lambda a, b: lax.dot_general(a, b, numbers)
@@ -404,6 +412,7 @@ EXAMPLES: dict[str, list[Example]] = {
     ),
     # ---- calls ----
     "custom_jvp_call": unary(square_by_rule),
+    "custom_vjp_call": step(square_backward, x),  # no forward mode: the module's own test has grad
     "remat2": [
         *unary(jax.checkpoint(lambda a: lax.sin(lax.mul(lax.sin(a), a)))),
         *smooth(

@@ -222,3 +222,204 @@ def test_a_rule_that_disagrees_with_the_function_is_an_error():
     f.defjvp(lambda p, t: (p, t))
     with pytest.raises(TypeError, match=r"(?s)\(float32\[\],\).*function's output had"):
         jax.grad(jax.jit(f))(1.0)
+
+
+# ---- custom_vjp: a rule for what comes back ----
+
+
+@jax.custom_vjp
+def clipped(x):
+    """The identity, but gradients that flow through it are cut to [-1, 1]."""
+    return x
+
+
+def clipped_fwd(x):
+    return x, ()
+
+
+def clipped_bwd(residuals, ct):
+    return (jnp.clip(ct, -1.0, 1.0),)
+
+
+clipped.defvjp(clipped_fwd, clipped_bwd)
+
+
+@jax.custom_vjp
+def product(x, y):
+    return x * y
+
+
+def product_fwd(x, y):
+    return x * y, (x, y)
+
+
+def product_bwd(residuals, ct):  # ten times too much shows that the rule was used
+    x, y = residuals
+    return 10 * ct * y, 10 * ct * x
+
+
+product.defvjp(product_fwd, product_bwd)
+
+
+def test_grad_runs_fwd_and_then_bwd():
+    assert product(2.0, 3.0) == 6.0
+    assert jax.grad(product, (0, 1))(2.0, 3.0) == (30.0, 20.0)
+    assert jax.grad(lambda x: 5 * clipped(x))(2.0) == 1.0
+
+
+def test_bwd_is_differentiated_for_the_second_derivative():
+    assert jax.grad(jax.grad(product), 1)(2.0, 3.0) == 10.0
+    assert jax.jvp(jax.grad(product), (2.0, 3.0), (0.0, 1.0)) == (30.0, 10.0)
+
+
+def test_forward_mode_is_an_error():
+    forward = [
+        lambda x: jax.jvp(clipped, (x,), (1.0,)),
+        lambda x: jax.jit(lambda x: jax.jvp(clipped, (x,), (1.0,)))(x),
+        lambda x: jax.jvp(jax.jit(clipped), (x,), (1.0,)),
+        lambda x: jax.jvp(lambda y: jax.jvp(clipped, (y,), (1.0,)), (x,), (1.0,)),
+        lambda x: jax.linearize(clipped, x)[1](1.0),
+        lambda x: jax.jacfwd(clipped)(x),
+    ]
+    for fun in forward:
+        with pytest.raises(TypeError, match="can't apply forward-mode autodiff"):
+            fun(1.0)
+
+
+def test_jit_keeps_both_rules():
+    assert jax.jit(product)(2.0, 3.0) == 6.0
+    assert jax.grad(jax.jit(product))(2.0, 3.0) == 30.0
+    assert jax.jit(jax.grad(product))(2.0, 3.0) == 30.0
+    assert jax.grad(jax.grad(jax.jit(product)), 1)(2.0, 3.0) == 10.0
+
+
+def test_vmap_batches_both_rules():
+    xs, ys = jnp.array([1.0, 2.0]), jnp.array([3.0, 4.0])
+    np.testing.assert_array_equal(jax.vmap(product)(xs, ys), [3.0, 8.0])
+    np.testing.assert_array_equal(jax.vmap(jax.grad(product))(xs, ys), [30.0, 40.0])
+    np.testing.assert_array_equal(jax.vmap(jax.grad(jax.jit(product)))(xs, ys), [30.0, 40.0])
+    summed = lambda xs, ys: jax.vmap(product)(xs, ys).sum()  # noqa: E731
+    np.testing.assert_array_equal(jax.grad(summed)(xs, ys), [30.0, 40.0])
+    np.testing.assert_array_equal(jax.jacrev(jax.vmap(product))(xs, ys), [[30.0, 0.0], [0.0, 40.0]])
+
+
+def test_an_argument_that_the_batch_shares_gets_the_sum_of_the_cotangents():
+    xs = jnp.array([1.0, 2.0])
+    shared = lambda xs, y: jax.vmap(product, (0, None))(xs, y).sum()  # noqa: E731
+    assert jax.grad(shared, 1)(xs, 3.0) == 30.0
+    assert jax.grad(jax.jit(shared), 1)(xs, 3.0) == 30.0
+
+
+def test_none_is_a_zero_cotangent_for_a_whole_subtree():
+    f = jax.custom_vjp(lambda x, p: x * p["a"] * p["b"])
+    f.defvjp(lambda x, p: (f(x, p), p), lambda p, ct: (ct * p["a"], None))
+    gradients = jax.grad(f, (0, 1))(2.0, {"a": 3.0, "b": 4.0})
+    assert gradients == (3.0, {"a": 0.0, "b": 0.0})
+    np.testing.assert_array_equal(jax.grad(lambda x: jax.vmap(clip_none)(x).sum())(jnp.ones(2)), 0)
+
+
+@jax.custom_vjp
+def clip_none(x):
+    return x
+
+
+clip_none.defvjp(lambda x: (x, None), lambda residuals, ct: (None,))
+
+
+def test_residuals_can_be_any_pytree():
+    f = jax.custom_vjp(lambda x: x)
+    f.defvjp(lambda x: (x, {"n": 2, "t": (x, None)}), lambda r, ct: (ct * r["n"] * r["t"][0],))
+    assert jax.grad(f)(3.0) == 6.0
+    assert jax.grad(jax.jit(f))(3.0) == 6.0
+
+
+def test_results_are_pytrees_with_a_cotangent_each():
+    f = jax.custom_vjp(lambda x: {"a": x, "b": (2 * x,)})
+    f.defvjp(lambda x: (f(x), ()), lambda r, ct: (ct["a"] + 100 * ct["b"][0],))
+    assert jax.grad(lambda x: f(x)["b"][0])(1.0) == 100.0
+    assert jax.grad(lambda x: jax.jit(lambda x: f(x)["a"])(x))(1.0) == 1.0
+
+
+def test_integers_have_no_cotangents():
+    f = jax.custom_vjp(lambda x, n: (x * n, n))
+    f.defvjp(lambda x, n: (f(x, n), n), lambda n, cts: (cts[0] * n, None))
+    assert jax.grad(lambda x: f(x, 3)[0])(2.0) == 3.0
+    assert jax.grad(lambda x: jax.jit(f)(x, 3)[0])(2.0) == 3.0
+    assert jax.grad(lambda n: f(2.0, n)[0], allow_int=True)(3).dtype == jax.dtypes.float0
+
+
+def test_nondiff_arguments_go_to_fwd_in_place_and_to_bwd_first():
+    f = jax.custom_vjp(lambda fun, x, n: fun(x) * n, nondiff_argnums=(0, 2))
+    f.defvjp(lambda fun, x, n: (fun(x) * n, x), lambda fun, n, x, ct: (ct * fun(x) * n * 10,))
+    assert jax.grad(f, 1)(lambda y: y + 1, 2.0, 3) == 90.0
+
+
+def test_a_tracer_cannot_be_a_nondiff_argument():
+    f = jax.custom_vjp(lambda n, x: n * x, nondiff_argnames="n")
+    f.defvjp(lambda n, x: (n * x, ()), lambda n, r, ct: (n * ct,))
+    with pytest.raises(jax.errors.UnexpectedTracerError, match="argument 0"):
+        jax.jit(f)(2, 3.0)
+
+
+def test_symbolic_zeros_tell_both_rules_what_does_not_matter():
+    seen = []
+    f = jax.custom_vjp(lambda x, y: (x * y, x + y))
+
+    def fwd(x, y):
+        seen.append((x.perturbed, y.perturbed))
+        return f(x.value, y.value), y.value
+
+    def bwd(y, cts):
+        seen.append(tuple(type(ct) is SymbolicZero for ct in cts))
+        return cts[0] * y, cts[1]
+
+    f.defvjp(fwd, bwd, symbolic_zeros=True)
+    assert jax.grad(lambda x: f(x, 3.0)[0])(2.0) == 3.0
+    assert jax.grad(lambda x: jax.jit(f)(x, 3.0)[0])(2.0) == 3.0
+    np.testing.assert_array_equal(jax.grad(lambda x: jax.vmap(f)(x, x)[0].sum())(jnp.ones(2)), 1)
+    assert seen[:4] == 2 * [(True, False), (False, True)]
+    assert seen[4:] == [(True, True), (False, True)]
+
+
+def test_custom_vjp_does_not_differentiate_what_it_closes_over():
+    def f(z):
+        times_z = jax.custom_vjp(lambda x: x * z)
+        times_z.defvjp(lambda x: (x * z, ()), lambda r, ct: (ct,))
+        return jax.jit(times_z)(2.0)
+
+    with pytest.raises(Exception, match="closed-over value"):
+        jax.grad(f)(1.0)
+
+
+def test_unused_results_have_zero_cotangents():
+    f = jax.custom_vjp(lambda x, y: (x + y, x * y))
+    f.defvjp(
+        lambda x, y: (f(x, y), (x, y)),
+        lambda r, cts: (cts[0] + cts[1] * r[1], cts[0] + cts[1] * r[0]),
+    )
+    first = jax.jit(lambda x, y: f(x, y)[0])
+    assert jax.grad(lambda x: jax.grad(first)(x, 3.0) + first(x, 3.0))(2.0) == 1.0
+
+
+# ---- custom_vjp: what must not be ----
+
+
+def test_fwd_must_give_a_pair():
+    f = jax.custom_vjp(lambda x: x)
+    f.defvjp(lambda x: x, lambda r, ct: (ct,))
+    with pytest.raises(TypeError, match="must produce a pair"):
+        jax.grad(f)(1.0)
+
+
+def test_bwd_must_give_a_cotangent_for_each_argument():
+    f = jax.custom_vjp(lambda x, y: x)
+    f.defvjp(lambda x, y: (x, ()), lambda r, ct: (ct,))
+    with pytest.raises(TypeError, match="a tuple with an entry for each argument"):
+        jax.grad(f)(1.0, 2.0)
+
+
+def test_a_cotangent_of_the_wrong_shape_is_an_error_that_says_where():
+    f = jax.custom_vjp(lambda x, p: x)
+    f.defvjp(lambda x, p: (x, ()), lambda r, ct: (ct, {"a": jnp.ones(3)}))
+    with pytest.raises(ValueError, match=r"output\[1\]\['a'\].*float32\[3\].*float32\[\]"):
+        jax.grad(f)(1.0, {"a": 2.0})

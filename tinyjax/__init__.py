@@ -19,6 +19,7 @@ from tinyjax.config import enable_x64 as enable_x64
 from tinyjax.config import threefry_partitionable as threefry_partitionable
 from tinyjax.core import typeof as typeof
 from tinyjax.custom_derivatives.forward_rules import custom_jvp as custom_jvp
+from tinyjax.custom_derivatives.reverse_rules import custom_vjp as custom_vjp
 from tinyjax.devices import Device as Device
 from tinyjax.devices import default_backend as default_backend
 from tinyjax.devices import device_count as device_count

@@ -40,6 +40,8 @@ STEPS = (
     "interpreters.jit",  # jit: the primitive and the front door
     "custom_derivatives.calls",  # a function and its rules, as one primitive
     "custom_derivatives.forward_rules",  # custom_jvp: a derivative rule of one's own
+    "custom_derivatives.vjp_call",  # custom_vjp's primitives: called forward, transposed backward
+    "custom_derivatives.reverse_rules",  # custom_vjp: one for reverse mode
     "lax.elementwise",  # how an elementwise family is made; the operations that rules speak:
     "lax.bitwise",  # and, or
     "lax.comparison",  # eq, lt

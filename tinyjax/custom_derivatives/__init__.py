@@ -7,3 +7,9 @@ from tinyjax.custom_derivatives.calls import SymbolicZero as SymbolicZero
 from tinyjax.custom_derivatives.calls import zero_from_primal as zero_from_primal
 from tinyjax.custom_derivatives.forward_rules import custom_jvp as custom_jvp
 from tinyjax.custom_derivatives.forward_rules import custom_jvp_call_p as custom_jvp_call_p
+from tinyjax.custom_derivatives.reverse_rules import CustomVJPPrimal as CustomVJPPrimal
+from tinyjax.custom_derivatives.reverse_rules import custom_vjp as custom_vjp
+from tinyjax.custom_derivatives.reverse_rules import (
+    custom_vjp_primal_tree_values as custom_vjp_primal_tree_values,
+)
+from tinyjax.custom_derivatives.vjp_call import custom_vjp_call_p as custom_vjp_call_p

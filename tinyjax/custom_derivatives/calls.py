@@ -21,11 +21,13 @@ from tinyjax.array import ShapedArray
 from tinyjax.core import (
     Primitive,
     abstract_eval_rules,
+    context,
     get_aval,
     impl_rules,
     no_rule_reasons,
     set_current_trace,
 )
+from tinyjax.interpreters.batching import AxisData, BatchTrace, move_batch_dim
 from tinyjax.interpreters.jvp import Zero, full, zero_tangent
 from tinyjax.interpreters.partial_eval import PartialEvalTrace, partial_eval_rules
 from tinyjax.interpreters.tracing import JaxprTrace, staging_rules, trace_to_jaxpr
@@ -80,6 +82,39 @@ def _transpose_function(cts: Any, *args: Any, call_jaxpr: ClosedJaxpr, **params:
 
 def only(values: Sequence[Any], used: Sequence[bool]) -> list[Any]:
     return [x for x, is_used in zip(values, used) if is_used]
+
+
+# ---- functions of a batch ----
+
+
+class BatchDims:
+    """The batch dims of a function's results: what runs first settles them, it or its rule."""
+
+    def __init__(self, axis: AxisData, in_dims: Sequence[int | None]):
+        self.axis = axis
+        self.in_dims = in_dims
+        self.out_dims: list[int | None] = []
+
+    def settle(self, pairs: Sequence[tuple[Any, int | None]]) -> list[Any]:
+        """The results, given as values and dims, with their batch dims in the settled places."""
+        if not self.out_dims:
+            unmapped = all(dim is None for dim in self.in_dims)
+            self.out_dims.extend(dim if unmapped else dim or 0 for _, dim in pairs)
+        return [
+            move_batch_dim(x, d, to, self.axis.size) for (x, d), to in zip(pairs, self.out_dims)
+        ]
+
+
+def batched_function(fun: Callable, dims: BatchDims) -> Callable[..., list[Any]]:
+    """`fun` of a batch, which may be called under another trace than that which is current now."""
+
+    def batched(*vals: Any) -> list[Any]:
+        trace = BatchTrace(context.trace, dims.axis)
+        with set_current_trace(trace):
+            outs = fun(*[trace.tracer(x, d) for x, d in zip(vals, dims.in_dims)])
+        return dims.settle([trace.val_and_dim(x) for x in outs])
+
+    return batched
 
 
 # ---- zeros, as rules see them ----

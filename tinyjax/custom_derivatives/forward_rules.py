@@ -26,8 +26,10 @@ from tinyjax.core import (
     set_current_trace,
 )
 from tinyjax.custom_derivatives.calls import (
+    BatchDims,
     CallWithRules,
     TypedFun,
+    batched_function,
     check_same_result,
     hidden_zero,
     leaf_paths,
@@ -133,19 +135,7 @@ def _custom_jvp_jvp(
 def _custom_jvp_batch(
     axis: AxisData, vals: Any, dims: Any, *, fun: Callable, jvp: Callable, **params: Any
 ) -> Any:
-    out_dims: list[int | None] = []  # settled by what runs first, the function or the rule
-    unmapped = all(dim is None for dim in dims)
-
-    def settled(pairs: Sequence[tuple[Any, int | None]]) -> list[Any]:
-        if not out_dims:
-            out_dims.extend(dim if unmapped else dim or 0 for _, dim in pairs)
-        return [move_batch_dim(x, d, to, axis.size) for (x, d), to in zip(pairs, out_dims)]
-
-    def batched_fun(*vals: Any) -> list[Any]:
-        trace = BatchTrace(context.trace, axis)
-        with set_current_trace(trace):
-            outs = fun(*[trace.tracer(x, d) for x, d in zip(vals, dims)])
-        return settled([trace.val_and_dim(x) for x in outs])
+    batch = BatchDims(axis, dims)
 
     def batched_jvp(primals: Any, tangents: Any) -> Any:
         trace = BatchTrace(context.trace, axis)
@@ -156,16 +146,17 @@ def _custom_jvp_batch(
         ]
         with set_current_trace(trace):
             outs, out_tangents = jvp(primals, tangents)
-        outs = settled([trace.val_and_dim(x) for x in outs])
+        outs = batch.settle([trace.val_and_dim(x) for x in outs])
         return outs, [
             zero_tangent(x)
             if type(t) is Zero
             else move_batch_dim(*trace.val_and_dim(t), dim, axis.size)
-            for x, t, dim in zip(outs, out_tangents, out_dims)
+            for x, t, dim in zip(outs, out_tangents, batch.out_dims)
         ]
 
+    batched_fun = batched_function(fun, batch)
     outs = custom_jvp_call_p.bind(*vals, fun=batched_fun, jvp=batched_jvp, **params)
-    return outs, out_dims
+    return outs, batch.out_dims
 
 
 def _custom_jvp_dce(eqn: JaxprEqn, used: list[bool]) -> JaxprEqn:

@@ -70,6 +70,11 @@ def step(fun: Callable, *args: Any) -> list[Example]:
     return [Example(fun, args, smooth=False)]
 
 
+def over_rows(fun: Callable) -> Callable:
+    """A function of a row, for all rows of a matrix along axis "i"."""
+    return jax.vmap(fun, axis_name="i")
+
+
 def unary(fun: Callable, *operands: np.ndarray) -> list[Example]:
     """A call for each operand."""
     return [Example(fun, (operand,)) for operand in operands or (x,)]
@@ -425,6 +430,16 @@ EXAMPLES: dict[str, list[Example]] = {
     ],
     "name": unary(lambda a: lax.sin(checkpoint_name(lax.sin(a), "inner"))),
     "jit": unary(jax.jit(lambda a: lax.mul(lax.sin(a), a))),
+    # ---- over named axes ----
+    "psum": unary(over_rows(lambda r: lax.psum(r, "i")), x),
+    "pmax": step(over_rows(lambda r: lax.pmax(r, "i")), x),
+    "pmin": step(over_rows(lambda r: lax.pmin(r, "i")), x),
+    "axis_index": unary(over_rows(lambda r: r * lax.axis_index("i")), x),
+    "all_gather": unary(over_rows(lambda r: lax.all_gather(r, "i", axis=1)), x),
+    "reduce_scatter": unary(over_rows(lambda r: lax.psum_scatter(r[:2], "i")), x),
+    "all_to_all": unary(over_rows(lambda r: lax.all_to_all(r[:2], "i", 0, 0)), x),
+    "ppermute": unary(over_rows(lambda r: lax.pshuffle(r, "i", [1, 0])), x),
+    "pbroadcast": unary(over_rows(lambda r: lax.pbroadcast(r, "i", 1)), x),
     # ---- branches ----
     "cond": [
         *smooth(lambda p, a, b: lax.cond(p, lambda: lax.sin(a) * b, lambda: a), bools[0, 0], x, y),

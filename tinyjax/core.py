@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,6 +27,8 @@ from tinyjax.errors import (
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
+
+AxisEnv = tuple[tuple[Hashable, int], ...]  # names and sizes of axes, the innermost last
 
 # ---- primitives ----
 
@@ -322,11 +324,45 @@ def escaped_tracer_error(tracer: Tracer) -> UnexpectedTracerError:
 
 
 class _Context(threading.local):
-    """What `bind` looks at, one a thread: the current trace, and while a jaxpr is run, the line of the
-    user's program that the present equation is from."""
+    """What `bind` looks at, one a thread: the current trace, the named axes around it, and while a
+    jaxpr is run, the line of the user's program that the present equation is from."""
 
     trace: Trace = EvalTrace()
+    axis_env: AxisEnv = ()
     source_info: Any = None
 
 
 context = _Context()
+
+
+# ---- named axes ----
+
+
+class extend_axis_env:  # noqa: N801  (used as a function)
+    """`with extend_axis_env((("i", 3),)):` within the block, "i" is the name of an axis of size 3."""
+
+    __slots__ = ("axes", "before")
+
+    def __init__(self, axes: AxisEnv):
+        self.axes = axes
+
+    def __enter__(self) -> None:
+        self.before = context.axis_env
+        context.axis_env = (*self.before, *self.axes)
+
+    def __exit__(self, *exc: object) -> None:
+        context.axis_env = self.before
+
+
+def axis_size(name: Hashable) -> int:
+    """The size of a named axis: of the innermost one, where several have the name.
+
+    Raises NameError, which says the names that there are."""
+    for known, size in reversed(context.axis_env):
+        if known == name:
+            return size
+    bound = ", ".join(f"{known!r} (size {size})" for known, size in context.axis_env)
+    raise NameError(
+        f"unbound axis name: {name}. Collectives need a map around them that names the axis, such as "
+        f"jax.vmap(f, axis_name={name!r}); the names bound here are: {bound or 'none'}"
+    )

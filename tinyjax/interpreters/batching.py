@@ -19,10 +19,12 @@ from tinyjax import core, primitives
 from tinyjax.api_util import check_callable
 from tinyjax.array import Array, LiteralArray, ShapedArray
 from tinyjax.core import (
+    AxisEnv,
     Primitive,
     Trace,
     Tracer,
     context,
+    extend_axis_env,
     get_aval,
     missing_rule,
     set_current_trace,
@@ -42,6 +44,11 @@ class AxisData(NamedTuple):
 
     name: Hashable | None
     size: int
+
+    @property
+    def env(self) -> AxisEnv:
+        """What the axis adds to the named axes around a function."""
+        return () if self.name is None else ((self.name, self.size),)
 
 
 # ---- the trace ----
@@ -286,13 +293,16 @@ def vmap(
     out_axes: Any = 0,
     axis_name: Hashable | None = None,
     axis_size: int | None = None,
+    spmd_axis_name: Hashable | None = None,
 ) -> Callable[..., Any]:
     """`fun` over a batch: maps it along axes of its arguments and stacks the results.
 
     `in_axes` is an int, None (not mapped) or a tuple with an entry for each positional argument, an
     int, None or a tree prefix of the argument; keyword arguments are mapped along axis 0. `out_axes`
-    is the same for the results. Raises TypeError or ValueError where in_axes do not fit the
-    arguments, the mapped sizes differ or a batched result is declared None.
+    is the same for the results. Within `fun`, `axis_name` is the axis's name for collectives, such as
+    lax.psum. `spmd_axis_name` says how JAX shards the batch over devices, and has no effect here.
+    Raises TypeError or ValueError where in_axes do not fit the arguments, the mapped sizes differ or a
+    batched result is declared None.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
     """
     check_callable(fun, "vmap")
@@ -320,7 +330,7 @@ def vmap(
         size = _mapped_size(leaves, dims, paths, axis_size)
 
         trace = BatchTrace(context.trace, AxisData(axis_name, size))
-        with set_current_trace(trace):
+        with set_current_trace(trace), extend_axis_env(trace.axis.env):
             args_in, kwargs_in = tree_unflatten(
                 in_tree, [trace.tracer(x, d) for x, d in zip(leaves, dims)]
             )

@@ -33,6 +33,7 @@ from tinyjax.core import (
     abstract_eval_rules,
     as_array,
     check_finite,
+    context,
     impl_rules,
     no_rule_reasons,
 )
@@ -264,11 +265,11 @@ class JitFunction:
         """The dynamic leaves, the entry of the cache for them, and closed-over tracers.
 
         The key has all that a trace can depend on: tree, avals with weak types, static values (by
-        equality and type) and configuration."""
+        equality and type), the named axes around the call, and configuration."""
         dynamic, static = split_static(args, kwargs, self.static_argnums, self.static_argnames)
         leaves, in_tree = tree_flatten(dynamic)
         avals = tuple([arg_aval(x) for x in leaves])
-        key = (in_tree, avals, static, config.key)
+        key = (in_tree, avals, static, context.axis_env, config.key)
         try:
             entry = self.cache.get(key)
         except TypeError:

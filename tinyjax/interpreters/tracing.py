@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 from tinyjax import dtypes
@@ -26,6 +26,7 @@ from tinyjax.core import (
     abstract_eval_rules,
     context,
     escaped_tracer_error,
+    extend_axis_env,
     get_aval,
     missing_rule,
     set_current_trace,
@@ -172,11 +173,15 @@ def is_staging() -> bool:
 
 
 def make_jaxpr(
-    fun: Callable, static_argnums: int | Sequence[int] = (), return_shape: bool = False
+    fun: Callable,
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Hashable, int]] | None = None,
+    return_shape: bool = False,
 ) -> Callable[..., Any]:
     """A function of the arguments of `fun` that gives the ClosedJaxpr of `fun` at their avals.
 
-    With return_shape, it gives a pair of the jaxpr and the result's tree of ShapeDtypeStructs.
+    `axis_env` has names and sizes of axes that collectives may speak of. With return_shape, it gives
+    a pair of the jaxpr and the result's tree of ShapeDtypeStructs.
     Raises TypeError if `fun` can't be called.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_jaxpr.html
     """
@@ -194,7 +199,8 @@ def make_jaxpr(
 
         leaves, in_tree = tree_flatten((tuple(dynamic), kwargs))
         flat_fun = FlatFun(call, in_tree)
-        closed_jaxpr = trace_to_jaxpr(flat_fun, [arg_aval(x) for x in leaves])
+        with extend_axis_env(tuple(axis_env or ())):
+            closed_jaxpr = trace_to_jaxpr(flat_fun, [arg_aval(x) for x in leaves])
         if not return_shape:
             return closed_jaxpr
         structs = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in closed_jaxpr.out_avals]

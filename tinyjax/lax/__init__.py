@@ -16,6 +16,7 @@ from tinyjax.lax.arithmetic import (
     cbrt,
     cbrt_p,
     div,
+from tinyjax.lax.all_gather import all_gather, all_gather_p, psum_scatter, reduce_scatter_p
     div_p,
     integer_pow,
     integer_pow_p,
@@ -141,6 +142,16 @@ from tinyjax.lax.exponential import (
     acosh_p,
     asinh,
     asinh_p,
+from tinyjax.lax.exchange import (
+    all_to_all,
+    all_to_all_p,
+    pbroadcast,
+    pbroadcast_p,
+    ppermute,
+    ppermute_p,
+    pshuffle,
+    pswapaxes,
+)
     atanh,
     atanh_p,
     cosh,
@@ -182,6 +193,18 @@ from tinyjax.lax.reduce_window import (
     reduce_window,
     reduce_window_max_p,
     reduce_window_min_p,
+from tinyjax.lax.parallel import (
+    axis_index,
+    axis_index_p,
+    axis_size,
+    pmax,
+    pmax_p,
+    pmean,
+    pmin,
+    pmin_p,
+    psum,
+    psum_p,
+)
     reduce_window_p,
     reduce_window_shape_tuple,
     reduce_window_sum_p,

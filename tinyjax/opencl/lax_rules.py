@@ -365,6 +365,9 @@ def _all_ones(dtype: np.dtype) -> Any:
 lowering_rules[lax.reduce_prod_p] = Reduction("mul", one_of)
 lowering_rules[lax.reduce_max_p] = Reduction("max", least)
 lowering_rules[lax.reduce_min_p] = Reduction("min", greatest)
+lowering_rules[lax.psum_p] = Reduction("add", zero_of)  # over positions: vmap took the names away
+lowering_rules[lax.pmax_p] = Reduction("max", least)
+lowering_rules[lax.pmin_p] = Reduction("min", greatest)
 lowering_rules[lax.reduce_and_p] = Reduction("and", _all_ones)
 lowering_rules[lax.reduce_or_p] = Reduction("or", zero_of)
 lowering_rules[lax.reduce_xor_p] = Reduction("xor", zero_of)

@@ -1,0 +1,168 @@
+"""Named axes: a function of one example that speaks of all of them."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.jaxpr import subjaxprs
+
+x = np.array([1.0, 2.0, 4.0], np.float32)
+table = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+
+
+def over(fun, axis_name="i"):
+    return jax.vmap(fun, axis_name=axis_name)
+
+
+# ---- a name for the mapped axis ----
+
+
+def test_psum_is_the_sum_over_the_examples():
+    np.testing.assert_array_equal(over(lambda x: x / lax.psum(x, "i"))(x), x / 7)
+
+
+def test_each_example_knows_its_place_and_how_many_there_are():
+    places = over(lambda x: (lax.axis_index("i"), lax.axis_size("i")))(x)
+    np.testing.assert_array_equal(places, [[0, 1, 2], [3, 3, 3]])
+
+
+def test_the_size_of_an_axis_is_a_python_number():
+    sizes = []
+    over(lambda x: sizes.append(lax.psum(1, "i")) or x)(x)
+    assert sizes == [3] and type(sizes[0]) is int
+
+
+def test_nested_vmaps_have_a_name_each():
+    both = over(over(lambda x: lax.psum(x, "j") + 100 * lax.psum(x, "i"), "j"))
+    np.testing.assert_array_equal(
+        both(table), table.sum(1, keepdims=True) + 100 * table.sum(0, keepdims=True)
+    )
+
+
+def test_several_names_are_one_axis():
+    total = over(over(lambda x: lax.pmean(x, ("i", "j")), "j"))(table)
+    np.testing.assert_array_equal(total, np.full((2, 3), table.mean()))
+
+
+def test_whole_numbers_among_the_names_are_positions():
+    np.testing.assert_array_equal(over(lambda row: lax.psum(row, ("i", 0)))(table), [15, 15])
+    np.testing.assert_array_equal(lax.psum(table, 1), table.sum(1))
+
+
+def test_the_innermost_of_two_equal_names_is_meant():
+    inner = over(over(lambda x: lax.psum(x, "i")))(table)
+    np.testing.assert_array_equal(inner, [[3, 3, 3], [12, 12, 12]])
+
+
+def test_a_name_ends_with_its_vmap():
+    over(lambda x: x)(x)
+    with pytest.raises(NameError, match=r"unbound axis name: i.*bound here are: none"):
+        lax.axis_size("i")
+
+
+def test_the_error_for_an_unbound_name_lists_the_others():
+    with pytest.raises(NameError, match=r"unbound axis name: k.*'i' \(size 3\)"):
+        over(lambda x: lax.psum(x, "k"))(x)
+
+
+# ---- what vmap makes of a collective ----
+
+
+def equations(jaxpr):
+    inner = [name for eqn in jaxpr.eqns for sub in subjaxprs(eqn.params) for name in equations(sub)]
+    return [eqn.primitive.name for eqn in jaxpr.eqns] + inner
+
+
+def test_tracing_alone_keeps_the_name():
+    jaxpr = jax.make_jaxpr(lambda x: lax.psum(x, "i"), axis_env=[("i", 3)])(1.0)
+    assert jaxpr.eqns[0].params["axes"] == ("i",)
+
+
+def test_vmap_takes_the_name_away():
+    jaxpr = jax.make_jaxpr(over(lambda x: lax.psum(x, "i")))(x)
+    assert jaxpr.eqns[0].params["axes"] == (0,)
+
+
+def test_all_gather_is_no_work():
+    jaxpr = jax.make_jaxpr(jax.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i", out_axes=None))
+    assert equations(jaxpr(x).jaxpr) == []
+
+
+def test_all_to_all_turns_rows_into_columns():
+    square = np.arange(9.0, dtype=np.float32).reshape(3, 3)
+    np.testing.assert_array_equal(over(lambda x: lax.all_to_all(x, "i", 0, 0))(square), square.T)
+
+
+def test_psum_scatter_then_all_gather_is_psum():
+    square = np.arange(9.0, dtype=np.float32).reshape(3, 3)
+    halves = over(lambda x: lax.all_gather(lax.psum_scatter(x, "i"), "i"))(square)
+    np.testing.assert_array_equal(halves, over(lambda x: lax.psum(x, "i"))(square))
+
+
+def test_ppermute_sends_values_around():
+    turn = [(0, 1), (1, 2), (2, 0)]
+    np.testing.assert_array_equal(over(lambda x: lax.ppermute(x, "i", turn))(x), [4, 1, 2])
+
+
+def test_pbroadcast_shares_one_value():
+    np.testing.assert_array_equal(over(lambda x: lax.pbroadcast(x, "i", 1))(x), [2, 2, 2])
+
+
+def test_what_all_examples_share_may_be_sent_around_too():
+    shared = over(lambda _: lax.all_to_all(jnp.arange(3), "i", 0, 0))(x)
+    np.testing.assert_array_equal(shared, [[0, 0, 0], [1, 1, 1], [2, 2, 2]])
+
+
+def test_psum_scatter_complains_about_a_size_that_does_not_fit():
+    with pytest.raises(ValueError, match="size 3 must match the size of the named axis, 2"):
+        over(lambda x: lax.psum_scatter(x, "i"))(table)
+
+
+# ---- in the other transformations ----
+
+
+def test_jit_compiles_a_collective_as_a_reduction():
+    text = jax.jit(over(lambda x: x - lax.pmax(x, "i"))).lower(x).as_text()
+    assert "host" not in text
+    np.testing.assert_array_equal(jax.jit(over(lambda x: x - lax.pmax(x, "i")))(x), x - 4)
+
+
+def test_jit_within_vmap_is_traced_for_each_size_of_the_axis():
+    fun = jax.jit(lambda x: x * lax.axis_size("i"))
+    assert [over(fun)(np.ones(n)).tolist() for n in (2, 3)] == [[2] * 2, [3] * 3]
+    with pytest.raises(NameError):
+        fun(1.0)
+
+
+def test_the_cotangent_of_a_psum_is_the_psum_of_cotangents():
+    gradient = over(jax.grad(lambda x: lax.psum(jnp.sin(x), "i")))(x)
+    np.testing.assert_allclose(gradient, 3 * np.cos(x), rtol=1e-6)
+
+
+def test_a_data_parallel_step_is_the_step_of_the_whole_batch():
+    loss = lambda w, x: (w * x - 1.0) ** 2  # noqa: E731
+    steps = jax.vmap(
+        lambda w, x: lax.pmean(jax.grad(loss)(w, x), "batch"), (None, 0), axis_name="batch"
+    )(0.5, x)
+    whole = jax.grad(lambda w: jnp.mean(loss(w, x)))(0.5)
+    np.testing.assert_allclose(steps, np.full(3, whole), rtol=1e-6)
+
+
+def test_a_loop_may_speak_of_all_examples_at_each_step():
+    def normalised(x):
+        return lax.fori_loop(0, 3, lambda _, c: c / lax.psum(c, "i"), x)
+
+    np.testing.assert_allclose(over(normalised)(x), x / 7, rtol=1e-6)
+
+
+def test_batch_normalisation_in_six_lines():
+    def normalise(x):
+        mean = lax.pmean(x, "batch")
+        variance = lax.pmean((x - mean) ** 2, "batch")
+        return (x - mean) / jnp.sqrt(variance)
+
+    out = np.asarray(over(normalise, "batch")(table))
+    np.testing.assert_allclose(out.mean(0), 0, atol=1e-6)
+    np.testing.assert_allclose(out.std(0), 1, rtol=1e-6)

@@ -1,0 +1,200 @@
+"""Collectives along a named axis that are each other's transposes: all_gather and psum_scatter.
+
+After this file you can say what is left of them once vmap has taken the name away: a transpose or a
+broadcast, and a sum. Builds on parallel.
+
+Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tinyjax import primitives
+from tinyjax.array import ShapedArray
+from tinyjax.core import Primitive
+from tinyjax.interpreters.batching import moveaxis, not_mapped
+from tinyjax.lax import shape as shapes
+from tinyjax.lax.parallel import (
+    Groups,
+    canonical_groups,
+    check_bound,
+    def_collective,
+    fold_axes,
+    group_size,
+    names_of,
+    split_axis_in_two,
+)
+from tinyjax.primitives import shape_of
+from tinyjax.tree_util import tree_map
+
+# ---- all_gather ----
+
+all_gather_p = Primitive("all_gather")
+
+
+def all_gather(
+    x: Any,
+    axis_name: Any,
+    *,
+    axis_index_groups: Groups = None,
+    axis: int = 0,
+    tiled: bool = False,
+) -> Any:
+    """All examples' `x`, a pytree, stacked along a new axis `axis`; tiled: put together along that axis.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.all_gather.html
+    """
+    names, groups = names_of(axis_name), canonical_groups(axis_index_groups)
+    size = group_size(names, groups)
+
+    def of_leaf(leaf: Any) -> Any:
+        ndim = len(shape_of(leaf)) + (not tiled)
+        return all_gather_p.bind(
+            leaf,
+            all_gather_dimension=shapes.canonicalize_axis(axis, ndim),
+            axis_name=names,
+            axis_index_groups=groups,
+            axis_size=size,
+            tiled=tiled,
+        )
+
+    return tree_map(of_leaf, x) if names else x
+
+
+def _all_gather_aval(
+    x: ShapedArray,
+    *,
+    all_gather_dimension: int,
+    axis_name: Any,
+    axis_size: int,
+    tiled: bool,
+    **_: Any,
+) -> ShapedArray:
+    check_bound(axis_name)
+    shape = list(x.shape)
+    if tiled:
+        shape[all_gather_dimension] *= axis_size
+    else:
+        shape.insert(all_gather_dimension, axis_size)
+    return x.update(shape=tuple(shape))
+
+
+def _all_gather_along(x: Any, dim: int | None, size: int, params: dict[str, Any]) -> Any:
+    place = params["all_gather_dimension"]
+    if dim is not_mapped:
+        shape = shapes.insert(shape_of(x), place, size)
+        kept = [i for i in range(len(shape)) if i != place]
+        gathered = primitives.broadcast_in_dim(x, shape, kept)
+    else:
+        gathered = moveaxis(x, dim, place)
+    return fold_axes(gathered, place) if params["tiled"] else gathered, not_mapped
+
+
+def _all_gather_beside(dim: int, params: dict[str, Any]) -> Any:
+    place = params["all_gather_dimension"]
+    if dim <= place:
+        return {"all_gather_dimension": place + 1}, dim
+    return {}, dim if params["tiled"] else dim + 1
+
+
+def _all_gather_transpose(ct: Any, params: dict[str, Any]) -> Any:
+    return psum_scatter(
+        ct,
+        params["axis_name"],
+        scatter_dimension=params["all_gather_dimension"],
+        axis_index_groups=params["axis_index_groups"],
+        tiled=params["tiled"],
+    )
+
+
+def_collective(
+    all_gather_p, _all_gather_aval, _all_gather_along, _all_gather_beside, _all_gather_transpose
+)
+
+
+# ---- psum_scatter ----
+
+reduce_scatter_p = Primitive("reduce_scatter")
+
+
+def psum_scatter(
+    x: Any,
+    axis_name: Any,
+    *,
+    scatter_dimension: int = 0,
+    axis_index_groups: Groups = None,
+    tiled: bool = False,
+) -> Any:
+    """The part of psum(x, axis_name) that is this example's: psum(x, name)[axis_index(name)].
+
+    Its axis `scatter_dimension` is gone, and must have the size of the named axis; tiled, it stays,
+    with each example's share. `x` is a pytree. Raises ValueError where the size does not fit.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum_scatter.html
+    """
+    names, groups = names_of(axis_name), canonical_groups(axis_index_groups)
+    params = {
+        "axis_name": names,
+        "scatter_dimension": scatter_dimension,
+        "axis_index_groups": groups,
+        "axis_size": group_size(names, groups),
+        "tiled": tiled,
+    }
+    return tree_map(lambda leaf: reduce_scatter_p.bind(leaf, **params), x) if names else x
+
+
+def _reduce_scatter_aval(
+    x: ShapedArray, *, axis_name: Any, scatter_dimension: int, axis_size: int, tiled: bool, **_: Any
+) -> ShapedArray:
+    check_bound(axis_name)
+    shape = list(x.shape)
+    size = shape[scatter_dimension]
+    _check_scattered(size, axis_size, tiled)
+    shape[scatter_dimension : scatter_dimension + 1] = [size // axis_size] if tiled else []
+    return x.update(shape=tuple(shape))
+
+
+def _check_scattered(size: int, axis_size: int, tiled: bool) -> None:
+    if tiled and size % axis_size:
+        raise ValueError(
+            f"tiled reduce_scatter operand scatter dimension size {size} must be divisible by the size "
+            f"of the named axis, {axis_size}"
+        )
+    if not tiled and size != axis_size:
+        raise ValueError(
+            f"reduce_scatter operand scatter dimension size {size} must match the size of the named "
+            f"axis, {axis_size}: or is tiled=True meant?"
+        )
+
+
+def _reduce_scatter_along(x: Any, dim: int | None, size: int, params: dict[str, Any]) -> Any:
+    place, tiled = params["scatter_dimension"], params["tiled"]
+    total = x * size if dim is not_mapped else primitives.reduce_sum(x, (dim,))
+    _check_scattered(shape_of(total)[place], size, tiled)
+    return split_axis_in_two(total, place, size) if tiled else total, place
+
+
+def _reduce_scatter_beside(dim: int, params: dict[str, Any]) -> Any:
+    place = params["scatter_dimension"]
+    if dim <= place:
+        return {"scatter_dimension": place + 1}, dim
+    return {}, dim if params["tiled"] else dim - 1
+
+
+def _reduce_scatter_transpose(ct: Any, params: dict[str, Any]) -> Any:
+    return all_gather(
+        ct,
+        params["axis_name"],
+        axis_index_groups=params["axis_index_groups"],
+        axis=params["scatter_dimension"],
+        tiled=params["tiled"],
+    )
+
+
+def_collective(
+    reduce_scatter_p,
+    _reduce_scatter_aval,
+    _reduce_scatter_along,
+    _reduce_scatter_beside,
+    _reduce_scatter_transpose,
+)

@@ -1,0 +1,231 @@
+"""Collectives that exchange data along a named axis: all_to_all, ppermute, pbroadcast.
+
+After this file you can say what is left of them once vmap has taken the name away: a transpose that
+swaps the mapped axis with one of the array, or taking the examples in another order. Builds on
+parallel.
+
+Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import primitives
+from tinyjax.array import ShapedArray
+from tinyjax.core import Primitive
+from tinyjax.interpreters.batching import moveaxis, not_mapped
+from tinyjax.lax import shape as shapes
+from tinyjax.lax.comparison import eq
+from tinyjax.lax.creation import full_like
+from tinyjax.lax.parallel import (
+    Groups,
+    axis_index,
+    canonical_groups,
+    check_bound,
+    def_collective,
+    fold_axes,
+    group_size,
+    names_of,
+    psum,
+    split_axis_in_two,
+)
+from tinyjax.lax.selection import select
+from tinyjax.primitives import shape_of
+from tinyjax.tree_util import tree_map
+
+# ---- all_to_all ----
+
+all_to_all_p = Primitive("all_to_all")
+
+
+def all_to_all(
+    x: Any,
+    axis_name: Any,
+    split_axis: int,
+    concat_axis: int,
+    *,
+    axis_index_groups: Groups = None,
+    tiled: bool = False,
+) -> Any:
+    """Maps axis `split_axis` of `x`, and makes the mapped axis its axis `concat_axis`.
+
+    The two have one size; tiled, split_axis is cut into as many parts as the named axis is long, and
+    they are put together along concat_axis. `x` is a pytree. Raises ValueError for other sizes.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.all_to_all.html
+    """
+    groups = canonical_groups(axis_index_groups)
+    size = group_size(axis_name, groups)
+
+    def of_leaf(leaf: Any) -> Any:
+        split, concat = split_axis, concat_axis
+        split_size = shape_of(leaf)[split]
+        if tiled and split_size % size:
+            raise ValueError(
+                f"the size of all_to_all's split_axis ({split_size}) has to be divisible by the size of "
+                f"the named axis {axis_name} ({size})"
+            )
+        if not tiled and split_size != size:
+            raise ValueError(
+                f"all_to_all requires the size of the named axis {axis_name} to equal "
+                f"x.shape[split_axis], but they are {size} and {split_size}: or is tiled=True meant?"
+            )
+        grows = not tiled and split != concat
+        if grows:  # a new axis of size 1, to concatenate along
+            concat += split < concat
+            leaf = shapes.expand_dims(leaf, (concat,))
+            split += concat <= split
+        out = all_to_all_p.bind(
+            leaf,
+            split_axis=split,
+            concat_axis=concat,
+            axis_name=axis_name,
+            axis_index_groups=groups,
+            tiled=tiled,
+        )
+        return shapes.squeeze(out, (split,)) if grows else out
+
+    return tree_map(of_leaf, x)
+
+
+def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Groups = None) -> Any:
+    """Swaps a named axis with axis `axis` of `x`, a pytree, which has its size.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pswapaxes.html
+    """
+    return all_to_all(x, axis_name, axis, axis, axis_index_groups=axis_index_groups)
+
+
+def _all_to_all_aval(
+    x: ShapedArray,
+    *,
+    axis_name: Any,
+    split_axis: int,
+    concat_axis: int,
+    axis_index_groups: Any,
+    **_: Any,
+) -> ShapedArray:
+    size = group_size(axis_name, axis_index_groups)
+    shape = list(x.shape)
+    shape[split_axis] //= size
+    shape[concat_axis] *= size
+    return ShapedArray(tuple(shape), x.dtype)
+
+
+def _all_to_all_along(x: Any, dim: int | None, size: int, params: dict[str, Any]) -> Any:
+    split, concat = params["split_axis"], params["concat_axis"]
+    if dim is not_mapped:
+        x, dim = shapes.broadcast(x, (size,)), 0
+    if split != concat:
+        joined = fold_axes(moveaxis(x, dim, concat), concat)
+        return split_axis_in_two(joined, split, size), split
+    place = split + (dim <= split)  # of the split axis in the batch
+    x = split_axis_in_two(x, place, size)
+    mapped = dim + (place <= dim)
+    permutation = list(range(len(shape_of(x))))
+    permutation[mapped], permutation[place] = place, mapped
+    return fold_axes(primitives.transpose(x, permutation), place), dim
+
+
+def _all_to_all_beside(dim: int, params: dict[str, Any]) -> Any:
+    return {
+        name: params[name] + (dim <= params[name]) for name in ("split_axis", "concat_axis")
+    }, dim
+
+
+def _all_to_all_transpose(ct: Any, params: dict[str, Any]) -> Any:
+    return all_to_all(
+        ct,
+        params["axis_name"],
+        params["concat_axis"],
+        params["split_axis"],
+        axis_index_groups=params["axis_index_groups"],
+        tiled=params["tiled"],
+    )
+
+
+def_collective(
+    all_to_all_p, _all_to_all_aval, _all_to_all_along, _all_to_all_beside, _all_to_all_transpose
+)
+
+
+# ---- ppermute and pbroadcast ----
+
+ppermute_p = Primitive("ppermute")
+pbroadcast_p = Primitive("pbroadcast")
+
+
+def ppermute(x: Any, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Any:
+    """Sends `x`, a pytree, from example to example: `perm` has pairs (source, destination).
+
+    Raises AssertionError unless there are as many pairs as examples.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.ppermute.html
+    """
+    names, pairs = names_of(axis_name), tuple(map(tuple, perm))
+    return tree_map(lambda leaf: ppermute_p.bind(leaf, axis_name=names, perm=pairs), x)
+
+
+def pshuffle(x: Any, axis_name: Any, perm: Sequence[int]) -> Any:
+    """As ppermute, with `perm[i]` the example that example i gets its value from.
+
+    Raises ValueError if `perm` is no permutation.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pshuffle.html
+    """
+    if sorted(perm) != list(range(len(perm))):
+        raise ValueError(f"`perm` does not represent a permutation: {perm}")
+    return ppermute(x, axis_name, list(zip(perm, range(len(perm)))))
+
+
+def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
+    """The `x`, a pytree, of example `source`, for all examples.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pbroadcast.html
+    """
+    return tree_map(lambda leaf: pbroadcast_p.bind(leaf, axis_name=axis_name, source=source), x)
+
+
+def _same_aval(x: ShapedArray, *, axis_name: Any, **params: Any) -> ShapedArray:
+    check_bound(names_of(axis_name))
+    return x
+
+
+def _ppermute_along(x: Any, dim: int | None, size: int, params: dict[str, Any]) -> Any:
+    if len(params["perm"]) != size:
+        raise AssertionError(
+            f"ppermute under vmap takes a pair for each index of the axis: got {len(params['perm'])} "
+            f"pairs for size {size}"
+        )
+    source_of = np.zeros(size, int)
+    for source, destination in params["perm"]:
+        source_of[destination] = source
+    return x if dim is not_mapped else x.take(source_of, dim), dim
+
+
+def _pbroadcast_along(x: Any, dim: int | None, size: int, params: dict[str, Any]) -> Any:
+    if not 0 <= params["source"] < size:
+        raise AssertionError(
+            f"pbroadcast's source {params['source']} is no index of an axis of size {size}"
+        )
+    return x if dim is not_mapped else x.take(np.full(size, params["source"]), dim), dim
+
+
+def _ppermute_transpose(ct: Any, params: dict[str, Any]) -> Any:
+    back = [(destination, source) for source, destination in params["perm"]]
+    return ppermute(ct, params["axis_name"], back)
+
+
+def _pbroadcast_transpose(ct: Any, params: dict[str, Any]) -> Any:
+    is_source = eq(axis_index(params["axis_name"]), params["source"])
+    total = psum(ct, params["axis_name"])
+    return select(is_source, full_like(ct, total), full_like(ct, 0))
+
+
+def _nothing_moves(dim: int, params: dict[str, Any]) -> Any:
+    return {}, dim
+
+
+def_collective(ppermute_p, _same_aval, _ppermute_along, _nothing_moves, _ppermute_transpose)
+def_collective(pbroadcast_p, _same_aval, _pbroadcast_along, _nothing_moves, _pbroadcast_transpose)

@@ -1,0 +1,314 @@
+"""Collectives: operations over an axis that has a name, such as the mean of a gradient over a batch.
+
+After this file you can write a function of one example that speaks of all of them: within
+`vmap(f, axis_name="i")`, `psum(x, "i")` is the sum over the examples. Tracing writes it down as it
+stands; vmap then knows where the axis is, and its rule takes the name away: what is left are sums over
+positions, transposes and reshapes. Other maps over named axes (pmap) use the same primitives. Builds
+on batching and the families of lax.
+
+Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tinyjax import core, primitives
+from tinyjax.array import ShapedArray
+from tinyjax.core import (
+    Primitive,
+    Tracer,
+    abstract_eval_rules,
+    get_aval,
+    impl_rules,
+    no_rule_reasons,
+)
+from tinyjax.interpreters.batching import AxisData, axis_batch_rules, not_mapped
+from tinyjax.interpreters.vjp import deflinear2, transpose_rules
+from tinyjax.lax import shape as shapes
+from tinyjax.lax.conversion import convert_element_type
+from tinyjax.lax.creation import iota
+from tinyjax.lax.reductions import reduce_max_p, reduce_min_p
+from tinyjax.primitives import reduced_aval, shape_of
+from tinyjax.tree_util import tree_map
+
+AxisName = Hashable
+Groups = Sequence[Sequence[int]] | None
+
+# ---- names ----
+
+
+def names_of(axis_name: AxisName | Sequence[AxisName]) -> tuple[AxisName, ...]:
+    return tuple(axis_name) if isinstance(axis_name, (tuple, list)) else (axis_name,)
+
+
+def _is_position(axis: AxisName) -> bool:
+    """Reductions take names and positions: a whole number is a position."""
+    return isinstance(axis, int)
+
+
+def check_bound(names: Sequence[AxisName]) -> None:
+    for name in names:
+        if not _is_position(name):
+            core.axis_size(name)
+
+
+def axis_size(axis_name: AxisName | Sequence[AxisName]) -> int:
+    """The size of a named axis, or the product of several.
+
+    Raises NameError for a name that nothing around has bound.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.axis_size.html
+    """
+    return group_size(axis_name, None)
+
+
+def group_size(axis_name: Any, groups: Groups) -> int:
+    if groups is not None:
+        return len(groups[0])
+    return math.prod(core.axis_size(name) for name in names_of(axis_name))
+
+
+def canonical_groups(groups: Groups) -> tuple[tuple[int, ...], ...] | None:
+    return None if groups is None else tuple(map(tuple, groups))
+
+
+def refuse_groups(groups: Groups) -> None:
+    if groups is not None:
+        raise NotImplementedError(
+            "axis_index_groups are not supported over an axis of vmap, which runs no devices in groups: "
+            "reshape the batch, and name both of its axes by two vmaps"
+        )
+
+
+# Why a collective that only a name makes sense for has no lowering rule.
+NAME_IS_GONE = "vmap's rule takes the name away, before anything is compiled"
+
+
+def not_evaluated(*args: Any, **params: Any) -> NoReturn:
+    raise RuntimeError(
+        "a collective over a named axis has no value by itself: call it in the function that vmap maps"
+    )
+
+
+# ---- reductions: psum, pmax, pmin ----
+
+psum_p = Primitive("psum")
+pmax_p = Primitive("pmax")
+pmin_p = Primitive("pmin")
+
+
+def psum(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
+    """The sum of `x`, a pytree, over named axes; whole numbers among the names are positions of axes.
+
+    Booleans are counted. Of what is no tracer it is a product with the axes' size: psum(1, "i") is that
+    size as a Python number. Raises NameError for a name that is not bound.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.psum.html
+    """
+    axes, groups = names_of(axis_name), checked_groups(axis_name, axis_index_groups)
+
+    def of_leaf(leaf: Any) -> Any:
+        if get_aval(leaf).dtype == np.bool_:
+            leaf = convert_element_type(leaf, np.int32)
+        if isinstance(leaf, Tracer):
+            return psum_p.bind(leaf, axes=axes, axis_index_groups=groups)
+        size = group_size([name for name in axes if not _is_position(name)], groups)
+        positions = [axis for axis in axes if _is_position(axis)]
+        if positions:
+            ndim = len(shape_of(leaf))
+            axes_ = [shapes.canonicalize_axis(axis, ndim) for axis in positions]
+            leaf = primitives.reduce_sum(leaf, axes_)
+        return size * leaf
+
+    return tree_map(of_leaf, x) if axes else x
+
+
+def pmean(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
+    """The mean of `x`, a pytree, over named axes.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmean.html
+    """
+    size = psum(1, axis_name, axis_index_groups=axis_index_groups)
+    total = psum(x, axis_name, axis_index_groups=axis_index_groups)
+    return tree_map(lambda v: v / size, total)
+
+
+def pmax(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
+    """The greatest of `x`, a pytree, over named axes. It has no derivative.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmax.html
+    """
+    return _reduce(pmax_p, x, axis_name, axis_index_groups)
+
+
+def pmin(x: Any, axis_name: Any, *, axis_index_groups: Groups = None) -> Any:
+    """The least of `x`, a pytree, over named axes. It has no derivative.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pmin.html
+    """
+    return _reduce(pmin_p, x, axis_name, axis_index_groups)
+
+
+def _reduce(primitive: Primitive, x: Any, axis_name: Any, axis_index_groups: Groups) -> Any:
+    groups = checked_groups(axis_name, axis_index_groups)
+    axes = names_of(axis_name)
+    return tree_map(lambda leaf: primitive.bind(leaf, axes=axes, axis_index_groups=groups), x)
+
+
+def checked_groups(axis_name: Any, groups: Groups) -> tuple[tuple[int, ...], ...] | None:
+    if groups is None:
+        return None
+    if any(_is_position(axis) for axis in names_of(axis_name)):
+        raise ValueError("axis_index_groups only supported for sums over just named axes")
+    if sorted(i for group in groups for i in group) != list(range(sum(map(len, groups)))):
+        raise ValueError(f"axis_index_groups must cover all indices exactly once, got {groups}")
+    return canonical_groups(groups)
+
+
+def _reduction_impl(reduce: Callable, x: Any, *, axes: Any, axis_index_groups: None) -> np.ndarray:
+    if not all(map(_is_position, axes)):
+        not_evaluated()
+    return reduce(x, axes=axes)
+
+
+def _reduction_aval(x: ShapedArray, *, axes: Any, axis_index_groups: Any) -> ShapedArray:
+    check_bound(axes)
+    positions = tuple(axis for axis in axes if _is_position(axis))
+    return reduced_aval(x, positions, "psum").strip_weak_type()
+
+
+def _reduction_batch(
+    primitive: Primitive, axis: AxisData, vals: Any, dims: Any, *, axes: Any, axis_index_groups: Any
+) -> Any:
+    """The axis's name becomes its position; positions behind it move up by one."""
+    (x,), (dim,) = vals, dims
+    bind = functools.partial(primitive.bind, axis_index_groups=axis_index_groups)
+    ours = axis.name is not None and axis.name in axes
+    if ours or any(map(_is_position, axes)):
+        refuse_groups(axis_index_groups)
+    if dim is not_mapped:
+        others = tuple(name for name in axes if not (ours and name == axis.name))
+        x = bind(x, axes=others) if others or not ours else x
+        return axis.size * x if ours and primitive is psum_p else x, not_mapped
+    if not ours and not any(map(_is_position, axes)):
+        return bind(x, axes=axes), dim
+    x = primitives.transpose(x, (dim, *np.delete(np.arange(len(shape_of(x))), dim)))
+    axes = tuple(a + 1 if _is_position(a) else 0 if ours and a == axis.name else a for a in axes)
+    return bind(x, axes=axes), not_mapped if ours else 0
+
+
+def _psum_transpose(ct: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> list[Any]:
+    """A sum over positions is spread out. One over a name stays a sum: every example got the result,
+    and so each operand's cotangent is the sum of all of theirs."""
+    positions = [axis for axis in axes if _is_position(axis)]
+    if positions:
+        (ct,) = transpose_rules[primitives.reduce_sum_p](ct, x, axes=positions, out_sharding=None)
+    named = tuple(axis for axis in axes if not _is_position(axis))
+    return [psum_p.bind(ct, axes=named, axis_index_groups=axis_index_groups)]
+
+
+_sum = functools.partial(impl_rules[primitives.reduce_sum_p], out_sharding=None)
+for _primitive, _over_positions in (
+    (psum_p, _sum),
+    (pmax_p, impl_rules[reduce_max_p]),
+    (pmin_p, impl_rules[reduce_min_p]),
+):
+    impl_rules[_primitive] = functools.partial(_reduction_impl, _over_positions)
+    abstract_eval_rules[_primitive] = _reduction_aval
+    axis_batch_rules[_primitive] = functools.partial(_reduction_batch, _primitive)
+deflinear2(psum_p, _psum_transpose)
+for _primitive in (pmax_p, pmin_p):
+    no_rule_reasons[_primitive, "jvp"] = (
+        "JAX has none: differentiate jnp.max of lax.all_gather(x, axis_name) instead"
+    )
+
+
+# ---- axis_index ----
+
+axis_index_p = Primitive("axis_index")
+
+
+def axis_index(axis_name: Any) -> Any:
+    """Which example this is: the int32 index along a named axis; of several, of their product.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.axis_index.html
+    """
+    if not isinstance(axis_name, (tuple, list)):
+        return axis_index_p.bind(axis_name=axis_name)
+    index, inner_size = np.int32(0), 1
+    for name in reversed(axis_name):
+        index += axis_index(name) * inner_size
+        inner_size *= axis_size(name)
+    return index
+
+
+def _axis_index_aval(*, axis_name: AxisName) -> ShapedArray:
+    check_bound([axis_name])
+    return ShapedArray((), np.dtype("int32"))
+
+
+def _axis_index_batch(axis: AxisData, vals: Any, dims: Any, *, axis_name: AxisName) -> Any:
+    if axis_name != axis.name:
+        return axis_index_p.bind(axis_name=axis_name), not_mapped
+    return iota(np.int32, axis.size), 0
+
+
+impl_rules[axis_index_p] = not_evaluated
+no_rule_reasons[axis_index_p, "jvp"] = "it has no operand"
+no_rule_reasons[axis_index_p, "lowering"] = NAME_IS_GONE
+abstract_eval_rules[axis_index_p] = _axis_index_aval
+axis_batch_rules[axis_index_p] = _axis_index_batch
+
+
+# ---- rules for collectives that move data (all_gather.py, exchange.py) ----
+
+
+def def_collective(
+    primitive: Primitive,
+    aval_rule: Callable,
+    along: Callable,
+    beside: Callable,
+    transpose: Callable,
+) -> None:
+    """All rules of a primitive, linear in its one operand, that has a parameter `axis_name`.
+
+    `along(x, dim, size, params) -> (out, out_dim)` batches it over the axis that it names, of `size`;
+    `beside(dim, params) -> (changed params, out_dim)` over another axis of the operand."""
+
+    def batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
+        (x,), (dim,) = vals, dims
+        names = names_of(params["axis_name"])
+        if axis.name is None or axis.name not in names:
+            changed, dim = ({}, dim) if dim is not_mapped else beside(dim, params)
+            return primitive.bind(x, **(params | changed)), dim
+        refuse_groups(params.get("axis_index_groups"))
+        if names != (axis.name,):
+            raise NotImplementedError(
+                f"'{primitive.name}' over several axes of vmap, {names}, is not supported: call it for one "
+                "of them after the other"
+            )
+        return along(x, dim, axis.size, params)
+
+    impl_rules[primitive] = not_evaluated
+    abstract_eval_rules[primitive] = aval_rule
+    axis_batch_rules[primitive] = batch
+    deflinear2(primitive, lambda ct, x, **params: [transpose(ct, params)])
+    no_rule_reasons[primitive, "lowering"] = NAME_IS_GONE
+
+
+def split_axis_in_two(x: Any, axis: int, outer: int) -> Any:
+    """One axis as two, the first of size `outer`."""
+    shape = list(shape_of(x))
+    shape[axis : axis + 1] = [outer, shape[axis] // outer]
+    return shapes.reshape(x, shape)
+
+
+def fold_axes(x: Any, axis: int) -> Any:
+    """An axis and the one behind it as one."""
+    shape = list(shape_of(x))
+    shape[axis : axis + 2] = [shape[axis] * shape[axis + 1]]
+    return shapes.reshape(x, shape)

@@ -34,7 +34,11 @@ STEPS = (
     "opencl.simplify",  # a jaxpr with calls inlined and dead code gone
     "opencl.fuse",  # equations into groups, one kernel each
     "opencl.lower",  # a group as a kernel
+    "opencl.loop_kernels",  # which loops run inside a kernel
+    "opencl.plan",  # a jaxpr's groups and kernels, and those of its loops' bodies
     "opencl.runtime",  # buffers, queues, launches
+    "opencl.schedule",  # the steps of a call
+    "opencl.loops",  # loops and branches as steps that run other steps
     "opencl.compile",  # all of it: from a jaxpr to an executable
     "stages",  # trace, lower, compile
     "interpreters.jit",  # jit: the primitive and the front door
@@ -52,6 +56,7 @@ STEPS = (
     "control_flow.cond",  # one of several branches
     "control_flow.cond_rules",  # the same in the other transformations
     "control_flow.while_loop",  # a loop until a condition fails
+    "control_flow.while_lowering",  # a batch of them in a compiled schedule
     "control_flow.while_rules",  # the same in the other transformations
     "control_flow.scan",  # a loop over an axis
     "control_flow.scan_rules",  # the same in the other transformations: it can be run backwards

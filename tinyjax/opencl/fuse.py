@@ -4,13 +4,15 @@ After this file you can say how many kernels a jaxpr becomes, and why. A kernel 
 of its outputs from the elements it needs, back through the equations (see lower.py), so fusing is
 choosing where to stop: the values that are *stored* in memory. A value is stored when
 
-- the jaxpr returns it, or a host step makes or reads it;
+- the jaxpr returns it, or a host step, a loop or a branch makes or reads it;
 - it is costly, and would be computed again: because a reader repeats it (a broadcast), because two
   readers ask for it at different places, or because two kernels read it;
 - it is a large reduction to few elements, which needs a kernel of its own to run in parallel;
 - its reader would need more of memory than a kernel may have parameters.
 
-All else is recomputed where it is read, in registers. Builds on rules.
+All else is recomputed where it is read, in registers. Loops and branches (while, scan, cond) are
+groups of their own; loop_kernels.py says which of them become one kernel. Builds on rules and
+simplify.
 """
 
 from __future__ import annotations
@@ -19,8 +21,9 @@ import math
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
-from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var
+from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.rules import (
     ArgReduction,
@@ -32,6 +35,7 @@ from tinyjax.opencl.rules import (
     axes_sizes,
     lowering_of,
 )
+from tinyjax.opencl.simplify import BODIES
 
 # Values that cost up to so many simple operations an element are recomputed rather than stored.
 CHEAP_WORK = 6
@@ -71,7 +75,27 @@ class KernelGroup:
     depth: int = 0
 
 
-Group = HostGroup | KernelGroup
+@dataclass
+class LoopGroup:
+    """One equation of while, scan or cond, which runs the jaxprs among its parameters."""
+
+    eqn: JaxprEqn
+    depth: int = 0
+
+    @property
+    def inputs(self) -> list[Var]:
+        return list(dict.fromkeys(v for v in self.eqn.invars if isinstance(v, Var)))
+
+    @property
+    def outputs(self) -> list[Var]:
+        return self.eqn.outvars
+
+
+Group = HostGroup | KernelGroup | LoopGroup
+
+
+class _ControlFlow:
+    """The lowering of a LoopGroup's equation: what it reads and makes is in memory, as of a host step."""
 
 
 @dataclass
@@ -97,7 +121,10 @@ class _Plan:
     def __init__(self, jaxpr: Jaxpr, target: Target):
         self.jaxpr = jaxpr
         self.target = target
-        self.lowerings: dict[JaxprEqn, Lowering] = {e: lowering_of(e, target) for e in jaxpr.eqns}
+        self.lowerings: dict[JaxprEqn, Any] = {
+            e: _ControlFlow() if e.primitive.name in BODIES else lowering_of(e, target)
+            for e in jaxpr.eqns
+        }
         self.producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
         self.readers: dict[Var, list[JaxprEqn]] = defaultdict(list)
         for eqn in jaxpr.eqns:
@@ -108,6 +135,7 @@ class _Plan:
         self.work: dict[Atom, float] = defaultdict(float)
         self.depth: dict[Atom, int] = defaultdict(int)
         self.leaves: dict[Var, set[Var]] = {}  # the stored values that one is computed from
+        self.last_effect = 0  # the depth of the last equation with effects
         self.stored: set[Var] = {*jaxpr.invars, *jaxpr.constvars}
         self.stored.update(v for v in jaxpr.outvars if isinstance(v, Var))
         for eqn in jaxpr.eqns:
@@ -118,7 +146,7 @@ class _Plan:
     def _decide(self, eqn: JaxprEqn) -> None:
         """Estimates the work of the equation's results, and stores those that must be."""
         lowering = self.lowerings[eqn]
-        if isinstance(lowering, HostStep):
+        if isinstance(lowering, (HostStep, _ControlFlow)):
             self.stored.update(eqn.outvars)
             return
         operands = {v for v in eqn.invars if isinstance(v, Var)}
@@ -137,12 +165,15 @@ class _Plan:
         depth += not isinstance(lowering, Elementwise)
         for v in eqn.outvars:
             self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
+            sums_up = isinstance(lowering, Reduction) and _combined(eqn, lowering) > 1
             if self._must_store(v) or depth > MAX_DEPTH or is_chunked(eqn, lowering, self.target):
+                self.stored.add(v)
+            elif sums_up and self.target.stores_reductions:
                 self.stored.add(v)
 
     def _must_store(self, v: Var) -> bool:
         readers = self.readers[v]
-        if any(isinstance(self.lowerings[eqn], HostStep) for eqn in readers):
+        if any(isinstance(self.lowerings[eqn], (HostStep, _ControlFlow)) for eqn in readers):
             return True
         if self.work[v] <= CHEAP_WORK:
             return False
@@ -174,15 +205,26 @@ class _Plan:
         """Gives every stored value a kernel, shared with others of its shape where that is possible."""
         groups: list[Group] = []
         home: dict[Var, Group] = {}
+        self.last_effect = 0
         for eqn in self.jaxpr.eqns:
             lowering = self.lowerings[eqn]
-            if isinstance(lowering, HostStep):
-                self._place(HostGroup(eqn, lowering.reason), groups, home)
+            if isinstance(lowering, (HostStep, _ControlFlow)):
+                self._place_eqn(eqn, lowering, groups, home)
                 continue
             for v in eqn.outvars:
                 if v in self.stored:
                     self._place_value(v, groups, home)
         return groups
+
+    def _place_eqn(
+        self, eqn: JaxprEqn, lowering: Any, groups: list[Group], home: dict[Var, Group]
+    ) -> None:
+        """Makes a group of one equation; those with effects keep their order."""
+        is_host = isinstance(lowering, HostStep)
+        group = HostGroup(eqn, lowering.reason) if is_host else LoopGroup(eqn)
+        self._place(group, groups, home)
+        if has_effects(eqn):
+            group.depth = self.last_effect = max(group.depth, self.last_effect)
 
     def _place(self, group: Group, groups: list[Group], home: dict[Var, Group]) -> None:
         group.depth = 1 + max((home[v].depth for v in group.inputs if v in home), default=0)
@@ -269,28 +311,10 @@ def _reads_same_place(eqn: JaxprEqn, v: Var, lowering: Lowering) -> bool:
     return isinstance(lowering, Elementwise) and v.aval.shape == eqn.outvars[0].aval.shape
 
 
-def is_chunked(eqn: JaxprEqn, lowering: Lowering, target: Target) -> bool:
+def is_chunked(eqn: JaxprEqn, lowering: Any, target: Target) -> bool:
     """Whether the result has too few elements to keep the device busy, with much to do for each."""
     if not isinstance(lowering, Reduction):
         return False
     combined = _combined(eqn, lowering)
     few = eqn.outvars[0].aval.size * 4 <= target.reduction_items
     return few and combined >= 4 * target.reduction_grain
-
-
-# ---- printing ----
-
-
-def groups_text(groups: Sequence[Group], names: dict[Var, str]) -> str:
-    """One line a group: what it computes from what, and the equations inside."""
-    lines = []
-    for number, group in enumerate(groups):
-        made = ", ".join(f"{names[v]}:{v.aval.str_short(short_dtypes=True)}" for v in group.outputs)
-        read = ", ".join(names[v] for v in group.inputs)
-        if isinstance(group, HostGroup):
-            text = f"host    {made} from {read}  # {group.eqn.primitive}: {group.reason}"
-        else:
-            inside = " ".join(eqn.primitive.name for eqn in group.eqns)
-            text = f"{'reduce' if group.is_chunked else 'kernel'}  {made} from {read}  # {inside}"
-        lines.append(f"{number}: {text}")
-    return "\n".join(lines)

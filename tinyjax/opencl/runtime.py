@@ -118,6 +118,7 @@ class Queue:
         # and its size.
         self.pending: deque[tuple[Any, Any, int]] = deque()
         self.pending_bytes = 0
+        self.last_event: Any = None  # of the last launch or copy
         self.free: dict[Any, list[Memory]] = defaultdict(list)  # scratch memory to use again
         self.free_bytes = 0
 
@@ -144,9 +145,9 @@ class Queue:
             buffer = self.cl.Buffer(self.context, flags, hostbuf=_bytes_of(array))
         return Memory(self, buffer, None, array.shape, array.dtype)
 
-    def zeros(self, size: int, dtype: np.dtype) -> Memory:
-        """Memory that kernels may write, set to zero."""
-        return self.upload(np.zeros(size, dtype))
+    def writable(self, array: np.ndarray) -> Memory:
+        """Memory with the elements of `array`, which kernels may change."""
+        return self.upload(array)
 
     def read(self, memory: Memory) -> np.ndarray:
         """The elements, when all that was launched is done."""
@@ -178,6 +179,37 @@ class Queue:
             free.append(memory)
             self.free_bytes += memory.nbytes
 
+    # ---- rows, that loops walk through ----
+
+    copies_rows = True  # a row is scratch memory, not a part of the array's memory
+
+    def row(self, memory: Memory, number: int) -> Memory:
+        """memory[number], to be read."""
+        row = self.row_place(memory, number)
+        if row.nbytes:
+            self._enqueue_copy(row, memory, src_offset=number * row.nbytes, byte_count=row.nbytes)
+        return row
+
+    def row_place(self, memory: Memory, number: int) -> Memory:
+        """Memory to write memory[number] to; `store_row` then puts it there."""
+        return self.scratch(memory.shape[1:], memory.dtype)
+
+    def store_row(self, memory: Memory, number: int, place: Memory, row: Memory) -> None:
+        """memory[number] = row, which stands in `place` if it could be made there."""
+        if row.nbytes:
+            self._enqueue_copy(memory, row, dst_offset=number * row.nbytes, byte_count=row.nbytes)
+
+    def copy(self, memory: Memory) -> Memory:
+        """The same elements in memory of their own."""
+        copy = self.scratch(memory.shape, memory.dtype)
+        if memory.nbytes:
+            self._enqueue_copy(copy, memory, byte_count=memory.nbytes)
+        return copy
+
+    def _enqueue_copy(self, to: Memory, source: Memory, **options: Any) -> None:
+        self.last_event = self.cl.enqueue_copy(self.queue, to.cl, source.cl, **options)
+        self.keep((to, source), 0)
+
     # ---- programs ----
 
     def build(self, text: str, names: Sequence[str]) -> list[Any]:
@@ -200,18 +232,22 @@ class Queue:
                 f"INTERNAL: {self.device.device_kind} can't build a kernel.\n{error}\n{lines}"
             ) from error
 
-    def launch(self, kernel: Any, items: int, local_size: int, memories: Sequence[Memory]) -> Any:
-        """Starts `items` work-items of `kernel`, and gives the event of their end."""
+    def launch(self, kernel: Any, items: int, local_size: int, memories: Sequence[Memory]) -> None:
+        """Starts `items` work-items of `kernel`."""
         self.check_process()
         kernel.set_args(*[memory.cl for memory in memories])
-        return self.cl.enqueue_nd_range_kernel(self.queue, kernel, (items,), (local_size,))
+        self.last_event = self.cl.enqueue_nd_range_kernel(
+            self.queue, kernel, (items,), (local_size,)
+        )
 
     # ---- waiting ----
 
-    def keep(self, event: Any, things: Any, nbytes: int) -> None:
-        """Holds on to `things`, of that size, until `event`; waits for earlier calls if there is too
-        much to hold on to."""
-        pending = self.pending
+    def keep(self, things: Any, nbytes: int) -> None:
+        """Holds on to `things`, of that size, until all that was launched is done; waits for earlier
+        calls if there is too much to hold on to."""
+        pending, event = self.pending, self.last_event
+        if event is None:
+            return
         while pending:
             earliest, _, its_bytes = pending[0]
             if earliest.command_execution_status != 0:  # COMPLETE
@@ -234,6 +270,7 @@ class Queue:
                 self.queue.finish()
                 self.pending.clear()
                 self.pending_bytes = 0
+                self.last_event = None
         except self.driver_error as error:
             raise named_error(error, "running kernels") from error
 
@@ -264,8 +301,20 @@ class SharedMemoryQueue(Queue):
         array = np.ascontiguousarray(array).reshape(array.shape)
         return self._wrap(array, self.read_only)
 
-    def zeros(self, size: int, dtype: np.dtype) -> Memory:
-        return self._wrap(np.zeros(size, dtype), self.read_write)
+    def writable(self, array: np.ndarray) -> Memory:
+        return self._wrap(array, self.read_write)
+
+    copies_rows = False
+
+    def row(self, memory: Memory, number: int) -> Memory:
+        return self._wrap(memory.host[number, ...], self.read_only)
+
+    def row_place(self, memory: Memory, number: int) -> Memory:
+        return self._wrap(memory.host[number, ...], self.read_write)
+
+    def store_row(self, memory: Memory, number: int, place: Memory, row: Memory) -> None:
+        if row is not place and row.nbytes:
+            self._enqueue_copy(place, row, byte_count=row.nbytes)
 
     def _wrap(self, array: np.ndarray, access: int) -> Memory:
         if array.nbytes == 0:
@@ -298,6 +347,12 @@ class NumpyQueue:
 
     def build(self, text: str, names: Sequence[str]) -> list[Any]:
         return []
+
+    def recycle(self, memory: Memory) -> None:
+        pass
+
+    def keep(self, things: Any, nbytes: int) -> None:
+        pass
 
     def finish(self) -> None:
         pass

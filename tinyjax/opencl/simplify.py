@@ -1,7 +1,8 @@
 """The first stage: one flat jaxpr without calls, repetitions and dead equations.
 
 After this file you can say which equations the compiler starts from, and check it: the result is a
-jaxpr like any other, so it can be printed, drawn and run. Builds on jaxpr.
+jaxpr like any other, so it can be printed, drawn and run. The bodies of loops and branches are made
+flat too; their constants become operands. Builds on jaxpr.
 """
 
 from __future__ import annotations
@@ -9,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Any
 
-from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, has_effects
+from tinyjax.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    cached_on_jaxpr,
+    has_effects,
+    without_dead_code,
+)
 
 # primitive name -> the parameter that holds the jaxpr it calls
 CALLS = {
@@ -19,8 +30,11 @@ CALLS = {
     "custom_vjp_call": "call_jaxpr",
     "remat2": "jaxpr",
 }
+# primitive name -> the parameters that hold the jaxprs it runs once, many times or not at all
+BODIES = {"while": ("cond_jaxpr", "body_jaxpr"), "scan": ("jaxpr",), "cond": ("branches",)}
 
 
+@cached_on_jaxpr
 def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same function as one flat jaxpr, each computation once; all invars are kept.
 
@@ -29,7 +43,7 @@ def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
     common subexpressions are merged: none of its equations is merged with one outside of it."""
     flat = inline_calls(closed, keep_rematerialised=True)
     merged = ClosedJaxpr(eliminate_common_subexpressions(flat.jaxpr), flat.consts)
-    return eliminate_dead_code(inline_calls(merged))
+    return without_dead_code(inline_calls(merged))
 
 
 # ---- calls ----
@@ -59,7 +73,10 @@ def inline_calls(closed: ClosedJaxpr, keep_rematerialised: bool = False) -> Clos
             else:
                 outvars = [Var(v.aval) for v in eqn.outvars]
                 renamed.update(zip(eqn.outvars, outvars))
-                eqns.append(eqn.replace(invars=invars, outvars=outvars))
+                eqn = eqn.replace(invars=invars, outvars=outvars)
+                if eqn.primitive.name in BODIES and not keep_rematerialised:
+                    eqn = simplify_bodies(eqn, constants)
+                eqns.append(eqn)
         return [rename(v) for v in jaxpr.outvars]
 
     invars = [Var(v.aval) for v in closed.jaxpr.invars]
@@ -79,6 +96,47 @@ def is_rematerialised(eqn: JaxprEqn) -> bool:
         return False
     prevent_cse = eqn.params["prevent_cse"]  # a bool, or one an operand
     return any(prevent_cse) if isinstance(prevent_cse, tuple) else prevent_cse
+
+
+# ---- bodies ----
+
+
+def simplify_bodies(eqn: JaxprEqn, constants: dict[Var, Any]) -> JaxprEqn:
+    """A loop or branch with its jaxprs simplified. What is constant in them is added to `constants`,
+    and to the operands."""
+    params, invars = dict(eqn.params), list(eqn.invars)
+
+    def hoisted(body: ClosedJaxpr, before: Sequence[Any] = (), after: Sequence[Any] = ()) -> Any:
+        """The body with its constants as leading arguments, between those for other branches'."""
+        jaxpr = body.jaxpr
+        leading = [*before, *jaxpr.constvars, *after]
+        return ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*leading, *jaxpr.invars]))
+
+    def operands(body: ClosedJaxpr) -> list[Var]:
+        new = [Var(v.aval) for v in body.jaxpr.constvars]
+        constants.update(zip(new, body.consts))
+        return new
+
+    if eqn.primitive.name == "scan":
+        body = simplify(params["jaxpr"])
+        new = operands(body)
+        params |= {"jaxpr": hoisted(body), "num_consts": params["num_consts"] + len(new)}
+        return eqn.replace(invars=new + invars, params=params)
+    if eqn.primitive.name == "while":
+        for name, at in (("body", params["cond_nconsts"]), ("cond", 0)):
+            body = simplify(params[f"{name}_jaxpr"])
+            invars[at:at] = new = operands(body)
+            params[f"{name}_jaxpr"] = hoisted(body)
+            params[f"{name}_nconsts"] += len(new)
+        return eqn.replace(invars=invars, params=params)
+    branches = [simplify(branch) for branch in params["branches"]]
+    news = [operands(branch) for branch in branches]
+    unused = [[Var(v.aval) for v in new] for new in news]
+    params["branches"] = tuple(
+        hoisted(branch, sum(unused[:i], []), sum(unused[i + 1 :], []))
+        for i, branch in enumerate(branches)
+    )
+    return eqn.replace(invars=[invars[0], *sum(news, []), *invars[1:]], params=params)
 
 
 # ---- the same thing twice ----
@@ -123,20 +181,3 @@ def _meaning(eqn: JaxprEqn) -> Hashable | None:
 def _identity(atom: Atom) -> Hashable:
     # repr tells 0.0 from -0.0, and 1 from 1.0 and True
     return atom if isinstance(atom, Var) else (repr(atom.val), atom.aval)
-
-
-# ---- what nobody reads ----
-
-
-def eliminate_dead_code(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """Drops equations and constants that no output needs; those with effects stay."""
-    jaxpr = closed.jaxpr
-    needed = {v for v in jaxpr.outvars if isinstance(v, Var)}
-    eqns = []
-    for eqn in reversed(jaxpr.eqns):
-        if not needed.isdisjoint(eqn.outvars) or has_effects(eqn):
-            needed.update(v for v in eqn.invars if isinstance(v, Var))
-            eqns.append(eqn)
-    consts = [(v, c) for v, c in zip(jaxpr.constvars, closed.consts) if v in needed]
-    kept = jaxpr.replace(constvars=[v for v, _ in consts], eqns=eqns[::-1])
-    return ClosedJaxpr(kept, [c for _, c in consts])

@@ -1,0 +1,224 @@
+"""Loops and branches in the schedule: steps that run routines, once, many times or not at all.
+
+After this file you can say what a loop costs that is too large for one kernel: a few launches a
+round, and no more. Its carry never moves: what one round made is the next one's argument, and
+the memory of the round before is used again for the round after. A scan launches all of its rounds
+without waiting; a while loop must read its condition in each. A loop that is one kernel is here
+too where it may run long: it is launched for some rounds at a time. Builds on schedule.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tinyjax.opencl.kernel_ir import Rounds
+from tinyjax.opencl.runtime import Memory
+from tinyjax.opencl.schedule import KernelStep, Output, Routine
+
+# ---- whose memory it is ----
+
+
+class _Carry:
+    """What goes from round to round. `own` is the memory that rounds made and nobody else knows:
+    the user's arrays, constants and rows of other arrays are never written to nor given away."""
+
+    def __init__(self, queue: Any, initial: Sequence[Memory]):
+        self.queue = queue
+        self.values = list(initial)
+        self.own: set[Memory] = set()
+
+    def advance(self, values: Sequence[Memory], made: set[Memory]) -> None:
+        """The carry is now `values`; of what the round made, the rest can be used again."""
+        self.own |= made
+        for memory in self.own.difference(values):
+            self.queue.recycle(memory)
+        self.own.intersection_update(values)
+        self.values = list(values)
+
+    def give(self) -> list[Memory]:
+        """The values in memory that is the receiver's alone."""
+        given = []
+        for memory in self.values:
+            if memory in self.own:
+                self.own.remove(memory)  # if it is there twice, the second is a copy
+                given.append(memory)
+            else:
+                given.append(self.queue.copy(memory))
+        return given
+
+
+def _made(routine: Routine, results: Sequence[Memory]) -> set[Memory]:
+    """The memory that a run of the routine made."""
+    return {memory for memory, fresh in zip(results, routine.is_fresh) if fresh}
+
+
+# ---- loops and branches of routines ----
+
+
+@dataclass
+class ScanStep:
+    """Runs `body` once for each row of the xs, writing a row of the ys."""
+
+    body: Routine
+    length: int
+    reverse: bool
+    consts: list[int]
+    carry: list[int]
+    xs: list[int]
+    carry_outputs: list[int]
+    ys: list[Output]
+    dies: list[int]
+
+    def run(self, queue: Any, slots: list[Memory]) -> None:
+        consts = [slots[slot] for slot in self.consts]
+        xs = [slots[slot] for slot in self.xs]
+        ys = [output.memory(queue, slots) for output in self.ys]
+        carry = _Carry(queue, [slots[slot] for slot in self.carry])
+        for t in reversed(range(self.length)) if self.reverse else range(self.length):
+            self._round(queue, t, consts, carry, xs, ys)
+        for slot, memory in zip(self.carry_outputs, carry.give()):
+            slots[slot] = memory
+
+    def _round(
+        self,
+        queue: Any,
+        t: int,
+        consts: list[Memory],
+        carry: _Carry,
+        xs: list[Memory],
+        ys: list[Memory],
+    ) -> None:
+        x_rows = [queue.row(x, t) for x in xs]
+        y_rows = [queue.row_place(y, t) for y in ys]
+        numbered = enumerate(y_rows, len(self.carry))
+        places = [(number, row) for number, row in numbered if self.body.can_place[number]]
+        results = self.body.run([*consts, *carry.values, *x_rows], places)
+        for y, place, row in zip(ys, y_rows, results[len(self.carry) :]):
+            queue.store_row(y, t, place, row)
+        made = _made(self.body, results)
+        made = made.union(x_rows, y_rows) if queue.copies_rows else made.difference(y_rows)
+        carry.advance(results[: len(self.carry)], made)
+
+
+@dataclass
+class WhileStep:
+    """Runs `body` for as long as `cond` gives True."""
+
+    cond: Routine
+    body: Routine
+    cond_consts: list[int]
+    body_consts: list[int]
+    carry: list[int]
+    outputs: list[int]
+    dies: list[int]
+
+    def run(self, queue: Any, slots: list[Memory]) -> None:
+        cond_consts = [slots[slot] for slot in self.cond_consts]
+        body_consts = [slots[slot] for slot in self.body_consts]
+        carry = _Carry(queue, [slots[slot] for slot in self.carry])
+        while self._goes_on(queue, [*cond_consts, *carry.values]):
+            values = self.body.run([*body_consts, *carry.values])
+            carry.advance(values, _made(self.body, values))
+        for slot, memory in zip(self.outputs, carry.give()):
+            slots[slot] = memory
+
+    def _goes_on(self, queue: Any, args: list[Memory]) -> bool:
+        results = self.cond.run(args)
+        goes_on = bool(results[0].read().any())  # of a batch: until all are done
+        for memory in _made(self.cond, results):
+            queue.recycle(memory)
+        return goes_on
+
+
+@dataclass
+class CondStep:
+    """Reads the index, and runs the branch of that number."""
+
+    branches: list[Routine]
+    index: int
+    operands: list[int]
+    outputs: list[int]
+    dies: list[int]
+
+    def run(self, queue: Any, slots: list[Memory]) -> None:
+        index = int(slots[self.index].read())
+        branch = self.branches[min(max(index, 0), len(self.branches) - 1)]
+        carry = _Carry(queue, ())
+        values = branch.run([slots[slot] for slot in self.operands])
+        carry.advance(values, _made(branch, values))
+        for slot, memory in zip(self.outputs, carry.give()):
+            slots[slot] = memory
+
+
+def loop_step(
+    name: str,
+    params: dict[str, Any],
+    bodies: list[Routine],
+    operands: list[int],
+    outputs: list[Output],
+    dies: list[int],
+) -> Any:
+    """The step of a while, scan or cond, given the routines of its jaxprs."""
+    slots = [output.slot for output in outputs]
+    if name == "cond":
+        return CondStep(bodies, operands[0], operands[1:], slots, dies)
+    if name == "while":
+        consts, start = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
+        parts = operands[:consts], operands[consts:start], operands[start:]
+        return WhileStep(*bodies, *parts, slots, dies)
+    (body,), carry, consts = bodies, params["num_carry"], params["num_consts"]
+    start = consts + carry
+    parts = operands[:consts], operands[consts:start], operands[start:]
+    return ScanStep(
+        body, params["length"], params["reverse"], *parts, slots[:carry], outputs[carry:], dies
+    )
+
+
+# ---- loops in one kernel ----
+
+LAUNCH_SECONDS = 0.1  # about how long a launch may take: an interrupt waits for its end
+LAUNCH_WORK = 2**28  # operations of a work-item in the first launch
+MAX_ROUNDS = 2**30  # of one launch
+
+
+@dataclass
+class RoundsStep:
+    """Launches a kernel again and again, for some rounds of its loop at a time, until it has ended."""
+
+    step: KernelStep
+    rounds: Rounds
+    control: int  # which of the step's scratch memories says from where to where: see Rounds
+
+    @property
+    def dies(self) -> list[int]:
+        return self.step.dies
+
+    def run(self, queue: Any, slots: list[Memory]) -> None:
+        length = self.rounds.length
+        count = min(max(1, LAUNCH_WORK // self.rounds.work), MAX_ROUNDS)
+        start = 0
+        while True:
+            stop = start + count if length is None else min(start + count, length)
+            control = queue.writable(np.array([start, stop, 0], np.int32))
+            self.step.scratch[self.control] = control
+            before = time.monotonic()
+            self.step.run(queue, slots)
+            queue.keep(control, 0)
+            if stop == length or (length is None and not control.read()[2]):
+                return
+            queue.finish()
+            count = _next_count(count, time.monotonic() - before)
+            # A while loop has no number of rounds: all launches but the first go on from round 1.
+            start = 1 if length is None else stop
+
+
+def _next_count(count: int, seconds: float) -> int:
+    """How many rounds to launch next, after so many took so long."""
+    if seconds < LAUNCH_SECONDS / 2:
+        return min(2 * count, MAX_ROUNDS)
+    return max(1, count // 2) if seconds > 2 * LAUNCH_SECONDS else count

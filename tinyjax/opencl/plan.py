@@ -1,0 +1,176 @@
+"""The plan of a jaxpr: its groups, a kernel for each, and the plans of the jaxprs that its loops run.
+
+After this file you can read `lower(...).as_text("groups")` and `as_text("schedule")`, and say of each
+loop and branch whether it became one kernel or steps of its own, and why. A plan knows nothing of a
+device but its target: nothing is built yet. Builds on fuse, lower and loop_kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tinyjax.core import Primitive
+from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.fuse import Group, HostGroup, KernelGroup, LoopGroup, fuse
+from tinyjax.opencl.kernel_ir import Kernel
+from tinyjax.opencl.loop_kernels import loop_kernel
+from tinyjax.opencl.lower import lower_group
+from tinyjax.pretty_printer import variable_names
+
+# primitive -> eqn -> an equation for the same loop, of which running the bodies is all there is to do
+rewrites_for_steps: dict[Primitive, Callable[[JaxprEqn], JaxprEqn]] = {}
+
+# ---- planning ----
+
+
+@dataclass
+class Plan:
+    """One jaxpr: what runs, in order. Groups without a kernel run on the host, or have nothing to
+    compute, or are loops that run the plans in `bodies`."""
+
+    closed: ClosedJaxpr  # as simplified
+    groups: list[Group]
+    names: dict[Var, str]
+    kernels: dict[int, Kernel] = field(default_factory=dict)  # by the number of their group
+    bodies: dict[int, dict[str, Plan]] = field(default_factory=dict)  # 'body', 'cond', 'branch 0'
+    reasons: dict[int, str] = field(default_factory=dict)  # why a loop is no kernel
+
+    def made_on_device(self) -> set[Var]:
+        """What kernels and loops make: memory that can be used again when nothing reads it any more."""
+        return {v for g in self.groups if not isinstance(g, HostGroup) for v in g.outputs}
+
+    def all_plans(self) -> Iterator[Plan]:
+        """This plan, and those of the bodies within."""
+        yield self
+        for bodies in self.bodies.values():
+            for body in bodies.values():
+                yield from body.all_plans()
+
+    def all_kernels(self) -> list[Kernel]:
+        """The kernels of this plan and of its bodies: one program."""
+        return [kernel for plan in self.all_plans() for kernel in plan.kernels.values()]
+
+
+def all_names(jaxpr: Jaxpr) -> dict[Var, str]:
+    """The names that the printed jaxpr has, bodies included; what is never read is _."""
+    names = variable_names(jaxpr)
+    pending = [jaxpr]
+    while pending:
+        for eqn in pending.pop().eqns:
+            for v in eqn.outvars:
+                names.setdefault(v, "_")
+            pending += subjaxprs(eqn.params)
+    return names
+
+
+def make_plan(
+    closed: ClosedJaxpr, names: dict[Var, str], target: Target | None, prefix: str = "k"
+) -> Plan:
+    """The plan of a simplified jaxpr; without a target, all of it runs on the host.
+
+    `prefix` begins the kernels' names, so that no two of a program are alike."""
+    if target is None:
+        return Plan(closed, [HostGroup(e, "there is no OpenCL device") for e in closed.eqns], names)
+    plan = Plan(closed, fuse(closed.jaxpr, target), names)
+    for number, group in enumerate(plan.groups):
+        if isinstance(group, KernelGroup) and group.outputs[0].aval.size > 0:
+            # The name says what is inside, and begins so that it is no word of OpenCL C.
+            inside = "_".join(dict.fromkeys(eqn.primitive.name for eqn in group.eqns))[:56]
+            plan.kernels[number] = lower_group(group, f"{prefix}{number}_{inside}", names, target)
+        elif isinstance(group, LoopGroup):
+            _plan_loop(plan, number, group, target, f"{prefix}{number}_")
+    return plan
+
+
+def _plan_loop(plan: Plan, number: int, group: LoopGroup, target: Target, prefix: str) -> None:
+    """One kernel if that can be, else a plan for each of the loop's jaxprs."""
+    made = loop_kernel(group.eqn, f"{prefix}{group.eqn.primitive.name}", plan.names, target)
+    if isinstance(made, Kernel):
+        plan.kernels[number] = made
+        return
+    plan.reasons[number] = made
+    if group.eqn.primitive in rewrites_for_steps:
+        group.eqn = rewrites_for_steps[group.eqn.primitive](group.eqn)
+        for body in bodies_of(group.eqn).values():  # what is new in them gets names
+            plan.names = all_names(body.jaxpr) | plan.names
+    plan.bodies[number] = {
+        label: make_plan(body, plan.names, target, f"{prefix}{label.replace(' ', '')}_")
+        for label, body in bodies_of(group.eqn).items()
+    }
+
+
+def bodies_of(eqn: JaxprEqn) -> dict[str, ClosedJaxpr]:
+    """The jaxprs that a while, scan or cond runs, by what they are to it."""
+    params = eqn.params
+    if eqn.primitive.name == "while":
+        return {"cond": params["cond_jaxpr"], "body": params["body_jaxpr"]}
+    if eqn.primitive.name == "scan":
+        return {"body": params["jaxpr"]}
+    return {f"branch {i}": branch for i, branch in enumerate(params["branches"])}
+
+
+# ---- printing ----
+
+
+def groups_lines(plan: Plan) -> Iterator[str]:
+    """One line a group: what it computes from what, and the equations inside."""
+    for number, group in enumerate(plan.groups):
+        if isinstance(group, KernelGroup):
+            word = "reduce" if group.is_chunked else "kernel"
+            inside = " ".join(eqn.primitive.name for eqn in group.eqns)
+        elif isinstance(group, LoopGroup):
+            word, inside = _loop_word(group), _loop_remark(plan, number)
+        else:
+            word, inside = "host", f"{group.eqn.primitive}: {group.reason}"
+        read = ", ".join(plan.names[v] for v in group.inputs)
+        yield f"{number}: {word:7} {_typed(plan, group.outputs)} from {read}  # {inside}"
+        yield from _bodies_lines(plan, number, groups_lines)
+
+
+def schedule_lines(plan: Plan) -> Iterator[str]:
+    """One line a step: which kernel, loop or host step makes which arrays from which."""
+    for number, group in enumerate(plan.groups):
+        made, read = _typed(plan, group.outputs), ", ".join(plan.names[v] for v in group.inputs)
+        if number in plan.kernels:
+            kernel = plan.kernels[number]
+            step = f"launch  {kernel.name}({read}) -> {made}  # work-items: {kernel.items}"
+            if isinstance(group, LoopGroup):
+                step += f"; {_loop_remark(plan, number)}"
+        elif isinstance(group, LoopGroup):
+            called = f"{group.eqn.primitive}({read})"
+            step = f"{_loop_word(group):7} {called} -> {made}  # {_loop_remark(plan, number)}"
+        elif isinstance(group, HostGroup):
+            step = f"host    {group.eqn.primitive}({read}) -> {made}  # {group.reason}"
+        else:
+            step = f"nothing to compute -> {made}"
+        yield f"{number}: {step}"
+        yield from _bodies_lines(plan, number, schedule_lines)
+    yield f"results: {', '.join(_atom(plan, v) for v in plan.closed.jaxpr.outvars)}"
+
+
+def _bodies_lines(plan: Plan, number: int, lines_of: Callable) -> Iterator[str]:
+    for label, body in plan.bodies.get(number, {}).items():
+        arguments = ", ".join(plan.names[v] for v in body.closed.jaxpr.invars)
+        yield f"   {label}({arguments}):"
+        yield from ("     " + line for line in lines_of(body))
+
+
+def _loop_word(group: LoopGroup) -> str:
+    return "branch" if group.eqn.primitive.name == "cond" else "loop"
+
+
+def _loop_remark(plan: Plan, number: int) -> str:
+    """Which form was chosen, and why."""
+    if number in plan.reasons:
+        return f"steps, not one kernel: {plan.reasons[number]}"
+    return f"one kernel, {plan.kernels[number].form}"
+
+
+def _typed(plan: Plan, variables: Sequence[Var]) -> str:
+    return ", ".join(f"{plan.names[v]}:{v.aval.str_short(short_dtypes=True)}" for v in variables)
+
+
+def _atom(plan: Plan, atom: Atom) -> str:
+    return str(atom.val) if isinstance(atom, Literal) else plan.names[atom]

@@ -1,0 +1,164 @@
+"""The steps of a call, and a routine: the steps of one jaxpr, with the memory that they work on.
+
+After this file you can say what each line of a printed schedule does when it is its turn, and when
+memory is used again. A routine gives every variable of its jaxpr a *slot*, a place in a list, and
+each call has a list of its own. The whole program is a routine, and so is every body of a loop.
+Builds on plan and runtime; loops.py has the steps that run other routines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tinyjax import core
+from tinyjax.array import ArrayImpl
+from tinyjax.errors import callback_error
+from tinyjax.jaxpr import Atom, JaxprEqn, Var
+from tinyjax.opencl.plan import Plan
+from tinyjax.opencl.runtime import Memory
+
+# ---- steps ----
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a step makes; a result of the program gets memory of its own, for the user may keep it."""
+
+    slot: int
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    is_result: bool
+
+    def memory(self, queue: Any, slots: list[Memory]) -> Memory:
+        """The memory to write to: that which stands ready in the slot, or else new."""
+        if slots[self.slot] is None:
+            allocate = queue.allocate if self.is_result else queue.scratch
+            slots[self.slot] = allocate(self.shape, self.dtype)
+        return slots[self.slot]
+
+
+@dataclass
+class KernelStep:
+    """Launches a kernel on its inputs' memory, then its outputs', then its scratch."""
+
+    kernel: Any
+    items: int
+    local_size: int
+    inputs: list[int]
+    outputs: list[Output]
+    scratch: list[Memory]
+    dies: list[int]  # slots that nothing reads after this step, and whose memory can be used again
+
+    def run(self, queue: Any, slots: list[Memory]) -> None:
+        memories = [slots[slot] for slot in self.inputs]
+        memories += [output.memory(queue, slots) for output in self.outputs]
+        queue.launch(self.kernel, self.items, self.local_size, memories + self.scratch)
+
+
+@dataclass
+class HostStep:
+    """Runs a primitive's impl rule on the host; waits for the device if it reads results of it."""
+
+    eqn: JaxprEqn
+    inputs: list[int]
+    outputs: list[int]
+    dies: list[int]
+
+    def run(self, queue: Any, slots: list[Memory]) -> None:
+        args = [slots[slot].read() for slot in self.inputs]
+        if self.eqn.primitive.takes_arrays:
+            values = [np.asarray(x) for x in self._call_with_arrays(args)]
+        else:
+            with np.errstate(all="ignore"):
+                out = core.impl_rules[self.eqn.primitive](*args, **self.eqn.params)
+            values = [np.asarray(x) for x in (out if self._is_many else [out])]
+        for slot, value in zip(self.outputs, values):
+            # The operands' memory will be used again: a result that is a view of it is copied.
+            if any(np.may_share_memory(value, arg) for arg in args):
+                value = value.copy()
+            slots[slot] = queue.upload(value)
+
+    def _call_with_arrays(self, args: Sequence[np.ndarray]) -> Sequence[Any]:
+        """The user's code may keep the arrays that it gets, so they are copies."""
+        arrays = [ArrayImpl(x.copy(), v.aval) for x, v in zip(args, self.eqn.invars)]
+        primitive = self.eqn.primitive
+        try:
+            out = core.impl_rules[primitive](*arrays, **self.eqn.params)
+        except Exception as error:
+            if primitive.has_effects:  # a callback, and what it raised
+                raise callback_error(primitive.name, error) from error
+            raise
+        return out if self._is_many else [out]
+
+    @property
+    def _is_many(self) -> bool:
+        return self.eqn.primitive.multiple_results
+
+
+@dataclass
+class EmptyStep:
+    """Makes outputs without elements."""
+
+    outputs: list[Output]
+    dies: list[int]
+
+    def run(self, queue: Any, slots: list[Memory]) -> None:
+        for output in self.outputs:
+            slots[output.slot] = queue.upload(np.empty(output.shape, output.dtype))
+
+
+# ---- routines ----
+
+
+class Routine:
+    """A plan whose kernels are built: `run` gives the memory of its results for that of its arguments.
+
+    Of each result, `is_fresh` says whether a kernel or a loop makes its memory in every run, so that
+    it can be used again, and `can_place` whether it can be made in memory that the caller provides."""
+
+    def __init__(self, plan: Plan, queue: Any, nbytes: int):
+        jaxpr = plan.closed.jaxpr
+        self.queue = queue
+        self.nbytes = nbytes  # what a run holds on to, about
+        self.steps: list[Any] = []
+        variables = [*jaxpr.constvars, *jaxpr.invars, *(v for e in jaxpr.eqns for v in e.outvars)]
+        self._slot = {v: slot for slot, v in enumerate(variables)}
+        self._template: list[Any] = [None] * len(variables)
+        self._first_arg = len(jaxpr.constvars)
+        for v, value in zip(jaxpr.constvars, plan.closed.consts):
+            host = np.array(core.to_numpy(value, v.aval))  # a copy: NumPy arrays can be changed
+            self._template[self._slot[v]] = queue.upload(host)
+        self.results = [self.slot(v) for v in jaxpr.outvars]
+        by_kernel = {v for n in plan.kernels for v in plan.groups[n].outputs}
+        made = {v for v in plan.made_on_device() if v.aval.size}
+        self.is_fresh = [v in made for v in jaxpr.outvars]
+        self.can_place = [
+            v in made & by_kernel and v not in jaxpr.outvars[:i]
+            for i, v in enumerate(jaxpr.outvars)
+        ]
+
+    def slot(self, atom: Atom) -> int:
+        """The slot of a variable, or a new one that holds a literal."""
+        if isinstance(atom, Var):
+            return self._slot[atom]
+        self._template.append(self.queue.upload(np.asarray(atom.val, atom.aval.dtype)))
+        return len(self._template) - 1
+
+    def run(
+        self, args: Sequence[Memory], places: Sequence[tuple[int, Memory]] = ()
+    ) -> list[Memory]:
+        """Starts the steps, and does not wait. `places`: (number of a result, memory for it)."""
+        queue, slots = self.queue, list(self._template)
+        slots[self._first_arg : self._first_arg + len(args)] = args
+        for number, memory in places:
+            slots[self.results[number]] = memory
+        for step in self.steps:
+            step.run(queue, slots)
+            for slot in step.dies:
+                queue.recycle(slots[slot])
+        queue.keep((self, slots), self.nbytes)  # self has the kernels' scratch memory
+        return [slots[slot] for slot in self.results]

@@ -210,17 +210,6 @@ def test_operands_are_not_written_to():
     np.testing.assert_array_equal(x, 0)
 
 
-def test_associative_scan_takes_trees():
-    pairs = (f32([1, 2, 3, 4]), f32([1, 1, 1, 1]))  # x -> a x + b, composed
-
-    def compose(f, g):
-        return f[0] * g[0], g[0] * f[1] + g[1]
-
-    a, b = lax.associative_scan(compose, pairs)
-    np.testing.assert_array_equal(a, [1, 2, 6, 24])
-    np.testing.assert_array_equal(b, [1, 3, 10, 41])
-
-
 def test_an_axis_may_be_longer_than_the_dtype_of_its_index_can_count():
     x = np.arange(1000, dtype=np.float32)
     assert float(lax.dynamic_slice(x, [lax.convert_element_type(5, np.int8)], [1])[0]) == 5
@@ -283,7 +272,6 @@ x23 = f32(np.ones((2, 3)))
         (lambda: lax.cumsum(x23, -1), ValueError, "negative"),
         (lambda: lax.cumsum(x23, 2), ValueError, "out of bounds"),
         (lambda: lax.cumsum(x23 > 1), TypeError, "bool"),
-        (lambda: lax.associative_scan(1, x23), TypeError, "callable"),
         (lambda: lax.sort((x23, x23[:1])), TypeError, "equal shapes"),
         (lambda: lax.sort(x23, num_keys=2), ValueError, "num_keys"),
         (lambda: lax.sort(f32(1)), ValueError, "out of bounds"),

@@ -3,6 +3,7 @@
 # ruff: noqa: F401
 
 from tinyjax.control_flow import cond_rules, scan_rules, while_rules  # have rules only
+from tinyjax.control_flow.associative_scan import associative_scan
 from tinyjax.control_flow.cond import cond, cond_p, switch
 from tinyjax.control_flow.fori_loop import fori_loop
 from tinyjax.control_flow.map import map
@@ -16,7 +17,6 @@ from tinyjax.lax.arithmetic import (
     cbrt,
     cbrt_p,
     div,
-from tinyjax.lax.all_gather import all_gather, all_gather_p, psum_scatter, reduce_scatter_p
     div_p,
     integer_pow,
     integer_pow_p,
@@ -107,7 +107,6 @@ from tinyjax.lax.creation import (
     zeros_like_array,
 )
 from tinyjax.lax.cumulative import (
-    associative_scan,
     cumlogsumexp,
     cumlogsumexp_p,
     cummax,
@@ -142,16 +141,6 @@ from tinyjax.lax.exponential import (
     acosh_p,
     asinh,
     asinh_p,
-from tinyjax.lax.exchange import (
-    all_to_all,
-    all_to_all_p,
-    pbroadcast,
-    pbroadcast_p,
-    ppermute,
-    ppermute_p,
-    pshuffle,
-    pswapaxes,
-)
     atanh,
     atanh_p,
     cosh,
@@ -193,18 +182,6 @@ from tinyjax.lax.reduce_window import (
     reduce_window,
     reduce_window_max_p,
     reduce_window_min_p,
-from tinyjax.lax.parallel import (
-    axis_index,
-    axis_index_p,
-    axis_size,
-    pmax,
-    pmax_p,
-    pmean,
-    pmin,
-    pmin_p,
-    psum,
-    psum_p,
-)
     reduce_window_p,
     reduce_window_shape_tuple,
     reduce_window_sum_p,

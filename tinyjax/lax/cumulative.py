@@ -1,8 +1,8 @@
-"""Running sums, products, maxima and minima along an axis, and associative_scan.
+"""Running sums, products, maxima and minima along an axis.
 
-After this file you can say how a scan runs in parallel: combine neighbours, scan the half-sized
-result, fill in the other half. That program is also what differentiation uses. Builds on shape and
-the elementwise primitives.
+After this file you can say why each of them is a primitive (NumPy has it), and what its derivative
+is all the same: that of the parallel program, associative_scan. Builds on it and on the elementwise
+primitives.
 
 Source: G. Blelloch, "Prefix sums and their applications" (1990)
 """
@@ -17,81 +17,15 @@ import numpy as np
 
 from tinyjax import dtypes, primitives
 from tinyjax.array import Array, ShapedArray
+from tinyjax.control_flow.associative_scan import associative_scan
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules
 from tinyjax.interpreters.jvp import jvp, jvp_rules
 from tinyjax.interpreters.vjp import deflinear2
-from tinyjax.lax import shape as shapes
-from tinyjax.lax import slicing
 from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
-from tinyjax.lax.bitwise import bitwise_or
 from tinyjax.lax.elementwise import in_float32
-from tinyjax.lax.joining import concatenate
 from tinyjax.lax.log_sums import logaddexp
-from tinyjax.primitives import shape_of
-from tinyjax.tree_util import tree_flatten, tree_unflatten
-
-# ---- associative_scan ----
-
-
-def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int = 0) -> Any:
-    """The running combination of the elements along `axis` by an associative `fn`.
-
-    `elems` is a pytree of arrays with one size along `axis`; `fn(a, b)` combines two such trees
-    element by element. With `reverse`, the scan runs from the end. The result has the shapes of
-    `elems`. Raises TypeError if `fn` can't be called, ValueError where sizes differ.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.associative_scan.html
-    """
-    if not callable(fn):
-        raise TypeError("lax.associative_scan: fn argument should be callable.")
-    leaves, tree = tree_flatten(elems)
-    axis = shapes.canonicalize_axis(axis, len(shape_of(leaves[0])))
-    if len({shape_of(x)[axis] for x in leaves}) > 1:
-        raise ValueError(
-            f"Array inputs to associative_scan must have the same size along axis {axis}. "
-            f"(saw: {[shape_of(x) for x in leaves]})"
-        )
-
-    def combine(a: list[Any], b: list[Any]) -> list[Any]:
-        return tree_flatten(fn(tree_unflatten(tree, a), tree_unflatten(tree, b)))[0]
-
-    if reverse:
-        leaves = [shapes.rev(x, [axis]) for x in leaves]
-    outs = _scan(combine, leaves, axis)
-    if reverse:
-        outs = [shapes.rev(x, [axis]) for x in outs]
-    return tree_unflatten(tree, outs)
-
-
-def _scan(combine: Callable, elems: list[Any], axis: int) -> list[Any]:
-    """The scan of pairs gives the odd places; each even place is the one before, and one more."""
-    size = shape_of(elems[0])[axis]
-    if size < 2:
-        return elems
-
-    def part(xs: list[Any], start: int, limit: int | None, stride: int = 1) -> list[Any]:
-        return [slicing.slice_in_dim(x, start, limit, stride, axis) for x in xs]
-
-    odd = _scan(combine, combine(part(elems, 0, -1, 2), part(elems, 1, None, 2)), axis)
-    before = part(odd, 0, -1) if size % 2 == 0 else odd
-    even = combine(before, part(elems, 2, None, 2))
-    first = part(elems, 0, 1)
-    even = [concatenate(pair, axis) for pair in zip(first, even)]
-    return [_interleave(a, b, axis) for a, b in zip(even, odd)]
-
-
-def _interleave(even: Any, odd: Any, axis: int) -> Any:
-    """The elements of both in turn: each is padded with zeros at the other's places, and they add."""
-    ndim = len(shape_of(even))
-    same_size = int(shape_of(even)[axis] == shape_of(odd)[axis])
-    zero = np.zeros((), even.dtype)
-    even_config, odd_config = [(0, 0, 0)] * ndim, [(0, 0, 0)] * ndim
-    even_config[axis] = (0, same_size, 1)
-    odd_config[axis] = (1, 1 - same_size, 1)
-    join = bitwise_or if even.dtype == np.bool_ else primitives.add
-    return join(slicing.pad(even, zero, even_config), slicing.pad(odd, zero, odd_config))
-
 
 # ---- the primitives ----
 

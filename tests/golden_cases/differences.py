@@ -25,6 +25,7 @@ NOT_YET: dict[str, str] = {
     )
 }
 
+ADDED_WEAK = "JAX gives a traced sum of cotangents the weak type of the first; here both must be weak"
 BASIS_CONVERTED_TWICE = "JAX converts the standard basis once more to the dtype that it has already"
 CLOSED_CALL = "JAX puts the known loop into a closed_call, of which tinyjax has no need"
 DEAD_IN_BRANCHES = "JAX leaves equations in the branches whose results nothing reads"
@@ -41,6 +42,11 @@ DIFFERENCES: dict[str, str] = {
     "checkpoint, of cond, everything": DEAD_IN_BRANCHES,
     "checkpoint, of scan": CLOSED_CALL,
     "checkpoint, of scan, everything": CLOSED_CALL,
+    "checkpoint: jax.grad(jax.grad(lambda c: lax.scan(remat(step), c, v)[0]))(0.5)": ADDED_WEAK,
+    "derivatives of scan: jax.grad(total(cumsum), (0, 1))(1.0, v)": ADDED_WEAK,
+    "derivatives of scan: jax.grad(total(deep), (0, 1))(0.5, m)": ADDED_WEAK,
+    "derivatives of scan: jax.jit(jax.grad(total(deep), (0, 1)))(0.5, m)": ADDED_WEAK,
+    "grad of scan of jit": EMPTY_CALL,
     "grad of var": LITERAL_RESIDUAL,
     "grad through pad": LITERAL_RESIDUAL,
     "jnp.diag of matrix": "JAX has a branch for TPU kernels in it, which no other platform takes",

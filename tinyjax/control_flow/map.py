@@ -34,9 +34,14 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
         return vmap(f)(tree_map(lambda x: x[0:], xs))
     whole = num_batches * batch_size
     batches = tree_map(lambda x: x[:whole].reshape(num_batches, batch_size, *x.shape[1:]), xs)
-    rest = tree_map(lambda x: x[whole:], xs)
+    rest = tree_map(lambda x: x[whole:], xs) if whole < length else None
     _, stacked = scan(lambda _, x: ((), vmap(f)(x)), (), batches)
-    ys = tree_map(lambda y: y.reshape(-1, *y.shape[2:]), stacked)
-    if whole == length:
-        return ys
-    return tree_map(lambda y, end: concatenate([y, end], 0), ys, vmap(f)(rest))
+    if rest is None:
+        return tree_map(_flatten, stacked)
+    end = vmap(f)(rest)
+    return tree_map(lambda y, z: concatenate([_flatten(y), z], 0), stacked, end)
+
+
+def _flatten(y: Any) -> Any:
+    """Batch after batch, as one."""
+    return y.reshape(-1, *y.shape[2:])

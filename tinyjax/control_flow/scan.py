@@ -165,8 +165,7 @@ def scan(
     outs = _bind_what_changes(
         jaxpr, consts, init_leaves, xs_leaves, length=length, reverse=reverse, unroll=unroll
     )
-    carry, ys = tree_unflatten(out_tree, outs)
-    return carry, ys
+    return tree_unflatten(out_tree, outs)
 
 
 def _scan_length(xs_avals: Sequence[ShapedArray], length: Any) -> int:
@@ -223,7 +222,8 @@ def _python_scan(f: Callable, carry: Any, xs: Any, length: int, reverse: bool) -
 
 
 def _stack(xs: Sequence[Any]) -> Any:
-    out = full(stacked_aval(get_aval(xs[0]), len(xs)), 0)
+    aval = get_aval(xs[0]).update(weak_type=all(get_aval(x).weak_type for x in xs))
+    out = full(stacked_aval(aval, len(xs)), 0)
     for i, x in enumerate(xs):
         out = out.at[i].set(x)
     return out

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tinyjax.array import ShapedArray
 from tinyjax.control_flow.bodies import fixed_point
 from tinyjax.control_flow.scan import scan_p, split_list
 from tinyjax.core import context, get_aval, set_current_trace
@@ -37,7 +38,7 @@ from tinyjax.interpreters.partial_eval import (
     partial_eval_jaxpr,
     partial_eval_rules,
 )
-from tinyjax.interpreters.tracing import trace_to_jaxpr
+from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, trace_to_jaxpr
 from tinyjax.interpreters.vjp import (
     UndefinedPrimal,
     backward_pass,
@@ -48,13 +49,16 @@ from tinyjax.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
     JaxprEqn,
+    Literal,
     Var,
     cached_on_jaxpr,
     dce_jaxpr,
     dce_rules,
     eval_jaxpr,
     has_effects,
+    literal_value,
 )
+from tinyjax.primitives import broadcast_in_dim_p
 
 Flags = tuple[bool, ...]  # of a part of the operands or results: which have some property
 
@@ -222,6 +226,7 @@ def _scan_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dic
     body = _split_body(params["jaxpr"], const_uk, init_uk, xs_uk, num_carry)
     carry_uk = body.unknown_outs[:num_carry]
     flags = [*const_uk, *carry_uk, *xs_uk]
+    args = [_zeros_again(trace, x) if uk else x for x, uk in zip(args, flags)]
     unknown_args = [x for x, uk in zip(args, flags) if uk]
     known_args = [x for x, uk in zip(args, flags) if not uk]
     known_consts, carry_and_xs = split_list(known_args, const_uk.count(False))
@@ -251,6 +256,19 @@ def _scan_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dic
     return [next(later) if uk else next(now) for uk in body.unknown_outs]
 
 
+def _zeros_again(trace: PartialEvalTrace, x: Any) -> Any:
+    """An operand of the unknown loop. Zeros that are there to begin a carry's tangent are not kept
+    for it, but made again."""
+    if isinstance(trace.parent, JaxprTrace) and isinstance(x, JaxprTracer):
+        for eqn in trace.parent.eqns:
+            if x.atom in eqn.outvars and eqn.primitive is broadcast_in_dim_p:
+                (operand,) = eqn.invars
+                if isinstance(operand, Literal):
+                    zero = literal_value(operand)
+                    return trace.unknown.process_primitive(eqn.primitive, [zero], eqn.params)
+    return x
+
+
 def _bind_needed(jaxpr: ClosedJaxpr, args: list[Any], params: dict) -> list[Any]:
     """A loop of the body `jaxpr`, if it has results or effects."""
     if not jaxpr.out_avals and not any(map(has_effects, jaxpr.eqns)):
@@ -272,64 +290,63 @@ def _scan_transpose(
 ) -> list[Any]:
     """Cotangents of the carry go from the last step to the first; those of consts are added up on
     the way, so they are part of the carry; those of each x are stacked."""
-    consts, init, xs = split_list(args, num_consts, num_carry)
-    consts_lin, init_lin, xs_lin = (
-        tuple(is_undefined_primal(x) for x in part) for part in (consts, init, xs)
-    )
+    consts, _, xs = split_list(args, num_consts, num_carry)
+    consts_lin, xs_lin = (tuple(map(is_undefined_primal, part)) for part in (consts, xs))
     ct_carry, ct_ys = split_list(cts, num_carry)
     ct_carry = [instantiate_zeros(ct) for ct in ct_carry]
+    so_far = [full(x.aval, 0) for x, lin in zip(consts, consts_lin) if lin]
+    each_step = [x for x, lin in zip(consts, consts_lin) if not lin]
+    sliced = [ct for ct in ct_ys if type(ct) is not Zero]
+    sliced += [x for x, lin in zip(xs, xs_lin) if not lin]
+
+    avals = [get_aval(x) for x in (*each_step, *so_far, *ct_carry)]
+    avals += [aval.update(shape=aval.shape[1:]) for aval in map(get_aval, sliced)]
     zero_ys = tuple(type(ct) is Zero for ct in ct_ys)
-    ct_consts = [full(x.aval, 0) for x in consts if is_undefined_primal(x)]
-    known_consts = [x for x in consts if not is_undefined_primal(x)]
     outs = scan_p.bind(
-        *known_consts,
-        *ct_consts,
+        *each_step,
+        *so_far,
         *ct_carry,
-        *[ct for ct in ct_ys if type(ct) is not Zero],
-        *[x for x in xs if not is_undefined_primal(x)],
-        jaxpr=_transpose_body(jaxpr, consts_lin, num_carry, xs_lin, zero_ys),
-        num_consts=len(known_consts),
-        num_carry=len(ct_consts) + num_carry,
+        *sliced,
+        jaxpr=_transpose_body(jaxpr, tuple(avals), consts_lin, num_carry, xs_lin, zero_ys),
+        num_consts=len(each_step),
+        num_carry=len(so_far) + num_carry,
         reverse=not reverse,
         **params,
     )
     found = iter(outs)
-    # Each first carry has a cotangent in the loop; one that is known (zeros, say) has no use for it.
-    kinds = (*consts_lin, *(True,) * num_carry, *xs_lin)
-    return [next(found) if has_ct else None for has_ct in kinds]
+    # Of a first carry that is known (zeros, say) there is a cotangent too, which nobody asks for.
+    linear = (*consts_lin, *(True,) * num_carry, *xs_lin)
+    return [next(found) if lin else None for lin in linear]
 
 
 @cached_on_jaxpr
 def _transpose_body(
-    jaxpr: ClosedJaxpr, consts_lin: Flags, num_carry: int, xs_lin: Flags, zero_ys: Flags
+    jaxpr: ClosedJaxpr,
+    in_avals: tuple[ShapedArray, ...],
+    consts_lin: Flags,
+    num_carry: int,
+    xs_lin: Flags,
+    zero_ys: Flags,
 ) -> ClosedJaxpr:
-    """From (known consts; cotangents of linear consts so far, of the carry; of ys, known xs) to
-    (cotangents of linear consts, of the carry; of linear xs)."""
+    """The body backwards: of known consts, the linear consts' cotangents so far, those of the carry
+    and of ys that are not Zero, and known xs; gives cotangents of linear consts, carry and linear xs."""
     linear = (*consts_lin, *(True,) * num_carry, *xs_lin)
-    avals = jaxpr.in_avals
-    const_avals, carry_avals, x_avals = split_list(avals, len(consts_lin), num_carry)
-    _, y_avals = split_list(jaxpr.out_avals, num_carry)
-    known = [
-        [a for a, lin in zip(avals, flags) if not lin]
-        for avals, flags in ((const_avals, consts_lin), (x_avals, xs_lin))
-    ]
-    ct_consts = [a for a, lin in zip(const_avals, consts_lin) if lin]
-    ct_ys = [a for a, zero in zip(y_avals, zero_ys) if not zero]
+    const_avals, _, x_avals = split_list(jaxpr.in_avals, len(consts_lin), num_carry)
+    y_avals = jaxpr.out_avals[num_carry:]
+    sizes = consts_lin.count(False), sum(consts_lin), num_carry, zero_ys.count(False)
 
     def backward(*flat: Any) -> list[Any]:
-        consts, so_far, ct_carry, ct_ys_, xs = split_list(
-            flat, len(known[0]), len(ct_consts), num_carry, len(ct_ys)
-        )
-        values, starts, ys = iter(consts + xs), iter(so_far), iter(ct_ys_)
-        operands = [
-            UndefinedPrimal(aval) if lin else next(values) for aval, lin in zip(avals, linear)
-        ]
-        ct_outs = ct_carry + [Zero(a) if zero else next(ys) for a, zero in zip(y_avals, zero_ys)]
-        start = [next(starts) if lin else None for lin in consts_lin]
-        outs = backward_pass(jaxpr.jaxpr, jaxpr.consts, operands, ct_outs, start)
+        consts, so_far, ct_carry, ct_ys, xs = split_list(flat, *sizes)
+        values, sums, nonzero_ys = iter(consts + xs), iter(so_far), iter(ct_ys)
+        # A carry has the (weak) type of its cotangent, not that of the first carry, as in JAX.
+        avals = [*const_avals, *map(get_aval, ct_carry), *x_avals]
+        operands = [UndefinedPrimal(a) if lin else next(values) for a, lin in zip(avals, linear)]
+        cts = ct_carry + [Zero(a) if z else next(nonzero_ys) for a, z in zip(y_avals, zero_ys)]
+        start = [next(sums) if lin else None for lin in consts_lin]
+        outs = backward_pass(jaxpr.jaxpr, jaxpr.consts, operands, cts, start)
         return [instantiate_zeros(ct) for ct, lin in zip(outs, linear) if lin]
 
-    return trace_to_jaxpr(backward, [*known[0], *ct_consts, *carry_avals, *ct_ys, *known[1]])
+    return trace_to_jaxpr(backward, in_avals)
 
 
 # ---- vmap ----

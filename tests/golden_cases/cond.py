@@ -281,6 +281,7 @@ ERRORS = {
         ("lax.cond('x', jnp.sin, jnp.cos, 3.0)", ["scalar", "str"]),
         ("lax.cond(None, jnp.sin, jnp.cos, 3.0)", ["None"]),
         ("lax.cond(1j, jnp.sin, jnp.cos, 3.0)", ["boolean or number", "complex64"]),
+        ("lax.cond(bf16(1), jnp.sin, jnp.cos, 3.0)", ["boolean or number", "bfloat16"]),
         ("lax.cond(True, jnp.sin, jnp.cos, 3.0, operand=2.0)", ["operand", "positional"]),
         ("lax.cond(True, jnp.sin, jnp.cos, 'a')", ["'a'", "str"]),
         ("lax.cond(True, lambda: 'a', lambda: 'b')", ["str"]),

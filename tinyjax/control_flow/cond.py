@@ -18,7 +18,7 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.config import config
-from tinyjax.control_flow.bodies import trace_body, with_common_consts
+from tinyjax.control_flow.bodies import same_type, trace_body, with_common_consts
 from tinyjax.core import (
     Primitive,
     Tracer,
@@ -33,7 +33,7 @@ from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, Var, eval_jaxpr
 from tinyjax.lax.comparison import ne
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.selection import clamp
-from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
 from tinyjax.tree_util.prefixes import equality_errors
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
@@ -72,13 +72,8 @@ def _cond_aval(
     return first.out_avals
 
 
-def _same_type(a: ShapedArray, b: ShapedArray) -> bool:
-    """Whether avals are equal but for weak types."""
-    return a.strip_weak_type() == b.strip_weak_type()
-
-
 def _same_types(ours: Sequence[ShapedArray], theirs: Sequence[ShapedArray]) -> bool:
-    return len(ours) == len(theirs) and all(_same_type(a, b) for a, b in zip(ours, theirs))
+    return len(ours) == len(theirs) and all(same_type(a, b) for a, b in zip(ours, theirs))
 
 
 def _texts(avals: Sequence[ShapedArray]) -> str:
@@ -167,7 +162,7 @@ def _checked_predicate(pred: Any) -> Any:
     """A bool scalar, from a bool or a real number."""
     if pred is None:
         raise TypeError("cond predicate is None")
-    if isinstance(pred, (Sequence, str)):
+    if isinstance(pred, Sequence):
         raise TypeError(f"Pred must be a scalar, got {pred!r} of type {type(pred)}")
     try:
         aval = get_aval(pred)
@@ -178,7 +173,7 @@ def _checked_predicate(pred: Any) -> Any:
             f"Pred must be a scalar, got an array of shape {aval.shape}: jnp.where chooses element by "
             "element, and vmap of cond does too"
         )
-    kind = dtypes.kind(aval.dtype)
+    kind = aval.dtype.kind  # NumPy's kind of bfloat16 is V: it is refused, as in JAX
     if kind not in "biuf":
         raise TypeError(f"Pred type must be either boolean or number, got {aval.dtype.name}.")
     if kind == "b":
@@ -212,18 +207,18 @@ def _one_of(
     """Traces the functions and binds cond_p to the branches that they become."""
     leaves, in_tree = tree_flatten((operands, {}))
     in_avals = [get_aval(x) for x in leaves]
-    different = {id(f): f for f in functions}  # a function that is given twice is traced once
-    bodies, consts, out_trees = zip(*[trace_body(f, in_tree, in_avals) for f in different.values()])
-    results = {
-        key: (out_tree, body.out_avals) for key, body, out_tree in zip(different, bodies, out_trees)
-    }
+    traced: dict[int, Traced] = {}  # a function that is given twice is traced once
+    for f in functions:
+        if id(f) not in traced:
+            traced[id(f)] = trace_body(f, in_tree, in_avals)
     for f, f_name in zip(functions, names):
-        _check_same_results(name, (names[0], *results[id(functions[0])]), (f_name, *results[id(f)]))
+        _check_same_results(name, names[0], traced[id(functions[0])], f_name, traced[id(f)])
 
+    bodies, consts, out_trees = zip(*traced.values())
     branches, shared = with_common_consts(bodies, consts)
     inputs = [*shared, *leaves]
     sources, branches = _without_forwarded(branches)
-    branch_of = dict(zip(different, branches))
+    branch_of = dict(zip(traced, branches))
     in_order = [branch_of[id(f)] for f in functions]
     if name == "cond":
         in_order.reverse()  # False is 0, True is 1
@@ -267,26 +262,27 @@ def _as_result(x: Any) -> Any:
 
 # ---- what differs between branches ----
 
-Results = tuple[str, PyTreeDef, Sequence[ShapedArray]]  # of a branch: its name, tree and avals
+Traced = tuple[ClosedJaxpr, list[Any], PyTreeDef]  # what trace_body gives
 
 
-def _check_same_results(name: str, first: Results, second: Results) -> None:
+def _check_same_results(name: str, a_name: str, a: Traced, b_name: str, b: Traced) -> None:
     """Raises TypeError, naming each place, if two branches give different trees or types."""
-    a_name, a_tree, a_avals = first
-    b_name, b_tree, b_avals = second
+    (a_body, _, a_tree), (b_body, _, b_tree) = a, b
     if a_tree != b_tree:
         differences = [
-            f"{a_name} output{_at(path)} is a {a} but {b_name} output{_at(path)} is a {b}, so {why}"
-            for path, a, b, why in equality_errors(a_tree, b_tree)
+            f"{a_name} output{_at(path)} is a {ours} but {b_name} output{_at(path)} is a {theirs}, so {why}"
+            for path, ours, theirs, why in equality_errors(a_tree, b_tree)
         ]
         what = "branch outputs must have the same pytree structure"
     else:
-        paths = [p for p, _ in tree_flatten_with_path(tree_unflatten(a_tree, list(a_avals)))[0]]
+        paths = [
+            path for path, _ in tree_leaves_with_path(tree_unflatten(a_tree, a_body.out_avals))
+        ]
         differences = [
-            f"the output of {a_name}{_at(path)} has type {a.str_short()} but the corresponding output "
-            f"of {b_name} has type {b.str_short()}"
-            for path, a, b in zip(paths, a_avals, b_avals)
-            if not _same_type(a, b)
+            f"the output of {a_name}{_at(path)} has type {ours.str_short()} but the corresponding "
+            f"output of {b_name} has type {theirs.str_short()}"
+            for path, ours, theirs in zip(paths, a_body.out_avals, b_body.out_avals)
+            if not same_type(ours, theirs)
         ]
         what = "branches must have equal output types"
     if differences:
@@ -297,5 +293,5 @@ def _check_same_results(name: str, first: Results, second: Results) -> None:
         )
 
 
-def _at(path: Any) -> str:
+def _at(path: KeyPath) -> str:
     return f" at path {keystr(path)}" if path else ""

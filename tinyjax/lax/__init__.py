@@ -2,7 +2,12 @@
 
 # ruff: noqa: F401
 
-from tinyjax.control_flow import cond_rules, scan_rules, while_rules  # have rules only
+from tinyjax.control_flow import (  # have rules only
+    cond_rules,
+    scan_rules,
+    while_lowering,
+    while_rules,
+)
 from tinyjax.control_flow.associative_scan import associative_scan
 from tinyjax.control_flow.cond import cond, cond_p, switch
 from tinyjax.control_flow.fori_loop import fori_loop
@@ -11,6 +16,7 @@ from tinyjax.control_flow.scan import scan, scan_p
 from tinyjax.control_flow.while_loop import while_loop, while_p
 from tinyjax.custom_derivatives.forward_rules import stop_gradient, stop_gradient_p
 from tinyjax.lax import scatter_derivatives  # has rules only
+from tinyjax.lax.all_gather import all_gather, all_gather_p, psum_scatter, reduce_scatter_p
 from tinyjax.lax.arithmetic import (
     abs,
     abs_p,
@@ -136,6 +142,16 @@ from tinyjax.lax.dynamic_slicing import (
     dynamic_update_slice_in_dim,
     dynamic_update_slice_p,
 )
+from tinyjax.lax.exchange import (
+    all_to_all,
+    all_to_all_p,
+    pbroadcast,
+    pbroadcast_p,
+    ppermute,
+    ppermute_p,
+    pshuffle,
+    pswapaxes,
+)
 from tinyjax.lax.exponential import (
     acosh,
     acosh_p,
@@ -177,6 +193,18 @@ from tinyjax.lax.joining import (
     unstack_p,
 )
 from tinyjax.lax.log_sums import logaddexp, logaddexp2
+from tinyjax.lax.parallel import (
+    axis_index,
+    axis_index_p,
+    axis_size,
+    pmax,
+    pmax_p,
+    pmean,
+    pmin,
+    pmin_p,
+    psum,
+    psum_p,
+)
 from tinyjax.lax.reduce_window import (
     padtype_to_pads,
     reduce_window,

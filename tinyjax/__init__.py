@@ -59,6 +59,8 @@ from tinyjax import viz as viz
 from tinyjax.ad_checkpoint import checkpoint as checkpoint
 from tinyjax.ad_checkpoint import checkpoint_policies as checkpoint_policies
 from tinyjax.ad_checkpoint import remat as remat
+from tinyjax.named_scopes import named_call as named_call
+from tinyjax.named_scopes import named_scope as named_scope
 from tinyjax.opencl import window_rules as _window_rules  # noqa: F401  (fills lowering_rules)
 
 # jax.core has a few names of later steps.

@@ -16,6 +16,7 @@ CHAPTERS = (
     "scan",
     "custom_derivatives",
     "checkpoint",
+    "autodiff",
     "collectives",
     "callbacks",
     "loops_on_top",

@@ -47,6 +47,7 @@ DIFFERENCES: dict[str, str] = {
     "derivatives of scan: jax.grad(total(deep), (0, 1))(0.5, m)": ADDED_WEAK,
     "derivatives of scan: jax.jit(jax.grad(total(deep), (0, 1)))(0.5, m)": ADDED_WEAK,
     "grad of scan of jit": EMPTY_CALL,
+    "complex, holomorphic jacfwd": BASIS_CONVERTED_TWICE,
     "grad of var": LITERAL_RESIDUAL,
     "grad through pad": LITERAL_RESIDUAL,
     "jnp.diag of matrix": "JAX has a branch for TPU kernels in it, which no other platform takes",

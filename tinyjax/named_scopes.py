@@ -1,0 +1,49 @@
+"""Names for parts of a program: `named_scope` and `named_call`.
+
+In JAX they label what compiled programs and profiles show; jaxprs are printed without them, here as
+there. tinyjax's kernels have names of their own, so here the names are checked and mean nothing more.
+Builds on api_util.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.named_scope.html
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from tinyjax.api_util import check_callable, fun_name
+
+
+class named_scope(contextlib.ContextDecorator):  # noqa: N801  (used as a function)
+    """`with named_scope("loss"):` or `@named_scope("loss")`. Raises TypeError for what is no string."""
+
+    def __init__(self, name: str):
+        if not isinstance(name, str):
+            raise TypeError(
+                f"named_scope name argument must be a string, got {name!r} of type {type(name)}"
+            )
+        self.name = name
+
+    def __enter__(self) -> named_scope:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+def named_call(fun: Callable, *, name: str | None = None) -> Callable[..., Any]:
+    """`fun` in a named_scope of this name, or of its own.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.named_call.html
+    """
+    check_callable(fun, "name")
+
+    @functools.wraps(fun)
+    def named(*args: Any, **kwargs: Any) -> Any:
+        with named_scope(name if name is not None else fun_name(fun)):
+            return fun(*args, **kwargs)
+
+    return named

@@ -1,16 +1,15 @@
 import numpy as np
 import pytest
 
+from tinyjax.opencl.check_kernel import KernelError, check_kernel
 from tinyjax.opencl.kernel_ir import (
     Buffer,
     For,
     Kernel,
-    KernelError,
     Let,
     Load,
     Store,
     Value,
-    check_kernel,
     index,
     index_var,
 )

@@ -26,14 +26,21 @@ STEPS = (
     "interpreters.partial_eval",  # linearize: known now, unknown later
     "interpreters.vjp",  # reverse mode: transposition, grad
     "opencl.kernel_ir",  # the small loop language that kernels are written in
+    "opencl.check_kernel",  # the proof that a kernel stays in its memory
     "opencl.scalar_ops",  # its operations on single numbers
     "opencl.interpret",  # a kernel run in Python
     "opencl.c_library",  # exp, log and tanh in C, made for vector instructions
+    "opencl.c_text",  # one operation as C
+    "opencl.wide_text",  # the same on sixteen elements side by side
     "opencl.codegen",  # a kernel as OpenCL C
     "opencl.rules",  # how each primitive lowers
     "opencl.simplify",  # a jaxpr with calls inlined and dead code gone
     "opencl.fuse",  # equations into groups, one kernel each
+    "opencl.builder",  # the statements that compute one element
     "opencl.lower",  # a group as a kernel
+    "opencl.loop_bodies",  # jaxprs inside a kernel: loops over small arrays, ifs
+    "opencl.per_element",  # loops that each element can run by itself
+    "opencl.weight_layout",  # matrices that a loop reads along their columns
     "opencl.loop_kernels",  # which loops run inside a kernel
     "opencl.plan",  # a jaxpr's groups and kernels, and those of its loops' bodies
     "opencl.runtime",  # buffers, queues, launches

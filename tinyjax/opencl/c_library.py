@@ -26,7 +26,7 @@ float tj_exp(float x) {
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
   const float y = (p * r * r + r) + 1.0f;
-  const int k = (int)n, half_k = k >> 1;
+  const int k = convert_int(n), half_k = k >> 1;
   const float scaled = y * as_float((half_k + 127) << 23) * as_float((k - half_k + 127) << 23);
   return x > 88.8f ? INFINITY : x < -104.0f ? 0.0f : scaled;
 }
@@ -45,7 +45,7 @@ float tj_expm1(float x) {
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  const float s = as_float(((int)n + 127) << 23);
+  const float s = as_float((convert_int(n) + 127) << 23);
   const float y = s * (p * r * r + r) + (s - 1.0f);
   const float finite = (x == 0.0f) | (x != x) ? x : y;
   const float large = tj_exp(x);
@@ -59,7 +59,7 @@ float tj_log(float x) {
   const int is_small = x < 1.17549435e-38f;
   const int bits = as_int(is_small ? x * 8388608.0f : x) - 0x3f3504f3;
   const int e = bits >> 23;
-  const float k = (float)(is_small ? e - 23 : e);
+  const float k = convert_float(is_small ? e - 23 : e);
   const float f = as_float((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
   const float z = f * f;
   float p = 7.0376836292e-2f;

@@ -2,7 +2,7 @@
 
 After this file you can set a breakpoint in `_run`, step through any kernel statement by statement and
 look at `scope` (in pdb: `p scope`). It is slow and right: code generation is tested against it
-without a device. Builds on kernel_ir and scalar_ops.
+without a device. Builds on kernel_ir, check_kernel and scalar_ops.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ from typing import Any
 import numpy as np
 
 from tinyjax.dtypes import kind
+from tinyjax.opencl.check_kernel import check_kernel
 from tinyjax.opencl.kernel_ir import (
     Atom,
     Combine,
     Const,
     For,
+    If,
     IfLast,
     Index,
     Kernel,
@@ -26,7 +28,8 @@ from tinyjax.opencl.kernel_ir import (
     MakeLanes,
     Statement,
     Store,
-    check_kernel,
+    Value,
+    While,
 )
 from tinyjax.opencl.scalar_ops import scalar_ops
 
@@ -47,13 +50,18 @@ def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> Non
         match statement:
             case Let(target, op, args):
                 operands = [_value(arg, scope) for arg in args]
-                scope[target.name] = apply_op(op, target.dtype, operands)
-            case Load(target, source, at):
-                scope[target.name] = scope[source.name][_position(source, at, scope)]
-            case Store(destination, at, value):
-                scope[destination.name][_position(destination, at, scope)] = _value(value, scope)
+                scope[target.name] = _apply_wide(op, target, operands)
+            case Load(target, source, at, end):
+                scope[target.name] = _load(target.width, source, at, end, scope)
+            case Store(destination, at, value, end):
+                _store(_value(value, scope), destination, at, end, scope)
             case MakeLanes(lanes, initial):
-                scope[lanes.name] = np.full(lanes.size, initial.value, lanes.dtype)
+                shape = (lanes.size, lanes.width) if lanes.width > 1 else lanes.size
+                scope[lanes.name] = np.empty(shape, lanes.dtype)
+                # What is loaded before it is stored to shows in the results.
+                scope[lanes.name].view(np.uint8)[...] = 255 if lanes.dtype != bool else 1
+                if initial is not None:
+                    scope[lanes.name][...] = initial.value
             case Combine(lanes, at, op, value):
                 array, position = scope[lanes.name], _position(lanes, at, scope)
                 operands = [array[position], _value(value, scope)]
@@ -62,6 +70,13 @@ def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> Non
                 for i in range(index_value(start, scope), index_value(stop, scope)):
                     scope[variable.args[0]] = i
                     _run(inner, scope, is_last)
+            case While(head, holds, inner):
+                _run(head, scope, is_last)
+                while _value(holds, scope):
+                    _run(inner, scope, is_last)
+                    _run(head, scope, is_last)
+            case If(condition, inner, otherwise):
+                _run(inner if _value(condition, scope) else otherwise, scope, is_last)
             case IfLast(_, inner):
                 if is_last:
                     _run(inner, scope, is_last)
@@ -72,6 +87,35 @@ def _position(memory: Any, at: Index, scope: dict[str, Any]) -> int:
     if not 0 <= position < memory.size:
         raise IndexError(f"{memory.name}[{at}]: {position} is outside of 0 .. {memory.size - 1}")
     return position
+
+
+def _load(width: int, source: Any, at: Index, end: Index | None, scope: dict[str, Any]) -> Any:
+    position, array = _position(source, at, scope), scope[source.name]
+    if width == 1 or array.ndim == 2:
+        return array[position].copy()
+    wide = np.full(width, array[position])
+    count = _count(width, source, position, end, scope)
+    wide[:count] = array[position : position + count]
+    return wide
+
+
+def _store(
+    value: Any, destination: Any, at: Index, end: Index | None, scope: dict[str, Any]
+) -> None:
+    position, array = _position(destination, at, scope), scope[destination.name]
+    if np.ndim(value) == 0 or array.ndim == 2:
+        array[position] = value
+    else:
+        count = _count(value.size, destination, position, end, scope)
+        array[position : position + count] = value[:count]
+
+
+def _count(width: int, memory: Any, position: int, end: Index | None, scope: dict[str, Any]) -> int:
+    """How many of `width` elements there are, in memory and before `end`."""
+    count = width if end is None else min(width, index_value(end, scope) - position)
+    if position + count > memory.size:
+        raise IndexError(f"{memory.name}[{position} .. {position + count - 1}] is partly outside")
+    return count
 
 
 def _value(atom: Atom, scope: dict[str, Any]) -> Any:
@@ -102,6 +146,17 @@ def index_value(at: Index, scope: dict[str, Any]) -> int:
             return min(a, b)
         case _:
             return max(a, b)
+
+
+def _apply_wide(op: str, target: Value, args: Sequence[Any]) -> Any:
+    """One operation on scalars, or on each of the elements side by side."""
+    if target.width == 1:
+        return apply_op(op, target.dtype, args)
+    lanes = [
+        apply_op(op, target.dtype, [x[lane] if np.ndim(x) else x for x in args])
+        for lane in range(target.width)
+    ]
+    return np.array(lanes, target.dtype)
 
 
 def apply_op(op: str, dtype: np.dtype, args: Sequence[Any]) -> Any:

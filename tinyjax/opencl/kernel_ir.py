@@ -1,9 +1,9 @@
 """The kernel language: loops, loads, stores and one scalar operation a line.
 
-After this file you can read a kernel as the compiler sees it, print it, and prove that it never
-leaves its buffers. Every kernel runs `items` work-items side by side; each sees its own number as
-the index `item`. Nothing here knows OpenCL: codegen.py writes a kernel as C, interpret.py runs it
-in Python. Builds on dtypes alone.
+After this file you can read a kernel as the compiler sees it, and print it. Every kernel runs `items`
+work-items side by side; each sees its own number as the index `item`. Nothing here knows OpenCL:
+check_kernel.py proves that a kernel never leaves its buffers, codegen.py writes it as C, interpret.py
+runs it in Python. Builds on dtypes alone.
 
     kernel k0_mul_add(a_in: f32[1000], b_in: f32[1000], d_out: f32[1000]), work-items: 1
       for i1 in 0 .. 1000:
@@ -132,10 +132,11 @@ def index_var(name: str, lo: int, hi: int) -> Index:
 
 @dataclass(frozen=True)
 class Value:
-    """A named scalar, assigned once."""
+    """A named scalar, assigned once; or `width` of them side by side, for neighbouring elements."""
 
     name: str
     dtype: np.dtype
+    width: int = 1
 
     def __str__(self) -> str:
         return self.name
@@ -173,11 +174,13 @@ class Buffer:
 
 @dataclass(frozen=True)
 class Lanes:
-    """A small array that belongs to one work-item: accumulators that advance side by side."""
+    """A small array that belongs to one work-item: accumulators that advance side by side, the state of
+    a loop. With one element it is a variable that can be set again."""
 
     name: str
     dtype: np.dtype
     size: int
+    width: int = 1  # of each element
 
 
 @dataclass(frozen=True)
@@ -191,24 +194,32 @@ class Let:
 
 @dataclass(frozen=True)
 class Load:
+    """target = source[index]; a wide target takes the elements from there on.
+
+    With `end`, the source has elements before `end` only: what lies beyond is a copy of the first."""
+
     target: Value
     source: Buffer | Lanes
     index: Index
+    end: Index | None = None
 
 
 @dataclass(frozen=True)
 class Store:
+    """destination[index] = value; a wide value goes to the elements from there on, and before `end`."""
+
     destination: Buffer | Lanes
     index: Index
     value: Scalar
+    end: Index | None = None
 
 
 @dataclass(frozen=True)
 class MakeLanes:
-    """Makes `lanes`, each set to `initial`."""
+    """Makes `lanes`, each set to `initial`; without one, each is stored to before it is loaded."""
 
     lanes: Lanes
-    initial: Const
+    initial: Const | None
 
 
 @dataclass(frozen=True)
@@ -232,6 +243,24 @@ class For:
 
 
 @dataclass(frozen=True)
+class While:
+    """Runs `head`, which computes `holds`, and then `body`, as long as that is true."""
+
+    head: list[Any]
+    holds: Scalar
+    body: list[Any]
+
+
+@dataclass(frozen=True)
+class If:
+    """Runs `body` if `condition` is true, else `otherwise`."""
+
+    condition: Scalar
+    body: list[Any]
+    otherwise: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
 class IfLast:
     """The work-item that arrives last runs `body`, and sees what all others stored before.
 
@@ -241,17 +270,44 @@ class IfLast:
     body: list[Any]
 
 
-Statement = Let | Load | Store | MakeLanes | Combine | For | IfLast
+Statement = Let | Load | Store | MakeLanes | Combine | For | While | If | IfLast
+
+
+def inner_bodies(statement: Statement) -> list[list[Statement]]:
+    """The bodies of statements that this statement has."""
+    match statement:
+        case For(_, _, _, body) | IfLast(_, body):
+            return [body]
+        case While(first, _, second) | If(_, first, second):
+            return [first, second]
+    return []
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """How a loop is shared out among several launches, for one that runs can't be stopped.
+
+    The kernel has a scratch buffer `rounds` of three int32. A launch starts at round rounds[0] (if that
+    is not 0, from the carry that the launch before left in the outputs) and runs up to rounds[1]. A
+    loop whose `length` is not known sets rounds[2] to 1 unless it has ended. `work` is the estimated
+    number of operations in a round of one work-item."""
+
+    length: int | None
+    work: int
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """`items` work-items run `body`, in any order or at once; `name` is unique in its program."""
+    """`items` work-items run `body`, in any order or at once; `name` is unique in its program.
+
+    `form` says how a loop became the kernel; with `rounds`, it is launched until the loop has ended."""
 
     name: str
     buffers: list[Buffer]
     items: int
     body: list[Statement] = field(default_factory=list)
+    rounds: Rounds | None = None
+    form: str = ""
 
     def __str__(self) -> str:
         parameters = ", ".join(map(str, self.buffers))
@@ -269,121 +325,58 @@ def item_index(items: int) -> Index:
 
 def _lines(body: Sequence[Statement], indent: str) -> Iterator[str]:
     for statement in body:
-        yield from (indent + line for line in _statement_lines(statement))
+        yield from (indent + line for line in statement_lines(statement))
 
 
-def _statement_lines(statement: Statement) -> Iterator[str]:
+def statement_lines(statement: Statement) -> Iterator[str]:
+    """The statement as text."""
     match statement:
         case Let(target, op, args):
-            yield f"{target}:{short_name(target.dtype)} = {op} {' '.join(map(_argument, args))}"
-        case Load(target, source, at):
-            yield f"{target}:{short_name(target.dtype)} = {source.name}[{at}]"
-        case Store(destination, at, value):
-            yield f"{destination.name}[{at}] = {value}"
+            yield f"{_typed(target)} = {op} {' '.join(map(_argument, args))}"
+        case Load(target, source, at, end):
+            yield f"{_typed(target)} = {_element(source, at, target, end)}"
+        case Store(destination, at, value, end):
+            yield f"{_element(destination, at, value, end)} = {value}"
         case MakeLanes(lanes, initial):
-            yield f"{lanes.name} = {lanes.size} lanes of {initial}:{short_name(lanes.dtype)}"
+            what = "variable" if lanes.size == 1 else f"{lanes.size} lanes"
+            what += "" if initial is None else f" of {initial}"
+            yield f"{lanes.name}:{short_name(lanes.dtype)}{_width(lanes)} = {what}"
         case Combine(lanes, at, op, value):
             yield f"{lanes.name}[{at}] = {op} {lanes.name}[{at}] {value}"
         case For(variable, start, stop, body):
             yield f"for {variable} in {start} .. {stop}:"
             yield from _lines(body, "  ")
+        case While(head, holds, body):
+            yield "while:"
+            yield from _lines(head, "  ")
+            yield f"  stop unless {holds}"
+            yield from _lines(body, "  ")
+        case If(condition, body, otherwise):
+            yield f"if {condition}:"
+            yield from _lines(body, "  ")
+            if otherwise:
+                yield "else:"
+                yield from _lines(otherwise, "  ")
         case IfLast(ticket, body):
             yield f"the last work-item to take a {ticket.name}:"
             yield from _lines(body, "  ")
 
 
+def _typed(target: Value) -> str:
+    return f"{target}:{short_name(target.dtype)}{_width(target)}"
+
+
+def _width(value: Scalar | Lanes) -> str:
+    """`x16` for sixteen elements side by side."""
+    width = getattr(value, "width", 1)
+    return f" x{width}" if width > 1 else ""
+
+
+def _element(memory: Buffer | Lanes, at: Index, value: Scalar, end: Index | None) -> str:
+    if isinstance(memory, Lanes) and memory.size == 1:
+        return memory.name
+    return f"{memory.name}[{at}{_width(value)}{'' if end is None else f' before {end}'}]"
+
+
 def _argument(arg: Atom) -> str:
     return f"({arg})" if isinstance(arg, Index) and arg.op not in ("const", "var") else str(arg)
-
-
-# ---- checking ----
-
-
-class KernelError(AssertionError):
-    """A kernel breaks a rule of the kernel language: a fault of the compiler, not of the user."""
-
-
-def check_kernel(kernel: Kernel) -> None:
-    """Checks that names are defined once and before use, and that no index can leave its buffer.
-
-    Raises KernelError that names the statement."""
-    scope: dict[str, Any] = {buffer.name: buffer for buffer in kernel.buffers}
-    if len(scope) != len(kernel.buffers):
-        raise KernelError(f"kernel {kernel.name}: two buffers have the same name")
-    scope["item"] = item_index(kernel.items)
-    _check_body(kernel.body, scope)
-
-
-def _check_body(body: Sequence[Statement], outer: dict[str, Any]) -> None:
-    scope = dict(outer)
-    for statement in body:
-        try:
-            _check_statement(statement, scope)
-        except KernelError as error:
-            if "\n" in str(error):
-                raise
-            raise KernelError(f"{error}, in:\n{'; '.join(_statement_lines(statement))}") from None
-
-
-def _check_statement(statement: Statement, scope: dict[str, Any]) -> None:
-    match statement:
-        case Let(target, _, args):
-            for arg in args:
-                _check_atom(arg, scope)
-            _define(scope, target.name, target)
-        case Load(target, source, at):
-            _check_access(source, at, scope)
-            _require(target.dtype == source.dtype, f"{target} has not {source.name}'s dtype")
-            _define(scope, target.name, target)
-        case Store(destination, at, value):
-            _check_access(destination, at, scope)
-            _check_atom(value, scope)
-            _require(
-                value.dtype == destination.dtype, f"{value} has not {destination.name}'s dtype"
-            )
-            role = getattr(destination, "role", "out")
-            _require(role != "in", f"{destination.name} is an input and cannot be stored to")
-        case MakeLanes(lanes, _):
-            _define(scope, lanes.name, lanes)
-        case Combine(lanes, at, _, value):
-            _check_access(lanes, at, scope)
-            _check_atom(value, scope)
-            _require(value.dtype == lanes.dtype, f"{value} has not {lanes.name}'s dtype")
-        case For(variable, start, stop, body):
-            _check_atom(start, scope)
-            _check_atom(stop, scope)
-            within = variable.lo <= start.lo and stop.hi - 1 <= variable.hi
-            _require(within, f"loop variable {variable} can leave {variable.lo} .. {variable.hi}")
-            inner = dict(scope)
-            _define(inner, variable.args[0], variable)
-            _check_body(body, inner)
-        case IfLast(ticket, body):
-            _require(scope.get(ticket.name) == ticket, f"{ticket.name} is no parameter")
-            _check_body(body, scope)
-
-
-def _check_access(memory: Buffer | Lanes, at: Index, scope: dict[str, Any]) -> None:
-    _require(scope.get(memory.name) == memory, f"{memory.name} is not defined")
-    _check_atom(at, scope)
-    inside = 0 <= at.lo and at.hi < memory.size
-    spans = f"index {at} spans {at.lo} .. {at.hi}"
-    _require(inside, f"{spans}, {memory.name} has {memory.size} elements")
-
-
-def _check_atom(atom: Atom, scope: dict[str, Any]) -> None:
-    if isinstance(atom, Value):
-        _require(scope.get(atom.name) == atom, f"{atom.name} is not defined")
-    elif isinstance(atom, Index):
-        for part in atom.parts():
-            if part.op == "var":
-                _require(part.args[0] in scope, f"index {part} is not defined")
-
-
-def _define(scope: dict[str, Any], name: str, thing: Any) -> None:
-    _require(name not in scope, f"{name} is defined twice")
-    scope[name] = thing
-
-
-def _require(condition: bool, message: str) -> None:
-    if not condition:
-        raise KernelError(message)

@@ -28,7 +28,8 @@ from tinyjax.array import ShapedArray
 from tinyjax.dtypes import kind
 from tinyjax.jaxpr import Atom as JaxprAtom
 from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.codegen import Target, has_kernel_type
+from tinyjax.opencl.c_text import has_kernel_type
+from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.kernel_ir import Atom, Const, Index, Scalar, Value, index
 from tinyjax.opencl.scalar_ops import scalar_ops
 

@@ -112,6 +112,7 @@ define("ge", "{0} >= {1}", np.greater_equal)
 define("select", "{0} ? {1} : {2}", lambda condition, yes, no: yes if condition else no)
 define("is_finite", {"f": "isfinite({0})"}, np.isfinite)
 define("copy", "{0}", lambda x: x)
+define("any", {"b": "{0}"}, np.any)  # of the elements side by side, one bool
 
 # ---- bits ----
 

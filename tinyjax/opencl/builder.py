@@ -1,0 +1,315 @@
+"""Writing a kernel's statements: one element of a value at a time, back through the rules.
+
+After this file you can predict the lines that compute an element: `element(v, position)` asks the rule
+of v's equation, which asks for the operands' elements at the places it needs, and so on back to the
+values in memory. Whatever was asked for at the same place before is there already. Builds on rules
+and kernel_ir.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tinyjax.dtypes import kind
+from tinyjax.jaxpr import Atom as JaxprAtom
+from tinyjax.jaxpr import JaxprEqn, Literal, Var
+from tinyjax.opencl.codegen import HALVES, Target
+from tinyjax.opencl.kernel_ir import (
+    Atom,
+    Buffer,
+    Combine,
+    Const,
+    For,
+    If,
+    Index,
+    Lanes,
+    Let,
+    Load,
+    MakeLanes,
+    Scalar,
+    Statement,
+    Store,
+    Value,
+    index,
+    index_var,
+)
+from tinyjax.opencl.rules import (
+    ArgReduction,
+    Context,
+    Elementwise,
+    IndexMap,
+    Operand,
+    Position,
+    Reduction,
+    axes_sizes,
+    element_along_axes,
+    lowering_of,
+)
+
+FLOAT32 = np.dtype("float32")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value's elements are: in `memory`, from `start` on, and before `end` if that is given.
+
+    `width` elements are read at once, those of neighbouring work, and the next element of this work is
+    `scale` elements away. With `only_if`, it is stored only if that is true."""
+
+    memory: Buffer | Lanes
+    start: Index = index(0)
+    end: Index | None = None
+    width: int = 1
+    scale: int = 1
+    only_if: Scalar | None = None
+
+    def bounds(self, at: Index) -> tuple[Index, Index | None]:
+        """Where element number `at` is, and where the elements end."""
+        moved = at * self.scale
+        return self.start + moved, None if self.end is None else self.end + moved
+
+    def part(self, at: Index) -> Place:
+        """What begins at element number `at`."""
+        start, end = self.bounds(at)
+        return replace(self, start=start, end=end)
+
+
+class Builder:
+    """Writes statements into `body`. `places` says where values are in memory; `producer`, which equation
+    computes the others."""
+
+    def __init__(self, names: dict[Var, str], target: Target):
+        self.names = names
+        self.target = target
+        self.producer: dict[Var, JaxprEqn] = {}
+        self.places: dict[Var, Place] = {}
+        self.body: list[Statement] = []
+        self.known: dict[tuple[JaxprAtom, Index], Scalar] = {}  # (v, flat position) -> its element
+        self.taken: dict[str, int] = {}  # how often a name has been given
+
+    # ---- statements ----
+
+    def let(self, op: str, args: Sequence[Atom], dtype: np.dtype) -> Value:
+        width = max(getattr(arg, "width", 1) for arg in args)
+        target = Value(self.fresh("t"), dtype, 1 if op == "any" else width)
+        self.body.append(Let(target, op, tuple(args)))
+        return target
+
+    def load(self, name: str, source: Buffer | Lanes, at: Index) -> Value:
+        target = Value(self.fresh(name), source.dtype)
+        self.body.append(Load(target, source, at))
+        return target
+
+    def read(self, place: Place, at: Index, name: str = "t") -> Value:
+        """The element number `at` of what is at `place`, and its neighbours if that is wide."""
+        target = Value(self.fresh(name), place.memory.dtype, place.width)
+        self.body.append(Load(target, place.memory, *place.bounds(at)))
+        return target
+
+    def write(self, place: Place, at: Index, value: Scalar) -> None:
+        """Stores what `read` gives; what is one for all elements is repeated."""
+        if getattr(value, "width", 1) < place.width:
+            wide = Value(self.fresh("t"), value.dtype, place.width)
+            self.body.append(Let(wide, "copy", (value,)))
+            value = wide
+        start, end = place.bounds(at)
+        store = Store(place.memory, start, value, end)
+        self.body.append(store if place.only_if is None else If(place.only_if, [store]))
+
+    def store(self, destination: Buffer | Lanes, at: Index, value: Any) -> None:
+        self.body.append(Store(destination, at, value))
+
+    def fresh(self, name: str) -> str:
+        """`name`, or with a number if it was given before; t1, t2, ... and i1, i2, ... always so.
+
+        No name without a digit is an OpenCL keyword or function: those get a number as well."""
+        count = self.taken[name] = self.taken.get(name, 0) + 1
+        plain = count == 1 and len(name) == 1 and name not in "ti"
+        return name if plain else f"{name}{count}"
+
+    @contextmanager
+    def block(self) -> Iterator[list[Statement]]:
+        """Statements within the block go to a body of their own; what they know is forgotten after."""
+        outer_body, outer_known = self.body, self.known
+        self.body, self.known = [], dict(outer_known)
+        try:
+            yield self.body
+        finally:
+            self.body, self.known = outer_body, outer_known
+
+    @contextmanager
+    def loop(self, start: Index | int, stop: Index | int, last: int) -> Iterator[Index]:
+        """A For from `start` to before `stop`; `last` is the greatest value of its variable.
+
+        If there is just one round, its statements stand there without a loop; if there is none,
+        they go."""
+        start, stop = index(start), index(stop)
+        if start.is_const(last) and stop.is_const(last + 1):
+            yield start
+            return
+        variable = index_var(self.fresh("i"), start.lo, last)
+        with self.block() as body:
+            yield variable
+        if last >= start.lo:
+            self.body.append(For(variable, start, stop, body))
+
+    def clamped_index(self, value: Scalar, size: int) -> Index:
+        """As a rule's ctx.index. The bounds fit any integer dtype, the result fits C's int."""
+        if isinstance(value, Const):
+            return index(min(max(int(value.value), 0), size - 1))
+        bounds = (0, min(size - 1, np.iinfo(value.dtype).max))
+        zero, last = (Const(value.dtype.type(n), value.dtype) for n in bounds)
+        above = self.let("max", (value, zero), value.dtype)
+        inside = self.let("min", (above, last), value.dtype)
+        wanted = np.dtype("int32" if size <= 2**31 else "int64")
+        if inside.dtype != wanted:
+            inside = self.let("convert", (inside,), wanted)
+        return index_var(inside.name, 0, size - 1)
+
+    # ---- elements ----
+
+    def element(self, atom: JaxprAtom, position: Position) -> Scalar:
+        """The element of `atom` at `position`, computed, loaded or known from before.
+
+        Operands at the same place are computed first, from a list rather than by recursion, as chains
+        of elementwise equations can be longer than Python's stack."""
+        if isinstance(atom, Literal):
+            return Const(np.asarray(atom.val, atom.aval.dtype)[()], atom.aval.dtype)
+        pending = [atom]
+        while pending:
+            v = pending[-1]
+            key = (v, position.flat)
+            if key in self.known:
+                pending.pop()
+            elif v in self.places:
+                self.known[key] = self.read(self.places[v], position.flat, self.names[v])
+            else:
+                missing = [u for u in self._same_place(v) if (u, position.flat) not in self.known]
+                pending += missing
+                if not missing:
+                    self._compute(v, position)
+        return self.known[atom, position.flat]
+
+    def _same_place(self, v: Var) -> list[Var]:
+        eqn = self.producer[v]
+        if not isinstance(lowering_of(eqn, self.target), Elementwise):
+            return []
+        return [u for u in eqn.invars if isinstance(u, Var) and u.aval.shape == v.aval.shape]
+
+    def _compute(self, v: Var, position: Position) -> None:
+        """Writes the statements for the element of `v` at `position`."""
+        eqn = self.producer[v]
+        lowering = lowering_of(eqn, self.target)
+        ctx = Context(self, eqn, v, position)
+        if isinstance(lowering, Elementwise):
+            atoms = [self.element(u, position.broadcast_from(u.aval.shape)) for u in eqn.invars]
+            found = lowering.emit(ctx, *atoms, **eqn.params)
+            results = dict(zip(eqn.outvars, found if eqn.primitive.multiple_results else [found]))
+        elif isinstance(lowering, IndexMap):
+            operands = (Operand(self, u) for u in eqn.invars)
+            results = {v: lowering.emit(ctx, *operands, **eqn.params)}
+        elif isinstance(lowering, ArgReduction):
+            results = {v: self._arg_reduce(ctx, eqn, lowering)}
+        else:
+            assert isinstance(lowering, Reduction), f"{eqn.primitive} runs on the host"
+            results = {v: self._reduce(ctx, eqn, lowering)}
+        for u, atom in results.items():
+            self.known[u, position.flat] = self._named(atom, self.names[u])
+
+    def _named(self, atom: Scalar, name: str) -> Scalar:
+        """Calls the value that the last statement made by the name of its variable."""
+        last = self.body[-1] if self.body else None
+        if isinstance(last, Let) and last.target == atom and atom.name.startswith("t"):
+            renamed = Value(self.fresh(name), atom.dtype, atom.width)
+            self.body[-1] = Let(renamed, last.op, last.args)
+            return renamed
+        return atom
+
+    # ---- reductions ----
+
+    def _reduce(self, ctx: Context, eqn: JaxprEqn, rule: Reduction) -> Scalar:
+        """A loop nest over the combined elements, the innermost with several lanes of accumulators."""
+        sizes = rule.sizes(eqn)
+        count = self.target.lanes if sizes and sizes[-1] >= 4 * self.target.lanes else 1
+        lanes = self.make_lanes(eqn, rule, count)
+
+        def accumulate(lane: Index, reduced: Sequence[Index]) -> None:
+            self.combine(rule, lanes, lane, self.term(ctx, eqn, rule, Position(sizes, reduced)))
+
+        self._nest(sizes, (), count, accumulate)
+        return self.converted(self.total(rule, lanes), eqn.outvars[0].aval.dtype)
+
+    def term(self, ctx: Context, eqn: JaxprEqn, rule: Reduction, reduced: Position) -> Scalar:
+        """One of the elements that a reduction combines."""
+        return rule.term(ctx, reduced, *(Operand(self, v) for v in eqn.invars), **eqn.params)
+
+    def _nest(
+        self,
+        sizes: Sequence[int],
+        outer: tuple[Index, ...],
+        lanes: int,
+        accumulate: Callable[[Index, Sequence[Index]], None],
+    ) -> None:
+        if not sizes:
+            return accumulate(index(0), outer)
+        size, *rest = sizes
+        if rest or lanes == 1:
+            with self.loop(0, size, size - 1) as i:
+                return self._nest(rest, (*outer, i), lanes, accumulate)
+        blocks = size // lanes
+        with self.loop(0, blocks, blocks - 1) as block, self.loop(0, lanes, lanes - 1) as lane:
+            accumulate(lane, (*outer, block * lanes + lane))
+        if size % lanes:
+            with self.loop(0, size % lanes, size % lanes - 1) as lane:
+                accumulate(lane, (*outer, index(blocks * lanes) + lane))
+
+    def _arg_reduce(self, ctx: Context, eqn: JaxprEqn, rule: ArgReduction) -> Scalar:
+        """One loop that remembers the best element and its place."""
+        (operand,), (size,) = eqn.invars, axes_sizes(eqn)
+        dtype, place_dtype = operand.aval.dtype, eqn.outvars[0].aval.dtype
+        best, place = Lanes(self.fresh("best"), dtype, 1), Lanes(self.fresh("at"), place_dtype, 1)
+        self.body.append(MakeLanes(best, Const(rule.identity(dtype), dtype)))
+        self.body.append(MakeLanes(place, Const(place_dtype.type(0), place_dtype)))
+        zero, is_bool = index(0), np.dtype(bool)
+        with self.loop(0, size, size - 1) as i:
+            reduced = Position((size,), (i,))
+            value = element_along_axes(ctx, reduced, Operand(self, operand), **eqn.params)
+            so_far = self.load("t", best, zero)
+            better = self.let(rule.is_better, (value, so_far), is_bool)
+            if kind(dtype) == "f":
+                is_nan = self.let("ne", (value, value), is_bool)
+                none_before = self.let("eq", (so_far, so_far), is_bool)
+                first_nan = self.let("and", (is_nan, none_before), is_bool)
+                better = self.let("or", (better, first_nan), is_bool)
+            here = self.let("convert", (i,), place_dtype)
+            before = self.load("t", place, zero)
+            self.store(best, zero, self.let("select", (better, value, so_far), dtype))
+            self.store(place, zero, self.let("select", (better, here, before), place_dtype))
+        return self.load("t", place, zero)
+
+    def make_lanes(self, eqn: JaxprEqn, rule: Reduction, count: int) -> Lanes:
+        """Accumulators set to the identity; those of halves are float32."""
+        dtype = eqn.outvars[0].aval.dtype
+        dtype = FLOAT32 if dtype in HALVES else dtype
+        lanes = Lanes(self.fresh("acc"), dtype, count)
+        self.body.append(MakeLanes(lanes, Const(rule.identity(dtype), dtype)))
+        return lanes
+
+    def combine(self, rule: Reduction, lanes: Lanes, lane: Index, value: Scalar) -> None:
+        """lanes[lane] = op(lanes[lane], value)"""
+        self.body.append(Combine(lanes, lane, rule.op, self.converted(value, lanes.dtype)))
+
+    def total(self, rule: Reduction, lanes: Lanes) -> Value:
+        """All lanes combined."""
+        if lanes.size > 1:
+            with self.loop(1, lanes.size, lanes.size - 1) as lane:
+                self.combine(rule, lanes, index(0), self.load("t", lanes, lane))
+        return self.load("t", lanes, index(0))
+
+    def converted(self, atom: Scalar, dtype: np.dtype) -> Scalar:
+        return atom if atom.dtype == dtype else self.let("convert", (atom,), dtype)

@@ -1,0 +1,142 @@
+"""Values and operations as C text: types, constants, and one operation as an expression.
+
+After this file you can write any operation of scalar_ops on any operands as C, and say what halves and
+bools become. Builds on kernel_ir and scalar_ops.
+
+Source: the OpenCL C 1.2 specification, https://registry.khronos.org/OpenCL/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax.dtypes import bfloat16, kind
+from tinyjax.opencl.c_library import FUNCTIONS
+from tinyjax.opencl.kernel_ir import Atom, Const, Index, Lanes, Value
+from tinyjax.opencl.scalar_ops import scalar_ops
+
+# ---- types ----
+
+HALVES = (np.dtype("float16"), bfloat16)
+C_TYPES = {
+    np.dtype(name): c_type
+    for name, c_type in {
+        "int8": "char", "int16": "short", "int32": "int", "int64": "long",
+        "uint8": "uchar", "uint16": "ushort", "uint32": "uint", "uint64": "ulong",
+        "float32": "float", "float64": "double", "bool": "bool",
+    }.items()
+}  # fmt: skip
+
+
+def has_kernel_type(dtype: Any) -> bool:
+    """Whether kernels can compute with `dtype`: all but complex numbers, float0 and keys."""
+    return dtype in C_TYPES or dtype in HALVES
+
+
+def c_type(dtype: np.dtype) -> str:
+    """The type of a variable: half precision is a way to store floats, not to compute."""
+    return "float" if dtype in HALVES else C_TYPES[dtype]
+
+
+def type_text(value: Value | Lanes) -> str:
+    """The type of a variable that holds one element, or several side by side: then bools are ints, all
+    of whose bits are the same."""
+    if value.width == 1:
+        return c_type(value.dtype)
+    return f"{'int' if value.dtype == np.bool_ else C_TYPES[value.dtype]}{value.width}"
+
+
+def storage_type(dtype: np.dtype) -> str:
+    """The type of an element in memory: C gives bool no size, and halves travel as their bits."""
+    if dtype == np.bool_:
+        return "uchar"
+    return "ushort" if dtype in HALVES else C_TYPES[dtype]
+
+
+# ---- operations ----
+
+
+def operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
+    """`op` of `args` as a C expression of the target's dtype."""
+    dtype = target.dtype
+    if op == "convert":
+        return conversion_text(args[0], dtype)
+    if op == "bitcast":
+        return f"as_{C_TYPES[dtype]}({atom_text(args[0])})"
+    kind_of_first = "i" if isinstance(args[0], Index) else kind(args[0].dtype)
+    texts = scalar_ops[op].c
+    if kind_of_first not in texts:
+        raise NotImplementedError(f"no C text for operation '{op}' on kind '{kind_of_first}'")
+    if op in FUNCTIONS and c_type(dtype) == "float":
+        return _rounded(f"tj_{op}({atom_text(args[0])})", dtype)
+    integer_bits = dtype.itemsize * 8
+    text = texts[kind_of_first].format(
+        *map(atom_text, args),
+        t=c_type(dtype),
+        w="ulong" if integer_bits == 64 else "uint",
+        same_width=C_TYPES[np.dtype(f"uint{integer_bits}")],
+        same_width_signed=C_TYPES[np.dtype(f"int{integer_bits}")],
+        bits=integer_bits,
+    )
+    exact = op in ("select", "copy", "neg", "max", "min", "abs")
+    return text if exact else _rounded(text, dtype)
+
+
+def _rounded(text: str, dtype: np.dtype) -> str:
+    """Halves are computed in float and rounded after every operation, as NumPy does."""
+    return f"tj_load_{dtype}(tj_store_{dtype}({text}))" if dtype in HALVES else text
+
+
+def conversion_text(arg: Atom, to: np.dtype) -> str:
+    """`arg` converted; floats out of an integer's range saturate and NaN becomes 0, as in XLA."""
+    text = atom_text(arg)
+    if to in HALVES:
+        return _rounded(f"(float){text}", to)
+    if isinstance(arg, Index):
+        return f"({c_type(to)}){text}"
+    if to == np.bool_:
+        return f"{text} != 0"
+    if kind(arg.dtype) == "f" and kind(to) in "iu":
+        return f"{text} != {text} ? 0 : convert_{c_type(to)}_sat({text})"
+    return f"({c_type(to)}){text}"
+
+
+# ---- constants ----
+
+
+def atom_text(atom: Atom) -> str:
+    """An operand as C text."""
+    if isinstance(atom, Index):
+        return f"({atom})" if atom.op not in ("const", "var") else str(atom)
+    return constant_text(atom) if isinstance(atom, Const) else atom.name
+
+
+def constant_text(constant: Const) -> str:
+    """A literal that C reads back as exactly this number."""
+    value, of_kind = constant.value, kind(constant.dtype)
+    if of_kind == "b":
+        return "1" if value else "0"
+    if of_kind == "f":
+        return _float_text(float(value), constant.dtype == np.float64)
+    suffix = {"i": "", "u": "u"}[of_kind] + ("L" if constant.dtype.itemsize == 8 else "")
+    if of_kind == "i" and value == np.iinfo(constant.dtype).min:
+        return f"(-{-(int(value) + 1)}{suffix} - 1)"  # C has no negative literals
+    return f"({int(value)}{suffix})" if value < 0 else f"{int(value)}{suffix}"
+
+
+def _float_text(value: float, is_double: bool) -> str:
+    sign = "-" if np.signbit(value) else ""
+    if not np.isfinite(value):
+        word = "NAN" if np.isnan(value) else "INFINITY"
+        return f"({sign}({'double' if is_double else 'float'}){word})"
+    shortest = repr(abs(value) if is_double else np.float32(abs(value)).item())
+    if not is_double:
+        shortest = np.format_float_scientific(np.float32(abs(value)), unique=True, trim="-")
+        plain = np.format_float_positional(np.float32(abs(value)), unique=True, trim="0")
+        shortest = (plain if len(plain) <= 12 else shortest) + "f"
+    if not is_double and "." not in shortest and "e" not in shortest:
+        shortest = shortest.replace("f", ".0f")
+    return f"({sign}{shortest})" if sign else shortest

@@ -1,0 +1,152 @@
+"""Checking a kernel: names are defined once and before use, and no access can leave its memory.
+
+After this file you can say why a kernel of this compiler never reads or writes beside a buffer: each
+index knows the range of its values, and ranges are compared with sizes before the kernel is built.
+Builds on kernel_ir.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax.opencl.kernel_ir import (
+    Atom,
+    Buffer,
+    Combine,
+    For,
+    If,
+    IfLast,
+    Index,
+    Kernel,
+    Lanes,
+    Let,
+    Load,
+    MakeLanes,
+    Scalar,
+    Statement,
+    Store,
+    Value,
+    While,
+    item_index,
+    statement_lines,
+)
+
+
+class KernelError(AssertionError):
+    """A kernel breaks a rule of the kernel language: a fault of the compiler, not of the user."""
+
+
+def check_kernel(kernel: Kernel) -> None:
+    """Checks that names are defined once and before use, and that no index can leave its buffer.
+
+    Raises KernelError that names the statement."""
+    scope: dict[str, Any] = {buffer.name: buffer for buffer in kernel.buffers}
+    if len(scope) != len(kernel.buffers):
+        raise KernelError(f"kernel {kernel.name}: two buffers have the same name")
+    scope["item"] = item_index(kernel.items)
+    _check_body(kernel.body, scope)
+
+
+def _check_body(body: Sequence[Statement], scope: dict[str, Any]) -> None:
+    """Checks `body` and adds what it defines to `scope`."""
+    for statement in body:
+        try:
+            _check_statement(statement, scope)
+        except KernelError as error:
+            if "\n" in str(error):
+                raise
+            raise KernelError(f"{error}, in:\n{'; '.join(statement_lines(statement))}") from None
+
+
+def _check_statement(statement: Statement, scope: dict[str, Any]) -> None:
+    match statement:
+        case Let(target, _, args):
+            for arg in args:
+                _check_atom(arg, scope)
+            _define(scope, target.name, target)
+        case Load(target, source, at, end):
+            _check_access(source, at, target.width, end, scope)
+            _require(target.dtype == source.dtype, f"{target} has not {source.name}'s dtype")
+            _define(scope, target.name, target)
+        case Store(destination, at, value, end):
+            width = value.width if isinstance(value, Value) else 1
+            _check_access(destination, at, width, end, scope)
+            _check_atom(value, scope)
+            _require(
+                value.dtype == destination.dtype, f"{value} has not {destination.name}'s dtype"
+            )
+            role = getattr(destination, "role", "out")
+            _require(role != "in", f"{destination.name} is an input and cannot be stored to")
+        case MakeLanes(lanes, _):
+            _define(scope, lanes.name, lanes)
+        case Combine(lanes, at, _, value):
+            _check_access(lanes, at, lanes.width, None, scope)
+            _check_atom(value, scope)
+            _require(value.dtype == lanes.dtype, f"{value} has not {lanes.name}'s dtype")
+        case For(variable, start, stop, body):
+            _check_atom(start, scope)
+            _check_atom(stop, scope)
+            within = variable.lo <= start.lo and stop.hi - 1 <= variable.hi
+            _require(within, f"loop variable {variable} can leave {variable.lo} .. {variable.hi}")
+            inner = dict(scope)
+            _define(inner, variable.args[0], variable)
+            _check_body(body, inner)
+        case While(head, holds, body):
+            inner = dict(scope)
+            _check_body(head, inner)
+            _check_condition(holds, inner)
+            _check_body(body, inner)
+        case If(condition, body, otherwise):
+            _check_condition(condition, scope)
+            _check_body(body, dict(scope))
+            _check_body(otherwise, dict(scope))
+        case IfLast(ticket, body):
+            _require(scope.get(ticket.name) == ticket, f"{ticket.name} is no parameter")
+            _check_body(body, dict(scope))
+
+
+def _check_condition(condition: Scalar, scope: dict[str, Any]) -> None:
+    _check_atom(condition, scope)
+    is_one_bool = condition.dtype == np.bool_ and getattr(condition, "width", 1) == 1
+    _require(is_one_bool, f"{condition} is no boolean")
+
+
+def _check_access(
+    memory: Buffer | Lanes, at: Index, width: int, end: Index | None, scope: dict[str, Any]
+) -> None:
+    """`width` elements from `at` on: those before `end`, the first in any case, are in the memory."""
+    _require(scope.get(memory.name) == memory, f"{memory.name} is not defined")
+    _check_atom(at, scope)
+    last = at.hi
+    if isinstance(memory, Lanes):
+        _require(width == memory.width, f"{memory.name} has elements of another width")
+    elif end is None:
+        last += width - 1
+    else:
+        _check_atom(end, scope)
+        last = max(last, end.hi - 1)
+    inside = 0 <= at.lo and last < memory.size
+    spans = f"index {at} spans {at.lo} .. {last}"
+    _require(inside, f"{spans}, {memory.name} has {memory.size} elements")
+
+
+def _check_atom(atom: Atom, scope: dict[str, Any]) -> None:
+    if isinstance(atom, Value):
+        _require(scope.get(atom.name) == atom, f"{atom.name} is not defined")
+    elif isinstance(atom, Index):
+        for part in atom.parts():
+            if part.op == "var":
+                _require(part.args[0] in scope, f"index {part} is not defined")
+
+
+def _define(scope: dict[str, Any], name: str, thing: Any) -> None:
+    _require(name not in scope, f"{name} is defined twice")
+    scope[name] = thing
+
+
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise KernelError(message)

@@ -1,0 +1,390 @@
+"""Jaxprs inside a kernel: equations as loops over private arrays, loops as loops, branches as ifs.
+
+After this file you can predict the statements of a loop's body: its equations are grouped as those of
+a program are (fuse.py), and where a program would launch a kernel, the body has a loop over the
+elements of a private array; a single element is a variable. Carries are private arrays that live as
+long as the loop. Builds on fuse, builder and lower.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from tinyjax.opencl.builder import FLOAT32, Builder, Place
+from tinyjax.opencl.c_text import HALVES, has_kernel_type
+from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.fuse import Group, HostGroup, KernelGroup, fuse
+from tinyjax.opencl.kernel_ir import (
+    Const,
+    If,
+    Index,
+    Lanes,
+    MakeLanes,
+    Scalar,
+    Value,
+    While,
+    index,
+)
+from tinyjax.opencl.lower import divides
+from tinyjax.opencl.rules import Context, Elementwise, Position, Reduction, lowering_of
+
+BOOL, INT32 = np.dtype(bool), np.dtype("int32")
+UNROLLED = 4  # terms of a reduction that are added before the sum goes back to memory
+
+Source = Place | Scalar  # where a loop finds an operand: in memory, or in a variable
+
+
+class NoKernel(Exception):
+    """Why a loop can't be one kernel."""
+
+
+def work_item_target(target: Target) -> Target:
+    """What one work-item wants of the code that it runs by itself: nothing is shared out, and what is
+    summed up is kept."""
+    return dataclasses.replace(
+        target, name="work-item", reduction_grain=2**62, stores_reductions=True
+    )
+
+
+def inner_jaxpr(closed: ClosedJaxpr) -> Jaxpr:
+    """The jaxpr of a loop or branch. Raises NoKernel if it has constants of its own."""
+    if closed.jaxpr.constvars:
+        raise NoKernel("its body has constants")
+    return closed.jaxpr
+
+
+class BodyBuilder(Builder):
+    """Writes the statements of loops. `wide` has the variables that differ from element to element where
+    `width` elements are computed side by side."""
+
+    def __init__(
+        self, names: dict[Var, str], target: Target, width: int = 1, wide: frozenset = frozenset()
+    ):
+        super().__init__(names, work_item_target(target))
+        self.width = width
+        self.wide = wide
+
+    # ---- values in memory ----
+
+    def bind(self, variables: Sequence[Var], sources: Sequence[Source]) -> None:
+        """From now on the variables are what is at the sources."""
+        for v, source in zip(variables, sources, strict=True):
+            if isinstance(source, Place):
+                self.places[v] = source
+                self.known.pop((v, index(0)), None)
+            else:
+                self.known[v, index(0)] = source
+
+    def source(self, atom: Atom) -> Source:
+        """Where the atom is, for a loop that reads it."""
+        if isinstance(atom, Var) and atom in self.places:
+            return self.places[atom]
+        return self.scalar(atom)
+
+    def scalar(self, atom: Atom) -> Scalar:
+        """The only element of an atom."""
+        assert atom.aval.size == 1
+        return self.element(atom, Position(atom.aval.shape, [index(0)] * atom.aval.ndim))
+
+    def private(self, v: Var, name: str = "") -> Place:
+        """New memory of this work-item for the value of `v`."""
+        if not has_kernel_type(v.aval.dtype):
+            raise NoKernel(f"kernels do not compute with {v.aval.dtype}")
+        width = self.width if v in self.wide else 1
+        name = name or self.names.get(v, "v").strip("_") or "v"
+        lanes = Lanes(self.fresh(f"{name}_"), v.aval.dtype, v.aval.size, width)
+        self.body.append(MakeLanes(lanes, None))
+        return Place(lanes, width=width)
+
+    def copy(self, source: Source, place: Place, size: int) -> None:
+        if not isinstance(source, Place):
+            return self.write(place, index(0), source)
+        with self.loop(0, size, size - 1) as i:
+            self.write(place, i, self.read(source, i))
+
+    def each(self, shape: Sequence[int], body: Callable[[Position], None]) -> None:
+        """A loop over all places of an array; one for each axis if the coordinates are needed."""
+        size = math.prod(shape)
+        with self.block() as flat, self.loop(0, size, size - 1) as i:
+            body(Position(shape, flat=i))
+        if len(shape) > 1 and divides(flat):
+            with self.block() as flat:
+                self._nest(shape, (), 1, lambda _, coords: body(Position(shape, coords)))
+        self.body += flat
+
+    # ---- equations ----
+
+    def equations(self, jaxpr: Jaxpr, groups: Sequence[Group], direct: dict[Var, Place]) -> None:
+        """Computes what the jaxpr's results need; `direct` says where some of them go."""
+        self.producer.update((v, eqn) for eqn in jaxpr.eqns for v in eqn.outvars)
+        for group in groups:
+            if isinstance(group, KernelGroup):
+                self._group(group, direct)
+            elif isinstance(group, HostGroup):
+                raise NoKernel(f"{group.eqn.primitive} runs on the host: {group.reason}")
+            else:
+                self._control_flow(group.eqn, direct)
+
+    def _group(self, group: KernelGroup, direct: dict[Var, Place]) -> None:
+        shape = group.outputs[0].aval.shape
+        if math.prod(shape) == 1:
+            for v in group.outputs:
+                value = self.scalar(v)
+                if v in direct:
+                    self.write(direct[v], index(0), value)
+            return
+        places = {v: direct[v] if v in direct else self.private(v) for v in group.outputs}
+        for v in group.outputs:
+            if _sums_up(self.producer[v], self.target):
+                self._stored_reduction(v, places[v])
+        others = [v for v in group.outputs if v not in self.places]
+
+        def store(position: Position) -> None:
+            # All are computed before any is stored: one may take the place of what another reads.
+            values = [self.element(v, position) for v in others]
+            for v, value in zip(others, values):
+                self.write(places[v], position.flat, value)
+
+        if others:
+            self.each(shape, store)
+        self.places.update(places)
+
+    def _stored_reduction(self, v: Var, place: Place) -> None:
+        """All elements of the result advance together: neighbours read neighbouring memory."""
+        eqn, rule = self.producer[v], lowering_of(self.producer[v], self.target)
+        assert isinstance(rule, Reduction)
+        dtype = FLOAT32 if v.aval.dtype in HALVES else v.aval.dtype
+        sums = Lanes(self.fresh("acc"), dtype, v.aval.size)
+        self.body.append(MakeLanes(sums, Const(rule.identity(dtype), dtype)))
+        *outer, last = sizes = rule.sizes(eqn)
+
+        def add_terms(coords: tuple[Index, ...], lasts: Sequence[Index]) -> None:
+            def add(position: Position) -> None:
+                ctx = Context(self, eqn, v, position)
+                so_far: Scalar = self.load("t", sums, position.flat)
+                for k in lasts:
+                    term = self.term(ctx, eqn, rule, Position(sizes, (*coords, k)))
+                    so_far = self.let(rule.op, (so_far, self.converted(term, dtype)), dtype)
+                self.store(sums, position.flat, so_far)
+
+            self.each(v.aval.shape, add)
+
+        def along_last(_: Index, coords: Sequence[Index]) -> None:
+            blocks = last // UNROLLED
+            with self.loop(0, blocks, blocks - 1) as block:
+                add_terms(tuple(coords), [block * UNROLLED + i for i in range(UNROLLED)])
+            if last % UNROLLED:
+                add_terms(tuple(coords), [index(k) for k in range(blocks * UNROLLED, last)])
+
+        self._nest(outer, (), 1, along_last)
+        with self.loop(0, sums.size, sums.size - 1) as i:
+            self.write(place, i, self.converted(self.load("t", sums, i), v.aval.dtype))
+        self.places[v] = place
+
+    def results(
+        self, jaxpr: Jaxpr, groups: Sequence[Group], targets: Sequence, mask: Scalar | None = None
+    ) -> None:
+        """Computes the jaxpr, with (atom, place) for each result that is wanted, and where. Single
+        elements stay as they are where the mask is false."""
+        direct: dict[Var, Place] = {}
+        later = []
+        made = {v for eqn in jaxpr.eqns for v in eqn.outvars}
+        for atom, place in targets:
+            if atom.aval.size > 1 and atom in made and atom not in direct:
+                direct[atom] = place
+            else:
+                later.append((self.source if atom.aval.size > 1 else self.scalar, atom, place))
+        self.equations(jaxpr, groups, direct)
+        found = [(find(atom), place, atom.aval.size) for find, atom, place in later]
+        for source, place, size in found:
+            if mask is not None and not isinstance(source, Place):
+                source = self.let(
+                    "select", (mask, source, self.read(place, index(0))), source.dtype
+                )
+            self.copy(source, place, size)
+
+    # ---- loops and branches ----
+
+    def _control_flow(self, eqn: JaxprEqn, direct: dict[Var, Place]) -> None:
+        """A loop or a branch among the equations: its results are in new private arrays."""
+        kind = eqn.primitive.name
+        sources = [self.source(v) for v in eqn.invars]
+        outs = [self.private(v) for v in eqn.outvars]
+        if kind == "cond":
+            self.cond(eqn, sources, outs)
+        elif kind == "scan":
+            first, count = eqn.params["num_consts"], eqn.params["num_carry"]
+            for v, source, place in zip(eqn.outvars[:count], sources[first:], outs):
+                self.copy(source, place, v.aval.size)
+            self.scan(eqn, sources, outs, 0, eqn.params["length"])
+        else:
+            raise NoKernel("a while_loop inside could not be interrupted")
+        for v, place in zip(eqn.outvars, outs):
+            self.places[v] = place
+            if v in direct:
+                self.copy(place, direct[v], v.aval.size)
+                self.places[v] = direct[v]
+
+    def cond(self, eqn: JaxprEqn, sources: Sequence[Source], outs: Sequence[Place]) -> None:
+        """The branch whose number is the first operand; an index out of range takes the nearest."""
+        which = sources[0] if not isinstance(sources[0], Place) else self.read(sources[0], index(0))
+        if getattr(which, "width", 1) > 1:
+            raise NoKernel("each element has a branch of its own")
+        self._branches(eqn.params["branches"], which, 0, sources[1:], outs)
+
+    def _branches(
+        self, branches: Sequence[ClosedJaxpr], which: Scalar, number: int,
+        sources: Sequence[Source], outs: Sequence[Place],
+    ) -> None:  # fmt: skip
+        jaxpr = inner_jaxpr(branches[number])
+        with self.block() as body:
+            self.bind(jaxpr.invars, sources)
+            groups = fuse(jaxpr, self.target)
+            self.results(jaxpr, groups, list(zip(jaxpr.outvars, outs)))
+        if number == len(branches) - 1:
+            self.body += body
+            return
+        if which.dtype == BOOL:
+            is_this = self.let("not", (which,), BOOL)
+        else:
+            is_this = self.let("le", (which, Const(which.dtype.type(number), which.dtype)), BOOL)
+        with self.block() as otherwise:
+            self._branches(branches, which, number + 1, sources, outs)
+        self.body.append(If(is_this, body, otherwise))
+
+    def scan(
+        self, eqn: JaxprEqn, sources: Sequence[Source], outs: Sequence[Place],
+        start: Index | int, stop: Index | int,
+    ) -> None:  # fmt: skip
+        """The rounds from `start` to before `stop`. The carry is in the first of `outs`; the others get
+        what the rounds make, as it is made."""
+        jaxpr, params = inner_jaxpr(eqn.params["jaxpr"]), eqn.params
+        length, count, after = params["length"], params["num_carry"], params["num_consts"]
+        operands = after + count
+        with self.loop(start, stop, length - 1) as i:
+            at = index(length - 1) - i if params["reverse"] else i
+            self.bind(jaxpr.invars[:after], sources[:after])
+            for v, source in zip(jaxpr.invars[operands:], sources[operands:]):
+                self.bind([v], [self._slice(source, at, v)])
+            made = zip(jaxpr.outvars[count:], outs[count:])
+            ys = [(v, self._slice(place, at, v)) for v, place in made]
+            self._round(jaxpr, jaxpr.invars[after:operands], outs[:count], ys, None)
+
+    def _slice(self, stacked: Source, at: Index, v: Atom) -> Source:
+        """Number `at` of the values that are stacked there."""
+        # What is no place is the only value.
+        return stacked.part(at * v.aval.size) if isinstance(stacked, Place) else stacked
+
+    def while_loop(
+        self, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[Place],
+        count: Place, stop: Scalar,
+    ) -> None:  # fmt: skip
+        """Rounds as long as the condition holds, and as their number in `count` is below `stop`. Where
+        each element (or the first axes of the carry) has its own condition, those for which it fails
+        keep their carry."""
+        cond, body = (inner_jaxpr(eqn.params[f"{name}_jaxpr"]) for name in ("cond", "body"))
+        first = eqn.params["cond_nconsts"]
+        after = first + eqn.params["body_nconsts"]
+        with self.block() as head:
+            self.bind(cond.invars, [*sources[:first], *carry])
+            (predicate,) = cond.outvars
+            self.equations(cond, fuse(cond, self.target), {})
+            holds, mask = self._any(self.source(predicate), predicate.aval.size)
+            if isinstance(mask, Value) and any(place.width == 1 for place in carry):
+                raise NoKernel("elements with a condition of their own share a carry")
+            below = self.let("lt", (self.read(count, index(0)), stop), BOOL)
+            alive = self.let("and", (holds, below), BOOL)
+        with self.block() as rounds:
+            if isinstance(mask, Value):
+                # A round with the elements that go on. At the end none does, and it changes nothing: so
+                # it comes before the test, which lets a register have each part of the carry.
+                self.body = head
+            self.bind(body.invars[: after - first], sources[first:after])
+            self._round(body, body.invars[after - first :], carry, [], mask)
+            one = Const(count.memory.dtype.type(1), count.memory.dtype)
+            more = self.let("add", (self.read(count, index(0)), one), one.dtype)
+            self.write(count, index(0), more)
+        self.body.append(While(head, alive, rounds))
+
+    def _any(self, predicate: Source, size: int) -> tuple[Scalar, Source | None]:
+        """Whether any of the predicates holds, and those if there are several."""
+        if isinstance(predicate, Place) and size > 1:
+            found = Lanes(self.fresh("any"), BOOL, 1)
+            self.body.append(MakeLanes(found, Const(np.False_, BOOL)))
+            with self.loop(0, size, size - 1) as i:
+                args = (self.load("t", found, index(0)), self.read(predicate, i))
+                self.store(found, index(0), self.let("or", args, BOOL))
+            return self.load("t", found, index(0)), predicate
+        one = self.read(predicate, index(0)) if isinstance(predicate, Place) else predicate
+        is_wide = getattr(one, "width", 1) > 1
+        return (self.let("any", (one,), BOOL), one) if is_wide else (one, None)
+
+    def _round(
+        self, jaxpr: Jaxpr, variables: Sequence[Var], carry: Sequence[Place],
+        ys: list[tuple[Atom, Place]], mask: Source | None,
+    ) -> None:  # fmt: skip
+        """Computes the next carry where the carry is, and what else the round makes.
+
+        A new value that reads the old one elsewhere waits in a private array of its own."""
+        self.bind(variables, carry)
+        groups = fuse(jaxpr, self.target)
+        targets, waiting = list(ys), []
+        for v, place, out in zip(variables, carry, jaxpr.outvars):
+            if out is v:
+                continue
+            can_replace = mask is None and _can_replace(v, out, jaxpr, groups, self.target)
+            in_place = out.aval.size == 1 or can_replace
+            target = place if in_place else self.private(v, "new")
+            targets.append((out, target))
+            waiting += [] if in_place else [(target, place, v.aval.size)]
+        self.results(jaxpr, groups, targets, None if isinstance(mask, Place) else mask)
+        for target, place, size in waiting:
+            if isinstance(mask, Place):
+                self._masked_copy(target, place, size, mask)
+            else:
+                self.copy(target, place, size)
+
+    def _masked_copy(self, source: Place, place: Place, size: int, mask: Place) -> None:
+        """Of an array whose first axes are those of the mask."""
+        with self.loop(0, size, size - 1) as i:
+            condition = self.read(mask, i // (size // mask.memory.size))
+            new, old = self.read(source, i), self.read(place, i)
+            self.write(place, i, self.let("select", (condition, new, old), new.dtype))
+
+
+# ---- what goes where ----
+
+
+def _sums_up(eqn: JaxprEqn, target: Target) -> bool:
+    lowering = lowering_of(eqn, target)
+    return isinstance(lowering, Reduction) and math.prod(lowering.sizes(eqn)) > 1
+
+
+def _can_replace(v: Var, out: Atom, jaxpr: Jaxpr, groups: Sequence[Group], target: Target) -> bool:
+    """Whether the new carry `out` can be stored over the old one `v` as it is computed: only the same
+    element of it is read then, and none after."""
+    if isinstance(out, Literal) or v in jaxpr.outvars or jaxpr.outvars.count(out) > 1:
+        return False
+    home = next((n for n, group in enumerate(groups) if out in group.outputs), None)
+    if home is None or any(v in group.inputs for group in groups[home + 1 :]):
+        return False
+    group = groups[home]
+    if not isinstance(group, KernelGroup):
+        return False
+    reads_v = {v}
+    for eqn in group.eqns:
+        if out in eqn.outvars and _sums_up(eqn, target):
+            return False
+        if not reads_v.isdisjoint(eqn.invars):
+            same_place = isinstance(lowering_of(eqn, target), Elementwise) and all(
+                u.aval.shape == out.aval.shape for u in [*eqn.outvars, *eqn.invars] if u in reads_v
+            )
+            if not same_place or eqn.outvars[0].aval.shape != out.aval.shape:
+                return False
+            reads_v.update(eqn.outvars)
+    return True

@@ -1,0 +1,389 @@
+"""Loops and branches as one kernel.
+
+After this file you can say which loops run inside a kernel, in which of two forms, and why others are
+steps of the schedule:
+
+- *per element*: the body works element by element, so each element runs the loop by itself. A CPU takes
+  16 neighbours side by side in vector registers, until the last of them is done; a GPU one.
+- *one work-item*: the arrays of a round are small, so a single work-item keeps them in private memory.
+  Launching kernels round by round would take longer than the work.
+
+A kernel that runs can't be stopped. So a loop of unknown or large work is launched again and again for
+a bounded number of rounds (see kernel_ir.Rounds), and is interrupted between two launches.
+Builds on loop_bodies and per_element.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from tinyjax.opencl.builder import Place
+from tinyjax.opencl.c_text import has_kernel_type
+from tinyjax.opencl.check_kernel import check_kernel
+from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.fuse import MAX_BUFFERS
+from tinyjax.opencl.kernel_ir import (
+    Buffer,
+    Const,
+    If,
+    Index,
+    Kernel,
+    Lanes,
+    MakeLanes,
+    Rounds,
+    Scalar,
+    Statement,
+    Store,
+    index,
+    inner_bodies,
+    item_index,
+)
+from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder, NoKernel, Source, work_item_target
+from tinyjax.opencl.lower import padded, run_of, share
+from tinyjax.opencl.per_element import PerElement, element_shape
+from tinyjax.opencl.rules import ArgReduction, Elementwise, Reduction, axes_sizes, lowering_of
+from tinyjax.opencl.simplify import BODIES
+from tinyjax.opencl.weight_layout import with_transposed_weights
+from tinyjax.opencl.wide_text import has_wide_type
+
+# ---- what fits ----
+
+# Elements that the arrays of one work-item may have: private memory is on a stack, and should stay in
+# the cache of a core.
+MAX_PRIVATE = 2**16
+# Operations in a round of one work-item: about what a device does in the time of launching the round's
+# kernels one by one, 50 to 100 microseconds.
+MAX_ROUND_WORK = {"cpu": 2**19, "gpu": 2**14}
+# Operations in one launch of a work-item, about a tenth of a second. A scan with less is launched once.
+LAUNCH_WORK = 2**28
+UNKNOWN_ROUNDS = 16  # how often a while_loop inside is thought to run
+WIDTH = 16  # elements side by side on a CPU
+
+
+def loop_kernel(eqn: JaxprEqn, name: str, names: dict[Var, str], target: Target) -> Kernel | str:
+    """A while, scan or cond as one kernel, or the reason why it can't be one.
+
+    The kernel's buffers are one for each distinct variable among eqn.invars, in order, then one for
+    each of eqn.outvars, then scratch."""
+    try:
+        _check_size(eqn)
+        if eqn.primitive.name == "cond":
+            kernel = _OneWorkItem(eqn, name, names, target).kernel()
+        else:
+            kernel = _loop(eqn, name, names, target)
+    except NoKernel as reason:
+        return str(reason)
+    check_kernel(kernel)
+    return kernel
+
+
+def _loop(eqn: JaxprEqn, name: str, names: dict[Var, str], target: Target) -> Kernel:
+    try:
+        return _PerElementKernel(eqn, name, dict(names), target).kernel()
+    except NoKernel as not_per_element:
+        try:
+            return _OneWorkItem(eqn, name, names, target).kernel()
+        except NoKernel as not_one_item:
+            reasons = f"{not_per_element} (so not per element), and {not_one_item}"
+            raise NoKernel(reasons) from None
+
+
+def _check_size(eqn: JaxprEqn) -> None:
+    variables = [*eqn.invars, *eqn.outvars]
+    if any(v.aval.size == 0 for v in variables):
+        raise NoKernel("it has arrays without elements")
+    if len(set(variables)) > MAX_BUFFERS:
+        raise NoKernel(f"it reads and makes more than {MAX_BUFFERS} arrays")
+    for v in variables:
+        if not has_kernel_type(v.aval.dtype):
+            raise NoKernel(f"kernels do not compute with {v.aval.dtype}")
+    if eqn.params.get("length", 0) >= 2**31:
+        raise NoKernel("it has 2**31 rounds or more")
+
+
+# ---- the work of a round ----
+
+
+def _work(jaxpr: Jaxpr, target: Target) -> int:
+    """Roughly the operations of one run of a jaxpr."""
+    return sum(_eqn_work(eqn, target) for eqn in jaxpr.eqns)
+
+
+def _eqn_work(eqn: JaxprEqn, target: Target) -> int:
+    name, params = eqn.primitive.name, eqn.params
+    if name == "cond":
+        return max(_work(branch.jaxpr, target) for branch in params["branches"])
+    if name in BODIES:
+        rounds = params["length"] if name == "scan" else UNKNOWN_ROUNDS
+        return rounds * sum(_work(params[body].jaxpr, target) for body in BODIES[name])
+    lowering = lowering_of(eqn, target)
+    size = sum(v.aval.size for v in eqn.outvars)
+    if isinstance(lowering, Elementwise):
+        return size * max(1, lowering.cost)
+    if isinstance(lowering, Reduction):
+        return size * math.prod(lowering.sizes(eqn))
+    if isinstance(lowering, ArgReduction):
+        return size * math.prod(axes_sizes(eqn))
+    return size
+
+
+# ---- kernels ----
+
+
+class _LoopKernel:
+    """What both forms share: buffers, where a loop starts and stops, and how it is launched again."""
+
+    def __init__(self, eqn: JaxprEqn, name: str, names: dict[Var, str], target: Target):
+        self.eqn = eqn
+        self.name = name
+        self.target = target
+        self.inner_target = work_item_target(target)
+        self.inputs = {
+            v: Buffer(f"{names[v]}_in", v.aval.dtype, v.aval.size, "in")
+            for v in dict.fromkeys(eqn.invars)
+            if isinstance(v, Var)
+        }
+        self.outputs = [
+            Buffer(f"out{number}", v.aval.dtype, v.aval.size, "out")
+            for number, v in enumerate(eqn.outvars)
+        ]
+        self.scratch: list[Buffer] = []
+        self.length: int | None = eqn.params.get("length")
+        self.is_scan = eqn.primitive.name == "scan"
+        self.carry_count = eqn.params["num_carry"] if self.is_scan else len(eqn.outvars)
+        self.first_carry = len(eqn.invars) - self.carry_count
+        if self.is_scan:
+            self.first_carry = eqn.params["num_consts"]
+        self.rounds: Rounds | None = None
+
+    def share_out(self, work: int) -> None:
+        """Decides whether there are several launches; `work` is a work-item's in a round."""
+        if self.length is None or self.length * work > LAUNCH_WORK:
+            self.rounds = Rounds(self.length, work)
+            self.scratch.append(Buffer("rounds", INT32, 3, "scratch"))
+
+    def round_range(self, b: BodyBuilder) -> tuple[Scalar, Scalar]:
+        """The first round of this launch, and where it stops."""
+        buffer = self.scratch[0]
+        start, stop = (b.load(name, buffer, index(n)) for n, name in enumerate(("start", "stop")))
+        return start, stop
+
+    def resume(
+        self, b: BodyBuilder, start: Scalar, carry: Sequence[Place], kept: Sequence[Place]
+    ) -> None:
+        """In all launches but the first, the carry is where the launch before left it."""
+        again = b.let("gt", (start, Const(INT32.type(0), INT32)), BOOL)
+        with b.block() as body:
+            for place, source in zip(carry, kept):
+                b.copy(source, place, self._size(place))
+        b.body.append(If(again, body))
+
+    def run_rounds(
+        self, b: BodyBuilder, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[Place],
+        ys: Sequence[Place], kept: Sequence[Place],
+    ) -> None:  # fmt: skip
+        """The rounds of this launch, from and to `carry`; `kept` has the carry between launches."""
+        sources = [
+            b.read(source, index(0))
+            if n < self.first_carry and v.aval.size == 1 and isinstance(source, Place)
+            else source
+            for n, (source, v) in enumerate(zip(sources, _inner_variables(eqn)[0]))
+        ]
+        if self.rounds is None:
+            return b.scan(eqn, sources, [*carry, *ys], 0, self.length or 0)
+        start, stop = self.round_range(b)
+        self.resume(b, start, carry, kept)
+        if self.is_scan:
+            assert self.length is not None
+            first, last = (
+                b.clamped_index(start, self.length),
+                b.clamped_index(stop, self.length + 1),
+            )
+            return b.scan(eqn, sources, [*carry, *ys], first, last)
+        count = Place(Lanes(b.fresh("count"), INT32, 1))
+        b.body.append(MakeLanes(count.memory, Const(INT32.type(0), INT32)))
+        b.write(count, index(0), start)
+        b.while_loop(eqn, sources, carry, count, stop)
+        more = b.let("ge", (b.read(count, index(0)), stop), BOOL)
+        unfinished = Store(self.scratch[0], index(2), Const(INT32.type(1), INT32))
+        b.body.append(If(more, [unfinished]))
+
+    def _size(self, place: Place) -> int:
+        return place.memory.size if isinstance(place.memory, Lanes) else 1
+
+    def sources(self, invars: Sequence) -> list[Source]:
+        return [
+            Const(np.asarray(v.val, v.aval.dtype)[()], v.aval.dtype)
+            if isinstance(v, Literal)
+            else Place(self.inputs[v])
+            for v in invars
+        ]
+
+    def finished(self, b: BodyBuilder, items: int, form: str) -> Kernel:
+        buffers = [*self.inputs.values(), *self.outputs, *self.scratch]
+        return Kernel(self.name, buffers, items, b.body, self.rounds, form)
+
+
+class _OneWorkItem(_LoopKernel):
+    """One work-item does it all; carries are private arrays."""
+
+    def __init__(self, eqn: JaxprEqn, name: str, names: dict[Var, str], target: Target):
+        super().__init__(eqn, name, names, target)
+        self.b = BodyBuilder(dict(names), target)
+
+    def kernel(self) -> Kernel:
+        b, eqn = self.b, self.eqn
+        work = sum(_work(body, self.inner_target) for body in _bodies(eqn))
+        most = MAX_ROUND_WORK[self.target.name]
+        if work > most:
+            raise NoKernel(f"a round has {work} operations, too many for one work-item (> {most})")
+        sources, outs = self.sources(eqn.invars), [Place(buffer) for buffer in self.outputs]
+        if eqn.primitive.name == "cond":
+            b.cond(eqn, sources, outs)
+        else:
+            self.share_out(work)
+            eqn, sources = self._with_rows(eqn, sources)
+            carry = [b.private(v, "carry") for v in eqn.outvars[: self.carry_count]]
+            for place, source in zip(carry, sources[self.first_carry :]):
+                b.copy(source, place, self._size(place))
+            outs, ys = outs[: self.carry_count], outs[self.carry_count :]
+            self.run_rounds(b, eqn, sources, carry, ys, outs)
+            for place, out in zip(carry, outs):
+                b.copy(place, out, self._size(place))
+        private = sum(lanes.size for lanes in _private(b.body))
+        if private > MAX_PRIVATE:
+            raise NoKernel(
+                f"a round has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
+            )
+        items = padded(1, self.target)
+        if items > 1:  # the others of its group have nothing to do
+            is_first, body = b.let("eq", (item_index(items), index(0)), BOOL), b.body[:-1]
+            b.body = [*b.body[-1:], If(is_first, body)]
+        return self.finished(b, items, f"one work-item: a round has {private} elements")
+
+    def _with_rows(self, eqn: JaxprEqn, sources: list[Source]) -> tuple[JaxprEqn, list[Source]]:
+        """Transposes weights that would be read by columns."""
+        b = self.b
+        if self.target.lanes == 1:
+            return eqn, sources
+        eqn, transposed = with_transposed_weights(eqn, b.names)
+        for number, v in transposed:
+            source, place = sources[number], b.private(v)
+            rows, columns = v.aval.shape
+            with b.loop(0, rows, rows - 1) as i, b.loop(0, columns, columns - 1) as j:
+                b.write(place, i * columns + j, b.read(source, j * rows + i))
+            sources[number] = place
+        return eqn, sources
+
+
+class _PerElementKernel(_LoopKernel):
+    """Every element runs the loop; `width` neighbours do so side by side."""
+
+    def __init__(self, eqn: JaxprEqn, name: str, names: dict[Var, str], target: Target):
+        super().__init__(eqn, name, names, target)
+        shape = element_shape(eqn)
+        self.count = math.prod(shape)
+        rewriting = PerElement(shape, names, self.inner_target)
+        self.element_eqn = rewriting.eqn(eqn, eqn.invars, eqn.outvars)
+        self.wide = rewriting.wide
+        self.width = self._width()
+        self.b = BodyBuilder(names, target, self.width, frozenset(self.wide))
+
+    def _width(self) -> int:
+        """How many elements side by side: a power of two."""
+        dtypes = {v.aval.dtype for body in _bodies(self.element_eqn) for v in _variables(body)}
+        if self.target.lanes == 1 or not all(map(has_wide_type, dtypes)):
+            return 1
+        return min(WIDTH, 2 ** math.ceil(math.log2(self.count)))
+
+    def kernel(self) -> Kernel:
+        chunks = math.ceil(self.count / self.width)
+        items, run = share(chunks, 1, self.target.max_items)
+        items = padded(items, self.target)
+        self.share_out(
+            run * sum(_work(body, self.inner_target) for body in _bodies(self.element_eqn))
+        )
+        with self.b.loop(*run_of(item_index(items), run, chunks), chunks - 1) as chunk:
+            self._chunk(chunk, chunks)
+        side_by_side = f", {self.width} side by side" if self.width > 1 else ""
+        return self.finished(self.b, items, f"per element{side_by_side}")
+
+    def _chunk(self, chunk: Index, chunks: int) -> None:
+        """The whole loop for `width` neighbours. Scalars are the same in all chunks: one stores them."""
+        b, eqn = self.b, self.element_eqn
+        inner_ins, inner_outs = _inner_variables(eqn)
+        sources = [
+            self._place(source.memory, chunk)
+            if v in self.wide and isinstance(source, Place)
+            else source
+            for source, v in zip(self.sources(eqn.invars), inner_ins)
+        ]
+        is_wide = [v in self.wide for v in inner_ins[self.first_carry :][: self.carry_count]]
+        is_wide += [v in self.wide for v in inner_outs[self.carry_count :]]
+        share_scalars = chunks > 1 and not all(is_wide)
+        only_if = b.let("eq", (chunk, index(0)), BOOL) if share_scalars else None
+        outs = [
+            self._place(buffer, chunk) if wide else Place(buffer, only_if=only_if)
+            for buffer, wide in zip(self.outputs, is_wide)
+        ]
+        carry = [b.private(v, "carry") for v in inner_ins[self.first_carry :][: self.carry_count]]
+        for place, source in zip(carry, sources[self.first_carry :]):
+            b.copy(source, place, 1)
+        kept = [self._kept(chunk, chunks, out, wide) for out, wide in zip(outs, is_wide)]
+        self.run_rounds(b, eqn, sources, carry, outs[self.carry_count :], kept[: self.carry_count])
+        for place, out, keep in zip(carry, outs, kept):
+            b.copy(place, out, 1)
+            if keep is not out:
+                b.copy(place, keep, 1)
+
+    def _place(self, buffer: Buffer, chunk: Index) -> Place:
+        """This chunk's elements of an array, or of each of the arrays that are stacked there."""
+        end = index(self.count) if self.count % self.width else None
+        return Place(buffer, chunk * self.width, end, self.width, self.count)
+
+    def _kept(self, chunk: Index, chunks: int, out: Place, wide: bool) -> Place:
+        """Where the carry is between launches. Each chunk has its own copy of a scalar: another chunk
+        may be a launch ahead."""
+        if wide or self.rounds is None:
+            return out
+        name = f"kept{len(self.scratch)}"
+        self.scratch.append(Buffer(name, out.memory.dtype, chunks, "scratch"))
+        return Place(self.scratch[-1], chunk)
+
+
+def _bodies(eqn: JaxprEqn) -> list[Jaxpr]:
+    """The jaxprs that a round runs; of a cond, the branches."""
+    found = [eqn.params[name] for name in BODIES[eqn.primitive.name]]
+    return [closed.jaxpr for x in found for closed in (x if isinstance(x, tuple) else (x,))]
+
+
+def _variables(jaxpr: Jaxpr) -> Iterator[Atom]:
+    """All atoms of a jaxpr, and of those within."""
+    yield from [*jaxpr.invars, *jaxpr.outvars]
+    for eqn in jaxpr.eqns:
+        yield from [*eqn.invars, *eqn.outvars]
+        for inner in subjaxprs(eqn.params):
+            yield from _variables(inner)
+
+
+def _inner_variables(eqn: JaxprEqn) -> tuple[list[Var], list[Atom]]:
+    """What the operands and the results of a loop are in its body."""
+    params = eqn.params
+    if eqn.primitive.name == "scan":
+        body = params["jaxpr"].jaxpr
+        return body.invars, body.outvars
+    body, cond_nconsts = params["body_jaxpr"].jaxpr, params["cond_nconsts"]
+    return [*params["cond_jaxpr"].jaxpr.invars[:cond_nconsts], *body.invars], body.outvars
+
+
+def _private(body: Sequence[Statement]) -> Iterator[Lanes]:
+    """All private arrays of a kernel."""
+    for statement in body:
+        if isinstance(statement, MakeLanes):
+            yield statement.lanes
+        for inner in inner_bodies(statement):
+            yield from _private(inner)

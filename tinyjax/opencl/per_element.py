@@ -1,0 +1,120 @@
+"""Loops that work element by element: the same loop, of scalars.
+
+After this file you can say which loops each element can run by itself: those whose equations compute
+an element of their result from the elements at the same place. Scalars in the carry (a counter, say)
+are the same for all elements, and each computes them. Written for one element, all arrays are
+scalars. Builds on rules and loop_bodies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinyjax.array import ShapedArray
+from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.loop_bodies import NoKernel, inner_jaxpr
+from tinyjax.opencl.rules import Elementwise, lowering_of
+from tinyjax.opencl.simplify import BODIES
+
+Shape = tuple[int, ...]
+
+
+def element_shape(eqn: JaxprEqn) -> Shape:
+    """The shape that the arrays of a loop have. Raises NoKernel if they have several, or none."""
+    shapes = {v.aval.shape for v in _per_round(eqn) if v.aval.shape}
+    if len(shapes) != 1:
+        raise NoKernel("its arrays are scalars" if not shapes else "its arrays differ in shape")
+    return shapes.pop()
+
+
+def _per_round(eqn: JaxprEqn) -> Sequence[Atom]:
+    """What a round carries, takes and makes."""
+    params = eqn.params
+    if eqn.primitive.name == "scan":
+        body = params["jaxpr"].jaxpr
+        return [*body.invars[params["num_consts"] :], *body.outvars]
+    return [*params["body_jaxpr"].jaxpr.outvars, *params["cond_jaxpr"].jaxpr.outvars]
+
+
+class PerElement:
+    """Rewrites jaxprs whose arrays are of `shape` (or scalars) as what one element of them computes.
+
+    `wide` collects the variables that stood for arrays, `names` gets the names of all."""
+
+    def __init__(self, shape: Shape, names: dict[Var, str], target: Target):
+        self.shape = shape
+        self.names = names
+        self.target = target
+        self.wide: set[Var] = set()
+
+    def eqn(self, eqn: JaxprEqn, invars: Sequence[Atom], outvars: Sequence[Var]) -> JaxprEqn:
+        """A loop or branch, with its jaxprs rewritten."""
+        params = dict(eqn.params)
+        for name in BODIES[eqn.primitive.name]:
+            found = params[name]
+            if isinstance(found, ClosedJaxpr):
+                params[name] = self.jaxpr(found)
+            else:
+                params[name] = tuple(map(self.jaxpr, found))
+        return eqn.replace(params=params, invars=invars, outvars=outvars)
+
+    def jaxpr(self, closed: ClosedJaxpr) -> ClosedJaxpr:
+        """Raises NoKernel if an equation does not work element by element."""
+        old = inner_jaxpr(closed)
+        scalars: dict[Var, Atom] = {v: self.variable(v) for v in old.invars}
+
+        def rename(atom: Atom) -> Atom:
+            return scalars[atom] if isinstance(atom, Var) else atom
+
+        eqns = []
+        for eqn in old.eqns:
+            invars = [rename(v) for v in eqn.invars]
+            if _only_repeats(eqn, self.shape):
+                scalars[eqn.outvars[0]] = invars[0]
+                continue
+            outvars = [self.variable(v) for v in eqn.outvars]
+            scalars.update(zip(eqn.outvars, outvars))
+            if eqn.primitive.name in BODIES:
+                eqns.append(self.eqn(eqn, invars, outvars))
+                self._check_operands(eqns[-1])
+            elif isinstance(lowering_of(eqn, self.target), Elementwise):
+                eqns.append(eqn.replace(invars=invars, outvars=outvars))
+            else:
+                raise NoKernel(f"{eqn.primitive} in its body reads other elements")
+        return ClosedJaxpr(
+            Jaxpr([], [scalars[v] for v in old.invars], [*map(rename, old.outvars)], eqns)
+        )
+
+    def _check_operands(self, eqn: JaxprEqn) -> None:
+        """That outside and inside of a scan the same operands and results differ by element: the axis
+        along which scalars are stacked may be as long as the arrays."""
+        if eqn.primitive.name == "scan":
+            body = eqn.params["jaxpr"].jaxpr
+            pairs = zip([*eqn.invars, *eqn.outvars], [*body.invars, *body.outvars])
+            for outer, inner in pairs:
+                if isinstance(outer, Var) and (outer in self.wide) != (inner in self.wide):
+                    raise NoKernel("a scan within stacks scalars")
+
+    def variable(self, v: Var) -> Var:
+        """The variable for one element of `v`; values stacked for a scan keep their first axis."""
+        aval = v.aval
+        kept = aval.shape[: aval.ndim - len(self.shape)]
+        if aval.shape[len(kept) :] == self.shape and len(kept) <= 1:
+            new = Var(ShapedArray(kept, aval.dtype, aval.weak_type))
+            self.wide.add(new)
+        elif aval.ndim <= 1 and aval.shape != self.shape:
+            new = Var(aval)
+        else:
+            shapes = f"{list(aval.shape)} beside {list(self.shape)}"
+            raise NoKernel(f"its arrays differ in shape: {shapes}")
+        self.names[new] = self.names.get(v, "v")
+        return new
+
+
+def _only_repeats(eqn: JaxprEqn, shape: Shape) -> bool:
+    """Whether the result's element is the operand, or its element at the same place."""
+    if eqn.primitive.name not in ("broadcast_in_dim", "reshape"):
+        return False
+    operand = eqn.invars[0].aval.shape
+    return eqn.outvars[0].aval.shape in ((), shape) and operand in ((), eqn.outvars[0].aval.shape)

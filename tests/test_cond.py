@@ -268,6 +268,14 @@ def test_examples_that_take_another_branch_do_not_spoil_the_gradient():
     np.testing.assert_array_equal(jax.grad(lambda x: jax.vmap(safe_log)(x).sum())(x), [0.5, 2, 2])
 
 
+def test_a_branch_that_calls_out_has_no_batch():
+    calls_out = Primitive("io_callback")
+    calls_out.def_abstract_eval(lambda x: x)
+    with pytest.raises(NotImplementedError, match="io_callback in a branch"):
+        jax.vmap(lambda x: lax.cond(x > 0, calls_out.bind, jnp.sin, x))(v)
+    del abstract_eval_rules[calls_out]
+
+
 # ---- jit, and dead code ----
 
 

@@ -56,7 +56,7 @@ class TracerBoolConversionError(ConcretizationTypeError):
         JAXTypeError.__init__(
             self,
             f"Attempted boolean conversion of {tracer}. Python's if, while, and, or need a value: use "
-            "jnp.where or jnp.logical_and/or (in JAX also lax.cond and lax.while_loop), or make it static "
+            "jnp.where, jnp.logical_and/or, lax.cond or lax.while_loop, or make it static "
             f"(jit's static_argnums).{_origin(tracer)}",
         )
 

@@ -39,6 +39,7 @@ from tinyjax.interpreters.vjp import (
 )
 from tinyjax.jaxpr import (
     ClosedJaxpr,
+    Jaxpr,
     JaxprEqn,
     Var,
     cached_on_jaxpr,
@@ -46,6 +47,7 @@ from tinyjax.jaxpr import (
     dce_jaxpr,
     dce_rules,
     jaxpr_as_fun,
+    subjaxprs,
 )
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.creation import empty_like_aval
@@ -84,6 +86,11 @@ jvp_rules[cond_p] = _cond_jvp
 
 def _cond_batch(axis: AxisData, vals: Any, dims: Any, *, branches: Branches) -> Any:
     """With one index for all examples, a cond of batched branches; else all branches, and a select."""
+    if any(_has_io(branch.jaxpr) for branch in branches):
+        raise NotImplementedError(
+            "IO effect not supported in vmap-of-cond: io_callback in a branch would be called for the "
+            "examples that take another branch too. Call it outside of cond"
+        )
     if dims[0] is not not_mapped:
         return _select_branches(axis, vals, dims, branches)
     operands = [x if d is not_mapped else moveaxis(x, d, 0) for x, d in zip(vals[1:], dims[1:])]
@@ -94,6 +101,12 @@ def _cond_batch(axis: AxisData, vals: Any, dims: Any, *, branches: Branches) -> 
     batched = tuple([batch_jaxpr(branch, axis, in_dims, at_front)[0] for branch in branches])
     outs = cond_p.bind(vals[0], *operands, branches=batched)
     return outs, [0 if is_batched else not_mapped for is_batched in at_front]
+
+
+def _has_io(jaxpr: Jaxpr) -> bool:
+    if any(eqn.primitive.name == "io_callback" for eqn in jaxpr.eqns):
+        return True
+    return any(_has_io(sub) for eqn in jaxpr.eqns for sub in subjaxprs(eqn.params))
 
 
 def _select_branches(axis: AxisData, vals: Any, dims: Any, branches: Branches) -> Any:

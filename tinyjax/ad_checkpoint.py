@@ -193,10 +193,10 @@ def checkpoint(
         except ConcretizationTypeError as e:
             e.add_note("jax.checkpoint traces its function: static_argnums names arguments to keep")
             raise
-        by_operand: bool | tuple[bool, ...] = prevent_cse  # type: ignore[assignment]
+        by_operand: bool | tuple[bool, ...] = prevent_cse
         if isinstance(prevent_cse, tuple):
             flags = flatten_axes("checkpoint prevent_cse", in_tree, (prevent_cse, True))
-            by_operand = (False,) * len(consts) + tuple(flags)
+            by_operand = (False,) * len(consts) + tuple(map(bool, flags))
         outs = remat_p.bind(
             *consts,
             *leaves,

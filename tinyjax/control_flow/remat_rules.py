@@ -30,7 +30,7 @@ from tinyjax.interpreters.policies import (
     policy_rules,
     split_by_policy,
 )
-from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, Var
+from tinyjax.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var
 
 Flags = Sequence[bool]
 
@@ -38,7 +38,7 @@ Flags = Sequence[bool]
 # pass does not need goes as dead code.
 
 
-def _not_available(eqn: JaxprEqn, available: Flags) -> list[Var]:
+def _not_available(eqn: JaxprEqn, available: Flags) -> list[Atom]:
     """The operands that have to be kept for the staged equation."""
     return [v for v, is_there in zip(eqn.invars, available) if not is_there]
 

@@ -49,7 +49,7 @@ class EqnSplit(NamedTuple):
     staged: list[JaxprEqn]
     unknown_outs: Sequence[bool]
     available_outs: Sequence[bool]
-    residuals: list[Var]
+    residuals: Sequence[Atom]
 
 
 # primitive -> (policy, which operands are unknown, and which available, eqn) -> EqnSplit; for those
@@ -73,7 +73,7 @@ def split_by_policy(
     jaxpr = closed_jaxpr.jaxpr
     unknown = set(pick(jaxpr.invars, unknown_ins))
     available = {*jaxpr.constvars, *pick(jaxpr.invars, available_ins)}
-    residuals: dict[Var, None] = {}  # in the order in which they are asked for
+    residuals: dict[Any, None] = {}  # in the order in which they are asked for
     known_eqns: list[JaxprEqn] = []
     staged_eqns: list[JaxprEqn] = []
 
@@ -81,7 +81,7 @@ def split_by_policy(
         return not isinstance(atom, Var) or atom in available
 
     def stage(eqn: JaxprEqn) -> None:
-        residuals.update((v, None) for v in eqn.invars if not is_available(v))
+        residuals.update(dict.fromkeys(v for v in eqn.invars if not is_available(v)))
         staged_eqns.append(eqn)
         available.update(eqn.outvars)
 
@@ -92,7 +92,7 @@ def split_by_policy(
             parts = rule(policy, unknown_operands, [is_available(v) for v in eqn.invars], eqn)
             known_eqns += parts.known
             staged_eqns += parts.staged
-            residuals.update((v, None) for v in parts.residuals)
+            residuals.update(dict.fromkeys(parts.residuals))
             unknown.update(pick(eqn.outvars, parts.unknown_outs))
             available.update(pick(eqn.outvars, parts.available_outs))
         elif any(unknown_operands):
@@ -104,7 +104,7 @@ def split_by_policy(
                 stage(eqn)
 
     if all_available:
-        residuals.update((v, None) for v in jaxpr.outvars if not is_available(v))
+        residuals.update(dict.fromkeys(v for v in jaxpr.outvars if not is_available(v)))
     forced = unknown_results or (False,) * len(jaxpr.outvars)
     unknown_outs = tuple(f or v in unknown for v, f in zip(jaxpr.outvars, forced))
     available_outs = tuple(all_available or is_available(v) for v in jaxpr.outvars)

@@ -53,6 +53,8 @@ from tinyjax.transfer import device_put as device_put
 from tinyjax import ad_checkpoint as ad_checkpoint
 from tinyjax import lax as lax
 from tinyjax import nn as nn
+from tinyjax import debug as debug
+from tinyjax import experimental as experimental
 from tinyjax import numpy as numpy
 from tinyjax import random as random
 from tinyjax import viz as viz
@@ -61,6 +63,8 @@ from tinyjax.ad_checkpoint import checkpoint_policies as checkpoint_policies
 from tinyjax.ad_checkpoint import remat as remat
 from tinyjax.named_scopes import named_call as named_call
 from tinyjax.named_scopes import named_scope as named_scope
+from tinyjax.callback import pure_callback as pure_callback
+from tinyjax.debugging import effects_barrier as effects_barrier
 from tinyjax.opencl import window_rules as _window_rules  # noqa: F401  (fills lowering_rules)
 
 # jax.core has a few names of later steps.

@@ -76,5 +76,19 @@ class UnexpectedTracerError(JAXTypeError):
     """A tracer was used after its transformation had ended: it leaked, usually by a side effect."""
 
 
+class JaxRuntimeError(RuntimeError):
+    """Something failed while a compiled program ran, such as a Python callback in it."""
+
+
+def callback_error(name: str, error: Exception) -> JaxRuntimeError:
+    """The error for what the Python function of primitive `name` raised, which is to be its cause."""
+    if isinstance(error, JaxRuntimeError):
+        return error
+    return JaxRuntimeError(
+        f"INTERNAL: {name} error calling callback: {type(error).__name__}: {error}. The traceback above "
+        "is that of the callback"
+    )
+
+
 def _origin(tracer: Any) -> str:
     return f" The tracer was made at {tracer.line}." if tracer.line else ""

@@ -34,7 +34,7 @@ from tinyjax.core import (
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, SourceLine, Var, check_jaxpr
 from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
 def user_line() -> SourceLine | None:
@@ -43,7 +43,7 @@ def user_line() -> SourceLine | None:
     if context.source_info is not None:
         return context.source_info
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
+    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE_FOLDER):
         frame = frame.f_back  # type: ignore[assignment]
     if frame is None:
         return None

@@ -1,0 +1,289 @@
+"""Seeing values while a program runs: debug.print and debug.callback.
+
+After this file you can print from inside jit, vmap and grad, and say what "effect" means: an equation
+that does something besides giving results. It has none, so no result keeps it alive, and nothing may
+be dropped, merged or put in another order: `Primitive.has_effects` says so to whoever might. A
+transformation adds nothing to it: jvp shows primals, grad shows them on the way forward, vmap shows
+one example after the other. Builds on callback.
+
+Source: https://docs.jax.dev/en/latest/debugging/print_breakpoint.html
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+import string
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import lax
+from tinyjax.callback import argument
+from tinyjax.core import (
+    Primitive,
+    abstract_eval_rules,
+    get_aval,
+    impl_rules,
+)
+from tinyjax.interpreters.batching import batch_rules, not_mapped
+from tinyjax.interpreters.jvp import jvp_rules
+from tinyjax.interpreters.policies import EqnSplit, is_saved, policy_rules
+from tinyjax.interpreters.tracing import user_line
+from tinyjax.interpreters.vjp import transpose_rules
+from tinyjax.jaxpr import JaxprEqn
+from tinyjax.opencl.rules import HostStep, lowering_rules
+from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_unflatten
+
+logger = logging.getLogger(__name__)
+
+# ---- two primitives without results, and their rules ----
+
+debug_callback_p = Primitive(
+    "debug_callback", multiple_results=True, takes_arrays=True, has_effects=True
+)
+debug_print_p = Primitive("debug_print", multiple_results=True, takes_arrays=True, has_effects=True)
+
+
+class DebugEffect:
+    """The parameter `effect` of an unordered debug_callback."""
+
+    def __str__(self) -> str:
+        return "Debug"
+
+
+class OrderedDebugEffect:
+    """The parameter `effect` of an ordered debug_callback."""
+
+    def __str__(self) -> str:
+        return "OrderedDebug"
+
+
+debug_effect, ordered_debug_effect = DebugEffect(), OrderedDebugEffect()
+
+
+def _debug_callback_impl(*args: Any, callback: Callable, **params: Any) -> list[Any]:
+    callback(*[argument(x) for x in args])
+    return []
+
+
+def _def_debug_rules(primitive: Primitive) -> None:
+    def batch(vals: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
+        """A call for each example, in their order."""
+        size = next(x.shape[d] for x, d in zip(vals, dims) if d is not not_mapped)
+        for i in range(size):
+            example = [
+                x if d is not_mapped else lax.index_in_dim(x, i, d, keepdims=False)
+                for x, d in zip(vals, dims)
+            ]
+            primitive.bind(*example, **params)
+        return [], []
+
+    def jvp(primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        return primitive.bind(*primals, **params), []
+
+    def split(policy: Any, unknown: Any, available: Any, eqn: JaxprEqn) -> EqnSplit:
+        """Under jax.checkpoint it happens each time that its operands are computed."""
+        missing = [v for v, is_available in zip(eqn.invars, available) if not is_available]
+        if any(unknown):
+            return EqnSplit([], [eqn], [], [], missing)
+        if is_saved(policy, eqn) and missing:
+            return EqnSplit([eqn], [], [], [], [])
+        return EqnSplit([eqn], [eqn], [], [], missing)
+
+    abstract_eval_rules[primitive] = lambda *avals, **params: []
+    policy_rules[primitive] = split
+    batch_rules[primitive] = batch
+    jvp_rules[primitive] = jvp
+    transpose_rules[primitive] = lambda cts, *args, **params: [None] * len(args)
+    lowering_rules[primitive] = HostStep("it calls Python")
+
+
+_def_debug_rules(debug_callback_p)
+_def_debug_rules(debug_print_p)
+impl_rules[debug_callback_p] = _debug_callback_impl
+
+# ---- arguments of any kind ----
+
+
+def _split_args(args: tuple, kwargs: dict) -> tuple[PyTreeDef, list[Any], dict[int, Any]]:
+    """The tree of the arguments, the leaves that arrays can stand for, and the others by position."""
+    leaves, in_tree = tree_flatten((args, kwargs))
+    dynamic, static = [], {}
+    for i, x in enumerate(leaves):
+        try:
+            get_aval(x)
+            dynamic.append(x)
+        except TypeError:
+            static[i] = x
+    return in_tree, dynamic, static
+
+
+def _merge_args(in_tree: PyTreeDef, dynamic: Sequence[Any], static: dict[int, Any]) -> Any:
+    found = iter(dynamic)
+    leaves = [static[i] if i in static else next(found) for i in range(in_tree.num_leaves)]
+    return tree_unflatten(in_tree, leaves)
+
+
+# ---- debug.callback ----
+
+
+def debug_callback(
+    callback: Callable[..., Any] | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Calls `callback(*args, **kwargs)` when the program runs: with Arrays in place of tracers.
+
+    Options can come first: `debug.callback(ordered=True)(callback, *args, **kwargs)`. Arguments are
+    pytrees; leaves that are no arrays are handed through. Under vmap it is called for each example.
+    Raises TypeError if the first argument can't be called. What the callback raises comes out of the
+    call; of a compiled one, as JaxRuntimeError.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.callback.html
+    """
+
+    def _debug_callback(callback: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        if not callable(callback):
+            raise TypeError(
+                "first argument to jax.debug.callback must be callable, but got an object of type "
+                f"{type(callback)}"
+            )
+        in_tree, dynamic, static = _split_args(args, kwargs)
+
+        def _flat_callback(*dynamic: Any) -> None:
+            args, kwargs = _merge_args(in_tree, dynamic, static)
+            callback(*args, **kwargs)
+
+        debug_callback_p.bind(
+            *dynamic,
+            callback=_flat_callback,
+            effect=ordered_debug_effect if ordered else debug_effect,
+            partitioned=partitioned,
+        )
+
+    if callback is None:
+        _check_options_alone("debug.callback", args, kwargs)
+        return _debug_callback
+    return _debug_callback(callback, *args, **kwargs)
+
+
+def _check_options_alone(name: str, args: tuple, kwargs: dict) -> None:
+    if args or kwargs:
+        raise TypeError(
+            f"jax.{name} got unexpected arguments {args} {kwargs}: without its first argument it takes "
+            "options alone, and gives a function that takes the rest"
+        )
+
+
+# ---- debug.print ----
+
+
+class _FormatChecker(string.Formatter):
+    """Formats nothing, but complains about arguments that are missing or not used."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return ""
+
+    def check_unused_args(self, used_args: Any, args: Any, kwargs: Any) -> None:
+        unused = [x for i, x in enumerate(args) if i not in used_args]
+        if unused:
+            raise ValueError(f"Unused positional arguments to `jax.debug.print`: {unused}")
+        names = [name for name in kwargs if name not in used_args]
+        if names:
+            raise ValueError(
+                f"Unused keyword arguments to `jax.debug.print`: {names}. Give it a plain string such as "
+                "'x = {x}', not an f-string, which is formatted before there are values"
+            )
+
+
+def debug_print(
+    fmt: str | None = None,
+    *args: Any,
+    ordered: bool = False,
+    partitioned: bool = False,
+    skip_format_check: bool = False,
+    _use_logging: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Prints `fmt.format(*args, **kwargs)` when the program runs, with values in place of tracers.
+
+    Options can come first: `debug.print(ordered=True)("x = {}", x)`. Arguments are pytrees. NumPy's
+    print options at the time of tracing apply. Under vmap, a line for each example.
+    Raises IndexError or KeyError for a missing argument, ValueError for one that is not used.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.print.html
+    """
+
+    def _debug_print(fmt: str, *args: Any, **kwargs: Any) -> None:
+        if not skip_format_check:
+            _FormatChecker().format(fmt, *args, **kwargs)
+        first_field = next(iter(string.Formatter().parse(fmt)))[1] if fmt else None
+        in_tree, dynamic, static = _split_args(args, kwargs)
+        debug_print_p.bind(
+            *dynamic,
+            fmt=fmt,
+            ordered=ordered,
+            partitioned=partitioned,
+            in_tree=in_tree,
+            static_args=tuple(static.items()),
+            np_printoptions=tuple(np.get_printoptions().items()),
+            has_placeholders=first_field is not None,
+            logging_record=_logging_record() if _use_logging else None,
+        )
+
+    if fmt is None:
+        _check_options_alone("debug.print", args, kwargs)
+        return _debug_print
+    return _debug_print(fmt, *args, **kwargs)
+
+
+def debug_log(fmt: str, *args: Any, **kwargs: Any) -> None:
+    """As debug.print, to the logger of this module (level INFO), from the line of the call."""
+    debug_print(fmt, *args, _use_logging=True, **kwargs)
+
+
+def _logging_record() -> logging.LogRecord:
+    file, line, _ = user_line() or ("(unknown file)", 0, "")
+    return logger.makeRecord(logger.name, logging.INFO, file, line, "", (), None)
+
+
+def _debug_print_impl(
+    *args: Any,
+    fmt: str,
+    in_tree: PyTreeDef,
+    static_args: tuple,
+    np_printoptions: tuple,
+    has_placeholders: bool,
+    logging_record: logging.LogRecord | None,
+    **params: Any,
+) -> list[Any]:
+    values, named = _merge_args(in_tree, [argument(x) for x in args], dict(static_args))
+    if has_placeholders:
+        with np.printoptions(**dict(np_printoptions)):
+            text = fmt.format(*values, **named)
+    else:
+        text = " ".join([fmt, *map(str, values)])
+    if logging_record is None:
+        sys.stdout.write(text + "\n")
+    else:
+        record = copy.copy(logging_record)
+        record.msg = text
+        logger.handle(record)
+    return []
+
+
+impl_rules[debug_print_p] = _debug_print_impl
+
+
+# ---- waiting ----
+
+
+def effects_barrier() -> None:
+    """Waits until the effects of all calls so far have happened.
+
+    A call runs its host steps before it returns, so they have.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.effects_barrier.html
+    """

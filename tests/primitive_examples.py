@@ -12,6 +12,7 @@ from tinyjax.ad_checkpoint import checkpoint_name
 from tinyjax.array import ShapedArray
 from tinyjax.custom_derivatives import linear_call
 from tinyjax.experimental import io_callback
+from tinyjax.custom_derivatives import linear_call
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.lax.creation import empty_like_aval
 from tinyjax.random.threefry import threefry2x32_p
@@ -94,6 +95,14 @@ def square_by_rule(a: Any) -> Any:
 
 
 square_by_rule.defjvps(lambda t, out, a: lax.mul(lax.mul(t, 2.0), a))
+
+
+def scaled_sum(r: Any, a: Any) -> Any:
+    return (a * r).sum(0)
+
+
+def scaled_copies(r: Any, ct: Any) -> Any:
+    return ct * r
 
 
 @jax.custom_vjp
@@ -419,6 +428,10 @@ EXAMPLES: dict[str, list[Example]] = {
     ),
     # ---- calls ----
     "custom_jvp_call": unary(square_by_rule),
+    "linear_call": [
+        *smooth(lambda a: linear_call(lambda r, t: t * r, lambda r, ct: ct * r, 3.0, a), x),
+        *step(lambda r, a: linear_call(scaled_sum, scaled_copies, r, a), x, y),
+    ],
     "custom_vjp_call": step(square_backward, x),  # no forward mode: the module's own test has grad
     "remat2": [
         *unary(jax.checkpoint(lambda a: lax.sin(lax.mul(lax.sin(a), a)))),

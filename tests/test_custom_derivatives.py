@@ -1,12 +1,14 @@
 """Functions with derivative rules of their own: the rule is used wherever one differentiates."""
 
+import functools
+
 import numpy as np
 import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.custom_derivatives import SymbolicZero
+from tinyjax.custom_derivatives import SymbolicZero, linear_call
 
 # ---- custom_jvp: the rule, in place of the derivative ----
 
@@ -423,3 +425,79 @@ def test_a_cotangent_of_the_wrong_shape_is_an_error_that_says_where():
     f.defvjp(lambda x, p: (x, ()), lambda r, ct: (ct, {"a": jnp.ones(3)}))
     with pytest.raises(ValueError, match=r"output\[1\]\['a'\].*float32\[3\].*float32\[\]"):
         jax.grad(f)(1.0, {"a": 2.0})
+
+
+# ---- rules that are closures ----
+
+
+@jax.custom_gradient
+def sine_times(x, y):
+    s = jnp.sin(x)
+    return s * y, lambda ct: (10 * ct * y, ct * s)
+
+
+def test_custom_gradient_takes_result_and_rule_from_one_function():
+    s = np.sin(np.float32(1.0))
+    np.testing.assert_allclose(sine_times(1.0, 2.0), 2 * s, rtol=1e-6)
+    for fun in (sine_times, jax.jit(sine_times)):
+        np.testing.assert_allclose(jax.grad(fun, (0, 1))(1.0, 2.0), (20, s), rtol=1e-6)
+    batch = jax.vmap(jax.grad(sine_times), (0, None))(jnp.ones(3), 2.0)
+    np.testing.assert_array_equal(batch, [20, 20, 20])
+
+
+def test_a_custom_gradient_of_one_argument_needs_no_tuple():
+    square = jax.custom_gradient(lambda x: (x * x, lambda ct: 3 * ct))
+    assert jax.grad(square)(5.0) == 3.0
+
+
+def test_closure_convert_makes_arguments_of_what_may_be_differentiated():
+    @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+    def apply(fun, x, *consts):
+        return fun(x, *consts)
+
+    apply.defvjp(
+        lambda fun, x, *consts: (fun(x, *consts), (x, consts)),
+        lambda fun, r, ct: (5 * ct, *(7 * ct for _ in r[1])),
+    )
+
+    def scaled(c, x):
+        fun, consts = jax.closure_convert(lambda x: x * c, x)
+        return apply(fun, x, *consts)
+
+    assert scaled(2.0, 3.0) == 6.0
+    assert jax.grad(scaled, (0, 1))(2.0, 3.0) == (7.0, 5.0)
+    assert jax.closure_convert(lambda x: x * np.ones(3), 1.0)[1] == []
+
+
+# ---- linear_call: a transpose of one's own ----
+
+
+def seven_times_backward(x):
+    return linear_call(lambda _, x: x, lambda _, ct: 7 * ct, (), x)
+
+
+def test_the_transpose_of_a_linear_call_is_what_it_was_given():
+    assert seven_times_backward(2.0) == 2.0
+    assert jax.linear_transpose(seven_times_backward, 1.0)(2.0) == (14.0,)
+    assert jax.grad(seven_times_backward)(2.0) == 7.0
+    assert jax.grad(jax.jit(seven_times_backward))(2.0) == 7.0
+    assert jax.jvp(seven_times_backward, (2.0,), (3.0,)) == (2.0, 3.0)
+
+
+def test_the_transpose_of_the_transpose_is_the_function():
+    transpose = lambda ct: jax.linear_transpose(seven_times_backward, 1.0)(ct)[0]  # noqa: E731
+    assert jax.linear_transpose(transpose, 1.0)(2.0) == (2.0,)
+
+
+def test_a_batched_linear_call_sums_for_what_the_batch_shares():
+    f = lambda r, x: linear_call(lambda r, x: r * x, lambda r, ct: 10 * r * ct, r, x)  # noqa: E731
+    rs = jnp.array([1.0, 2.0])
+    np.testing.assert_array_equal(jax.vmap(f)(rs, rs), [1, 4])
+    np.testing.assert_array_equal(jax.vmap(jax.grad(f, 1))(rs, rs), [10, 20])
+    assert jax.grad(lambda x: jax.vmap(f, (0, None))(rs, x).sum())(3.0) == 30.0
+
+
+def test_residuals_of_a_linear_call_have_no_derivative():
+    f = lambda r: linear_call(lambda r, x: r * x, lambda r, ct: r * ct, r, 1.0)  # noqa: E731
+    with pytest.raises(NotImplementedError, match="linear arguments alone"):
+        jax.grad(f)(2.0)

@@ -18,6 +18,8 @@ from tinyjax.config import disable_jit as disable_jit
 from tinyjax.config import enable_x64 as enable_x64
 from tinyjax.config import threefry_partitionable as threefry_partitionable
 from tinyjax.core import typeof as typeof
+from tinyjax.custom_derivatives.closures import closure_convert as closure_convert
+from tinyjax.custom_derivatives.closures import custom_gradient as custom_gradient
 from tinyjax.custom_derivatives.forward_rules import custom_jvp as custom_jvp
 from tinyjax.custom_derivatives.reverse_rules import custom_vjp as custom_vjp
 from tinyjax.devices import Device as Device

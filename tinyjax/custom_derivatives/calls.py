@@ -15,7 +15,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax import dtypes
+from tinyjax import dtypes, primitives
 from tinyjax.api_util import FlatFun, fun_name
 from tinyjax.array import ShapedArray
 from tinyjax.core import (
@@ -64,10 +64,16 @@ class CallWithRules(Primitive):
 def _stage(primitive: Primitive, trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
     """Writes the equation: the function is traced now, and its rules when they are needed."""
     rules = {name: value for name, value in params.items() if name != "fun"}
-    closed = trace_to_jaxpr(params["fun"], [get_aval(x) for x in args])
+    call_jaxpr, consts = trace_call(params["fun"], [get_aval(x) for x in args])
+    params = {"call_jaxpr": call_jaxpr, "num_consts": len(consts), **rules}
+    return trace.add_eqn(primitive, [*consts, *args], params)
+
+
+def trace_call(fun: Callable, in_avals: Sequence[ShapedArray]) -> tuple[ClosedJaxpr, Sequence[Any]]:
+    """The jaxpr of a function of leaves, and what that closes over: the jaxpr's first arguments."""
+    closed = trace_to_jaxpr(fun, in_avals)
     jaxpr = closed.jaxpr.replace(constvars=[], invars=closed.jaxpr.constvars + closed.jaxpr.invars)
-    params = {"call_jaxpr": ClosedJaxpr(jaxpr), "num_consts": len(closed.consts), **rules}
-    return trace.add_eqn(primitive, [*closed.consts, *args], params)
+    return ClosedJaxpr(jaxpr), closed.consts
 
 
 def _run_linear_function(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> Any:
@@ -115,6 +121,13 @@ def batched_function(fun: Callable, dims: BatchDims) -> Callable[..., list[Any]]
         return dims.settle([trace.val_and_dim(x) for x in outs])
 
     return batched
+
+
+def cotangent_of_batch(ct: Any, dim: int | None, to: int | None, size: int) -> Any:
+    """A cotangent with its batch dim where the operand has it; summed for one that all share."""
+    if to is None and dim is not None:
+        return primitives.reduce_sum(ct, (dim,))
+    return move_batch_dim(ct, dim, to, size)
 
 
 # ---- zeros, as rules see them ----

@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from tinyjax import dtypes, primitives
+from tinyjax import dtypes
 from tinyjax.array import ShapedArray
 from tinyjax.core import (
     Primitive,
@@ -29,6 +29,7 @@ from tinyjax.custom_derivatives.calls import (
     BatchDims,
     CallWithRules,
     batched_function,
+    cotangent_of_batch,
     hidden_zero,
     only,
 )
@@ -37,7 +38,6 @@ from tinyjax.interpreters.batching import (
     BatchTrace,
     axis_batch_rules,
     batch_rules,
-    move_batch_dim,
 )
 from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.interpreters.tracing import trace_to_jaxpr
@@ -188,10 +188,7 @@ def _batched_bwd(
     def of_batch(ct: Any, aval: ShapedArray, to: int | None) -> Any:
         if type(ct) is Zero:
             return Zero(aval.to_tangent_aval())
-        val, dim = trace.val_and_dim(ct)
-        if to is None and dim is not None:
-            return primitives.reduce_sum(val, (dim,))
-        return move_batch_dim(val, dim, to, batch.axis.size)
+        return cotangent_of_batch(*trace.val_and_dim(ct), to, batch.axis.size)
 
     return [of_batch(*each) for each in zip(cts_in, in_avals, batch.in_dims)]
 

@@ -28,6 +28,7 @@ CALLS = {
     "closed_call": "call_jaxpr",
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
+    "linear_call": "callee",
     "remat2": "jaxpr",
 }
 # primitive name -> the parameters that hold the jaxprs it runs once, many times or not at all

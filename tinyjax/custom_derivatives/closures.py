@@ -1,0 +1,128 @@
+"""Rules that are closures, and functions that close over what is differentiated.
+
+After this file you know why a rule cannot simply be kept as a Python function from the forward to the
+backward pass: what it closes over are tracers, which are of use only while their transformation is
+at work. So it is traced, and what it closes over becomes residuals (custom_gradient) or arguments
+(closure_convert). Builds on reverse_rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tinyjax import dtypes
+from tinyjax.api_util import FlatFun, fun_name
+from tinyjax.core import Tracer, get_aval
+from tinyjax.custom_derivatives.reverse_rules import custom_vjp
+from tinyjax.interpreters.batching import BatchTracer
+from tinyjax.interpreters.jvp import JVPTracer
+from tinyjax.interpreters.tracing import trace_to_jaxpr
+from tinyjax.jaxpr import ClosedJaxpr, eval_jaxpr
+from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.tree_util.registration import register_pytree_node_class
+
+# ---- custom_gradient ----
+
+
+@register_pytree_node_class
+class TracedRule:
+    """A function as a jaxpr; as a pytree, it consists of the values that it closes over."""
+
+    def __init__(self, closed: ClosedJaxpr, out_tree: PyTreeDef):
+        self.closed = closed
+        self.out_tree = out_tree
+
+    def __call__(self, *args: Any) -> Any:
+        leaves = tree_flatten(args)[0]
+        return tree_unflatten(
+            self.out_tree, eval_jaxpr(self.closed.jaxpr, self.closed.consts, *leaves)
+        )
+
+    def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
+        return self.closed.consts, (self.closed.jaxpr, self.out_tree)
+
+    @classmethod
+    def tree_unflatten(cls, aux: Any, consts: Any) -> TracedRule:
+        rule = object.__new__(cls)
+        jaxpr, rule.out_tree = aux
+        rule.closed = ClosedJaxpr(jaxpr, consts)
+        return rule
+
+
+def custom_gradient(fun: Callable) -> custom_vjp:
+    """A function whose result and rule `fun` gives together: `fun(*args) -> (out, rule)`.
+
+    The rule maps a cotangent of `out` to a tuple of the arguments' cotangents (or to that of the only
+    argument). It may use what `fun` has computed, but is traced: Python's `if` cannot look at that.
+    Raises TypeError if `fun` gives no pair.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.custom_gradient.html
+    """
+
+    def out_and_rule(*args: Any, **kwargs: Any) -> Any:
+        pair = fun(*args, **kwargs)
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(
+                f"custom_gradient's function {fun_name(fun)} must return a pair, its result and the rule "
+                f"for its cotangent, but got {pair!r}"
+            )
+        return pair
+
+    def wrapped_fun(*args: Any, **kwargs: Any) -> Any:
+        return out_and_rule(*args, **kwargs)[0]
+
+    def fwd(*args: Any, **kwargs: Any) -> Any:
+        out, rule = out_and_rule(*args, **kwargs)
+        leaves, in_tree = tree_flatten(((out,), {}))
+        flat_rule = FlatFun(rule, in_tree)
+        closed = trace_to_jaxpr(flat_rule, [get_aval(x).to_tangent_aval() for x in leaves])
+        return out, TracedRule(closed, flat_rule.out_tree)
+
+    def bwd(rule: TracedRule, ct: Any) -> Any:
+        cts = rule(ct)
+        return (cts,) if rule.out_tree.node_type is None else cts
+
+    function = custom_vjp(wrapped_fun)
+    function.defvjp(fwd, bwd)
+    return function
+
+
+# ---- closure_convert ----
+
+
+def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[Any]]:
+    """`fun` as a function that closes over nothing that may be differentiated, and those values.
+
+    The new function takes the arguments of `fun` (of the example's tree, shapes and dtypes), and then
+    the values. So a function can be the nondiff argument of a custom_vjp function, which then has a
+    cotangent for each of these values.
+    Raises TypeError at a call with arguments of another tree.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.closure_convert.html
+    """
+    leaves, in_tree = tree_flatten((example_args, {}))
+    flat_fun = FlatFun(fun, in_tree)
+    closed = trace_to_jaxpr(flat_fun, [get_aval(x) for x in leaves])
+    hoisted = [x for x in closed.consts if _may_be_differentiated(x)]
+
+    def converted_fun(*args: Any) -> Any:
+        num_args = len(args) - len(hoisted)
+        flat, tree = tree_flatten((args[:num_args], {}))
+        if tree != in_tree:
+            raise TypeError(
+                "The inputs to the closure produced by closure_convert must have the same Pytree structure "
+                f"as the example arguments. Expected {in_tree.child_defs[0]}, but got {tree.child_defs[0]}"
+            )
+        given = iter(args[num_args:])
+        consts = [next(given) if _may_be_differentiated(x) else x for x in closed.consts]
+        return tree_unflatten(flat_fun.out_tree, eval_jaxpr(closed.jaxpr, consts, *flat))
+
+    return converted_fun, hoisted
+
+
+def _may_be_differentiated(x: Any) -> bool:
+    """Whether a value has a tangent, or may be given one later; others can stay in the closure."""
+    if isinstance(x, BatchTracer):
+        return _may_be_differentiated(x.val)
+    if isinstance(x, JVPTracer):
+        return True
+    return isinstance(x, Tracer) and x.aval.to_tangent_aval().dtype != dtypes.float0

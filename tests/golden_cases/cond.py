@@ -111,6 +111,9 @@ def jaxprs(jax, jnp, lax):
         "grad of cond with a constant branch": lambda: jaxpr(
             grad(lambda x, p: f["constant_branch"](p, x).sum())
         )(v, True),
+        "grad of cond with a constant scalar branch": lambda: jaxpr(
+            grad(lambda x: lax.cond(x > 0, jnp.sin, lambda x: 0.0, x))
+        )(1.0),
         "grad of cond with exp": lambda: jaxpr(grad(lambda x, p: lax.cond(p, jnp.exp, jnp.sin, x)))(
             1.0, True
         ),

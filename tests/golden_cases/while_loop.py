@@ -8,6 +8,7 @@ from golden_cases.codec import Group
 def jaxprs(jax, jnp, lax):
     jaxpr = jax.make_jaxpr
     x, n, v, m = np.float32(2), np.int32(3), np.ones(3, np.float32), np.ones((2, 3), np.float32)
+    i = np.arange(3, dtype=np.int32)
 
     def double(x):
         return lax.while_loop(lambda x: x < 100.0, lambda x: x * 2, x)
@@ -128,6 +129,18 @@ def jaxprs(jax, jnp, lax):
         "vmap of linearize of while": lambda: jaxpr(
             jax.vmap(lambda x: jax.linearize(double, x)[1](x))
         )(v),
+        "while_loop in jnp.gcd": lambda: jaxpr(jnp.gcd)(i, np.int32(6)),
+        "while_loop in jnp.gcd, scalars": lambda: jaxpr(jnp.gcd)(np.uint8(3), 6),
+        "while_loop in jnp.lcm": lambda: jaxpr(jnp.lcm)(i, i),
+        "while in fori_loop, dynamic": lambda: jaxpr(
+            lambda n, x: lax.fori_loop(0, n, lambda i, x: x * i, x)
+        )(n, x),
+        "while in fori_loop, vmap over the bound": lambda: jaxpr(
+            jax.vmap(lambda n: lax.fori_loop(1, n, lambda i, x: x * i, 2.0))
+        )(i),
+        "while in fori_loop, jvp": lambda: jaxpr(
+            lambda n, x: jax.jvp(lambda x: lax.fori_loop(0, n, lambda i, c: c * x, x), (x,), (x,))
+        )(n, x),
         "vmap of while with an axis name": lambda: jaxpr(
             jax.vmap(lambda x: lax.while_loop(lambda c: c < 9, lambda c: c + x, x), axis_name="i")
         )(v),
@@ -191,6 +204,10 @@ GROUPS = [
             "collatz(27)",
             "triangle(5)",
             "newton(f32(2))",
+            "jnp.gcd(ints, 12)",
+            "jnp.gcd(jnp.arange(4)[:, None], jnp.arange(4))",
+            "jax.jit(jnp.lcm)(ints, 12)",
+            "jnp.gcd(True, 4)",
             "jax.jit(collatz)(27)",
             "jax.jit(newton)(2.0)",
         ],
@@ -207,6 +224,9 @@ GROUPS = [
             "jax.vmap(jax.vmap(power, (None, 0)), (0, None))(pos, counts)",
             "jax.vmap(jax.vmap(power, (0, None)), (None, 0), 1)(pos, counts)",
             "jax.jit(jax.vmap(collatz))(counts)",
+            "jax.vmap(jnp.gcd, (None, 0))(12, counts)",
+            "jax.jit(lambda n: lax.fori_loop(0, n, lambda i, x: x * i + 1, 1))(5)",
+            "jax.vmap(lambda n: lax.fori_loop(0, n, lambda i, x: x + i, 0.5))(counts)",
             "jax.vmap(jax.jit(collatz))(counts)",
             "jax.vmap(lambda k: loop(lambda c: c[0] < k, lambda c: (c[0] + 1, c[1] @ m.T @ m), "
             "(0, v)))(counts[:3])",
@@ -239,6 +259,12 @@ GROUPS = [
 REVERSE = ["Reverse-mode", "while_loop", "scan", "fori_loop"]
 ERRORS = {
     "while_loop": [
+        ("jnp.gcd(True, False)", ["gcd", "integers", "bool"]),
+        ("jnp.lcm(2.0, 4)", ["lcm", "integers", "float32"]),
+        (
+            "jax.jit(jax.grad(lambda x, n: lax.fori_loop(0, n, lambda i, y: y * x, x)))(2.0, 3)",
+            REVERSE,
+        ),
         ("loop(1, lambda x: x, 1)", ["cond_fun", "callable"]),
         ("loop(lambda x: x < 3, None, 1)", ["body_fun", "callable"]),
         ("loop(lambda x: x, lambda x: x, 1.0)", ["boolean scalar", "float32[]"]),

@@ -50,6 +50,7 @@ from tinyjax.numpy.cumulative import (
     trapezoid,
     unwrap,
 )
+from tinyjax.numpy.divisors import gcd, lcm
 from tinyjax.numpy.dtype_tools import (
     can_cast,
     dtype,
@@ -85,9 +86,7 @@ from tinyjax.numpy.elementary import (
     exp,
     exp2,
     expm1,
-    gcd,
     hypot,
-    lcm,
     log,
     log1p,
     log2,

@@ -26,7 +26,6 @@ from tinyjax.numpy.util import (
     convert,
     ensure_arraylike,
     promote_args_inexact,
-    promote_args_numeric,
     promote_dtypes_inexact,
     real_dtype,
     weak_constant_like,
@@ -296,37 +295,3 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Array:
     if min is not None:
         arr = maximum(min, arr)
     return arr if max is None else minimum(max, arr)
-
-
-def gcd(x1: Any, x2: Any) -> Array:
-    """The greatest common divisor of integers; as numpy.gcd. Raises ValueError for other dtypes."""
-    return _gcd(x1, x2)
-
-
-@jitted
-def _gcd(x1: Any, x2: Any) -> Any:
-    """Euclid's algorithm, as many steps as the dtype's bits can need (Fibonacci numbers need most)."""
-    x1, x2 = promote_args_numeric("gcd", x1, x2)
-    if dtypes.kind(x1.dtype) not in "iu":
-        raise ValueError("Arguments to jax.numpy.gcd must be integers.")
-    x1, x2 = lax.abs(x1), lax.abs(x2)
-    zero = constant_like(x2, 0)
-    for _ in range(int(np.ceil(x1.dtype.itemsize * 8 / np.log2((1 + 5**0.5) / 2)))):
-        done = lax.eq(x2, zero)
-        rest = lax.rem(x1, where_(done, constant_like(x2, 1), x2))
-        x1, x2 = where_(done, x1, x2), where_(done, x2, rest)
-    return x1
-
-
-@jitted
-def lcm(x1: Any, x2: Any) -> Array:
-    """The least common multiple of integers; as numpy.lcm. Raises ValueError for other dtypes."""
-    from tinyjax.numpy.ufuncs import floor_divide
-
-    x1, x2 = promote_args_numeric("lcm", x1, x2)
-    if dtypes.kind(x1.dtype) not in "iu":
-        raise ValueError("Arguments to jax.numpy.lcm must be integers.")
-    x1, x2 = lax.abs(x1), lax.abs(x2)
-    divisor = gcd(x1, x2)
-    at_zero = lax.eq(divisor, constant_like(divisor, 0))
-    return where_(at_zero, constant_like(divisor, 0), multiply(x1, floor_divide(x2, divisor)))

@@ -51,6 +51,123 @@ def network_gradient(jax: Any) -> Function:
     return jax.grad(loss)
 
 
+# ---- loops ----
+
+
+def mandelbrot_points() -> tuple:
+    imaginary, real = np.mgrid[-1.5:1.5:1000j, -2:1:1000j].astype(np.float32)
+    return real, imaginary
+
+
+def numpy_mandelbrot(real: np.ndarray, imaginary: np.ndarray) -> np.ndarray:
+    counts, places = np.zeros(real.size, np.int32), np.arange(real.size)
+    a, b = real.ravel(), imaginary.ravel()
+    x, y = np.zeros_like(a), np.zeros_like(a)
+    for _ in range(200):
+        inside = x * x + y * y <= 4
+        x, y, a, b, places = (values[inside] for values in (x, y, a, b, places))
+        x, y = x * x - y * y + a, 2 * x * y + b
+        counts[places] += 1
+    return counts.reshape(real.shape)
+
+
+def mandelbrot(jax: Any) -> Function:
+    def rounds_of(real: Any, imaginary: Any) -> Any:
+        def is_inside(state: tuple) -> Any:
+            x, y, count = state
+            return (count < 200) & (x * x + y * y <= 4.0)
+
+        def next_state(state: tuple) -> tuple:
+            x, y, count = state
+            return x * x - y * y + real, 2 * x * y + imaginary, count + 1
+
+        return jax.lax.while_loop(is_inside, next_state, (0 * real, 0 * imaginary, 0))[2]
+
+    return jax.vmap(jax.vmap(rounds_of))
+
+
+def numpy_recurrence(decay: np.ndarray, state: np.ndarray, inputs: np.ndarray) -> np.ndarray:
+    states = np.empty_like(inputs)
+    for step, x in enumerate(inputs):
+        states[step] = state = decay * state + x
+    return states
+
+
+def recurrence(jax: Any) -> Function:
+    def run(decay: Any, state: Any, inputs: Any) -> Any:
+        def step(state: Any, x: Any) -> tuple:
+            state = decay * state + x
+            return state, state
+
+        return jax.lax.scan(step, state, inputs)[1]
+
+    return run
+
+
+def numpy_matrix_recurrence(matrix: np.ndarray, state: np.ndarray, inputs: np.ndarray) -> Any:
+    states = np.empty_like(inputs)
+    for step, x in enumerate(inputs):
+        states[step] = state = matrix @ state + x
+    return states
+
+
+def matrix_recurrence(jax: Any) -> Function:
+    def run(matrix: Any, state: Any, inputs: Any) -> Any:
+        def step(state: Any, x: Any) -> tuple:
+            state = matrix @ state + x
+            return state, state
+
+        return jax.lax.scan(step, state, inputs)[1]
+
+    return run
+
+
+def rnn_args() -> tuple:
+    weights = uniform(32, 32) / 8, uniform(32, 32)[::-1] / 8, uniform(32)
+    return weights, uniform(1000, 32)
+
+
+def numpy_rnn(weights: tuple, inputs: np.ndarray) -> np.ndarray:
+    w, u, b = weights
+    state, states = np.zeros(32, np.float32), np.empty_like(inputs)
+    for step, x in enumerate(inputs):
+        states[step] = state = np.tanh(w @ x + u @ state + b)
+    return states
+
+
+def rnn(jax: Any) -> Function:
+    def run(weights: tuple, inputs: Any) -> Any:
+        w, u, b = weights
+
+        def step(state: Any, x: Any) -> tuple:
+            state = jax.numpy.tanh(w @ x + u @ state + b)
+            return state, state
+
+        return jax.lax.scan(step, jax.numpy.zeros(32), inputs)[1]
+
+    return run
+
+
+def numpy_rnn_gradient(weights: tuple, inputs: np.ndarray) -> list:
+    _, u, _ = weights
+    states = numpy_rnn(weights, inputs)
+    before = np.concatenate([np.zeros((1, 32), np.float32), states[:-1]])
+    d_w, d_u, d_b = (np.zeros_like(x) for x in weights)
+    d_state = np.zeros(32, np.float32)
+    for x, h, state in zip(inputs[::-1], before[::-1], states[::-1]):
+        d_sum = (d_state + 2 * state) * (1 - state**2)
+        d_w += np.outer(d_sum, x)
+        d_u += np.outer(d_sum, h)
+        d_b += d_sum
+        d_state = d_sum @ u
+    return [d_w, d_u, d_b]
+
+
+def rnn_gradient(jax: Any) -> Function:
+    run = rnn(jax)
+    return jax.grad(lambda weights, inputs: jax.numpy.sum(run(weights, inputs) ** 2))
+
+
 # ---- all of them ----
 
 
@@ -103,6 +220,35 @@ WORKLOADS = [
         lambda: (np.float32(3.0),),
         lambda x: x * np.sin(x),
         lambda jax: lambda x: x * jax.numpy.sin(x),
+        modes=("jit",),
+    ),
+    Workload(
+        "Mandelbrot, 1000 x 1000, vmap of while_loop, jitted",
+        mandelbrot_points,
+        numpy_mandelbrot,
+        mandelbrot,
+        modes=("jit",),
+    ),
+    Workload(
+        "scan of 10,000 steps, 16-vector, jitted",
+        lambda: (uniform(16) / 2, uniform(16), uniform(10_000, 16)),
+        numpy_recurrence,
+        recurrence,
+        modes=("jit",),
+    ),
+    Workload(
+        "scan of 10,000 steps, 16 x 16 matrix, jitted",
+        lambda: (uniform(16, 16) / 8, uniform(16), uniform(10_000, 16)),
+        numpy_matrix_recurrence,
+        matrix_recurrence,
+        modes=("jit",),
+    ),
+    Workload("RNN of 1000 steps, jitted", rnn_args, numpy_rnn, rnn, modes=("jit",)),
+    Workload(
+        "gradient of the RNN, jitted",
+        rnn_args,
+        numpy_rnn_gradient,
+        rnn_gradient,
         modes=("jit",),
     ),
 ]

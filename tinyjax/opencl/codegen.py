@@ -171,12 +171,13 @@ def _statement_lines(statement: Statement, index: str) -> Iterator[str]:
     match statement:
         case Let(target, op, args):
             is_wide = any(getattr(arg, "width", 1) > 1 for arg in (target, *args))
-            text = wide_operation_text if is_wide else operation_text
-            yield _declare(target, text(op, target, args))
+            expression = wide_operation_text if is_wide else operation_text
+            yield _declare(target, expression(op, target, args))
         case Load(target, source, at, end):
-            is_wide = target.width > 1 and isinstance(source, Buffer)
-            text = wide_load_text(target, source, at, end) if is_wide else _load_text(source, at)
-            yield _declare(target, text)
+            if target.width > 1 and isinstance(source, Buffer):
+                yield _declare(target, wide_load_text(target, source, at, end))
+            else:
+                yield _declare(target, _load_text(source, at))
         case Store(destination, at, Value(width=width) as value, end) if width > 1 and isinstance(
             destination, Buffer
         ):

@@ -78,6 +78,7 @@ class BodyBuilder(Builder):
                 self.places[v] = source
                 self.known.pop((v, index(0)), None)
             else:
+                self.places.pop(v, None)
                 self.known[v, index(0)] = source
 
     def source(self, atom: Atom) -> Source:
@@ -270,15 +271,12 @@ class BodyBuilder(Builder):
             at = index(length - 1) - i if params["reverse"] else i
             self.bind(jaxpr.invars[:after], sources[:after])
             for v, source in zip(jaxpr.invars[operands:], sources[operands:]):
-                self.bind([v], [self._slice(source, at, v)])
+                # What is no place is the only value of its stack.
+                part = source.part(at * v.aval.size) if isinstance(source, Place) else source
+                self.bind([v], [part])
             made = zip(jaxpr.outvars[count:], outs[count:])
-            ys = [(v, self._slice(place, at, v)) for v, place in made]
+            ys = [(v, place.part(at * v.aval.size)) for v, place in made]
             self._round(jaxpr, jaxpr.invars[after:operands], outs[:count], ys, None)
-
-    def _slice(self, stacked: Source, at: Index, v: Atom) -> Source:
-        """Number `at` of the values that are stacked there."""
-        # What is no place is the only value.
-        return stacked.part(at * v.aval.size) if isinstance(stacked, Place) else stacked
 
     def while_loop(
         self, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[Place],
@@ -294,7 +292,12 @@ class BodyBuilder(Builder):
             self.bind(cond.invars, [*sources[:first], *carry])
             (predicate,) = cond.outvars
             self.equations(cond, fuse(cond, self.target), {})
-            holds, mask = self._any(self.source(predicate), predicate.aval.size)
+            found = self.source(predicate)
+            if predicate in cond.invars and predicate.aval.size > 1 and isinstance(found, Place):
+                kept = self.private(predicate)  # what the round changes is no mask for it
+                self.copy(found, kept, predicate.aval.size)
+                found = kept
+            holds, mask = self._any(found, predicate.aval.size)
             if isinstance(mask, Value) and any(place.width == 1 for place in carry):
                 raise NoKernel("elements with a condition of their own share a carry")
             below = self.let("lt", (self.read(count, index(0)), stop), BOOL)

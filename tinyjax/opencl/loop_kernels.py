@@ -204,8 +204,9 @@ class _LoopKernel:
                 b.clamped_index(stop, self.length + 1),
             )
             return b.scan(eqn, sources, [*carry, *ys], first, last)
-        count = Place(Lanes(b.fresh("count"), INT32, 1))
-        b.body.append(MakeLanes(count.memory, Const(INT32.type(0), INT32)))
+        counter = Lanes(b.fresh("count"), INT32, 1)
+        count = Place(counter)
+        b.body.append(MakeLanes(counter, None))
         b.write(count, index(0), start)
         b.while_loop(eqn, sources, carry, count, stop)
         more = b.let("ge", (b.read(count, index(0)), stop), BOOL)
@@ -273,6 +274,7 @@ class _OneWorkItem(_LoopKernel):
         eqn, transposed = with_transposed_weights(eqn, b.names)
         for number, v in transposed:
             source, place = sources[number], b.private(v)
+            assert isinstance(source, Place)
             rows, columns = v.aval.shape
             with b.loop(0, rows, rows - 1) as i, b.loop(0, columns, columns - 1) as j:
                 b.write(place, i * columns + j, b.read(source, j * rows + i))
@@ -317,10 +319,10 @@ class _PerElementKernel(_LoopKernel):
         b, eqn = self.b, self.element_eqn
         inner_ins, inner_outs = _inner_variables(eqn)
         sources = [
-            self._place(source.memory, chunk)
-            if v in self.wide and isinstance(source, Place)
+            self._place(self.inputs[v], chunk)
+            if inner in self.wide and isinstance(v, Var)
             else source
-            for source, v in zip(self.sources(eqn.invars), inner_ins)
+            for source, v, inner in zip(self.sources(eqn.invars), eqn.invars, inner_ins)
         ]
         is_wide = [v in self.wide for v in inner_ins[self.first_carry :][: self.carry_count]]
         is_wide += [v in self.wide for v in inner_outs[self.carry_count :]]

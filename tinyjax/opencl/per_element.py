@@ -62,7 +62,8 @@ class PerElement:
     def jaxpr(self, closed: ClosedJaxpr) -> ClosedJaxpr:
         """Raises NoKernel if an equation does not work element by element."""
         old = inner_jaxpr(closed)
-        scalars: dict[Var, Atom] = {v: self.variable(v) for v in old.invars}
+        new_invars = [self.variable(v) for v in old.invars]
+        scalars: dict[Var, Atom] = dict(zip(old.invars, new_invars))
 
         def rename(atom: Atom) -> Atom:
             return scalars[atom] if isinstance(atom, Var) else atom
@@ -82,9 +83,7 @@ class PerElement:
                 eqns.append(eqn.replace(invars=invars, outvars=outvars))
             else:
                 raise NoKernel(f"{eqn.primitive} in its body reads other elements")
-        return ClosedJaxpr(
-            Jaxpr([], [scalars[v] for v in old.invars], [*map(rename, old.outvars)], eqns)
-        )
+        return ClosedJaxpr(Jaxpr([], new_invars, [*map(rename, old.outvars)], eqns))
 
     def _check_operands(self, eqn: JaxprEqn) -> None:
         """That outside and inside of a scan the same operands and results differ by element: the axis

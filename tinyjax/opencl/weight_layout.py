@@ -57,4 +57,5 @@ def _reading_rows(eqn: JaxprEqn, new: dict[Var, Var]) -> JaxprEqn:
     contracted, batch = eqn.params["dimension_numbers"]
     axes = tuple((0,) if v in new else axes for v, axes in zip(eqn.invars, contracted))
     params = eqn.params | {"dimension_numbers": (axes, batch)}
-    return eqn.replace(invars=[new.get(v, v) for v in eqn.invars], params=params)
+    invars = [new.get(v, v) if isinstance(v, Var) else v for v in eqn.invars]
+    return eqn.replace(invars=invars, params=params)

@@ -193,7 +193,7 @@ def wide_store_text(destination: Buffer, at: Index, value: Value, end: Index | N
 
 def wide_helpers(kernels: Iterable[Kernel], results: Iterable[tuple[str, Value]]) -> list[str]:
     """The C functions that wide operations, loads and stores need."""
-    texts = {}
+    texts: dict[str, None] = {}
     for op, value in results:
         if value.width > 1 and value.dtype == FLOAT32:
             for text in c_library.FUNCTIONS.get(op, ()):
@@ -205,10 +205,11 @@ def wide_helpers(kernels: Iterable[Kernel], results: Iterable[tuple[str, Value]]
 def _partial(body: Sequence) -> Iterator[tuple[str, int]]:
     """Type and width of the loads and stores of which a part may be missing."""
     for statement in body:
-        if isinstance(statement, Load) and statement.end and statement.target.width > 1:
-            yield storage_type(statement.source.dtype), statement.target.width
-        elif isinstance(statement, Store) and statement.end and statement.value.width > 1:
-            yield storage_type(statement.destination.dtype), statement.value.width
+        match statement:
+            case Load(Value(width=width), memory, _, Index()) if width > 1:
+                yield storage_type(memory.dtype), width
+            case Store(memory, _, Value(width=width), Index()) if width > 1:
+                yield storage_type(memory.dtype), width
         for inner in inner_bodies(statement):
             yield from _partial(inner)
 

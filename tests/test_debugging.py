@@ -55,6 +55,13 @@ def test_fields_may_have_names_formats_and_trees(printed):
     assert printed(jax.jit(fun), 1.0) == ["1.00 {'a': Array(1., dtype=float32), 'b': None} 's'"]
 
 
+def test_a_key_prints_as_python_prints_it(printed):
+    assert (
+        printed(jax.jit(lambda: show("{}", jax.random.key(3))))
+        == str(jax.random.key(3)).splitlines()
+    )
+
+
 def test_numpys_print_options_are_those_of_the_trace(printed):
     with np.printoptions(precision=2):
         fun = jax.jit(lambda x: show("{}", x)).trace(x / 3).lower().compile()
@@ -245,6 +252,18 @@ def test_vmap_opens_the_command_line_for_each_example():
     out = io.StringIO()
     jax.vmap(lambda x: stopping(x, "x\nc\nx\nc\nx\nc\n", out))(x)
     assert [f"Array({v}., dtype=float32)" in out.getvalue() for v in (0, 1, 2)] == [True] * 3
+
+
+def test_a_breakpoint_with_a_token_opens_if_the_token_is_used():
+    def fun(x, commands, out):
+        y = jax.debug.breakpoint(token=2 * x, stdin=io.StringIO(commands), stdout=out)
+        return y, x
+
+    out = io.StringIO()
+    jax.jit(lambda x: fun(x, "", out)[1])(x)
+    assert out.getvalue() == ""
+    np.testing.assert_array_equal(jax.jit(lambda x: fun(x, "c\n", out)[0])(x), 2 * x)
+    assert "Entering jdb" in out.getvalue()
 
 
 def test_the_end_of_the_input_leaves_the_program():

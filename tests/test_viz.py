@@ -120,3 +120,8 @@ def test_without_a_layout_program_a_notebook_shows_the_remedy_and_the_source(no_
     shown = viz.dot(jax.make_jaxpr(f)(3.0))._repr_mimebundle_()["text/plain"]
     assert "pip install graphviz-pure" in shown
     assert "digraph" in shown
+
+
+def test_an_equation_without_results_is_a_box():
+    graph = viz.dot(jax.make_jaxpr(lambda x: jax.debug.print("{}", x))(3.0))
+    assert "<b>debug_print</b>" in graph.source

@@ -268,6 +268,8 @@ class ArrayImpl(Array):
         return repr(self) if self.dtype == dtypes.key_dtype else str(self._value)
 
     def __format__(self, spec: str) -> str:
+        if self.dtype == dtypes.key_dtype:
+            return format(str(self), spec)
         return format(self._value[()] if self.ndim == 0 else self._value, spec)
 
 

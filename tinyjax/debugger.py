@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import IO, Any
 
+from tinyjax import lax
+from tinyjax.callback import pure_callback
 from tinyjax.core import Tracer
 from tinyjax.debugging import debug_callback
 from tinyjax.interpreters.tracing import PACKAGE_FOLDER
@@ -179,20 +181,34 @@ def breakpoint(
     filter_frames: bool = True,
     num_frames: int | None = None,
     ordered: bool = False,
+    token: Any = None,
     stdin: IO[str] | None = None,
     stdout: IO[str] | None = None,
-) -> None:
+) -> Any:
     """Opens a command line here whenever the program runs, compiled or not: `help` lists its commands.
 
     It shows the `num_frames` innermost Python frames (None: all), by default without tinyjax's own.
     `stdin` and `stdout` are files to use in place of the terminal. Under vmap it opens for each example.
-    `backend` chooses among JAX's debuggers; here is but one.
+    `backend` chooses among JAX's debuggers; here is but one. With `token`, an array or a pytree of
+    arrays, it opens when that is computed, and gives it back: only if the program uses what it gives.
+    Raises ValueError for both `ordered` and `token`.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.breakpoint.html
     """
+    if ordered and token is not None:
+        raise ValueError(
+            "`ordered` and `token` are mutually exclusive arguments: a token is an order"
+        )
     frames = _frames(sys._getframe(1), filter_frames, num_frames)
     tracers, with_values = _without_tracers(frames)
 
     def open_command_line(*values: Any) -> None:
         CommandLine(with_values(values), stdin, stdout).cmdloop()
 
-    debug_callback(open_command_line, *tracers, ordered=ordered)
+    def hand_through(token: Any, *values: Any) -> Any:
+        open_command_line(*values)
+        return token
+
+    if token is None:
+        return debug_callback(open_command_line, *tracers, ordered=ordered)
+    token, tracers = lax.stop_gradient((token, tracers))
+    return pure_callback(hand_through, token, token, *tracers)

@@ -130,6 +130,7 @@ ERRORS = {
         ("jax.debug.callback(x=1)", ["x"]),
         ("jax.debug.callback(fail, v)", ["from the callback"]),
         ("wait(jax.jit(lambda x: (jax.debug.callback(fail, x), x))(v))", ["from the callback"]),
+        ("jax.debug.breakpoint(token=v, ordered=True)", ["token", "ordered"]),
         ("pure(fail, v, v)", ["from the callback", "KeyError"]),
         ("wait(jax.jit(lambda x: pure(fail, x, x))(v))", ["from the callback", "KeyError"]),
         ("io_callback(fail, v, v)", ["from the callback", "KeyError"]),

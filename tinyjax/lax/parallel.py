@@ -175,10 +175,10 @@ def _reduction_impl(reduce: Callable, x: Any, *, axes: Any, axis_index_groups: N
     return reduce(x, axes=axes)
 
 
-def _reduction_aval(x: ShapedArray, *, axes: Any, axis_index_groups: Any) -> ShapedArray:
+def _reduction_aval(name: str, x: ShapedArray, *, axes: Any, axis_index_groups: Any) -> ShapedArray:
     check_bound(axes)
     positions = tuple(axis for axis in axes if _is_position(axis))
-    return reduced_aval(x, positions, "psum").strip_weak_type()
+    return reduced_aval(x, positions, name).strip_weak_type()
 
 
 def _reduction_batch(
@@ -218,7 +218,7 @@ for _primitive, _over_positions in (
     (pmin_p, impl_rules[reduce_min_p]),
 ):
     impl_rules[_primitive] = functools.partial(_reduction_impl, _over_positions)
-    abstract_eval_rules[_primitive] = _reduction_aval
+    abstract_eval_rules[_primitive] = functools.partial(_reduction_aval, _primitive.name)
     axis_batch_rules[_primitive] = functools.partial(_reduction_batch, _primitive)
 deflinear2(psum_p, _psum_transpose)
 for _primitive in (pmax_p, pmin_p):

@@ -174,11 +174,11 @@ def _called(eqn: JaxprEqn) -> Jaxpr | None:
 
 def _equation_label(eqn: JaxprEqn) -> str:
     """The primitive in bold, and below it the parameters which the arrows do not tell already."""
-    out = eqn.outvars[0].aval
+    told = [x for v in eqn.outvars[:1] for x in (v.aval.shape, v.aval.dtype)]
     jaxprs = [key.split("[")[0] for key, _ in _bodies(eqn)]
     lines = [f"<b>{html.escape(eqn.primitive.name)}</b>"]
     for key, value in eqn.params.items():
-        if key in jaxprs or value is None or value in (False, (), out.shape, out.dtype):
+        if key in jaxprs or value is None or value in (False, (), *told):
             continue
         text = re.sub(r" at 0x[0-9a-f]+", "", str(value))  # of functions: differs from run to run
         if len(text) > _LONGEST_PARAMETER:

@@ -50,7 +50,6 @@ DIFFERENCES: dict[str, str] = {
     "complex, holomorphic jacfwd": BASIS_CONVERTED_TWICE,
     "grad of var": LITERAL_RESIDUAL,
     "grad through pad": LITERAL_RESIDUAL,
-    "grad of cond with a constant scalar branch": LITERAL_RESIDUAL,
     "jnp.diag of matrix": "JAX has a branch for TPU kernels in it, which no other platform takes",
     "jacfwd": BASIS_CONVERTED_TWICE,
     "jacrev": BASIS_CONVERTED_TWICE,

@@ -66,7 +66,8 @@ def partial_eval_jaxpr(
 
     Gives (known, unknown, unknown_outs, known_outs, residuals); known outputs and residuals are listed
     by their sources, so that `known` computes each value once and gives no input back. The results
-    that `force_unknown` names (an entry a result) are left to `unknown` also where they are known.
+    that `force_unknown` names (an entry a result) are left to `unknown` also where they are known,
+    as residuals.
     """
     known_trace, unknown_trace = JaxprTrace(), JaxprTrace()
     trace = PartialEvalTrace(known_trace, unknown_trace)
@@ -79,7 +80,11 @@ def partial_eval_jaxpr(
     forced = force_unknown or (False,) * len(outs)
     unknown_outs = tuple(f or trace.is_unknown(x) for x, f in zip(outs, forced))
     known_outs = [x for x, is_unknown in zip(outs, unknown_outs) if not is_unknown]
-    later = [x for x, is_unknown in zip(outs, unknown_outs) if is_unknown]
+    later = [
+        x if trace.is_unknown(x) else unknown_trace.new_const(x)
+        for x, is_unknown in zip(outs, unknown_outs)
+        if is_unknown
+    ]
     unknown = without_dead_code(unknown_trace.finish(later))
     residuals = unknown.consts
 

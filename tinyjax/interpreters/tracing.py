@@ -101,9 +101,12 @@ class JaxprTrace(Trace):
         is_literal = isinstance(x, LiteralArray) or not isinstance(x, Array)
         if is_literal and not aval.shape and dtypes.kind(aval.dtype) != "V":
             return Literal(x.written if isinstance(x, LiteralArray) else x, aval)
-        if id(x) not in self.consts:
-            self.consts[id(x)] = (Var(aval), x)
-        return self.consts[id(x)][0]
+        return self.new_const(x).atom
+
+    def new_const(self, x: Any) -> JaxprTracer:
+        """An outside value as a constvar, also one that could be written as a literal."""
+        var, _ = self.consts.setdefault(id(x), (Var(get_aval(x)), x))
+        return JaxprTracer(self, var.aval, var)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         if primitive in staging_rules:

@@ -90,7 +90,7 @@ float tj_tanh(float x) {
   const float size = x < 0.0f ? -x : x;
   const float far = 1.0f - 2.0f / (tj_exp(2.0f * size) + 1.0f);
   const float y = size < 0.625f ? near : far;
-  return as_float(as_int(y) | (as_int(x) & 0x80000000));
+  return as_float(as_int(y) | (as_int(x) & (int)0x80000000));
 }
 """
 

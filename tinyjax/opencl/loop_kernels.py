@@ -10,7 +10,7 @@ steps of the schedule:
 
 A kernel that runs can't be stopped. So a loop of unknown or large work is launched again and again for
 a bounded number of rounds (see kernel_ir.Rounds), and is interrupted between two launches.
-Builds on loop_bodies and per_element.
+Builds on loop_bodies, per_element, weight_layout and loop_work.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from tinyjax.jaxpr import Atom, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.c_text import has_kernel_type
 from tinyjax.opencl.check_kernel import check_kernel
@@ -43,25 +43,21 @@ from tinyjax.opencl.kernel_ir import (
     item_index,
 )
 from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder, NoKernel, Source, work_item_target
+from tinyjax.opencl.loop_work import (
+    LAUNCH_WORK,
+    MAX_PRIVATE,
+    MAX_ROUND_WORK,
+    bodies_of_round,
+    work,
+)
 from tinyjax.opencl.lower import padded, run_of, share
 from tinyjax.opencl.per_element import PerElement, element_shape
-from tinyjax.opencl.rules import ArgReduction, Elementwise, Reduction, axes_sizes, lowering_of
-from tinyjax.opencl.simplify import BODIES
 from tinyjax.opencl.weight_layout import with_transposed_weights
 from tinyjax.opencl.wide_text import has_wide_type
 
-# ---- what fits ----
-
-# Elements that the arrays of one work-item may have: private memory is on a stack, and should stay in
-# the cache of a core.
-MAX_PRIVATE = 2**16
-# Operations in a round of one work-item: about what a device does in the time of launching the round's
-# kernels one by one, 50 to 100 microseconds.
-MAX_ROUND_WORK = {"cpu": 2**19, "gpu": 2**14}
-# Operations in one launch of a work-item, about a tenth of a second. A scan with less is launched once.
-LAUNCH_WORK = 2**28
-UNKNOWN_ROUNDS = 16  # how often a while_loop inside is thought to run
 WIDTH = 16  # elements side by side on a CPU
+
+# ---- which form ----
 
 
 def loop_kernel(eqn: JaxprEqn, name: str, names: dict[Var, str], target: Target) -> Kernel | str:
@@ -105,32 +101,6 @@ def _check_size(eqn: JaxprEqn) -> None:
         raise NoKernel("it has 2**31 rounds or more")
 
 
-# ---- the work of a round ----
-
-
-def _work(jaxpr: Jaxpr, target: Target) -> int:
-    """Roughly the operations of one run of a jaxpr."""
-    return sum(_eqn_work(eqn, target) for eqn in jaxpr.eqns)
-
-
-def _eqn_work(eqn: JaxprEqn, target: Target) -> int:
-    name, params = eqn.primitive.name, eqn.params
-    if name == "cond":
-        return max(_work(branch.jaxpr, target) for branch in params["branches"])
-    if name in BODIES:
-        rounds = params["length"] if name == "scan" else UNKNOWN_ROUNDS
-        return rounds * sum(_work(params[body].jaxpr, target) for body in BODIES[name])
-    lowering = lowering_of(eqn, target)
-    size = sum(v.aval.size for v in eqn.outvars)
-    if isinstance(lowering, Elementwise):
-        return size * max(1, lowering.cost)
-    if isinstance(lowering, Reduction):
-        return size * math.prod(lowering.sizes(eqn))
-    if isinstance(lowering, ArgReduction):
-        return size * math.prod(axes_sizes(eqn))
-    return size
-
-
 # ---- kernels ----
 
 
@@ -160,10 +130,10 @@ class _LoopKernel:
             self.first_carry = eqn.params["num_consts"]
         self.rounds: Rounds | None = None
 
-    def share_out(self, work: int) -> None:
-        """Decides whether there are several launches; `work` is a work-item's in a round."""
-        if self.length is None or self.length * work > LAUNCH_WORK:
-            self.rounds = Rounds(self.length, work)
+    def share_out(self, operations: int) -> None:
+        """Decides whether there are several launches; `operations` are a work-item's in a round."""
+        if self.length is None or self.length * operations > LAUNCH_WORK:
+            self.rounds = Rounds(self.length, operations)
             self.scratch.append(Buffer("rounds", INT32, 3, "scratch"))
 
     def round_range(self, b: BodyBuilder) -> tuple[Scalar, Scalar]:
@@ -185,8 +155,9 @@ class _LoopKernel:
     def run_rounds(
         self, b: BodyBuilder, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[Place],
         ys: Sequence[Place], kept: Sequence[Place],
-    ) -> None:  # fmt: skip
-        """The rounds of this launch, from and to `carry`; `kept` has the carry between launches."""
+    ) -> Scalar | None:  # fmt: skip
+        """The rounds of this launch, from and to `carry`; `kept` has the carry between launches. Gives
+        whether a while_loop has to go on, if that is known."""
         sources = [
             b.read(source, index(0))
             if n < self.first_carry and v.aval.size == 1 and isinstance(source, Place)
@@ -194,7 +165,8 @@ class _LoopKernel:
             for n, (source, v) in enumerate(zip(sources, _inner_variables(eqn)[0]))
         ]
         if self.rounds is None:
-            return b.scan(eqn, sources, [*carry, *ys], 0, self.length or 0)
+            b.scan(eqn, sources, [*carry, *ys], 0, self.length or 0)
+            return None
         start, stop = self.round_range(b)
         self.resume(b, start, carry, kept)
         if self.is_scan:
@@ -203,7 +175,8 @@ class _LoopKernel:
                 b.clamped_index(start, self.length),
                 b.clamped_index(stop, self.length + 1),
             )
-            return b.scan(eqn, sources, [*carry, *ys], first, last)
+            b.scan(eqn, sources, [*carry, *ys], first, last)
+            return None
         counter = Lanes(b.fresh("count"), INT32, 1)
         count = Place(counter)
         b.body.append(MakeLanes(counter, None))
@@ -212,6 +185,25 @@ class _LoopKernel:
         more = b.let("ge", (b.read(count, index(0)), stop), BOOL)
         unfinished = Store(self.scratch[0], index(2), Const(INT32.type(1), INT32))
         b.body.append(If(more, [unfinished]))
+        return more
+
+    def store_carry(
+        self, b: BodyBuilder, carry: Sequence[Place], outs: Sequence[Place], more: Scalar | None
+    ) -> None:
+        """What nothing reads is stored only if another launch goes on from there."""
+        always, to_go_on = [], []
+        for v, place, out in zip(self.eqn.outvars, carry, outs):
+            if not isinstance(v, DropVar):
+                always.append((place, out))
+            elif self.rounds is not None:
+                to_go_on.append((place, out))
+        for place, out in always:
+            b.copy(place, out, self._size(place))
+        with b.block() as body:
+            for place, out in to_go_on:
+                b.copy(place, out, self._size(place))
+        if body:
+            b.body += body if more is None else [If(more, body)]
 
     def _size(self, place: Place) -> int:
         return place.memory.size if isinstance(place.memory, Lanes) else 1
@@ -238,23 +230,24 @@ class _OneWorkItem(_LoopKernel):
 
     def kernel(self) -> Kernel:
         b, eqn = self.b, self.eqn
-        work = sum(_work(body, self.inner_target) for body in _bodies(eqn))
+        operations = sum(work(body, self.inner_target) for body in bodies_of_round(eqn))
         most = MAX_ROUND_WORK[self.target.name]
-        if work > most:
-            raise NoKernel(f"a round has {work} operations, too many for one work-item (> {most})")
+        if operations > most:
+            raise NoKernel(
+                f"a round has {operations} operations, too many for one work-item (> {most})"
+            )
         sources, outs = self.sources(eqn.invars), [Place(buffer) for buffer in self.outputs]
         if eqn.primitive.name == "cond":
             b.cond(eqn, sources, outs)
         else:
-            self.share_out(work)
+            self.share_out(operations)
             eqn, sources = self._with_rows(eqn, sources)
             carry = [b.private(v, "carry") for v in eqn.outvars[: self.carry_count]]
             for place, source in zip(carry, sources[self.first_carry :]):
                 b.copy(source, place, self._size(place))
             outs, ys = outs[: self.carry_count], outs[self.carry_count :]
-            self.run_rounds(b, eqn, sources, carry, ys, outs)
-            for place, out in zip(carry, outs):
-                b.copy(place, out, self._size(place))
+            more = self.run_rounds(b, eqn, sources, carry, ys, outs)
+            self.store_carry(b, carry, outs, more)
         private = sum(lanes.size for lanes in _private(b.body))
         if private > MAX_PRIVATE:
             raise NoKernel(
@@ -297,7 +290,9 @@ class _PerElementKernel(_LoopKernel):
 
     def _width(self) -> int:
         """How many elements side by side: a power of two."""
-        dtypes = {v.aval.dtype for body in _bodies(self.element_eqn) for v in _variables(body)}
+        dtypes = {
+            v.aval.dtype for body in bodies_of_round(self.element_eqn) for v in _variables(body)
+        }
         if self.target.lanes == 1 or not all(map(has_wide_type, dtypes)):
             return 1
         return min(WIDTH, 2 ** math.ceil(math.log2(self.count)))
@@ -307,7 +302,7 @@ class _PerElementKernel(_LoopKernel):
         items, run = share(chunks, 1, self.target.max_items)
         items = padded(items, self.target)
         self.share_out(
-            run * sum(_work(body, self.inner_target) for body in _bodies(self.element_eqn))
+            run * sum(work(body, self.inner_target) for body in bodies_of_round(self.element_eqn))
         )
         with self.b.loop(*run_of(item_index(items), run, chunks), chunks - 1) as chunk:
             self._chunk(chunk, chunks)
@@ -336,9 +331,10 @@ class _PerElementKernel(_LoopKernel):
         for place, source in zip(carry, sources[self.first_carry :]):
             b.copy(source, place, 1)
         kept = [self._kept(chunk, chunks, out, wide) for out, wide in zip(outs, is_wide)]
-        self.run_rounds(b, eqn, sources, carry, outs[self.carry_count :], kept[: self.carry_count])
+        kept = kept[: self.carry_count]
+        more = self.run_rounds(b, eqn, sources, carry, outs[self.carry_count :], kept)
+        self.store_carry(b, carry, outs, more)
         for place, out, keep in zip(carry, outs, kept):
-            b.copy(place, out, 1)
             if keep is not out:
                 b.copy(place, keep, 1)
 
@@ -355,12 +351,6 @@ class _PerElementKernel(_LoopKernel):
         name = f"kept{len(self.scratch)}"
         self.scratch.append(Buffer(name, out.memory.dtype, chunks, "scratch"))
         return Place(self.scratch[-1], chunk)
-
-
-def _bodies(eqn: JaxprEqn) -> list[Jaxpr]:
-    """The jaxprs that a round runs; of a cond, the branches."""
-    found = [eqn.params[name] for name in BODIES[eqn.primitive.name]]
-    return [closed.jaxpr for x in found for closed in (x if isinstance(x, tuple) else (x,))]
 
 
 def _variables(jaxpr: Jaxpr) -> Iterator[Atom]:

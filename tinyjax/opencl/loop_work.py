@@ -1,0 +1,53 @@
+"""How much work a loop is: what fits into one work-item, and into one launch.
+
+After this file you can say why a loop became one kernel or steps of the schedule, and how long one
+launch of it can take. All limits stand here. Builds on rules and simplify.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tinyjax.jaxpr import Jaxpr, JaxprEqn
+from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.rules import ArgReduction, Elementwise, Reduction, axes_sizes, lowering_of
+from tinyjax.opencl.simplify import BODIES
+
+# Elements that the arrays of one work-item may have: private memory is on a stack, and should stay in
+# the cache of a core.
+MAX_PRIVATE = 2**16
+# Operations in a round of one work-item: about what a device does in the time of launching the round's
+# kernels one by one, 50 to 100 microseconds.
+MAX_ROUND_WORK = {"cpu": 2**19, "gpu": 2**14}
+# Operations in one launch of a work-item, about a tenth of a second. A scan with less is launched once.
+LAUNCH_WORK = 2**28
+UNKNOWN_ROUNDS = 16  # how often a while_loop inside is thought to run
+
+
+def work(jaxpr: Jaxpr, target: Target) -> int:
+    """Roughly the operations of one run of a jaxpr."""
+    return sum(_eqn_work(eqn, target) for eqn in jaxpr.eqns)
+
+
+def _eqn_work(eqn: JaxprEqn, target: Target) -> int:
+    name, params = eqn.primitive.name, eqn.params
+    if name == "cond":
+        return max(work(branch.jaxpr, target) for branch in params["branches"])
+    if name in BODIES:
+        rounds = params["length"] if name == "scan" else UNKNOWN_ROUNDS
+        return rounds * sum(work(params[body].jaxpr, target) for body in BODIES[name])
+    lowering = lowering_of(eqn, target)
+    size = sum(v.aval.size for v in eqn.outvars)
+    if isinstance(lowering, Elementwise):
+        return size * max(1, lowering.cost)
+    if isinstance(lowering, Reduction):
+        return size * math.prod(lowering.sizes(eqn))
+    if isinstance(lowering, ArgReduction):
+        return size * math.prod(axes_sizes(eqn))
+    return size
+
+
+def bodies_of_round(eqn: JaxprEqn) -> list[Jaxpr]:
+    """The jaxprs that a round runs; of a cond, the branches."""
+    found = [eqn.params[name] for name in BODIES[eqn.primitive.name]]
+    return [closed.jaxpr for x in found for closed in (x if isinstance(x, tuple) else (x,))]

@@ -118,6 +118,9 @@ def jaxprs(jax, jnp, lax):
         "collectives: grad of all_to_all": lambda: jaxpr(
             over(jax.grad(lambda x: jnp.sin(lax.all_to_all(x, "i", 0, 0)).sum()))
         )(sq),
+        "collectives: all_to_all over two names": lambda: jaxpr(
+            both(lambda x: lax.all_to_all(x, ("i", "j"), 0, 0))
+        )(np.ones((2, 3, 6), np.float32)),
         "collectives: pswapaxes": lambda: jaxpr(over(lambda x: lax.pswapaxes(x, "i", 0)))(sq),
         "collectives: ppermute": lambda: jaxpr(over(lambda x: lax.ppermute(x, "i", turn)))(x),
         "collectives: ppermute of the name": lambda: bound(
@@ -174,6 +177,11 @@ GROUPS = [
             "over(lambda x: lax.all_to_all(x, 'i', 1, 0, tiled=True))(t)",
             "over(lambda x: lax.all_to_all(x, 'i', 1, 1, tiled=True))(t)",
             "both(lambda x: lax.all_to_all(x, 'j', 0, 0))(t[..., :3])",
+            "both(lambda x: lax.all_to_all(x, ('i', 'j'), 0, 0))(jnp.arange(36.0).reshape(2, 3, 6))",
+            "both(lambda x: lax.all_to_all(x, ('j', 'i'), 0, 1))"
+            "(jnp.arange(72.0).reshape(2, 3, 6, 2))",
+            "both(lambda x: lax.all_to_all(x, ('i', 'j'), 1, 0, tiled=True))"
+            "(jnp.arange(72.0).reshape(2, 3, 2, 6))",
             "over(lambda x: lax.pswapaxes(x, 'i', 0))(sq)",
             "over(lambda x: lax.ppermute(x, 'i', [(0, 1), (1, 2), (2, 0)]))(v)",
             "over(lambda x: lax.pshuffle(x, 'i', [2, 0, 1]))(v)",

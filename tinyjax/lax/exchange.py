@@ -17,7 +17,7 @@ import numpy as np
 from tinyjax import primitives
 from tinyjax.array import ShapedArray
 from tinyjax.core import Primitive
-from tinyjax.interpreters.batching import moveaxis, not_mapped
+from tinyjax.interpreters.batching import AxisData, moveaxis, not_mapped
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.creation import full_like
@@ -130,6 +130,30 @@ def _all_to_all_along(x: Any, dim: int | None, size: int, params: dict[str, Any]
     return fold_axes(primitives.transpose(x, permutation), place), dim
 
 
+def _all_to_all_among(x: Any, dim: int | None, axis: AxisData, params: dict[str, Any]) -> Any:
+    """One exchange after the other, of the outer names, ours and the inner names. What they bring is
+    collected along three new axes in front, which in the end are one part of the concatenated axis."""
+    names, split, concat = (
+        names_of(params["axis_name"]),
+        params["split_axis"],
+        params["concat_axis"],
+    )
+    outer, inner = names[: names.index(axis.name)], names[names.index(axis.name) + 1 :]
+    x = shapes.broadcast(x, (axis.size,)) if dim is not_mapped else moveaxis(x, dim, 0)
+    x = shapes.expand_dims(x, (0, 2))  # outer, ours, inner, ...
+    split, concat = split + 3, concat + 3
+    if outer:
+        changed = {"axis_name": outer, "split_axis": split, "concat_axis": 0}
+        x = all_to_all_p.bind(x, **(params | changed))
+    x, out_dim = split_axis_in_two(x, split, axis.size), split
+    concat += split <= concat
+    if inner:
+        changed = {"axis_name": inner, "split_axis": split + 1, "concat_axis": 2}
+        x = all_to_all_p.bind(x, **(params | changed))
+    x = fold_axes(fold_axes(x, 0), 0)  # the three axes as one
+    return fold_axes(moveaxis(x, 0, concat - 3), concat - 3), out_dim - 3
+
+
 def _all_to_all_beside(dim: int, params: dict[str, Any]) -> Any:
     return {
         name: params[name] + (dim <= params[name]) for name in ("split_axis", "concat_axis")
@@ -148,7 +172,12 @@ def _all_to_all_transpose(ct: Any, params: dict[str, Any]) -> Any:
 
 
 def_collective(
-    all_to_all_p, _all_to_all_aval, _all_to_all_along, _all_to_all_beside, _all_to_all_transpose
+    all_to_all_p,
+    _all_to_all_aval,
+    _all_to_all_along,
+    _all_to_all_beside,
+    _all_to_all_transpose,
+    _all_to_all_among,
 )
 
 

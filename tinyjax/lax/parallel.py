@@ -273,11 +273,13 @@ def def_collective(
     along: Callable,
     beside: Callable,
     transpose: Callable,
+    among: Callable | None = None,
 ) -> None:
     """All rules of a primitive, linear in its one operand, that has a parameter `axis_name`.
 
     `along(x, dim, size, params) -> (out, out_dim)` batches it over the axis that it names, of `size`;
-    `beside(dim, params) -> (changed params, out_dim)` over another axis of the operand."""
+    `beside(dim, params) -> (changed params, out_dim)` over another axis of the operand;
+    `among(x, dim, axis, params) -> (out, out_dim)` over one of several axes that it names."""
 
     def batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
         (x,), (dim,) = vals, dims
@@ -286,12 +288,14 @@ def def_collective(
             changed, dim = ({}, dim) if dim is not_mapped else beside(dim, params)
             return primitive.bind(x, **(params | changed)), dim
         refuse_groups(params.get("axis_index_groups"))
-        if names != (axis.name,):
-            raise NotImplementedError(
-                f"'{primitive.name}' over several axes of vmap, {names}, is not supported: call it for one "
-                "of them after the other"
-            )
-        return along(x, dim, axis.size, params)
+        if names == (axis.name,):
+            return along(x, dim, axis.size, params)
+        if among is not None:
+            return among(x, dim, axis, params)
+        raise NotImplementedError(
+            f"'{primitive.name}' over several axes of vmap, {names}, is not supported: call it for one "
+            "of them after the other"
+        )
 
     impl_rules[primitive] = not_evaluated
     abstract_eval_rules[primitive] = aval_rule

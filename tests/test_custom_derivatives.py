@@ -403,6 +403,34 @@ def test_unused_results_have_zero_cotangents():
     assert jax.grad(lambda x: jax.grad(first)(x, 3.0) + first(x, 3.0))(2.0) == 1.0
 
 
+# ---- rules within loops and branches ----
+
+IN_CONTROL_FLOW = {
+    "scan": lambda f: lambda x: lax.scan(lambda c, _: (f(c, 2.0), None), x, length=2)[0],
+    "fori_loop": lambda f: lambda x: lax.fori_loop(0, 2, lambda i, c: f(c, 2.0), x),
+    "cond": lambda f: lambda x: lax.cond(x > 0, lambda x: f(f(x, 2.0), 2.0), lambda x: x, x),
+    "checkpoint": lambda f: jax.checkpoint(lambda x: f(f(x, 2.0), 2.0)),
+}
+
+
+@jax.custom_jvp
+def forward_product(x, y):
+    return x * y
+
+
+forward_product.defjvps(lambda t, out, x, y: 10 * t * y, lambda t, out, x, y: 10 * t * x)
+
+
+@pytest.mark.parametrize("around", IN_CONTROL_FLOW)
+@pytest.mark.parametrize("fun", [forward_product, product], ids=["custom_jvp", "custom_vjp"])
+def test_control_flow_keeps_rules(around, fun):
+    twice = IN_CONTROL_FLOW[around](fun)
+    assert twice(3.0) == 12.0
+    for gradient in (jax.grad(twice), jax.jit(jax.grad(twice)), jax.grad(jax.jit(twice))):
+        assert gradient(3.0) == 400.0
+    np.testing.assert_array_equal(jax.vmap(jax.grad(twice))(jnp.ones(2)), [400.0, 400.0])
+
+
 # ---- custom_vjp: what must not be ----
 
 

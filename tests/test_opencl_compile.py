@@ -146,6 +146,17 @@ def test_without_kernels_the_text_is_the_schedule():
     assert jit(lax.sort).lower(np.ones(3, np.float32)).as_text().startswith("schedule of sort")
 
 
+def test_groups_that_compute_alike_share_a_kernel():
+    def f(x):
+        for _ in range(3):
+            x = lax.sort(primitives.mul(primitives.sin(x), 2.0))
+        return primitives.mul(primitives.sin(x), 3.0)
+
+    text = jit(f).lower(np.ones(3, np.float32)).as_text()
+    assert text.count("__kernel") == 2
+    assert text.count("launch  k0_sin_mul") == 3
+
+
 # ---- what can't be done ----
 
 

@@ -20,7 +20,7 @@ from tinyjax.jaxpr import ClosedJaxpr, Var
 from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
 from tinyjax.opencl.fuse import HostGroup, KernelGroup
 from tinyjax.opencl.loops import RoundsStep, loop_step
-from tinyjax.opencl.plan import Plan, all_names, groups_lines, make_plan, schedule_lines
+from tinyjax.opencl.plan import Plan, groups_lines, make_plan, schedule_lines
 from tinyjax.opencl.runtime import Memory, OutOfDeviceMemory, named_error, queue_of
 from tinyjax.opencl.schedule import EmptyStep, HostStep, KernelStep, Output, Routine
 from tinyjax.opencl.simplify import simplify
@@ -67,7 +67,7 @@ def lower_jaxpr(closed: ClosedJaxpr, device: Device, name: str = "jitted") -> Lo
     if device.cl_device is None:
         warn_without_opencl()
     target = None if device.cl_device is None else target_of(device)
-    plan = make_plan(simplified, all_names(simplified.jaxpr), target)
+    plan = make_plan(simplified, target)
     return Lowered(name, closed.out_avals, device, plan)
 
 

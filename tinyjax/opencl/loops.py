@@ -170,7 +170,8 @@ def loop_step(
     if name == "while":
         consts, start = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
         parts = operands[:consts], operands[consts:start], operands[start:]
-        return WhileStep(*bodies, *parts, slots, dies)
+        cond, body = bodies
+        return WhileStep(cond, body, *parts, slots, dies)
     (body,), carry, consts = bodies, params["num_carry"], params["num_consts"]
     start = consts + carry
     parts = operands[:consts], operands[consts:start], operands[start:]

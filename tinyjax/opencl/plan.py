@@ -7,7 +7,7 @@ device but its target: nothing is built yet. Builds on fuse, lower and loop_kern
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tinyjax.core import Primitive
@@ -49,8 +49,9 @@ class Plan:
                 yield from body.all_plans()
 
     def all_kernels(self) -> list[Kernel]:
-        """The kernels of this plan and of its bodies: one program."""
-        return [kernel for plan in self.all_plans() for kernel in plan.kernels.values()]
+        """The kernels of this plan and of its bodies, each once: one program."""
+        kernels = [kernel for plan in self.all_plans() for kernel in plan.kernels.values()]
+        return list({kernel.name: kernel for kernel in kernels}.values())
 
 
 def all_names(jaxpr: Jaxpr) -> dict[Var, str]:
@@ -65,40 +66,83 @@ def all_names(jaxpr: Jaxpr) -> dict[Var, str]:
     return names
 
 
-def make_plan(
-    closed: ClosedJaxpr, names: dict[Var, str], target: Target | None, prefix: str = "k"
-) -> Plan:
-    """The plan of a simplified jaxpr; without a target, all of it runs on the host.
-
-    `prefix` begins the kernels' names, so that no two of a program are alike."""
+def make_plan(closed: ClosedJaxpr, target: Target | None) -> Plan:
+    """The plan of a simplified jaxpr; without a target, all of it runs on the host."""
+    names = all_names(closed.jaxpr)
     if target is None:
         return Plan(closed, [HostGroup(e, "there is no OpenCL device") for e in closed.eqns], names)
-    plan = Plan(closed, fuse(closed.jaxpr, target), names)
-    for number, group in enumerate(plan.groups):
-        if isinstance(group, KernelGroup) and group.outputs[0].aval.size > 0:
+    return _Planner(target).plan(closed, names, "k")
+
+
+class _Planner:
+    """Makes a plan and those of its bodies; groups that compute alike have one kernel."""
+
+    def __init__(self, target: Target):
+        self.target = target
+        self.shared: dict[Hashable, Kernel] = {}  # by what it computes
+
+    def plan(self, closed: ClosedJaxpr, names: dict[Var, str], prefix: str) -> Plan:
+        """`prefix` begins the kernels' names, so that no two of a program are alike."""
+        plan = Plan(closed, fuse(closed.jaxpr, self.target), names)
+        for number, group in enumerate(plan.groups):
+            if isinstance(group, KernelGroup) and group.outputs[0].aval.size > 0:
+                plan.kernels[number] = self._kernel(group, names, f"{prefix}{number}_")
+            elif isinstance(group, LoopGroup):
+                self._plan_loop(plan, number, group, f"{prefix}{number}_")
+        return plan
+
+    def _kernel(self, group: KernelGroup, names: dict[Var, str], prefix: str) -> Kernel:
+        key = _meaning_of_group(group)
+        if key not in self.shared:
             # The name says what is inside, and begins so that it is no word of OpenCL C.
             inside = "_".join(dict.fromkeys(eqn.primitive.name for eqn in group.eqns))[:56]
-            plan.kernels[number] = lower_group(group, f"{prefix}{number}_{inside}", names, target)
-        elif isinstance(group, LoopGroup):
-            _plan_loop(plan, number, group, target, f"{prefix}{number}_")
-    return plan
+            self.shared[key] = lower_group(group, prefix + inside, names, self.target)
+        return self.shared[key]
+
+    def _plan_loop(self, plan: Plan, number: int, group: LoopGroup, prefix: str) -> None:
+        """One kernel if that can be, else a plan for each of the loop's jaxprs."""
+        name = f"{prefix}{group.eqn.primitive.name}"
+        made = loop_kernel(group.eqn, name, plan.names, self.target)
+        if isinstance(made, Kernel):
+            plan.kernels[number] = made
+            return
+        plan.reasons[number] = made
+        if group.eqn.primitive in rewrites_for_steps:
+            group.eqn = rewrites_for_steps[group.eqn.primitive](group.eqn)
+            for body in bodies_of(group.eqn).values():  # what is new in them gets names
+                plan.names = all_names(body.jaxpr) | plan.names
+        plan.bodies[number] = {
+            label: self.plan(body, plan.names, f"{prefix}{label.replace(' ', '')}_")
+            for label, body in bodies_of(group.eqn).items()
+        }
 
 
-def _plan_loop(plan: Plan, number: int, group: LoopGroup, target: Target, prefix: str) -> None:
-    """One kernel if that can be, else a plan for each of the loop's jaxprs."""
-    made = loop_kernel(group.eqn, f"{prefix}{group.eqn.primitive.name}", plan.names, target)
-    if isinstance(made, Kernel):
-        plan.kernels[number] = made
-        return
-    plan.reasons[number] = made
-    if group.eqn.primitive in rewrites_for_steps:
-        group.eqn = rewrites_for_steps[group.eqn.primitive](group.eqn)
-        for body in bodies_of(group.eqn).values():  # what is new in them gets names
-            plan.names = all_names(body.jaxpr) | plan.names
-    plan.bodies[number] = {
-        label: make_plan(body, plan.names, target, f"{prefix}{label.replace(' ', '')}_")
-        for label, body in bodies_of(group.eqn).items()
-    }
+def _meaning_of_group(group: KernelGroup) -> Hashable:
+    """Equal for groups that compute alike, whatever their variables are; by default the group's own."""
+    numbers: dict[Var, int] = {}
+
+    def meaning(atom: Atom) -> Hashable:
+        if isinstance(atom, Var):
+            return numbers.setdefault(atom, len(numbers)), atom.aval
+        return repr(atom.val), atom.aval  # tells 0.0 from -0.0, and 1 from 1.0 and True
+
+    inputs = tuple([meaning(v) for v in group.inputs])
+    eqns = tuple(
+        [
+            (
+                eqn.primitive,
+                tuple(sorted(eqn.params.items(), key=lambda item: item[0])),
+                tuple([meaning(v) for v in [*eqn.invars, *eqn.outvars]]),
+            )
+            for eqn in group.eqns
+        ]
+    )
+    key = (inputs, eqns, tuple([meaning(v) for v in group.outputs]))
+    try:
+        hash(key)
+    except TypeError:  # a parameter that can't be compared
+        return id(group)
+    return key
 
 
 def bodies_of(eqn: JaxprEqn) -> dict[str, ClosedJaxpr]:

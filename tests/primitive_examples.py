@@ -12,7 +12,6 @@ from tinyjax.ad_checkpoint import checkpoint_name
 from tinyjax.array import ShapedArray
 from tinyjax.custom_derivatives import linear_call
 from tinyjax.experimental import io_callback
-from tinyjax.custom_derivatives import linear_call
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.lax.creation import empty_like_aval
 from tinyjax.random.threefry import threefry2x32_p
@@ -445,6 +444,11 @@ EXAMPLES: dict[str, list[Example]] = {
     ],
     "name": unary(lambda a: lax.sin(checkpoint_name(lax.sin(a), "inner"))),
     "jit": unary(jax.jit(lambda a: lax.mul(lax.sin(a), a))),
+    # ---- Python, called while the program runs ----
+    "debug_print": unary(lambda a: (jax.debug.print("{}", a), lax.sin(a))[1]),
+    "debug_callback": unary(lambda a: (jax.debug.callback(np.sin, a), lax.sin(a))[1]),
+    "pure_callback": step(lambda a: jax.pure_callback(np.sin, a, a, vmap_method="expand_dims"), x),
+    "io_callback": step(lambda a: io_callback(np.sin, a, a), x),
     # ---- over named axes ----
     "psum": unary(over_rows(lambda r: lax.psum(r, "i")), x),
     "pmax": step(over_rows(lambda r: lax.pmax(r, "i")), x),
@@ -457,17 +461,18 @@ EXAMPLES: dict[str, list[Example]] = {
     "pbroadcast": unary(over_rows(lambda r: lax.pbroadcast(r, "i", 1)), x),
     # ---- branches ----
     "cond": [
-    # ---- Python, called while the program runs ----
-    "debug_print": unary(lambda a: (jax.debug.print("{}", a), lax.sin(a))[1]),
-    "debug_callback": unary(lambda a: (jax.debug.callback(np.sin, a), lax.sin(a))[1]),
-    "pure_callback": step(lambda a: jax.pure_callback(np.sin, a, a, vmap_method="expand_dims"), x),
-    "io_callback": step(lambda a: io_callback(np.sin, a, a), x),
         *smooth(lambda p, a, b: lax.cond(p, lambda: lax.sin(a) * b, lambda: a), bools[0, 0], x, y),
         *smooth(lambda i, a: lax.switch(i, [lax.sin, lax.exp, lambda a: a * a], a), ints[0, 0], x),
         *smooth(lambda a: lax.cond(a > 0, lax.sin, lax.square, a), one),
         *step(lambda i, n: lax.switch(i, [lax.neg, lambda n: n + 1], n), np.int32(1), ints),
     ],
     "empty2": step(lambda: empty_like_aval(ShapedArray((2,), np.dtype(np.float32)))),
+    "custom_linear_solve": smooth(
+        lambda a, b: lax.custom_linear_solve(
+            lambda v: a * v, b, lambda f, v: v / f(jnp.ones_like(v)), symmetric=True
+        ),
+        *(positive, y),
+    ),
     # ---- loops ----
     "while": [  # forward mode alone has rules: see test_while_loop.py
         *step(

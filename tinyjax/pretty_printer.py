@@ -243,7 +243,7 @@ def _param_doc(value: Any, context: Context) -> Doc:
         return _jaxpr_doc(value.jaxpr, context)
     if isinstance(value, Jaxpr):
         return _jaxpr_doc(value, context)
-    if isinstance(value, tuple) and all(isinstance(j, (Jaxpr, ClosedJaxpr)) for j in value):
+    if type(value) is tuple and all(isinstance(j, (Jaxpr, ClosedJaxpr)) for j in value):
         jaxprs = [_param_doc(j, context) for j in value]
         return Group([Nest(["(", Break(""), *join(Break(), jaxprs)]), Break(""), ")"])
     return re.sub(r" at 0x([0-9a-fA-F]+)", lambda m: " at 0x" + "X" * len(m[1]), str(value))

@@ -13,6 +13,7 @@ import importlib
 CHAPTERS = (
     "cond",
     "while_loop",
+    "solves",
     "scan",
     "custom_derivatives",
     "checkpoint",

@@ -44,10 +44,10 @@ from tinyjax.tree_util.pytrees import (
 while_p = Primitive("while", multiple_results=True, takes_arrays=True)
 
 
-def split(xs: Sequence[Any], cond_nconsts: int, body_nconsts: int) -> tuple[list, list, list]:
+def split(xs: Sequence[Any], cond_nconsts: int, body_nconsts: int) -> tuple[Any, Any, Any]:
     """Operands, or what belongs to each of them: of cond_consts, of body_consts, of the carry."""
     start = cond_nconsts + body_nconsts
-    return list(xs[:cond_nconsts]), list(xs[cond_nconsts:start]), list(xs[start:])
+    return tuple(xs[:cond_nconsts]), tuple(xs[cond_nconsts:start]), tuple(xs[start:])
 
 
 def _while_impl(

@@ -52,7 +52,7 @@ def _while_jvp(
     def body_jvp_for(carry: tuple[bool, ...]) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
         return jvp_jaxpr(body_jaxpr, (*const_nonzeros, *carry), carry)
 
-    carry_nonzeros = fixed_point(lambda carry: body_jvp_for(carry)[1], tuple(carry_nonzeros))
+    carry_nonzeros = fixed_point(lambda carry: body_jvp_for(carry)[1], carry_nonzeros)
     body_jvp, _ = body_jvp_for(carry_nonzeros)
 
     cond_consts, body_consts, carry = split(primals, cond_nconsts, body_nconsts)
@@ -101,7 +101,7 @@ def _while_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: di
     def known_body_for(carry: tuple[bool, ...]) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
         return _known_part(params["body_jaxpr"], (*unknown_body_consts, *carry), carry)
 
-    unknown_carry = fixed_point(lambda carry: known_body_for(carry)[1], tuple(unknown_carry))
+    unknown_carry = fixed_point(lambda carry: known_body_for(carry)[1], unknown_carry)
     known_body, _ = known_body_for(unknown_carry)
     known_cond, (unknown_pred,) = _known_part(
         params["cond_jaxpr"], (*unknown_cond_consts, *unknown_carry), ()

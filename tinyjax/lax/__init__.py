@@ -13,6 +13,7 @@ from tinyjax.control_flow.cond import cond, cond_p, switch
 from tinyjax.control_flow.fori_loop import fori_loop
 from tinyjax.control_flow.map import map
 from tinyjax.control_flow.scan import scan, scan_p
+from tinyjax.control_flow.solves import custom_linear_solve, custom_root
 from tinyjax.control_flow.while_loop import while_loop, while_p
 from tinyjax.custom_derivatives.forward_rules import stop_gradient, stop_gradient_p
 from tinyjax.lax import scatter_derivatives  # has rules only

@@ -1,6 +1,8 @@
 import numpy as np
 import pytest
 
+import tinyjax as jax
+from tinyjax import lax
 from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
 from tinyjax.jaxpr import eval_jaxpr
 from tinyjax.opencl.codegen import CPU, GPU, program_text
@@ -204,3 +206,12 @@ def test_a_kernel_has_no_more_parameters_than_devices_allow():
 def test_long_rows_are_shared_out():
     _, _, (kernel,) = stages(lambda x, y: add(x, y), aval(2, 1_000_000), aval(1, 1_000_000))
     assert kernel.items == 64
+
+
+def test_a_variable_called_t_keeps_its_name_where_another_one_is_equal_to_it():
+    def f(x):
+        for _ in range(19):  # the jaxpr's variables a, b, ..., t
+            x = x + 1
+        return lax.stop_gradient(x) * x
+
+    np.testing.assert_array_equal(jax.jit(f)(np.zeros(3, np.float32)), [361, 361, 361])

@@ -91,12 +91,14 @@ class Builder:
         self.body: list[Statement] = []
         self.known: dict[tuple[JaxprAtom, Index], Scalar] = {}  # (v, flat position) -> its element
         self.taken: dict[str, int] = {}  # how often a name has been given
+        self.unnamed: set[Value] = set()  # what is not the value of a variable, or not yet
 
     # ---- statements ----
 
     def let(self, op: str, args: Sequence[Atom], dtype: np.dtype) -> Value:
         width = max(getattr(arg, "width", 1) for arg in args)
         target = Value(self.fresh("t"), dtype, 1 if op == "any" else width)
+        self.unnamed.add(target)
         self.body.append(Let(target, op, tuple(args)))
         return target
 
@@ -224,7 +226,7 @@ class Builder:
     def _named(self, atom: Scalar, name: str) -> Scalar:
         """Calls the value that the last statement made by the name of its variable."""
         last = self.body[-1] if self.body else None
-        if isinstance(last, Let) and last.target == atom and atom.name.startswith("t"):
+        if isinstance(last, Let) and last.target == atom and atom in self.unnamed:
             renamed = Value(self.fresh(name), atom.dtype, atom.width)
             self.body[-1] = Let(renamed, last.op, last.args)
             return renamed

@@ -11,9 +11,7 @@ from functools import partial
 import numpy as np
 
 # Cases that need a mechanism of a later stage, and which. The test skips them.
-LATER: dict[str, str] = {
-    "jnp.polyval": "scan",
-}
+LATER: dict[str, str] = {}
 
 
 def _f32(*shape):

@@ -111,6 +111,22 @@ def jaxprs(jax, jnp, lax):
         "vmap of associative_scan": lambda: jaxpr(
             vmap(lambda a: lax.associative_scan(jnp.add, a), 1, 1)
         )(m),
+        "jnp.polyval of vectors": lambda: jaxpr(jnp.polyval)(v, v),
+        "jnp.polyval with unroll": lambda: jaxpr(lambda p, x: jnp.polyval(p, x, unroll=2))(v, x),
+        "grad of jnp.polyval": lambda: jaxpr(grad(jnp.polyval, (0, 1)))(v, x),
+        **{
+            f"jnp.searchsorted by {method}": lambda method=method: jaxpr(
+                lambda a, v: jnp.searchsorted(a, v, method=method)
+            )(v, v[:3])
+            for method in ("scan", "scan_unrolled", "sort", "compare_all")
+        },
+        "jnp.searchsorted of one integer": lambda: jaxpr(
+            lambda a, v: jnp.searchsorted(a, v, side="right")
+        )(np.ones(4, np.int32), one),
+        "jnp.searchsorted of complex numbers": lambda: jaxpr(jnp.searchsorted)(
+            v.astype(np.complex64), v.astype(np.complex64)
+        ),
+        "jnp.digitize": lambda: jaxpr(jnp.digitize)(v, v[:3]),
     }
 
 
@@ -200,6 +216,35 @@ GROUPS = [
             "jax.jit(lambda x: assoc(jnp.multiply, x))(v)",
         ],
         scaled=True,
+    ),
+    Group(
+        "loops in jax.numpy",
+        [
+            *(
+                f"jnp.searchsorted({a}, {x}, side={side!r}, method={method!r})"
+                for a, x in (
+                    ("jnp.sort(reals)", "reals"),
+                    ("jnp.sort(edges)", "f32([nan, 0, -0.0, inf])"),
+                    ("i32([1, 3, 3, 5])", "i32([[0, 3], [5, 9]])"),
+                    ("jnp.sort(complexes)", "complexes"),
+                    ("v", "2.0"),
+                )
+                for side in ("left", "right")
+                for method in ("scan", "scan_unrolled", "sort", "compare_all")
+            ),
+            "jnp.searchsorted(w, v, sorter=jnp.argsort(w))",
+            "jnp.searchsorted(empty, v)",
+            "jax.vmap(jnp.searchsorted, (None, 0))(v, m)",
+            "jax.jit(jnp.searchsorted)(v, f32([0, 2, 9]))",
+            "jnp.digitize(v, w[::2])",
+            "jnp.digitize(v, w[::-2], right=True, method='sort')",
+            "jnp.polyval(v, 2)",
+            "jnp.polyval(v, m)",
+            "jnp.polyval(m, v)",
+            "jnp.polyval(empty, v)",
+            "jnp.polyval(ints, 2, unroll=1)",
+            "jax.grad(jnp.polyval, (0, 1))(v, 2.0)",
+        ],
     ),
 ]
 

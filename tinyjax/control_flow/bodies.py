@@ -19,8 +19,9 @@ from tinyjax.api_util import FlatFun
 from tinyjax.array import Array, ShapedArray
 from tinyjax.core import get_aval
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, Var
+from tinyjax.jaxpr import ClosedJaxpr, Var, jaxpr_as_fun
 from tinyjax.lax.conversion import convert_element_type
+from tinyjax.opencl.simplify import simplify
 from tinyjax.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
 from tinyjax.tree_util.prefixes import equality_errors
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_unflatten
@@ -52,6 +53,12 @@ def with_common_consts(
         leading = [at[key] if key in at else Var(get_aval(x)) for key, x in values.items()]
         common.append(ClosedJaxpr(jaxpr.replace(invars=leading + jaxpr.invars[len(own) :])))
     return common, list(values.values())
+
+
+def eager_body(body: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """The body as a Python function for eager loops. Calls in it are opened (jax.numpy's functions are
+    jits), so that no step compiles anything."""
+    return jaxpr_as_fun(simplify(body))
 
 
 # ---- the carry of a loop ----

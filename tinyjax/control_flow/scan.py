@@ -22,6 +22,7 @@ from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.config import config
 from tinyjax.control_flow.bodies import (
     check_carry_type,
+    eager_body,
     promote_weak_carry,
     same_type,
     trace_body,
@@ -37,7 +38,7 @@ from tinyjax.core import (
 )
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.interpreters.jvp import full
-from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, eval_jaxpr
+from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError
 from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
 
 # ---- the primitive ----
@@ -71,12 +72,12 @@ def _scan_impl(
     consts, carry, xs = split_list(args, num_consts, num_carry)
     x_avals = jaxpr.in_avals[num_consts + num_carry :]
     carry_avals, y_avals = split_list(jaxpr.out_avals, num_carry)
+    body = eager_body(jaxpr)
     xs = [to_numpy(x, get_aval(x)) for x in xs]
     ys = [np.empty((length, *aval.shape), aval.dtype) for aval in y_avals]
     for i in reversed(range(length)) if reverse else range(length):
         x = [ArrayImpl(np.asarray(x[i]), aval) for x, aval in zip(xs, x_avals)]
-        outs = eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *consts, *carry, *x)
-        carry, y = split_list(outs, num_carry)
+        carry, y = split_list(body(*consts, *carry, *x), num_carry)
         for stacked, value, aval in zip(ys, y, y_avals):
             stacked[i] = to_numpy(value, aval)
     carry = [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(carry, carry_avals)]

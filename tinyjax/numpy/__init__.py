@@ -277,11 +277,9 @@ from tinyjax.numpy.searching import (
     argmin,
     argwhere,
     bincount,
-    digitize,
     flatnonzero,
     nonzero,
     ravel_multi_index,
-    searchsorted,
     unravel_index,
 )
 from tinyjax.numpy.selecting import select, where
@@ -297,6 +295,7 @@ from tinyjax.numpy.setops import (
     unique_inverse,
     unique_values,
 )
+from tinyjax.numpy.sorted_search import digitize, searchsorted
 from tinyjax.numpy.sorting import argpartition, argsort, lexsort, partition, sort, sort_complex
 from tinyjax.numpy.statistics import (
     allclose,

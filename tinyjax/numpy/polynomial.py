@@ -48,9 +48,7 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Array:
     """The polynomial `p` at `x`, by Horner's rule; as numpy.polyval."""
     p, x = promote_dtypes(*ensure_arraylike("polyval", p, x))
     y: Any = lax.full_like(x, 0, shape=broadcast_shapes(p.shape[1:], x.shape))
-    for i in range(p.shape[0]):
-        y = add(multiply(y, x), p[i])
-    return y
+    return lax.scan(lambda y, a: (add(multiply(y, x), a), None), y, p, unroll=unroll)[0]
 
 
 @jitted

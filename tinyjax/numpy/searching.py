@@ -1,4 +1,4 @@
-"""Finding things: argmax, nonzero, searchsorted, digitize, counting and histograms' bins.
+"""Finding things: argmax, nonzero, counting, and places in flat arrays.
 
 After this file you can say why nonzero needs `size=` under jit (a shape can't depend on values), and
 how it is then found by sums and counts. Builds on reductions and indexing.
@@ -16,8 +16,6 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
-from tinyjax.interpreters.batching import vmap
-from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import zeros
 from tinyjax.numpy.elementary import clip
@@ -26,7 +24,7 @@ from tinyjax.numpy.manipulation import ravel
 from tinyjax.numpy.ranges import arange
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.ufuncs import floor_divide, remainder, subtract
+from tinyjax.numpy.ufuncs import floor_divide, remainder
 from tinyjax.numpy.util import (
     as_array,
     canonicalize_axis,
@@ -35,7 +33,6 @@ from tinyjax.numpy.util import (
     constant,
     convert,
     ensure_arraylike,
-    promote_dtypes,
     shape_of,
 )
 
@@ -137,89 +134,6 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Arra
     if a.ndim == 0:
         return reshape(rows[:0], (rows.shape[0], 0))
     return reshape(rows, (rows.shape[0], a.ndim))
-
-
-# ---- places in a sorted array ----
-
-
-@jitted(static_argnames=("side", "method"))
-def searchsorted(
-    a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
-) -> Array:
-    """Where in sorted `a` each value of `v` belongs, int32; as numpy.searchsorted.
-
-    side 'left' gives the first such place, 'right' the last. Raises ValueError if `a` has not one
-    axis, or for an unknown side."""
-    a, v = promote_dtypes(*ensure_arraylike("searchsorted", a, v))
-    if a.ndim != 1:
-        raise ValueError("a should be 1-dimensional")
-    if side not in ("left", "right"):
-        raise ValueError(f"{side!r} is an invalid value for keyword 'side': use 'left' or 'right'")
-    if method not in ("scan", "scan_unrolled", "sort", "compare_all", "default"):
-        raise ValueError(f"method={method!r}: use 'scan', 'scan_unrolled', 'sort' or 'compare_all'")
-    if sorter is not None:
-        a = a[sorter]
-    if method == "compare_all":
-        return _searchsorted_compare_all_impl(a, v, side=side, dtype=INT32)
-    return _binary_search(a, v, side)
-
-
-@jitted(static_argnames=("side", "dtype"))
-def _searchsorted_compare_all_impl(a: Any, v: Any, side: str, dtype: np.dtype) -> Any:
-    """How many of `a` come before each value: all pairs are compared."""
-    exact, by_order = (lax.lt, lax.lt_to_p.bind) if side == "left" else (lax.le, lax.le_to_p.bind)
-
-    def comes_before(x: Any, y: Any) -> Any:
-        if not dtypes.is_inexact(x.dtype):
-            return exact(x, y)
-        return by_order(_one_zero_one_nan(x), _one_zero_one_nan(y))
-
-    return reductions.sum(vmap(comes_before, in_axes=(0, None))(a, v), 0, dtype=dtype)
-
-
-def _one_zero_one_nan(x: Any) -> Any:
-    """Floats with -0.0 as 0.0 and all NaN alike: the total order tells them apart."""
-    one_zero = lax.select(lax.eq(x, constant(0, x.dtype)), lax.full_like(x, 0), x)
-    return lax.select(lax.ne(x, x), lax.full_like(x, np.nan), one_zero)
-
-
-def _binary_search(a: Any, v: Any, side: str) -> Any:
-    """Halves the interval [low, high) that holds the place, as often as the size can need."""
-    size = a.shape[0]
-    if size == 0:
-        return zeros(v.shape, INT32)
-    low, high = (lax.full(v.shape, n, INT32) for n in (0, size))
-    goes_left = _is_at_most if side == "left" else _is_below
-    for _ in range(int(np.ceil(np.log2(size + 1)))):
-        middle = lax.add(low, lax.div(lax.sub(high, low), constant(2, INT32)))
-        left = goes_left(v, a.at[middle].get(mode="clip"))
-        low, high = lax.select(left, low, middle), lax.select(left, middle, high)
-    return high
-
-
-def _is_at_most(x: Any, y: Any) -> Any:
-    """x <= y where NaN is the largest, as in sorting."""
-    if not dtypes.is_inexact(x.dtype):
-        return lax.le(x, y)
-    return lax.bitwise_or(lax.le(x, y), lax.ne(y, y))
-
-
-def _is_below(x: Any, y: Any) -> Any:
-    return lax.bitwise_not(_is_at_most(y, x))
-
-
-@jitted(static_argnames=("right", "method"))
-def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Array:
-    """In which of the intervals between `bins` each x lies; as numpy.digitize."""
-    x, bins = ensure_arraylike("digitize", x, bins)
-    if bins.ndim != 1:
-        raise ValueError(f"digitize: bins must be a 1-dimensional array; got bins={bins!r}")
-    if bins.shape[0] == 0:
-        return zeros(x.shape, INT32)
-    side = "left" if right else "right"
-    upwards = searchsorted(bins, x, side=side)
-    downwards = subtract(bins.shape[0], searchsorted(bins[::-1], x, side=side))
-    return where_(greater_equal(bins[-1], bins[0]), upwards, downwards)
 
 
 # ---- counting ----

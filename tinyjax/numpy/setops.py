@@ -22,8 +22,9 @@ from tinyjax.numpy.joining import append, concatenate
 from tinyjax.numpy.logic import bitwise_and, equal, isnan, less, not_equal
 from tinyjax.numpy.manipulation import moveaxis, ravel, reshape
 from tinyjax.numpy.ranges import arange
-from tinyjax.numpy.searching import nonzero, searchsorted
+from tinyjax.numpy.searching import nonzero
 from tinyjax.numpy.selecting import where_
+from tinyjax.numpy.sorted_search import searchsorted
 from tinyjax.numpy.sorting import lexsort, sort
 from tinyjax.numpy.ufuncs import subtract
 from tinyjax.numpy.util import (

@@ -25,8 +25,9 @@ from tinyjax.numpy.linear_algebra import dot
 from tinyjax.numpy.logic import equal, greater, isfinite, isnan, less, logical_and, logical_or
 from tinyjax.numpy.manipulation import atleast_2d, flip, reshape, squeeze
 from tinyjax.numpy.ranges import linspace
-from tinyjax.numpy.searching import bincount, ravel_multi_index, searchsorted
+from tinyjax.numpy.searching import bincount, ravel_multi_index
 from tinyjax.numpy.selecting import where_
+from tinyjax.numpy.sorted_search import searchsorted
 from tinyjax.numpy.triangles import diag
 from tinyjax.numpy.ufuncs import (
     absolute,

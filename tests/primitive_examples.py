@@ -10,6 +10,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax, random
 from tinyjax.ad_checkpoint import checkpoint_name
 from tinyjax.array import ShapedArray
+from tinyjax.custom_batching import custom_vmap
 from tinyjax.custom_derivatives import linear_call
 from tinyjax.experimental import io_callback
 from tinyjax.interpreters.jvp import add_any_p
@@ -94,6 +95,14 @@ def square_by_rule(a: Any) -> Any:
 
 
 square_by_rule.defjvps(lambda t, out, a: lax.mul(lax.mul(t, 2.0), a))
+
+
+@custom_vmap
+def add_by_rule(a: Any, b: Any) -> Any:
+    return lax.add(a, b)
+
+
+add_by_rule.def_vmap(lambda size, batched, a, b: (lax.add(*jnp.broadcast_arrays(a, b)), True))
 
 
 def scaled_sum(r: Any, a: Any) -> Any:
@@ -431,6 +440,7 @@ EXAMPLES: dict[str, list[Example]] = {
         *smooth(lambda a: linear_call(lambda r, t: t * r, lambda r, ct: ct * r, 3.0, a), x),
         *step(lambda r, a: linear_call(scaled_sum, scaled_copies, r, a), x, y),
     ],
+    "custom_vmap_call": step(add_by_rule, x, y),
     "custom_vjp_call": step(square_backward, x),  # no forward mode: the module's own test has grad
     "remat2": [
         *unary(jax.checkpoint(lambda a: lax.sin(lax.mul(lax.sin(a), a)))),

@@ -55,6 +55,7 @@ from tinyjax.transfer import device_put as device_put
 from tinyjax import ad_checkpoint as ad_checkpoint
 from tinyjax import lax as lax
 from tinyjax import nn as nn
+from tinyjax import custom_batching as custom_batching
 from tinyjax import debug as debug
 from tinyjax import experimental as experimental
 from tinyjax import numpy as numpy

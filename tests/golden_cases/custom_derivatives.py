@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter custom_derivatives: custom_jvp, custom_vjp and their relatives."""
+"""Recorded cases of the chapter custom_derivatives: custom_jvp, custom_vjp, custom_vmap and others."""
 
 from functools import partial
 
@@ -146,6 +146,18 @@ def functions(jax, jnp, lax):
         call = jax.custom_derivatives.linear_call
         return x + call(lambda r, x: x / r, lambda r, ct: 10 * ct / r, d, x)
 
+    @jax.custom_batching.custom_vmap
+    def batched_by_rule(x, y):
+        return x + y
+
+    @batched_by_rule.def_vmap
+    def batched_rule(axis_size, in_batched, x, y):
+        return x * axis_size + y, any(in_batched)
+
+    @jax.custom_batching.sequential_vmap
+    def one_by_one(x, y):
+        return x + y
+
     return {name: value for name, value in locals().items() if name not in ("jax", "jnp", "lax")}
 
 
@@ -164,13 +176,19 @@ def names(jax, jnp, lax):
             made.defvjp(fwd, bwd)
         return made
 
+    def vmap_of(fun, rule):
+        made = jax.custom_batching.custom_vmap(fun)
+        made.def_vmap(rule)
+        return made
+
     def double(x):
         return x * 2
 
     def double_fwd(x):
         return x * 2, x
 
-    return found | {"jvp_of": jvp_of, "vjp_of": vjp_of, "double": double, "double_fwd": double_fwd}
+    makers = {"jvp_of": jvp_of, "vjp_of": vjp_of, "vmap_of": vmap_of}
+    return found | makers | {"double": double, "double_fwd": double_fwd}
 
 
 # ---- jaxprs ----
@@ -263,6 +281,12 @@ def jaxprs(jax, jnp, lax):
         "custom_gradient, grad of jit": lambda: jaxpr(grad(jit(of["with_rule"])))(1.0),
         "custom_gradient, vmap of grad": lambda: jaxpr(vmap(grad(of["with_rule"])))(v),
         "closure_convert": lambda: jaxpr(grad(of["converted"]))(1.0, 2.0),
+        "custom_vmap": lambda: jaxpr(of["batched_by_rule"])(1.0, 2.0),
+        "custom_vmap, vmap": lambda: jaxpr(vmap(of["batched_by_rule"]))(v, v),
+        "custom_vmap, vmap of jvp": lambda: jaxpr(
+            vmap(lambda x: jax.jvp(of["batched_by_rule"], (x, x), (x, x)))
+        )(v),
+        "sequential_vmap": lambda: jaxpr(vmap(of["one_by_one"], (0, None)))(v, 2.0),
     }
 
 
@@ -328,6 +352,11 @@ GROUPS = [
             "jax.grad(plus_third)(9.0, 3.0)",
             "jax.jvp(lambda x: plus_third(x, 3.0), (9.0,), (1.0,))",
             "jax.linear_transpose(lambda x: plus_third(x, 3.0), 1.0)(18.0)",
+            "jax.vmap(batched_by_rule, (0, None))(v, 2.0)",
+            "jax.vmap(jax.jit(batched_by_rule), (None, 1), 1)(2.0, m)",
+            "jax.vmap(lambda x, y: jax.jvp(batched_by_rule, (x, x), (x, y)))(v, w)",
+            "jax.jvp(jax.jit(jax.vmap(batched_by_rule)), (v, w), (w, v))",
+            "jax.jit(jax.vmap(one_by_one, (0, None)))(v, 2.0)",
         ],
     ),
     Group(
@@ -421,6 +450,13 @@ ERRORS = {
             "jax.custom_vjp(double).defvjp(double, double, symbolic_zeros=True, optimize_remat=True)",
             ["symbolic zeros"],
         ),
+    ],
+    "custom_vmap": [
+        ("jax.custom_batching.custom_vmap(double)(1.0)", ["double", "def_vmap"]),
+        ("jax.vmap(vmap_of(double, lambda n, b, x: (x, (True,))))(v)", ["*", "(*,)"]),
+        ("jax.vmap(vmap_of(double, lambda n, b, x: ((x,), (True,))))(v)", ["*", "(*,)"]),
+        ("jax.vmap(lambda z: vmap_of(lambda x: x * z, double)(1.0))(v)", []),
+        ("jax.grad(batched_by_rule)(1.0, 2.0)", []),
     ],
     "custom_gradient, closure_convert, linear_call": [
         ("jax.custom_gradient(double)(1.0)", ["pair|unpack"]),

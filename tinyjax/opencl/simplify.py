@@ -29,6 +29,7 @@ CALLS = {
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
     "linear_call": "callee",
+    "custom_vmap_call": "call",
     "remat2": "jaxpr",
 }
 # primitive name -> the parameters that hold the jaxprs it runs once, many times or not at all

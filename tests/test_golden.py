@@ -39,9 +39,7 @@ def _thunk(name):
 
 def _case(name):
     marks = []
-    if name in jaxprs.LATER:
-        marks = [pytest.mark.skip(reason=f"needs {jaxprs.LATER[name]}, a later stage")]
-    elif name in DIFFERENCES:
+    if name in DIFFERENCES:
         marks = [pytest.mark.xfail(reason=DIFFERENCES[name], strict=True)]
     return pytest.param(name, id=name, marks=marks)
 

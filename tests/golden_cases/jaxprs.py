@@ -10,9 +10,6 @@ from functools import partial
 
 import numpy as np
 
-# Cases that need a mechanism of a later stage, and which. The test skips them.
-LATER: dict[str, str] = {}
-
 
 def _f32(*shape):
     return np.ones(shape, np.float32)

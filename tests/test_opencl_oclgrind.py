@@ -32,6 +32,9 @@ def f(x, y, long):
         lax.dynamic_slice(x, (np.int32(3), np.int32(9)), (2, 3)),
         lax.argmax(x, 1, np.int32),
         primitives.transpose(lax.convert_element_type(x, np.float16), (1, 0)),
+        lax.scan(lambda c, row: (lax.sort(c + row), c), y, x)[1],  # steps that walk through rows
+        lax.scan(lambda c, row: (c * row, c + row), y, x)[1],  # one kernel
+        lax.while_loop(lambda c: lax.reduce_max(c, (0,)) < 50, lambda c: c * 2 + 1, y),
     )
 
 for compiled, eager in zip(tinyjax.jit(f)(x, y, long), f(x, y, long)):

@@ -246,6 +246,20 @@ def test_what_a_callback_keeps_does_not_change(steps):
     assert len({float(k[1]) for k in kept}) == 4
 
 
+def test_what_a_callback_gave_may_change_afterwards(steps):
+    buffer = np.zeros(3, np.float32)
+
+    def count(c):
+        buffer[:] += 1
+        return buffer
+
+    def body(c, _):
+        return c, jax.pure_callback(count, c, c) + c
+
+    _, found = jax.jit(lambda c: lax.scan(body, c, None, length=4))(c)
+    assert found[:, 0].tolist() == [2, 3, 4, 5]
+
+
 def test_a_nan_is_found_inside_a_loop():
     f = jax.jit(lambda c: lax.fori_loop(0, 5, lambda i, c: jnp.log(c) - 1, c))
     with jax.debug_nans(True), pytest.raises(FloatingPointError, match="encountered in log"):

@@ -71,7 +71,7 @@ class HostStep:
     def run(self, queue: Any, slots: list[Memory]) -> None:
         args = [slots[slot].read() for slot in self.inputs]
         if self.eqn.primitive.takes_arrays:
-            values = [np.asarray(x) for x in self._call_with_arrays(args)]
+            values = [np.array(x) for x in self._call_with_arrays(args)]
         else:
             with np.errstate(all="ignore"):
                 out = core.impl_rules[self.eqn.primitive](*args, **self.eqn.params)
@@ -83,7 +83,7 @@ class HostStep:
             slots[slot] = queue.upload(value)
 
     def _call_with_arrays(self, args: Sequence[np.ndarray]) -> Sequence[Any]:
-        """The user's code may keep the arrays that it gets, so they are copies."""
+        """The user's code may keep the arrays that it gets, and change those that it gave: copies."""
         arrays = [ArrayImpl(x.copy(), v.aval) for x, v in zip(args, self.eqn.invars)]
         primitive = self.eqn.primitive
         try:

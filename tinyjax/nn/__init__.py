@@ -14,6 +14,7 @@ from tinyjax.nn.activations import (
     hard_tanh,
     identity,
     leaky_relu,
+    log1mexp,
     log_sigmoid,
     mish,
     relu,

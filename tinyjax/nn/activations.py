@@ -186,6 +186,20 @@ def sparse_sigmoid(x: Any) -> Array:
 # ---- others ----
 
 
+@custom_jvp
+@jitted
+def log1mexp(x: Any) -> Array:
+    """log(1 - exp(-x)) for x >= 0, by whichever of two formulas is accurate there.
+
+    Source: M. Maechler, "Accurately computing log(1 - exp(-|a|))" (2012).
+    """
+    x = ensure_arraylike("log1mexp", x)
+    return jnp.where(x < jnp.log(2.0), jnp.log(-jnp.expm1(-x)), jnp.log1p(-jnp.exp(-x)))
+
+
+log1mexp.defjvps(lambda g, ans, x: g / jnp.expm1(x))
+
+
 @jitted
 def identity(x: Any) -> Array:
     """x, as an array."""

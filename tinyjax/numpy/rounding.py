@@ -7,14 +7,16 @@ Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
+from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
-from tinyjax.numpy.logic import isfinite, isinf
+from tinyjax.numpy.logic import isinf
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import multiply, subtract
 from tinyjax.numpy.util import (
@@ -121,36 +123,41 @@ def frexp(x: Any, /) -> tuple[Array, Array]:
     (x,) = promote_dtypes_inexact(ensure_arraylike("frexp", x))
     if dtypes.kind(x.dtype) == "c":
         raise TypeError("frexp does not support complex-valued inputs")
-    special = lax.bitwise_or(lax.bitwise_not(isfinite(x)), lax.eq(x, constant_like(x, 0)))
-    safe = where_(special, lax.full_like(x, 1), x)
-    exponent = _exponent(safe)
-    mantissa = lax.mul(
-        lax.mul(safe, _power_of_2(lax.neg(exponent), x.dtype)), constant_like(x, 0.5)
-    )
-    exponent = lax.add(exponent, constant(1, np.dtype("int32")))
-    return where_(special, x, mantissa), where_(special, 0, exponent)
+    return _frexp(x)
 
 
-def _exponent(x: Any) -> Any:
-    """floor(log2 |x|) of a normal float, read from its bits; subnormals are scaled up first."""
+@custom_jvp
+def _frexp(x: Any) -> tuple[Any, Any]:
+    """Takes the bits of a float apart: its exponent's, and those of the mantissa with exponent -1."""
     info = dtypes.finfo(x.dtype)
+    integer = np.dtype(f"int{x.dtype.itemsize * 8}")
+    of_bits = functools.partial(constant, dtype=integer)
+    exponent_bits, bias = (1 << info.nexp) - 1, 1 - info.minexp
+    # Subnormal numbers are scaled up first.
     tiny = lax.lt(lax.abs(x), constant_like(x, float(info.tiny)))
     scaled = where_(tiny, lax.mul(x, constant_like(x, 2.0**info.nmant)), x)
-    integer = np.dtype(f"int{x.dtype.itemsize * 8}")
+    shift = where_(tiny, of_bits(-info.nmant), of_bits(0))
     bits = lax.bitcast_convert_type(scaled, integer)
-    mask = constant((1 << info.nexp) - 1, integer)
-    raw = lax.bitwise_and(lax.shift_right_logical(bits, constant(info.nmant, integer)), mask)
-    exponent = lax.sub(
-        convert(raw, np.dtype("int32")), constant(1 - info.minexp, np.dtype("int32"))
+    biased = lax.bitwise_and(
+        lax.shift_right_arithmetic(bits, of_bits(info.nmant)), of_bits(exponent_bits)
     )
-    return subtract(exponent, where_(tiny, info.nmant, 0))
+    exponent = lax.add(shift, lax.add(lax.sub(biased, of_bits(bias)), of_bits(1)))
+    sign_and_fraction = lax.bitwise_and(bits, of_bits(~(exponent_bits << info.nmant)))
+    mantissa = lax.bitcast_convert_type(
+        lax.bitwise_or(sign_and_fraction, of_bits((bias - 1) << info.nmant)), x.dtype
+    )
+    special = lax.bitwise_or(lax.bitwise_or(isinf(x), lax.ne(x, x)), lax.eq(x, constant_like(x, 0)))
+    exponent = where_(special, lax.full_like(exponent, 0), exponent)
+    return where_(special, x, mantissa), convert(exponent, np.dtype("int32"))
 
 
-def _power_of_2(exponent: Any, dtype: np.dtype) -> Any:
-    """2**exponent, in two factors so that neither over- nor underflows."""
-    half = right_half = lax.shift_right_arithmetic(exponent, constant(1, np.dtype("int32")))
-    left = lax.sub(exponent, right_half)
-    return lax.mul(lax.exp2(convert(half, dtype)), lax.exp2(convert(left, dtype)))
+@_frexp.defjvp
+def _frexp_jvp(primals: Any, tangents: Any) -> Any:
+    """No derivative can be seen in bits: the mantissa is x * 2**-exponent, where that is constant."""
+    (x,), (t,) = primals, tangents
+    mantissa, exponent = frexp(x)
+    tangent = lax.mul(t, lax.exp2(lax.neg(convert(exponent, t.dtype))))
+    return (mantissa, exponent), (tangent, np.zeros(exponent.shape, dtypes.float0))
 
 
 @jitted

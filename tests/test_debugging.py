@@ -166,6 +166,14 @@ class TestInControlFlow:
         fun = run(jax.grad(lambda xs: lax.scan(lambda c, x: (c + noisy(x), None), 0.0, xs)[0]))
         assert printed(fun, x) == ["x = 0.0", "x = 1.0", "x = 2.0"]
 
+    def test_a_jit_in_a_scan_prints_whether_its_result_is_used_or_not(self, run, printed):
+        def step(c, x):
+            jax.jit(lambda x: show("{}", x))(x)
+            return c * jax.jit(noisy)(x), None
+
+        fun = run(jax.grad(lambda c: lax.scan(step, c, x)[0]))
+        assert printed(fun, 1.0) == ["0.0", "x = 0.0", "1.0", "x = 1.0", "2.0", "x = 2.0"]
+
     def test_while_prints_in_condition_and_body(self, run, printed):
         def condition(i):
             show("is {} < 2?", i)

@@ -63,6 +63,7 @@ from tinyjax.jaxpr import (
     dce_closed_jaxpr,
     dce_rules,
     eval_jaxpr,
+    has_effects,
 )
 from tinyjax.opencl.compile import Executable, compile_jaxpr
 from tinyjax.stages import Traced
@@ -151,7 +152,7 @@ def _jit_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict
         trace.unknown.process_primitive(
             jit_p, [*residuals, *unknown_args], _with_inputs(params, unknown)
         )
-        if any(unknown_outs)
+        if any(unknown_outs) or any(map(has_effects, unknown.eqns))
         else []
     )
     now = (value(source) for source in out_sources)

@@ -127,6 +127,8 @@ def jaxprs(jax, jnp, lax):
             v.astype(np.complex64), v.astype(np.complex64)
         ),
         "jnp.digitize": lambda: jaxpr(jnp.digitize)(v, v[:3]),
+        "jnp.subtract.reduce": lambda: jaxpr(lambda a: jnp.subtract.reduce(a))(v),
+        "jnp.subtract.accumulate": lambda: jaxpr(lambda a: jnp.subtract.accumulate(a))(v),
     }
 
 
@@ -244,6 +246,15 @@ GROUPS = [
             "jnp.polyval(empty, v)",
             "jnp.polyval(ints, 2, unroll=1)",
             "jax.grad(jnp.polyval, (0, 1))(v, 2.0)",
+            "jnp.subtract.reduce(m, axis=1, keepdims=True)",
+            "jnp.subtract.reduce(m, axis=None)",
+            "jnp.subtract.accumulate(m, axis=1)",
+            "jnp.logaddexp.accumulate(v)",
+            "jnp.frompyfunc(lambda x, y: x * y + 1, 2, 1).reduce(ints)",
+            "jnp.frompyfunc(lambda x, y: x * y + 1, 2, 1, identity=1).reduce(m, where=m > 2)",
+            "jnp.frompyfunc(lambda x, y: x * y + 1, 2, 1).at(v, idx, 2.0, inplace=False)",
+            "jnp.frompyfunc(lambda x, y: x * y + 1, 2, 1).at(v, i32([0, 0, 1]), w, inplace=False)",
+            "jax.grad(lambda x: jnp.frompyfunc(lambda x, y: x * y + 1, 2, 1).reduce(x))(v)",
         ],
     ),
 ]

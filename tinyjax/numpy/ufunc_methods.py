@@ -17,8 +17,10 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.array import Array
 from tinyjax.interpreters.batching import vmap
+from tinyjax.interpreters.jit import jitted
+from tinyjax.interpreters.tracing import ShapeDtypeStruct, eval_shape
 from tinyjax.numpy import cumulative, elementary, logic, reductions, ufuncs
-from tinyjax.numpy.joining import stack
+from tinyjax.numpy.logic import equal
 from tinyjax.numpy.manipulation import moveaxis, ravel, reshape
 from tinyjax.numpy.mapping import vectorize
 from tinyjax.numpy.selecting import where_
@@ -55,12 +57,12 @@ class ufunc:  # noqa: N801  (NumPy's name)
     def reduce(self, a: Any, axis: Any = 0, **options: Any) -> Array:
         """The function applied between all elements along `axis`; as numpy.ufunc.reduce."""
         self._check_binary("reduce")
-        return _reduce(self, self.identity, a, axis, **options)
+        return _reducing(self, self.identity)(a, axis, **options)
 
     def accumulate(self, a: Any, axis: int = 0, dtype: Any = None) -> Array:
         """All the intermediate results of reduce; as numpy.ufunc.accumulate."""
         self._check_binary("accumulate")
-        return _accumulate(self, a, axis, dtype)
+        return _accumulating(self)(a, axis, dtype)
 
     def outer(self, A: Any, B: Any, /) -> Array:  # noqa: N803  (NumPy's names)
         """The function of each pair of elements; as numpy.ufunc.outer."""
@@ -85,6 +87,33 @@ def frompyfunc(func: Callable, /, nin: int, nout: int, *, identity: Any = None) 
 
 
 # ---- by any binary function ----
+
+
+def _reducing(function: Callable, identity: Any) -> Callable:
+    """The method reduce of a function."""
+
+    @jitted(static_argnames=("axis", "dtype", "keepdims"))
+    def reduce(
+        a: Any,
+        axis: Any = 0,
+        dtype: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Any:
+        return _reduce(function, identity, a, axis, dtype, keepdims, initial, where)
+
+    return reduce
+
+
+def _accumulating(function: Callable) -> Callable:
+    """The method accumulate of a function."""
+
+    @jitted(static_argnames=("axis", "dtype"))
+    def accumulate(a: Any, axis: int = 0, dtype: Any = None) -> Any:
+        return _accumulate(function, a, axis, dtype)
+
+    return accumulate
 
 
 def _reduce(
@@ -116,24 +145,40 @@ def _reduce(
     start = identity if initial is None else initial
     if start is None and not rows.shape[0]:
         raise ValueError("zero-size array to reduction operation which has no identity")
-    out = rows[0] if start is None else broadcast_to(as_array(start), rows.shape[1:])
-    for i in range(0 if start is not None else 1, rows.shape[0]):
-        step = function(out, rows[i])
-        out = step if masks is None else where_(masks[i], step, out)
-    out = out if dtype is None else convert(out, np.dtype(dtype))
+    first = rows[0] if start is None else broadcast_to(as_array(start), rows.shape[1:])
+    dtype = _result_dtype(function, a, a) if dtype is None else np.dtype(dtype)
+
+    def combine(i: Any, out: Any) -> Any:
+        step = function(out, convert(rows[i], dtype))
+        return step if masks is None else where_(masks[i], step, out)
+
+    begin = 1 if start is None else 0
+    out = lax.fori_loop(begin, rows.shape[0], combine, convert(first, dtype))
     return reshape(out, kept_shape) if keepdims else out
+
+
+def _result_dtype(function: Callable, *args: Any) -> np.dtype:
+    """The dtype of the function of elements of `args`."""
+    return eval_shape(function, *[ShapeDtypeStruct((), x.dtype) for x in args]).dtype
 
 
 def _accumulate(function: Callable, a: Any, axis: int = 0, dtype: Any = None) -> Any:
     a = ensure_arraylike("accumulate", a)
     if axis is None or isinstance(axis, tuple):
         raise ValueError("accumulate does not allow multiple axes")
+    dtype = _result_dtype(function, a, a) if dtype is None else np.dtype(dtype)
+    if not a.size:
+        return lax.full(a.shape, 0, dtype)
     rows = moveaxis(a, axis, 0)
-    out = [rows[0]] if rows.shape[0] else []
-    for i in range(1, rows.shape[0]):
-        out.append(function(out[-1], rows[i]))
-    stacked = moveaxis(stack(out), 0, axis) if out else a
-    return stacked if dtype is None else convert(stacked, np.dtype(dtype))
+
+    def step(carry: Any, _: None) -> Any:
+        i, out = carry
+        is_first, start = equal(i, 0), convert(rows[0], dtype)
+        out = where_(is_first, start, function(convert(out, dtype), convert(rows[i], dtype)))
+        return (i + 1, out), out
+
+    first = 0, convert(rows[0], dtype)
+    return moveaxis(lax.scan(step, first, None, length=rows.shape[0])[1], 0, axis)
 
 
 def _outer(function: Callable, a: Any, b: Any) -> Any:
@@ -150,12 +195,18 @@ def _at(function: Callable, a: Any, indices: Any, b: Any = None) -> Any:
         args = () if b is None else (b,)
         return a.at[indices].set(function(a[indices], *args))
     columns = [ravel(as_array(i)) for i in index]
-    values = None if b is None else ravel(broadcast_to(b, shape_of(index[0])))
-    for k in range(columns[0].size):
+    operands = [] if b is None else [ravel(broadcast_to(b, shape_of(index[0])))]
+    dtype = _result_dtype(function, a, *operands)
+    operands = [convert(x, dtype) for x in operands]
+
+    def step(carry: Any, _: None) -> Any:
+        k, out = carry
         place = tuple(column[k] for column in columns)
-        args = () if values is None else (values[k],)
-        a = a.at[place].set(function(a[place], *args))
-    return a
+        out = out.at[place].set(function(out[place], *[x[k] for x in operands]))
+        return (k + 1, out), None
+
+    (_, out), _ = lax.scan(step, (0, convert(a, dtype)), None, length=columns[0].size)
+    return out
 
 
 def _check_not_inplace(inplace: bool) -> None:
@@ -214,10 +265,8 @@ def attach() -> None:
         methods: Any = function  # functions have attributes, of which type checkers do not know
         methods.identity = identity
         methods.nin, methods.nout, methods.nargs = 2, 1, 2
-        methods.reduce = reduce or functools.partial(_reduce, function, identity)
-        methods.accumulate = _accumulate_axis_0(
-            accumulate or functools.partial(_accumulate, function)
-        )
+        methods.reduce = reduce or _reducing(function, identity)
+        methods.accumulate = _accumulate_axis_0(accumulate or _accumulating(function))
         methods.outer = functools.partial(_outer, function)
         methods.at = _at_method(at) if at else functools.partial(_checked_at, function)
 

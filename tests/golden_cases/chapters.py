@@ -22,6 +22,7 @@ CHAPTERS = (
     "callbacks",
     "loops_on_top",
     "reductions",
+    "matrix",
 )
 
 

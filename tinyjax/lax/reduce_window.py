@@ -206,7 +206,7 @@ def _reduce_window_sum_transpose(
     window_dilation: tuple[int, ...],
 ) -> list[Any]:
     """An element is in the windows that reach back from it: they too make a window, of cotangents."""
-    config = []
+    config: list[tuple[Any, Any, int]] = []
     for axis, size in enumerate(x.aval.shape):
         reach = dilated(window_dimensions[axis], window_dilation[axis])
         low = reach - 1 - padding[axis][0]

@@ -2,14 +2,18 @@ import numpy as np
 import pytest
 
 from tinyjax.opencl.check_kernel import KernelError, check_kernel
+from tinyjax.opencl.interpret import interpret_kernel
 from tinyjax.opencl.kernel_ir import (
     Buffer,
+    Const,
     For,
+    If,
     Kernel,
     Let,
     Load,
     Store,
     Value,
+    While,
     index,
     index_var,
 )
@@ -80,3 +84,57 @@ def test_a_loop_variable_must_stay_in_its_range():
     i = index_var("i1", 0, 3)
     with pytest.raises(KernelError, match="loop variable i1 can leave 0 .. 3"):
         check_kernel(kernel(For(i, index(0), index(8), [])))
+
+
+# ---- loops without a known length, choices, elements side by side ----
+
+WIDE = Value("w", F32, 4)
+
+
+def test_loops_and_choices_print_their_bodies():
+    holds = Value("h", np.dtype(bool))
+    test = Let(holds, "lt", (A, A))
+    store = Store(OUT, index(0), A)
+    body = kernel(Load(A, X, index(0)), While([test], holds, [If(holds, [store], [store])]))
+    assert str(body).splitlines()[2:] == [
+        "  while:",
+        "    h:bool = lt a a",
+        "    stop unless h",
+        "    if h:",
+        "      y_out[0] = a",
+        "    else:",
+        "      y_out[0] = a",
+    ]
+    check_kernel(body)
+
+
+def test_a_condition_is_one_boolean():
+    load = Load(A, X, index(0))
+    with pytest.raises(KernelError, match="a is no boolean"):
+        check_kernel(kernel(load, If(A, [])))
+
+
+def test_elements_side_by_side_are_all_in_the_buffer():
+    check_kernel(kernel(Load(WIDE, X, index(4)), Store(OUT, index(4), WIDE)))
+    with pytest.raises(KernelError, match=r"index 5 spans 5 .. 8, x_in has 8 elements"):
+        check_kernel(kernel(Load(WIDE, X, index(5))))
+
+
+def test_elements_before_an_end_need_no_others():
+    check_kernel(kernel(Load(WIDE, X, index(6), index(8)), Store(OUT, index(6), WIDE, index(8))))
+    with pytest.raises(KernelError, match="spans 6 .. 8"):
+        check_kernel(kernel(Load(WIDE, X, index(6), index(9))))
+
+
+def test_what_is_defined_in_one_branch_is_gone_after_it():
+    yes = Const(np.True_, np.dtype(bool))
+    with pytest.raises(KernelError, match="a is not defined"):
+        check_kernel(kernel(If(yes, [Load(A, X, index(0))]), Store(OUT, index(0), A)))
+
+
+def test_the_interpreter_repeats_the_first_element_beyond_the_end():
+    x, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    interpret_kernel(
+        kernel(Load(WIDE, X, index(6), index(8)), Store(OUT, index(1), WIDE)), [x, out]
+    )
+    np.testing.assert_array_equal(out, [0, 6, 7, 6, 6, 0, 0, 0])

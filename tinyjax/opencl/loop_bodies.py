@@ -309,8 +309,9 @@ class BodyBuilder(Builder):
                 self.body = head
             self.bind(body.invars[: after - first], sources[first:after])
             self._round(body, body.invars[after - first :], carry, [], mask)
-            one = Const(count.memory.dtype.type(1), count.memory.dtype)
-            more = self.let("add", (self.read(count, index(0)), one), one.dtype)
+            # A round that changes nothing does not count.
+            one = self.let("convert", (holds,), INT32)
+            more = self.let("add", (self.read(count, index(0)), one), INT32)
             self.write(count, index(0), more)
         self.body.append(While(head, alive, rounds))
 

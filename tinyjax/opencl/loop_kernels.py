@@ -47,6 +47,7 @@ from tinyjax.opencl.loop_work import (
     LAUNCH_WORK,
     MAX_PRIVATE,
     MAX_ROUND_WORK,
+    ROUND_WORK,
     bodies_of_round,
     work,
 )
@@ -132,6 +133,7 @@ class _LoopKernel:
 
     def share_out(self, operations: int) -> None:
         """Decides whether there are several launches; `operations` are a work-item's in a round."""
+        operations += ROUND_WORK
         if self.length is None or self.length * operations > LAUNCH_WORK:
             self.rounds = Rounds(self.length, operations)
             self.scratch.append(Buffer("rounds", INT32, 3, "scratch"))

@@ -20,7 +20,8 @@ MAX_PRIVATE = 2**16
 # kernels one by one, 50 to 100 microseconds.
 MAX_ROUND_WORK = {"cpu": 2**19, "gpu": 2**14}
 # Operations in one launch of a work-item, about a tenth of a second. A scan with less is launched once.
-LAUNCH_WORK = 2**28
+LAUNCH_WORK = 2**26
+ROUND_WORK = 4  # operations that a round takes in any case
 UNKNOWN_ROUNDS = 16  # how often a while_loop inside is thought to run
 
 

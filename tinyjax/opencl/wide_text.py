@@ -153,18 +153,16 @@ def _element(arg: Atom, lane: int) -> Atom:
 PARTIAL = """\
 {t}{w} tj_load{w}_{t}(__global const {t} *p, int count) {{
   if (count >= {w}) return vload{w}(0, p);
-  {t} elements[{w}];
-  for (int i = 0; i < {w}; ++i) elements[i] = p[i < count ? i : 0];
-  return vload{w}(0, elements);
+  {t}{w} x = p[0];
+  for (int i = 1; i < count; ++i) (({t} *)&x)[i] = p[i];
+  return x;
 }}
 void tj_store{w}_{t}({t}{w} x, __global {t} *p, int count) {{
   if (count >= {w}) {{
     vstore{w}(x, 0, p);
     return;
   }}
-  {t} elements[{w}];
-  vstore{w}(x, 0, elements);
-  for (int i = 0; i < count; ++i) p[i] = elements[i];
+  for (int i = 0; i < count; ++i) p[i] = (({t} *)&x)[i];
 }}
 """
 

@@ -1,0 +1,337 @@
+import re
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+from tinyjax import lax
+from tinyjax import numpy as jnp
+from tinyjax.config import config
+from tinyjax.dtypes import bfloat16
+from tinyjax.interpreters.tracing import make_jaxpr
+from tinyjax.jaxpr import Literal
+from tinyjax.opencl.codegen import CPU, GPU, program_text
+from tinyjax.opencl.interpret import interpret_kernel
+from tinyjax.opencl.loop_work import LAUNCH_WORK
+from tinyjax.opencl.plan import make_plan
+from tinyjax.opencl.simplify import simplify
+
+
+def floats(*shape):
+    return np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)
+
+
+def plan_of(f, *args, target=CPU):
+    closed = simplify(make_jaxpr(f)(*args))
+    return make_plan(closed, target)
+
+
+def loop_of(f, *args, target=CPU):
+    """The kernel of the only loop in f, or the reason why there is none."""
+    plan = plan_of(f, *args, target=target)
+    loops = [n for n, group in enumerate(plan.groups) if hasattr(group, "eqn")]
+    (number,) = loops
+    return plan.kernels.get(number) or plan.reasons[number]
+
+
+def launch(kernel, memory, rounds):
+    """Launches a kernel until its loop has ended, `rounds` of it at a time."""
+    if kernel.rounds is None:
+        return interpret_kernel(kernel, memory)
+    control = memory[[buffer.name for buffer in kernel.buffers].index("rounds")]
+    start, length = 0, kernel.rounds.length
+    while length is None or start < length:
+        control[:] = start, start + rounds if length is None else min(start + rounds, length), 0
+        interpret_kernel(kernel, memory)
+        start += rounds
+        if length is None and not control[2]:
+            break
+        assert start < 1000 * rounds, "it does not end"
+
+
+def interpreted(f, *args, target=CPU, rounds=10**6):
+    """f by way of its kernels, without a device."""
+    plan = plan_of(f, *args, target=target)
+    assert not plan.reasons, plan.reasons
+    jaxpr, consts = plan.closed.jaxpr, plan.closed.consts
+    values = map(np.asarray, [*consts, *jax.tree.leaves(args)])
+    memory = dict(zip([*jaxpr.constvars, *jaxpr.invars], values))
+    for number, group in enumerate(plan.groups):
+        memory |= {v: np.zeros(v.aval.shape, v.aval.dtype) for v in group.outputs}
+        arrays = [memory[v].reshape(-1) for v in (*group.inputs, *group.outputs)]
+        kernel = plan.kernels[number]
+        scratch = [np.zeros(b.size, b.dtype) for b in kernel.buffers[len(arrays) :]]
+        launch(kernel, arrays + scratch, rounds)
+    return [v.val if isinstance(v, Literal) else memory[v] for v in jaxpr.outvars]
+
+
+def assert_close(found, expected, rtol):
+    for x, y in zip(found, jax.tree.leaves(expected), strict=True):
+        assert np.asarray(x).dtype == np.asarray(y).dtype
+        x, y = (np.asarray(a).astype(np.float64) for a in (x, y))
+        np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol)
+
+
+def agree(f, *args, rtol=1e-6, rounds=10**6):
+    """The kernel gives what the eager Python loop gives: for a CPU, a GPU, and on the device."""
+    expected = f(*args)
+    assert_close(interpreted(f, *args, rounds=rounds), expected, rtol)
+    assert_close(interpreted(f, *args, target=GPU, rounds=rounds), expected, rtol)
+    assert_close(jax.tree.leaves(jax.jit(f)(*args)), expected, max(rtol, 1e-5))
+
+
+# ---- per element ----
+
+
+def escape_time(real, imaginary):
+    def is_inside(state):
+        x, y, count = state
+        return (count < 20) & (x * x + y * y <= 4.0)
+
+    def step(state):
+        x, y, count = state
+        return x * x - y * y + real, 2 * x * y + imaginary, count + 1
+
+    return lax.while_loop(is_inside, step, (0 * real, 0 * imaginary, 0))[2]
+
+
+def decayed(decay, state, inputs):
+    def step(state, x):
+        state = decay * state + x
+        return state, state
+
+    return lax.scan(step, state, inputs)
+
+
+def test_a_vmapped_while_loop_is_one_kernel_of_neighbours_side_by_side():
+    kernel = loop_of(jax.vmap(escape_time), floats(40), floats(40))
+    assert kernel.form == "per element, 16 side by side"
+    text = program_text([kernel])
+    assert "float16" in text and "any(" in text
+
+
+def test_on_a_gpu_every_element_is_a_work_item():
+    kernel = loop_of(jax.vmap(escape_time), floats(40), floats(40), target=GPU)
+    assert (kernel.form, kernel.items) == ("per element", 64)
+    assert "float16" not in program_text([kernel])
+
+
+@pytest.mark.parametrize("size", [1, 3, 16, 37])
+def test_elements_go_on_until_their_own_condition_fails(size):
+    agree(jax.vmap(escape_time), floats(size) * 2, floats(size))
+
+
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_a_loop_goes_on_where_the_last_launch_stopped(rounds):
+    agree(jax.vmap(escape_time), floats(20) * 2, floats(20), rounds=rounds)
+    agree(
+        lambda n, x: lax.fori_loop(0, n, lambda i, x: x * 0.5 + i, x), 5, floats(40), rounds=rounds
+    )
+
+
+@pytest.mark.parametrize("size", [5, 16, 21])
+def test_a_scan_reads_and_writes_its_rows_in_place(size):
+    agree(decayed, floats(size), floats(size), floats(4, size))
+
+
+def test_the_kernel_of_a_scan_is_a_loop_over_registers():
+    lines = str(loop_of(decayed, floats(16), floats(16), floats(9, 16))).splitlines()
+    assert [line.strip() for line in lines[1:]] == [
+        "carry_1:f32 x16 = variable",
+        "t1:f32 x16 = b_in[0 x16]",
+        "carry_1 = t1",
+        "t2:f32 x16 = a_in[0 x16]",
+        "for i1 in 0 .. 9:",
+        "h:f32 x16 = c_in[i1 * 16 x16]",
+        "g:f32 x16 = carry_1",
+        "i2:f32 x16 = mul t2 g",
+        "j:f32 x16 = add i2 h",
+        "out1[i1 * 16 x16] = j",
+        "carry_1 = j",
+        "t5:f32 x16 = carry_1",
+        "out0[0 x16] = t5",
+    ]
+
+
+def test_a_scan_backwards():
+    agree(
+        lambda x, xs: lax.scan(lambda c, x: (c + x, c), x, xs, reverse=True),
+        floats(7),
+        floats(3, 7),
+    )
+
+
+def test_scalars_of_the_carry_are_the_same_for_all_elements():
+    def step(carry, x):
+        vector, scalar = carry
+        return (vector * x, scalar + x), (scalar, vector)
+
+    agree(lambda v, xs: lax.scan(step, (v, jnp.float32(0)), xs), floats(40), floats(40))
+
+
+def test_scalars_that_loop_kernels_keep_between_launches(monkeypatch):
+    monkeypatch.setattr("tinyjax.opencl.loop_kernels.LAUNCH_WORK", 1)
+
+    def step(carry, x):
+        vector, scalar = carry
+        return (vector * scalar, scalar + x), scalar
+
+    f = lambda v, xs: lax.scan(step, (v, jnp.float32(0)), xs)  # noqa: E731
+    agree(f, floats(40), floats(6), rounds=4)
+
+
+def test_carries_may_be_passed_through_swapped_and_start_alike():
+    def step(carry, _):
+        a, b, c, d = carry
+        return (a, c, b, d + a), None
+
+    f = lambda x: lax.scan(step, (x, x, x * 2, x), None, length=3)[0]  # noqa: E731
+    agree(f, floats(20))
+    agree(lambda x: f(x)[1][::-1], floats(5))
+
+
+@pytest.mark.parametrize("start", [0, 7])
+def test_a_while_loop_may_run_zero_times(start):
+    f = lambda i, x: lax.while_loop(lambda s: s[0] < 3, lambda s: (s[0] + 1, s[1] * 2), (i, x))  # noqa: E731
+    agree(f, start, floats(5))
+    agree(jax.vmap(f), np.array([start, 9]), floats(2))
+
+
+def test_a_condition_that_is_nan_does_not_hold():
+    x = np.array([1, np.nan, 0, -2, 5], np.float32)
+    agree(jax.vmap(lambda x: lax.while_loop(lambda x: x < 3, lambda x: x + 1, x)), x)
+
+
+@pytest.mark.parametrize("dtype", "int8 uint8 int16 int32 uint32 float16 bfloat16 float32".split())
+def test_carries_of_any_dtype(dtype):
+    dtype = bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    x = (floats(20) * 50).astype(dtype)
+    agree(lambda x: lax.scan(lambda c, _: (c * x + 3, c - x), x, None, length=3), x, rtol=1e-2)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "float64"])
+def test_carries_of_64_bits(dtype, monkeypatch):
+    monkeypatch.setattr(config, "jax_enable_x64", True)
+    x = (floats(20) * 50).astype(dtype)
+    f = lambda x: lax.scan(lambda c, _: (jnp.where(c > x, c - 1, c * x), c), x, None, length=3)  # noqa: E731
+    agree(f, x)
+
+
+def test_booleans_side_by_side():
+    x, y = floats(5) > 0, floats(4, 5) < 0
+    agree(lambda x, ys: lax.scan(lambda c, y: ((c & y) | ~c, c ^ y), x, ys), x, y)
+
+
+def test_functions_side_by_side():
+    def step(x, _):
+        return jnp.tanh(x) + jnp.exp(-x) + jnp.log1p(x * x) + jnp.sin(x) + jnp.expm1(x / 4), x
+
+    agree(lambda x: lax.scan(step, x, None, length=3), floats(20), rtol=1e-5)
+
+
+def test_a_branch_and_a_scan_inside():
+    def step(x, i):
+        x = lax.cond(i % 2 == 0, lambda x: x + 1, lambda x: x * 2, x)
+        return lax.fori_loop(0, 3, lambda _, x: x * 0.9, x), None
+
+    agree(lambda x: lax.scan(step, x, np.arange(4))[0], floats(20))
+
+
+# ---- one work-item ----
+
+
+def rnn(w, u, b, state, inputs):
+    def step(state, x):
+        state = jnp.tanh(w @ x + u @ state + b)
+        return state, state
+
+    return lax.scan(step, state, inputs)
+
+
+RNN_ARGS = (floats(5, 5), floats(5, 5)[::-1], floats(5), floats(5), floats(4, 5))
+
+
+def test_a_body_that_mixes_elements_runs_in_one_work_item():
+    kernel = loop_of(rnn, *RNN_ARGS)
+    assert re.fullmatch(r"one work-item: a round has \d+ elements", kernel.form)
+    agree(rnn, *RNN_ARGS, rtol=1e-5)
+
+
+def test_the_gradient_of_a_scan_sums_up_in_private_arrays():
+    f = jax.grad(lambda *args: jnp.sum(rnn(*args)[1] ** 2), argnums=(0, 1, 2))
+    agree(f, *RNN_ARGS, rtol=1e-5)
+
+
+def test_products_in_a_loop_read_neighbouring_elements():
+    text = str(loop_of(rnn, *RNN_ARGS))
+    assert (
+        "= b_[i" not in text
+    )  # all reads of the weights in the loop are to rows of the transposed
+    inner = re.findall(r"for (i\d+) in 0 .. 5:\n(?:(?!for).*\n)*?.*mul", text)
+    assert inner
+
+
+def test_a_new_carry_is_stored_over_the_old_one_where_nothing_else_reads_that():
+    kernel = loop_of(lambda x: lax.scan(lambda c, x: (c + x.sum(), None), x, x)[0], floats(3, 3))
+    assert "new_" not in str(kernel)
+    reversing = lambda x: lax.scan(lambda c, _: (c[::-1] + 1, c), x, None, length=3)  # noqa: E731
+    assert "new_" in str(loop_of(reversing, floats(5)))
+    agree(reversing, floats(5))
+
+
+@pytest.mark.parametrize("rounds", [1, 10])
+def test_each_example_stops_by_itself_in_a_loop_of_vectors(rounds):
+    f = lambda x: lax.while_loop(lambda x: x.sum() < 3, lambda x: x * 1.5 + 0.2, x)  # noqa: E731
+    agree(jax.vmap(f), np.abs(floats(4, 3)), rtol=1e-5, rounds=rounds)
+
+
+def test_a_condition_that_is_carried():
+    f = lambda x: lax.while_loop(lambda s: s[0], lambda s: (s[1].sum() < 2, s[1] + 1), (True, x))  # noqa: E731
+    agree(jax.vmap(f), np.abs(floats(4, 3)))
+
+
+def test_loops_and_branches_inside():
+    def step(x, i):
+        x = lax.cond(i > 1, lambda x: x[::-1] + 1, lambda x: x * x.sum(), x)
+        _, rows = lax.scan(lambda c, y: (c + y, c * x), jnp.float32(0), x)
+        return rows.sum(0), rows
+
+    agree(lambda x: lax.scan(step, x, np.arange(4)), floats(3), rtol=1e-5)
+
+
+def test_a_branch_by_itself():
+    branches = [lambda x: (x + 1, 1), lambda x: (x[::-1], 2), lambda x: (x, 3)]
+    for i in (-1, 0, 1, 2, 5):
+        agree(lambda i, x: lax.switch(i, branches, x), np.int32(i), floats(5))
+
+
+def test_scalars_need_no_arrays():
+    agree(
+        lambda x, xs: lax.scan(lambda c, x: (jnp.sin(c) + x, c), x, xs), np.float32(0.3), floats(9)
+    )
+
+
+# ---- what is no kernel, and how long a launch is ----
+
+
+def test_a_loop_that_is_no_kernel_has_a_reason():
+    large = floats(600, 600)
+    assert "too many for one work-item" in loop_of(
+        lambda x: lax.scan(lambda c, _: (c[::-1] + c.sum(), None), x, None, length=3)[0], large
+    )
+    assert "sort runs on the host" in loop_of(
+        lambda x: lax.scan(lambda c, _: (jnp.sort(c), None), x, None, length=3)[0], floats(5)
+    )
+
+
+def test_a_short_scan_is_launched_once_and_what_may_be_long_in_parts():
+    assert loop_of(decayed, floats(16), floats(16), floats(9, 16)).rounds is None
+    f = lambda n, x: lax.fori_loop(0, n, lambda i, x: x + 1, x)  # noqa: E731
+    assert loop_of(f, 3, floats(5)).rounds.length is None
+    long = loop_of(lambda x: lax.fori_loop(0, 2 * LAUNCH_WORK, lambda i, x: x + 1, x), floats(5))
+    assert long.rounds.length == 2 * LAUNCH_WORK
+
+
+def test_the_schedule_says_which_form_was_chosen():
+    text = jax.jit(decayed).lower(floats(16), floats(16), floats(9, 16)).as_text("schedule")
+    assert "one kernel, per element, 16 side by side" in text

@@ -95,8 +95,9 @@ def _bytes_of(array: np.ndarray) -> np.ndarray:
 class Queue:
     """Runs kernels on one OpenCL device, in order; memory is the device's own."""
 
-    # Calls that may be under way, and bytes that they may hold on to, before the next one waits.
-    MAX_PENDING = 64
+    # Calls that may be under way, and bytes that they may hold on to, before the next one waits. Few keep
+    # the device busy, and work in memory that is still in a cache.
+    MAX_PENDING = 8
     MAX_PENDING_BYTES = 2**28
     # Arrays of one shape and dtype, and bytes altogether, that are kept for reuse.
     MAX_FREE = 2

@@ -4,6 +4,7 @@ Memory that is used again is filled with rubbish first: whoever reads it too lat
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -282,7 +283,9 @@ def test_an_error_in_a_round_leaves_the_queue_usable(steps):
     with pytest.raises(jax.errors.JaxRuntimeError, match="enough"):
         f(c)
     compare(lambda c: lax.fori_loop(0, 9, lambda i, c: c * 2, c), c)
-    assert queue_of(CPU).lock.acquire(blocking=False)
+    with ThreadPoolExecutor(1) as other:  # which would wait for ever for a lock still held
+        assert other.submit(queue_of(CPU).lock.acquire, blocking=False).result()
+        other.submit(queue_of(CPU).lock.release).result()
 
 
 # ---- loops in one kernel, some rounds at a time ----

@@ -34,7 +34,7 @@ from tinyjax.opencl.lower import divides
 from tinyjax.opencl.rules import Context, Elementwise, Position, Reduction, lowering_of
 
 BOOL, INT32 = np.dtype(bool), np.dtype("int32")
-UNROLLED = 4  # terms of a reduction that are added before the sum goes back to memory
+UNROLLED = 8  # terms of a reduction that are added before the sum goes back to memory
 
 Source = Place | Scalar  # where a loop finds an operand: in memory, or in a variable
 

@@ -147,6 +147,10 @@ def _arithmetic_right(x: Any, shift: Any) -> Any:
     return np.right_shift(signed, min(int(shift), last) if shift >= 0 else last).view(x.dtype)
 
 
+def _ones(x: Any) -> Any:
+    return np.bitwise_count(x.view(f"u{x.dtype.itemsize}"))  # of a negative number's own bits
+
+
 def _leading_zeros(x: Any) -> Any:
     return x.dtype.type(_bits(x) - int(x.view(f"u{x.dtype.itemsize}")).bit_length())
 
@@ -159,7 +163,7 @@ ARITHMETIC_RIGHT = "({t})(({same_width_signed}){0} >> (({w}){1} < {bits} ? {1} :
 define("shift_left", {"iu": LEFT}, _left)
 define("shift_right_logical", {"iu": LOGICAL_RIGHT}, _logical_right)
 define("shift_right_arithmetic", {"iu": ARITHMETIC_RIGHT}, _arithmetic_right)
-define("population_count", {"iu": "({t})popcount({0})"}, np.bitwise_count)
+define("population_count", {"iu": "({t})popcount({0})"}, _ones)
 define("clz", {"iu": "({t})clz({0})"}, _leading_zeros)
 
 # ---- rounding ----

@@ -1,0 +1,68 @@
+import re
+
+import numpy as np
+import pytest
+
+from tinyjax.devices import devices
+from tinyjax.opencl.codegen import program_text
+from tinyjax.opencl.interpret import interpret_kernel
+from tinyjax.opencl.kernel_ir import Buffer, Kernel, Let, Load, Store, Value, index
+from tinyjax.opencl.runtime import queue_of
+from tinyjax.opencl.scalar_ops import scalar_ops
+from tinyjax.opencl.wide_text import COMPARISONS
+
+WIDTH = 8
+DTYPES = [np.dtype(name) for name in "bool int32 uint32 int64 uint64 float32 float64".split()]
+BOOL = np.dtype(bool)
+
+
+def operands(dtype, count):
+    rng = np.random.default_rng(0)
+    if dtype.kind == "b":
+        return [rng.integers(0, 2, WIDTH).astype(bool) for _ in range(count)]
+    if dtype.kind == "f":
+        arrays = [3 * rng.standard_normal(WIDTH).astype(dtype) for _ in range(count)]
+        arrays[0][:4] = 0, np.nan, np.inf, -1.5
+        return arrays
+    info = np.iinfo(dtype)
+    arrays = [rng.integers(max(info.min, -50), 50, WIDTH).astype(dtype) for _ in range(count)]
+    arrays[0][:2], arrays[-1][2] = (info.min, info.max), 0
+    return arrays
+
+
+def kernel_of(name, op, arrays, dtype):
+    """One operation on `WIDTH` elements side by side."""
+    buffers = [Buffer(f"x{i}", x.dtype, WIDTH, "in") for i, x in enumerate(arrays)]
+    values = [Value(f"v{i}", x.dtype, WIDTH) for i, x in enumerate(arrays)]
+    out, result = Buffer("out", dtype, WIDTH, "out"), Value("y", dtype, WIDTH)
+    loads = [Load(v, buffer, index(0)) for v, buffer in zip(values, buffers)]
+    body = [*loads, Let(result, op, tuple(values)), Store(out, index(0), result)]
+    return Kernel(name, [*buffers, out], 1, body)
+
+
+def cases(op):
+    if op == "convert":
+        return [(operands(a, 1), b) for a in DTYPES for b in DTYPES]
+    found = []
+    for dtype in DTYPES:
+        text = scalar_ops[op].c.get(dtype.kind)
+        if text is None:
+            continue
+        arrays = operands(dtype, 1 + max(map(int, re.findall(r"\{(\d)\}", text))))
+        if op == "select":
+            arrays[0] = operands(BOOL, 1)[0]
+        found.append((arrays, BOOL if op in COMPARISONS else dtype))
+    return found
+
+
+@pytest.mark.parametrize("op", [*sorted(scalar_ops.keys() - {"any"}), "convert"])
+def test_an_operation_on_elements_side_by_side_is_that_on_each(op):
+    kernels = [kernel_of(f"k{n}_{op}", op, *case) for n, case in enumerate(cases(op))]
+    queue = queue_of(devices()[0])
+    built = queue.build(program_text(kernels), [kernel.name for kernel in kernels])
+    for kernel, launched, (arrays, dtype) in zip(kernels, built, cases(op)):
+        expected = np.zeros(WIDTH, dtype)
+        interpret_kernel(kernel, [*arrays, expected])
+        found = queue.allocate((WIDTH,), dtype)
+        queue.launch(launched, 1, 1, [*map(queue.upload, arrays), found])
+        np.testing.assert_allclose(found.read(), expected, rtol=3e-6, atol=1e-30)

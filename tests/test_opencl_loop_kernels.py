@@ -39,10 +39,14 @@ def launch(kernel, memory, rounds):
     if kernel.rounds is None:
         return interpret_kernel(kernel, memory)
     control = memory[[buffer.name for buffer in kernel.buffers].index("rounds")]
-    start, length = 0, kernel.rounds.length
+    start, length, inner = 0, kernel.rounds.length, rounds
     while length is None or start < length:
-        control[:] = start, start + rounds if length is None else min(start + rounds, length), 0
+        stop = start + rounds if length is None else min(start + rounds, length)
+        control[:] = start, stop, 0, inner
         interpret_kernel(kernel, memory)
+        if control[2] == 2:
+            inner *= 2
+            continue
         start += rounds
         if length is None and not control[2]:
             break
@@ -297,6 +301,35 @@ def test_loops_and_branches_inside():
         return rows.sum(0), rows
 
     agree(lambda x: lax.scan(step, x, np.arange(4)), floats(3), rtol=1e-5)
+
+
+def newton_roots(x):
+    def root(guess, x):
+        def is_far(r):
+            return jnp.abs(r * r - x) > 1e-4 * x
+
+        guess = lax.while_loop(is_far, lambda r: (r + x / r) / 2, guess)
+        return guess, guess
+
+    return lax.scan(root, jnp.float32(1), x)
+
+
+@pytest.mark.parametrize("rounds", [1, 3, 1000])
+def test_loops_of_unknown_length_inside_are_bounded_too(rounds):
+    kernel = loop_of(newton_roots, np.abs(floats(6)))
+    assert kernel.rounds.has_inner
+    agree(newton_roots, np.abs(floats(6)) * 1000, rounds=rounds, rtol=1e-5)
+    counting = lambda n: lax.while_loop(lambda i: i < n, lambda i: i + 1, 0)  # noqa: E731
+    f = lambda n: lax.while_loop(
+        lambda s: s[0] < 4, lambda s: (s[0] + 1, s[1] + counting(n)), (0, 0)
+    )  # noqa: E731
+    agree(f, 7, rounds=rounds)
+    agree(jax.vmap(newton_roots), np.abs(floats(2, 3)), rounds=rounds, rtol=1e-5)
+
+
+def test_a_loop_inside_that_takes_long_is_launched_again_with_more(monkeypatch):
+    monkeypatch.setattr("tinyjax.opencl.loops.INNER_ROUNDS", 3)
+    agree(newton_roots, np.abs(floats(6)) * 1000, rtol=1e-5)
 
 
 def test_a_branch_by_itself():

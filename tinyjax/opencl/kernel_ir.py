@@ -287,13 +287,16 @@ def inner_bodies(statement: Statement) -> list[list[Statement]]:
 class Rounds:
     """How a loop is shared out among several launches, for one that runs can't be stopped.
 
-    The kernel has a scratch buffer `rounds` of three int32. A launch starts at round rounds[0] (if that
+    The kernel has a scratch buffer `rounds` of four int32. A launch starts at round rounds[0] (if that
     is not 0, from the carry that the launch before left in the outputs) and runs up to rounds[1]. A
     loop whose `length` is not known sets rounds[2] to 1 unless it has ended. `work` is the estimated
-    number of operations in a round of one work-item."""
+    number of operations in a round. Where a round has loops of unknown length
+    (`has_inner`), rounds[3] bounds their rounds in a launch; if that was too few, rounds[2] is 2, the
+    carry is as it was before, and the launch is to be repeated with fewer rounds or a higher bound."""
 
     length: int | None
     work: int
+    has_inner: bool = False
 
 
 @dataclass(frozen=True)

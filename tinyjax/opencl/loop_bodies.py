@@ -68,6 +68,8 @@ class BodyBuilder(Builder):
         super().__init__(names, work_item_target(target))
         self.width = width
         self.wide = wide
+        # How many rounds loops of unknown length inside have had, and may have; None: there may be none.
+        self.budget: tuple[Place, Scalar] | None = None
 
     # ---- values in memory ----
 
@@ -223,6 +225,11 @@ class BodyBuilder(Builder):
             for v, source, place in zip(eqn.outvars[:count], sources[first:], outs):
                 self.copy(source, place, v.aval.size)
             self.scan(eqn, sources, outs, 0, eqn.params["length"])
+        elif self.budget is not None:
+            first = eqn.params["cond_nconsts"] + eqn.params["body_nconsts"]
+            for v, source, place in zip(eqn.outvars, sources[first:], outs):
+                self.copy(source, place, v.aval.size)
+            self.while_loop(eqn, sources, outs, *self.budget)
         else:
             raise NoKernel("a while_loop inside could not be interrupted")
         for v, place in zip(eqn.outvars, outs):

@@ -49,6 +49,7 @@ from tinyjax.opencl.loop_work import (
     MAX_ROUND_WORK,
     ROUND_WORK,
     bodies_of_round,
+    has_inner_while,
     work,
 )
 from tinyjax.opencl.lower import padded, run_of, share
@@ -131,12 +132,11 @@ class _LoopKernel:
             self.first_carry = eqn.params["num_consts"]
         self.rounds: Rounds | None = None
 
-    def share_out(self, operations: int) -> None:
-        """Decides whether there are several launches; `operations` are a work-item's in a round."""
-        operations += ROUND_WORK
-        if self.length is None or self.length * operations > LAUNCH_WORK:
-            self.rounds = Rounds(self.length, operations)
-            self.scratch.append(Buffer("rounds", INT32, 3, "scratch"))
+    def share_out(self, operations: int, has_inner: bool = False) -> None:
+        """Decides whether there are several launches; `operations` are those of a round."""
+        if self.length is None or has_inner or self.length * operations > LAUNCH_WORK:
+            self.rounds = Rounds(self.length, operations, has_inner)
+            self.scratch.append(Buffer("rounds", INT32, 4, "scratch"))
 
     def round_range(self, b: BodyBuilder) -> tuple[Scalar, Scalar]:
         """The first round of this launch, and where it stops."""
@@ -242,14 +242,19 @@ class _OneWorkItem(_LoopKernel):
         if eqn.primitive.name == "cond":
             b.cond(eqn, sources, outs)
         else:
-            self.share_out(operations)
+            has_inner = has_inner_while(bodies_of_round(eqn))
+            self.share_out(operations + ROUND_WORK, has_inner)
+            if has_inner:
+                b.budget = self._budget()
             eqn, sources = self._with_rows(eqn, sources)
             carry = [b.private(v, "carry") for v in eqn.outvars[: self.carry_count]]
             for place, source in zip(carry, sources[self.first_carry :]):
                 b.copy(source, place, self._size(place))
             outs, ys = outs[: self.carry_count], outs[self.carry_count :]
             more = self.run_rounds(b, eqn, sources, carry, ys, outs)
-            self.store_carry(b, carry, outs, more)
+            with b.block() as store:
+                self.store_carry(b, carry, outs, more)
+            b.body += self._unless_spent(store)
         private = sum(lanes.size for lanes in _private(b.body))
         if private > MAX_PRIVATE:
             raise NoKernel(
@@ -260,6 +265,20 @@ class _OneWorkItem(_LoopKernel):
             is_first, body = b.let("eq", (item_index(items), index(0)), BOOL), b.body[:-1]
             b.body = [*b.body[-1:], If(is_first, body)]
         return self.finished(b, items, f"one work-item: a round has {private} elements")
+
+    def _budget(self) -> tuple[Place, Scalar]:
+        spent = Lanes(self.b.fresh("spent"), INT32, 1)
+        self.b.body.append(MakeLanes(spent, Const(INT32.type(0), INT32)))
+        return Place(spent), self.b.load("bound", self.scratch[0], index(3))
+
+    def _unless_spent(self, store: list[Statement]) -> list[Statement]:
+        """`store`, unless a loop inside was cut short: then what the rounds made is wrong."""
+        if self.b.budget is None:
+            return store
+        spent, bound = self.b.budget
+        is_spent = self.b.let("ge", (self.b.read(spent, index(0)), bound), BOOL)
+        again = Store(self.scratch[0], index(2), Const(INT32.type(2), INT32))
+        return [If(is_spent, [again], store)]
 
     def _with_rows(self, eqn: JaxprEqn, sources: list[Source]) -> tuple[JaxprEqn, list[Source]]:
         """Transposes weights that would be read by columns."""
@@ -303,9 +322,11 @@ class _PerElementKernel(_LoopKernel):
         chunks = math.ceil(self.count / self.width)
         items, run = share(chunks, 1, self.target.max_items)
         items = padded(items, self.target)
-        self.share_out(
-            run * sum(work(body, self.inner_target) for body in bodies_of_round(self.element_eqn))
+        one = sum(
+            work(body, self.inner_target, self.width) for body in bodies_of_round(self.element_eqn)
         )
+        # The few work-items of a CPU wait for each other; those of a GPU run at once.
+        self.share_out((one + ROUND_WORK) * (chunks if self.target.lanes > 1 else run))
         with self.b.loop(*run_of(item_index(items), run, chunks), chunks - 1) as chunk:
             self._chunk(chunk, chunks)
         side_by_side = f", {self.width} side by side" if self.width > 1 else ""

@@ -7,10 +7,12 @@ launch of it can take. All limits stand here. Builds on rules and simplify.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
-from tinyjax.jaxpr import Jaxpr, JaxprEqn
+from tinyjax.jaxpr import Jaxpr, JaxprEqn, subjaxprs
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.rules import ArgReduction, Elementwise, Reduction, axes_sizes, lowering_of
+from tinyjax.opencl.scalar_ops import DIVISION
 from tinyjax.opencl.simplify import BODIES
 
 # Elements that the arrays of one work-item may have: private memory is on a stack, and should stay in
@@ -19,28 +21,29 @@ MAX_PRIVATE = 2**16
 # Operations in a round of one work-item: about what a device does in the time of launching the round's
 # kernels one by one, 50 to 100 microseconds.
 MAX_ROUND_WORK = {"cpu": 2**19, "gpu": 2**14}
-# Operations in one launch of a work-item, about a tenth of a second. A scan with less is launched once.
-LAUNCH_WORK = 2**26
+# Operations in one launch, one or two tenths of a second. A scan with less is launched once.
+LAUNCH_WORK = 2**29
 ROUND_WORK = 4  # operations that a round takes in any case
 UNKNOWN_ROUNDS = 16  # how often a while_loop inside is thought to run
 
 
-def work(jaxpr: Jaxpr, target: Target) -> int:
-    """Roughly the operations of one run of a jaxpr."""
-    return sum(_eqn_work(eqn, target) for eqn in jaxpr.eqns)
+def work(jaxpr: Jaxpr, target: Target, width: int = 1) -> int:
+    """Roughly the operations of one run of a jaxpr, for `width` elements side by side: most take no
+    longer than one, but divisions and functions may be computed one by one."""
+    return sum(_eqn_work(eqn, target, width) for eqn in jaxpr.eqns)
 
 
-def _eqn_work(eqn: JaxprEqn, target: Target) -> int:
+def _eqn_work(eqn: JaxprEqn, target: Target, width: int) -> int:
     name, params = eqn.primitive.name, eqn.params
     if name == "cond":
-        return max(work(branch.jaxpr, target) for branch in params["branches"])
+        return max(work(branch.jaxpr, target, width) for branch in params["branches"])
     if name in BODIES:
         rounds = params["length"] if name == "scan" else UNKNOWN_ROUNDS
-        return rounds * sum(work(params[body].jaxpr, target) for body in BODIES[name])
+        return rounds * sum(work(params[body].jaxpr, target, width) for body in BODIES[name])
     lowering = lowering_of(eqn, target)
     size = sum(v.aval.size for v in eqn.outvars)
     if isinstance(lowering, Elementwise):
-        return size * max(1, lowering.cost)
+        return size * max(1, lowering.cost) * (width if lowering.cost >= DIVISION else 1)
     if isinstance(lowering, Reduction):
         return size * math.prod(lowering.sizes(eqn))
     if isinstance(lowering, ArgReduction):
@@ -52,3 +55,12 @@ def bodies_of_round(eqn: JaxprEqn) -> list[Jaxpr]:
     """The jaxprs that a round runs; of a cond, the branches."""
     found = [eqn.params[name] for name in BODIES[eqn.primitive.name]]
     return [closed.jaxpr for x in found for closed in (x if isinstance(x, tuple) else (x,))]
+
+
+def has_inner_while(jaxprs: Sequence[Jaxpr]) -> bool:
+    """Whether a loop of unknown length is among the equations, or within those."""
+    return any(
+        eqn.primitive.name == "while" or has_inner_while(list(subjaxprs(eqn.params)))
+        for jaxpr in jaxprs
+        for eqn in jaxpr.eqns
+    )

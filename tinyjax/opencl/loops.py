@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.opencl.kernel_ir import Rounds
+from tinyjax.opencl.loop_work import LAUNCH_WORK
 from tinyjax.opencl.runtime import Memory
 from tinyjax.opencl.schedule import KernelStep, Output, Routine
 
@@ -183,8 +184,8 @@ def loop_step(
 # ---- loops in one kernel ----
 
 LAUNCH_SECONDS = 0.1  # about how long a launch may take: an interrupt waits for its end
-LAUNCH_WORK = 2**28  # operations of a work-item in the first launch
 MAX_ROUNDS = 2**30  # of one launch
+INNER_ROUNDS = 2**24  # of the loops of unknown length within, in the first launch
 
 
 @dataclass
@@ -202,15 +203,19 @@ class RoundsStep:
     def run(self, queue: Any, slots: list[Memory]) -> None:
         length = self.rounds.length
         count = min(max(1, LAUNCH_WORK // self.rounds.work), MAX_ROUNDS)
-        start = 0
+        start, inner = 0, INNER_ROUNDS
         while True:
             stop = start + count if length is None else min(start + count, length)
-            control = queue.writable(np.array([start, stop, 0], np.int32))
+            control = queue.writable(np.array([start, stop, 0, inner], np.int32))
             self.step.scratch[self.control] = control
             before = time.monotonic()
             self.step.run(queue, slots)
             queue.keep(control, 0)
-            if stop == length or (length is None and not control.read()[2]):
+            state = control.read()[2] if length is None or self.rounds.has_inner else 0
+            if state == 2:  # a loop within was cut short: the same again, with more for each round
+                count, inner = (count // 4, inner) if count > 4 else (1, min(4 * inner, MAX_ROUNDS))
+                continue
+            if stop == length or (length is None and state == 0):
                 return
             queue.finish()
             count = _next_count(count, time.monotonic() - before)

@@ -15,6 +15,7 @@ from typing import Any
 
 from tinyjax import lax
 from tinyjax.api_util import FlatFun, fun_name
+from tinyjax.control_flow.bodies import eager_body
 from tinyjax.core import (
     Primitive,
     abstract_eval_rules,
@@ -35,7 +36,7 @@ from tinyjax.interpreters.jvp import (
     jvp_rules,
     zero_tangent,
 )
-from tinyjax.jaxpr import ClosedJaxpr, eval_jaxpr
+from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.tree_util.pytrees import (
     PyTreeDef,
     tree_flatten,
@@ -106,7 +107,7 @@ def _jvp_of_rule(
     return flat, [*out_batched, *(b for _, b in moving)]
 
 
-impl_rules[custom_vmap_p] = lambda *args, call, **params: eval_jaxpr(call.jaxpr, (), *args)
+impl_rules[custom_vmap_p] = lambda *args, call, **params: eager_body(call)(*args)
 abstract_eval_rules[custom_vmap_p] = lambda *avals, call, **params: call.out_avals
 axis_batch_rules[custom_vmap_p] = _custom_vmap_batch
 jvp_rules[custom_vmap_p] = _custom_vmap_jvp

@@ -56,8 +56,8 @@ def with_common_consts(
 
 
 def eager_body(body: ClosedJaxpr) -> Callable[..., list[Any]]:
-    """The body as a Python function for eager loops. Calls in it are opened (jax.numpy's functions are
-    jits), so that no step compiles anything."""
+    """The body as a function for eager evaluation. Calls in it are opened (jax.numpy's functions are
+    jits), so that nothing is compiled."""
     return jaxpr_as_fun(simplify(body))
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.config import config
-from tinyjax.control_flow.bodies import same_type, trace_body, with_common_consts
+from tinyjax.control_flow.bodies import eager_body, same_type, trace_body, with_common_consts
 from tinyjax.core import (
     Primitive,
     Tracer,
@@ -29,7 +29,7 @@ from tinyjax.core import (
     to_numpy,
 )
 from tinyjax.interpreters.tracing import is_staging
-from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, Var, eval_jaxpr
+from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, Var
 from tinyjax.lax.comparison import ne
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.selection import clamp
@@ -46,8 +46,7 @@ cond_p = Primitive("cond", multiple_results=True, takes_arrays=True)
 
 def _cond_impl(index: Any, *operands: Any, branches: Sequence[ClosedJaxpr]) -> list[Any]:
     """Runs the branch that is taken, and no other."""
-    branch = branches[int(index)]
-    outs = eval_jaxpr(branch.jaxpr, branch.consts, *operands)
+    outs = eager_body(branches[int(index)])(*operands)
     # Branches may differ in weak types: the first one's hold for all.
     return [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(outs, branches[0].out_avals)]
 
@@ -82,7 +81,9 @@ def _texts(avals: Sequence[ShapedArray]) -> str:
 
 impl_rules[cond_p] = _cond_impl
 abstract_eval_rules[cond_p] = _cond_aval
-no_rule_reasons[cond_p, "lowering"] = "a host step: the branch runs in Python, between kernels"
+no_rule_reasons[cond_p, "lowering"] = (
+    "opencl/loops.py makes it a branch in the schedule, loop_kernels.py one in a kernel"
+)
 
 
 # ---- the front doors ----

@@ -114,7 +114,9 @@ def _scan_aval(
 
 impl_rules[scan_p] = _scan_impl
 abstract_eval_rules[scan_p] = _scan_aval
-no_rule_reasons[scan_p, "lowering"] = "opencl/loops.py makes it a loop in the schedule"
+no_rule_reasons[scan_p, "lowering"] = (
+    "opencl/loops.py makes it a loop in the schedule, loop_kernels.py one in a kernel"
+)
 
 
 # ---- the front door ----

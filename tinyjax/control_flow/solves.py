@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tinyjax.array import ShapedArray
-from tinyjax.control_flow.bodies import fixed_point, trace_body
+from tinyjax.control_flow.bodies import eager_body, fixed_point, trace_body
 from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
 from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr, move_batch_dim
@@ -149,7 +149,7 @@ def _split(xs: Sequence[Any], const_lengths: _LinearSolveTuple) -> tuple[_Linear
 
 def _linear_solve_impl(*args: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
     consts, b = _split(args, const_lengths)
-    return jaxpr_as_fun(jaxprs.solve)(*consts.solve, *b)
+    return eager_body(jaxprs.solve)(*consts.solve, *b)
 
 
 def _linear_solve_aval(*avals: ShapedArray, const_lengths: Any, jaxprs: Any) -> list[ShapedArray]:

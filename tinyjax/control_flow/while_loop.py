@@ -15,7 +15,12 @@ import numpy as np
 
 from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.config import config
-from tinyjax.control_flow.bodies import check_carry_type, promote_weak_carry, trace_body
+from tinyjax.control_flow.bodies import (
+    check_carry_type,
+    eager_body,
+    promote_weak_carry,
+    trace_body,
+)
 from tinyjax.core import (
     Primitive,
     abstract_eval_rules,
@@ -25,7 +30,7 @@ from tinyjax.core import (
     no_rule_reasons,
 )
 from tinyjax.errors import ConcretizationTypeError
-from tinyjax.jaxpr import ClosedJaxpr, dce_jaxpr, jaxpr_as_fun
+from tinyjax.jaxpr import ClosedJaxpr, dce_jaxpr
 from tinyjax.tree_util.pytrees import (
     LEAF,
     PyTreeDef,
@@ -60,7 +65,7 @@ def _while_impl(
     """The loop, in Python."""
     cond_consts, body_consts, carry = split(args, cond_nconsts, body_nconsts)
     carry = [as_array(x) for x in carry]
-    cond_fun, body_fun = jaxpr_as_fun(cond_jaxpr), jaxpr_as_fun(body_jaxpr)
+    cond_fun, body_fun = eager_body(cond_jaxpr), eager_body(body_jaxpr)
     while (pred := as_array(cond_fun(*cond_consts, *carry)[0])._value).any():
         after = [as_array(x) for x in body_fun(*body_consts, *carry)]
         carry = after if pred.all() else [_where(pred, x, y) for x, y in zip(after, carry)]
@@ -79,7 +84,9 @@ def _while_aval(*avals: ShapedArray, body_jaxpr: ClosedJaxpr, **params: Any) -> 
 
 impl_rules[while_p] = _while_impl
 abstract_eval_rules[while_p] = _while_aval
-no_rule_reasons[while_p, "lowering"] = "a host step: the loop runs in Python, between kernels"
+no_rule_reasons[while_p, "lowering"] = (
+    "opencl/loops.py makes it a loop in the schedule, loop_kernels.py one in a kernel"
+)
 
 
 # ---- the front door ----

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinyjax import dtypes
+from tinyjax.control_flow.bodies import eager_body
 from tinyjax.core import (
     Primitive,
     abstract_eval_rules,
@@ -50,7 +51,6 @@ from tinyjax.jaxpr import (
     cached_on_jaxpr,
     dce_closed_jaxpr,
     dce_rules,
-    eval_jaxpr,
     jaxpr_as_fun,
 )
 from tinyjax.lax.conversion import reduce_precision_p
@@ -60,7 +60,7 @@ from tinyjax.lax.conversion import reduce_precision_p
 # Parameters: jaxpr (without constants), policy, prevent_cse (a bool, or one an operand) and
 # differentiated: whether it is the staged part, which computes again.
 remat_p = Primitive("remat2", multiple_results=True, takes_arrays=True)
-impl_rules[remat_p] = lambda *args, jaxpr, **params: eval_jaxpr(jaxpr.jaxpr, (), *args)
+impl_rules[remat_p] = lambda *args, jaxpr, **params: eager_body(jaxpr)(*args)
 abstract_eval_rules[remat_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
 no_rule_reasons[remat_p, "lowering"] = "opencl/simplify.py puts its equations in its place"
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from tinyjax import core, primitives
 from tinyjax.array import ShapedArray
+from tinyjax.control_flow.bodies import eager_body
 from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
 from tinyjax.interpreters.batching import AxisData, batch_jaxpr, batch_rules, bdim_at_front
 from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp, jvp_rules
@@ -69,13 +70,13 @@ def combining_jaxpr(
     return closed
 
 
-def vectorized(closed: ClosedJaxpr, shape: Sequence[int]) -> Callable[..., list[Any]]:
-    """A jaxpr of scalars as a function of arrays of `shape`."""
+def vectorized(closed: ClosedJaxpr, shape: Sequence[int]) -> ClosedJaxpr:
+    """A jaxpr of scalars as one of arrays of `shape`."""
     for size in reversed(shape):
         count = len(closed.in_avals)
         everywhere = (True,) * len(closed.out_avals)
         closed, _ = batch_jaxpr(closed, AxisData(None, size), (0,) * count, everywhere)
-    return jaxpr_as_fun(closed)
+    return closed
 
 
 def check_init_dtypes(
@@ -124,7 +125,8 @@ def _halving(
         if count % 2:
             config = [(0, 1, 0), *[(0, 0, 0)] * len(kept)]
             second = [slicing.pad(x, init, config) for x, init in zip(second, inits)]
-        xs, count = vectorized(jaxpr, (half, *kept))(*first, *second), half
+        combine = jaxpr_as_fun(vectorized(jaxpr, (half, *kept)))
+        xs, count = combine(*first, *second), half
     if count == 0:
         return [full(kept, init) for init in inits]
     return [shapes.squeeze(x, (0,)) for x in xs]
@@ -142,7 +144,7 @@ def _reduce_impl(*args: Any, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...], **
         half = count // 2
         halves = [slicing.slice_in_dim(x, half * i, half * (i + 1)) for i in (0, 1) for x in xs]
         rest = [slicing.slice_in_dim(x, half * 2, None) for x in xs]
-        combined = vectorized(jaxpr, (half, *kept))(*halves)
+        combined = eager_body(vectorized(jaxpr, (half, *kept)))(*halves)
         xs = [concatenate(pair, 0) for pair in zip(combined, rest)]
         count -= half
     return [shapes.squeeze(x, (0,)) for x in xs]

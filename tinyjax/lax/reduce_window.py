@@ -17,6 +17,7 @@ import numpy as np
 
 from tinyjax import core
 from tinyjax.array import ShapedArray
+from tinyjax.control_flow.bodies import eager_body
 from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
 from tinyjax.interpreters.batching import batch_rules, bdim_at_front
 from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_jaxpr, jvp_rules, zero_tangent
@@ -408,7 +409,7 @@ def _reduce_window_impl(
     avals = _reduce_window_aval(*(x.aval for x in args), jaxpr=jaxpr, consts=consts, **windows)
     operands, inits = args[: len(args) // 2], args[len(args) // 2 :]
     shape = avals[0].shape
-    combine = vectorized(ClosedJaxpr(jaxpr, consts), shape)
+    combine = eager_body(vectorized(ClosedJaxpr(jaxpr, consts), shape))
     so_far = [core.as_array(np.full(shape, init._value)) for init in inits]
     elements = zip(
         *(_window_elements(x._value, init._value, **windows) for x, init in zip(operands, inits))

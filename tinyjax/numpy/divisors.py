@@ -12,7 +12,6 @@ from typing import Any
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
-from tinyjax.interpreters.tracing import is_staging
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import absolute, floor_divide, multiply
 from tinyjax.numpy.util import (
@@ -30,9 +29,6 @@ def gcd(x1: Any, x2: Any) -> Array:
     x1, x2 = promote_dtypes(*ensure_arraylike("gcd", x1, x2))
     _check_integers("gcd", x1)
     x1, x2 = broadcast_arrays(x1, x2)
-    choose = (
-        where_ if is_staging() else where_.__wrapped__
-    )  # eagerly, nothing is worth to be compiled
 
     def any_is_left(pair: Any) -> Any:
         return lax.reduce_or(lax.ne(pair[1], constant_like(pair[1], 0)), tuple(range(x1.ndim)))
@@ -41,8 +37,8 @@ def gcd(x1: Any, x2: Any) -> Array:
         """Euclid's: (a, b) becomes (b, a modulo b), the larger first; (a, 0) stays as it is."""
         a, b = pair
         zero = weak_constant_like(b, 0)
-        a, b = choose(lax.ne(b, zero), b, a), choose(lax.ne(b, zero), lax.rem(a, b), zero)
-        return choose(lax.lt(a, b), b, a), choose(lax.lt(a, b), a, b)
+        a, b = where_(lax.ne(b, zero), b, a), where_(lax.ne(b, zero), lax.rem(a, b), zero)
+        return where_(lax.lt(a, b), b, a), where_(lax.lt(a, b), a, b)
 
     return lax.while_loop(any_is_left, step, (absolute(x1), absolute(x2)))[0]
 

@@ -162,8 +162,12 @@ class BodyBuilder(Builder):
         eqn, rule = self.producer[v], lowering_of(self.producer[v], self.target)
         assert isinstance(rule, Reduction)
         dtype = FLOAT32 if v.aval.dtype in HALVES else v.aval.dtype
-        sums = Lanes(self.fresh("acc"), dtype, v.aval.size)
-        self.body.append(MakeLanes(sums, Const(rule.identity(dtype), dtype)))
+        sums = place.memory
+        if not isinstance(sums, Lanes) or sums.dtype != dtype:
+            sums = Lanes(self.fresh("acc"), dtype, v.aval.size)
+            self.body.append(MakeLanes(sums, None))
+        with self.loop(0, v.aval.size, v.aval.size - 1) as i:
+            self.store(sums, i, Const(rule.identity(dtype), dtype))
         *outer, last = sizes = rule.sizes(eqn)
 
         def add_terms(coords: tuple[Index, ...], lasts: Sequence[Index]) -> None:
@@ -185,8 +189,9 @@ class BodyBuilder(Builder):
                 add_terms(tuple(coords), [index(k) for k in range(blocks * UNROLLED, last)])
 
         self._nest(outer, (), 1, along_last)
-        with self.loop(0, sums.size, sums.size - 1) as i:
-            self.write(place, i, self.converted(self.load("t", sums, i), v.aval.dtype))
+        if sums is not place.memory:
+            with self.loop(0, sums.size, sums.size - 1) as i:
+                self.write(place, i, self.converted(self.load("t", sums, i), v.aval.dtype))
         self.places[v] = place
 
     def results(

@@ -6,7 +6,7 @@ intermediate values are kept within a few units, so that rounding stays small.
 tools/check_random_programs.py checks as many of them as you have patience for.
 """
 
-from functools import partial
+from functools import cache, partial
 
 import numpy as np
 from hypothesis import strategies as st
@@ -64,7 +64,8 @@ def _nodes(inner):
     return node
 
 
-programs = st.recursive(leaf, _nodes, max_leaves=10)
+#: Lists of different programs, none of them just ("x",).
+batches = partial(st.lists, _nodes(st.recursive(leaf, _nodes, max_leaves=6)), unique=True)
 
 # ---- running one ----
 
@@ -74,6 +75,8 @@ def run(program, x):
     kind, *rest = program
     if kind == "x":
         return x
+    if kind == "jit":
+        return _jitted(program)(x)
     how, parts = rest
     return NODES[kind](how, [partial(run, part) for part in parts], x)
 
@@ -128,8 +131,11 @@ def _map(_, parts, x):
     return lax.map(lambda element: jnp.mean(f(x * element)), data(x))
 
 
-def _jit(_, parts, x):
-    return jax.jit(lambda x: parts[0](x) + parts[1](x))(x) / 2
+@cache
+def _jitted(program):
+    """Made once for each program, so that it is compiled once."""
+    first, second = program[2]
+    return jax.jit(lambda x: (run(first, x) + run(second, x)) / 2)
 
 
 def _checkpoint(_, parts, x):
@@ -156,7 +162,6 @@ NODES = {
     "fori": _fori,
     "scan": _scan,
     "map": _map,
-    "jit": _jit,
     "checkpoint": _checkpoint,
     "custom_jvp": _custom_jvp,
 }

@@ -8,7 +8,6 @@ import pytest
 import random_programs
 from golden_cases import matrix
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -45,6 +44,6 @@ def test_a_rule_of_ones_own_is_what_counts(row):
 
 
 @settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(st.lists(random_programs.programs, min_size=20, max_size=20))
+@given(random_programs.batches(min_size=20, max_size=20))
 def test_random_programs_give_the_same_eagerly_jitted_and_batched(batch):
     assert not random_programs.disagreements(batch)

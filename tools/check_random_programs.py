@@ -1,6 +1,6 @@
 """Compare eager, jitted and batched runs of random programs with nested control flow.
 
-    python tools/check_random_programs.py 1000     # a thousand programs, about four minutes
+    python tools/check_random_programs.py 1000     # a thousand programs, about six minutes
 
 The programs are those of tests/random_programs.py. One that differs is cut down to a small one that
 still does, and printed. Every run draws others.
@@ -11,7 +11,6 @@ import sys
 from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 
@@ -32,7 +31,7 @@ def main() -> None:
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(st.lists(random_programs.programs, min_size=BATCH, max_size=BATCH))
+    @given(random_programs.batches(min_size=BATCH, max_size=BATCH))
     def check(batch):
         nonlocal checked
         assert not random_programs.disagreements(batch)

@@ -34,9 +34,10 @@ from tinyjax.interpreters.jvp import (
     instantiate_zeros,
     jvp_jaxpr,
     jvp_rules,
-    zero_tangent,
+    primals_and_tangents,
 )
 from tinyjax.jaxpr import ClosedJaxpr
+from tinyjax.lists import drop, merge, pick
 from tinyjax.tree_util.pytrees import (
     PyTreeDef,
     tree_flatten,
@@ -73,8 +74,7 @@ def _custom_vmap_jvp(
     new_rule = functools.partial(_jvp_of_rule, rule, nonzeros, nonzero_outs)
     given = [t for t in tangents if type(t) is not Zero]
     flat = custom_vmap_p.bind(*primals, *given, call=new_call, rule=new_rule, **trees)
-    outs, found = flat[: len(nonzero_outs)], iter(flat[len(nonzero_outs) :])
-    return outs, [next(found) if nz else zero_tangent(x) for x, nz in zip(outs, nonzero_outs)]
+    return primals_and_tangents(flat, nonzero_outs)
 
 
 def _jvp_of_rule(
@@ -207,11 +207,9 @@ def sequential_vmap(fun: Callable) -> custom_vmap:
         flags = tree_flatten(in_batched)[0]
 
         def one_example(mapped: list[Any]) -> Any:
-            examples = iter(mapped)
-            each = [next(examples) if is_batched else x for x, is_batched in zip(leaves, flags)]
-            return function(*tree_unflatten(tree, each))
+            return function(*tree_unflatten(tree, merge(flags, mapped, drop(leaves, flags))))
 
-        out = lax.map(one_example, [x for x, is_batched in zip(leaves, flags) if is_batched])
+        out = lax.map(one_example, pick(leaves, flags))
         return out, tree_map(lambda _: True, out)
 
     return function

@@ -18,6 +18,7 @@ from tinyjax.array import LiteralArray, ShapedArray
 from tinyjax.config import config
 from tinyjax.core import Primitive, abstract_eval_rules, context, missing_rule, to_numpy
 from tinyjax.dtypes import is_python_scalar
+from tinyjax.lists import pick
 
 # ---- the parts of a jaxpr ----
 
@@ -262,6 +263,13 @@ def cached_on_jaxpr(fun: Callable) -> Callable:
     return cached
 
 
+@cached_on_jaxpr
+def constvars_as_invars(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
+    """The same jaxpr without constants: its constvars are its first arguments."""
+    jaxpr = closed_jaxpr.jaxpr
+    return ClosedJaxpr(jaxpr.replace(constvars=[], invars=jaxpr.constvars + jaxpr.invars))
+
+
 # ---- dead code elimination ----
 
 # primitive -> (eqn, which of its results are used) -> the eqn without the others; for those with
@@ -274,7 +282,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[b
 
     Gives the smaller jaxpr, and which of its constvars and invars are still used (all invars stay
     in the jaxpr; unused constvars go)."""
-    outvars = [v for v, used in zip(jaxpr.outvars, used_outputs) if used]
+    outvars = pick(jaxpr.outvars, used_outputs)
     needed = {v for v in outvars if isinstance(v, Var)}
     eqns = []
     for eqn in reversed(jaxpr.eqns):
@@ -285,7 +293,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[b
             needed.update([v for v in eqn.invars if isinstance(v, Var)])
             eqns.append(eqn)
     used_consts = [v in needed for v in jaxpr.constvars]
-    constvars = [v for v, used in zip(jaxpr.constvars, used_consts) if used]
+    constvars = pick(jaxpr.constvars, used_consts)
     used_invars = [v in needed for v in jaxpr.invars]
     return Jaxpr(constvars, jaxpr.invars, outvars, eqns[::-1]), used_consts, used_invars
 
@@ -293,7 +301,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[b
 def without_dead_code(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
     """The same function with no equation, and no constant, that its results do not need."""
     jaxpr, used_consts, _ = dce_jaxpr(closed_jaxpr.jaxpr, [True] * len(closed_jaxpr.out_avals))
-    return ClosedJaxpr(jaxpr, [x for x, used in zip(closed_jaxpr.consts, used_consts) if used])
+    return ClosedJaxpr(jaxpr, pick(closed_jaxpr.consts, used_consts))
 
 
 @cached_on_jaxpr
@@ -302,6 +310,5 @@ def dce_closed_jaxpr(
 ) -> tuple[ClosedJaxpr, list[bool]]:
     """As dce_jaxpr, with unused inputs gone too; also says which are used."""
     jaxpr, used_consts, used_invars = dce_jaxpr(closed_jaxpr.jaxpr, used_outputs)
-    invars = [v for v, used in zip(jaxpr.invars, used_invars) if used]
-    consts = [x for x, used in zip(closed_jaxpr.consts, used_consts) if used]
+    invars, consts = pick(jaxpr.invars, used_invars), pick(closed_jaxpr.consts, used_consts)
     return ClosedJaxpr(jaxpr.replace(invars=invars), consts), used_invars

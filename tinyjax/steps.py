@@ -18,6 +18,7 @@ STEPS = (
     "tree_util.key_paths",  # the name of a leaf's place
     "tree_util.prefixes",  # one value for a whole subtree, as in in_axes
     "api_util",  # arguments in and out as flat lists
+    "lists",  # lists in parts, and put together again
     "jaxpr",  # programs as lists of equations
     "pretty_printer",  # a jaxpr as text
     "interpreters.tracing",  # make_jaxpr: from a Python function to a jaxpr

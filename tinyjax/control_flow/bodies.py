@@ -19,7 +19,7 @@ from tinyjax.api_util import FlatFun
 from tinyjax.array import Array, ShapedArray
 from tinyjax.core import get_aval
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, Var, jaxpr_as_fun
+from tinyjax.jaxpr import ClosedJaxpr, Var, constvars_as_invars, jaxpr_as_fun
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.opencl.simplify import simplify
 from tinyjax.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
@@ -36,9 +36,7 @@ def trace_body(
     values; it has no constvars."""
     flat_fun = FlatFun(fun, in_tree)
     closed = trace_to_jaxpr(flat_fun, in_avals)
-    jaxpr = closed.jaxpr
-    body = jaxpr.replace(constvars=[], invars=jaxpr.constvars + jaxpr.invars)
-    return ClosedJaxpr(body), closed.consts, flat_fun.out_tree
+    return constvars_as_invars(closed), closed.consts, flat_fun.out_tree
 
 
 def with_common_consts(

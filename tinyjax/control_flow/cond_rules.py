@@ -23,17 +23,19 @@ from tinyjax.interpreters.batching import (
     moveaxis,
     not_mapped,
 )
-from tinyjax.interpreters.jvp import Zero, jvp_jaxpr, jvp_rules, zero_tangent
+from tinyjax.interpreters.jvp import Zero, jvp_jaxpr, jvp_rules, primals_and_tangents
 from tinyjax.interpreters.partial_eval import (
     PartialEvalTrace,
     Source,
     partial_eval_jaxpr,
     partial_eval_rules,
+    values_of,
 )
 from tinyjax.interpreters.tracing import trace_to_jaxpr
 from tinyjax.interpreters.vjp import (
     is_undefined_primal,
     not_linear,
+    operand_cotangents,
     transpose_jaxpr,
     transpose_rules,
 )
@@ -53,6 +55,7 @@ from tinyjax.lax.comparison import eq
 from tinyjax.lax.creation import empty_like_aval
 from tinyjax.lax.elementwise import constant
 from tinyjax.lax.selection import select_n
+from tinyjax.lists import drop, merge, pick, split_list
 from tinyjax.primitives import broadcast_in_dim, shape_of
 
 Branches = tuple[ClosedJaxpr, ...]
@@ -72,10 +75,7 @@ def _cond_jvp(primals: Any, tangents: Any, *, branches: Branches) -> Any:
     jvp_branches = tuple([jvp_jaxpr(branch, nonzeros, nonzero_outs)[0] for branch in branches])
     nonzero_tangents = [t for t in tangents if type(t) is not Zero]
     outs = cond_p.bind(*primals, *nonzero_tangents, branches=jvp_branches)
-    primals_out, found = outs[: len(nonzero_outs)], iter(outs[len(nonzero_outs) :])
-    return primals_out, [
-        next(found) if nz else zero_tangent(x) for x, nz in zip(primals_out, nonzero_outs)
-    ]
+    return primals_and_tangents(outs, nonzero_outs)
 
 
 jvp_rules[cond_p] = _cond_jvp
@@ -159,21 +159,20 @@ def _cond_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dic
         for (_, unknown, *_), place in zip(splits, places)
     )
 
-    known_operands = [x for x, is_unknown in zip(operands, unknown_ins) if not is_unknown]
-    unknown_operands = [x for x, is_unknown in zip(operands, unknown_ins) if is_unknown]
     outs = trace.parent.process_primitive(
-        cond_p, [index, *known_operands], {"branches": known_branches}
+        cond_p, [index, *drop(operands, unknown_ins)], {"branches": known_branches}
     )
-    now, residuals = outs[: unknown_outs.count(False)], outs[unknown_outs.count(False) :]
+    now, residuals = split_list(outs, unknown_outs.count(False))
     later = (
         trace.unknown.process_primitive(
-            cond_p, [index, *residuals, *unknown_operands], {"branches": unknown_branches}
+            cond_p,
+            [index, *residuals, *pick(operands, unknown_ins)],
+            {"branches": unknown_branches},
         )
         if any(unknown_outs)
         else []
     )
-    now, later = iter(now), iter(later)
-    return [next(later if is_unknown else now) for is_unknown in unknown_outs]
+    return merge(unknown_outs, later, now)
 
 
 def common_residuals(
@@ -209,16 +208,11 @@ def with_residual_outputs(
     """The known part of a branch, giving its residuals at their places and fillings at the others."""
 
     def branch(*args: Any) -> list[Any]:
-        computed = jaxpr_as_fun(known)(*args)
-
-        def value(source: Source) -> Any:
-            kind, where = source
-            return where if kind == "const" else (args if kind == "in" else computed)[where]
-
+        values = {"in": args, "out": jaxpr_as_fun(known)(*args)}
         residuals = [empty_like_aval(aval) for aval in residual_avals]
-        for place, source in zip(places, residual_sources):
-            residuals[place] = value(source)
-        return [value(source) for source in out_sources] + residuals
+        for place, x in zip(places, values_of(residual_sources, values)):
+            residuals[place] = x
+        return values_of(out_sources, values) + residuals
 
     return trace_to_jaxpr(branch, known.in_avals)
 
@@ -253,14 +247,8 @@ def _cond_transpose(cts: Any, index: Any, *operands: Any, branches: Branches) ->
     )
     inputs = [x for x in operands if not is_undefined_primal(x)]
     inputs += [ct for ct in cts if type(ct) is not Zero]
-    outs, found = iter(cond_p.bind(index, *inputs, branches=transposed)), iter(nonzero)
-    return [
-        None,
-        *(
-            (next(outs) if next(found) else Zero(x.aval)) if is_linear else None
-            for x, is_linear in zip(operands, linear)
-        ),
-    ]
+    outs = cond_p.bind(index, *inputs, branches=transposed)
+    return [None, *operand_cotangents(operands, outs, nonzero)]
 
 
 transpose_rules[cond_p] = _cond_transpose
@@ -274,8 +262,8 @@ def _cond_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
     branches, used = eqn.params["branches"], tuple(used_outputs)
     used_inputs = _in_any(dce_closed_jaxpr(branch, used)[1] for branch in branches)
     return eqn.replace(
-        invars=[eqn.invars[0], *(v for v, u in zip(eqn.invars[1:], used_inputs) if u)],
-        outvars=[v for v, u in zip(eqn.outvars, used) if u],
+        invars=[eqn.invars[0], *pick(eqn.invars[1:], used_inputs)],
+        outvars=pick(eqn.outvars, used),
         params={"branches": tuple([_dce_branch(b, used, used_inputs) for b in branches])},
     )
 
@@ -285,8 +273,7 @@ def _dce_branch(
     branch: ClosedJaxpr, used_outputs: tuple[bool, ...], used_inputs: tuple[bool, ...]
 ) -> ClosedJaxpr:
     jaxpr, used_consts, _ = dce_jaxpr(branch.jaxpr, used_outputs)
-    invars = [v for v, used in zip(jaxpr.invars, used_inputs) if used]
-    consts = [x for x, used in zip(branch.consts, used_consts) if used]
+    invars, consts = pick(jaxpr.invars, used_inputs), pick(branch.consts, used_consts)
     return ClosedJaxpr(jaxpr.replace(invars=invars), consts)
 
 

@@ -25,12 +25,12 @@ from tinyjax.interpreters.policies import (
     EqnSplit,
     Policy,
     Split,
-    drop,
     nothing_saveable,
     policy_rules,
     split_by_policy,
 )
 from tinyjax.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var
+from tinyjax.lists import drop, split_list
 
 Flags = Sequence[bool]
 
@@ -40,7 +40,7 @@ Flags = Sequence[bool]
 
 def _not_available(eqn: JaxprEqn, available: Flags) -> list[Atom]:
     """The operands that have to be kept for the staged equation."""
-    return [v for v, is_there in zip(eqn.invars, available) if not is_there]
+    return drop(eqn.invars, available)
 
 
 def _all_staged(eqn: JaxprEqn, available: Flags) -> EqnSplit:
@@ -59,17 +59,14 @@ def _split_body(
 
 
 def _scan_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn) -> EqnSplit:
-    jaxpr, num_consts = eqn.params["jaxpr"], eqn.params["num_consts"]
-    first_x = num_consts + eqn.params["num_carry"]
-    consts_uk, xs_uk = unknown[:num_consts], unknown[first_x:]
-    no_ys = (False,) * (len(eqn.outvars) - eqn.params["num_carry"])
+    jaxpr, num_consts, num_carry = (eqn.params[k] for k in ("jaxpr", "num_consts", "num_carry"))
+    consts_uk, init_uk, xs_uk = split_list(unknown, num_consts, num_carry)
+    no_ys = (False,) * (len(eqn.outvars) - num_carry)
 
     def split_at(carry_uk: Flags) -> Split:
         return _split_body(jaxpr, (*consts_uk, *carry_uk, *xs_uk), policy, (*carry_uk, *no_ys))
 
-    carry_uk = fixed_point(
-        lambda uk: split_at(uk).unknown_outs[: len(uk)], tuple(unknown[num_consts:first_x])
-    )
+    carry_uk = fixed_point(lambda uk: split_at(uk).unknown_outs[: len(uk)], tuple(init_uk))
     split = split_at(carry_uk)
     number = split.num_residuals
     stacked = [
@@ -82,13 +79,13 @@ def _scan_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn)
         params=eqn.params
         | {
             "jaxpr": split.known,
-            "num_consts": list(consts_uk).count(False),
+            "num_consts": consts_uk.count(False),
             "num_carry": carry_uk.count(False),
         },
     )
     # Residuals differ from step to step, as xs do, so they stand behind these.
-    invars = split.staged.jaxpr.invars
-    body = split.staged.jaxpr.replace(invars=invars[number:] + invars[:number])
+    residual_vars, operand_vars = split_list(split.staged.jaxpr.invars, number)
+    body = split.staged.jaxpr.replace(invars=operand_vars + residual_vars)
     staged = eqn.replace(
         invars=eqn.invars + stacked,
         params=eqn.params | {"jaxpr": split.staged.replace(body)},
@@ -104,14 +101,12 @@ def _while_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn
     """Runs the known part of the carry now, and the whole loop again later."""
     cond_jaxpr, body_jaxpr = eqn.params["cond_jaxpr"], eqn.params["body_jaxpr"]
     num_cond, num_body = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
-    cond_uk, body_uk = unknown[:num_cond], unknown[num_cond : num_cond + num_body]
+    cond_uk, body_uk, init_uk = split_list(unknown, num_cond, num_body)
 
     def split_at(carry_uk: Flags) -> Split:
         return _split_body(body_jaxpr, (*body_uk, *carry_uk), nothing_saveable, carry_uk)
 
-    carry_uk = fixed_point(
-        lambda uk: split_at(uk).unknown_outs, tuple(unknown[num_cond + num_body :])
-    )
+    carry_uk = fixed_point(lambda uk: split_at(uk).unknown_outs, tuple(init_uk))
     pred = _split_body(cond_jaxpr, (*cond_uk, *carry_uk), nothing_saveable, (False,))
     if pred.unknown_outs[0]:
         return _all_staged(eqn, available)
@@ -120,9 +115,9 @@ def _while_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn
         outvars=drop(eqn.outvars, carry_uk),
         params={
             "cond_jaxpr": pred.known,
-            "cond_nconsts": list(cond_uk).count(False),
+            "cond_nconsts": cond_uk.count(False),
             "body_jaxpr": split_at(carry_uk).known,
-            "body_nconsts": list(body_uk).count(False),
+            "body_nconsts": body_uk.count(False),
         },
     )
     every = [True] * len(eqn.outvars)

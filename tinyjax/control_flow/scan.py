@@ -39,6 +39,7 @@ from tinyjax.core import (
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.interpreters.jvp import full
 from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError
+from tinyjax.lists import drop, merge, pick, split_list
 from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
 
 # ---- the primitive ----
@@ -48,15 +49,6 @@ from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
 # last x to the first; unroll: a hint to the compiler, how many steps to write out.
 # Operands are consts, the first carry and xs; results are the last carry and ys.
 scan_p = Primitive("scan", multiple_results=True, takes_arrays=True)
-
-
-def split_list(xs: Sequence[Any], *sizes: int) -> list[list[Any]]:
-    """Consecutive parts of the given sizes, and the rest."""
-    parts, start = [], 0
-    for size in sizes:
-        parts.append(list(xs[start : start + size]))
-        start += size
-    return [*parts, list(xs[start:])]
 
 
 def _scan_impl(
@@ -245,15 +237,14 @@ def _bind_what_changes(
     kept_ys = [v for v in y_out if v not in x_vars]
     body = jaxpr.jaxpr.replace(
         invars=[
-            *[v for v, change in zip(carry_vars, changes) if not change],
+            *drop(carry_vars, changes),
             *const_vars,
-            *[v for v, change in zip(carry_vars, changes) if change],
+            *pick(carry_vars, changes),
             *x_vars,
         ],
-        outvars=[v for v, change in zip(carry_out, changes) if change] + kept_ys,
+        outvars=pick(carry_out, changes) + kept_ys,
     )
-    fixed = [x for x, change in zip(init, changes) if not change]
-    changing = [x for x, change in zip(init, changes) if change]
+    fixed, changing = drop(init, changes), pick(init, changes)
     outs = scan_p.bind(
         *fixed,
         *consts,
@@ -264,6 +255,7 @@ def _bind_what_changes(
         num_carry=len(changing),
         **params,
     )
-    made, given = iter(outs), iter(fixed)
-    carry = [next(made) if change else next(given) for change in changes]
-    return carry + [xs[x_vars.index(v)] if v in x_vars else next(made) for v in y_out]
+    carry, kept = split_list(outs, len(changing))
+    made = iter(kept)
+    ys = [xs[x_vars.index(v)] if v in x_vars else next(made) for v in y_out]
+    return merge(changes, carry, fixed) + ys

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from tinyjax.array import ShapedArray
 from tinyjax.control_flow.bodies import fixed_point
-from tinyjax.control_flow.scan import scan_p, split_list
+from tinyjax.control_flow.scan import scan_p
 from tinyjax.core import context, get_aval, set_current_trace
 from tinyjax.interpreters.batching import (
     AxisData,
@@ -30,13 +30,15 @@ from tinyjax.interpreters.jvp import (
     instantiate_zeros,
     jvp_jaxpr,
     jvp_rules,
-    zero_tangent,
+    primals_and_tangents,
 )
 from tinyjax.interpreters.partial_eval import (
     PartialEvalTrace,
     Source,
     partial_eval_jaxpr,
     partial_eval_rules,
+    values_of,
+    with_outputs,
 )
 from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, trace_to_jaxpr
 from tinyjax.interpreters.vjp import (
@@ -50,7 +52,6 @@ from tinyjax.jaxpr import (
     Jaxpr,
     JaxprEqn,
     Literal,
-    Var,
     cached_on_jaxpr,
     dce_jaxpr,
     dce_rules,
@@ -58,6 +59,7 @@ from tinyjax.jaxpr import (
     has_effects,
     literal_value,
 )
+from tinyjax.lists import drop, merge, pick, split_list
 from tinyjax.primitives import broadcast_in_dim_p
 
 Flags = tuple[bool, ...]  # of a part of the operands or results: which have some property
@@ -96,11 +98,7 @@ def _scan_jvp(
         **params,
     )
     carry, carry_dot, ys, ys_dot = split_list(outs, num_carry, len(dots[1]), len(ys_nz))
-    found = iter(carry_dot + ys_dot)
-    return carry + ys, [
-        next(found) if nz else zero_tangent(x)
-        for x, nz in zip(carry + ys, (*carry_nz, *ys_nz), strict=True)
-    ]
+    return primals_and_tangents(carry + ys + carry_dot + ys_dot, (*carry_nz, *ys_nz))
 
 
 @cached_on_jaxpr
@@ -175,7 +173,7 @@ def _split_body(
         return kind == "out" or kind == "in" and num_consts <= i < first_x
 
     made = [source for source in residual_sources if is_made(source)]
-    known = _with_outputs(known, [*out_sources, *made])
+    known = with_outputs(known, [*out_sources, *made])
     before, loop, from_loop, hoisted, loop_consts = partial_eval_jaxpr(
         known,
         (False,) * num_consts + (True,) * (len(known.in_avals) - num_consts),
@@ -189,33 +187,15 @@ def _split_body(
     ]
     differs = [kind == "loop" or kind == "in" and i >= num_consts for kind, i in residuals]
     binders, operands = split_list(unknown.jaxpr.invars, len(residuals))
-    invars = [v for v, d in zip(binders, differs) if not d]
-    invars += operands + [v for v, d in zip(binders, differs) if d]
+    invars = drop(binders, differs) + operands + pick(binders, differs)
     return SplitBody(
         before,
         loop,
         loop_consts,
         unknown.replace(jaxpr=unknown.jaxpr.replace(invars=invars)),
-        [source for source, d in zip(residuals, differs) if not d],
-        [source for source, d in zip(residuals, differs) if d],
+        drop(residuals, differs),
+        pick(residuals, differs),
         unknown_outs,
-    )
-
-
-def _with_outputs(known: ClosedJaxpr, sources: Sequence[Source]) -> ClosedJaxpr:
-    """The known part of a split jaxpr with a result for each source."""
-    jaxpr = known.jaxpr
-    given = [(Var(get_aval(x)), x) for kind, x in sources if kind == "const"]
-    new_consts = iter(given)
-    outvars = [
-        next(new_consts)[0]
-        if kind == "const"
-        else (jaxpr.invars if kind == "in" else jaxpr.outvars)[i]
-        for kind, i in sources
-    ]
-    constvars = jaxpr.constvars + [v for v, _ in given]
-    return ClosedJaxpr(
-        jaxpr.replace(constvars=constvars, outvars=outvars), known.consts + [x for _, x in given]
     )
 
 
@@ -227,33 +207,27 @@ def _scan_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dic
     carry_uk = body.unknown_outs[:num_carry]
     flags = [*const_uk, *carry_uk, *xs_uk]
     args = [_zeros_again(trace, x) if uk else x for x, uk in zip(args, flags)]
-    unknown_args = [x for x, uk in zip(args, flags) if uk]
-    known_args = [x for x, uk in zip(args, flags) if not uk]
+    unknown_args, known_args = pick(args, flags), drop(args, flags)
     known_consts, carry_and_xs = split_list(known_args, const_uk.count(False))
 
     with set_current_trace(trace.parent):
         computed = eval_jaxpr(body.before.jaxpr, body.before.consts, *known_consts)
         values = {"in": known_args, "out": computed}
-        known_consts = [x if kind == "const" else values[kind][x] for kind, x in body.known_consts]
+        known_consts = values_of(body.known_consts, values)
         values["loop"] = _bind_needed(
             body.known,
             [*known_consts, *carry_and_xs],
             params | {"num_consts": len(known_consts), "num_carry": carry_uk.count(False)},
         )
-    same, differing = (
-        [x if kind == "const" else values[kind][x] for kind, x in sources]
-        for sources in (body.same_residuals, body.stacked_residuals)
-    )
+    same = values_of(body.same_residuals, values)
+    differing = values_of(body.stacked_residuals, values)
     with set_current_trace(trace.unknown):
-        later = iter(
-            _bind_needed(
-                body.unknown,
-                [*same, *unknown_args, *differing],
-                params | {"num_consts": len(same) + sum(const_uk), "num_carry": sum(carry_uk)},
-            )
+        later = _bind_needed(
+            body.unknown,
+            [*same, *unknown_args, *differing],
+            params | {"num_consts": len(same) + sum(const_uk), "num_carry": sum(carry_uk)},
         )
-    now = iter(values["loop"])
-    return [next(later) if uk else next(now) for uk in body.unknown_outs]
+    return merge(body.unknown_outs, later, values["loop"])
 
 
 def _zeros_again(trace: PartialEvalTrace, x: Any) -> Any:
@@ -294,10 +268,10 @@ def _scan_transpose(
     consts_lin, xs_lin = (tuple(map(is_undefined_primal, part)) for part in (consts, xs))
     ct_carry, ct_ys = split_list(cts, num_carry)
     ct_carry = [instantiate_zeros(ct) for ct in ct_carry]
-    so_far = [full(x.aval, 0) for x, lin in zip(consts, consts_lin) if lin]
-    each_step = [x for x, lin in zip(consts, consts_lin) if not lin]
+    so_far = [full(x.aval, 0) for x in pick(consts, consts_lin)]
+    each_step = drop(consts, consts_lin)
     sliced = [ct for ct in ct_ys if type(ct) is not Zero]
-    sliced += [x for x, lin in zip(xs, xs_lin) if not lin]
+    sliced += drop(xs, xs_lin)
 
     avals = [get_aval(x) for x in (*each_step, *so_far, *ct_carry)]
     avals += [aval.update(shape=aval.shape[1:]) for aval in map(get_aval, sliced)]
@@ -344,7 +318,7 @@ def _transpose_body(
         cts = ct_carry + [Zero(a) if z else next(nonzero_ys) for a, z in zip(y_avals, zero_ys)]
         start = [next(sums) if lin else None for lin in consts_lin]
         outs = backward_pass(jaxpr.jaxpr, jaxpr.consts, operands, cts, start)
-        return [instantiate_zeros(ct) for ct, lin in zip(outs, linear) if lin]
+        return [instantiate_zeros(ct) for ct in pick(outs, linear)]
 
     return trace_to_jaxpr(backward, in_avals)
 
@@ -405,11 +379,11 @@ def _scan_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
     )
     body, used_jaxpr_consts, used_inputs = needed(carry_used)
     used_inputs[num_consts : num_consts + num_carry] = carry_used
-    body = body.replace(invars=[v for v, used in zip(body.invars, used_inputs) if used])
-    consts = [x for x, used in zip(jaxpr.consts, used_jaxpr_consts) if used]
+    body = body.replace(invars=pick(body.invars, used_inputs))
+    consts = pick(jaxpr.consts, used_jaxpr_consts)
     return eqn.replace(
-        invars=[v for v, used in zip(eqn.invars, used_inputs) if used],
-        outvars=[v for v, used in zip(eqn.outvars, (*carry_used, *ys_used)) if used],
+        invars=pick(eqn.invars, used_inputs),
+        outvars=pick(eqn.outvars, (*carry_used, *ys_used)),
         params=eqn.params
         | {
             "jaxpr": ClosedJaxpr(body, consts),

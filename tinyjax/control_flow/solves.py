@@ -31,6 +31,7 @@ from tinyjax.interpreters.jvp import (
 from tinyjax.interpreters.partial_eval import linearize
 from tinyjax.interpreters.vjp import is_undefined_primal, linear_transpose, transpose_rules
 from tinyjax.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from tinyjax.lists import split_list
 from tinyjax.primitives import neg, shape_of
 from tinyjax.tree_util.pytrees import (
     PyTreeDef,
@@ -140,11 +141,8 @@ linear_solve_p = Primitive("custom_linear_solve", multiple_results=True, takes_a
 
 def _split(xs: Sequence[Any], const_lengths: _LinearSolveTuple) -> tuple[_LinearSolveTuple, list]:
     """Operands, or what belongs to each of them: the consts of the four functions, and b."""
-    parts, rest = [], list(xs)
-    for length in const_lengths:
-        parts.append(rest[:length])
-        rest = rest[length:]
-    return _LinearSolveTuple(*parts), rest
+    *parts, b = split_list(xs, *const_lengths)
+    return _LinearSolveTuple(*parts), b
 
 
 def _linear_solve_impl(*args: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
@@ -230,7 +228,9 @@ abstract_eval_rules[linear_solve_p] = _linear_solve_aval
 jvp_rules[linear_solve_p] = _linear_solve_jvp
 transpose_rules[linear_solve_p] = _linear_solve_transpose
 axis_batch_rules[linear_solve_p] = _linear_solve_batch
-no_rule_reasons[linear_solve_p, "lowering"] = "a host step: the solver runs between kernels"
+no_rule_reasons[linear_solve_p, "lowering"] = (
+    "a host step: its solver runs op by op, between kernels"
+)
 
 
 # ---- linear systems: the front door ----

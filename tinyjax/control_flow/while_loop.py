@@ -31,6 +31,7 @@ from tinyjax.core import (
 )
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.jaxpr import ClosedJaxpr, dce_jaxpr
+from tinyjax.lists import drop, merge, pick, split_list
 from tinyjax.tree_util.pytrees import (
     LEAF,
     PyTreeDef,
@@ -49,12 +50,6 @@ from tinyjax.tree_util.pytrees import (
 while_p = Primitive("while", multiple_results=True, takes_arrays=True)
 
 
-def split(xs: Sequence[Any], cond_nconsts: int, body_nconsts: int) -> tuple[Any, Any, Any]:
-    """Operands, or what belongs to each of them: of cond_consts, of body_consts, of the carry."""
-    start = cond_nconsts + body_nconsts
-    return tuple(xs[:cond_nconsts]), tuple(xs[cond_nconsts:start]), tuple(xs[start:])
-
-
 def _while_impl(
     *args: Any,
     cond_nconsts: int,
@@ -63,7 +58,7 @@ def _while_impl(
     body_jaxpr: ClosedJaxpr,
 ) -> list[ArrayImpl]:
     """The loop, in Python."""
-    cond_consts, body_consts, carry = split(args, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)
     carry = [as_array(x) for x in carry]
     cond_fun, body_fun = eager_body(cond_jaxpr), eager_body(body_jaxpr)
     while (pred := as_array(cond_fun(*cond_consts, *carry)[0])._value).any():
@@ -175,18 +170,17 @@ def _bind(traced: _Traced, init: Sequence[Any]) -> list[Any]:
     fixed = _fixed(traced)
     if any(fixed):
         cond_jaxpr, body_jaxpr = _without_fixed(traced, fixed)
-    body_consts = [x for x, is_fixed in zip(init, fixed) if is_fixed] + body_consts
+    body_consts = pick(init, fixed) + body_consts
     outs = while_p.bind(
         *cond_consts,
         *body_consts,
-        *[x for x, is_fixed in zip(init, fixed) if not is_fixed],
+        *drop(init, fixed),
         cond_nconsts=len(cond_consts),
         cond_jaxpr=cond_jaxpr,
         body_nconsts=len(body_consts),
         body_jaxpr=body_jaxpr,
     )
-    found = iter(outs)
-    return [x if is_fixed else next(found) for x, is_fixed in zip(init, fixed)]
+    return merge(fixed, pick(init, fixed), outs)
 
 
 def _fixed(traced: _Traced) -> list[bool]:
@@ -205,14 +199,11 @@ def _without_fixed(traced: _Traced, fixed: Sequence[bool]) -> tuple[ClosedJaxpr,
     """The two jaxprs without these parts of the carry, which the body has as its first arguments."""
     cond = dce_jaxpr(traced.cond_jaxpr.jaxpr, [True])[0]
     body = traced.body_jaxpr.jaxpr
-
-    def changing(variables: Sequence[Any]) -> list[Any]:
-        return [v for v, is_fixed in zip(variables, fixed) if not is_fixed]
-
-    n, m = len(traced.cond_consts), len(traced.body_consts)
-    first = [v for v, is_fixed in zip(body.invars[m:], fixed) if is_fixed]
-    cond = cond.replace(invars=cond.invars[:n] + changing(cond.invars[n:]))
+    cond_consts, cond_carry = split_list(cond.invars, len(traced.cond_consts))
+    body_consts, body_carry = split_list(body.invars, len(traced.body_consts))
+    cond = cond.replace(invars=cond_consts + drop(cond_carry, fixed))
     body = body.replace(
-        invars=first + body.invars[:m] + changing(body.invars[m:]), outvars=changing(body.outvars)
+        invars=pick(body_carry, fixed) + body_consts + drop(body_carry, fixed),
+        outvars=drop(body.outvars, fixed),
     )
     return ClosedJaxpr(cond), ClosedJaxpr(body)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyjax.control_flow.while_loop import split, while_p
+from tinyjax.control_flow.while_loop import while_p
 from tinyjax.interpreters.tracing import trace_to_jaxpr
 from tinyjax.jaxpr import JaxprEqn, jaxpr_as_fun
 from tinyjax.lax.selection import select
+from tinyjax.lists import split_list
 from tinyjax.opencl.plan import rewrites_for_steps
 from tinyjax.opencl.simplify import simplify
 from tinyjax.primitives import broadcast_in_dim
@@ -27,7 +28,7 @@ def _with_select(eqn: JaxprEqn) -> JaxprEqn:
     cond_fun, body_fun = jaxpr_as_fun(params["cond_jaxpr"]), jaxpr_as_fun(params["body_jaxpr"])
 
     def body(*args: Any) -> list[Any]:
-        cond_consts, body_consts, carry = split(args, cond_nconsts, body_nconsts)
+        cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)
         (pred,) = cond_fun(*cond_consts, *carry)
         after = body_fun(*body_consts, *carry)
         leading = tuple(range(pred.ndim))

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from tinyjax.control_flow.bodies import fixed_point
-from tinyjax.control_flow.while_loop import split, while_p
+from tinyjax.control_flow.while_loop import while_p
 from tinyjax.core import get_aval
 from tinyjax.interpreters.batching import (
     AxisData,
@@ -23,15 +23,23 @@ from tinyjax.interpreters.batching import (
     move_batch_dim,
     not_mapped,
 )
-from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_jaxpr, jvp_rules, zero_tangent
+from tinyjax.interpreters.jvp import (
+    Zero,
+    instantiate_zeros,
+    jvp_jaxpr,
+    jvp_rules,
+    primals_and_tangents,
+)
 from tinyjax.interpreters.partial_eval import (
     PartialEvalTrace,
     partial_eval_jaxpr,
     partial_eval_rules,
+    with_outputs,
 )
 from tinyjax.interpreters.tracing import trace_to_jaxpr
 from tinyjax.interpreters.vjp import transpose_rules
 from tinyjax.jaxpr import ClosedJaxpr, Var, cached_on_jaxpr, jaxpr_as_fun
+from tinyjax.lists import drop, merge, pick, split_list
 
 # ---- forward mode ----
 
@@ -46,24 +54,25 @@ def _while_jvp(
     body_jaxpr: ClosedJaxpr,
 ) -> tuple[list, list]:
     """One loop that carries primals and tangents. The condition reads primals alone."""
+    sizes = cond_nconsts, body_nconsts
     nonzeros = [type(t) is not Zero for t in tangents]
-    _, const_nonzeros, carry_nonzeros = split(nonzeros, cond_nconsts, body_nconsts)
+    _, const_nonzeros, init_nonzeros = split_list(nonzeros, *sizes)
 
     def body_jvp_for(carry: tuple[bool, ...]) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
         return jvp_jaxpr(body_jaxpr, (*const_nonzeros, *carry), carry)
 
-    carry_nonzeros = fixed_point(lambda carry: body_jvp_for(carry)[1], carry_nonzeros)
+    carry_nonzeros = fixed_point(lambda carry: body_jvp_for(carry)[1], tuple(init_nonzeros))
     body_jvp, _ = body_jvp_for(carry_nonzeros)
 
-    cond_consts, body_consts, carry = split(primals, cond_nconsts, body_nconsts)
-    _, const_dots, carry_dots = split(tangents, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, carry = split_list(primals, *sizes)
+    _, const_dots, carry_dots = split_list(tangents, *sizes)
     const_dots = [t for t in const_dots if type(t) is not Zero]
-    carry_dots = [instantiate_zeros(t) for t, nz in zip(carry_dots, carry_nonzeros) if nz]
+    carry_dots = [instantiate_zeros(t) for t in pick(carry_dots, carry_nonzeros)]
     # The arguments of body_jvp are consts, carry, tangents of consts, tangents of the carry.
     body = body_jvp.jaxpr
-    start, end = len(body_consts) + len(carry), len(body.invars) - len(carry_dots)
-    invars = body.invars[:body_nconsts] + body.invars[start:end]
-    invars += body.invars[body_nconsts:start] + body.invars[end:]
+    parts = split_list(body.invars, len(body_consts), len(carry), len(const_dots))
+    const_vars, carry_vars, const_dot_vars, carry_dot_vars = parts
+    invars = [*const_vars, *const_dot_vars, *carry_vars, *carry_dot_vars]
     cond = cond_jaxpr.jaxpr
     cond_invars = cond.invars + [Var(get_aval(t)) for t in carry_dots]
     outs = while_p.bind(
@@ -77,10 +86,7 @@ def _while_jvp(
         body_nconsts=body_nconsts + len(const_dots),
         body_jaxpr=body_jvp.replace(body.replace(invars=invars)),
     )
-    primals_out, dots = outs[: len(carry)], iter(outs[len(carry) :])
-    return primals_out, [
-        next(dots) if nz else zero_tangent(x) for x, nz in zip(primals_out, carry_nonzeros)
-    ]
+    return primals_and_tangents(outs, carry_nonzeros)
 
 
 jvp_rules[while_p] = _while_jvp
@@ -96,12 +102,12 @@ def _while_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: di
     to be kept."""
     counts = params["cond_nconsts"], params["body_nconsts"]
     unknown = [trace.is_unknown(x) for x in args]
-    unknown_cond_consts, unknown_body_consts, unknown_carry = split(unknown, *counts)
+    unknown_cond_consts, unknown_body_consts, unknown_init = split_list(unknown, *counts)
 
     def known_body_for(carry: tuple[bool, ...]) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
         return _known_part(params["body_jaxpr"], (*unknown_body_consts, *carry), carry)
 
-    unknown_carry = fixed_point(lambda carry: known_body_for(carry)[1], unknown_carry)
+    unknown_carry = fixed_point(lambda carry: known_body_for(carry)[1], tuple(unknown_init))
     known_body, _ = known_body_for(unknown_carry)
     known_cond, (unknown_pred,) = _known_part(
         params["cond_jaxpr"], (*unknown_cond_consts, *unknown_carry), ()
@@ -110,19 +116,17 @@ def _while_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: di
     if unknown_pred or all(unknown):
         return later
     unknown = [*unknown_cond_consts, *unknown_body_consts, *unknown_carry]
-    now = iter(
-        trace.parent.process_primitive(
-            while_p,
-            [x for x, is_unknown in zip(args, unknown) if not is_unknown],
-            {
-                "cond_nconsts": unknown_cond_consts.count(False),
-                "cond_jaxpr": known_cond,
-                "body_nconsts": unknown_body_consts.count(False),
-                "body_jaxpr": known_body,
-            },
-        )
+    now = trace.parent.process_primitive(
+        while_p,
+        drop(args, unknown),
+        {
+            "cond_nconsts": unknown_cond_consts.count(False),
+            "cond_jaxpr": known_cond,
+            "body_nconsts": unknown_body_consts.count(False),
+            "body_jaxpr": known_body,
+        },
     )
-    return [x if is_unknown else next(now) for x, is_unknown in zip(later, unknown_carry)]
+    return merge(unknown_carry, pick(later, unknown_carry), now)
 
 
 def _known_part(
@@ -130,9 +134,7 @@ def _known_part(
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """The jaxpr from known inputs to known results, and which results are unknown."""
     known, _, unknown_outs, sources, _ = partial_eval_jaxpr(closed, unknown_ins, force_unknown)
-    variables = {"in": known.jaxpr.invars, "out": known.jaxpr.outvars}
-    outvars = [variables[kind][i] for kind, i in sources]
-    return known.replace(known.jaxpr.replace(outvars=outvars)), unknown_outs
+    return with_outputs(known, sources), unknown_outs
 
 
 def _while_transpose(cts: Any, *args: Any, **params: Any) -> NoReturn:
@@ -161,7 +163,7 @@ def _while_batch(
     body_jaxpr: ClosedJaxpr,
 ) -> tuple[list, list]:
     """One loop for all examples, until none of them goes on."""
-    cond_dims, body_dims, init_dims = split(dims, cond_nconsts, body_nconsts)
+    cond_dims, body_dims, init_dims = split_list(dims, cond_nconsts, body_nconsts)
 
     def dims_at(place: int, carry: Sequence[bool]) -> list[int | None]:
         return [place if is_batched else not_mapped for is_batched in carry]
@@ -178,7 +180,7 @@ def _while_batch(
         carry_dims = dims_at(cond_jaxpr.out_avals[0].ndim, batched)
     else:  # examples stop at different times, so each needs a carry of its own
         pred_dim, carry_dims = 0, [0] * len(batched)
-    cond_consts, body_consts, init = split(vals, cond_nconsts, body_nconsts)
+    cond_consts, body_consts, init = split_list(vals, cond_nconsts, body_nconsts)
     init = [move_batch_dim(x, d, to, axis.size) for x, d, to in zip(init, init_dims, carry_dims)]
     outs = while_p.bind(
         *cond_consts,

@@ -32,7 +32,7 @@ from tinyjax.interpreters.jvp import Zero, full, zero_tangent
 from tinyjax.interpreters.partial_eval import PartialEvalTrace, partial_eval_rules
 from tinyjax.interpreters.tracing import JaxprTrace, staging_rules, trace_to_jaxpr
 from tinyjax.interpreters.vjp import backward_pass, transpose_rules
-from tinyjax.jaxpr import ClosedJaxpr
+from tinyjax.jaxpr import ClosedJaxpr, constvars_as_invars
 from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_map, tree_unflatten
 
@@ -72,8 +72,7 @@ def _stage(primitive: Primitive, trace: JaxprTrace, args: Sequence[Any], params:
 def trace_call(fun: Callable, in_avals: Sequence[ShapedArray]) -> tuple[ClosedJaxpr, Sequence[Any]]:
     """The jaxpr of a function of leaves, and what that closes over: the jaxpr's first arguments."""
     closed = trace_to_jaxpr(fun, in_avals)
-    jaxpr = closed.jaxpr.replace(constvars=[], invars=closed.jaxpr.constvars + closed.jaxpr.invars)
-    return ClosedJaxpr(jaxpr), closed.consts
+    return constvars_as_invars(closed), closed.consts
 
 
 def _run_linear_function(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> Any:
@@ -84,10 +83,6 @@ def _run_linear_function(trace: PartialEvalTrace, args: Sequence[Any], params: d
 
 def _transpose_function(cts: Any, *args: Any, call_jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
     return backward_pass(call_jaxpr.jaxpr, call_jaxpr.consts, args, cts)
-
-
-def only(values: Sequence[Any], used: Sequence[bool]) -> list[Any]:
-    return [x for x, is_used in zip(values, used) if is_used]
 
 
 # ---- functions of a batch ----

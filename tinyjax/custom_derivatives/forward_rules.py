@@ -34,7 +34,6 @@ from tinyjax.custom_derivatives.calls import (
     hidden_zero,
     leaf_paths,
     nondiff_positions,
-    only,
     positional,
     shown_zero,
     tangent_aval_of,
@@ -57,6 +56,7 @@ from tinyjax.interpreters.jvp import (
 )
 from tinyjax.interpreters.tracing import trace_to_jaxpr
 from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules, jaxpr_as_fun
+from tinyjax.lists import pick
 from tinyjax.pretty_printer import Context, Params, printed_params
 from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
 
@@ -164,11 +164,11 @@ def _custom_jvp_dce(eqn: JaxprEqn, used: list[bool]) -> JaxprEqn:
 
     def jvp(primals: Any, tangents: Any) -> Any:
         outs, out_tangents = eqn.params["jvp"](primals, tangents)
-        return only(outs, used), only(out_tangents, used)
+        return pick(outs, used), pick(out_tangents, used)
 
     jaxpr = dce_jaxpr(eqn.params["call_jaxpr"].jaxpr, used)[0]
     return eqn.replace(
-        outvars=only(eqn.outvars, used),
+        outvars=pick(eqn.outvars, used),
         params=eqn.params | {"call_jaxpr": ClosedJaxpr(jaxpr), "jvp": jvp},
     )
 

@@ -31,7 +31,6 @@ from tinyjax.custom_derivatives.calls import (
     batched_function,
     cotangent_of_batch,
     hidden_zero,
-    only,
 )
 from tinyjax.interpreters.batching import (
     AxisData,
@@ -43,6 +42,7 @@ from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.interpreters.tracing import trace_to_jaxpr
 from tinyjax.interpreters.vjp import transpose_rules
 from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules, jaxpr_as_fun
+from tinyjax.lists import drop, pick
 from tinyjax.opencl.rules import lowering_rules
 from tinyjax.pretty_printer import Context, Params, printed_params
 
@@ -61,7 +61,7 @@ def _custom_lin_transpose(
 ) -> list[Any]:
     if not params["symbolic_zeros"]:
         cts = [ct if ct.aval.dtype == dtypes.float0 else instantiate_zeros(ct) for ct in cts]
-    wanted = only(bwd(args[:num_res], cts), [not zero for zero in in_zeros])
+    wanted = drop(bwd(args[:num_res], cts), in_zeros)
     return [None] * num_res + wanted
 
 
@@ -215,11 +215,11 @@ def _custom_vjp_dce(eqn: JaxprEqn, used: list[bool]) -> JaxprEqn:
             all_cts = [next(given) if u else zero for u, zero in zip(used, zeros)]
             return bwd(residuals, all_cts)
 
-        return only(outs, used), residuals, smaller_bwd
+        return pick(outs, used), residuals, smaller_bwd
 
     jaxpr = dce_jaxpr(closed.jaxpr, used)[0]
     params = eqn.params | {"call_jaxpr": ClosedJaxpr(jaxpr), "fwd": smaller_fwd}
-    return eqn.replace(outvars=only(eqn.outvars, used), params=params)
+    return eqn.replace(outvars=pick(eqn.outvars, used), params=params)
 
 
 def _custom_vjp_params(eqn: JaxprEqn, context: Context) -> Params:

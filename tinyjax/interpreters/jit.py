@@ -39,12 +39,12 @@ from tinyjax.core import (
 )
 from tinyjax.devices import Device, choose_device
 from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr
-from tinyjax.interpreters.jvp import Zero, jvp_jaxpr, jvp_rules, zero_tangent
+from tinyjax.interpreters.jvp import Zero, jvp_jaxpr, jvp_rules, primals_and_tangents
 from tinyjax.interpreters.partial_eval import (
     PartialEvalTrace,
-    Source,
     partial_eval_jaxpr,
     partial_eval_rules,
+    values_of,
 )
 from tinyjax.interpreters.tracing import (
     JaxprTrace,
@@ -54,7 +54,12 @@ from tinyjax.interpreters.tracing import (
     staging_rules,
     trace_to_jaxpr,
 )
-from tinyjax.interpreters.vjp import is_undefined_primal, transpose_jaxpr, transpose_rules
+from tinyjax.interpreters.vjp import (
+    is_undefined_primal,
+    operand_cotangents,
+    transpose_jaxpr,
+    transpose_rules,
+)
 from tinyjax.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
@@ -65,6 +70,7 @@ from tinyjax.jaxpr import (
     eval_jaxpr,
     has_effects,
 )
+from tinyjax.lists import drop, merge, pick
 from tinyjax.opencl.compile import Executable, compile_jaxpr
 from tinyjax.stages import Traced
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
@@ -122,10 +128,7 @@ def _jit_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) 
     new_jaxpr, nonzero_outs = jvp_jaxpr(jaxpr, nonzeros)
     nonzero_tangents = [t for t in tangents if type(t) is not Zero]
     outs = jit_p.bind(*primals, *nonzero_tangents, **_with_inputs(params, new_jaxpr))
-    primals_out, found = outs[: len(nonzero_outs)], iter(outs[len(nonzero_outs) :])
-    return primals_out, [
-        next(found) if nz else zero_tangent(x) for x, nz in zip(primals_out, nonzero_outs)
-    ]
+    return primals_and_tangents(outs, nonzero_outs)
 
 
 def _jit_batch(axis: AxisData, vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
@@ -139,24 +142,16 @@ def _jit_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict
     known, unknown, unknown_outs, out_sources, residual_sources = partial_eval_jaxpr(
         params["jaxpr"], unknown_ins
     )
-    known_args = [x for x, is_unknown in zip(args, unknown_ins) if not is_unknown]
+    known_args = drop(args, unknown_ins)
     computed = trace.parent.process_primitive(jit_p, known_args, _with_inputs(params, known))
-
-    def value(source: Source) -> Any:
-        kind, where = source
-        return where if kind == "const" else (known_args if kind == "in" else computed)[where]
-
-    residuals = [value(source) for source in residual_sources]
-    unknown_args = [x for x, is_unknown in zip(args, unknown_ins) if is_unknown]
-    later = iter(
-        trace.unknown.process_primitive(
-            jit_p, [*residuals, *unknown_args], _with_inputs(params, unknown)
-        )
+    values = {"in": known_args, "out": computed}
+    inputs = values_of(residual_sources, values) + pick(args, unknown_ins)
+    later = (
+        trace.unknown.process_primitive(jit_p, inputs, _with_inputs(params, unknown))
         if any(unknown_outs) or any(map(has_effects, unknown.eqns))
         else []
     )
-    now = (value(source) for source in out_sources)
-    return [next(later) if is_unknown else next(now) for is_unknown in unknown_outs]
+    return merge(unknown_outs, later, values_of(out_sources, values))
 
 
 def _jit_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
@@ -165,19 +160,15 @@ def _jit_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> l
     new_jaxpr, nonzero = transpose_jaxpr(jaxpr, linear, zero_cts)
     inputs = [x for x in args if not is_undefined_primal(x)]
     inputs += [ct for ct in cts if type(ct) is not Zero]
-    outs = iter(jit_p.bind(*inputs, **_with_inputs(params, new_jaxpr)))
-    found = iter(nonzero)
-    return [
-        (next(outs) if next(found) else Zero(x.aval)) if lin else None
-        for x, lin in zip(args, linear)
-    ]
+    outs = jit_p.bind(*inputs, **_with_inputs(params, new_jaxpr))
+    return operand_cotangents(args, outs, nonzero)
 
 
 def _jit_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
     jaxpr, used_inputs = dce_closed_jaxpr(eqn.params["jaxpr"], tuple(used_outputs))
     return eqn.replace(
-        invars=[v for v, used in zip(eqn.invars, used_inputs) if used],
-        outvars=[v for v, used in zip(eqn.outvars, used_outputs) if used],
+        invars=pick(eqn.invars, used_inputs),
+        outvars=pick(eqn.outvars, used_outputs),
         params=_with_inputs(eqn.params, jaxpr),
     )
 

@@ -29,6 +29,7 @@ from tinyjax.core import (
 )
 from tinyjax.interpreters.tracing import trace_to_jaxpr
 from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
+from tinyjax.lists import pick, split_list
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 # ---- tangents that are known to be zero ----
@@ -262,8 +263,19 @@ def jvp_jaxpr(
         nonzero_outs.extend(type(t) is not Zero for t in tangents_out)
         return [p for p, _ in pairs] + [t for t in tangents_out if type(t) is not Zero]
 
-    tangent_avals = [aval.to_tangent_aval() for aval, nz in zip(in_avals, nonzeros) if nz]
+    tangent_avals = [aval.to_tangent_aval() for aval in pick(in_avals, nonzeros)]
     return trace_to_jaxpr(jvp_fun, in_avals + tangent_avals), tuple(nonzero_outs)
+
+
+def primals_and_tangents(
+    outs: Sequence[Any], nonzero_outs: Sequence[bool]
+) -> tuple[list[Any], list[Any]]:
+    """What a jaxpr made by jvp_jaxpr gave: the results, and a tangent for each, Zero among them."""
+    primals_out, nonzero_tangents = split_list(outs, len(nonzero_outs))
+    found = iter(nonzero_tangents)
+    return primals_out, [
+        next(found) if nz else zero_tangent(x) for x, nz in zip(primals_out, nonzero_outs)
+    ]
 
 
 # ---- the front door ----

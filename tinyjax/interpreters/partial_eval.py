@@ -9,7 +9,7 @@ Source: https://docs.jax.dev/en/latest/autodidax.html#part-4-linearize-and-vjp-a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tinyjax import dtypes
@@ -20,11 +20,14 @@ from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer
 from tinyjax.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
+    Var,
     cached_on_jaxpr,
+    constvars_as_invars,
     eval_jaxpr,
     jaxpr_as_fun,
     without_dead_code,
 )
+from tinyjax.lists import drop, pick
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 # ---- the trace ----
@@ -79,11 +82,9 @@ def partial_eval_jaxpr(
         outs = jaxpr_as_fun(closed_jaxpr)(*args)
     forced = force_unknown or (False,) * len(outs)
     unknown_outs = tuple(f or trace.is_unknown(x) for x, f in zip(outs, forced))
-    known_outs = [x for x, is_unknown in zip(outs, unknown_outs) if not is_unknown]
+    known_outs = drop(outs, unknown_outs)
     later = [
-        x if trace.is_unknown(x) else unknown_trace.new_const(x)
-        for x, is_unknown in zip(outs, unknown_outs)
-        if is_unknown
+        x if trace.is_unknown(x) else unknown_trace.new_const(x) for x in pick(outs, unknown_outs)
     ]
     unknown = without_dead_code(unknown_trace.finish(later))
     residuals = unknown.consts
@@ -97,11 +98,26 @@ def partial_eval_jaxpr(
             sources[id(x)] = ("out", len(computed))
             computed.append(x)
     known = without_dead_code(known_trace.finish(computed))
-    # Residuals were constvars of the unknown jaxpr; now they are its first arguments.
-    body = unknown.jaxpr
-    unknown = ClosedJaxpr(Jaxpr([], body.constvars + body.invars, body.outvars, body.eqns))
+    unknown = constvars_as_invars(unknown)  # its constants were the residuals
     out_sources, residual_sources = ([sources[id(x)] for x in xs] for xs in (known_outs, residuals))
     return known, unknown, unknown_outs, out_sources, residual_sources
+
+
+def values_of(sources: Sequence[Source], values: Mapping[str, Sequence[Any]]) -> list[Any]:
+    """What the sources name: `values` has the known inputs as "in", the known part's outputs as "out"."""
+    return [x if kind == "const" else values[kind][x] for kind, x in sources]
+
+
+def with_outputs(known: ClosedJaxpr, sources: Sequence[Source]) -> ClosedJaxpr:
+    """The known part of a split jaxpr with a result for each source."""
+    jaxpr = known.jaxpr
+    consts = [x for kind, x in sources if kind == "const"]
+    constvars = [Var(get_aval(x)) for x in consts]
+    variables: dict[str, Sequence[Any]] = {"in": jaxpr.invars, "out": jaxpr.outvars}
+    given = iter(constvars)
+    outvars = [next(given) if kind == "const" else variables[kind][i] for kind, i in sources]
+    jaxpr = jaxpr.replace(constvars=jaxpr.constvars + constvars, outvars=outvars)
+    return ClosedJaxpr(jaxpr, known.consts + consts)
 
 
 # ---- linearize ----

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from tinyjax.core import Primitive
 from tinyjax.interpreters.jit import jit_p
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr, has_effects
+from tinyjax.lists import drop, pick
 
 # (primitive, *operands' avals, **params) -> whether the results may be kept for the backward pass
 Policy = Callable[..., bool]
@@ -133,16 +134,6 @@ def is_saved(policy: Policy, eqn: JaxprEqn) -> bool:
             f"saved), but for '{eqn.primitive}' it returned {answer!r} of type {type(answer)}"
         )
     return answer
-
-
-def pick(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-    """Those of the items whose flag is set."""
-    return [x for x, flag in zip(items, flags, strict=True) if flag]
-
-
-def drop(items: Sequence[Any], flags: Sequence[bool]) -> list[Any]:
-    """Those of the items whose flag is not set."""
-    return [x for x, flag in zip(items, flags, strict=True) if not flag]
 
 
 # ---- calls ----

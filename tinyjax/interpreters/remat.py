@@ -23,17 +23,16 @@ from tinyjax.core import (
     set_current_trace,
 )
 from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr
-from tinyjax.interpreters.jvp import Zero, jvp_jaxpr, jvp_rules, zero_tangent
+from tinyjax.interpreters.jvp import Zero, jvp_jaxpr, jvp_rules, primals_and_tangents
 from tinyjax.interpreters.partial_eval import (
     PartialEvalTrace,
     partial_eval_jaxpr,
     partial_eval_rules,
+    values_of,
 )
 from tinyjax.interpreters.policies import (
     call_split,
-    drop,
     nothing_saveable,
-    pick,
     policy_rules,
     split_by_policy,
 )
@@ -42,6 +41,7 @@ from tinyjax.interpreters.vjp import (
     UndefinedPrimal,
     backward_pass,
     is_undefined_primal,
+    operand_cotangents,
     transpose_rules,
 )
 from tinyjax.jaxpr import (
@@ -49,11 +49,13 @@ from tinyjax.jaxpr import (
     JaxprEqn,
     Var,
     cached_on_jaxpr,
+    constvars_as_invars,
     dce_closed_jaxpr,
     dce_rules,
     jaxpr_as_fun,
 )
 from tinyjax.lax.conversion import reduce_precision_p
+from tinyjax.lists import drop, merge, pick
 
 # ---- the primitive ----
 
@@ -70,15 +72,8 @@ def bind_remat(jaxpr: ClosedJaxpr, args: Sequence[Any], params: dict[str, Any]) 
     prevent_cse, consts = params["prevent_cse"], jaxpr.consts
     if isinstance(prevent_cse, tuple):
         prevent_cse = (False,) * len(consts) + prevent_cse
-    params = params | {"jaxpr": without_constvars(jaxpr), "prevent_cse": prevent_cse}
+    params = params | {"jaxpr": constvars_as_invars(jaxpr), "prevent_cse": prevent_cse}
     return remat_p.bind(*consts, *args, **params)
-
-
-@cached_on_jaxpr
-def without_constvars(closed_jaxpr: ClosedJaxpr) -> ClosedJaxpr:
-    """The same jaxpr, with its constants as first arguments."""
-    jaxpr = closed_jaxpr.jaxpr
-    return ClosedJaxpr(jaxpr.replace(constvars=[], invars=jaxpr.constvars + jaxpr.invars))
 
 
 def extended(prevent_cse: bool | tuple[bool, ...], number: int) -> bool | tuple[bool, ...]:
@@ -92,10 +87,7 @@ def _remat_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any
     nonzero_tangents = pick(tangents, nonzeros)
     params["prevent_cse"] = extended(params["prevent_cse"], len(nonzero_tangents))
     outs = bind_remat(new_jaxpr, [*primals, *nonzero_tangents], params)
-    primals_out, found = outs[: len(nonzero_outs)], iter(outs[len(nonzero_outs) :])
-    return primals_out, [
-        next(found) if nz else zero_tangent(x) for x, nz in zip(primals_out, nonzero_outs)
-    ]
+    return primals_and_tangents(outs, nonzero_outs)
 
 
 def _remat_batch(axis: AxisData, vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
@@ -122,7 +114,7 @@ def _remat_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: di
     prevent_cse = params["prevent_cse"]
     if isinstance(prevent_cse, tuple):
         prevent_cse = (True,) * len(residuals) + tuple(pick(prevent_cse, used_args))
-    unknown = iter(
+    unknown = (
         trace.unknown.process_primitive(
             remat_p,
             [*residuals, *pick(args, used_args)],
@@ -131,8 +123,7 @@ def _remat_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: di
         if any(split.unknown_outs)
         else []
     )
-    now = iter(computed)
-    return [next(unknown) if is_unknown else next(now) for is_unknown in split.unknown_outs]
+    return merge(split.unknown_outs, unknown, computed[:num_known])
 
 
 @cached_on_jaxpr
@@ -167,12 +158,8 @@ def _remat_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) ->
     if isinstance(prevent_cse, tuple):
         prevent_cse = tuple(drop(prevent_cse, linear))
     params["prevent_cse"] = extended(prevent_cse, len(nonzero_cts))
-    outs = iter(bind_remat(new_jaxpr, [*drop(args, linear), *nonzero_cts], params))
-    found = iter(nonzero)
-    return [
-        (next(outs) if next(found) else Zero(x.aval)) if lin else None
-        for x, lin in zip(args, linear)
-    ]
+    outs = bind_remat(new_jaxpr, [*drop(args, linear), *nonzero_cts], params)
+    return operand_cotangents(args, outs, nonzero)
 
 
 @cached_on_jaxpr
@@ -193,8 +180,7 @@ def _transposed(
             for aval, is_zero in zip(closed_jaxpr.out_avals, zero_cts)
         ]
         computed = jaxpr_as_fun(known)(*values)
-        found = {"in": values, "out": computed}
-        residuals = [x if kind == "const" else found[kind][x] for kind, x in sources]
+        residuals = values_of(sources, {"in": values, "out": computed})
         tangents = [UndefinedPrimal(aval) for aval in pick(closed_jaxpr.in_avals, linear)]
         outs = backward_pass(
             unknown.jaxpr, unknown.consts, [*residuals, *tangents], pick(cts, unknown_outs)

@@ -38,6 +38,7 @@ from tinyjax.jaxpr import (
     cached_on_jaxpr,
     literal_value,
 )
+from tinyjax.lists import drop, pick
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 # ---- running a linear jaxpr backwards ----
@@ -116,8 +117,7 @@ def transpose_jaxpr(
     arguments' cotangents. Also says which of these are not Zero: only they are in the jaxpr, and
     those that `instantiate` asks for: all, or some (an entry a linear argument)."""
     jaxpr = closed_jaxpr.jaxpr
-    fixed = [v.aval for v, is_linear in zip(jaxpr.invars, linear) if not is_linear]
-    ct_avals = [v.aval for v, is_zero in zip(jaxpr.outvars, zero_cts) if not is_zero]
+    fixed, ct_avals = drop(closed_jaxpr.in_avals, linear), drop(closed_jaxpr.out_avals, zero_cts)
     nonzero: list[bool] = []
 
     def backward(*flat: Any) -> list[Any]:
@@ -128,13 +128,25 @@ def transpose_jaxpr(
         ]
         cts = [Zero(v.aval) if z else next(values) for v, z in zip(jaxpr.outvars, zero_cts)]
         outs = backward_pass(jaxpr, closed_jaxpr.consts, args, cts)
-        wanted = [ct for ct, is_linear in zip(outs, linear) if is_linear]
+        wanted = pick(outs, linear)
         forced = (instantiate,) * len(wanted) if isinstance(instantiate, bool) else instantiate
         wanted = [instantiate_zeros(ct) if f else ct for ct, f in zip(wanted, forced)]
         nonzero.extend(type(ct) is not Zero for ct in wanted)
         return [ct for ct in wanted if type(ct) is not Zero]
 
     return trace_to_jaxpr(backward, fixed + ct_avals), tuple(nonzero)
+
+
+def operand_cotangents(
+    operands: Sequence[Any], outs: Sequence[Any], nonzero: Sequence[bool]
+) -> list[Any]:
+    """What a jaxpr made by transpose_jaxpr gave, as a transpose rule gives it: an entry an operand,
+    None for those that are not linear."""
+    found, flags = iter(outs), iter(nonzero)
+    return [
+        (next(found) if next(flags) else Zero(x.aval)) if is_undefined_primal(x) else None
+        for x in operands
+    ]
 
 
 # ---- rules ----

@@ -1,0 +1,36 @@
+"""Lists in parts: by sizes, or by flags.
+
+Operands and results of a primitive that has jaxprs as parameters come in parts (the consts, the carry
+and the xs of a loop), and transformations part them by a property: known or unknown, linear or not.
+After this file you can read rules that do so at a glance. Builds on nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+
+def split_list(xs: Sequence[Any], *sizes: int) -> list[list[Any]]:
+    """Consecutive parts of the given sizes, and the rest."""
+    parts, start = [], 0
+    for size in sizes:
+        parts.append(list(xs[start : start + size]))
+        start += size
+    return [*parts, list(xs[start:])]
+
+
+def pick(xs: Iterable[Any], flags: Iterable[bool]) -> list[Any]:
+    """Those whose flag is set."""
+    return [x for x, flag in zip(xs, flags, strict=True) if flag]
+
+
+def drop(xs: Iterable[Any], flags: Iterable[bool]) -> list[Any]:
+    """Those whose flag is not set."""
+    return [x for x, flag in zip(xs, flags, strict=True) if not flag]
+
+
+def merge(flags: Iterable[bool], picked: Iterable[Any], dropped: Iterable[Any]) -> list[Any]:
+    """The list of which pick and drop give these two."""
+    picked, dropped = iter(picked), iter(dropped)
+    return [next(picked) if flag else next(dropped) for flag in flags]

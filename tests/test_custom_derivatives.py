@@ -1,6 +1,8 @@
 """Functions with derivative rules of their own: the rule is used wherever one differentiates."""
 
 import functools
+import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -495,6 +497,17 @@ def test_closure_convert_makes_arguments_of_what_may_be_differentiated():
     assert scaled(2.0, 3.0) == 6.0
     assert jax.grad(scaled, (0, 1))(2.0, 3.0) == (7.0, 5.0)
     assert jax.closure_convert(lambda x: x * np.ones(3), 1.0)[1] == []
+
+
+def test_closure_convert_of_the_same_function_anew_gives_the_same_one_for_as_long_as_it_lives():
+    fun = lambda x: x * 2  # noqa: E731
+    converted = jax.closure_convert(fun, 1.0)[0]
+    assert jax.closure_convert(fun, 2.0)[0] is converted
+    assert jax.closure_convert(fun, 2)[0] is not converted
+    seen = weakref.ref(fun)
+    del fun
+    gc.collect()
+    assert seen() is None and converted(3.0) == 6
 
 
 # ---- linear_call: a transpose of one's own ----

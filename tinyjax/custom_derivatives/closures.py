@@ -10,15 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tinyjax import dtypes
 from tinyjax.api_util import FlatFun, fun_name
-from tinyjax.core import Tracer, get_aval
+from tinyjax.config import config
+from tinyjax.core import Tracer, context, get_aval
 from tinyjax.custom_derivatives.reverse_rules import custom_vjp
 from tinyjax.interpreters.batching import BatchTracer
 from tinyjax.interpreters.jvp import JVPTracer
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, eval_jaxpr
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.tree_util.registration import register_pytree_node_class
 
@@ -95,17 +97,34 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
 
     The new function takes the arguments of `fun` (of the example's tree, shapes and dtypes), and then
     the values. So a function can be the nondiff argument of a custom_vjp function, which then has a
-    cotangent for each of these values.
+    cotangent for each of these values. As with jit, `fun` runs once for each kind of arguments; other
+    values that it closes over are those of that time.
     Raises TypeError at a call with arguments of another tree.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.closure_convert.html
     """
     leaves, in_tree = tree_flatten((example_args, {}))
+    key = (in_tree, tuple([get_aval(x) for x in leaves]), context.axis_env, config.key)
+    conversions = _conversions_of(fun)
+    if key in conversions:
+        return conversions[key], []
     flat_fun = FlatFun(fun, in_tree)
-    closed = trace_to_jaxpr(flat_fun, [get_aval(x) for x in leaves])
-    hoisted = [x for x in closed.consts if _may_be_differentiated(x)]
+    closed = trace_to_jaxpr(flat_fun, key[1])
+    is_hoisted = [_may_be_differentiated(x) for x in closed.consts]
+    hoisted = [x for x, h in zip(closed.consts, is_hoisted) if h]
+    kept = [None if h else x for x, h in zip(closed.consts, is_hoisted)]
+    converted_fun = _converted(closed.jaxpr, is_hoisted, kept, in_tree, flat_fun.out_tree)
+    if not any(isinstance(x, Tracer) for x in closed.consts):
+        conversions[key] = converted_fun
+    return converted_fun, hoisted
+
+
+def _converted(
+    jaxpr: Jaxpr, is_hoisted: list[bool], kept: list[Any], in_tree: PyTreeDef, out_tree: PyTreeDef
+) -> Callable:
+    """The jaxpr as a function of trees, and of the hoisted ones among its constants."""
 
     def converted_fun(*args: Any) -> Any:
-        num_args = len(args) - len(hoisted)
+        num_args = len(args) - sum(is_hoisted)
         flat, tree = tree_flatten((args[:num_args], {}))
         if tree != in_tree:
             raise TypeError(
@@ -113,10 +132,22 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
                 f"as the example arguments. Expected {in_tree.child_defs[0]}, but got {tree.child_defs[0]}"
             )
         given = iter(args[num_args:])
-        consts = [next(given) if _may_be_differentiated(x) else x for x in closed.consts]
-        return tree_unflatten(flat_fun.out_tree, eval_jaxpr(closed.jaxpr, consts, *flat))
+        consts = [next(given) if h else x for h, x in zip(is_hoisted, kept)]
+        return tree_unflatten(out_tree, eval_jaxpr(jaxpr, consts, *flat))
 
-    return converted_fun, hoisted
+    return converted_fun
+
+
+# Of each function: what it was converted to. The same function anew gives the same one anew, so that
+# a jit that has it as a static argument traces nothing anew.
+_conversions: WeakKeyDictionary[Callable, dict[tuple, Callable]] = WeakKeyDictionary()
+
+
+def _conversions_of(fun: Callable) -> dict[tuple, Callable]:
+    try:
+        return _conversions.setdefault(fun, {})
+    except TypeError:  # a callable that has no hash, or no weak references
+        return {}
 
 
 def _may_be_differentiated(x: Any) -> bool:

@@ -39,6 +39,17 @@ def test_has_aux(jacobian):
     assert jac.shape == (3, 3) and aux.shape == (3,)
 
 
+def test_a_jacobian_by_reverse_mode_has_the_arguments_type_by_forward_mode_the_results():
+    @jax.custom_jvp
+    def twice(x):
+        return 2.0 * x
+
+    twice.defjvp(lambda primals, tangents: (twice(*primals), jnp.float32(2) * tangents[0]))
+    assert jax.jacfwd(twice)(1.0).weak_type
+    assert not jax.jacfwd(lambda x: jnp.float32(2) * x)(1.0).weak_type
+    assert jax.jacrev(lambda x: jnp.float32(2) * x)(1.0).weak_type
+
+
 def test_the_hessian_is_the_jacobian_of_the_gradient():
     cubed = lambda x: reduce_sum(mul(x, mul(x, x)), (0,))  # noqa: E731
     np.testing.assert_allclose(jax.hessian(cubed)(x), np.diag(6 * x), rtol=1e-6)

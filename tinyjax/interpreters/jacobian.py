@@ -56,9 +56,12 @@ def jacfwd(
         out, out_tangents, aux = vmap(push, out_axes=(None, -1, None))(*_standard_basis(avals))
         if holomorphic:
             _check_outputs("jacfwd", [get_aval(y) for y in tree_flatten(out)[0]], holomorphic)
-        jacobian = tree_map(
-            lambda y: tree_unflatten(in_tree, _split(y, y.ndim - 1, avals)), out_tangents
-        )
+
+        def unpack(y: Any, y_dot: Any) -> Any:
+            aval = get_aval(y)
+            return tree_unflatten(in_tree, _split(_of_type(y_dot, aval), aval.ndim, avals))
+
+        jacobian = tree_map(unpack, out, out_tangents)
         jacobian = _pick_argnums(jacobian, argnums, out_tangents)
         return (jacobian, *aux) if has_aux else jacobian
 
@@ -94,7 +97,8 @@ def jacrev(
         gradients = vmap(pull)(*_standard_basis(avals))
         gradients = gradients[0] if isinstance(argnums, int) else gradients
         leaves, in_tree = tree_flatten(gradients)
-        columns = [_split(x, 0, avals) for x in leaves]
+        in_avals = [get_aval(x) for x in tree_flatten(dynamic)[0]]
+        columns = [_split(_of_type(x, aval), 0, avals) for x, aval in zip(leaves, in_avals)]
         rows = [
             tree_unflatten(in_tree, [column[i] for column in columns]) for i in range(len(avals))
         ]
@@ -137,6 +141,13 @@ def _split(x: Any, axis: int, avals: Sequence[ShapedArray]) -> list[Any]:
     before, after = x.shape[:axis], x.shape[axis + 1 :]
     parts = lax.split_p.bind(x, sizes=tuple(sizes), axis=axis)
     return [reshape(part, (*before, *aval.shape, *after)) for part, aval in zip(parts, avals)]
+
+
+def _of_type(derivative: Any, aval: ShapedArray) -> Any:
+    """In the dtype and weak type of the result, or of the argument; integers' (float0) as they are."""
+    if dtypes.kind(aval.dtype) not in "fc":
+        return derivative
+    return lax.convert_type(derivative, aval.dtype, aval.weak_type)
 
 
 def _pick_argnums(jacobian: Any, argnums: Any, outs: Any) -> Any:

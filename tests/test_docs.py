@@ -25,8 +25,12 @@ def without_fractions(text):
     return re.sub(r"-?\d+\.\d+ *", "#", text), [float(n) for n in re.findall(r"-?\d+\.\d+", text)]
 
 
-def test_the_example_of_the_readme_prints_what_it_says():
-    (code,), (output,) = blocks(README, "python"), blocks(README, "text")
+@pytest.mark.parametrize(
+    ("code", "output"),
+    list(zip(blocks(README, "python"), blocks(README, "text"), strict=True)),
+    ids=["transformations", "loops_and_rules"],
+)
+def test_an_example_of_the_readme_prints_what_it_says(code, output):
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(code, {})
     text, numbers = without_fractions(printed.getvalue())

@@ -3,8 +3,8 @@
 This file only gives the public names their places; tinyjax.steps has the order to read the rest in.
 """
 
-from tinyjax import custom_derivatives as custom_derivatives
 from tinyjax import core as core
+from tinyjax import custom_derivatives as custom_derivatives
 from tinyjax import dtypes as dtypes
 from tinyjax import errors as errors
 from tinyjax import stages as stages
@@ -53,21 +53,21 @@ from tinyjax.transfer import device_put as device_put
 # The breadth comes last: its modules register into the rule tables of the steps above.
 # isort: split
 from tinyjax import ad_checkpoint as ad_checkpoint
-from tinyjax import lax as lax
-from tinyjax import nn as nn
 from tinyjax import custom_batching as custom_batching
 from tinyjax import debug as debug
 from tinyjax import experimental as experimental
+from tinyjax import lax as lax
+from tinyjax import nn as nn
 from tinyjax import numpy as numpy
 from tinyjax import random as random
 from tinyjax import viz as viz
 from tinyjax.ad_checkpoint import checkpoint as checkpoint
 from tinyjax.ad_checkpoint import checkpoint_policies as checkpoint_policies
 from tinyjax.ad_checkpoint import remat as remat
-from tinyjax.named_scopes import named_call as named_call
-from tinyjax.named_scopes import named_scope as named_scope
 from tinyjax.callback import pure_callback as pure_callback
 from tinyjax.debugging import effects_barrier as effects_barrier
+from tinyjax.named_scopes import named_call as named_call
+from tinyjax.named_scopes import named_scope as named_scope
 from tinyjax.opencl import window_rules as _window_rules  # noqa: F401  (fills lowering_rules)
 
 # jax.core has a few names of later steps.

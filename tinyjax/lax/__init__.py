@@ -67,6 +67,10 @@ from tinyjax.lax.bitwise import (
     shift_right_logical_p,
     xor_p,
 )
+from tinyjax.lax.chosen_elements import (
+    select_and_gather_add_p,
+    select_and_scatter_add_p,
+)
 from tinyjax.lax.comparison import (
     eq,
     eq_p,
@@ -207,15 +211,11 @@ from tinyjax.lax.parallel import (
     psum_p,
 )
 from tinyjax.lax.reduce_window import (
-    padtype_to_pads,
     reduce_window,
     reduce_window_max_p,
     reduce_window_min_p,
     reduce_window_p,
-    reduce_window_shape_tuple,
     reduce_window_sum_p,
-    select_and_gather_add_p,
-    select_and_scatter_add_p,
 )
 from tinyjax.lax.reductions import (
     argmax,
@@ -292,6 +292,10 @@ from tinyjax.lax.slicing import (
     slice,
     slice_in_dim,
     slice_p,
+)
+from tinyjax.lax.sliding_windows import (
+    padtype_to_pads,
+    reduce_window_shape_tuple,
 )
 from tinyjax.lax.sorting import (
     sort,

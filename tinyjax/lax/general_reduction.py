@@ -31,7 +31,7 @@ from tinyjax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from tinyjax.lax.creation import full
 from tinyjax.lax.joining import concatenate
 from tinyjax.primitives import shape_of
-from tinyjax.tree_util import tree_flatten, tree_unflatten
+from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 # ---- the function that combines ----
 
@@ -77,6 +77,20 @@ def vectorized(closed: ClosedJaxpr, shape: Sequence[int]) -> ClosedJaxpr:
         everywhere = (True,) * len(closed.out_avals)
         closed, _ = batch_jaxpr(closed, AxisData(None, size), (0,) * count, everywhere)
     return closed
+
+
+def operands_and_inits(
+    name: str, operands: Any, init_values: Any
+) -> tuple[list[Any], list[Any], PyTreeDef]:
+    """The leaves of both, and their tree. Raises ValueError if they have not one, or no leaves."""
+    (leaves, tree), (inits, init_tree) = tree_flatten(operands), tree_flatten(init_values)
+    if tree != init_tree:
+        raise ValueError(
+            f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}"
+        )
+    if not leaves:
+        raise ValueError(f"{name} must have at least one operand.")
+    return leaves, inits, tree
 
 
 def check_init_dtypes(
@@ -219,13 +233,7 @@ def reduce(
     Raises ValueError where the trees differ, TypeError where dtypes do.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce.html
     """
-    (leaves, tree), (inits, init_tree) = tree_flatten(operands), tree_flatten(init_values)
-    if tree != init_tree:
-        raise ValueError(
-            f"Operands must have the same tree structure as init_values: {tree} vs. {init_tree}"
-        )
-    if not leaves:
-        raise ValueError("reduce must have at least one operand.")
+    leaves, inits, tree = operands_and_inits("reduce", operands, init_values)
     if computation in _MONOIDS and len(leaves) == 1:
         reducer, neutral = _MONOIDS[computation]
         (x,), (init,) = leaves, inits

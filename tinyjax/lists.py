@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+Flags = tuple[bool, ...]  # for each item of a list, whether it has some property
+
 
 def split_list(xs: Sequence[Any], *sizes: int) -> list[list[Any]]:
     """Consecutive parts of the given sizes, and the rest."""

@@ -68,6 +68,7 @@ STEPS = (
     "control_flow.while_lowering",  # a batch of them in a compiled schedule
     "control_flow.while_rules",  # the same in the other transformations
     "control_flow.scan",  # a loop over an axis
-    "control_flow.scan_rules",  # the same in the other transformations: it can be run backwards
+    "control_flow.scan_rules",  # the same in forward mode and under vmap
+    "control_flow.scan_reverse",  # the same in reverse mode: one loop forwards, one backwards
     "control_flow.fori_loop",  # a loop over a range of numbers: one or the other
 )

@@ -4,6 +4,7 @@
 
 from tinyjax.control_flow import (  # have rules only
     cond_rules,
+    scan_reverse,
     scan_rules,
     while_lowering,
     while_rules,

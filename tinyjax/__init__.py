@@ -30,6 +30,7 @@ from tinyjax.devices import local_device_count as local_device_count
 from tinyjax.devices import local_devices as local_devices
 from tinyjax.devices import process_count as process_count
 from tinyjax.devices import process_index as process_index
+from tinyjax.interpreters import jit_rules as _jit_rules  # noqa: F401  (fills the rule tables)
 from tinyjax.interpreters.batching import vmap as vmap
 from tinyjax.interpreters.jacobian import hessian as hessian
 from tinyjax.interpreters.jacobian import jacfwd as jacfwd

@@ -51,6 +51,7 @@ STEPS = (
     "opencl.compile",  # all of it: from a jaxpr to an executable
     "stages",  # trace, lower, compile
     "interpreters.jit",  # jit: the primitive and the front door
+    "interpreters.jit_rules",  # the same in the other transformations
     "custom_derivatives.calls",  # a function and its rules, as one primitive
     "custom_derivatives.forward_rules",  # custom_jvp: a derivative rule of one's own
     "custom_derivatives.vjp_call",  # custom_vjp's primitives: called forward, transposed backward

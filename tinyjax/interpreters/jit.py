@@ -38,14 +38,6 @@ from tinyjax.core import (
     no_rule_reasons,
 )
 from tinyjax.devices import Device, choose_device
-from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr
-from tinyjax.interpreters.jvp import Zero, jvp_jaxpr, jvp_rules, primals_and_tangents
-from tinyjax.interpreters.partial_eval import (
-    PartialEvalTrace,
-    partial_eval_jaxpr,
-    partial_eval_rules,
-    values_of,
-)
 from tinyjax.interpreters.tracing import (
     JaxprTrace,
     ShapeDtypeStruct,
@@ -54,23 +46,7 @@ from tinyjax.interpreters.tracing import (
     staging_rules,
     trace_to_jaxpr,
 )
-from tinyjax.interpreters.vjp import (
-    is_undefined_primal,
-    operand_cotangents,
-    transpose_jaxpr,
-    transpose_rules,
-)
-from tinyjax.jaxpr import (
-    ClosedJaxpr,
-    Jaxpr,
-    JaxprEqn,
-    cached_on_jaxpr,
-    dce_closed_jaxpr,
-    dce_rules,
-    eval_jaxpr,
-    has_effects,
-)
-from tinyjax.lists import drop, merge, pick
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, cached_on_jaxpr, eval_jaxpr
 from tinyjax.opencl.compile import Executable, compile_jaxpr
 from tinyjax.stages import Traced
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
@@ -111,68 +87,6 @@ def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, na
         raise
 
 
-impl_rules[jit_p] = _jit_impl
-abstract_eval_rules[jit_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
-
-
-# ---- jit inside the other transformations ----
-
-
-def _with_inputs(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
-    """The parameters for a transformed jaxpr, whose arguments are not donated."""
-    return params | {"jaxpr": jaxpr, "donated_invars": (False,) * len(jaxpr.in_avals)}
-
-
-def _jit_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
-    nonzeros = tuple(type(t) is not Zero for t in tangents)
-    new_jaxpr, nonzero_outs = jvp_jaxpr(jaxpr, nonzeros)
-    nonzero_tangents = [t for t in tangents if type(t) is not Zero]
-    outs = jit_p.bind(*primals, *nonzero_tangents, **_with_inputs(params, new_jaxpr))
-    return primals_and_tangents(outs, nonzero_outs)
-
-
-def _jit_batch(axis: AxisData, vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
-    new_jaxpr, out_dims = batch_jaxpr(jaxpr, axis, dims)
-    return jit_p.bind(*vals, **_with_inputs(params, new_jaxpr)), out_dims
-
-
-def _jit_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
-    """One jit for the known part, now, and one for the unknown part, later."""
-    unknown_ins = tuple(trace.is_unknown(x) for x in args)
-    known, unknown, unknown_outs, out_sources, residual_sources = partial_eval_jaxpr(
-        params["jaxpr"], unknown_ins
-    )
-    known_args = drop(args, unknown_ins)
-    computed = trace.parent.process_primitive(jit_p, known_args, _with_inputs(params, known))
-    values = {"in": known_args, "out": computed}
-    inputs = values_of(residual_sources, values) + pick(args, unknown_ins)
-    later = (
-        trace.unknown.process_primitive(jit_p, inputs, _with_inputs(params, unknown))
-        if any(unknown_outs) or any(map(has_effects, unknown.eqns))
-        else []
-    )
-    return merge(unknown_outs, later, values_of(out_sources, values))
-
-
-def _jit_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:
-    linear = tuple(is_undefined_primal(x) for x in args)
-    zero_cts = tuple(type(ct) is Zero for ct in cts)
-    new_jaxpr, nonzero = transpose_jaxpr(jaxpr, linear, zero_cts)
-    inputs = [x for x in args if not is_undefined_primal(x)]
-    inputs += [ct for ct in cts if type(ct) is not Zero]
-    outs = jit_p.bind(*inputs, **_with_inputs(params, new_jaxpr))
-    return operand_cotangents(args, outs, nonzero)
-
-
-def _jit_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
-    jaxpr, used_inputs = dce_closed_jaxpr(eqn.params["jaxpr"], tuple(used_outputs))
-    return eqn.replace(
-        invars=pick(eqn.invars, used_inputs),
-        outvars=pick(eqn.outvars, used_outputs),
-        params=_with_inputs(eqn.params, jaxpr),
-    )
-
-
 def _jit_staging(trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
     """jit(inline=True) leaves its equations where it is called, not a jit equation."""
     if not params["inline"]:
@@ -180,12 +94,9 @@ def _jit_staging(trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
     return eval_jaxpr(params["jaxpr"].jaxpr, params["jaxpr"].consts, *args)
 
 
-jvp_rules[jit_p] = _jit_jvp
-axis_batch_rules[jit_p] = _jit_batch
-partial_eval_rules[jit_p] = _jit_partial_eval
-transpose_rules[jit_p] = _jit_transpose
+impl_rules[jit_p] = _jit_impl
+abstract_eval_rules[jit_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
 staging_rules[jit_p] = _jit_staging
-dce_rules[jit_p] = _jit_dce
 no_rule_reasons[jit_p, "lowering"] = "opencl/simplify.py puts its equations in its place"
 
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from tinyjax.core import Primitive
 from tinyjax.interpreters.jit import jit_p
+from tinyjax.interpreters.jit_rules import with_inputs
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr, has_effects
 from tinyjax.lists import drop, pick
 
@@ -175,7 +176,7 @@ def call_split(
 
 
 def _jit_params(eqn: JaxprEqn, jaxpr: ClosedJaxpr, is_staged: bool) -> dict[str, Any]:
-    return eqn.params | {"jaxpr": jaxpr, "donated_invars": (False,) * len(jaxpr.in_avals)}
+    return with_inputs(eqn.params, jaxpr)
 
 
 policy_rules[jit_p] = functools.partial(call_split, _jit_params)

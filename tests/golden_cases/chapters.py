@@ -24,6 +24,7 @@ CHAPTERS = (
     "reductions",
     "matrix",
     "ode",
+    "jet",
 )
 
 

@@ -1,0 +1,119 @@
+"""The trace of `jet`: a value carries its Taylor series along, as in jvp it carries its tangent.
+
+After this file you can say what a jet rule is given and gives, and how jit takes part. A series is a
+list of Taylor coefficients [x0, x1, ..., xK], of x0 + x1 t + ... + xK t^K. Builds on jvp (whose trace
+this one is like) and jit. The rules stand in jet.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax.array import ShapedArray
+from tinyjax.core import (
+    Primitive,
+    Trace,
+    Tracer,
+    context,
+    get_aval,
+    missing_rule,
+    set_current_trace,
+)
+from tinyjax.custom_derivatives.forward_rules import custom_jvp_call_p
+from tinyjax.custom_derivatives.vjp_call import custom_vjp_call_p
+from tinyjax.interpreters.jit import jit_p
+from tinyjax.interpreters.jvp import full
+from tinyjax.interpreters.tracing import trace_to_jaxpr
+from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
+
+Series = list[Any]
+
+# ---- the trace ----
+
+
+class JetTracer(Tracer):
+    """A value and how it goes on: a series."""
+
+    __slots__ = ("aval", "series")
+
+    def __init__(self, trace: JetTrace, series: Series):
+        self._trace = trace
+        self.aval = get_aval(series[0])
+        self.series = series
+
+    def concrete(self) -> Any:
+        primal = self.series[0]
+        return primal.concrete() if isinstance(primal, Tracer) else primal
+
+
+class JetTrace(Trace):
+    """Applies jet rules to series of `order` terms after the value; their binds go to `parent`."""
+
+    def __init__(self, parent: Trace, order: int):
+        self.parent = parent
+        self.order = order
+
+    def series(self, x: Any) -> Series:
+        if type(x) is JetTracer and x._trace is self:
+            return x.series
+        return [x] + [full(get_aval(x), 0)] * self.order
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        if primitive in (custom_jvp_call_p, custom_vjp_call_p):  # their rules are of first order
+            with set_current_trace(self):
+                return params["fun"](*args)
+        if not any(type(x) is JetTracer and x._trace is self for x in args):
+            return self.parent.process_primitive(primitive, args, params)
+        rule = jet_rules.get(primitive) or missing_rule(primitive, "jet")
+        with set_current_trace(self.parent):
+            out = rule(*[self.series(x) for x in args], **params)
+        return [self.value(v) for v in out] if primitive.multiple_results else self.value(out)
+
+    def value(self, series: Series) -> Any:
+        """A rule's result; a value without terms is a constant."""
+        return JetTracer(self, series) if len(series) > 1 else series[0]
+
+
+def taylor(fun: Callable, *series: Series) -> Series:
+    """The series of fun(x, ...) for those of x, ...; for rules that are said by other operations."""
+    trace = JetTrace(context.trace, len(series[0]) - 1)
+    with set_current_trace(trace):
+        out = fun(*[JetTracer(trace, u) for u in series])
+    return trace.series(out)
+
+
+# primitive -> (*series, **params) -> series (a list of them if multiple_results)
+jet_rules: dict[Primitive, Callable[..., Any]] = {}
+
+
+# ---- jit ----
+
+
+@cached_on_jaxpr
+def jet_jaxpr(
+    closed_jaxpr: ClosedJaxpr, order: int, in_avals: tuple[ShapedArray, ...]
+) -> ClosedJaxpr:
+    """The jaxpr of all coefficients of all operands that gives those of all results."""
+
+    def fun(*flat: Any) -> list[Any]:
+        trace = JetTrace(context.trace, order)
+        with set_current_trace(trace):
+            outs = jaxpr_as_fun(closed_jaxpr)(*[JetTracer(trace, u) for u in _cut(flat, order)])
+        return [term for x in outs for term in trace.series(x)]
+
+    return trace_to_jaxpr(fun, in_avals)
+
+
+def _cut(flat: Sequence[Any], order: int) -> list[Series]:
+    return [list(flat[i : i + order + 1]) for i in range(0, len(flat), order + 1)]
+
+
+def _jit(*series: Series, jaxpr: ClosedJaxpr, **params: Any) -> list[Series]:
+    order, flat = len(series[0]) - 1, [term for u in series for term in u]
+    new_jaxpr = jet_jaxpr(jaxpr, order, tuple([get_aval(x) for x in flat]))
+    params["donated_invars"] = (False,) * len(flat)
+    return _cut(jit_p.bind(*flat, jaxpr=new_jaxpr, **params), order)
+
+
+jet_rules[jit_p] = _jit

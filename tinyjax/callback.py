@@ -24,6 +24,7 @@ from tinyjax.errors import JaxRuntimeError, callback_error
 from tinyjax.interpreters.batching import batch_rules, moveaxis, not_mapped
 from tinyjax.interpreters.jvp import jvp_rules
 from tinyjax.interpreters.vjp import transpose_rules
+from tinyjax.lax.shape import batch_size
 from tinyjax.opencl.rules import HostStep, lowering_rules
 from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
 
@@ -79,6 +80,21 @@ def _checked(name: str, number: int, out: Any, aval: ShapedArray) -> ArrayImpl:
     return ArrayImpl(value, aval)
 
 
+def _bind(
+    primitive: Primitive,
+    callback: Callable,
+    result_shape_dtypes: Any,
+    args: tuple,
+    kwargs: dict[str, Any],
+    params: dict[str, Any],
+) -> Any:
+    leaves, in_tree = tree_flatten((args, kwargs))
+    avals, out_tree = tree_flatten(tree_map(_as_aval, result_shape_dtypes))
+    flat = _FlatCallback(callback, in_tree)
+    outs = primitive.bind(*leaves, callback=flat, result_avals=tuple(avals), **params)
+    return tree_unflatten(out_tree, outs)
+
+
 def _as_aval(struct: Any) -> ShapedArray:
     dtype = np.dtype(struct.dtype)
     if dtypes.canonicalize_dtype(dtype) != dtype:
@@ -126,23 +142,15 @@ def pure_callback(
             f"vmap_method must be one of the allowed methods {list(VMAP_METHODS)}, but got: "
             f"{vmap_method}"
         )
-    leaves, in_tree = tree_flatten((args, kwargs))
-    avals, out_tree = tree_flatten(tree_map(_as_aval, result_shape_dtypes))
-    outs = pure_callback_p.bind(
-        *leaves,
-        callback=_FlatCallback(callback, in_tree),
-        result_avals=tuple(avals),
-        sharding=sharding,
-        vmap_method=vmap_method,
-    )
-    return tree_unflatten(out_tree, outs)
+    params = {"sharding": sharding, "vmap_method": vmap_method}
+    return _bind(pure_callback_p, callback, result_shape_dtypes, args, kwargs, params)
 
 
 def _pure_callback_batch(
     vals: Sequence[Any], dims: Sequence[int | None], *, result_avals: Any, **params: Any
 ) -> Any:
+    size = batch_size(vals, dims)
     vals = [x if d is not_mapped else moveaxis(x, d, 0) for x, d in zip(vals, dims)]
-    size = next(x.shape[0] for x, d in zip(vals, dims) if d is not not_mapped)
     method = params["vmap_method"]
     if method is None:
         raise NotImplementedError(
@@ -217,16 +225,8 @@ def io_callback(
     callback raises and for results not as declared.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.experimental.io_callback.html
     """
-    leaves, in_tree = tree_flatten((args, kwargs))
-    avals, out_tree = tree_flatten(tree_map(_as_aval, result_shape_dtypes))
-    outs = io_callback_p.bind(
-        *leaves,
-        callback=_FlatCallback(callback, in_tree),
-        result_avals=tuple(avals),
-        sharding=sharding,
-        ordered=ordered,
-    )
-    return tree_unflatten(out_tree, outs)
+    params = {"sharding": sharding, "ordered": ordered}
+    return _bind(io_callback_p, callback, result_shape_dtypes, args, kwargs, params)
 
 
 def _io_callback_batch(vals: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:

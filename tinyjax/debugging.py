@@ -34,6 +34,8 @@ from tinyjax.interpreters.policies import EqnSplit, is_saved, policy_rules
 from tinyjax.interpreters.tracing import user_line
 from tinyjax.interpreters.vjp import transpose_rules
 from tinyjax.jaxpr import JaxprEqn
+from tinyjax.lax.shape import batch_size
+from tinyjax.lists import drop
 from tinyjax.opencl.rules import HostStep, lowering_rules
 from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
@@ -72,8 +74,7 @@ def _debug_callback_impl(*args: Any, callback: Callable, **params: Any) -> list[
 def _def_debug_rules(primitive: Primitive) -> None:
     def batch(vals: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
         """A call for each example, in their order."""
-        size = next(x.shape[d] for x, d in zip(vals, dims) if d is not not_mapped)
-        for i in range(size):
+        for i in range(batch_size(vals, dims)):
             example = [
                 x if d is not_mapped else lax.index_in_dim(x, i, d, keepdims=False)
                 for x, d in zip(vals, dims)
@@ -86,7 +87,7 @@ def _def_debug_rules(primitive: Primitive) -> None:
 
     def split(policy: Any, unknown: Any, available: Any, eqn: JaxprEqn) -> EqnSplit:
         """Under jax.checkpoint it happens each time that its operands are computed."""
-        missing = [v for v, is_available in zip(eqn.invars, available) if not is_available]
+        missing = drop(eqn.invars, available)
         if any(unknown):
             return EqnSplit([], [eqn], [], [], missing)
         if is_saved(policy, eqn) and missing:

@@ -40,7 +40,7 @@ from tinyjax.errors import ConcretizationTypeError
 from tinyjax.interpreters.jvp import full
 from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError
 from tinyjax.lists import drop, merge, pick, split_list
-from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
+from tinyjax.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
 # ---- the primitive ----
 
@@ -136,7 +136,7 @@ def scan(
     if not callable(f):
         raise TypeError(f"lax.scan: f argument should be a callable, got {f!r}")
     init_leaves, init_tree = tree_flatten(init)
-    xs_leaves, xs_tree = tree_flatten(xs)
+    xs_leaves = tree_leaves(xs)
     init_avals = [get_aval(x) for x in init_leaves]
     xs_avals = [get_aval(x) for x in xs_leaves]
     length = _scan_length(xs_avals, length)

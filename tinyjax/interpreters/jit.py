@@ -1,9 +1,8 @@
 """Compilation: `jit` traces a function once per kind of arguments, compiles the jaxpr, and reuses it.
 
 After this file you can say when a jitted function is traced again (its cache key), why a global is
-read once, and how jit behaves inside the other transformations: it is a primitive, `jit_p`, with a
-jaxpr as its parameter, and each transformation transforms that jaxpr. Builds on vjp, batching and
-the lowering in opencl.
+read once, and what a call of it is to a trace: one equation of a primitive, `jit_p`, that has the
+jaxpr as its parameter. Builds on tracing and the lowering in opencl.
 
 Source: https://docs.jax.dev/en/latest/jit-compilation.html
 """

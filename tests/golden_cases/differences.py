@@ -25,7 +25,9 @@ NOT_YET: dict[str, str] = {
     )
 }
 
-ADDED_WEAK = "JAX gives a traced sum of cotangents the weak type of the first; here both must be weak"
+ADDED_WEAK = (
+    "JAX gives a traced sum of cotangents the weak type of the first; here both must be weak"
+)
 BASIS_CONVERTED_TWICE = "JAX converts the standard basis once more to the dtype that it has already"
 CLOSED_CALL = "JAX puts the known loop into a closed_call, of which tinyjax has no need"
 DEAD_IN_BRANCHES = "JAX leaves equations in the branches whose results nothing reads"

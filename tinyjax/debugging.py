@@ -30,7 +30,7 @@ from tinyjax.core import (
 )
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.jvp import jvp_rules
-from tinyjax.interpreters.policies import EqnSplit, is_saved, policy_rules
+from tinyjax.interpreters.policies import EqnSplit, is_saved, only_staged, policy_rules
 from tinyjax.interpreters.tracing import user_line
 from tinyjax.interpreters.vjp import transpose_rules
 from tinyjax.jaxpr import JaxprEqn
@@ -87,9 +87,9 @@ def _def_debug_rules(primitive: Primitive) -> None:
 
     def split(policy: Any, unknown: Any, available: Any, eqn: JaxprEqn) -> EqnSplit:
         """Under jax.checkpoint it happens each time that its operands are computed."""
-        missing = drop(eqn.invars, available)
         if any(unknown):
-            return EqnSplit([], [eqn], [], [], missing)
+            return only_staged(eqn, available)
+        missing = drop(eqn.invars, available)
         if is_saved(policy, eqn) and missing:
             return EqnSplit([eqn], [], [], [], [])
         return EqnSplit([eqn], [eqn], [], [], missing)

@@ -66,8 +66,8 @@ STEPS = (
     "control_flow.cond",  # one of several branches
     "control_flow.cond_rules",  # the same in the other transformations
     "control_flow.while_loop",  # a loop until a condition fails
-    "control_flow.while_lowering",  # a batch of them in a compiled schedule
     "control_flow.while_rules",  # the same in the other transformations
+    "control_flow.while_lowering",  # a batch of loops in a compiled schedule
     "control_flow.scan",  # a loop over an axis
     "control_flow.scan_rules",  # the same in forward mode and under vmap
     "control_flow.scan_reverse",  # the same in reverse mode: one loop forwards, one backwards

@@ -26,26 +26,17 @@ from tinyjax.interpreters.policies import (
     Policy,
     Split,
     nothing_saveable,
+    only_staged,
     policy_rules,
     split_by_policy,
 )
-from tinyjax.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var
+from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from tinyjax.lists import drop, split_list
 
 Flags = Sequence[bool]
 
 # Each staged equation has all operands that the equation had, and all results: what of it the backward
 # pass does not need goes as dead code.
-
-
-def _not_available(eqn: JaxprEqn, available: Flags) -> list[Atom]:
-    """The operands that have to be kept for the staged equation."""
-    return drop(eqn.invars, available)
-
-
-def _all_staged(eqn: JaxprEqn, available: Flags) -> EqnSplit:
-    every = [True] * len(eqn.outvars)
-    return EqnSplit([], [eqn], every, every, _not_available(eqn, available))
 
 
 def _split_body(
@@ -90,7 +81,7 @@ def _scan_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn)
         invars=eqn.invars + stacked,
         params=eqn.params | {"jaxpr": split.staged.replace(body)},
     )
-    residuals = _not_available(eqn, available) + stacked
+    residuals = drop(eqn.invars, available) + stacked
     return EqnSplit([known], [staged], split.unknown_outs, split.available_outs, residuals)
 
 
@@ -109,7 +100,7 @@ def _while_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn
     carry_uk = fixed_point(lambda uk: split_at(uk).unknown_outs, tuple(init_uk))
     pred = _split_body(cond_jaxpr, (*cond_uk, *carry_uk), nothing_saveable, (False,))
     if pred.unknown_outs[0]:
-        return _all_staged(eqn, available)
+        return only_staged(eqn, available)
     known = eqn.replace(
         invars=drop(eqn.invars, (*cond_uk, *body_uk, *carry_uk)),
         outvars=drop(eqn.outvars, carry_uk),
@@ -121,7 +112,7 @@ def _while_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn
         },
     )
     every = [True] * len(eqn.outvars)
-    return EqnSplit([known], [eqn], carry_uk, every, _not_available(eqn, available))
+    return EqnSplit([known], [eqn], carry_uk, every, drop(eqn.invars, available))
 
 
 # ---- cond ----
@@ -132,7 +123,7 @@ def _cond_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn)
     branches: tuple[ClosedJaxpr, ...] = eqn.params["branches"]
     index, *operands = eqn.invars
     if unknown[0]:
-        return _all_staged(eqn, available)
+        return only_staged(eqn, available)
 
     def split_at(unknown_outs: Flags) -> list[Split]:
         return [_split_body(branch, unknown[1:], policy, unknown_outs) for branch in branches]
@@ -158,7 +149,7 @@ def _cond_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn)
         invars=[index, *residuals, *operands], params={"branches": tuple(staged_branches)}
     )
     every = [True] * len(eqn.outvars)
-    kept = _not_available(eqn, available) + residuals
+    kept = drop(eqn.invars, available) + residuals
     return EqnSplit([known], [staged], unknown_outs, every, kept)
 
 

@@ -1,9 +1,9 @@
 """Derivatives of what is found by search: `custom_root` and `custom_linear_solve`.
 
-A solver's steps need not be differentiated: the equation that the solution fulfils says how it moves.
-For f(a, x) = 0 that is the implicit function theorem, dx = -(df/dx)^-1 df/da da; for A x = b it is
-dx = A^-1 (db - dA x), and its transpose is a solve with the transpose of A. Builds on while_loop's
-bodies and custom_jvp.
+After this file you can differentiate a solver without looking at its steps: the equation that the
+solution fulfils says how it moves. For f(a, x) = 0 that is the implicit function theorem,
+dx = -(df/dx)^-1 df/da da; for A x = b it is dx = A^-1 (db - dA x), whose transpose is a solve with the
+transpose of A. Builds on bodies and custom_jvp.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.lax.custom_root.html and
 https://docs.jax.dev/en/latest/_autosummary/jax.lax.custom_linear_solve.html
@@ -33,11 +33,7 @@ from tinyjax.interpreters.vjp import is_undefined_primal, linear_transpose, tran
 from tinyjax.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinyjax.lists import split_list
 from tinyjax.primitives import neg, shape_of
-from tinyjax.tree_util.pytrees import (
-    PyTreeDef,
-    tree_flatten,
-    tree_unflatten,
-)
+from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
 # ---- what both share ----
 

@@ -82,28 +82,15 @@ def split_by_policy(
     def is_available(atom: Atom) -> bool:
         return not isinstance(atom, Var) or atom in available
 
-    def stage(eqn: JaxprEqn) -> None:
-        residuals.update(dict.fromkeys(v for v in eqn.invars if not is_available(v)))
-        staged_eqns.append(eqn)
-        available.update(eqn.outvars)
-
     for eqn in jaxpr.eqns:
         unknown_operands = [isinstance(v, Var) and v in unknown for v in eqn.invars]
-        if eqn.primitive in policy_rules:
-            rule = policy_rules[eqn.primitive]
-            parts = rule(policy, unknown_operands, [is_available(v) for v in eqn.invars], eqn)
-            known_eqns += parts.known
-            staged_eqns += parts.staged
-            residuals.update(dict.fromkeys(parts.residuals))
-            unknown.update(pick(eqn.outvars, parts.unknown_outs))
-            available.update(pick(eqn.outvars, parts.available_outs))
-        elif any(unknown_operands):
-            stage(eqn)
-            unknown.update(eqn.outvars)
-        else:
-            known_eqns.append(eqn)
-            if not has_effects(eqn) and not is_saved(policy, eqn):  # effects must not happen twice
-                stage(eqn)
+        rule = policy_rules.get(eqn.primitive, _split_eqn)
+        parts = rule(policy, unknown_operands, [is_available(v) for v in eqn.invars], eqn)
+        known_eqns += parts.known
+        staged_eqns += parts.staged
+        residuals.update(dict.fromkeys(parts.residuals))
+        unknown.update(pick(eqn.outvars, parts.unknown_outs))
+        available.update(pick(eqn.outvars, parts.available_outs))
 
     if all_available:
         residuals.update(dict.fromkeys(v for v in jaxpr.outvars if not is_available(v)))
@@ -125,6 +112,24 @@ def split_by_policy(
     consts = closed_jaxpr.consts
     closed = ClosedJaxpr(known, consts), ClosedJaxpr(staged, consts)
     return Split(*closed, unknown_outs, available_outs, len(residuals))
+
+
+def _split_eqn(
+    policy: Policy, unknown: Sequence[bool], available: Sequence[bool], eqn: JaxprEqn
+) -> EqnSplit:
+    """The rule of all primitives that have none of their own."""
+    if any(unknown):
+        return only_staged(eqn, available)
+    no, yes = ([flag] * len(eqn.outvars) for flag in (False, True))
+    if has_effects(eqn) or is_saved(policy, eqn):  # effects must not happen twice
+        return EqnSplit([eqn], [], no, no, [])
+    return EqnSplit([eqn], [eqn], no, yes, drop(eqn.invars, available))
+
+
+def only_staged(eqn: JaxprEqn, available: Sequence[bool]) -> EqnSplit:
+    """An equation that is left to the staged part; the operands that this has not are kept for it."""
+    every = [True] * len(eqn.outvars)
+    return EqnSplit([], [eqn], every, every, drop(eqn.invars, available))
 
 
 def is_saved(policy: Policy, eqn: JaxprEqn) -> bool:

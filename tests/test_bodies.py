@@ -1,5 +1,8 @@
 """Bodies of control flow: functions as jaxprs, run op by op where nothing is being traced."""
 
+import gc
+import weakref
+
 import pytest
 
 import tinyjax as jax
@@ -76,3 +79,62 @@ def test_eager_evaluation_compiles_nothing_in_a_body(monkeypatch, name):
     monkeypatch.setattr(jit, "compiled", lambda *args: compiled.append(args))
     BODIES[name]()
     assert not compiled
+
+
+# ---- a function is traced once ----
+
+
+def counted():
+    """A body, and the list of what it was called with."""
+    calls = []
+
+    def body(carry, x):
+        calls.append(carry)
+        return carry + 1, x
+
+    return body, calls
+
+
+def test_a_function_that_comes_again_is_not_traced_again():
+    body, calls = counted()
+    for init in (0.0, 1.0):
+        lax.scan(body, init, None, length=3)
+    assert len(calls) == 1
+
+
+def test_other_types_of_arguments_are_traced_anew():
+    body, calls = counted()
+    for init in (0.0, 1):
+        lax.scan(body, init, None, length=3)
+    assert len(calls) == 2
+
+
+def test_fori_loop_and_checkpoint_trace_a_function_once_too():
+    body, calls = counted()
+    for _ in range(2):
+        lax.fori_loop(0, 3, lambda i, x: x, 0.0)
+        jax.checkpoint(body)(1.0, 2.0)
+    assert len(calls) == 1
+
+
+def test_a_body_that_closes_over_a_traced_value_is_traced_each_time():
+    holder = {}
+    body = lambda carry, x: (carry + holder["y"], x)  # noqa: E731
+
+    @jax.jit
+    def f(y):
+        holder["y"] = y
+        return lax.scan(body, 0.0, None, length=3)[0]
+
+    assert (f(1.0), f(2)) == (3.0, 6.0)
+
+
+def test_what_is_remembered_of_a_function_dies_with_it():
+    def body(i, x):
+        return x + i
+
+    alive = weakref.ref(body)
+    lax.fori_loop(0, 3, body, 0.0)
+    del body
+    gc.collect()
+    assert alive() is None

@@ -225,6 +225,8 @@ def _without_static(
             "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` must be an int or a tuple "
             f"of ints, but got value {static_argnums}"
         )
+    if not static_argnums:
+        return args, fun  # itself, so that it is traced once
     if not all(-len(args) <= i < len(args) for i in static_argnums):
         raise ValueError(
             "the `static_argnums` argument to `jax.checkpoint` / `jax.remat` can only take integer "

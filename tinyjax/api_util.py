@@ -10,6 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
@@ -33,6 +34,15 @@ def check_callable(fun: Any, transformation: str) -> None:
             f"Expected a function to {transformation}, got a generator function: {fun}. "
             "Return the values, in a list, instead of yielding them"
         )
+
+
+def memory_of(caches: WeakKeyDictionary[Callable, dict], fun: Callable) -> dict:
+    """What `caches` remembers of a function, for as long as it lives: of one without a hash or weak
+    references, nothing."""
+    try:
+        return caches.setdefault(fun, {})
+    except TypeError:
+        return {}
 
 
 class FlatFun:

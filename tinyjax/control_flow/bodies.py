@@ -11,32 +11,43 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from tinyjax import dtypes
-from tinyjax.api_util import FlatFun
+from tinyjax.api_util import FlatFun, memory_of
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import get_aval
+from tinyjax.config import config
+from tinyjax.core import Tracer, context, get_aval
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, Var, constvars_as_invars, jaxpr_as_fun
+from tinyjax.jaxpr import ClosedJaxpr, Var, cached_on_jaxpr, constvars_as_invars, jaxpr_as_fun
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.opencl.simplify import simplify
 from tinyjax.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
 from tinyjax.tree_util.prefixes import equality_errors
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_unflatten
 
+Traced = tuple[ClosedJaxpr, list[Any], PyTreeDef]
+_traced: WeakKeyDictionary[Callable, dict[tuple, Traced]] = WeakKeyDictionary()
 
-def trace_body(
-    fun: Callable, in_tree: PyTreeDef, in_avals: Sequence[ShapedArray]
-) -> tuple[ClosedJaxpr, list[Any], PyTreeDef]:
+
+def trace_body(fun: Callable, in_tree: PyTreeDef, in_avals: Sequence[ShapedArray]) -> Traced:
     """The jaxpr of `fun(*args, **kwargs)`, the values it closes over, and its result's tree.
 
     `in_tree` is the tree of (args, kwargs). The jaxpr's first arguments stand for the closed-over
-    values; it has no constvars."""
+    values; it has no constvars. As in JAX, a function that comes again, with arguments of the same
+    types, is not traced again: globals are read once. (One that closes over an outer trace's values
+    is: those are of use but once.)"""
+    known, key = memory_of(_traced, fun), (in_tree, tuple(in_avals), context.axis_env, config.key)
+    if key in known:
+        return known[key]
     flat_fun = FlatFun(fun, in_tree)
     closed = trace_to_jaxpr(flat_fun, in_avals)
-    return constvars_as_invars(closed), closed.consts, flat_fun.out_tree
+    traced = constvars_as_invars(closed), closed.consts, flat_fun.out_tree
+    if not any(isinstance(x, Tracer) for x in closed.consts):
+        known[key] = traced
+    return traced
 
 
 def with_common_consts(
@@ -46,6 +57,9 @@ def with_common_consts(
     values = {id(x): x for xs in consts for x in xs}
     common = []
     for closed, own in zip(jaxprs, consts):
+        if len(own) == len(values):
+            common.append(closed)
+            continue
         jaxpr = closed.jaxpr
         at = {id(x): v for x, v in zip(own, jaxpr.invars)}
         leading = [at[key] if key in at else Var(get_aval(x)) for key, x in values.items()]
@@ -56,7 +70,10 @@ def with_common_consts(
 def eager_body(body: ClosedJaxpr) -> Callable[..., list[Any]]:
     """The body as a function for eager evaluation. Calls in it are opened (jax.numpy's functions are
     jits), so that nothing is compiled."""
-    return jaxpr_as_fun(simplify(body))
+    return jaxpr_as_fun(_opened(body))
+
+
+_opened = cached_on_jaxpr(simplify)
 
 
 # ---- the carry of a loop ----

@@ -9,10 +9,13 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from tinyjax import dtypes
+from tinyjax.api_util import memory_of
 from tinyjax.config import config
 from tinyjax.control_flow.scan import scan
 from tinyjax.control_flow.while_loop import while_loop
@@ -51,18 +54,42 @@ def fori_loop(
             f"they are {lower} and {upper}"
         )
 
-    def cond_fun(loop_carry: Any) -> Any:
-        i, upper, _ = loop_carry
-        return lt(i, upper)
-
-    def while_body_fun(loop_carry: Any) -> Any:
-        i, upper, val = loop_carry
-        return add(i, constant(i, 1)), upper, body_fun(i, val)
-
     lower, upper = (
         x if get_aval(x).dtype == dtype else convert_element_type(x, dtype) for x in (lower, upper)
     )
-    return while_loop(cond_fun, while_body_fun, (lower, upper, init_val))[2]
+    body = _as_body_of(while_loop, body_fun)
+    return while_loop(_is_below, body, (lower, upper, init_val))[2]
+
+
+def _is_below(loop_carry: Any) -> Any:
+    i, upper, _ = loop_carry
+    return lt(i, upper)
+
+
+# Of each body_fun: it as a body of scan, and of while_loop. The same one each time, so that it is traced
+# once; it refers to body_fun weakly, which could not be forgotten otherwise.
+_bodies: WeakKeyDictionary[Callable, dict[Callable, Callable]] = WeakKeyDictionary()
+
+
+def _as_body_of(loop: Callable, body_fun: Callable) -> Callable:
+    known, reference = memory_of(_bodies, body_fun), _reference_to(body_fun)
+
+    def body_of_scan(loop_carry: Any, _: None) -> Any:
+        i, val = loop_carry
+        return (i + 1, reference()(i, val)), None
+
+    def body_of_while(loop_carry: Any) -> Any:
+        i, upper, val = loop_carry
+        return add(i, constant(i, 1)), upper, reference()(i, val)
+
+    return known.setdefault(loop, body_of_scan if loop is scan else body_of_while)
+
+
+def _reference_to(fun: Callable) -> Callable[[], Any]:
+    try:
+        return weakref.ref(fun)
+    except TypeError:  # of a class without weak references
+        return lambda: fun
 
 
 def _fori_scan(
@@ -72,11 +99,8 @@ def _fori_scan(
     if config.jax_disable_jit and length == 0:
         return init_val
 
-    def scanned_fun(loop_carry: Any, _: None) -> Any:
-        i, val = loop_carry
-        return (i + 1, body_fun(i, val)), None
-
-    (_, val), _ = scan(scanned_fun, (lower, init_val), None, length=length, unroll=unroll)
+    body = _as_body_of(scan, body_fun)
+    (_, val), _ = scan(body, (lower, init_val), None, length=length, unroll=unroll)
     return val
 
 

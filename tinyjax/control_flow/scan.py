@@ -38,7 +38,7 @@ from tinyjax.core import (
 )
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.interpreters.jvp import full
-from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError
+from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, cached_on_jaxpr
 from tinyjax.lists import drop, merge, pick, split_list
 from tinyjax.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 
@@ -229,12 +229,35 @@ def _bind_what_changes(
 ) -> list[Any]:
     """The results of the loop. A carry that the body gives back as it is, is a constant of the loop;
     and a y that is x itself need not be made."""
-    num_consts, num_carry = len(consts), len(init)
+    body, changes, y_sources = _what_changes(jaxpr, len(consts), len(init))
+    fixed, changing = drop(init, changes), pick(init, changes)
+    outs = scan_p.bind(
+        *fixed,
+        *consts,
+        *changing,
+        *xs,
+        jaxpr=body,
+        num_consts=len(fixed) + len(consts),
+        num_carry=len(changing),
+        **params,
+    )
+    carry, kept = split_list(outs, len(changing))
+    made = iter(kept)
+    ys = [next(made) if source is None else xs[source] for source in y_sources]
+    return merge(changes, carry, fixed) + ys
+
+
+@cached_on_jaxpr
+def _what_changes(
+    jaxpr: ClosedJaxpr, num_consts: int, num_carry: int
+) -> tuple[ClosedJaxpr, list[bool], list[int | None]]:
+    """The body whose unchanged carries are its first constants; which of the carries change; and of
+    each y, which x it is (None: one that the body makes)."""
     invars, outvars = jaxpr.jaxpr.invars, jaxpr.jaxpr.outvars
     const_vars, carry_vars, x_vars = split_list(invars, num_consts, num_carry)
     carry_out, y_out = split_list(outvars, num_carry)
     changes = [a is not b for a, b in zip(carry_vars, carry_out)]
-    kept_ys = [v for v in y_out if v not in x_vars]
+    y_sources = [x_vars.index(v) if v in x_vars else None for v in y_out]
     body = jaxpr.jaxpr.replace(
         invars=[
             *drop(carry_vars, changes),
@@ -242,20 +265,6 @@ def _bind_what_changes(
             *pick(carry_vars, changes),
             *x_vars,
         ],
-        outvars=pick(carry_out, changes) + kept_ys,
+        outvars=pick(carry_out, changes) + [v for v in y_out if v not in x_vars],
     )
-    fixed, changing = drop(init, changes), pick(init, changes)
-    outs = scan_p.bind(
-        *fixed,
-        *consts,
-        *changing,
-        *xs,
-        jaxpr=ClosedJaxpr(body, jaxpr.consts),
-        num_consts=len(fixed) + num_consts,
-        num_carry=len(changing),
-        **params,
-    )
-    carry, kept = split_list(outs, len(changing))
-    made = iter(kept)
-    ys = [xs[x_vars.index(v)] if v in x_vars else next(made) for v in y_out]
-    return merge(changes, carry, fixed) + ys
+    return ClosedJaxpr(body, jaxpr.consts), changes, y_sources

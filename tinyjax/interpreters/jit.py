@@ -18,6 +18,7 @@ from tinyjax.api_util import (
     FlatFun,
     check_callable,
     fun_name,
+    memory_of,
     named_arguments,
     positions,
     split_static,
@@ -107,11 +108,8 @@ _caches: WeakKeyDictionary[Callable, dict[tuple, Traces]] = WeakKeyDictionary()
 
 
 def _cache_of(fun: Callable, options: tuple) -> Traces:
-    """The cache that all jit(fun) with equal options share, for as long as `fun` lives."""
-    try:
-        return _caches.setdefault(fun, {}).setdefault(options, {})
-    except TypeError:  # a callable that has no hash, or no weak references
-        return {}
+    """The cache that all jit(fun) with equal options share."""
+    return memory_of(_caches, fun).setdefault(options, {})
 
 
 class JitFunction:

@@ -324,8 +324,7 @@ def vmap(
             )
         leaves, in_tree = tree_flatten((args, kwargs))
         dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0))
-        paths = ["args" + keystr(path) for path, _ in tree_flatten_with_path(args)[0]]
-        paths += ["kwargs" + keystr(path) for path, _ in tree_flatten_with_path(kwargs)[0]]
+        paths = _paths("args", args) + _paths("kwargs", kwargs)
         dims = [_checked_dim(x, d, path) for x, d, path in zip(leaves, dims, paths)]
         size = _mapped_size(leaves, dims, paths, axis_size)
 
@@ -338,15 +337,19 @@ def vmap(
         for position, x in enumerate(outs):
             check_output(x, position)
         out_dims = flatten_axes("vmap out_axes", out_tree, out_axes)
-        for dim in out_dims:
-            if not (dim is None or type(dim) is int):
-                raise TypeError(
-                    "vmap out_axes must be an int, None, or (nested) container with those types as "
-                    f"leaves, but got {out_axes}."
-                )
+        if not all([dim is None or type(dim) is int for dim in out_dims]):
+            raise TypeError(
+                "vmap out_axes must be an int, None, or (nested) container with those types as leaves, "
+                f"but got {out_axes}."
+            )
         return tree_unflatten(out_tree, [_output(trace, x, d) for x, d in zip(outs, out_dims)])
 
     return vmap_f
+
+
+def _paths(name: str, tree: Any) -> list[str]:
+    """How each leaf is reached, as in args[0]['a']."""
+    return [name + keystr(path) for path, _ in tree_flatten_with_path(tree)[0]]
 
 
 def _checked_dim(x: Any, dim: Any, path: str) -> int | None:

@@ -13,7 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tinyjax import dtypes
-from tinyjax.api_util import FlatFun, fun_name
+from tinyjax.api_util import FlatFun, fun_name, memory_of
 from tinyjax.config import config
 from tinyjax.core import Tracer, context, get_aval
 from tinyjax.custom_derivatives.reverse_rules import custom_vjp
@@ -104,7 +104,7 @@ def closure_convert(fun: Callable, *example_args: Any) -> tuple[Callable, list[A
     """
     leaves, in_tree = tree_flatten((example_args, {}))
     key = (in_tree, tuple([get_aval(x) for x in leaves]), context.axis_env, config.key)
-    conversions = _conversions_of(fun)
+    conversions = memory_of(_conversions, fun)
     if key in conversions:
         return conversions[key], []
     flat_fun = FlatFun(fun, in_tree)
@@ -141,13 +141,6 @@ def _converted(
 # Of each function: what it was converted to. The same function anew gives the same one anew, so that
 # a jit that has it as a static argument traces nothing anew.
 _conversions: WeakKeyDictionary[Callable, dict[tuple, Callable]] = WeakKeyDictionary()
-
-
-def _conversions_of(fun: Callable) -> dict[tuple, Callable]:
-    try:
-        return _conversions.setdefault(fun, {})
-    except TypeError:  # a callable that has no hash, or no weak references
-        return {}
 
 
 def _may_be_differentiated(x: Any) -> bool:

@@ -1,9 +1,9 @@
 """A loop over the leading axis of arrays, in one equation, that can be run backwards: `scan`.
 
-After this file you can say what a training loop or a recurrent network looks like as a jaxpr (one
-equation, however long the loop), why its derivative is two loops (the first saves what the second,
-which runs backwards, needs of each step) and why what is the same in each step is saved once.
-`fori_loop` and `map` stand on it. Builds on bodies.
+After this file you can say what a training loop or a recurrent network looks like as a jaxpr: one
+equation, however long the loop, whose operands are what is the same at each step, what goes from one
+step to the next, and what each step takes of its own. `fori_loop` and `map` stand on it; why it can
+be run backwards, scan_reverse tells. Builds on bodies.
 
     carry, ys = scan(f, init, xs)    # carry, y = f(carry, x) for each x; all y stacked
 

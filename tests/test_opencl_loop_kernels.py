@@ -241,6 +241,63 @@ def test_a_branch_and_a_scan_inside():
     agree(lambda x: lax.scan(step, x, np.arange(4))[0], floats(20))
 
 
+# ---- what is computed before the first round ----
+
+
+def test_mandelbrot_over_two_axes_is_one_launch():
+    f = jax.vmap(jax.vmap(escape_time, (0, None)), (None, 0))
+    real, imaginary = 2 * floats(9), floats(7)
+    plan = plan_of(f, real, imaginary)
+    assert [kernel.form for kernel in plan.kernels.values()] == ["per element, 16 side by side"]
+    agree(f, real, imaginary)
+    agree(f, real, imaginary, rounds=3)
+
+
+def test_initial_values_that_are_cheap_are_made_in_the_loops_kernel():
+    def f(x):
+        start = jnp.zeros(21), jnp.arange(21), x > 0, 2 * x[::-1], jnp.full(21, x[3])
+        step = lambda i, c: (c[0] + c[3], c[1] * 2 + i, ~c[2], c[3] + c[4], c[4] * 2)  # noqa: E731
+        return lax.fori_loop(0, 3, step, start)
+
+    assert len(plan_of(f, floats(21)).groups) == 1
+    agree(f, floats(21))
+    agree(f, floats(21), rounds=2)
+
+
+def test_one_work_item_makes_its_initial_values_too():
+    f = lambda x, xs: lax.scan(  # noqa: E731
+        lambda c, x: (c[::-1] + x, c.sum()), jnp.zeros(5) + x, xs
+    )
+    assert len(plan_of(f, np.float32(3), floats(4, 5)).groups) == 1
+    agree(f, np.float32(3), floats(4, 5))
+
+
+def test_initial_values_that_are_costly_or_of_several_arrays_are_stored():
+    f = lambda start, x: lax.fori_loop(0, 3, lambda i, c: c * x, start)  # noqa: E731
+    assert len(plan_of(lambda x: f(jnp.sin(x), x), floats(21)).groups) == 2
+    assert len(plan_of(lambda x, y: f(x + y, x), floats(21), floats(21)).groups) == 2
+
+
+def test_what_is_read_at_other_places_but_the_same_in_all_rounds_is_read_once():
+    def f(x, row, column):
+        def step(i, c):
+            return c * row[::-1] + column[:, None] * (row > 0) + lax.iota(np.int32, 9) - x.T
+
+        return lax.fori_loop(0, 4, step, x)
+
+    args = floats(9, 9), floats(9), floats(9)
+    lines = str(loop_of(f, *args)).splitlines()
+    rounds = next(i for i, line in enumerate(lines) if ".. 4" in line)
+    assert "_in[" in str(lines[:rounds]) and "_in[" not in str(lines[rounds:])
+    agree(f, *args, rtol=1e-5)
+
+
+def test_a_loop_of_steps_has_its_operands_in_memory():
+    step = lambda i, c: jnp.sort(c) + lax.iota(np.float32, 5)  # noqa: E731
+    f = jax.jit(lambda x: lax.fori_loop(0, 3, step, jnp.zeros(5) + x))
+    np.testing.assert_allclose(f(2.0), [2.0, 5.0, 8.0, 11.0, 14.0])
+
+
 # ---- one work-item ----
 
 
@@ -320,9 +377,8 @@ def test_loops_of_unknown_length_inside_are_bounded_too(rounds):
     assert kernel.rounds.has_inner
     agree(newton_roots, np.abs(floats(6)) * 1000, rounds=rounds, rtol=1e-5)
     counting = lambda n: lax.while_loop(lambda i: i < n, lambda i: i + 1, 0)  # noqa: E731
-    f = lambda n: lax.while_loop(
-        lambda s: s[0] < 4, lambda s: (s[0] + 1, s[1] + counting(n)), (0, 0)
-    )  # noqa: E731
+    step = lambda s, n: (s[0] + 1, s[1] + counting(n))  # noqa: E731
+    f = lambda n: lax.while_loop(lambda s: s[0] < 4, lambda s: step(s, n), (0, 0))  # noqa: E731
     agree(f, 7, rounds=rounds)
     agree(jax.vmap(newton_roots), np.abs(floats(2, 3)), rounds=rounds, rtol=1e-5)
 

@@ -42,6 +42,7 @@ STEPS = (
     "opencl.loop_bodies",  # jaxprs inside a kernel: loops over small arrays, ifs
     "opencl.per_element",  # loops that each element can run by itself
     "opencl.weight_layout",  # matrices that a loop reads along their columns
+    "opencl.loop_operands",  # what a loop computes before its first round
     "opencl.loop_work",  # what fits into one work-item, and into one launch
     "opencl.loop_kernels",  # which loops run inside a kernel
     "opencl.plan",  # a jaxpr's groups and kernels, and those of its loops' bodies

@@ -74,6 +74,8 @@ def _check_statement(statement: Statement, scope: dict[str, Any]) -> None:
         case Store(destination, at, value, end):
             width = value.width if isinstance(value, Value) else 1
             _check_access(destination, at, width, end, scope)
+            fits = isinstance(destination, Buffer) or width == destination.width
+            _require(fits, f"{value} has not the width of {destination.name}'s elements")
             _check_atom(value, scope)
             _require(
                 value.dtype == destination.dtype, f"{value} has not {destination.name}'s dtype"
@@ -121,7 +123,7 @@ def _check_access(
     _require(scope.get(memory.name) == memory, f"{memory.name} is not defined")
     _check_atom(at, scope)
     last = at.hi
-    if isinstance(memory, Lanes):
+    if isinstance(memory, Lanes) and memory.width > 1:
         _require(width == memory.width, f"{memory.name} has elements of another width")
     elif end is None:
         last += width - 1

@@ -174,7 +174,7 @@ def _statement_lines(statement: Statement, index: str) -> Iterator[str]:
             expression = wide_operation_text if is_wide else operation_text
             yield _declare(target, expression(op, target, args))
         case Load(target, source, at, end):
-            if target.width > 1 and isinstance(source, Buffer):
+            if target.width > getattr(source, "width", 1):
                 yield _declare(target, wide_load_text(target, source, at, end))
             else:
                 yield _declare(target, _load_text(source, at))

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,14 +77,14 @@ class KernelGroup:
 
 @dataclass
 class LoopGroup:
-    """One equation of while, scan or cond, which runs the jaxprs among its parameters."""
+    """One equation of while, scan or cond, which runs the jaxprs among its parameters.
+
+    A loop that is one kernel may compute operands by itself: then `inputs` has what those are made
+    of in their place."""
 
     eqn: JaxprEqn
+    inputs: list[Var]
     depth: int = 0
-
-    @property
-    def inputs(self) -> list[Var]:
-        return list(dict.fromkeys(v for v in self.eqn.invars if isinstance(v, Var)))
 
     @property
     def outputs(self) -> list[Var]:
@@ -94,8 +94,11 @@ class LoopGroup:
 Group = HostGroup | KernelGroup | LoopGroup
 
 
+@dataclass
 class _ControlFlow:
     """The lowering of a LoopGroup's equation: what it reads and makes is in memory, as of a host step."""
+
+    inputs: list[Var]
 
 
 @dataclass
@@ -106,9 +109,12 @@ class _Reach:
     inputs: dict[Var, bool] = field(default_factory=dict)
 
 
-def fuse(jaxpr: Jaxpr, target: Target) -> list[Group]:
-    """The groups of `jaxpr`, in an order in which they can run."""
-    plan = _Plan(jaxpr, target)
+def fuse(
+    jaxpr: Jaxpr, target: Target, loop_inputs: Mapping[JaxprEqn, list[Var]] | None = None
+) -> list[Group]:
+    """The groups of `jaxpr`, in an order in which they can run. `loop_inputs` says what some loops
+    read; others read their operands."""
+    plan = _Plan(jaxpr, target, loop_inputs or {})
     while True:
         groups = plan.group()
         computed_twice = plan.costly_values_in_two(groups)
@@ -118,11 +124,13 @@ def fuse(jaxpr: Jaxpr, target: Target) -> list[Group]:
 
 
 class _Plan:
-    def __init__(self, jaxpr: Jaxpr, target: Target):
+    def __init__(self, jaxpr: Jaxpr, target: Target, loop_inputs: Mapping[JaxprEqn, list[Var]]):
         self.jaxpr = jaxpr
         self.target = target
         self.lowerings: dict[JaxprEqn, Any] = {
-            e: _ControlFlow() if e.primitive.name in BODIES else lowering_of(e, target)
+            e: _ControlFlow(list(loop_inputs.get(e, _variables_of(e))))
+            if e.primitive.name in BODIES
+            else lowering_of(e, target)
             for e in jaxpr.eqns
         }
         self.producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
@@ -138,6 +146,9 @@ class _Plan:
         self.last_effect = 0  # the depth of the last equation with effects
         self.stored: set[Var] = {*jaxpr.invars, *jaxpr.constvars}
         self.stored.update(v for v in jaxpr.outvars if isinstance(v, Var))
+        for lowering in self.lowerings.values():
+            if isinstance(lowering, _ControlFlow):
+                self.stored.update(lowering.inputs)
         for eqn in jaxpr.eqns:
             self._decide(eqn)
 
@@ -173,7 +184,7 @@ class _Plan:
 
     def _must_store(self, v: Var) -> bool:
         readers = self.readers[v]
-        if any(isinstance(self.lowerings[eqn], (HostStep, _ControlFlow)) for eqn in readers):
+        if any(isinstance(self.lowerings[eqn], HostStep) for eqn in readers):
             return True
         if self.work[v] <= CHEAP_WORK:
             return False
@@ -183,6 +194,8 @@ class _Plan:
 
     def _reads(self, eqn: JaxprEqn) -> int:
         """How many elements of an operand the equation asks for."""
+        if isinstance(self.lowerings[eqn], _ControlFlow):
+            return 0  # of what it does not compute by itself
         return eqn.outvars[0].aval.size * _combined(eqn, self.lowerings[eqn])
 
     def costly_values_in_two(self, groups: Sequence[Group]) -> set[Var]:
@@ -221,7 +234,7 @@ class _Plan:
     ) -> None:
         """Makes a group of one equation; those with effects keep their order."""
         is_host = isinstance(lowering, HostStep)
-        group = HostGroup(eqn, lowering.reason) if is_host else LoopGroup(eqn)
+        group = HostGroup(eqn, lowering.reason) if is_host else LoopGroup(eqn, lowering.inputs)
         self._place(group, groups, home)
         if has_effects(eqn):
             group.depth = self.last_effect = max(group.depth, self.last_effect)
@@ -292,6 +305,10 @@ def _join(group: KernelGroup, v: Var, reach: _Reach) -> None:
     group.outputs.append(v)
     group.inputs += [u for u in reach.inputs if u not in group.inputs and u not in group.outputs]
     group.eqns = list(dict.fromkeys([*group.eqns, *reach.eqns]))
+
+
+def _variables_of(eqn: JaxprEqn) -> list[Var]:
+    return list(dict.fromkeys(v for v in eqn.invars if isinstance(v, Var)))
 
 
 def _cost(lowering: Lowering) -> int:

@@ -110,6 +110,10 @@ class BodyBuilder(Builder):
         with self.loop(0, size, size - 1) as i:
             self.write(place, i, self.read(source, i))
 
+    def fill(self, place: Place, v: Var) -> None:
+        """Computes all elements of `v` and stores them."""
+        self.each(v.aval.shape, lambda at: self.write(place, at.flat, self.element(v, at)))
+
     def each(self, shape: Sequence[int], body: Callable[[Position], None]) -> None:
         """A loop over all places of an array; one for each axis if the coordinates are needed."""
         size = math.prod(shape)

@@ -10,13 +10,14 @@ steps of the schedule:
 
 A kernel that runs can't be stopped. So a loop of unknown or large work is launched again and again for
 a bounded number of rounds (see kernel_ir.Rounds), and is interrupted between two launches.
-Builds on loop_bodies, per_element, weight_layout and loop_work.
+Builds on loop_bodies, loop_operands, per_element, weight_layout and loop_work.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -43,6 +44,7 @@ from tinyjax.opencl.kernel_ir import (
     item_index,
 )
 from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder, NoKernel, Source, work_item_target
+from tinyjax.opencl.loop_operands import cheap_equations, without_invariants
 from tinyjax.opencl.loop_work import (
     LAUNCH_WORK,
     MAX_PRIVATE,
@@ -54,6 +56,7 @@ from tinyjax.opencl.loop_work import (
 )
 from tinyjax.opencl.lower import padded, run_of, share
 from tinyjax.opencl.per_element import PerElement, element_shape
+from tinyjax.opencl.rules import Position
 from tinyjax.opencl.weight_layout import with_transposed_weights
 from tinyjax.opencl.wide_text import has_wide_type
 
@@ -62,29 +65,40 @@ WIDTH = 16  # elements side by side on a CPU
 # ---- which form ----
 
 
-def loop_kernel(eqn: JaxprEqn, name: str, names: dict[Var, str], target: Target) -> Kernel | str:
-    """A while, scan or cond as one kernel, or the reason why it can't be one.
+@dataclass(frozen=True)
+class LoopKernel:
+    """A loop's kernel. Its buffers are one for each of `inputs`, then one for each of the equation's
+    outvars, then scratch."""
 
-    The kernel's buffers are one for each distinct variable among eqn.invars, in order, then one for
-    each of eqn.outvars, then scratch."""
+    kernel: Kernel
+    inputs: list[Var]
+
+
+def loop_kernel(
+    eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
+) -> LoopKernel | str:
+    """A while, scan or cond as one kernel, or the reason why it can't be one. `producer` says which
+    equations make its operands: cheap ones become part of the kernel."""
     try:
         _check_size(eqn)
         if eqn.primitive.name == "cond":
-            kernel = _OneWorkItem(eqn, name, names, target).kernel()
+            made = _OneWorkItem(eqn, producer, names, target).made()
         else:
-            kernel = _loop(eqn, name, names, target)
+            made = _loop(eqn, producer, names, target)
     except NoKernel as reason:
         return str(reason)
-    check_kernel(kernel)
-    return kernel
+    check_kernel(made.kernel)
+    return made
 
 
-def _loop(eqn: JaxprEqn, name: str, names: dict[Var, str], target: Target) -> Kernel:
+def _loop(
+    eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
+) -> LoopKernel:
     try:
-        return _PerElementKernel(eqn, name, dict(names), target).kernel()
+        return _PerElementKernel(eqn, producer, dict(names), target).made()
     except NoKernel as not_per_element:
         try:
-            return _OneWorkItem(eqn, name, names, target).kernel()
+            return _OneWorkItem(eqn, producer, names, target).made()
         except NoKernel as not_one_item:
             reasons = f"{not_per_element} (so not per element), and {not_one_item}"
             raise NoKernel(reasons) from None
@@ -94,8 +108,6 @@ def _check_size(eqn: JaxprEqn) -> None:
     variables = [*eqn.invars, *eqn.outvars]
     if any(v.aval.size == 0 for v in variables):
         raise NoKernel("it has arrays without elements")
-    if len(set(variables)) > MAX_BUFFERS:
-        raise NoKernel(f"it reads and makes more than {MAX_BUFFERS} arrays")
     for v in variables:
         if not has_kernel_type(v.aval.dtype):
             raise NoKernel(f"kernels do not compute with {v.aval.dtype}")
@@ -109,16 +121,23 @@ def _check_size(eqn: JaxprEqn) -> None:
 class _LoopKernel:
     """What both forms share: buffers, where a loop starts and stops, and how it is launched again."""
 
-    def __init__(self, eqn: JaxprEqn, name: str, names: dict[Var, str], target: Target):
+    def __init__(
+        self, eqn: JaxprEqn, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
+    ):
+        """`before` are equations that the kernel computes before the loop."""
         self.eqn = eqn
-        self.name = name
+        self.before = before
+        self.computed = {v: e for e in before for v in e.outvars}
         self.target = target
         self.inner_target = work_item_target(target)
+        read = dict.fromkeys(v for e in (eqn, *before) for v in e.invars)
         self.inputs = {
             v: Buffer(f"{names[v]}_in", v.aval.dtype, v.aval.size, "in")
-            for v in dict.fromkeys(eqn.invars)
-            if isinstance(v, Var)
+            for v in read
+            if isinstance(v, Var) and v not in self.computed
         }
+        if len(self.inputs) + len(eqn.outvars) > MAX_BUFFERS:
+            raise NoKernel(f"it reads and makes more than {MAX_BUFFERS} arrays")
         self.outputs = [
             Buffer(f"out{number}", v.aval.dtype, v.aval.size, "out")
             for number, v in enumerate(eqn.outvars)
@@ -126,10 +145,7 @@ class _LoopKernel:
         self.scratch: list[Buffer] = []
         self.length: int | None = eqn.params.get("length")
         self.is_scan = eqn.primitive.name == "scan"
-        self.carry_count = eqn.params["num_carry"] if self.is_scan else len(eqn.outvars)
-        self.first_carry = len(eqn.invars) - self.carry_count
-        if self.is_scan:
-            self.first_carry = eqn.params["num_consts"]
+        self.first_carry, self.carry_count = _carry(eqn)
         self.rounds: Rounds | None = None
 
     def share_out(self, operations: int, has_inner: bool = False) -> None:
@@ -144,22 +160,31 @@ class _LoopKernel:
         start, stop = (b.load(name, buffer, index(n)) for n, name in enumerate(("start", "stop")))
         return start, stop
 
-    def resume(
-        self, b: BodyBuilder, start: Scalar, carry: Sequence[Place], kept: Sequence[Place]
+    def begin(
+        self,
+        b: BodyBuilder,
+        initial: list[Statement],
+        carry: Sequence[Place],
+        kept: Sequence[Place],
     ) -> None:
-        """In all launches but the first, the carry is where the launch before left it."""
-        again = b.let("gt", (start, Const(INT32.type(0), INT32)), BOOL)
+        """Before the first round: `initial` sets the carry. In all launches but the first, it is where
+        the launch before left it."""
+        if self.rounds is None:
+            b.body += initial
+            return
+        self.start, self.stop = self.round_range(b)
+        again = b.let("gt", (self.start, Const(INT32.type(0), INT32)), BOOL)
         with b.block() as body:
             for place, source in zip(carry, kept):
                 b.copy(source, place, self._size(place))
-        b.body.append(If(again, body))
+        b.body.append(If(again, body, initial))
 
     def run_rounds(
         self, b: BodyBuilder, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[Place],
-        ys: Sequence[Place], kept: Sequence[Place],
+        ys: Sequence[Place],
     ) -> Scalar | None:  # fmt: skip
-        """The rounds of this launch, from and to `carry`; `kept` has the carry between launches. Gives
-        whether a while_loop has to go on, if that is known."""
+        """The rounds of this launch, from and to `carry`. Gives whether a while_loop has to go on, if
+        that is known."""
         sources = [
             b.read(source, index(0))
             if n < self.first_carry and v.aval.size == 1 and isinstance(source, Place)
@@ -169,8 +194,7 @@ class _LoopKernel:
         if self.rounds is None:
             b.scan(eqn, sources, [*carry, *ys], 0, self.length or 0)
             return None
-        start, stop = self.round_range(b)
-        self.resume(b, start, carry, kept)
+        start, stop = self.start, self.stop
         if self.is_scan:
             assert self.length is not None
             first, last = (
@@ -210,27 +234,37 @@ class _LoopKernel:
     def _size(self, place: Place) -> int:
         return place.memory.size if isinstance(place.memory, Lanes) else 1
 
-    def sources(self, invars: Sequence) -> list[Source]:
-        return [
-            Const(np.asarray(v.val, v.aval.dtype)[()], v.aval.dtype)
-            if isinstance(v, Literal)
-            else Place(self.inputs[v])
-            for v in invars
-        ]
+    def source(self, v: Atom) -> Source:
+        """Where an operand is that is not computed in the kernel."""
+        if isinstance(v, Literal):
+            return Const(np.asarray(v.val, v.aval.dtype)[()], v.aval.dtype)
+        return Place(self.inputs[v])
 
-    def finished(self, b: BodyBuilder, items: int, form: str) -> Kernel:
+    def know_operands(self, b: BodyBuilder) -> None:
+        """What is computed before the loop can be asked for."""
+        b.producer.update(self.computed)
+        b.places.update((v, Place(buffer)) for v, buffer in self.inputs.items())
+
+    def finished(self, b: BodyBuilder, items: int, form: str) -> LoopKernel:
         buffers = [*self.inputs.values(), *self.outputs, *self.scratch]
-        return Kernel(self.name, buffers, items, b.body, self.rounds, form)
+        name = self.eqn.primitive.name
+        return LoopKernel(
+            Kernel(name, buffers, items, b.body, self.rounds, form), list(self.inputs)
+        )
 
 
 class _OneWorkItem(_LoopKernel):
     """One work-item does it all; carries are private arrays."""
 
-    def __init__(self, eqn: JaxprEqn, name: str, names: dict[Var, str], target: Target):
-        super().__init__(eqn, name, names, target)
+    def __init__(
+        self, eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
+    ):
+        before = [] if eqn.primitive.name == "cond" else _equations_of_carry(eqn, producer, target)
+        super().__init__(eqn, before, names, target)
         self.b = BodyBuilder(dict(names), target)
+        self.know_operands(self.b)
 
-    def kernel(self) -> Kernel:
+    def made(self) -> LoopKernel:
         b, eqn = self.b, self.eqn
         operations = sum(work(body, self.inner_target) for body in bodies_of_round(eqn))
         most = MAX_ROUND_WORK[self.target.name]
@@ -238,20 +272,30 @@ class _OneWorkItem(_LoopKernel):
             raise NoKernel(
                 f"a round has {operations} operations, too many for one work-item (> {most})"
             )
-        sources, outs = self.sources(eqn.invars), [Place(buffer) for buffer in self.outputs]
+        outs = [Place(buffer) for buffer in self.outputs]
         if eqn.primitive.name == "cond":
-            b.cond(eqn, sources, outs)
+            b.cond(eqn, [self.source(v) for v in eqn.invars], outs)
         else:
             has_inner = has_inner_while(bodies_of_round(eqn))
             self.share_out(operations + ROUND_WORK, has_inner)
             if has_inner:
                 b.budget = self._budget()
-            eqn, sources = self._with_rows(eqn, sources)
             carry = [b.private(v, "carry") for v in eqn.outvars[: self.carry_count]]
-            for place, source in zip(carry, sources[self.first_carry :]):
-                b.copy(source, place, self._size(place))
             outs, ys = outs[: self.carry_count], outs[self.carry_count :]
-            more = self.run_rounds(b, eqn, sources, carry, ys, outs)
+            with b.block() as initial:
+                for place, v in zip(carry, eqn.invars[self.first_carry :]):
+                    if v in self.computed:
+                        b.fill(place, v)
+                    else:
+                        b.copy(self.source(v), place, self._size(place))
+            self.begin(b, initial, carry, outs)
+            sources = [
+                *(self.source(v) for v in eqn.invars[: self.first_carry]),
+                *carry,
+                *(self.source(v) for v in eqn.invars[self.first_carry + self.carry_count :]),
+            ]
+            eqn, sources = self._with_rows(eqn, sources)
+            more = self.run_rounds(b, eqn, sources, carry, ys)
             with b.block() as store:
                 self.store_carry(b, carry, outs, more)
             b.body += self._unless_spent(store)
@@ -299,15 +343,26 @@ class _OneWorkItem(_LoopKernel):
 class _PerElementKernel(_LoopKernel):
     """Every element runs the loop; `width` neighbours do so side by side."""
 
-    def __init__(self, eqn: JaxprEqn, name: str, names: dict[Var, str], target: Target):
-        super().__init__(eqn, name, names, target)
+    def __init__(
+        self, eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
+    ):
         shape = element_shape(eqn)
+        invariants, eqn = without_invariants(eqn, shape, names, target)
+        xs = eqn.invars[sum(_carry(eqn)) :]
+        stored = {*xs, *(v for v in eqn.invars if v.aval.shape not in ((), shape))}
+        before = cheap_equations(
+            [*eqn.invars, *(v for e in invariants for v in e.invars)],
+            {v: e for v, e in producer.items() if v not in stored},
+            target,
+        )
+        super().__init__(eqn, [*before, *invariants], names, target)
         self.count = math.prod(shape)
         rewriting = PerElement(shape, names, self.inner_target)
         self.element_eqn = rewriting.eqn(eqn, eqn.invars, eqn.outvars)
         self.wide = rewriting.wide
         self.width = self._width()
         self.b = BodyBuilder(names, target, self.width, frozenset(self.wide))
+        self.know_operands(self.b)
 
     def _width(self) -> int:
         """How many elements side by side: a power of two."""
@@ -318,7 +373,7 @@ class _PerElementKernel(_LoopKernel):
             return 1
         return min(WIDTH, 2 ** math.ceil(math.log2(self.count)))
 
-    def kernel(self) -> Kernel:
+    def made(self) -> LoopKernel:
         chunks = math.ceil(self.count / self.width)
         items, run = share(chunks, 1, self.target.max_items)
         items = padded(items, self.target)
@@ -336,12 +391,8 @@ class _PerElementKernel(_LoopKernel):
         """The whole loop for `width` neighbours. Scalars are the same in all chunks: one stores them."""
         b, eqn = self.b, self.element_eqn
         inner_ins, inner_outs = _inner_variables(eqn)
-        sources = [
-            self._place(self.inputs[v], chunk)
-            if inner in self.wide and isinstance(v, Var)
-            else source
-            for source, v, inner in zip(self.sources(eqn.invars), eqn.invars, inner_ins)
-        ]
+        operands = list(zip(eqn.invars, inner_ins))
+        after = self.first_carry + self.carry_count
         is_wide = [v in self.wide for v in inner_ins[self.first_carry :][: self.carry_count]]
         is_wide += [v in self.wide for v in inner_outs[self.carry_count :]]
         share_scalars = chunks > 1 and not all(is_wide)
@@ -351,15 +402,58 @@ class _PerElementKernel(_LoopKernel):
             for buffer, wide in zip(self.outputs, is_wide)
         ]
         carry = [b.private(v, "carry") for v in inner_ins[self.first_carry :][: self.carry_count]]
-        for place, source in zip(carry, sources[self.first_carry :]):
-            b.copy(source, place, 1)
+        with b.block() as initial:
+            for place, (v, inner) in zip(carry, operands[self.first_carry :]):
+                b.copy(self._operand(v, inner, chunk), place, 1)
         kept = [self._kept(chunk, chunks, out, wide) for out, wide in zip(outs, is_wide)]
         kept = kept[: self.carry_count]
-        more = self.run_rounds(b, eqn, sources, carry, outs[self.carry_count :], kept)
+        self.begin(b, initial, carry, kept)
+        sources = [
+            *(self._operand(v, inner, chunk) for v, inner in operands[: self.first_carry]),
+            *carry,
+            *(self._operand(v, inner, chunk) for v, inner in operands[after:]),
+        ]
+        more = self.run_rounds(b, eqn, sources, carry, outs[self.carry_count :])
         self.store_carry(b, carry, outs, more)
         for place, out, keep in zip(carry, outs, kept):
             if keep is not out:
                 b.copy(place, keep, 1)
+
+    def _operand(self, v: Atom, inner: Var, chunk: Index) -> Source:
+        """This chunk's elements of an operand, or where they are."""
+        if v in self.computed:
+            return self._neighbours(v, chunk) if inner in self.wide else self.b.scalar(v)
+        source = self.source(v)
+        if inner in self.wide and isinstance(source, Place):
+            assert isinstance(source.memory, Buffer)
+            return self._place(source.memory, chunk)
+        return source
+
+    def _neighbours(self, v: Var, chunk: Index) -> Scalar:
+        """This chunk's elements of what is computed before the loop, one by one: once is not often."""
+        b, single = self.b, self._repeated(v)
+        if single.aval.size == 1:
+            return b.scalar(single)
+        if self.width == 1:
+            return b.element(v, Position(v.aval.shape, flat=chunk))
+        dtype = INT32 if v.aval.dtype == BOOL else v.aval.dtype
+        elements = Lanes(b.fresh("elements"), dtype, self.width)
+        b.body.append(MakeLanes(elements, None))
+        with b.loop(0, self.width, self.width - 1) as lane:
+            at = (chunk * self.width + lane).min(self.count - 1)
+            value = b.element(v, Position(v.aval.shape, flat=at))
+            b.store(elements, lane, b.converted(value, dtype))
+        wide = b.read(Place(elements, width=self.width), index(0))
+        if v.aval.dtype == dtype:
+            return wide
+        return b.let("ne", (wide, Const(INT32.type(0), INT32)), BOOL)
+
+    def _repeated(self, v: Atom) -> Atom:
+        """What all elements of `v` are copies of, or `v`."""
+        found = v
+        while found in self.computed and self.computed[found].primitive.name == "broadcast_in_dim":
+            (found,) = self.computed[found].invars
+        return found if found.aval.size == 1 else v
 
     def _place(self, buffer: Buffer, chunk: Index) -> Place:
         """This chunk's elements of an array, or of each of the arrays that are stacked there."""
@@ -374,6 +468,23 @@ class _PerElementKernel(_LoopKernel):
         name = f"kept{len(self.scratch)}"
         self.scratch.append(Buffer(name, out.memory.dtype, chunks, "scratch"))
         return Place(self.scratch[-1], chunk)
+
+
+def _equations_of_carry(
+    eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], target: Target
+) -> list[JaxprEqn]:
+    """The cheap equations of the initial carry, as far as nothing else of the loop reads that."""
+    first, count = _carry(eqn)
+    stored = {*eqn.invars[:first], *eqn.invars[first + count :]}
+    kept = {v: e for v, e in producer.items() if v not in stored}
+    return cheap_equations(eqn.invars[first : first + count], kept, target)
+
+
+def _carry(eqn: JaxprEqn) -> tuple[int, int]:
+    """Where the carry of a loop begins among its operands, and how many values it has."""
+    if eqn.primitive.name == "scan":
+        return eqn.params["num_consts"], eqn.params["num_carry"]
+    return len(eqn.invars) - len(eqn.outvars), len(eqn.outvars)
 
 
 def _variables(jaxpr: Jaxpr) -> Iterator[Atom]:

@@ -71,7 +71,7 @@ class PerElement:
         eqns = []
         for eqn in old.eqns:
             invars = [rename(v) for v in eqn.invars]
-            if _only_repeats(eqn, self.shape):
+            if only_repeats(eqn, self.shape):
                 scalars[eqn.outvars[0]] = invars[0]
                 continue
             outvars = [self.variable(v) for v in eqn.outvars]
@@ -111,7 +111,7 @@ class PerElement:
         return new
 
 
-def _only_repeats(eqn: JaxprEqn, shape: Shape) -> bool:
+def only_repeats(eqn: JaxprEqn, shape: Shape) -> bool:
     """Whether the result's element is the operand, or its element at the same place."""
     if eqn.primitive.name not in ("broadcast_in_dim", "reshape"):
         return False

@@ -8,15 +8,16 @@ device but its target: nothing is built yet. Builds on fuse, lower and loop_kern
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tinyjax.core import Primitive
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import Group, HostGroup, KernelGroup, LoopGroup, fuse
 from tinyjax.opencl.kernel_ir import Kernel
-from tinyjax.opencl.loop_kernels import loop_kernel
+from tinyjax.opencl.loop_kernels import LoopKernel, loop_kernel
 from tinyjax.opencl.lower import lower_group
+from tinyjax.opencl.simplify import BODIES
 from tinyjax.pretty_printer import variable_names
 
 # primitive -> eqn -> an equation for the same loop, of which running the bodies is all there is to do
@@ -83,13 +84,24 @@ class _Planner:
 
     def plan(self, closed: ClosedJaxpr, names: dict[Var, str], prefix: str) -> Plan:
         """`prefix` begins the kernels' names, so that no two of a program are alike."""
-        plan = Plan(closed, fuse(closed.jaxpr, self.target), names)
+        loops = self._loops(closed.jaxpr, names)
+        inputs = {eqn: made.inputs for eqn, made in loops.items() if isinstance(made, LoopKernel)}
+        plan = Plan(closed, fuse(closed.jaxpr, self.target, inputs), names)
         for number, group in enumerate(plan.groups):
             if isinstance(group, KernelGroup) and group.outputs[0].aval.size > 0:
                 plan.kernels[number] = self._kernel(group, names, f"{prefix}{number}_")
             elif isinstance(group, LoopGroup):
-                self._plan_loop(plan, number, group, f"{prefix}{number}_")
+                self._plan_loop(plan, number, group, loops[group.eqn], f"{prefix}{number}_")
         return plan
+
+    def _loops(self, jaxpr: Jaxpr, names: dict[Var, str]) -> dict[JaxprEqn, LoopKernel | str]:
+        """The kernel of each loop, or why it has none: it says what of the loop's operands is stored."""
+        producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
+        return {
+            eqn: loop_kernel(eqn, producer, names, self.target)
+            for eqn in jaxpr.eqns
+            if eqn.primitive.name in BODIES
+        }
 
     def _kernel(self, group: KernelGroup, names: dict[Var, str], prefix: str) -> Kernel:
         key = _meaning_of_group(group)
@@ -99,12 +111,13 @@ class _Planner:
             self.shared[key] = lower_group(group, prefix + inside, names, self.target)
         return self.shared[key]
 
-    def _plan_loop(self, plan: Plan, number: int, group: LoopGroup, prefix: str) -> None:
+    def _plan_loop(
+        self, plan: Plan, number: int, group: LoopGroup, made: LoopKernel | str, prefix: str
+    ) -> None:
         """One kernel if that can be, else a plan for each of the loop's jaxprs."""
-        name = f"{prefix}{group.eqn.primitive.name}"
-        made = loop_kernel(group.eqn, name, plan.names, self.target)
-        if isinstance(made, Kernel):
-            plan.kernels[number] = made
+        if isinstance(made, LoopKernel):
+            name = f"{prefix}{group.eqn.primitive.name}"
+            plan.kernels[number] = replace(made.kernel, name=name)
             return
         plan.reasons[number] = made
         if group.eqn.primitive in rewrites_for_steps:

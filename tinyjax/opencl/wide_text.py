@@ -23,6 +23,7 @@ from tinyjax.opencl.kernel_ir import (
     Buffer,
     Index,
     Kernel,
+    Lanes,
     Load,
     Store,
     Value,
@@ -167,8 +168,8 @@ void tj_store{w}_{t}({t}{w} x, __global {t} *p, int count) {{
 """
 
 
-def wide_load_text(target: Value, source: Buffer, at: Index, end: Index | None) -> str:
-    """Neighbouring elements of a buffer."""
+def wide_load_text(target: Value, source: Buffer | Lanes, at: Index, end: Index | None) -> str:
+    """Neighbouring elements of a buffer, or of a private array."""
     pointer, width = f"{source.name} + {at}", target.width
     if end is None:
         text = f"vload{width}(0, {pointer})"

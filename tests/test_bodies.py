@@ -39,6 +39,12 @@ def test_bodies_share_what_several_of_them_close_over():
     assert [len(body.in_avals) for body in common] == [3, 3]
 
 
+def test_bodies_may_read_the_same_values_in_different_orders():
+    x, y = jnp.float32(10), jnp.float32(1)
+    branches = lambda: x - y, lambda: y - x
+    assert [float(lax.cond(pred, *branches)) for pred in (True, False)] == [9, -9]
+
+
 def test_what_a_part_of_the_carry_has_once_it_has_always():
     """Each step hands a property on to the next part."""
     step = lambda carry: (False, *carry[:-1])  # noqa: E731

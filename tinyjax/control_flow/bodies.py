@@ -21,7 +21,7 @@ from tinyjax.array import Array, ShapedArray
 from tinyjax.config import config
 from tinyjax.core import Tracer, context, get_aval
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, Var, cached_on_jaxpr, constvars_as_invars, jaxpr_as_fun
+from tinyjax.jaxpr import ClosedJaxpr, Var, constvars_as_invars, jaxpr_as_fun
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.opencl.simplify import simplify
 from tinyjax.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
@@ -57,8 +57,8 @@ def with_common_consts(
     values = {id(x): x for xs in consts for x in xs}
     common = []
     for closed, own in zip(jaxprs, consts):
-        if len(own) == len(values):
-            common.append(closed)
+        if [id(x) for x in own] == list(values):
+            common.append(closed)  # the same body, which may be compiled already
             continue
         jaxpr = closed.jaxpr
         at = {id(x): v for x, v in zip(own, jaxpr.invars)}
@@ -70,10 +70,7 @@ def with_common_consts(
 def eager_body(body: ClosedJaxpr) -> Callable[..., list[Any]]:
     """The body as a function for eager evaluation. Calls in it are opened (jax.numpy's functions are
     jits), so that nothing is compiled."""
-    return jaxpr_as_fun(_opened(body))
-
-
-_opened = cached_on_jaxpr(simplify)
+    return jaxpr_as_fun(simplify(body))
 
 
 # ---- the carry of a loop ----

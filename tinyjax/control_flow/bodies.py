@@ -28,7 +28,7 @@ from tinyjax.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
 from tinyjax.tree_util.prefixes import equality_errors
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_unflatten
 
-Traced = tuple[ClosedJaxpr, list[Any], PyTreeDef]
+Traced = tuple[ClosedJaxpr, list[Any], PyTreeDef]  # a body, what it closes over, its result's tree
 _traced: WeakKeyDictionary[Callable, dict[tuple, Traced]] = WeakKeyDictionary()
 
 

@@ -18,7 +18,13 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.config import config
-from tinyjax.control_flow.bodies import eager_body, same_type, trace_body, with_common_consts
+from tinyjax.control_flow.bodies import (
+    Traced,
+    eager_body,
+    same_type,
+    trace_body,
+    with_common_consts,
+)
 from tinyjax.core import (
     Primitive,
     Tracer,
@@ -35,7 +41,7 @@ from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.selection import clamp
 from tinyjax.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
 from tinyjax.tree_util.prefixes import equality_errors
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 # ---- the primitive ----
 
@@ -262,8 +268,6 @@ def _as_result(x: Any) -> Any:
 
 
 # ---- what differs between branches ----
-
-Traced = tuple[ClosedJaxpr, list[Any], PyTreeDef]  # what trace_body gives
 
 
 def _check_same_results(name: str, a_name: str, a: Traced, b_name: str, b: Traced) -> None:

@@ -13,6 +13,7 @@ from tinyjax.jaxpr import Literal
 from tinyjax.opencl.codegen import CPU, GPU, program_text
 from tinyjax.opencl.interpret import interpret_kernel
 from tinyjax.opencl.loop_work import LAUNCH_WORK
+from tinyjax.opencl.loops import next_count
 from tinyjax.opencl.plan import make_plan
 from tinyjax.opencl.simplify import simplify
 
@@ -424,3 +425,11 @@ def test_a_short_scan_is_launched_once_and_what_may_be_long_in_parts():
 def test_the_schedule_says_which_form_was_chosen():
     text = jax.jit(decayed).lower(floats(16), floats(16), floats(9, 16)).as_text("schedule")
     assert "one kernel, per element, 16 side by side" in text
+
+
+def test_the_next_launch_has_as_many_rounds_as_take_a_fifth_of_a_second():
+    assert next_count(100, seconds=0.2) == 100
+    assert next_count(100, seconds=0.3) == 66
+    assert next_count(100, seconds=0.0) == 400  # no more than four times as many
+    assert next_count(1, seconds=9.0) == 1
+    assert next_count(2**30, seconds=0.0) == 2**30

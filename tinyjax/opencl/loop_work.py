@@ -21,8 +21,9 @@ MAX_PRIVATE = 2**16
 # Operations in a round of one work-item: about what a device does in the time of launching the round's
 # kernels one by one, 50 to 100 microseconds.
 MAX_ROUND_WORK = {"cpu": 2**19, "gpu": 2**14}
-# Operations in one launch, one or two tenths of a second. A scan with less is launched once.
-LAUNCH_WORK = 2**29
+# Operations in one launch, one or two tenths of a second. A scan with less is launched once; other
+# loops begin with so much, and go on with what was found to take LAUNCH_SECONDS (loops.py).
+LAUNCH_WORK = 2**27
 ROUND_WORK = 4  # operations that a round takes in any case
 UNKNOWN_ROUNDS = 16  # how often a while_loop inside is thought to run
 

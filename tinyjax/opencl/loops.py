@@ -183,7 +183,7 @@ def loop_step(
 
 # ---- loops in one kernel ----
 
-LAUNCH_SECONDS = 0.1  # about how long a launch may take: an interrupt waits for its end
+LAUNCH_SECONDS = 0.2  # about how long a launch may take: an interrupt waits for its end
 MAX_ROUNDS = 2**30  # of one launch
 INNER_ROUNDS = 2**24  # of the loops of unknown length within, in the first launch
 
@@ -218,13 +218,12 @@ class RoundsStep:
             if stop == length or (length is None and state == 0):
                 return
             queue.finish()
-            count = _next_count(count, time.monotonic() - before)
+            count = next_count(count, time.monotonic() - before)
             # A while loop has no number of rounds: all launches but the first go on from round 1.
             start = 1 if length is None else stop
 
 
-def _next_count(count: int, seconds: float) -> int:
+def next_count(count: int, seconds: float) -> int:
     """How many rounds to launch next, after so many took so long."""
-    if seconds < LAUNCH_SECONDS / 2:
-        return min(2 * count, MAX_ROUNDS)
-    return max(1, count // 2) if seconds > 2 * LAUNCH_SECONDS else count
+    factor = min(max(LAUNCH_SECONDS / max(seconds, 1e-6), 1 / 4), 4)
+    return min(max(1, int(factor * count)), MAX_ROUNDS)

@@ -174,6 +174,11 @@ def test_scalars_of_the_carry_are_the_same_for_all_elements():
     agree(lambda v, xs: lax.scan(step, (v, jnp.float32(0)), xs), floats(40), floats(40))
 
 
+def test_rows_that_repeat_a_scalar():
+    f = lambda c, xs: lax.scan(lambda c, x: (c + x, jnp.broadcast_to(x, c.shape)), c, xs)  # noqa: E731
+    agree(f, floats(20), floats(4))
+
+
 def test_scalars_that_loop_kernels_keep_between_launches(monkeypatch):
     monkeypatch.setattr("tinyjax.opencl.loop_kernels.LAUNCH_WORK", 1)
 
@@ -402,6 +407,23 @@ def test_scalars_need_no_arrays():
 
 
 # ---- what is no kernel, and how long a launch is ----
+
+
+def test_an_index_into_a_single_element_of_the_carry():
+    def step(x, i):
+        return jnp.roll(x, 1) + x[i % 1 + jnp.arange(1)], x[i]
+
+    agree(lambda x: lax.scan(step, x, np.arange(3)), floats(1))
+
+
+def test_a_loop_inside_without_rounds():
+    def step(x, _):
+        y, ys = lax.scan(lambda c, i: (c + i.sum(), c), x[0], x[:0])
+        return x[::-1] * y, ys
+
+    f = lambda x: lax.scan(step, x, None, length=3)  # noqa: E731
+    assert "without elements" in loop_of(f, floats(5))
+    assert_close(jax.tree.leaves(jax.jit(f)(floats(5))), f(floats(5)), 1e-6)
 
 
 def test_a_loop_that_is_no_kernel_has_a_reason():

@@ -162,6 +162,8 @@ class Builder:
 
     def clamped_index(self, value: Scalar, size: int) -> Index:
         """As a rule's ctx.index. The bounds fit any integer dtype, the result fits C's int."""
+        if size == 1:  # a single element may be a variable, which has no other place
+            return index(0)
         if isinstance(value, Const):
             return index(min(max(int(value.value), 0), size - 1))
         bounds = (0, min(size - 1, np.iinfo(value.dtype).max))

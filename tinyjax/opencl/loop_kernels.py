@@ -57,6 +57,7 @@ from tinyjax.opencl.loop_work import (
 from tinyjax.opencl.lower import padded, run_of, share
 from tinyjax.opencl.per_element import PerElement, element_shape
 from tinyjax.opencl.rules import Position
+from tinyjax.opencl.simplify import BODIES
 from tinyjax.opencl.weight_layout import with_transposed_weights
 from tinyjax.opencl.wide_text import has_wide_type
 
@@ -105,14 +106,22 @@ def _loop(
 
 
 def _check_size(eqn: JaxprEqn) -> None:
-    variables = [*eqn.invars, *eqn.outvars]
-    if any(v.aval.size == 0 for v in variables):
-        raise NoKernel("it has arrays without elements")
-    for v in variables:
+    _check_elements(eqn)
+    for v in [*eqn.invars, *eqn.outvars]:
         if not has_kernel_type(v.aval.dtype):
             raise NoKernel(f"kernels do not compute with {v.aval.dtype}")
     if eqn.params.get("length", 0) >= 2**31:
         raise NoKernel("it has 2**31 rounds or more")
+
+
+def _check_elements(eqn: JaxprEqn) -> None:
+    """Loops and branches need elements to read and to make, those within as well."""
+    if any(v.aval.size == 0 for v in [*eqn.invars, *eqn.outvars]):
+        raise NoKernel("it has arrays without elements")
+    for body in bodies_of_round(eqn):
+        for inner in body.eqns:
+            if inner.primitive.name in BODIES:
+                _check_elements(inner)
 
 
 # ---- kernels ----
@@ -390,11 +399,12 @@ class _PerElementKernel(_LoopKernel):
     def _chunk(self, chunk: Index, chunks: int) -> None:
         """The whole loop for `width` neighbours. Scalars are the same in all chunks: one stores them."""
         b, eqn = self.b, self.element_eqn
-        inner_ins, inner_outs = _inner_variables(eqn)
+        inner_ins, _ = _inner_variables(eqn)
         operands = list(zip(eqn.invars, inner_ins))
         after = self.first_carry + self.carry_count
         is_wide = [v in self.wide for v in inner_ins[self.first_carry :][: self.carry_count]]
-        is_wide += [v in self.wide for v in inner_outs[self.carry_count :]]
+        # A row of the ys is wide as an array: a scalar that is repeated there is a scalar in the body.
+        is_wide += [v.aval.ndim > 1 for v in self.eqn.outvars[self.carry_count :]]
         share_scalars = chunks > 1 and not all(is_wide)
         only_if = b.let("eq", (chunk, index(0)), BOOL) if share_scalars else None
         outs = [

@@ -394,6 +394,20 @@ def test_a_loop_inside_that_takes_long_is_launched_again_with_more(monkeypatch):
     agree(newton_roots, np.abs(floats(6)) * 1000, rtol=1e-5)
 
 
+def test_the_same_loop_or_branch_several_times_in_a_body():
+    def sums(c, x):
+        return c + x, c * x
+
+    def step(c, xs):
+        first, _ = lax.scan(sums, c, xs[:1])
+        second, _ = lax.scan(sums, c * 2, xs[:1])
+        c, ys = lax.scan(sums, first - second, xs)
+        return lax.switch(jnp.int32(c.sum()), [jnp.sin, jnp.cos, jnp.sin], c), ys
+
+    agree(lambda x, xs: lax.scan(step, x, xs), floats(2), floats(3, 4, 2))
+    agree(lambda x, xs: lax.scan(step, x, xs), floats(1)[0], floats(3, 4))
+
+
 def test_a_branch_by_itself():
     branches = [lambda x: (x + 1, 1), lambda x: (x[::-1], 2), lambda x: (x, 3)]
     for i in (-1, 0, 1, 2, 5):

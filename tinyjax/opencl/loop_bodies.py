@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -75,13 +75,19 @@ class BodyBuilder(Builder):
 
     def bind(self, variables: Sequence[Var], sources: Sequence[Source]) -> None:
         """From now on the variables are what is at the sources."""
+        self.forget(variables)
         for v, source in zip(variables, sources, strict=True):
             if isinstance(source, Place):
                 self.places[v] = source
-                self.known.pop((v, index(0)), None)
             else:
-                self.places.pop(v, None)
                 self.known[v, index(0)] = source
+
+    def forget(self, variables: Iterable[Var]) -> None:
+        """Two loops, or branches, may have the same jaxpr: what the first computed is not the second's."""
+        gone = set(variables)
+        self.known = {key: value for key, value in self.known.items() if key[0] not in gone}
+        for v in gone:
+            self.places.pop(v, None)
 
     def source(self, atom: Atom) -> Source:
         """Where the atom is, for a loop that reads it."""
@@ -129,6 +135,7 @@ class BodyBuilder(Builder):
     def equations(self, jaxpr: Jaxpr, groups: Sequence[Group], direct: dict[Var, Place]) -> None:
         """Computes what the jaxpr's results need; `direct` says where some of them go."""
         self.producer.update((v, eqn) for eqn in jaxpr.eqns for v in eqn.outvars)
+        self.forget(v for eqn in jaxpr.eqns for v in eqn.outvars)
         for group in groups:
             if isinstance(group, KernelGroup):
                 self._group(group, direct)

@@ -47,6 +47,12 @@ def test_a_jaxpr_is_split_into_a_known_and_an_unknown_part():
     assert unknown_outs == (True,) and known_outs == [] and residuals == [("out", 0)]
 
 
+def test_jit_gives_and_takes_the_linear_function():
+    _, f_jvp = jax.jit(lambda x: jax.linearize(f, x))(3.0)
+    tangent_out = jax.jit(lambda f_jvp, t: f_jvp(t))(f_jvp, 2.0)
+    np.testing.assert_allclose(tangent_out, jax.jvp(f, (3.0,), (2.0,))[1], rtol=1e-6)
+
+
 def test_linearize_takes_tangents_of_the_primals_shape():
     _, f_jvp = jax.linearize(f, np.ones(3, np.float32))
     with pytest.raises(ValueError, match=r"float32\[2\].*float32\[3\]"):

@@ -102,6 +102,17 @@ def test_a_cotangent_must_fit_the_result():
         f_vjp((np.ones(3, np.float32),))
 
 
+def test_jit_and_vmap_give_and_take_the_vjp_function():
+    _, f_vjp = jax.jit(lambda x: jax.vjp(sin, x))(3.0)
+    np.testing.assert_allclose(jax.tree.leaves(f_vjp), [np.cos(3.0)], rtol=1e-6)
+    np.testing.assert_allclose(
+        jax.jit(lambda f, ct: f(ct)[0])(f_vjp, 2.0), 2 * np.cos(3.0), rtol=1e-6
+    )
+    _, f_vjp = jax.vmap(lambda x: jax.vjp(sin, x))(np.arange(3, dtype=np.float32))
+    cts = jax.vmap(lambda f: f(1.0)[0])(f_vjp)
+    np.testing.assert_allclose(cts, np.cos(np.arange(3)), rtol=1e-6)
+
+
 def test_a_missing_transpose_rule_names_the_primitive():
     twice_p = core.Primitive("twice")
     twice_p.def_impl(lambda x: 2 * x)

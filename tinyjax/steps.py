@@ -16,6 +16,7 @@ STEPS = (
     "primitives",  # the first ten, and what a primitive needs
     "tree_util.pytrees",  # nested containers as flat lists
     "tree_util.key_paths",  # the name of a leaf's place
+    "tree_util.registration",  # classes as containers, and functions that hold arrays
     "tree_util.prefixes",  # one value for a whole subtree, as in in_axes
     "api_util",  # arguments in and out as flat lists
     "lists",  # lists in parts, and put together again

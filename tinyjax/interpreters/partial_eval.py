@@ -29,6 +29,7 @@ from tinyjax.jaxpr import (
 )
 from tinyjax.lists import drop, pick
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.tree_util.registration import Partial
 
 # ---- the trace ----
 
@@ -196,8 +197,8 @@ def strip_tracers(tree: Any) -> Any:
 def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` at `primals`, and a function that maps tangents to the result's tangent.
 
-    The function can be called many times: it holds the residuals and does the linear part alone.
-    With has_aux, gives (out, f_jvp, aux).
+    The function can be called many times: it holds the residuals and does the linear part alone. It is
+    a node whose leaves they are: jit can take and return it. With has_aux, gives (out, f_jvp, aux).
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.linearize.html
     """
     check_callable(fun, "linearize")
@@ -207,15 +208,15 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     outs, linearized = linearize_flat(flat_fun, leaves)
     out_tree = flat_fun.out_tree
     tangent_tree = tree_flatten(primals)[1]
+    in_avals, out_avals = ([get_aval(x).to_tangent_aval() for x in xs] for xs in (leaves, outs))
 
-    def f_jvp(*tangents: Any) -> Any:
+    def f_jvp(residuals: Sequence[Any], *tangents: Any) -> Any:
         flat, tree = tree_flatten(tangents)
         if tree != tangent_tree:
             raise TypeError(
                 f"linearized function takes tangents of structure {tangent_tree}, got {tree}"
             )
-        for primal, tangent in zip(leaves, flat):
-            expected, got = get_aval(primal).to_tangent_aval(), get_aval(tangent)
+        for expected, got in zip(in_avals, map(get_aval, flat)):
             if expected.shape != got.shape or expected.dtype != got.dtype:
                 raise ValueError(
                     "linearized function called on tangent values inconsistent with the original "
@@ -223,13 +224,13 @@ def linearize(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
                     f"{expected.str_short()}"
                 )
         used = [t for t, nonzero in zip(flat, linearized.nonzero_ins) if nonzero]
-        results = iter(eval_jaxpr(linearized.jaxpr, linearized.residuals, *used))
+        results = iter(eval_jaxpr(linearized.jaxpr, residuals, *used))
         return tree_unflatten(
             out_tree,
             [
-                next(results) if nonzero else full(get_aval(out).to_tangent_aval(), 0)
-                for out, nonzero in zip(outs, linearized.nonzero_outs)
+                next(results) if nonzero else full(aval, 0)
+                for aval, nonzero in zip(out_avals, linearized.nonzero_outs)
             ],
         )
 
-    return tree_unflatten(out_tree, outs), f_jvp, *aux
+    return tree_unflatten(out_tree, outs), Partial(f_jvp, linearized.residuals), *aux

@@ -40,6 +40,7 @@ from tinyjax.jaxpr import (
 )
 from tinyjax.lists import drop, pick
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.tree_util.registration import Partial
 
 # ---- running a linear jaxpr backwards ----
 
@@ -242,7 +243,8 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     """The value of `fun` at `primals`, and a function from a cotangent of it to the primals'.
 
     The function gives a tuple with an entry for each primal, of its tree structure, shapes and
-    dtypes (float0 for integers). With has_aux, gives (out, f_vjp, aux).
+    dtypes (float0 for integers). It is a node whose leaves are the residuals: jit can take and return
+    it. With has_aux, gives (out, f_vjp, aux).
     Raises TypeError or ValueError if a cotangent does not fit the result.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.vjp.html
     """
@@ -253,30 +255,36 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
     outs, linearized = linearize_flat(flat_fun, leaves)
     out_tree = flat_fun.out_tree
     primal_tree = tree_flatten(primals)[1]
+    in_avals, out_avals = ([get_aval(x).to_tangent_aval() for x in xs] for xs in (leaves, outs))
 
-    def f_vjp(cotangent: Any) -> Any:
+    def f_vjp(residuals: Sequence[Any], cotangent: Any) -> Any:
         cts, ct_tree = tree_flatten(cotangent)
         if ct_tree != out_tree:
             raise ValueError(
                 f"unexpected tree structure of argument to vjp function: got {ct_tree}, but expected "
                 f"{out_tree}, that of the function's result"
             )
-        for ct, out in zip(cts, outs):
-            _check_cotangent(ct, get_aval(out).to_tangent_aval(), "vjp function")
-        return tree_unflatten(primal_tree, pull_back(linearized, leaves, cts))
+        for ct, aval in zip(cts, out_avals):
+            _check_cotangent(ct, aval, "vjp function")
+        return tree_unflatten(primal_tree, pull_back(linearized, residuals, in_avals, cts))
 
-    return tree_unflatten(out_tree, outs), f_vjp, *aux
+    return tree_unflatten(out_tree, outs), Partial(f_vjp, linearized.residuals), *aux
 
 
-def pull_back(linearized: Linearized, primals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+def pull_back(
+    linearized: Linearized,
+    residuals: Sequence[Any],
+    in_avals: Sequence[ShapedArray],
+    cts: Sequence[Any],
+) -> list[Any]:
     """The cotangents of all primals, zeros made into arrays."""
     jaxpr = linearized.jaxpr
     used = [ct for ct, nonzero in zip(cts, linearized.nonzero_outs) if nonzero]
     args = [UndefinedPrimal(v.aval) for v in jaxpr.invars]
-    found = iter(backward_pass(jaxpr, linearized.residuals, args, used))
+    found = iter(backward_pass(jaxpr, residuals, args, used))
     return [
-        instantiate_zeros(next(found)) if nonzero else full(get_aval(primal).to_tangent_aval(), 0)
-        for primal, nonzero in zip(primals, linearized.nonzero_ins)
+        instantiate_zeros(next(found)) if nonzero else full(aval, 0)
+        for aval, nonzero in zip(in_avals, linearized.nonzero_ins)
     ]
 
 

@@ -16,7 +16,7 @@ from tinyjax import core, dtypes
 from tinyjax.interpreters.batching import axis_batch_rules, batch_rules
 from tinyjax.interpreters.jvp import jvp_rules
 from tinyjax.interpreters.partial_eval import linearize_flat
-from tinyjax.interpreters.vjp import transpose_rules
+from tinyjax.interpreters.transposition import transpose_rules
 from tinyjax.jaxpr import Jaxpr, subjaxprs
 from tinyjax.opencl.rules import lowering_rules
 

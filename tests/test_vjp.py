@@ -5,7 +5,7 @@ import pytest
 
 import tinyjax as jax
 from tinyjax import core, dtypes
-from tinyjax.interpreters.vjp import UndefinedPrimal, backward_pass
+from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass
 from tinyjax.primitives import add, mul, reduce_sum, sin
 
 

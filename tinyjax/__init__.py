@@ -41,8 +41,8 @@ from tinyjax.interpreters.partial_eval import linearize as linearize
 from tinyjax.interpreters.tracing import ShapeDtypeStruct as ShapeDtypeStruct
 from tinyjax.interpreters.tracing import eval_shape as eval_shape
 from tinyjax.interpreters.tracing import make_jaxpr as make_jaxpr
+from tinyjax.interpreters.transposition import linear_transpose as linear_transpose
 from tinyjax.interpreters.vjp import grad as grad
-from tinyjax.interpreters.vjp import linear_transpose as linear_transpose
 from tinyjax.interpreters.vjp import value_and_grad as value_and_grad
 from tinyjax.interpreters.vjp import vjp as vjp
 from tinyjax.jaxpr import Atom, eval_jaxpr

@@ -23,7 +23,7 @@ from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.errors import JaxRuntimeError, callback_error
 from tinyjax.interpreters.batching import batch_rules, moveaxis, not_mapped
 from tinyjax.interpreters.jvp import jvp_rules
-from tinyjax.interpreters.vjp import transpose_rules
+from tinyjax.interpreters.transposition import transpose_rules
 from tinyjax.lax.shape import batch_size
 from tinyjax.opencl.rules import HostStep, lowering_rules
 from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten

@@ -32,7 +32,7 @@ from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.jvp import jvp_rules
 from tinyjax.interpreters.policies import EqnSplit, is_saved, only_staged, policy_rules
 from tinyjax.interpreters.tracing import user_line
-from tinyjax.interpreters.vjp import transpose_rules
+from tinyjax.interpreters.transposition import transpose_rules
 from tinyjax.jaxpr import JaxprEqn
 from tinyjax.lax.shape import batch_size
 from tinyjax.lists import drop

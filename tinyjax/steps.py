@@ -26,7 +26,8 @@ STEPS = (
     "interpreters.jvp",  # forward mode
     "interpreters.batching",  # vmap
     "interpreters.partial_eval",  # linearize: known now, unknown later
-    "interpreters.vjp",  # reverse mode: transposition, grad
+    "interpreters.transposition",  # a linear jaxpr run backwards
+    "interpreters.vjp",  # reverse mode: grad
     "opencl.kernel_ir",  # the small loop language that kernels are written in
     "opencl.check_kernel",  # the proof that a kernel stays in its memory
     "opencl.scalar_ops",  # its operations on single numbers

@@ -21,7 +21,7 @@ from tinyjax.core import (
 )
 from tinyjax.devices import Device
 from tinyjax.interpreters.batching import defvectorized
-from tinyjax.interpreters.vjp import deflinear2
+from tinyjax.interpreters.transposition import deflinear2
 from tinyjax.tree_util import tree_map
 
 device_put_p = Primitive("device_put", takes_arrays=True)

@@ -32,7 +32,7 @@ from tinyjax.interpreters.partial_eval import (
     values_of,
 )
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.interpreters.vjp import (
+from tinyjax.interpreters.transposition import (
     is_undefined_primal,
     not_linear,
     operand_cotangents,

@@ -31,7 +31,7 @@ from tinyjax.interpreters.partial_eval import (
     with_outputs,
 )
 from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, trace_to_jaxpr
-from tinyjax.interpreters.vjp import (
+from tinyjax.interpreters.transposition import (
     UndefinedPrimal,
     backward_pass,
     is_undefined_primal,

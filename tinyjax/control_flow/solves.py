@@ -29,7 +29,11 @@ from tinyjax.interpreters.jvp import (
     zero_tangent,
 )
 from tinyjax.interpreters.partial_eval import linearize
-from tinyjax.interpreters.vjp import is_undefined_primal, linear_transpose, transpose_rules
+from tinyjax.interpreters.transposition import (
+    is_undefined_primal,
+    linear_transpose,
+    transpose_rules,
+)
 from tinyjax.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinyjax.lists import split_list
 from tinyjax.primitives import neg, shape_of

@@ -37,7 +37,7 @@ from tinyjax.interpreters.partial_eval import (
     with_outputs,
 )
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.interpreters.vjp import transpose_rules
+from tinyjax.interpreters.transposition import transpose_rules
 from tinyjax.jaxpr import ClosedJaxpr, Var, cached_on_jaxpr, jaxpr_as_fun
 from tinyjax.lists import drop, merge, pick, split_list
 

@@ -31,7 +31,7 @@ from tinyjax.interpreters.batching import AxisData, BatchTrace, move_batch_dim
 from tinyjax.interpreters.jvp import Zero, full, zero_tangent
 from tinyjax.interpreters.partial_eval import PartialEvalTrace, partial_eval_rules
 from tinyjax.interpreters.tracing import JaxprTrace, staging_rules, trace_to_jaxpr
-from tinyjax.interpreters.vjp import backward_pass, transpose_rules
+from tinyjax.interpreters.transposition import backward_pass, transpose_rules
 from tinyjax.jaxpr import ClosedJaxpr, constvars_as_invars
 from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_map, tree_unflatten

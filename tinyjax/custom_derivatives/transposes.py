@@ -25,7 +25,7 @@ from tinyjax.custom_derivatives.calls import cotangent_of_batch, trace_call
 from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr
 from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules
+from tinyjax.interpreters.transposition import is_undefined_primal, transpose_rules
 from tinyjax.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinyjax.opencl.simplify import simplify
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten

@@ -40,7 +40,7 @@ from tinyjax.interpreters.batching import (
 )
 from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.interpreters.vjp import transpose_rules
+from tinyjax.interpreters.transposition import transpose_rules
 from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules, jaxpr_as_fun
 from tinyjax.lists import drop, pick
 from tinyjax.opencl.rules import lowering_rules

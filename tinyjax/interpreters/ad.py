@@ -2,7 +2,7 @@
 
 After this file you can make a primitive differentiable: `defjvp` for forward mode; `primitive_transposes`,
 or `deflinear2` and `defbilinear`, for the linear ones, which reverse mode needs too. Builds on
-interpreters.jvp and interpreters.vjp, whose tables these are.
+interpreters.jvp and interpreters.transposition, whose tables these are.
 
     primitive_jvps[p] = rule          # (primals, tangents, **params) -> (out, tangent_out)
     primitive_transposes[p] = rule    # (ct, *operands, **params) -> [ct or None for each operand]
@@ -27,11 +27,11 @@ from tinyjax.interpreters.jvp import defjvp2 as defjvp2
 from tinyjax.interpreters.jvp import full
 from tinyjax.interpreters.jvp import instantiate_zeros as instantiate_zeros
 from tinyjax.interpreters.jvp import jvp_rules as primitive_jvps  # noqa: F401
-from tinyjax.interpreters.vjp import UndefinedPrimal as UndefinedPrimal
-from tinyjax.interpreters.vjp import defbilinear as defbilinear
-from tinyjax.interpreters.vjp import deflinear2 as deflinear2
-from tinyjax.interpreters.vjp import is_undefined_primal as is_undefined_primal
-from tinyjax.interpreters.vjp import transpose_rules as primitive_transposes
+from tinyjax.interpreters.transposition import UndefinedPrimal as UndefinedPrimal
+from tinyjax.interpreters.transposition import defbilinear as defbilinear
+from tinyjax.interpreters.transposition import deflinear2 as deflinear2
+from tinyjax.interpreters.transposition import is_undefined_primal as is_undefined_primal
+from tinyjax.interpreters.transposition import transpose_rules as primitive_transposes
 
 
 def deflinear(primitive: Primitive, transpose_rule: Callable) -> None:

@@ -21,7 +21,7 @@ from tinyjax.interpreters.partial_eval import (
     partial_eval_rules,
     values_of,
 )
-from tinyjax.interpreters.vjp import (
+from tinyjax.interpreters.transposition import (
     is_undefined_primal,
     operand_cotangents,
     transpose_jaxpr,

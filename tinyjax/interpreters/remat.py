@@ -37,7 +37,7 @@ from tinyjax.interpreters.policies import (
     split_by_policy,
 )
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.interpreters.vjp import (
+from tinyjax.interpreters.transposition import (
     UndefinedPrimal,
     backward_pass,
     is_undefined_primal,
@@ -168,7 +168,7 @@ def _transposed(
 ) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
     """The jaxpr that computes again what the linear part needs, then runs that backwards.
 
-    As transpose_jaxpr of vjp.py, for a jaxpr in which linear equations stand among others."""
+    As transpose_jaxpr of transposition.py, for a jaxpr in which linear equations stand among others."""
     known, unknown, unknown_outs, _, sources = partial_eval_jaxpr(closed_jaxpr, linear)
     in_avals = drop(closed_jaxpr.in_avals, linear)
     nonzero: list[bool] = []

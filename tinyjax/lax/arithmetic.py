@@ -24,7 +24,12 @@ from tinyjax.interpreters.jvp import (
     jvp_rules,
     sum_jvp,
 )
-from tinyjax.interpreters.vjp import is_undefined_primal, not_linear, transpose_rules, unbroadcast
+from tinyjax.interpreters.transposition import (
+    is_undefined_primal,
+    not_linear,
+    transpose_rules,
+    unbroadcast,
+)
 from tinyjax.lax.comparison import eq, ge
 from tinyjax.lax.complex_numbers import conj, real
 from tinyjax.lax.conversion import convert_element_type

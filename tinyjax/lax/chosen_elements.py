@@ -16,7 +16,7 @@ from tinyjax.array import ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, bdim_at_front
 from tinyjax.interpreters.jvp import Zero, jvp_rules, zero_tangent
-from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules
+from tinyjax.interpreters.transposition import is_undefined_primal, transpose_rules
 from tinyjax.lax import shape as shapes
 from tinyjax.lax import slicing
 from tinyjax.lax.comparison import ge_p

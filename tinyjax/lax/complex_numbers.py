@@ -13,7 +13,7 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.array import ShapedArray
 from tinyjax.core import abstract_eval_rules
-from tinyjax.interpreters.vjp import deflinear2, is_undefined_primal, unbroadcast
+from tinyjax.interpreters.transposition import deflinear2, is_undefined_primal, unbroadcast
 from tinyjax.lax.elementwise import nary, real_dtype, unary
 from tinyjax.primitives import neg
 

@@ -17,7 +17,7 @@ from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, defvectorized, moveaxis
 from tinyjax.interpreters.jvp import defjvp2, defzero, zero_tangent
 from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, staging_rules
-from tinyjax.interpreters.vjp import deflinear2, transpose_rules
+from tinyjax.interpreters.transposition import deflinear2, transpose_rules
 from tinyjax.jaxpr import JaxprEqn, Literal
 from tinyjax.lax.elementwise import FLOAT, canonicalize_user_dtype
 from tinyjax.pretty_printer import printed_params

@@ -21,7 +21,7 @@ from tinyjax.control_flow.associative_scan import associative_scan
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules
 from tinyjax.interpreters.jvp import jvp, jvp_rules
-from tinyjax.interpreters.vjp import deflinear2
+from tinyjax.interpreters.transposition import deflinear2
 from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
 from tinyjax.lax.elementwise import in_float32

@@ -20,7 +20,7 @@ from tinyjax import dtypes, primitives
 from tinyjax.array import Array, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, not_mapped
-from tinyjax.interpreters.vjp import defbilinear
+from tinyjax.interpreters.transposition import defbilinear
 from tinyjax.lax.conversion import convert_type
 from tinyjax.pretty_printer import printed_params
 from tinyjax.primitives import shape_of

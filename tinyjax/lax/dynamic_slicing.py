@@ -20,7 +20,7 @@ from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.jit import jitted
 from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules, zero_tangent
-from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules
+from tinyjax.interpreters.transposition import is_undefined_primal, transpose_rules
 from tinyjax.lax.comparison import lt
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full

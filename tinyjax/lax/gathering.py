@@ -20,7 +20,7 @@ from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters import batching
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.jvp import defjvp
-from tinyjax.interpreters.vjp import transpose_rules
+from tinyjax.interpreters.transposition import transpose_rules
 from tinyjax.lax.creation import full
 from tinyjax.lax.elementwise import canonicalize_shape
 from tinyjax.lax.windows import (

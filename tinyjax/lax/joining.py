@@ -19,7 +19,7 @@ from tinyjax.array import Array, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.jvp import instantiate_zeros
-from tinyjax.interpreters.vjp import deflinear2, is_undefined_primal
+from tinyjax.interpreters.transposition import deflinear2, is_undefined_primal
 from tinyjax.lax.shape import (
     all_weak,
     batched_at_front,

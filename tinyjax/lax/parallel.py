@@ -29,7 +29,7 @@ from tinyjax.core import (
     no_rule_reasons,
 )
 from tinyjax.interpreters.batching import AxisData, axis_batch_rules, not_mapped
-from tinyjax.interpreters.vjp import deflinear2, transpose_rules
+from tinyjax.interpreters.transposition import deflinear2, transpose_rules
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import iota

@@ -19,7 +19,7 @@ import numpy as np
 from tinyjax import primitives
 from tinyjax.core import Primitive
 from tinyjax.interpreters.jvp import Zero, defjvp, instantiate_zeros, jvp_rules, zero_tangent
-from tinyjax.interpreters.vjp import UndefinedPrimal, is_undefined_primal, transpose_rules
+from tinyjax.interpreters.transposition import UndefinedPrimal, is_undefined_primal, transpose_rules
 from tinyjax.lax.arithmetic import div
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.creation import full, iota, ones_like_array, zeros_like_array

@@ -15,7 +15,7 @@ from tinyjax.array import ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules
 from tinyjax.interpreters.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
 from tinyjax.interpreters.jvp import Zero, broadcast_to_result, defjvp, jvp_rules
-from tinyjax.interpreters.vjp import is_undefined_primal, transpose_rules
+from tinyjax.interpreters.transposition import is_undefined_primal, transpose_rules
 from tinyjax.lax.bitwise import bitwise_and
 from tinyjax.lax.comparison import eq, lt
 from tinyjax.lax.creation import full_like

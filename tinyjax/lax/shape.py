@@ -24,7 +24,7 @@ from tinyjax.array import Array, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.interpreters import batching
 from tinyjax.interpreters.batching import batch_rules, not_mapped
-from tinyjax.interpreters.vjp import deflinear2
+from tinyjax.interpreters.transposition import deflinear2
 from tinyjax.lax.elementwise import canonicalize_shape
 from tinyjax.primitives import shape_of
 

@@ -20,7 +20,7 @@ from tinyjax import primitives
 from tinyjax.array import Array, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, not_mapped
-from tinyjax.interpreters.vjp import deflinear2, is_undefined_primal
+from tinyjax.interpreters.transposition import deflinear2, is_undefined_primal
 from tinyjax.lax.arithmetic import sub
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.selection import select

@@ -19,7 +19,7 @@ from tinyjax.api_util import memory_of
 from tinyjax.config import config
 from tinyjax.control_flow.scan import scan
 from tinyjax.control_flow.while_loop import while_loop
-from tinyjax.core import Tracer, get_aval
+from tinyjax.core import Tracer, get_aval, to_numpy
 from tinyjax.lax.comparison import lt
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.elementwise import constant
@@ -40,14 +40,16 @@ def fori_loop(
     (a Python int takes that of the other). Bounds that are known while tracing make it a scan, with
     reverse mode, and `unroll` as there; others a while_loop, without. Under jax_disable_jit it is a
     Python loop.
-    Raises TypeError for bounds of different dtypes, ValueError for unroll where the bounds are not known.
+    Raises TypeError for bounds of different dtypes, OverflowError for those that do not fit theirs,
+    ValueError for unroll where the bounds are not known.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html
     """
     if not callable(body_fun):
         raise TypeError(f"lax.fori_loop: body_fun argument should be callable, got {body_fun!r}")
     dtype = _bounds_dtype(lower, upper)
     if not isinstance(lower, Tracer) and not isinstance(upper, Tracer):
-        return _fori_scan(int(lower), int(upper), body_fun, init_val, unroll or False)
+        first, last = (int(to_numpy(x, get_aval(x))) for x in (lower, upper))
+        return _fori_scan(first, last, body_fun, init_val, unroll or False)
     if unroll not in (None, False, 1):
         raise ValueError(
             "Can only use `unroll` in `fori_loop` if the loop bounds are statically known: here "

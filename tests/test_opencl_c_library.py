@@ -8,13 +8,14 @@ from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jit import jit
 
 
-@pytest.mark.parametrize("name", ["exp", "expm1", "log", "tanh"])
+@pytest.mark.parametrize("name", ["exp", "expm1", "log", "tanh", "sin", "cos"])
 def test_a_function_is_within_two_units_in_the_last_place(name):
     rng = np.random.default_rng(0)
     bits = rng.integers(0, 2**32, 100_000, dtype=np.uint32).view(
         np.float32
     )  # of any size, nan, inf
-    x = np.concatenate([bits, rng.uniform(-100, 100, 100_000).astype(np.float32)])
+    turns = np.arange(-6400, 6400, dtype=np.float32) * np.float32(np.pi / 2)  # zeros of sin and cos
+    x = np.concatenate([bits, turns, rng.uniform(-100, 100, 100_000).astype(np.float32)])
     found = np.asarray(jit(getattr(lax, name))(x))
     with np.errstate(all="ignore"):
         exact = getattr(np, name)(x.astype(np.float64))
@@ -26,9 +27,21 @@ def test_a_function_is_within_two_units_in_the_last_place(name):
     assert error[finite].max() < 2
 
 
-@pytest.mark.parametrize("function", [lax.tanh, lax.expm1])
+@pytest.mark.parametrize("function", [lax.tanh, lax.expm1, lax.sin])
 def test_the_sign_of_zero_is_kept(function):
     assert np.signbit(np.asarray(jit(function)(np.float32(-0.0))))
+
+
+@pytest.mark.parametrize("name", ["sin", "cos"])
+def test_side_by_side_a_large_number_leaves_its_neighbours_as_they_are(name):
+    x = np.array([0.5, 1e30, -2, np.inf, 3e4, np.nan, 1e10, 7] * 2, np.float32)
+    step = lambda c, _: (getattr(lax, name)(c), c)  # noqa: E731
+    f = jit(lambda x: lax.scan(step, x, None, length=2)[1][1])
+    assert f"tj_{name}16(" in f.lower(x).as_text()
+    found = f(x)
+    with np.errstate(all="ignore"):
+        exact = getattr(np, name)(x.astype(np.float64))
+    np.testing.assert_allclose(found, exact, rtol=3e-7)
 
 
 @pytest.mark.parametrize("name", ["exp", "expm1", "tanh"])

@@ -32,7 +32,7 @@ STEPS = (
     "opencl.check_kernel",  # the proof that a kernel stays in its memory
     "opencl.scalar_ops",  # its operations on single numbers
     "opencl.interpret",  # a kernel run in Python
-    "opencl.c_library",  # exp, log and tanh in C, made for vector instructions
+    "opencl.c_library",  # exp, log, sin and others in C, made for vector instructions
     "opencl.c_text",  # one operation as C
     "opencl.wide_text",  # the same on sixteen elements side by side
     "opencl.codegen",  # a kernel as OpenCL C

@@ -214,5 +214,18 @@ def _partial(body: Sequence) -> Iterator[tuple[str, int]]:
 
 
 def _widened(text: str, width: int) -> str:
-    """A function of c_library for vectors: the same text with float16 for float, int16 for int."""
-    return re.sub(r"\b((?:as_|convert_)?(?:float|int)|tj_[a-z0-9]+)\b", rf"\g<1>{width}", text)
+    """A function of c_library for vectors: the same text with float16 for float, int16 for int. What is
+    set only `if` something is set for some elements only."""
+    wide = re.sub(r"\b((?:as_|convert_)?(?:float|int)|tj_[a-z0-9]+)\b", rf"\g<1>{width}", text)
+
+    def one_by_one(found: re.Match) -> str:
+        condition, name, value = found.groups()
+        element = re.compile(r"\bx\b")
+        one = "((float *)&x)[lane]"
+        return (
+            f"if (any({condition})) for (int lane = 0; lane < {width}; ++lane)\n"
+            f"    if ({element.sub(one, condition)}) "
+            f"((float *)&{name})[lane] = {element.sub(one, value)};"
+        )
+
+    return re.sub(r"if \((.*)\) (\w+) = (.*);", one_by_one, wide)

@@ -319,7 +319,8 @@ def escaped_tracer_error(tracer: Tracer) -> UnexpectedTracerError:
         f"Encountered an unexpected tracer: {tracer} leaked: it was used after its transformation had "
         f"ended.{origin} "
         "A function that is transformed must return its results: don't store them in globals, "
-        "attributes or outer lists. https://docs.jax.dev/en/latest/errors.html#jax.errors.UnexpectedTracerError"
+        "attributes or outer lists. Nor may a derivative rule of your own close over a value that is "
+        "differentiated: make it an argument. https://docs.jax.dev/en/latest/errors.html#jax.errors.UnexpectedTracerError"
     )
 
 

@@ -13,7 +13,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.devices import devices
-from tinyjax.opencl import loop_kernels, loops, plan
+from tinyjax.opencl import loop_frame, loops, plan
 from tinyjax.opencl.runtime import OutOfDeviceMemory, Queue, SharedMemoryQueue, queue_of
 
 CPU = devices("cpu")[0]
@@ -294,7 +294,7 @@ def test_an_error_in_a_round_leaves_the_queue_usable(steps):
 @pytest.fixture
 def short_launches(monkeypatch):
     monkeypatch.setattr(loops, "LAUNCH_WORK", 1)
-    monkeypatch.setattr(loop_kernels, "LAUNCH_WORK", 1)
+    monkeypatch.setattr(loop_frame, "LAUNCH_WORK", 1)
     monkeypatch.setattr(loops, "next_count", lambda count, seconds: 2)
 
 

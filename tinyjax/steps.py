@@ -46,6 +46,9 @@ STEPS = (
     "opencl.weight_layout",  # matrices that a loop reads along their columns
     "opencl.loop_operands",  # what a loop computes before its first round
     "opencl.loop_work",  # what fits into one work-item, and into one launch
+    "opencl.loop_frame",  # the rounds of one launch, and how the next goes on
+    "opencl.element_loops",  # kernels in which each element runs its loop
+    "opencl.one_work_item",  # kernels in which one work-item does it all
     "opencl.loop_kernels",  # which loops run inside a kernel
     "opencl.plan",  # a jaxpr's groups and kernels, and those of its loops' bodies
     "opencl.runtime",  # buffers, queues, launches

@@ -15,7 +15,8 @@ from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subj
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import Group, HostGroup, KernelGroup, LoopGroup, fuse
 from tinyjax.opencl.kernel_ir import Kernel
-from tinyjax.opencl.loop_kernels import LoopKernel, loop_kernel
+from tinyjax.opencl.loop_frame import LoopKernel
+from tinyjax.opencl.loop_kernels import loop_kernel
 from tinyjax.opencl.lower import lower_group
 from tinyjax.opencl.simplify import BODIES
 from tinyjax.pretty_printer import variable_names

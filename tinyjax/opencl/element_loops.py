@@ -1,0 +1,178 @@
+"""Loops that every element runs by itself, in one kernel: a CPU takes 16 neighbours side by side.
+
+After this file you can read the kernel of `vmap(while_loop)`: chunks of neighbours in vector registers,
+each running until none of its elements is active. Builds on loop_frame, loop_operands and per_element.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+
+from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, subjaxprs
+from tinyjax.opencl.builder import Place
+from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.kernel_ir import (
+    Buffer,
+    Const,
+    Index,
+    Lanes,
+    MakeLanes,
+    Scalar,
+    index,
+    item_index,
+)
+from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder, Source
+from tinyjax.opencl.loop_frame import LoopFrame, LoopKernel, carry_of, inner_variables
+from tinyjax.opencl.loop_operands import cheap_equations, without_invariants
+from tinyjax.opencl.loop_work import (
+    ROUND_WORK,
+    bodies_of_round,
+    work,
+)
+from tinyjax.opencl.lower import padded, run_of, share
+from tinyjax.opencl.per_element import PerElement, element_shape
+from tinyjax.opencl.rules import Position
+from tinyjax.opencl.wide_text import has_wide_type
+
+WIDTH = 16  # elements side by side on a CPU
+
+
+class PerElementKernel(LoopFrame):
+    """Every element runs the loop; `width` neighbours do so side by side."""
+
+    def __init__(
+        self, eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
+    ):
+        shape = element_shape(eqn)
+        invariants, eqn = without_invariants(eqn, shape, names, target)
+        xs = eqn.invars[sum(carry_of(eqn)) :]
+        stored = {*xs, *(v for v in eqn.invars if v.aval.shape not in ((), shape))}
+        before = cheap_equations(
+            [*eqn.invars, *(v for e in invariants for v in e.invars)],
+            {v: e for v, e in producer.items() if v not in stored},
+            target,
+        )
+        super().__init__(eqn, [*before, *invariants], names, target)
+        self.count = math.prod(shape)
+        rewriting = PerElement(shape, names, self.inner_target)
+        self.element_eqn = rewriting.eqn(eqn, eqn.invars, eqn.outvars)
+        self.wide = rewriting.wide
+        self.width = self._width()
+        self.b = BodyBuilder(names, target, self.width, frozenset(self.wide))
+        self.know_operands(self.b)
+
+    def _width(self) -> int:
+        """How many elements side by side: a power of two."""
+        dtypes = {
+            v.aval.dtype for body in bodies_of_round(self.element_eqn) for v in _variables(body)
+        }
+        if self.target.lanes == 1 or not all(map(has_wide_type, dtypes)):
+            return 1
+        return min(WIDTH, 2 ** math.ceil(math.log2(self.count)))
+
+    def made(self) -> LoopKernel:
+        chunks = math.ceil(self.count / self.width)
+        items, run = share(chunks, 1, self.target.max_items)
+        items = padded(items, self.target)
+        one = sum(
+            work(body, self.inner_target, self.width) for body in bodies_of_round(self.element_eqn)
+        )
+        # The few work-items of a CPU wait for each other; those of a GPU run at once.
+        self.share_out((one + ROUND_WORK) * (chunks if self.target.lanes > 1 else run))
+        with self.b.loop(*run_of(item_index(items), run, chunks), chunks - 1) as chunk:
+            self._chunk(chunk, chunks)
+        side_by_side = f", {self.width} side by side" if self.width > 1 else ""
+        return self.finished(self.b, items, f"per element{side_by_side}")
+
+    def _chunk(self, chunk: Index, chunks: int) -> None:
+        """The whole loop for `width` neighbours. Scalars are the same in all chunks: one stores them."""
+        b, eqn = self.b, self.element_eqn
+        inner_ins, _ = inner_variables(eqn)
+        operands = list(zip(eqn.invars, inner_ins))
+        after = self.first_carry + self.carry_count
+        is_wide = [v in self.wide for v in inner_ins[self.first_carry :][: self.carry_count]]
+        # A row of the ys is wide as an array: a scalar that is repeated there is a scalar in the body.
+        is_wide += [v.aval.ndim > 1 for v in self.eqn.outvars[self.carry_count :]]
+        share_scalars = chunks > 1 and not all(is_wide)
+        only_if = b.let("eq", (chunk, index(0)), BOOL) if share_scalars else None
+        outs = [
+            self._place(buffer, chunk) if wide else Place(buffer, only_if=only_if)
+            for buffer, wide in zip(self.outputs, is_wide)
+        ]
+        carry = [b.private(v, "carry") for v in inner_ins[self.first_carry :][: self.carry_count]]
+        with b.block() as initial:
+            for place, (v, inner) in zip(carry, operands[self.first_carry :]):
+                b.copy(self._operand(v, inner, chunk), place, 1)
+        kept = [self._kept(chunk, chunks, out, wide) for out, wide in zip(outs, is_wide)]
+        kept = kept[: self.carry_count]
+        self.begin(b, initial, carry, kept)
+        sources = [
+            *(self._operand(v, inner, chunk) for v, inner in operands[: self.first_carry]),
+            *carry,
+            *(self._operand(v, inner, chunk) for v, inner in operands[after:]),
+        ]
+        more = self.run_rounds(b, eqn, sources, carry, outs[self.carry_count :])
+        self.store_carry(b, carry, outs, more)
+        for place, out, keep in zip(carry, outs, kept):
+            if keep is not out:
+                b.copy(place, keep, 1)
+
+    def _operand(self, v: Atom, inner: Var, chunk: Index) -> Source:
+        """This chunk's elements of an operand, or where they are."""
+        if v in self.computed:
+            return self._neighbours(v, chunk) if inner in self.wide else self.b.scalar(v)
+        source = self.source(v)
+        if inner in self.wide and isinstance(source, Place):
+            assert isinstance(source.memory, Buffer)
+            return self._place(source.memory, chunk)
+        return source
+
+    def _neighbours(self, v: Var, chunk: Index) -> Scalar:
+        """This chunk's elements of what is computed before the loop, one by one: once is not often."""
+        b, single = self.b, self._repeated(v)
+        if single.aval.size == 1:
+            return b.scalar(single)
+        if self.width == 1:
+            return b.element(v, Position(v.aval.shape, flat=chunk))
+        dtype = INT32 if v.aval.dtype == BOOL else v.aval.dtype
+        elements = Lanes(b.fresh("elements"), dtype, self.width)
+        b.body.append(MakeLanes(elements, None))
+        with b.loop(0, self.width, self.width - 1) as lane:
+            at = (chunk * self.width + lane).min(self.count - 1)
+            value = b.element(v, Position(v.aval.shape, flat=at))
+            b.store(elements, lane, b.converted(value, dtype))
+        wide = b.read(Place(elements, width=self.width), index(0))
+        if v.aval.dtype == dtype:
+            return wide
+        return b.let("ne", (wide, Const(INT32.type(0), INT32)), BOOL)
+
+    def _repeated(self, v: Atom) -> Atom:
+        """What all elements of `v` are copies of, or `v`."""
+        found = v
+        while found in self.computed and self.computed[found].primitive.name == "broadcast_in_dim":
+            (found,) = self.computed[found].invars
+        return found if found.aval.size == 1 else v
+
+    def _place(self, buffer: Buffer, chunk: Index) -> Place:
+        """This chunk's elements of an array, or of each of the arrays that are stacked there."""
+        end = index(self.count) if self.count % self.width else None
+        return Place(buffer, chunk * self.width, end, self.width, self.count)
+
+    def _kept(self, chunk: Index, chunks: int, out: Place, wide: bool) -> Place:
+        """Where the carry is between launches. Each chunk has its own copy of a scalar: another chunk
+        may be a launch ahead."""
+        if wide or self.rounds is None:
+            return out
+        name = f"kept{len(self.scratch)}"
+        self.scratch.append(Buffer(name, out.memory.dtype, chunks, "scratch"))
+        return Place(self.scratch[-1], chunk)
+
+
+def _variables(jaxpr: Jaxpr) -> Iterator[Atom]:
+    """All atoms of a jaxpr, and of those within."""
+    yield from [*jaxpr.invars, *jaxpr.outvars]
+    for eqn in jaxpr.eqns:
+        yield from [*eqn.invars, *eqn.outvars]
+        for inner in subjaxprs(eqn.params):
+            yield from _variables(inner)

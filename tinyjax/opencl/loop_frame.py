@@ -1,0 +1,196 @@
+"""What all kernels of loops share: buffers, the rounds of one launch, and how the next goes on.
+
+After this file you can say what a launch of a loop's kernel reads and leaves behind: its carry stays in
+the buffers of the results between launches, and `rounds` says from where to where (see
+kernel_ir.Rounds). Builds on loop_bodies and loop_work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinyjax.jaxpr import Atom, DropVar, JaxprEqn, Literal, Var
+from tinyjax.opencl.builder import Place
+from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.fuse import MAX_BUFFERS
+from tinyjax.opencl.kernel_ir import (
+    Buffer,
+    Const,
+    If,
+    Kernel,
+    Lanes,
+    MakeLanes,
+    Rounds,
+    Scalar,
+    Statement,
+    Store,
+    index,
+)
+from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder, NoKernel, Source, work_item_target
+from tinyjax.opencl.loop_work import (
+    LAUNCH_WORK,
+)
+
+
+@dataclass(frozen=True)
+class LoopKernel:
+    """A loop's kernel. Its buffers are one for each of `inputs`, then one for each of the equation's
+    outvars, then scratch."""
+
+    kernel: Kernel
+    inputs: list[Var]
+
+
+class LoopFrame:
+    """What both forms share: buffers, where a loop starts and stops, and how it is launched again."""
+
+    def __init__(
+        self, eqn: JaxprEqn, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
+    ):
+        """`before` are equations that the kernel computes before the loop."""
+        self.eqn = eqn
+        self.before = before
+        self.computed = {v: e for e in before for v in e.outvars}
+        self.target = target
+        self.inner_target = work_item_target(target)
+        read = dict.fromkeys(v for e in (eqn, *before) for v in e.invars)
+        self.inputs = {
+            v: Buffer(f"{names[v]}_in", v.aval.dtype, v.aval.size, "in")
+            for v in read
+            if isinstance(v, Var) and v not in self.computed
+        }
+        if len(self.inputs) + len(eqn.outvars) > MAX_BUFFERS:
+            raise NoKernel(f"it reads and makes more than {MAX_BUFFERS} arrays")
+        self.outputs = [
+            Buffer(f"out{number}", v.aval.dtype, v.aval.size, "out")
+            for number, v in enumerate(eqn.outvars)
+        ]
+        self.scratch: list[Buffer] = []
+        self.length: int | None = eqn.params.get("length")
+        self.is_scan = eqn.primitive.name == "scan"
+        self.first_carry, self.carry_count = carry_of(eqn)
+        self.rounds: Rounds | None = None
+
+    def share_out(self, operations: int, has_inner: bool = False) -> None:
+        """Decides whether there are several launches; `operations` are those of a round."""
+        if self.length is None or has_inner or self.length * operations > LAUNCH_WORK:
+            self.rounds = Rounds(self.length, operations, has_inner)
+            self.scratch.append(Buffer("rounds", INT32, 4, "scratch"))
+
+    def round_range(self, b: BodyBuilder) -> tuple[Scalar, Scalar]:
+        """The first round of this launch, and where it stops."""
+        buffer = self.scratch[0]
+        start, stop = (b.load(name, buffer, index(n)) for n, name in enumerate(("start", "stop")))
+        return start, stop
+
+    def begin(
+        self,
+        b: BodyBuilder,
+        initial: list[Statement],
+        carry: Sequence[Place],
+        kept: Sequence[Place],
+    ) -> None:
+        """Before the first round: `initial` sets the carry. In all launches but the first, it is where
+        the launch before left it."""
+        if self.rounds is None:
+            b.body += initial
+            return
+        self.start, self.stop = self.round_range(b)
+        again = b.let("gt", (self.start, Const(INT32.type(0), INT32)), BOOL)
+        with b.block() as body:
+            for place, source in zip(carry, kept):
+                b.copy(source, place, self._size(place))
+        b.body.append(If(again, body, initial))
+
+    def run_rounds(
+        self, b: BodyBuilder, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[Place],
+        ys: Sequence[Place],
+    ) -> Scalar | None:  # fmt: skip
+        """The rounds of this launch, from and to `carry`. Gives whether a while_loop has to go on, if
+        that is known."""
+        sources = [
+            b.read(source, index(0))
+            if n < self.first_carry and v.aval.size == 1 and isinstance(source, Place)
+            else source
+            for n, (source, v) in enumerate(zip(sources, inner_variables(eqn)[0]))
+        ]
+        if self.rounds is None:
+            b.scan(eqn, sources, [*carry, *ys], 0, self.length or 0)
+            return None
+        start, stop = self.start, self.stop
+        if self.is_scan:
+            assert self.length is not None
+            first, last = (
+                b.clamped_index(start, self.length),
+                b.clamped_index(stop, self.length + 1),
+            )
+            b.scan(eqn, sources, [*carry, *ys], first, last)
+            return None
+        counter = Lanes(b.fresh("count"), INT32, 1)
+        count = Place(counter)
+        b.body.append(MakeLanes(counter, None))
+        b.write(count, index(0), start)
+        b.while_loop(eqn, sources, carry, count, stop)
+        more = b.let("ge", (b.read(count, index(0)), stop), BOOL)
+        unfinished = Store(self.scratch[0], index(2), Const(INT32.type(1), INT32))
+        b.body.append(If(more, [unfinished]))
+        return more
+
+    def store_carry(
+        self, b: BodyBuilder, carry: Sequence[Place], outs: Sequence[Place], more: Scalar | None
+    ) -> None:
+        """What nothing reads is stored only if another launch goes on from there."""
+        always, to_go_on = [], []
+        for v, place, out in zip(self.eqn.outvars, carry, outs):
+            if not isinstance(v, DropVar):
+                always.append((place, out))
+            elif self.rounds is not None:
+                to_go_on.append((place, out))
+        for place, out in always:
+            b.copy(place, out, self._size(place))
+        with b.block() as body:
+            for place, out in to_go_on:
+                b.copy(place, out, self._size(place))
+        if body:
+            b.body += body if more is None else [If(more, body)]
+
+    def _size(self, place: Place) -> int:
+        return place.memory.size if isinstance(place.memory, Lanes) else 1
+
+    def source(self, v: Atom) -> Source:
+        """Where an operand is that is not computed in the kernel."""
+        if isinstance(v, Literal):
+            return Const(np.asarray(v.val, v.aval.dtype)[()], v.aval.dtype)
+        return Place(self.inputs[v])
+
+    def know_operands(self, b: BodyBuilder) -> None:
+        """What is computed before the loop can be asked for."""
+        b.producer.update(self.computed)
+        b.places.update((v, Place(buffer)) for v, buffer in self.inputs.items())
+
+    def finished(self, b: BodyBuilder, items: int, form: str) -> LoopKernel:
+        buffers = [*self.inputs.values(), *self.outputs, *self.scratch]
+        name = self.eqn.primitive.name
+        return LoopKernel(
+            Kernel(name, buffers, items, b.body, self.rounds, form), list(self.inputs)
+        )
+
+
+def carry_of(eqn: JaxprEqn) -> tuple[int, int]:
+    """Where the carry of a loop begins among its operands, and how many values it has."""
+    if eqn.primitive.name == "scan":
+        return eqn.params["num_consts"], eqn.params["num_carry"]
+    return len(eqn.invars) - len(eqn.outvars), len(eqn.outvars)
+
+
+def inner_variables(eqn: JaxprEqn) -> tuple[list[Var], list[Atom]]:
+    """What the operands and the results of a loop are in its body."""
+    params = eqn.params
+    if eqn.primitive.name == "scan":
+        body = params["jaxpr"].jaxpr
+        return body.invars, body.outvars
+    body, cond_nconsts = params["body_jaxpr"].jaxpr, params["cond_nconsts"]
+    return [*params["cond_jaxpr"].jaxpr.invars[:cond_nconsts], *body.invars], body.outvars

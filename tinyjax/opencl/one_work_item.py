@@ -1,0 +1,145 @@
+"""Loops over small arrays: one work-item runs all rounds, in private memory.
+
+After this file you can say when a whole recurrent network is one kernel: where launching its kernels
+round by round would take longer than a single work-item takes for the work. Builds on loop_frame,
+loop_operands and weight_layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tinyjax.jaxpr import JaxprEqn, Var
+from tinyjax.opencl.builder import Place
+from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.kernel_ir import (
+    Const,
+    If,
+    Lanes,
+    MakeLanes,
+    Scalar,
+    Statement,
+    Store,
+    index,
+    inner_bodies,
+    item_index,
+)
+from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder, NoKernel, Source
+from tinyjax.opencl.loop_frame import LoopFrame, LoopKernel, carry_of
+from tinyjax.opencl.loop_operands import cheap_equations
+from tinyjax.opencl.loop_work import (
+    MAX_PRIVATE,
+    MAX_ROUND_WORK,
+    ROUND_WORK,
+    bodies_of_round,
+    has_inner_while,
+    work,
+)
+from tinyjax.opencl.lower import padded
+from tinyjax.opencl.weight_layout import with_transposed_weights
+
+
+class OneWorkItem(LoopFrame):
+    """One work-item does it all; carries are private arrays."""
+
+    def __init__(
+        self, eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
+    ):
+        before = [] if eqn.primitive.name == "cond" else _equations_of_carry(eqn, producer, target)
+        super().__init__(eqn, before, names, target)
+        self.b = BodyBuilder(dict(names), target)
+        self.know_operands(self.b)
+
+    def made(self) -> LoopKernel:
+        b, eqn = self.b, self.eqn
+        operations = sum(work(body, self.inner_target) for body in bodies_of_round(eqn))
+        most = MAX_ROUND_WORK[self.target.name]
+        if operations > most:
+            raise NoKernel(
+                f"a round has {operations} operations, too many for one work-item (> {most})"
+            )
+        outs = [Place(buffer) for buffer in self.outputs]
+        if eqn.primitive.name == "cond":
+            b.cond(eqn, [self.source(v) for v in eqn.invars], outs)
+        else:
+            has_inner = has_inner_while(bodies_of_round(eqn))
+            self.share_out(operations + ROUND_WORK, has_inner)
+            if has_inner:
+                b.budget = self._budget()
+            carry = [b.private(v, "carry") for v in eqn.outvars[: self.carry_count]]
+            outs, ys = outs[: self.carry_count], outs[self.carry_count :]
+            with b.block() as initial:
+                for place, v in zip(carry, eqn.invars[self.first_carry :]):
+                    if v in self.computed:
+                        b.fill(place, v)
+                    else:
+                        b.copy(self.source(v), place, self._size(place))
+            self.begin(b, initial, carry, outs)
+            sources = [
+                *(self.source(v) for v in eqn.invars[: self.first_carry]),
+                *carry,
+                *(self.source(v) for v in eqn.invars[self.first_carry + self.carry_count :]),
+            ]
+            eqn, sources = self._with_rows(eqn, sources)
+            more = self.run_rounds(b, eqn, sources, carry, ys)
+            with b.block() as store:
+                self.store_carry(b, carry, outs, more)
+            b.body += self._unless_spent(store)
+        private = sum(lanes.size for lanes in _private(b.body))
+        if private > MAX_PRIVATE:
+            raise NoKernel(
+                f"a round has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
+            )
+        items = padded(1, self.target)
+        if items > 1:  # the others of its group have nothing to do
+            is_first, body = b.let("eq", (item_index(items), index(0)), BOOL), b.body[:-1]
+            b.body = [*b.body[-1:], If(is_first, body)]
+        return self.finished(b, items, f"one work-item: a round has {private} elements")
+
+    def _budget(self) -> tuple[Place, Scalar]:
+        spent = Lanes(self.b.fresh("spent"), INT32, 1)
+        self.b.body.append(MakeLanes(spent, Const(INT32.type(0), INT32)))
+        return Place(spent), self.b.load("bound", self.scratch[0], index(3))
+
+    def _unless_spent(self, store: list[Statement]) -> list[Statement]:
+        """`store`, unless a loop inside was cut short: then what the rounds made is wrong."""
+        if self.b.budget is None:
+            return store
+        spent, bound = self.b.budget
+        is_spent = self.b.let("ge", (self.b.read(spent, index(0)), bound), BOOL)
+        again = Store(self.scratch[0], index(2), Const(INT32.type(2), INT32))
+        return [If(is_spent, [again], store)]
+
+    def _with_rows(self, eqn: JaxprEqn, sources: list[Source]) -> tuple[JaxprEqn, list[Source]]:
+        """Transposes weights that would be read by columns."""
+        b = self.b
+        if self.target.lanes == 1:
+            return eqn, sources
+        eqn, transposed = with_transposed_weights(eqn, b.names)
+        for number, v in transposed:
+            source, place = sources[number], b.private(v)
+            assert isinstance(source, Place)
+            rows, columns = v.aval.shape
+            with b.loop(0, rows, rows - 1) as i, b.loop(0, columns, columns - 1) as j:
+                b.write(place, i * columns + j, b.read(source, j * rows + i))
+            sources[number] = place
+        return eqn, sources
+
+
+def _equations_of_carry(
+    eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], target: Target
+) -> list[JaxprEqn]:
+    """The cheap equations of the initial carry, as far as nothing else of the loop reads that."""
+    first, count = carry_of(eqn)
+    stored = {*eqn.invars[:first], *eqn.invars[first + count :]}
+    kept = {v: e for v, e in producer.items() if v not in stored}
+    return cheap_equations(eqn.invars[first : first + count], kept, target)
+
+
+def _private(body: Sequence[Statement]) -> Iterator[Lanes]:
+    """All private arrays of a kernel."""
+    for statement in body:
+        if isinstance(statement, MakeLanes):
+            yield statement.lanes
+        for inner in inner_bodies(statement):
+            yield from _private(inner)

@@ -180,7 +180,7 @@ def test_rows_that_repeat_a_scalar():
 
 
 def test_scalars_that_loop_kernels_keep_between_launches(monkeypatch):
-    monkeypatch.setattr("tinyjax.opencl.loop_kernels.LAUNCH_WORK", 1)
+    monkeypatch.setattr("tinyjax.opencl.loop_frame.LAUNCH_WORK", 1)
 
     def step(carry, x):
         vector, scalar = carry

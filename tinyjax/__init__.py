@@ -69,6 +69,7 @@ from tinyjax.callback import pure_callback as pure_callback
 from tinyjax.debugging import effects_barrier as effects_barrier
 from tinyjax.named_scopes import named_call as named_call
 from tinyjax.named_scopes import named_scope as named_scope
+from tinyjax.opencl import random_rules as _random_rules  # noqa: F401  (fills word_rules)
 from tinyjax.opencl import window_rules as _window_rules  # noqa: F401  (fills lowering_rules)
 
 # jax.core has a few names of later steps.

@@ -38,6 +38,7 @@ STEPS = (
     "opencl.codegen",  # a kernel as OpenCL C
     "opencl.rules",  # how each primitive lowers
     "opencl.simplify",  # a jaxpr with calls inlined and dead code gone
+    "opencl.key_words",  # random keys as pairs of integers
     "opencl.fuse",  # equations into groups, one kernel each
     "opencl.builder",  # the statements that compute one element
     "opencl.lower",  # a group as a kernel

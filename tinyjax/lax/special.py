@@ -37,7 +37,7 @@ _erfc_impl = _each(math.erfc)
 # For w = -log(1 - y**2): erf_inv(y) / y is a polynomial in w - 2.5 in the middle, and in sqrt(w) - 3
 # in the tails: XLA's formula for float32, which random.normal then shares to the bit or two.
 # Source: M. Giles, "Approximating the erfinv function", GPU Computing Gems (2012).
-_MIDDLE = (
+ERF_INV_MIDDLE = (
     2.81022636e-08,
     3.43273939e-07,
     -3.5233877e-06,
@@ -48,7 +48,7 @@ _MIDDLE = (
     0.246640727,
     1.50140941,
 )
-_TAILS = (
+ERF_INV_TAILS = (
     -0.000200214257,
     0.000100950558,
     0.00134934322,
@@ -63,8 +63,8 @@ _TAILS = (
 
 def _erf_inv_polynomial(y: np.ndarray) -> np.ndarray:
     w = -np.log1p(-y * y)
-    middle = np.polyval(np.array(_MIDDLE, y.dtype), w - y.dtype.type(2.5))
-    tails = np.polyval(np.array(_TAILS, y.dtype), np.sqrt(w) - y.dtype.type(3))
+    middle = np.polyval(np.array(ERF_INV_MIDDLE, y.dtype), w - y.dtype.type(2.5))
+    tails = np.polyval(np.array(ERF_INV_TAILS, y.dtype), np.sqrt(w) - y.dtype.type(3))
     return y * np.where(w < 5, middle, tails)
 
 

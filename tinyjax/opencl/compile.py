@@ -16,9 +16,11 @@ import numpy as np
 
 from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.devices import Device, warn_without_opencl
+from tinyjax.dtypes import key_dtype
 from tinyjax.jaxpr import ClosedJaxpr, Var
 from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
 from tinyjax.opencl.fuse import HostGroup, KernelGroup
+from tinyjax.opencl.key_words import UINT32, is_key, with_key_words
 from tinyjax.opencl.loops import RoundsStep, loop_step
 from tinyjax.opencl.plan import Plan, groups_lines, make_plan, schedule_lines
 from tinyjax.opencl.runtime import Memory, OutOfDeviceMemory, named_error, queue_of
@@ -63,7 +65,7 @@ class Lowered:
 
 def lower_jaxpr(closed: ClosedJaxpr, device: Device, name: str = "jitted") -> Lowered:
     """Takes a jaxpr through all stages for `device`."""
-    simplified = simplify(closed)
+    simplified = simplify(with_key_words(closed))
     if device.cl_device is None:
         warn_without_opencl()
     target = None if device.cl_device is None else target_of(device)
@@ -175,6 +177,7 @@ class Executable:
         try:
             with queue.lock:
                 memories = [memory_of(arg, queue) for arg in args]
+                memories = [word_memory(m) if m.dtype == key_dtype else m for m in memories]
                 try:
                     results = self._routine.run(memories)
                 except BaseException:
@@ -183,7 +186,10 @@ class Executable:
         except queue.driver_error as error:
             raise named_error(error, f"running {self.lowered.name}") from error
         device, avals = self.lowered.device, self.lowered.out_avals
-        return [ArrayImpl(None, aval, memory, device) for aval, memory in zip(avals, results)]
+        return [
+            ArrayImpl(None, aval, key_memory(memory) if is_key(aval) else memory, device)
+            for aval, memory in zip(avals, results)
+        ]
 
 
 def memory_of(array: ArrayImpl, queue: Any) -> Memory:
@@ -192,6 +198,23 @@ def memory_of(array: ArrayImpl, queue: Any) -> Memory:
     if memory is None or memory.queue is not queue:
         memory = array.buffer = queue.upload(array._value)
     return memory
+
+
+# ---- keys at the border ----
+
+
+def word_memory(keys: Memory) -> Memory:
+    """The same memory as words."""
+    host = None if keys.host is None else keys.host["fry"]
+    return Memory(keys.queue, keys.cl, host, (*keys.shape, 2), UINT32)
+
+
+def key_memory(words: Memory) -> Memory:
+    """The same memory as keys."""
+    shape, host = words.shape[:-1], words.host
+    if host is not None:  # in order already, unless NumPy computed it
+        host = np.ascontiguousarray(host).view(key_dtype).reshape(shape)
+    return Memory(words.queue, words.cl, host, shape, key_dtype)
 
 
 # ---- memory ----

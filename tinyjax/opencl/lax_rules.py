@@ -16,6 +16,7 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.jaxpr import JaxprEqn
+from tinyjax.lax import special
 from tinyjax.opencl.codegen import HALVES, Target
 from tinyjax.opencl.kernel_ir import Index, Scalar, index
 from tinyjax.opencl.rules import (
@@ -34,10 +35,9 @@ from tinyjax.opencl.rules import (
     zero_of,
 )
 from tinyjax.opencl.scalar_ops import CHEAP, DIVISION, FUNCTION
-from tinyjax.random import threefry
 from tinyjax.transfer import device_put_p
 
-BOOL = np.dtype("bool")
+BOOL, FLOAT32 = np.dtype("bool"), np.dtype("float32")
 
 # ---- one operation each ----
 
@@ -123,6 +123,37 @@ def _bitcast(eqn: JaxprEqn, target: Target) -> Lowering:
     return Elementwise(lambda ctx, x, new_dtype: ctx.op("bitcast", x, dtype=new_dtype))
 
 
+def _erf_inv(eqn: JaxprEqn, target: Target) -> Elementwise | HostStep:
+    if eqn.outvars[0].aval.dtype == np.float64:
+        return HostStep("OpenCL has no such function of full accuracy")
+    return Elementwise(_erf_inv_polynomial, 3 * FUNCTION)
+
+
+def _erf_inv_polynomial(ctx: Any, x: Scalar) -> Scalar:
+    """The impl rule's formula, in lax/special.py, line by line; of 16-bit floats in float32."""
+
+    def polynomial(coefficients: Sequence[float], at: Scalar) -> Scalar:
+        value: Scalar = constant(coefficients[0])
+        for coefficient in coefficients[1:]:
+            value = ctx.op("add", ctx.op("mul", value, at), constant(coefficient))
+        return value
+
+    def constant(value: float) -> Scalar:
+        return ctx.constant(value, FLOAT32)
+
+    y = _convert(ctx, x, new_dtype=FLOAT32)
+    w = ctx.op("neg", ctx.op("log1p", ctx.op("mul", ctx.op("neg", y), y)))
+    middle = polynomial(special.ERF_INV_MIDDLE, ctx.op("sub", w, constant(2.5)))
+    tails = polynomial(special.ERF_INV_TAILS, ctx.op("sub", ctx.op("sqrt", w), constant(3)))
+    in_middle = ctx.op("lt", w, constant(5), dtype=BOOL)
+    inside = ctx.op("mul", y, ctx.op("select", in_middle, middle, tails, dtype=FLOAT32))
+    is_end = ctx.op("eq", ctx.op("abs", y), constant(1), dtype=BOOL)
+    at_end = ctx.op("mul", y, constant(np.inf))
+    out = ctx.op("select", is_end, at_end, inside, dtype=FLOAT32)
+    return _convert(ctx, out, new_dtype=ctx.avals_out[0].dtype)
+
+
+lowering_rules[lax.erf_inv_p] = _erf_inv
 lowering_rules[lax.reduce_precision_p] = _reduce_precision
 lowering_rules[lax.round_p] = Elementwise(_round)
 lowering_rules[lax.convert_element_type_p] = Elementwise(_convert)
@@ -132,40 +163,6 @@ lowering_rules[lax.square_p] = Elementwise(lambda ctx, x: ctx.op("mul", x, x), C
 lowering_rules[lax.select_n_p] = Elementwise(_select_n)
 lowering_rules[lax.clamp_p] = Elementwise(_clamp)
 lowering_rules[lax.bitcast_convert_type_p] = _bitcast
-
-# ---- random bits ----
-
-
-def _threefry2x32(ctx: Any, key1: Scalar, key2: Scalar, x1: Scalar, x2: Scalar) -> list[Scalar]:
-    """The cipher of random/threefry.py, line by line."""
-
-    def add(a: Scalar, b: Scalar) -> Scalar:
-        return ctx.op("add", a, b)
-
-    def constant(value: int) -> Scalar:
-        return ctx.constant(value, threefry.UINT32)
-
-    def rotate_left(x: Scalar, distance: int) -> Scalar:
-        left = ctx.op("shift_left", x, constant(distance))
-        return ctx.op("or", left, ctx.op("shift_right_logical", x, constant(32 - distance)))
-
-    parity = constant(int(threefry.PARITY))
-    keys = (key1, key2, ctx.op("xor", ctx.op("xor", key1, key2), parity))
-    x1, x2 = add(x1, key1), add(x2, key2)
-    for group in range(5):
-        for distance in threefry.ROTATIONS[group % 2]:
-            x1 = add(x1, x2)
-            x2 = ctx.op("xor", rotate_left(x2, distance), x1)
-        x1 = add(x1, keys[(group + 1) % 3])
-        x2 = add(add(x2, keys[(group + 2) % 3]), constant(group + 1))
-    return [x1, x2]
-
-
-lowering_rules[threefry.threefry2x32_p] = Elementwise(_threefry2x32, cost=120)
-for _name in "seed wrap unwrap split fold_in bits clone".split():
-    lowering_rules[getattr(threefry, f"random_{_name}_p")] = HostStep(
-        "kernels do not compute with random keys"
-    )
 
 # ---- index maps: an element of the result is an element of an operand ----
 
@@ -423,7 +420,7 @@ _HOST_STEPS = {
     "several updates may go to one place": """
         scatter scatter_add scatter_sub scatter_mul scatter_min scatter_max""",
     "all elements of a row are needed to place one": "sort top_k",
-    "OpenCL has no such function of full accuracy": "erf_inv lgamma digamma polygamma",
+    "OpenCL has no such function of full accuracy": "lgamma digamma polygamma",
     "works on the bits of floats": "eq_to le_to lt_to",
     "kernels do not compute with complex numbers": "real imag complex conj",
 }

@@ -1,0 +1,140 @@
+"""Random keys as what they are: pairs of uint32 words, with which kernels can compute.
+
+After this file you can say what becomes of keys in a compiled program: an array of keys of shape s is a
+uint32 array of shape s + (2,). What is done to random keys themselves (splitting them, drawing bits) has
+a rule in `word_rules`, which writes it as arithmetic on words. All else that takes keys moves them about
+(slices, selects, joins): that is vmap over the words, the axis at the end being the batch dim.
+Builds on batching and simplify.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax.array import ArrayImpl, ShapedArray
+from tinyjax.core import Primitive, context, to_numpy
+from tinyjax.dtypes import key_dtype
+from tinyjax.interpreters.batching import batch_rules, moveaxis, not_mapped
+from tinyjax.interpreters.tracing import trace_to_jaxpr
+from tinyjax.jaxpr import (
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    cached_on_jaxpr,
+    literal_value,
+    subjaxprs,
+)
+from tinyjax.opencl.simplify import BODIES, CALLS
+
+UINT32 = np.dtype("uint32")
+
+# primitive -> (*operands, **params) -> result, with words in place of keys
+word_rules: dict[Primitive, Callable[..., Any]] = {}
+# "keys": the primitive that makes keys of words; "words": the one that gives the words of keys
+conversions: dict[str, Callable[[Any], Any]] = {}
+
+# ---- jaxprs ----
+
+
+def with_key_words(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same function of words: arguments, results and all between."""
+    return _with_key_words(closed) if _has_keys(closed.jaxpr) else closed
+
+
+@cached_on_jaxpr
+def _with_key_words(closed: ClosedJaxpr) -> ClosedJaxpr:
+    jaxpr = closed.jaxpr
+
+    def on_words(*args: Any) -> list[Any]:
+        env = {v: _constant_words(x, v.aval) for v, x in zip(jaxpr.constvars, closed.consts)}
+        env.update(zip(jaxpr.invars, args))
+
+        def read(atoms: Sequence[Any]) -> list[Any]:
+            return [literal_value(v) if isinstance(v, Literal) else env[v] for v in atoms]
+
+        source_before = context.source_info
+        try:
+            for eqn in jaxpr.eqns:
+                context.source_info = eqn.source_info
+                env.update(zip(eqn.outvars, _results(eqn, read(eqn.invars))))
+        finally:
+            context.source_info = source_before
+        return read(jaxpr.outvars)
+
+    return trace_to_jaxpr(on_words, [words_aval(aval) for aval in closed.in_avals])
+
+
+def words_aval(aval: ShapedArray) -> ShapedArray:
+    """What an array is as words, if it has keys."""
+    return ShapedArray((*aval.shape, 2), UINT32) if is_key(aval) else aval
+
+
+def is_key(aval: ShapedArray) -> bool:
+    return aval.dtype == key_dtype
+
+
+def _has_keys(jaxpr: Jaxpr) -> bool:
+    """Whether there are keys in a jaxpr, or in one within."""
+    if any(is_key(v.aval) for v in (*jaxpr.constvars, *jaxpr.invars, *jaxpr.outvars)):
+        return True
+    return any(_eqn_has_keys(eqn) for eqn in jaxpr.eqns)
+
+
+def _eqn_has_keys(eqn: JaxprEqn) -> bool:
+    return any(is_key(v.aval) for v in (*eqn.invars, *eqn.outvars)) or any(
+        _has_keys(body) for body in subjaxprs(eqn.params)
+    )
+
+
+def _constant_words(value: Any, aval: ShapedArray) -> Any:
+    if not is_key(aval):
+        return value
+    return ArrayImpl(to_numpy(value, aval)["fry"], words_aval(aval))
+
+
+# ---- equations ----
+
+
+def _results(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any]:
+    """Writes an equation with words in place of keys."""
+    name, primitive, params = eqn.primitive.name, eqn.primitive, eqn.params
+    if primitive in word_rules:
+        return [word_rules[primitive](*args, **params)]
+    if not _eqn_has_keys(eqn):
+        return _bind(primitive, args, params)
+    if name in BODIES or name in CALLS:
+        jaxprs = BODIES.get(name) or (CALLS[name],)
+        return _bind(primitive, args, params | {key: _bodies(params[key]) for key in jaxprs})
+    if primitive in batch_rules and not primitive.takes_arrays:
+        if all(is_key(v.aval) for v in eqn.outvars):
+            return _moved(eqn, args)
+    # A host step, such as a callback, that takes or makes keys.
+    args = [conversions["keys"](x) if is_key(v.aval) else x for x, v in zip(args, eqn.invars)]
+    outs = _bind(primitive, args, params)
+    return [conversions["words"](x) if is_key(v.aval) else x for x, v in zip(outs, eqn.outvars)]
+
+
+def _bind(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    trace: Any = context.trace  # the one that writes the new jaxpr
+    out = trace.add_eqn(primitive, args, params)
+    return out if primitive.multiple_results else [out]
+
+
+def _bodies(body: Any) -> Any:
+    """A jaxpr among the parameters, or several, on words."""
+    if isinstance(body, tuple):
+        return tuple(_bodies(branch) for branch in body)
+    return with_key_words(body if isinstance(body, ClosedJaxpr) else ClosedJaxpr(body))
+
+
+def _moved(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any]:
+    """What moves keys about moves their first words and their second words alike."""
+    dims = [v.aval.ndim if is_key(v.aval) else not_mapped for v in eqn.invars]
+    outs, out_dims = batch_rules[eqn.primitive](args, dims, **eqn.params)
+    if not eqn.primitive.multiple_results:
+        outs, out_dims = [outs], [out_dims]
+    return [moveaxis(x, dim, -1) for x, dim in zip(outs, out_dims)]

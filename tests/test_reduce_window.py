@@ -7,6 +7,8 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 
+affine = lambda a, b: a * b + 1  # noqa: E731
+pairs = lambda a, b: (a[0] + b[0], a[1] * b[1])  # noqa: E731
 IMAGE = np.array([[1, 2, 3], [6, 5, 4], [7, 9, 8]], np.float32)
 
 
@@ -58,3 +60,22 @@ def test_pooling_compiles_to_one_kernel():
 def test_a_general_function_over_windows_has_no_reverse_mode():
     with pytest.raises(ValueError, match="Reverse-mode"):
         jax.grad(lambda x: jnp.sum(lax.reduce_window(x, 1.0, lax.mul, (2, 2))))(IMAGE)
+
+
+@pytest.mark.parametrize(
+    "call, error, words",
+    [
+        (lambda: lax.reduce(IMAGE, 0.0, affine, (2,)), ValueError, "axes"),
+        (lambda: lax.reduce(IMAGE, 0.0, affine, (0, 0)), ValueError, "distinct"),
+        (lambda: lax.reduce((IMAGE, IMAGE[0]), (0.0, 0.0), pairs, (0,)), ValueError, "one shape"),
+        (
+            lambda: lax.reduce_window((IMAGE, IMAGE.T[:2]), (0.0, 0.0), pairs, (2, 2)),
+            ValueError,
+            "one",
+        ),
+        (lambda: lax.reduce_window(IMAGE, 0.0, lax.add, (2.5, 2)), TypeError, "integers"),
+    ],
+)
+def test_bad_parameters_are_named(call, error, words):
+    with pytest.raises(error, match=words):
+        call()

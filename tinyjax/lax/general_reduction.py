@@ -30,7 +30,7 @@ from tinyjax.lax.arithmetic import min as min_
 from tinyjax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from tinyjax.lax.creation import full
 from tinyjax.lax.joining import concatenate
-from tinyjax.primitives import shape_of
+from tinyjax.primitives import reduced_aval, shape_of
 from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_unflatten
 
 # ---- the function that combines ----
@@ -93,9 +93,13 @@ def operands_and_inits(
     return leaves, inits, tree
 
 
-def check_init_dtypes(
+def check_operands(
     name: str, operands: Sequence[ShapedArray], inits: Sequence[ShapedArray]
 ) -> None:
+    """Raises ValueError for operands of several shapes, TypeError for initial values of other dtypes."""
+    if len({x.shape for x in operands}) > 1:
+        found = [x.shape for x in operands]
+        raise ValueError(f"{name}: all operands must have one shape, got {found}")
     for x, init in zip(operands, inits):
         if x.dtype != init.dtype:
             raise TypeError(
@@ -118,10 +122,8 @@ def _reduce_aval(
     if any(init.shape for init in inits):
         found = [init.shape for init in inits]
         raise ValueError(f"reduce found non-scalar initial value: {found}")
-    check_init_dtypes("reduce", operands, inits)
-    return [
-        ShapedArray(shapes.without(x.shape, dimensions), x.dtype, x.weak_type) for x in operands
-    ]
+    check_operands("reduce", operands, inits)
+    return [reduced_aval(x, dimensions, "reduce") for x in operands]
 
 
 def _halving(
@@ -230,7 +232,8 @@ def reduce(
     `operands` is a pytree of arrays of one shape, `init_values` one of scalars with the same tree
     and dtypes; computation(a, b) takes and gives two such trees of scalars. The order of combination
     is not fixed, so it should be associative, and the initial values neutral.
-    Raises ValueError where the trees differ, TypeError where dtypes do.
+    Raises ValueError where trees or shapes differ and for dimensions that are no axes, TypeError where
+    dtypes differ.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.reduce.html
     """
     leaves, inits, tree = operands_and_inits("reduce", operands, init_values)

@@ -30,7 +30,7 @@ from tinyjax.lax.chosen_elements import select_and_gather_add_p
 from tinyjax.lax.comparison import ge_p, le_p
 from tinyjax.lax.elementwise import in_float32
 from tinyjax.lax.general_reduction import (
-    check_init_dtypes,
+    check_operands,
     combining_jaxpr,
     operands_and_inits,
     vectorized,
@@ -141,7 +141,7 @@ def _reduce_window_aval(
 ) -> list[ShapedArray]:
     operands, inits = avals[: len(avals) // 2], avals[len(avals) // 2 :]
     check_windows("reduce_window", operands[0].ndim, **windows)
-    check_init_dtypes("reduce_window", operands, inits)
+    check_operands("reduce_window", operands, inits)
     for init in inits:
         if init.shape:
             raise TypeError(

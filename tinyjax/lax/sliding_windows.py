@@ -120,8 +120,12 @@ def check_windows(
                 f"{name}: {what} {tuple(value)} has {len(value)} entries, the operand has {ndim} axes. "
                 "Give one for each"
             )
+        if what == "padding":
+            continue
+        if not all(isinstance(size, (int, np.integer)) for size in value):
+            raise TypeError(f"{name}: {what} {tuple(value)} must be integers")
         least = 0 if what == "window_dimensions" else 1
-        if what != "padding" and any(int(size) < least for size in value):  # type: ignore[call-overload]
+        if any(int(size) < least for size in value):  # type: ignore[call-overload]
             raise TypeError(
                 f"{name}: {what} {tuple(value)} must be at least {least} along each axis"
             )

@@ -90,3 +90,8 @@ def test_bad_calls_raise_what_jax_raises(call, error, words):
 def test_a_bound_that_is_too_large_for_its_dtype_is_an_error():
     with pytest.raises(OverflowError, match="too large for int32"):
         lax.fori_loop(0, 2**40, lambda i, x: x, 0.0)
+
+
+def test_bounds_are_scalars():
+    with pytest.raises(TypeError, match="scalars"):
+        lax.fori_loop(jnp.arange(2), 3, lambda i, x: x, 0.0)

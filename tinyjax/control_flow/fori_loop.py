@@ -109,6 +109,8 @@ def _fori_scan(
 def _bounds_dtype(lower: Any, upper: Any) -> Any:
     """The dtype of the loop's index."""
     a, b = get_aval(lower), get_aval(upper)
+    if a.shape or b.shape:
+        raise TypeError(f"fori_loop's bounds must be scalars, got shapes {a.shape} and {b.shape}")
     if a.dtype == b.dtype:
         return a.dtype
     if dtypes.kind(a.dtype) == dtypes.kind(b.dtype) == "i" and a.weak_type != b.weak_type:

@@ -11,7 +11,7 @@ one element of the result?*
 
 Rules have JAX's form, `rule(ctx, *operands, **params)`: `ctx.op(name, *atoms)` writes one operation
 into the kernel, `ctx.position` is the place of the element asked for. Builds on core and kernel_ir;
-lax_rules.py holds the rest of the table.
+lax_rules.py, window_rules.py and random_rules.py hold the rest of the table.
 """
 
 from __future__ import annotations

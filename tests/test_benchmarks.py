@@ -15,7 +15,10 @@ workloads = sys.modules["workloads"] = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(workloads)
 
 
-@pytest.mark.parametrize("workload", workloads.WORKLOADS, ids=lambda workload: workload.name)
+ANSWERED_BY_NUMPY = [workload for workload in workloads.WORKLOADS if workload.numpy is not None]
+
+
+@pytest.mark.parametrize("workload", ANSWERED_BY_NUMPY, ids=lambda workload: workload.name)
 def test_a_workload_gives_the_answer_of_numpy(workload):
     args = workload.args()
     expected = jax.tree.leaves(workload.numpy(*args))

@@ -16,6 +16,7 @@ from tinyjax.opencl.kernel_ir import (
     While,
     index,
     index_var,
+    statements_of,
 )
 
 F32 = np.dtype("float32")
@@ -138,3 +139,12 @@ def test_the_interpreter_repeats_the_first_element_beyond_the_end():
         kernel(Load(WIDE, X, index(6), index(8)), Store(OUT, index(1), WIDE)), [x, out]
     )
     np.testing.assert_array_equal(out, [0, 6, 7, 6, 6, 0, 0, 0])
+
+
+def test_a_statement_knows_the_equation_it_was_made_for_and_equals_one_made_for_another():
+    with statements_of("sin a"):
+        with statements_of("mul a b"):
+            inner = Let(B, "mul", (A, A))
+        outer = Let(B, "sin", (A,))
+    assert (inner.origin, outer.origin, Let(B, "sin", (A,)).origin) == ("mul a b", "sin a", None)
+    assert outer == Let(B, "sin", (A,))

@@ -37,6 +37,7 @@ from tinyjax.opencl.kernel_ir import (
     Value,
     index,
     index_var,
+    statements_of,
 )
 from tinyjax.opencl.rules import (
     ArgReduction,
@@ -206,7 +207,11 @@ class Builder:
         return [u for u in eqn.invars if isinstance(u, Var) and u.aval.shape == v.aval.shape]
 
     def _compute(self, v: Var, position: Position) -> None:
-        """Writes the statements for the element of `v` at `position`."""
+        """Writes the statements for the element of `v` at `position`; their origin is its equation."""
+        with statements_of(self.producer[v]):
+            self._emit(v, position)
+
+    def _emit(self, v: Var, position: Position) -> None:
         eqn = self.producer[v]
         lowering = lowering_of(eqn, self.target)
         ctx = Context(self, eqn, v, position)

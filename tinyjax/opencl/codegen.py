@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -90,6 +91,8 @@ ushort tj_store_bfloat16(float x) {
 
 # ---- programs ----
 
+Line = tuple[str, Any]  # a line of C, and the equation that it computes
+
 
 def program_text(kernels: Sequence[Kernel]) -> str:
     """One OpenCL C program with all `kernels`; the same kernels always give the same text, so that
@@ -124,11 +127,18 @@ def _results(body: Sequence[Statement]) -> Iterator[tuple[str, Value]]:
 
 def kernel_text(kernel: Kernel) -> str:
     """The kernel as an OpenCL C function."""
+    return "\n".join(line for line, _ in kernel_lines(kernel))
+
+
+def kernel_lines(kernel: Kernel) -> Iterator[Line]:
+    """The lines of kernel_text, each with the equation that it computes (None if it is for several)."""
     parameters = ",\n    ".join(map(_parameter, kernel.buffers))
-    lines = list(_lines(kernel.body, index_type(kernel), "  "))
+    head = f"__kernel void {kernel.name}(\n    {parameters}) {{"
+    yield from ((line, None) for line in head.splitlines())
     if kernel.items > 1:
-        lines = [f"  const {index_type(kernel)} item = get_global_id(0);", *lines]
-    return "\n".join([f"__kernel void {kernel.name}(\n    {parameters}) {{", *lines, "}"])
+        yield f"  const {index_type(kernel)} item = get_global_id(0);", None
+    yield from _lines(kernel.body, index_type(kernel), "  ")
+    yield "}", None
 
 
 def index_type(kernel: Kernel) -> str:
@@ -162,67 +172,71 @@ def _parameter(buffer: Buffer) -> str:
 # ---- statements ----
 
 
-def _lines(body: Sequence[Statement], index: str, indent: str) -> Iterator[str]:
+def _lines(body: Sequence[Statement], index: str, indent: str) -> Iterator[Line]:
     for statement in body:
-        yield from (indent + line for line in _statement_lines(statement, index))
+        for line, origin in _statement_lines(statement, index):
+            yield indent + line, origin
 
 
-def _statement_lines(statement: Statement, index: str) -> Iterator[str]:
+def _statement_lines(statement: Statement, index: str) -> Iterator[Line]:
+    origin = statement.origin
     match statement:
         case Let(target, op, args):
             is_wide = any(getattr(arg, "width", 1) > 1 for arg in (target, *args))
             expression = wide_operation_text if is_wide else operation_text
-            yield _declare(target, expression(op, target, args))
+            yield _declare(target, expression(op, target, args)), origin
         case Load(target, source, at, end):
             if target.width > getattr(source, "width", 1):
-                yield _declare(target, wide_load_text(target, source, at, end))
+                yield _declare(target, wide_load_text(target, source, at, end)), origin
             else:
-                yield _declare(target, _load_text(source, at))
+                yield _declare(target, _load_text(source, at)), origin
         case Store(destination, at, Value(width=width) as value, end) if width > 1 and isinstance(
             destination, Buffer
         ):
-            yield wide_store_text(destination, at, value, end) + ";"
+            yield wide_store_text(destination, at, value, end) + ";", origin
         case Store(destination, at, value):
             is_half = isinstance(destination, Buffer) and destination.dtype in HALVES
             text = atom_text(value)
             text = f"tj_store_{destination.dtype}({text})" if is_half else text
-            yield f"{_element(destination, at)} = {text};"
+            yield f"{_element(destination, at)} = {text};", origin
         case MakeLanes(lanes, initial):
             count = f"[{lanes.size}]" if lanes.size > 1 else ""
             declaration = f"{type_text(lanes)} {lanes.name}{count}"
             if initial is None or lanes.size == 1:
-                yield declaration + ("" if initial is None else f" = {atom_text(initial)}") + ";"
+                value = "" if initial is None else f" = {atom_text(initial)}"
+                yield f"{declaration}{value};", origin
                 return
-            yield f"{declaration};"
+            yield f"{declaration};", origin
             loop = f"for (int lane = 0; lane < {lanes.size}; ++lane)"
-            yield f"{loop} {lanes.name}[lane] = {atom_text(initial)};"
+            yield f"{loop} {lanes.name}[lane] = {atom_text(initial)};", origin
         case Combine(lanes, at, op, value):
             so_far = Value(_element(lanes, at), lanes.dtype)
-            yield f"{so_far} = {operation_text(op, so_far, [so_far, value])};"
+            yield f"{so_far} = {operation_text(op, so_far, [so_far, value])};", origin
         case For(variable, start, stop, body):
-            yield f"for ({index} {variable} = {start}; {variable} < {stop}; ++{variable}) {{"
+            head = f"{index} {variable} = {start}; {variable} < {stop}; ++{variable}"
+            yield f"for ({head}) {{", origin
             yield from _lines(body, index, "  ")
-            yield "}"
+            yield "}", origin
         case While(head, holds, body):
-            yield "for (;;) {"
+            yield "for (;;) {", origin
             yield from _lines(head, index, "  ")
-            yield f"  if (!{atom_text(holds)}) break;"
+            yield f"  if (!{atom_text(holds)}) break;", origin
             yield from _lines(body, index, "  ")
-            yield "}"
+            yield "}", origin
         case If(condition, body, otherwise):
-            yield f"if ({atom_text(condition)}) {{"
+            yield f"if ({atom_text(condition)}) {{", origin
             yield from _lines(body, index, "  ")
             if otherwise:
-                yield "} else {"
+                yield "} else {", origin
                 yield from _lines(otherwise, index, "  ")
-            yield "}"
+            yield "}", origin
         case IfLast(ticket, body):
-            yield "mem_fence(CLK_GLOBAL_MEM_FENCE);"
-            yield f"if (atomic_inc({ticket.name}) == get_global_size(0) - 1) {{"
-            yield "  mem_fence(CLK_GLOBAL_MEM_FENCE);"
+            yield "mem_fence(CLK_GLOBAL_MEM_FENCE);", origin
+            yield f"if (atomic_inc({ticket.name}) == get_global_size(0) - 1) {{", origin
+            yield "  mem_fence(CLK_GLOBAL_MEM_FENCE);", origin
             yield from _lines(body, index, "  ")
-            yield f"  *{ticket.name} = 0;"
-            yield "}"
+            yield f"  *{ticket.name} = 0;", origin
+            yield "}", origin
 
 
 def _element(memory: Buffer | Lanes, at: Index) -> str:

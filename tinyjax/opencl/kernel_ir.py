@@ -16,7 +16,9 @@ runs it in Python. Builds on dtypes alone.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -156,6 +158,35 @@ class Const:
 Scalar = Value | Const
 Atom = Value | Const | Index  # what an operation can take
 
+# ---- where a statement comes from ----
+
+
+class _Making(threading.local):
+    origin: Any = None
+
+
+_making = _Making()
+
+
+@contextmanager
+def statements_of(origin: Any) -> Iterator[None]:
+    """Statements that are made within the block have this origin: the equation that they compute."""
+    before, _making.origin = _making.origin, origin
+    try:
+        yield
+    finally:
+        _making.origin = before
+
+
+@dataclass(frozen=True)
+class HasOrigin:
+    """A statement knows its equation. Statements that do the same are equal wherever they come from."""
+
+    origin: Any = field(
+        default_factory=lambda: _making.origin, kw_only=True, compare=False, repr=False
+    )
+
+
 # ---- statements ----
 
 
@@ -184,7 +215,7 @@ class Lanes:
 
 
 @dataclass(frozen=True)
-class Let:
+class Let(HasOrigin):
     """target = op(args): one operation of scalar_ops."""
 
     target: Value
@@ -193,7 +224,7 @@ class Let:
 
 
 @dataclass(frozen=True)
-class Load:
+class Load(HasOrigin):
     """target = source[index]; a wide target takes the elements from there on.
 
     With `end`, the source has elements before `end` only: what lies beyond is a copy of the first."""
@@ -205,7 +236,7 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Store:
+class Store(HasOrigin):
     """destination[index] = value; a wide value goes to the elements from there on, and before `end`."""
 
     destination: Buffer | Lanes
@@ -215,7 +246,7 @@ class Store:
 
 
 @dataclass(frozen=True)
-class MakeLanes:
+class MakeLanes(HasOrigin):
     """Makes `lanes`, each set to `initial`; without one, each is stored to before it is loaded."""
 
     lanes: Lanes
@@ -223,7 +254,7 @@ class MakeLanes:
 
 
 @dataclass(frozen=True)
-class Combine:
+class Combine(HasOrigin):
     """lanes[index] = op(lanes[index], value)"""
 
     lanes: Lanes
@@ -233,7 +264,7 @@ class Combine:
 
 
 @dataclass(frozen=True)
-class For:
+class For(HasOrigin):
     """Runs `body` with `variable` = start, start + 1, ..., stop - 1."""
 
     variable: Index
@@ -243,7 +274,7 @@ class For:
 
 
 @dataclass(frozen=True)
-class While:
+class While(HasOrigin):
     """Runs `head`, which computes `holds`, and then `body`, as long as that is true."""
 
     head: list[Any]
@@ -252,7 +283,7 @@ class While:
 
 
 @dataclass(frozen=True)
-class If:
+class If(HasOrigin):
     """Runs `body` if `condition` is true, else `otherwise`."""
 
     condition: Scalar
@@ -261,7 +292,7 @@ class If:
 
 
 @dataclass(frozen=True)
-class IfLast:
+class IfLast(HasOrigin):
     """The work-item that arrives last runs `body`, and sees what all others stored before.
 
     `ticket` is an int32 buffer of one element that holds 0 before the kernel, and after it."""

@@ -29,6 +29,7 @@ from tinyjax.opencl.kernel_ir import (
     Value,
     While,
     index,
+    statements_of,
 )
 from tinyjax.opencl.lower import divides
 from tinyjax.opencl.rules import Context, Elementwise, Position, Reduction, lowering_of
@@ -142,7 +143,8 @@ class BodyBuilder(Builder):
             elif isinstance(group, HostGroup):
                 raise NoKernel(f"{group.eqn.primitive} runs on the host: {group.reason}")
             else:
-                self._control_flow(group.eqn, direct)
+                with statements_of(group.eqn):
+                    self._control_flow(group.eqn, direct)
 
     def _group(self, group: KernelGroup, direct: dict[Var, Place]) -> None:
         shape = group.outputs[0].aval.shape
@@ -155,7 +157,8 @@ class BodyBuilder(Builder):
         places = {v: direct[v] if v in direct else self.private(v) for v in group.outputs}
         for v in group.outputs:
             if _sums_up(self.producer[v], self.target):
-                self._stored_reduction(v, places[v])
+                with statements_of(self.producer[v]):
+                    self._stored_reduction(v, places[v])
         others = [v for v in group.outputs if v not in self.places]
 
         def store(position: Position) -> None:

@@ -22,6 +22,7 @@ from tinyjax.opencl.c_text import has_kernel_type
 from tinyjax.opencl.check_kernel import check_kernel
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.element_loops import PerElementKernel
+from tinyjax.opencl.kernel_ir import statements_of
 from tinyjax.opencl.loop_bodies import NoKernel
 from tinyjax.opencl.loop_frame import LoopKernel
 from tinyjax.opencl.loop_work import bodies_of_round
@@ -36,10 +37,11 @@ def loop_kernel(
     equations make its operands: cheap ones become part of the kernel."""
     try:
         _check_size(eqn)
-        if eqn.primitive.name == "cond":
-            made = OneWorkItem(eqn, producer, names, target).made()
-        else:
-            made = _loop(eqn, producer, names, target)
+        with statements_of(eqn):
+            if eqn.primitive.name == "cond":
+                made = OneWorkItem(eqn, producer, names, target).made()
+            else:
+                made = _loop(eqn, producer, names, target)
     except NoKernel as reason:
         return str(reason)
     check_kernel(made.kernel)

@@ -14,7 +14,7 @@ from tinyjax.core import Primitive
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import Group, HostGroup, KernelGroup, LoopGroup, fuse
-from tinyjax.opencl.kernel_ir import Kernel
+from tinyjax.opencl.kernel_ir import Kernel, statements_of
 from tinyjax.opencl.loop_frame import LoopKernel
 from tinyjax.opencl.loop_kernels import loop_kernel
 from tinyjax.opencl.lower import lower_group
@@ -109,7 +109,9 @@ class _Planner:
         if key not in self.shared:
             # The name says what is inside, and begins so that it is no word of OpenCL C.
             inside = "_".join(dict.fromkeys(eqn.primitive.name for eqn in group.eqns))[:56]
-            self.shared[key] = lower_group(group, prefix + inside, names, self.target)
+            # What no equation inside makes (loops, stores) is for the result, if there is but one.
+            with statements_of(group.eqns[-1] if len(group.outputs) == 1 else None):
+                self.shared[key] = lower_group(group, prefix + inside, names, self.target)
         return self.shared[key]
 
     def _plan_loop(

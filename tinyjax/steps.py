@@ -41,6 +41,8 @@ STEPS = (
     "opencl.key_words",  # random keys as pairs of integers
     "opencl.fuse",  # equations into groups, one kernel each
     "opencl.builder",  # the statements that compute one element
+    "opencl.group_builder",  # a kernel's memory, and its work shared out
+    "opencl.reductions",  # kernels that combine many elements
     "opencl.lower",  # a group as a kernel
     "opencl.loop_bodies",  # jaxprs inside a kernel: loops over small arrays, ifs
     "opencl.per_element",  # loops that each element can run by itself

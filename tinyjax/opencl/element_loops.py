@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, subjaxprs
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.group_builder import padded, run_of, share
 from tinyjax.opencl.kernel_ir import (
     Buffer,
     Const,
@@ -30,7 +31,6 @@ from tinyjax.opencl.loop_work import (
     bodies_of_round,
     work,
 )
-from tinyjax.opencl.lower import padded, run_of, share
 from tinyjax.opencl.per_element import PerElement, element_shape
 from tinyjax.opencl.rules import Position
 from tinyjax.opencl.wide_text import has_wide_type

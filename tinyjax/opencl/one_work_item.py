@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.group_builder import padded
 from tinyjax.opencl.kernel_ir import (
     Const,
     If,
@@ -35,7 +36,6 @@ from tinyjax.opencl.loop_work import (
     has_inner_while,
     work,
 )
-from tinyjax.opencl.lower import padded
 from tinyjax.opencl.weight_layout import with_transposed_weights
 
 

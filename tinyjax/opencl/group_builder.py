@@ -1,0 +1,57 @@
+"""What kernels of groups have in common: the group's memory, and the work shared out.
+
+After this file you can say which buffers a kernel has, and which elements each of its work-items is for.
+Builds on fuse and builder.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tinyjax.jaxpr import Var
+from tinyjax.opencl.builder import Builder, Place
+from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.fuse import KernelGroup
+from tinyjax.opencl.kernel_ir import Buffer, Index, Kernel
+
+
+class GroupBuilder(Builder):
+    """Knows where the group's inputs are in memory, and which equations make the rest."""
+
+    def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
+        super().__init__(names, target)
+        self.group = group
+        self.producer = {v: eqn for eqn in group.eqns for v in eqn.outvars}
+        self.inputs = [
+            Buffer(f"{names[v]}_in", v.aval.dtype, v.aval.size, "in") for v in group.inputs
+        ]
+        self.places = {v: Place(buffer) for v, buffer in zip(group.inputs, self.inputs)}
+        self.outputs = {
+            v: Buffer(f"{names[v]}_out", v.aval.dtype, v.aval.size, "out") for v in group.outputs
+        }
+
+    def kernel(self, name: str, items: int, scratch: Sequence[Buffer] = ()) -> Kernel:
+        """The kernel of all that was written; its buffers are the inputs, the outputs and `scratch`."""
+        buffers = [*self.inputs, *self.outputs.values(), *scratch]
+        return Kernel(name, buffers, padded(items, self.target), self.body)
+
+
+# ---- sharing out the work ----
+
+
+def share(count: int, grain: int, most: int) -> tuple[int, int]:
+    """(work-items, elements to each): at least `grain` elements to each, at most `most` items."""
+    items = min(most, max(1, math.ceil(count / grain)))
+    run = math.ceil(count / items)
+    return math.ceil(count / run), run
+
+
+def padded(items: int, target: Target) -> int:
+    """Work-items come in whole groups; those beyond the last element find an empty loop."""
+    return math.ceil(items / target.local_size) * target.local_size
+
+
+def run_of(item: Index, run: int, count: int) -> tuple[Index, Index]:
+    """Where the run of a work-item starts and stops."""
+    return item * run, (item * run + run).min(count)

@@ -8,6 +8,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.array import ShapedArray
 
 X = np.array([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]], np.float32)
 
@@ -213,3 +214,10 @@ def test_tracers_have_the_same_operators(x):
 
     np.testing.assert_allclose(jax.make_jaxpr(f)(X).out_avals[0].shape, (2, 1))
     np.testing.assert_allclose(jax.vmap(f)(jnp.stack([x, x]))[0], f(x))
+
+
+def test_equal_avals_are_one_object():
+    aval = ShapedArray((2, 3), np.dtype("float32"))
+    assert ShapedArray([2, np.int64(3)], "float32") is aval
+    assert aval.update(weak_type=True) is not aval
+    assert pickle.loads(pickle.dumps(aval)) is copy.deepcopy(aval) is aval

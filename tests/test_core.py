@@ -1,5 +1,7 @@
 """Primitives and bind: from a call to NumPy."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -75,3 +77,18 @@ def test_masked_arrays_are_refused():
 def test_a_long_sum_of_halves_is_rounded_once(dtype):
     ones = np.ones(3000, dtypes.np_dtype(dtype))
     assert float(primitives.reduce_sum(ones, (0,))) == float(ones.dtype.type(3000))
+
+
+def test_eager_operations_do_not_warn_and_leave_numpys_settings_alone():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert np.isnan(jnp.log(jnp.array(-1.0)))
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        np.array([1.0]) / np.array([0.0])
+
+
+def test_an_impl_rule_can_call_other_operations():
+    twice_sin_p = core.Primitive("twice_sin")
+    twice_sin_p.def_abstract_eval(lambda aval: aval)
+    twice_sin_p.def_impl(lambda x: np.asarray(primitives.sin(primitives.sin(x))))
+    assert float(twice_sin_p.bind(1.0)) == pytest.approx(np.sin(np.sin(1.0)))

@@ -10,7 +10,8 @@ a value to the NumPy array or the device buffer that holds it. Builds on dtypes 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+import operator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -23,14 +24,19 @@ class ShapedArray:
     """An abstract value: all arrays of one shape and dtype.
 
     `weak_type` is True where the dtype came from Python scalars alone and gives way in promotion.
+    Equal avals are one object, made once: they are compared and looked up all the time.
     """
 
     __slots__ = ("shape", "dtype", "weak_type")
+    shape: tuple[int, ...]
+    dtype: Any
+    weak_type: bool
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any, weak_type: bool = False):
-        self.shape = shape
-        self.dtype = dtype
-        self.weak_type = weak_type
+    def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> ShapedArray:
+        try:
+            return _avals[shape, dtype, weak_type]
+        except (KeyError, TypeError):  # a new one, or a shape that is a list
+            return _new_aval(shape, dtype, weak_type)
 
     @property
     def ndim(self) -> int:
@@ -60,20 +66,24 @@ class ShapedArray:
     def __str__(self) -> str:
         return ("~" if self.weak_type else "") + self.str_short()
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            type(other) is ShapedArray
-            and self.shape == other.shape
-            and self.dtype == other.dtype
-            and self.weak_type == other.weak_type
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype, self.weak_type))
+    def __reduce__(self) -> tuple[type, tuple]:
+        return ShapedArray, (self.shape, self.dtype, self.weak_type)
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapedArray({self.str_short()}{weak})"
+
+
+_avals: dict[tuple, ShapedArray] = {}  # every aval that there is
+
+
+def _new_aval(shape: Sequence[int], dtype: Any, weak_type: bool) -> ShapedArray:
+    key = tuple(map(operator.index, shape)), dtypes.np_dtype(dtype), bool(weak_type)
+    if key not in _avals:
+        aval = object.__new__(ShapedArray)
+        aval.shape, aval.dtype, aval.weak_type = key
+        _avals.setdefault(key, aval)  # another thread may have been faster
+    return _avals[key]
 
 
 class Array:

@@ -10,6 +10,7 @@ Source: https://docs.jax.dev/en/latest/autodidax.html, and JAX's design note 268
 
 from __future__ import annotations
 
+import contextvars
 import operator
 import threading
 from collections.abc import Callable, Hashable, Sequence
@@ -290,16 +291,32 @@ class EvalTrace(Trace):
         )
         impl = impl_rules.get(primitive) or missing_rule(primitive, "impl")
         out_aval = abstract_eval(*avals, **params)
-        error_state = np.seterr(all="ignore")  # inf and nan are values here, as on any device
-        try:
-            out = impl(*values, **params)
-        finally:
-            np.seterr(**error_state)
+        out = run_quietly(impl, *values, **params)
         if config.jax_debug_nans or config.jax_debug_infs:
             check_finite(primitive.name, out if primitive.multiple_results else [out])
         if primitive.multiple_results:
             return [ArrayImpl(np.asarray(v), aval) for v, aval in zip(out, out_aval)]
         return ArrayImpl(np.asarray(out), out_aval)
+
+
+_is_quiet = contextvars.ContextVar("_is_quiet", default=False)
+
+
+def run_quietly(impl: Callable[..., Any], /, *values: Any, **params: Any) -> Any:
+    """Calls an impl rule without NumPy's warnings: inf and nan are values here, as on any device.
+
+    NumPy keeps its error state in a context variable. Each thread has a context in which warnings are
+    off, and runs NumPy there: entering it costs less than switching the warnings off and on."""
+    if _is_quiet.get():  # an impl rule that calls others: the context can't be entered twice
+        return impl(*values, **params)
+    return context.quiet.run(impl, *values, **params)
+
+
+def _quiet_context() -> contextvars.Context:
+    quiet = contextvars.copy_context()
+    quiet.run(np.seterr, all="ignore")
+    quiet.run(_is_quiet.set, True)
+    return quiet
 
 
 def check_finite(name: str, values: Sequence[np.ndarray]) -> None:
@@ -331,6 +348,9 @@ class _Context(threading.local):
     trace: Trace = EvalTrace()
     axis_env: AxisEnv = ()
     source_info: Any = None
+
+    def __init__(self) -> None:
+        self.quiet = _quiet_context()  # where NumPy does not warn; of each thread its own
 
 
 context = _Context()

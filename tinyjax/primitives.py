@@ -44,6 +44,8 @@ def elementwise_aval(name: str, kinds: str, *avals: ShapedArray) -> ShapedArray:
     """The aval of an elementwise result, in the operands' common dtype.
 
     Raises TypeError where dtypes differ, a dtype's kind is not in `kinds`, or shapes do not fit."""
+    if avals[0].dtype.kind in kinds and all([aval is avals[0] for aval in avals]):
+        return avals[0]
     shape, dtype, weak_type = avals[0].shape, avals[0].dtype, True
     for position, aval in enumerate(avals):
         if dtypes.kind(aval.dtype) not in kinds:

@@ -275,11 +275,11 @@ class EvalTrace(Trace):
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         avals, values = [], []
         for x in args:
-            if isinstance(x, Tracer):
-                raise escaped_tracer_error(x)
-            if type(x) is ArrayImpl:
+            if isinstance(x, ArrayImpl):
                 avals.append(x.aval)
                 values.append(x if primitive.takes_arrays else x._value)
+            elif isinstance(x, Tracer):
+                raise escaped_tracer_error(x)
             else:
                 avals.append(get_aval(x))
                 values.append(x if primitive.takes_arrays else to_numpy(x, avals[-1]))

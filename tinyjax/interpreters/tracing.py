@@ -37,17 +37,29 @@ from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
+class _IsOurs(dict[str, bool]):
+    """File -> whether it is one of tinyjax's."""
+
+    def __missing__(self, file: str) -> bool:
+        self[file] = file.startswith(PACKAGE_FOLDER)
+        return self[file]
+
+
+_is_ours = _IsOurs()
+
+
 def user_line() -> SourceLine | None:
     """The innermost line of the running program that is not tinyjax's own; that which an equation is
     from, where a jaxpr is run."""
     if context.source_info is not None:
         return context.source_info
     frame = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(PACKAGE_FOLDER):
+    while frame is not None:
+        code = frame.f_code
+        if not _is_ours[code.co_filename]:
+            return code.co_filename, frame.f_lineno, code.co_name
         frame = frame.f_back  # type: ignore[assignment]
-    if frame is None:
-        return None
-    return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+    return None
 
 
 def line_text(source_info: SourceLine | None) -> str | None:
@@ -93,7 +105,7 @@ class JaxprTrace(Trace):
 
     def atom(self, x: Any) -> Atom:
         """What names `x` in this jaxpr: a tracer's own atom, a literal or a constvar."""
-        if isinstance(x, JaxprTracer) and x._trace is self:
+        if type(x) is JaxprTracer and x._trace is self:
             return x.atom
         if isinstance(x, Tracer) and getattr(x._trace, "finished", False):
             raise escaped_tracer_error(x)
@@ -117,10 +129,12 @@ class JaxprTrace(Trace):
 
     def add_eqn(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """Writes the equation and gives tracers of its results."""
-        atoms = [self.atom(x) for x in args]
+        atoms = [
+            x.atom if type(x) is JaxprTracer and x._trace is self else self.atom(x) for x in args
+        ]
         rule = abstract_eval_rules.get(primitive) or missing_rule(primitive, "abstract_eval")
         out = rule(*[atom.aval for atom in atoms], **params)
-        out_avals = out if primitive.multiple_results else [out]
+        out_avals = out if primitive.multiple_results else (out,)
         source = user_line()
         outvars = [Var(aval) for aval in out_avals]
         self.eqns.append(JaxprEqn(primitive, atoms, outvars, params, source))

@@ -6,6 +6,7 @@ import pytest
 
 from tinyjax.devices import (
     Device,
+    _with_inline_device,
     choose_device,
     default_backend,
     device_count,
@@ -90,3 +91,15 @@ def test_jax_platforms_limits_the_platforms():
         JAX_PLATFORMS="gpu",
         TINYJAX_OPENCL="none",
     )
+
+
+def test_the_driver_that_has_no_threads_is_listed_only_where_it_is_alone():
+    class Found:
+        def __init__(self, name):
+            self.name, self.type = name, 2
+
+    pytest.importorskip("pyopencl")
+    threads, none = Found("pthread-cpu"), Found("basic-cpu")
+    assert _with_inline_device([none, threads]) == [(threads, none)]
+    assert _with_inline_device([none]) == [(none, None)]
+    assert _with_inline_device([threads]) == [(threads, None)]

@@ -28,15 +28,25 @@ from tinyjax.linker import provide_cache, provide_linker
 class Device:
     """A device; `cl_device` is its pyopencl.Device, or None where NumPy computes.
 
-    `platform` is "cpu" or "gpu", `id` counts within it, `device_kind` is the driver's name for it."""
+    `platform` is "cpu" or "gpu", `id` counts within it, `device_kind` is the driver's name for it.
+    `inline_device`: the same cores for small work, run by the thread that launches it; None if the
+    driver has no such device."""
 
     process_index = 0
 
-    def __init__(self, platform: str, id: int, device_kind: str, cl_device: Any = None):
+    def __init__(
+        self,
+        platform: str,
+        id: int,
+        device_kind: str,
+        cl_device: Any = None,
+        inline_device: Any = None,
+    ):
         self.platform = platform
         self.id = id
         self.device_kind = device_kind
         self.cl_device = cl_device
+        self.inline_device = inline_device
 
     def __repr__(self) -> str:
         return f"{self.platform.capitalize()}Device(id={self.id})"
@@ -53,10 +63,11 @@ PLATFORM_ALIASES = {"cuda": "gpu", "rocm": "gpu"}
 def _devices_by_platform() -> dict[str, list[Device]]:
     """All devices, the default platform first."""
     found: dict[str, list[Device]] = {"gpu": [], "cpu": []}
-    for cl_device in _opencl_devices():
+    for cl_device, inline_device in _opencl_devices():
         platform = "cpu" if _is_cpu(cl_device) else "gpu"
         name = cl_device.name.strip()
-        found[platform].append(Device(platform, len(found[platform]), name, cl_device))
+        number = len(found[platform])
+        found[platform].append(Device(platform, number, name, cl_device, inline_device))
     if not found["cpu"]:
         found["cpu"].append(Device("cpu", 0, "NumPy"))
     found = {name: listed for name, listed in found.items() if listed}
@@ -69,8 +80,9 @@ def _devices_by_platform() -> dict[str, list[Device]]:
     return {name: found[name] for name in names}
 
 
-def _opencl_devices() -> list[Any]:
-    """What pyopencl finds, PoCL first; an empty list without pyopencl or without a platform."""
+def _opencl_devices() -> list[tuple[Any, Any]]:
+    """What pyopencl finds, PoCL first, each with its inline device; an empty list without pyopencl or
+    without a platform."""
     wanted = os.environ.get("TINYJAX_OPENCL", "").lower()
     if wanted == "none":
         return []
@@ -78,6 +90,7 @@ def _opencl_devices() -> list[Any]:
         import pyopencl
 
         provide_cache()
+        os.environ.setdefault("POCL_DEVICES", "pthread basic")  # with threads, and without any
         platforms = pyopencl.get_platforms()
     except Exception:  # not installed, no driver, a broken driver: all mean that there is none
         return []
@@ -88,10 +101,20 @@ def _opencl_devices() -> list[Any]:
             continue
         if wanted in name if wanted else not any(s in name for s in SIMULATORS):
             try:
-                devices += platform.get_devices()
+                devices += _with_inline_device(platform.get_devices())
             except pyopencl.Error:  # a driver without its device
                 continue
     return devices
+
+
+def _with_inline_device(found: list[Any]) -> list[tuple[Any, Any]]:
+    """The devices of one platform. PoCL's device without threads is no device of its own, if there is
+    another, but that one's inline device."""
+    inline = [d for d in found if d.name.startswith(("basic-", "cpu-minimal-"))]
+    others = [d for d in found if d not in inline]
+    if not others or not inline:
+        return [(d, None) for d in found]
+    return [(d, inline[0] if _is_cpu(d) else None) for d in others]
 
 
 def _is_cpu(cl_device: Any) -> bool:

@@ -44,7 +44,7 @@ def has_wide_type(dtype: np.dtype) -> bool:
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "is_finite")
 # Operations whose C text means the same for vectors, by the kind of the first operand
 SAME_TEXT = {
-    "f": "add sub mul div neg max min abs sign sqrt rsqrt floor ceil round_to_even".split(),
+    "f": "add sub mul mul_add div neg max min abs sign sqrt rsqrt floor ceil round_to_even".split(),
     "i": "max min and or not xor".split(),
     "u": "max min and or not xor".split(),
 }
@@ -65,6 +65,8 @@ def wide_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     first = args[0]
     if op == "any":
         return f"any({atom_text(first)})"
+    if op == "side_by_side":
+        return f"({type_text(target)})({', '.join(map(atom_text, args))})"
     width = max(target.width, *(getattr(arg, "width", 1) for arg in args))
     texts = [_wide(arg, width) for arg in args]
     dtype = np.dtype("int32") if isinstance(first, Index) else first.dtype
@@ -151,16 +153,18 @@ def _element(arg: Atom, lane: int) -> Atom:
 
 # ---- memory ----
 
+# Vectors that stand anywhere in memory. PoCL calls vload and vstore as functions, for each vector.
+PACKED = "typedef {t}{w} tj_packed{w}_{t} __attribute__((aligned({size})));"
 PARTIAL = """\
 {t}{w} tj_load{w}_{t}(__global const {t} *p, int count) {{
-  if (count >= {w}) return vload{w}(0, p);
+  if (count >= {w}) return *(__global const tj_packed{w}_{t} *)p;
   {t}{w} x = p[0];
   for (int i = 1; i < count; ++i) (({t} *)&x)[i] = p[i];
   return x;
 }}
 void tj_store{w}_{t}({t}{w} x, __global {t} *p, int count) {{
   if (count >= {w}) {{
-    vstore{w}(x, 0, p);
+    *(__global tj_packed{w}_{t} *)p = x;
     return;
   }}
   for (int i = 0; i < count; ++i) p[i] = (({t} *)&x)[i];
@@ -170,21 +174,23 @@ void tj_store{w}_{t}({t}{w} x, __global {t} *p, int count) {{
 
 def wide_load_text(target: Value, source: Buffer | Lanes, at: Index, end: Index | None) -> str:
     """Neighbouring elements of a buffer, or of a private array."""
-    pointer, width = f"{source.name} + {at}", target.width
+    pointer, width, c_type = f"{source.name} + {at}", target.width, storage_type(source.dtype)
     if end is None:
-        text = f"vload{width}(0, {pointer})"
+        space = "__global const " if isinstance(source, Buffer) else ""
+        text = f"*({space}tj_packed{width}_{c_type} *)({pointer})"
     else:
-        text = f"tj_load{width}_{storage_type(source.dtype)}({pointer}, {end - at})"
+        text = f"tj_load{width}_{c_type}({pointer}, {end - at})"
     return f"convert_int{width}({text}) != 0" if source.dtype == BOOL else text
 
 
 def wide_store_text(destination: Buffer, at: Index, value: Value, end: Index | None) -> str:
     """Stores neighbouring elements of a buffer."""
     pointer, width = f"{destination.name} + {at}", value.width
+    c_type = storage_type(destination.dtype)
     text = f"convert_uchar{width}({value} & 1)" if value.dtype == BOOL else str(value)
     if end is None:
-        return f"vstore{width}({text}, 0, {pointer})"
-    return f"tj_store{width}_{storage_type(destination.dtype)}({text}, {pointer}, {end - at})"
+        return f"*(__global tj_packed{width}_{c_type} *)({pointer}) = {text}"
+    return f"tj_store{width}_{c_type}({text}, {pointer}, {end - at})"
 
 
 # ---- functions ----
@@ -197,20 +203,25 @@ def wide_helpers(kernels: Iterable[Kernel], results: Iterable[tuple[str, Value]]
         if value.width > 1 and value.dtype == FLOAT32:
             for text in c_library.FUNCTIONS.get(op, ()):
                 texts[_widened(text, value.width)] = None
-    partial = {pair: None for kernel in kernels for pair in _partial(kernel.body)}
-    return [*texts, *(PARTIAL.format(t=t, w=w) for t, w in partial)]
+    for kernel in kernels:
+        for dtype, width, end in _accesses(kernel.body):
+            names = {"t": storage_type(dtype), "w": width, "size": dtype.itemsize}
+            texts[PACKED.format(**names)] = None
+            if end is not None:
+                texts[PARTIAL.format(**names)] = None
+    return list(texts)
 
 
-def _partial(body: Sequence) -> Iterator[tuple[str, int]]:
-    """Type and width of the loads and stores of which a part may be missing."""
+def _accesses(body: Sequence) -> Iterator[tuple[np.dtype, int, Index | None]]:
+    """Type, width and end of the loads and stores of several elements."""
     for statement in body:
         match statement:
-            case Load(Value(width=width), memory, _, Index()) if width > 1:
-                yield storage_type(memory.dtype), width
-            case Store(memory, _, Value(width=width), Index()) if width > 1:
-                yield storage_type(memory.dtype), width
+            case Load(Value(width=width), memory, _, end) if width > getattr(memory, "width", 1):
+                yield memory.dtype, width, end
+            case Store(memory, _, Value(width=width), end) if width > getattr(memory, "width", 1):
+                yield memory.dtype, width, end
         for inner in inner_bodies(statement):
-            yield from _partial(inner)
+            yield from _accesses(inner)
 
 
 def _widened(text: str, width: int) -> str:

@@ -133,6 +133,9 @@ class Buffer(Protocol):
     def read(self) -> np.ndarray:
         """Waits for the device, then gives the elements as a NumPy array."""
 
+    def wait(self) -> None:
+        """Waits for the device."""
+
 
 class ArrayImpl(Array):
     """An immutable array value: elements on the host, in a device's buffer, or in both.
@@ -175,8 +178,16 @@ class ArrayImpl(Array):
 
     def block_until_ready(self) -> ArrayImpl:
         """Waits until the value has been computed; raises what its computation raised."""
-        self._value  # noqa: B018  (the read is the wait)
+        if self._host is None and self.buffer is not None:
+            self.buffer.wait()
+        else:
+            self._value  # noqa: B018  (raises if there is none)
         return self
+
+    @property
+    def is_unread(self) -> bool:
+        """Whether nobody has seen the elements as a NumPy array, and so nobody holds on to them."""
+        return self._host is None
 
     def is_deleted(self) -> bool:
         return self._host is None and self.buffer is None

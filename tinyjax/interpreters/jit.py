@@ -62,20 +62,19 @@ def _jit_impl(
 ) -> list[ArrayImpl]:
     """Runs the compiled jaxpr; compiles it at the first call on a device."""
     arrays = [as_array(x) for x in args]
-    executable = compiled(jaxpr, device or choose_device(arrays), params["name"])
-    outs = executable(arrays)
-    for x, donated in zip(args, params["donated_invars"]):
-        if donated and isinstance(x, ArrayImpl):
-            x.delete()
+    device = device or choose_device(arrays)
+    outs = compiled(jaxpr, device, params["name"], params["donated_invars"])(arrays)
     if config.jax_debug_nans or config.jax_debug_infs:
         _find_first_nan(outs, jaxpr, arrays, params["name"])
     return outs
 
 
 @cached_on_jaxpr
-def compiled(jaxpr: ClosedJaxpr, device: Device, name: str) -> Executable:
-    """The executable of a jaxpr on a device, made once."""
-    return compile_jaxpr(jaxpr, device, name)
+def compiled(
+    jaxpr: ClosedJaxpr, device: Device, name: str, donated: tuple[bool, ...] = ()
+) -> Executable:
+    """The executable of a jaxpr on a device, made once; some arguments' memory may be `donated` to it."""
+    return compile_jaxpr(jaxpr, device, name, donated)
 
 
 def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, name: str) -> None:

@@ -14,14 +14,22 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.array import ArrayImpl, ShapedArray
+from tinyjax.array import ArrayImpl
 from tinyjax.devices import Device, warn_without_opencl
 from tinyjax.dtypes import key_dtype
+from tinyjax.errors import JaxRuntimeError
 from tinyjax.jaxpr import ClosedJaxpr, Var
 from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
 from tinyjax.opencl.fuse import HostGroup, KernelGroup
 from tinyjax.opencl.key_words import UINT32, is_key, with_key_words
 from tinyjax.opencl.loops import RoundsStep, loop_step
+from tinyjax.opencl.memory_plan import (
+    MemoryPlan,
+    memory_lines,
+    plan_memory,
+    usable_donations,
+    with_memory,
+)
 from tinyjax.opencl.plan import Plan, groups_lines, make_plan, schedule_lines
 from tinyjax.opencl.runtime import Memory, OutOfDeviceMemory, named_error, queue_of
 from tinyjax.opencl.schedule import EmptyStep, HostStep, KernelStep, Output, Routine
@@ -35,21 +43,25 @@ class Lowered:
     """A jaxpr on its way to a device: what each stage made of it."""
 
     name: str
-    out_avals: list[ShapedArray]
+    closed: ClosedJaxpr
     device: Device
     plan: Plan
+    memory: MemoryPlan
+    donated: tuple[bool, ...]  # which arguments can't be used after a call
 
     def as_text(self, stage: str | None = None) -> str:
-        """One stage as text: 'jaxpr', 'groups', 'kernel', 'opencl' or 'schedule'; by default the
-        OpenCL C and the schedule.
+        """One stage as text: 'jaxpr', 'simplified', 'groups', 'kernel', 'opencl', 'memory' or
+        'schedule'; by default the OpenCL C and the schedule.
 
         Raises ValueError for another stage."""
         kernels = self.plan.all_kernels
         stages = {
-            "jaxpr": lambda: str(self.plan.closed),
+            "jaxpr": lambda: str(self.closed),
+            "simplified": lambda: str(self.plan.closed),
             "groups": lambda: "\n".join(groups_lines(self.plan)),
             "kernel": lambda: "\n".join(map(str, kernels())),
             "opencl": lambda: program_text(kernels()),
+            "memory": lambda: "\n".join(memory_lines(self.plan, self.memory)),
             "schedule": lambda: schedule_text(self),
             None: lambda: (self.as_text("opencl") + "\n" + self.as_text("schedule")).lstrip(),
         }
@@ -63,14 +75,19 @@ class Lowered:
         return Executable(self)
 
 
-def lower_jaxpr(closed: ClosedJaxpr, device: Device, name: str = "jitted") -> Lowered:
-    """Takes a jaxpr through all stages for `device`."""
+def lower_jaxpr(
+    closed: ClosedJaxpr, device: Device, name: str = "jitted", donated: Sequence[bool] = ()
+) -> Lowered:
+    """Takes a jaxpr through all stages for `device`. `donated` says which arguments' memory is free for
+    results; warns of those that are of no use for it."""
+    donated = usable_donations(closed, donated) if any(donated) else ()
     simplified = simplify(with_key_words(closed))
     if device.cl_device is None:
         warn_without_opencl()
     target = None if device.cl_device is None else target_of(device)
     plan = make_plan(simplified, target)
-    return Lowered(name, closed.out_avals, device, plan)
+    memory = plan_memory(plan, donated)
+    return Lowered(name, closed, device, with_memory(plan, memory), memory, tuple(donated))
 
 
 def target_of(device: Device) -> Target:
@@ -83,11 +100,13 @@ def schedule_text(lowered: Lowered) -> str:
     return "\n".join([head, *("  " + line for line in schedule_lines(lowered.plan))])
 
 
-def compile_jaxpr(closed: ClosedJaxpr, device: Device, name: str = "jitted") -> Executable:
+def compile_jaxpr(
+    closed: ClosedJaxpr, device: Device, name: str = "jitted", donated: Sequence[bool] = ()
+) -> Executable:
     """The executable of a jaxpr on `device`.
 
     Raises OutOfDeviceMemory if its arrays can't fit, KernelBuildError if the driver fails."""
-    return lower_jaxpr(closed, device, name).compile()
+    return lower_jaxpr(closed, device, name, donated).compile()
 
 
 # ---- from the plan to steps ----
@@ -103,32 +122,39 @@ class _StepMaker:
         self.local_size = target_of(lowered.device).local_size
         self.queue = queue
 
-    def routine(self, plan: Plan, of_program: bool = False) -> Routine:
+    def routine(self, plan: Plan, memory: MemoryPlan, of_program: bool = False) -> Routine:
         """The steps of a plan. The results of the program's own are new memory for each call."""
         routine = Routine(plan, self.queue, stored_bytes(plan))
         outvars = {v for v in plan.closed.jaxpr.outvars if isinstance(v, Var)}
-        last_reader = {v: n for n, group in enumerate(plan.groups) for v in group.inputs}
-        reusable = {v for v in plan.made_on_device() - outvars if v.aval.size}
         for number, group in enumerate(plan.groups):
             outputs = [
-                Output(routine.slot(v), v.aval.shape, v.aval.dtype, of_program and v in outvars)
+                Output(
+                    routine.slot(v),
+                    v.aval.shape,
+                    v.aval.dtype,
+                    of_program and v in outvars,
+                    routine.slot(memory.takes_over[v]) if v in memory.takes_over else None,
+                )
                 for v in group.outputs
             ]
-            dies = [
-                routine.slot(v)
-                for v in dict.fromkeys(group.inputs)
-                if last_reader[v] == number and v in reusable
-            ]
-            routine.steps.append(self._step(plan, number, routine, outputs, dies))
+            dies = [routine.slot(v) for v in memory.given_back.get(number, ())]
+            routine.steps.append(self._step(plan, memory, number, routine, outputs, dies))
         return routine
 
     def _step(
-        self, plan: Plan, number: int, routine: Routine, outputs: list[Output], dies: list[int]
+        self,
+        plan: Plan,
+        memory: MemoryPlan,
+        number: int,
+        routine: Routine,
+        outputs: list[Output],
+        dies: list[int],
     ) -> Any:
         group = plan.groups[number]
         if number in plan.kernels:
             kernel = plan.kernels[number]
-            inputs = [routine.slot(v) for v in group.inputs]
+            written_over = [i for i, _ in memory.in_place.get(number, ())]
+            inputs = [routine.slot(v) for i, v in enumerate(group.inputs) if i not in written_over]
             buffers = [buffer for buffer in kernel.buffers if buffer.role == "scratch"]
             scratch = [self.queue.writable(np.zeros(b.size, b.dtype)) for b in buffers]
             step = KernelStep(
@@ -149,7 +175,10 @@ class _StepMaker:
         operands = [routine.slot(v) for v in group.eqn.invars]
         if isinstance(group, HostGroup):
             return HostStep(group.eqn, operands, [output.slot for output in outputs], dies)
-        bodies = [self.routine(body) for body in plan.bodies[number].values()]
+        bodies = [
+            self.routine(body, memory.bodies[number][label])
+            for label, body in plan.bodies[number].items()
+        ]
         return loop_step(
             group.eqn.primitive.name, group.eqn.params, bodies, operands, outputs, dies
         )
@@ -165,7 +194,10 @@ class Executable:
         self.lowered = lowered
         self.queue = queue_of(lowered.device)
         check_memory(lowered)
-        self._routine = _StepMaker(lowered, self.queue).routine(lowered.plan, of_program=True)
+        maker = _StepMaker(lowered, self.queue)
+        self._routine = maker.routine(lowered.plan, lowered.memory, of_program=True)
+        self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
+        self.out_avals = lowered.closed.out_avals
 
     def as_text(self, stage: str | None = None) -> str:
         """As Lowered.as_text."""
@@ -177,6 +209,8 @@ class Executable:
         try:
             with queue.lock:
                 memories = [memory_of(arg, queue) for arg in args]
+                for number in self.donated:
+                    memories[number] = donated_memory(number, args, memories)
                 memories = [word_memory(m) if m.dtype == key_dtype else m for m in memories]
                 try:
                     results = self._routine.run(memories)
@@ -185,7 +219,11 @@ class Executable:
                     raise
         except queue.driver_error as error:
             raise named_error(error, f"running {self.lowered.name}") from error
-        device, avals = self.lowered.device, self.lowered.out_avals
+        for number in self.donated:
+            args[number].delete()
+        for memory, is_fresh in zip(results, self._routine.is_fresh):
+            memory.has_one_owner = is_fresh and results.count(memory) == 1
+        device, avals = self.lowered.device, self.out_avals
         return [
             ArrayImpl(None, aval, key_memory(memory) if is_key(aval) else memory, device)
             for aval, memory in zip(avals, results)
@@ -198,6 +236,28 @@ def memory_of(array: ArrayImpl, queue: Any) -> Memory:
     if memory is None or memory.queue is not queue:
         memory = array.buffer = queue.upload(array._value)
     return memory
+
+
+def donated_memory(number: int, args: Sequence[ArrayImpl], memories: list[Memory]) -> Memory:
+    """Memory that steps may write to, with what argument `number` holds: its own, unless somebody else
+    may see that, who has read the array or shares it.
+
+    Raises JaxRuntimeError if the same array is another argument too."""
+    array, memory = args[number], memories[number]
+    check_donated(number, args)
+    if memory.has_one_owner and array.is_unread:
+        return memory
+    return memory.queue.copy(memory) if memory.nbytes else memory
+
+
+def check_donated(number: int, args: Sequence[ArrayImpl]) -> None:
+    """Raises JaxRuntimeError if argument `number`, which is donated, is another argument too."""
+    array = args[number]
+    if any(other is array for at, other in enumerate(args) if at != number):
+        raise JaxRuntimeError(
+            f"INVALID_ARGUMENT: argument {number} is donated, and the same array is another argument as "
+            "well: f(donate(a), a). Give a copy, such as jnp.copy(a)"
+        )
 
 
 # ---- keys at the border ----

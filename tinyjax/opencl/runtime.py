@@ -66,7 +66,7 @@ class Memory:
     """The elements of one array on a device: `cl` is the OpenCL buffer (None if there are no
     elements), `host` the NumPy array that shares its memory (None on devices with their own)."""
 
-    __slots__ = ("queue", "cl", "host", "shape", "dtype")
+    __slots__ = ("queue", "cl", "host", "shape", "dtype", "has_one_owner")
 
     def __init__(self, queue: Any, cl: Any, host: Any, shape: Any, dtype: np.dtype):
         self.queue = queue
@@ -74,6 +74,14 @@ class Memory:
         self.host = host
         self.shape = shape
         self.dtype = dtype
+        self.has_one_owner = False  # whether a program made it, and gave it to one array alone
+
+    def viewed(self, shape: tuple[int, ...], dtype: np.dtype) -> Memory:
+        """The same bytes as another array."""
+        if (shape, dtype) == (self.shape, self.dtype):
+            return self
+        host = None if self.host is None else self.host.reshape(-1).view(dtype).reshape(shape)
+        return Memory(self.queue, self.cl, host, shape, dtype)
 
     @property
     def nbytes(self) -> int:
@@ -82,6 +90,10 @@ class Memory:
     def read(self) -> np.ndarray:
         """Waits for the device, then gives the elements as a NumPy array."""
         return self.queue.read(self)
+
+    def wait(self) -> None:
+        """Waits for the device."""
+        self.queue.finish()
 
 
 def _bytes_of(array: np.ndarray) -> np.ndarray:

@@ -26,16 +26,20 @@ from tinyjax.opencl.runtime import Memory
 
 @dataclass(frozen=True)
 class Output:
-    """What a step makes; a result of the program gets memory of its own, for the user may keep it."""
+    """What a step makes; a result of the program gets memory of its own, for the user may keep it.
+    With `takes_over`, it gets the memory of that slot, which nothing reads any more."""
 
     slot: int
     shape: tuple[int, ...]
     dtype: np.dtype
     is_result: bool
+    takes_over: int | None = None
 
     def memory(self, queue: Any, slots: list[Memory]) -> Memory:
         """The memory to write to: that which stands ready in the slot, or else new."""
-        if slots[self.slot] is None:
+        if slots[self.slot] is None and self.takes_over is not None:
+            slots[self.slot] = slots[self.takes_over].viewed(self.shape, self.dtype)
+        elif slots[self.slot] is None:
             allocate = queue.allocate if self.is_result else queue.scratch
             slots[self.slot] = allocate(self.shape, self.dtype)
         return slots[self.slot]
@@ -51,7 +55,7 @@ class KernelStep:
     inputs: list[int]
     outputs: list[Output]
     scratch: list[Memory]
-    dies: list[int]  # slots that nothing reads after this step, and whose memory can be used again
+    dies: list[int]  # slots that nothing reads after this step, and that no output takes over
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         memories = [slots[slot] for slot in self.inputs]

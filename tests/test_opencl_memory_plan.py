@@ -1,0 +1,178 @@
+"""Which arrays share memory, and how much a call takes."""
+
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.devices import devices
+from tinyjax.errors import JaxRuntimeError
+from tinyjax.opencl.compile import compile_jaxpr, lower_jaxpr
+from tinyjax.opencl.interpret import interpret_kernel
+from tinyjax.opencl.kernel_ir import (
+    Buffer,
+    For,
+    Kernel,
+    Let,
+    Load,
+    Store,
+    Value,
+    index,
+    index_var,
+)
+from tinyjax.opencl.memory_plan import can_be_in_place, in_place_kernel
+from tinyjax.opencl.runtime import queue_of
+
+CPU = devices("cpu")[0]
+pytestmark = pytest.mark.skipif(CPU.cl_device is None, reason="there is no OpenCL device")
+F32 = np.dtype("float32")
+X, OUT = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")
+A, B, AT = Value("a", F32), Value("b", F32), index_var("i", 0, 7)
+
+
+def loop(*body):
+    return Kernel("k0", [X, OUT], 1, [For(AT, index(0), index(8), list(body))])
+
+
+def lowered(f, *args, donated=()):
+    return lower_jaxpr(jax.make_jaxpr(f)(*args), CPU, "f", donated)
+
+
+def ours(x):
+    """An array that a compiled program made, and that nobody has looked at."""
+    return compile_jaxpr(jax.make_jaxpr(lambda x: x * 1.5)(x), CPU)([jnp.asarray(x)])[0]
+
+
+# ---- in place ----
+
+
+def test_a_kernel_works_in_place_where_it_reads_each_element_before_it_writes_there():
+    kernel = loop(Load(A, X, AT), Let(B, "neg", (A,)), Store(OUT, AT, B))
+    assert can_be_in_place(kernel, X, OUT)
+    memory = np.arange(8, dtype=np.float32)
+    interpret_kernel(in_place_kernel(kernel, 1, [(0, 0)]), [memory])
+    np.testing.assert_array_equal(memory, -np.arange(8))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [Load(A, X, index(7) - AT), Store(OUT, AT, A)],  # another place
+        [Load(A, X, AT), Store(OUT, AT, A), Load(B, X, AT)],  # too late
+        [Load(A, X, AT)],  # where nothing is stored, another round may
+    ],
+)
+def test_else_it_does_not(body):
+    assert not can_be_in_place(loop(*body), X, OUT)
+
+
+def test_another_dtype_is_not_in_place():
+    kernel = loop(Load(A, X, AT), Store(OUT, AT, A))
+    assert not can_be_in_place(kernel, X, Buffer("y_out", np.dtype("int32"), 8, "out"))
+
+
+# ---- programs ----
+
+
+def sorted_between(x):
+    y = x * 2.0
+    return lax.sort(y) + y
+
+
+def test_a_result_is_made_in_the_memory_of_what_nothing_reads_any_more():
+    text = lowered(sorted_between, jnp.ones(300)).as_text("memory")
+    assert "the memory of b, in place" in text
+    f = jax.jit(sorted_between)
+    x = np.arange(300, dtype=np.float32)[::-1].copy()
+    np.testing.assert_array_equal(f(x), np.sort(2 * x) + 2 * x)
+
+
+def test_what_is_read_elsewhere_gives_its_memory_to_what_comes_later():
+    def f(x):
+        y = x * 2.0
+        z = lax.sort(y) + y[::-1]
+        return lax.sort(z) * z[::-1]
+
+    text = lowered(f, jnp.ones(300)).as_text("memory")
+    assert "in place" not in text and text.count("the memory of") == 1
+    x = jnp.arange(300.0)[::-1]
+    np.testing.assert_array_equal(jax.jit(f)(x), f(x))
+
+
+def test_the_peak_is_what_a_call_allocates():
+    def f(x):
+        for _ in range(4):
+            y = jnp.sin(x)
+            x = y - y[::-1].sum(1, keepdims=True) * y.T
+        return x
+
+    x = jnp.ones((1000, 1000))
+    executable = compile_jaxpr(jax.make_jaxpr(f)(x), CPU)
+    executable([x])[0].block_until_ready()  # x is on the device now
+    queue_of(CPU).free.clear()
+    tracemalloc.start()
+    executable([x])[0].block_until_ready()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    memory = executable.lowered.memory
+    assert 0.95 < peak / (memory.peak_bytes - memory.argument_bytes) < 1.05
+
+
+# ---- donation ----
+
+
+def test_a_donated_argument_becomes_the_result():
+    f = jax.jit(lambda p, g: p - 0.5 * g, donate_argnums=0)
+    p = ours(np.ones(1000, np.float32))
+    memory = p.buffer
+    new = f(p, np.ones(1000, np.float32))
+    if new.buffer is not None:
+        assert new.buffer.cl is memory.cl
+    assert p.is_deleted()
+    np.testing.assert_array_equal(new, np.ones(1000, np.float32))
+
+
+def test_who_has_seen_a_donated_array_keeps_what_was_seen():
+    p = ours(np.ones(1000, np.float32))
+    seen = np.asarray(p)
+    jax.jit(lambda p: p + 1.0, donate_argnums=0)(p).block_until_ready()
+    np.testing.assert_array_equal(seen, np.full(1000, 1.5, np.float32))
+
+
+def test_who_shares_a_donated_array_keeps_it():
+    p = ours(np.ones(1000, np.float32))
+    same = compile_jaxpr(jax.make_jaxpr(lambda x: x)(p), CPU)([p])[0]
+    compile_jaxpr(jax.make_jaxpr(lambda x: x + 1.0)(p), CPU, donated=[True])([p])
+    np.testing.assert_array_equal(same, np.full(1000, 1.5, np.float32))
+
+
+def test_numpy_arrays_are_never_written_to():
+    x = np.ones(1000, np.float32)
+    jax.jit(lambda x: x + 1.0, donate_argnums=0)(x).block_until_ready()
+    np.testing.assert_array_equal(x, np.ones(1000, np.float32))
+
+
+def test_a_donation_that_no_result_can_use_is_refused_with_a_warning():
+    x = jnp.ones(1000)
+    with pytest.warns(UserWarning, match=r"donated buffers were not usable: float32\[1000\]"):
+        jax.jit(lambda x: x.sum(), donate_argnums=0)(x)
+    assert not x.is_deleted()
+
+
+def test_bytes_count_not_shapes_and_unused_arguments_are_kept_without_a_word():
+    x, unused = ours(np.ones((10, 30), np.float32)), jnp.ones((10, 30))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        f = jax.jit(lambda x, y: x.T.astype(jnp.int32), donate_argnums=(0, 1))
+        np.testing.assert_array_equal(f(x, unused), np.ones((30, 10), np.int32))
+    assert x.is_deleted() and not unused.is_deleted()
+
+
+def test_one_array_cant_be_donated_and_used():
+    x = jnp.ones(10)
+    with pytest.raises(JaxRuntimeError, match="argument 0 is donated"):
+        jax.jit(lambda x, y: x + y, donate_argnums=0)(x, x)

@@ -1,0 +1,291 @@
+"""The memory plan: which arrays take over whose memory, and how much a call needs, before it runs.
+
+After this file you can read `lower(...).as_text("memory")` and say why an array has no memory of its
+own. A kernel's output takes over the memory
+
+- of an input that nothing reads afterwards, *in place*: if the kernel reads each element of it where it
+  then writes one, and before;
+- else of any array of as many bytes that nothing reads any more.
+
+Arrays that kernels and loops made can be taken over, and arguments that the caller donated. All steps
+run in order, so memory may be written to again as soon as the step that read it last is under way.
+Builds on plan.
+
+Source: liveness analysis, https://en.wikipedia.org/wiki/Live-variable_analysis
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tinyjax.array import ShapedArray
+from tinyjax.jaxpr import ClosedJaxpr, Var
+from tinyjax.opencl.kernel_ir import Buffer, Kernel, Load, Statement, Store, inner_bodies
+from tinyjax.opencl.plan import Plan
+
+# ---- the plan ----
+
+
+@dataclass
+class MemoryPlan:
+    """Who takes over whose memory in a run of one jaxpr.
+
+    `takes_over`: of an output, the variable whose memory it gets. `in_place`: of a group, the positions
+    of (input, output) that are one buffer of its kernel. `given_back`: after a group, the variables whose
+    memory nobody here takes over. `donated`: arguments whose memory may be written to. `live`: the bytes
+    in use while each group runs, and last those of arguments, constants and results after the run."""
+
+    donated: set[Var]
+    takes_over: dict[Var, Var] = field(default_factory=dict)
+    in_place: dict[int, list[tuple[int, int]]] = field(default_factory=dict)
+    given_back: dict[int, list[Var]] = field(default_factory=dict)
+    live: list[int] = field(default_factory=list)
+    kernels: dict[int, Kernel] = field(default_factory=dict)  # as the plan's, or in place
+    bodies: dict[int, dict[str, MemoryPlan]] = field(default_factory=dict)
+    argument_bytes: int = 0
+    constant_bytes: int = 0
+    output_bytes: int = 0
+    alias_bytes: int = 0  # of results in memory of donated arguments
+
+    @property
+    def peak_bytes(self) -> int:
+        """The most that arguments, constants, results and temporaries take at one time."""
+        return max(self.live)
+
+    @property
+    def temp_bytes(self) -> int:
+        """What the peak has beyond arguments, constants and results in memory of their own."""
+        return self.peak_bytes - self.live[-1]
+
+
+def bytes_of(aval: ShapedArray) -> int:
+    return aval.size * aval.dtype.itemsize
+
+
+def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = True) -> MemoryPlan:
+    """The memory plan of `plan`, and of its loops' bodies; `donated` has a flag for each argument.
+
+    A loop says where the results of its body go: these take over nothing."""
+    jaxpr = plan.closed.jaxpr
+    given = {v for v, is_donated in zip(jaxpr.invars, donated) if is_donated}
+    memory = MemoryPlan(given, kernels=dict(plan.kernels))
+    results = {v for v in jaxpr.outvars if isinstance(v, Var)}
+    last_reader = {v: n for n, group in enumerate(plan.groups) for v in group.inputs}
+    reusable = {v for v in (plan.made_on_device() | given) - results if v.aval.size}
+    free: list[tuple[Var, int]] = []  # and since which group
+    for number, group in enumerate(plan.groups):
+        dying = [v for v in dict.fromkeys(group.inputs) if last_reader[v] == number]
+        dying = [v for v in dying if v in reusable]
+        dying += [v for v in group.outputs if v not in last_reader and v in reusable]
+        if number in plan.kernels:
+            movable = [v for v in group.outputs if of_program or v not in results]
+            _take_in_place(memory, plan, number, movable, dying)
+            _take_free(memory, movable, free)
+        taken = set(memory.takes_over.values())
+        free += [(v, number) for v in dying if v not in taken]
+        for label, body in plan.bodies.get(number, {}).items():
+            memory.bodies.setdefault(number, {})[label] = plan_memory(body, of_program=False)
+    for v, number in free:
+        if v not in given:
+            memory.given_back.setdefault(number, []).append(v)
+    _count(memory, plan, results, last_reader)
+    return memory
+
+
+def _take_in_place(
+    memory: MemoryPlan, plan: Plan, number: int, outputs: list[Var], dying: list[Var]
+) -> None:
+    group, kernel = plan.groups[number], plan.kernels[number]
+    if kernel.rounds is not None:  # launched several times: it reads its inputs again
+        return
+    count, pairs = len(group.inputs), []
+    free = [group.inputs.index(u) for u in dying if u in group.inputs]
+    for v in outputs:
+        at = group.outputs.index(v)
+        for i in free:
+            if can_be_in_place(kernel, kernel.buffers[i], kernel.buffers[count + at]):
+                memory.takes_over[v] = group.inputs[i]
+                pairs.append((i, at))
+                free.remove(i)
+                break
+    if pairs:
+        memory.in_place[number] = pairs
+        memory.kernels[number] = in_place_kernel(kernel, count, pairs)
+
+
+def _take_free(memory: MemoryPlan, outputs: Sequence[Var], free: list[tuple[Var, int]]) -> None:
+    for v in outputs:
+        if v in memory.takes_over:
+            continue
+        for entry in free:
+            if bytes_of(entry[0].aval) == bytes_of(v.aval):
+                memory.takes_over[v] = entry[0]
+                free.remove(entry)
+                break
+
+
+def with_memory(plan: Plan, memory: MemoryPlan) -> Plan:
+    """The plan with the kernels that work in place, also in its loops' bodies."""
+    bodies = {
+        number: {
+            label: with_memory(body, memory.bodies[number][label]) for label, body in of.items()
+        }
+        for number, of in plan.bodies.items()
+    }
+    return dataclasses.replace(plan, kernels=memory.kernels, bodies=bodies)
+
+
+def _count(memory: MemoryPlan, plan: Plan, results: set[Var], last_reader: dict[Var, int]) -> None:
+    """Adds up what is in memory while each group runs."""
+    jaxpr = plan.closed.jaxpr
+    memory.argument_bytes = sum(bytes_of(v.aval) for v in jaxpr.invars)
+    memory.constant_bytes = sum(bytes_of(v.aval) for v in jaxpr.constvars)
+    memory.output_bytes = sum(bytes_of(v.aval) for v in jaxpr.outvars)
+    owner: dict[Var, Var] = {}  # whose memory it was first
+    held: set[Var] = set()  # variables whose memory was allocated in the run, and is in use
+    lasting = memory.argument_bytes + memory.constant_bytes
+    for number, group in enumerate(plan.groups):
+        for v in group.outputs:
+            before = memory.takes_over.get(v)
+            owner[v] = v if before is None else owner.get(before, before)
+            if owner[v] not in memory.donated:
+                held.add(owner[v])
+            elif v in results:
+                memory.alias_bytes += bytes_of(v.aval)
+        inner = max(
+            (_body_bytes(body) for body in memory.bodies.get(number, {}).values()), default=0
+        )
+        memory.live.append(lasting + sum(bytes_of(v.aval) for v in held) + inner)
+        held.difference_update(owner[v] for v in memory.given_back.get(number, ()))
+    memory.live.append(lasting + sum(bytes_of(v.aval) for v in held))
+
+
+def _body_bytes(body: MemoryPlan) -> int:
+    """What a loop's rounds need: beside the body's temporaries, the results of this round and of the one
+    before, which are its arguments."""
+    return body.peak_bytes - body.argument_bytes + body.output_bytes
+
+
+# ---- in place ----
+
+
+def can_be_in_place(kernel: Kernel, source: Buffer, destination: Buffer) -> bool:
+    """Whether `kernel` may have the input `source` and the output `destination` in the same memory.
+
+    Each element of an output is stored once. So it will do if, wherever the source is loaded, the very
+    element is stored to in the same round of the same loop, and only later."""
+    if (source.dtype, source.size) != (destination.dtype, destination.size):
+        return False
+    return all(_loads_come_first(body, source, destination) for body in _all_bodies(kernel.body))
+
+
+def _all_bodies(body: list[Statement]) -> Iterator[list[Statement]]:
+    yield body
+    for statement in body:
+        for inner in inner_bodies(statement):
+            yield from _all_bodies(inner)
+
+
+def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer) -> bool:
+    loads = {
+        (statement.index, statement.end, statement.target.width): at
+        for at, statement in enumerate(body)
+        if isinstance(statement, Load) and statement.source == source
+    }
+    stores = {
+        (statement.index, statement.end, getattr(statement.value, "width", 1)): at
+        for at, statement in enumerate(body)
+        if isinstance(statement, Store) and statement.destination == destination
+    }
+    if loads and len(stores) != 1:
+        return False
+    if any(part.op in ("min", "max") for at, _, _ in loads for part in at.parts()):
+        return False  # pieces that overlap store some elements twice
+    return all(place in stores and at < stores[place] for place, at in loads.items())
+
+
+def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]) -> Kernel:
+    """The kernel with one buffer for both of each (input, output); it has `count` inputs."""
+    sources = {kernel.buffers[i]: kernel.buffers[count + at] for i, at in pairs}
+    over = "_".join(source.name for source in sources)
+    return dataclasses.replace(
+        kernel,
+        name=f"{kernel.name}_over_{over}",
+        buffers=[buffer for buffer in kernel.buffers if buffer not in sources],
+        body=_with_sources(kernel.body, sources),
+    )
+
+
+def _with_sources(body: list[Statement], sources: dict[Buffer, Buffer]) -> list[Statement]:
+    """The statements with loads from other buffers."""
+    changed = []
+    for statement in body:
+        changes = {
+            name: _with_sources(value, sources)
+            for name, value in vars(statement).items()
+            if isinstance(value, list)
+        }
+        if isinstance(statement, Load) and statement.source in sources:
+            changes["source"] = sources[statement.source]
+        changed.append(dataclasses.replace(statement, **changes) if changes else statement)
+    return changed
+
+
+# ---- donation ----
+
+
+def usable_donations(closed: ClosedJaxpr, donated: Sequence[bool]) -> list[bool]:
+    """Which donated arguments some result of as many bytes can have the memory of.
+
+    Warns of the others, as JAX does; arguments that nothing reads are kept without a word.
+    Source: https://docs.jax.dev/en/latest/buffer_donation.html"""
+    wanted = [bytes_of(aval) for aval in closed.out_avals]
+    jaxpr = closed.jaxpr
+    used = {v for eqn in jaxpr.eqns for v in eqn.invars} | set(jaxpr.outvars)
+    usable, unusable = [], []
+    for v, is_donated in zip(jaxpr.invars, donated):
+        fits = is_donated and v in used and bytes_of(v.aval) in wanted
+        usable.append(fits)
+        if fits:
+            wanted.remove(bytes_of(v.aval))
+        elif is_donated and v in used:
+            unusable.append(v.aval.str_short())
+    if unusable:
+        warnings.warn(
+            f"Some donated buffers were not usable: {', '.join(unusable)}.\n"
+            "No result that is left takes as many bytes: the arguments stay valid, and nothing is saved",
+            stacklevel=2,
+        )
+    return usable
+
+
+# ---- printing ----
+
+
+def memory_lines(plan: Plan, memory: MemoryPlan) -> Iterator[str]:
+    """A line for each array that a group makes: its bytes, and whose memory it has."""
+    names = plan.names
+    for number, group in enumerate(plan.groups):
+        in_place = {at for _, at in memory.in_place.get(number, ())}
+        yield f"{number}: {memory.live[number]:,} bytes in use"
+        for at, v in enumerate(group.outputs):
+            line = (
+                f"   {names[v]}:{v.aval.str_short(short_dtypes=True)}  {bytes_of(v.aval):,} bytes"
+            )
+            if v in memory.takes_over:
+                line += f", the memory of {names[memory.takes_over[v]]}"
+                line += ", in place" if at in in_place else ""
+            yield line
+        back = ", ".join(names[v] for v in memory.given_back.get(number, ()))
+        if back:
+            yield f"   free afterwards: {back}"
+        for label, body in plan.bodies.get(number, {}).items():
+            yield f"   {label}:"
+            yield from ("     " + line for line in memory_lines(body, memory.bodies[number][label]))
+    yield (
+        f"arguments {memory.argument_bytes:,}, results {memory.output_bytes:,} (in donated memory: "
+        f"{memory.alias_bytes:,}), temporaries {memory.temp_bytes:,}, peak {memory.peak_bytes:,} bytes"
+    )

@@ -26,6 +26,7 @@ from workloads import WORKLOADS, Workload
 RESULTS = Path(__file__).parent / "RESULTS.md"
 SECONDS_PER_TURN = 0.05
 SECONDS_PER_WORKLOAD = 30  # after so many there are no further rounds
+os.environ["TINYJAX_BACKGROUND_BUILD"] = "0"  # compiled programs are measured, not NumPy meanwhile
 
 # (library, mode): NumPy has one mode; the others come from `Workload.modes`.
 Contender = tuple[str, str]

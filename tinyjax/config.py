@@ -6,8 +6,10 @@ After this file you can say where a setting lives and who may change it. Builds 
 from __future__ import annotations
 
 import contextlib
+import itertools
 import operator
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -19,25 +21,66 @@ FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     "jax_debug_infs": (False, (False, True), "raise FloatingPointError where an inf is made"),
     "jax_disable_jit": (False, (False, True), "jit runs the Python function eagerly"),
     "jax_enable_checks": (False, (False, True), "check every jaxpr that is made"),
+    "jax_check_tracer_leaks": (False, (False, True), "raise where a tracer outlives its trace"),
     "jax_threefry_partitionable": (True, (False, True), "the counter layout of jax.random"),
     "jax_default_prng_impl": ("threefry2x32", ("threefry2x32",), "the random bit generator"),
     "jax_default_device": (None, None, "the device that new arrays are put on"),
+    "jax_num_cpu_devices": (-1, None, "how many CPU devices there are; -1: as many as are found"),
     "jax_platforms": (None, None, "comma-separated platforms that may be used, such as 'cpu'"),
+    "jax_platform_name": ("", None, "the platform that is used unless told otherwise: 'cpu' or 'gpu'"),
     "jax_numpy_dtype_promotion": ("standard", ("standard", "strict"), "how mixed dtypes promote"),
     "jax_numpy_rank_promotion": ("allow", ("allow", "warn", "raise"), "how mixed ranks promote"),
-    "jax_default_matmul_precision": (None, None, "accepted for JAX's sake; products are exact"),
-}
+    "jax_default_matmul_precision": (None, None, "no effect here: products are exact"),
+    "jax_log_compiles": (False, (False, True), "log what is traced and compiled, as warnings"),
+    "jax_explain_cache_misses": (False, (False, True), "log why a jitted function is traced again"),
+    "tinyjax_background_build": (True, (False, True), "NumPy answers until kernels are built"),
+    "jax_compilation_cache_dir": (None, None, "a folder that keeps compiled programs for later runs"),
+    "jax_enable_compilation_cache": (True, (False, True), "whether that folder is used"),
+    "jax_persistent_cache_min_compile_time_secs": (1.0, None, "what took less is not kept there"),
+    "jax_persistent_cache_min_entry_size_bytes": (0, None, "what is smaller is not kept there"),
+    "jax_raise_persistent_cache_errors": (False, (False, True), "raise where that folder fails"),
+    "jax_traceback_filtering": (
+        "auto",
+        ("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
+        "no effect here: tracebacks are never cut",
+    ),
+}  # fmt: skip
+
+# What a trace depends on, and so a part of jit's cache key.
+TRACED_FLAGS = (
+    "jax_enable_x64",
+    "jax_disable_jit",
+    "jax_enable_checks",
+    "jax_check_tracer_leaks",
+    "jax_threefry_partitionable",
+    "jax_default_prng_impl",
+    "jax_numpy_dtype_promotion",
+    "jax_numpy_rank_promotion",
+)
+_traced_values = operator.attrgetter(*TRACED_FLAGS)
 
 
 def _from_environment(name: str, default: Any) -> Any:
     """The value of the environment variable (JAX_ENABLE_X64=1 for jax_enable_x64), or `default`."""
     text = os.environ.get(name.upper())
-    if text is None:
-        return default
+    return (
+        default
+        if text is None
+        else _from_text(f"environment variable {name.upper()}", text, default)
+    )
+
+
+def _from_text(what: str, text: str, default: Any) -> Any:
+    """The value that a text means for a flag with this default."""
     if isinstance(default, bool):
         if text.lower() not in ("0", "1", "false", "true", ""):
-            raise ValueError(f"environment variable {name.upper()} is {text!r}: use 0 or 1")
+            raise ValueError(f"{what} is {text!r}: use 0 or 1")
         return text.lower() in ("1", "true")
+    if isinstance(default, (int, float)):
+        try:
+            return type(default)(text)
+        except ValueError:
+            raise ValueError(f"{what} is {text!r}: use a number") from None
     return text
 
 
@@ -47,14 +90,27 @@ class Config(threading.local):
     What `update` sets are attributes of the class, which all threads see; what a `with` block sets
     are attributes of the instance, of which each thread has its own."""
 
-    # All values: what a trace can depend on, and so a part of jit's cache key.
-    key = property(operator.attrgetter(*FLAGS))
+    _global_key: tuple = ()
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"config has no flag {name!r}; it has {', '.join(FLAGS)}")
 
+    @property
+    def key(self) -> tuple:
+        """The values of TRACED_FLAGS; outside of `with` blocks, a tuple that is there already."""
+        return _traced_values(self) if vars(self) else Config._global_key
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """All flags and their values, as they are outside of `with` blocks."""
+        return {name: getattr(Config, name) for name in FLAGS}
+
     def read(self, name: str) -> Any:
-        """The value of a flag."""
+        """The value of a flag. Raises AttributeError if no flag has this name."""
+        if name not in FLAGS:
+            raise AttributeError(
+                f"Unrecognized config option: {name}; known are {', '.join(FLAGS)}"
+            )
         return getattr(self, name)
 
     def update(self, name: str, value: Any) -> None:
@@ -65,6 +121,27 @@ class Config(threading.local):
           ValueError: the flag does not take this value.
         """
         setattr(Config, _checked(name, value), value)
+        Config._global_key = _traced_values(Config)
+
+    def parse_flags_with_absl(self) -> None:
+        """Sets flags from the command line, such as --jax_enable_x64=1; up to an argument of --.
+
+        Needs no absl here: the name is JAX's. Raises AttributeError and ValueError as `update`."""
+        for argument in itertools.takewhile(lambda a: a != "--", sys.argv[1:]):
+            if argument.startswith("--jax"):
+                name, _, text = argument[2:].partition("=")
+                self.update(name, _from_text(f"--{name}", text or "1", self.read(name)))
+
+    @contextlib.contextmanager
+    def as_in(self, values: dict[str, Any]) -> Iterator[None]:
+        """Within the block this thread has what `with` blocks of another one set: its `vars(config)`."""
+        before = vars(self).copy()
+        vars(self).update(values)
+        try:
+            yield
+        finally:
+            vars(self).clear()
+            vars(self).update(before)
 
     @contextlib.contextmanager
     def set(self, name: str, value: Any) -> Iterator[None]:
@@ -83,14 +160,38 @@ class Config(threading.local):
 def _checked(name: str, value: Any) -> str:
     if name not in FLAGS:
         raise AttributeError(f"Unrecognized config option: {name}; known are {', '.join(FLAGS)}")
+    if name in _settled and value != getattr(Config, name):
+        raise RuntimeError(
+            f"{name} config should be updated before backends are initialized: {_settled[name]}. "
+            "Update it right after `import tinyjax`"
+        )
+    if name == "jax_default_device" and not (
+        value is None or isinstance(value, str) or hasattr(value, "platform")
+    ):
+        raise ValueError(
+            "jax.default_device must be passed either a Device object (e.g. `jax.devices('cpu')[0]`) or "
+            f"a platform name string like 'cpu' or 'gpu', got: {value!r}"
+        )
     allowed = FLAGS[name][1]
     if allowed is not None and value not in allowed:
         raise ValueError(f"config option {name} is one of {allowed}, got {value!r}")
+    default = FLAGS[name][0]
+    if isinstance(default, (int, float)) and not isinstance(value, (int, float, type(None))):
+        raise ValueError(f"config option {name} is a number, got {value!r}")
     return name
+
+
+_settled: dict[str, str] = {}  # flags that can't be changed any more, and why
+
+
+def settled(name: str, why: str) -> None:
+    """From now on, changing the flag raises RuntimeError: what it says has been used for good."""
+    _settled[name] = why
 
 
 for _name in FLAGS:
     setattr(Config, _name, _from_environment(_name, FLAGS[_name][0]))
+Config._global_key = _traced_values(Config)
 config = Config()
 
 
@@ -113,10 +214,32 @@ def debug_nans(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
 
 
 def default_device(device: Any) -> contextlib.AbstractContextManager[None]:
-    """Within the block new arrays are put on `device`."""
+    """Within the block new arrays are put on `device`: a Device, or a platform such as "cpu".
+
+    Raises ValueError for anything else."""
     return config.set("jax_default_device", device)
 
 
 def threefry_partitionable(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
     """Within the block jax.random lays out its counters in the given way."""
     return config.set("jax_threefry_partitionable", new_val)
+
+
+def check_tracer_leaks(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Within the block a tracer that outlives its trace raises an error that names it."""
+    return config.set("jax_check_tracer_leaks", new_val)
+
+
+def checking_leaks() -> contextlib.AbstractContextManager[None]:
+    """As check_tracer_leaks(True)."""
+    return check_tracer_leaks(True)
+
+
+def log_compiles(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Within the block every trace and every compilation is logged, by Python's `logging`."""
+    return config.set("jax_log_compiles", new_val)
+
+
+def explain_cache_misses(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Within the block a jitted function that is traced again says why."""
+    return config.set("jax_explain_cache_misses", new_val)

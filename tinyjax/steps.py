@@ -59,6 +59,7 @@ STEPS = (
     "opencl.schedule",  # the steps of a call
     "opencl.loops",  # loops and branches as steps that run other steps
     "opencl.compile",  # all of it: from a jaxpr to an executable
+    "opencl.background",  # answers while kernels build
     "stages",  # trace, lower, compile
     "interpreters.jit",  # jit: the primitive and the front door
     "interpreters.jit_rules",  # the same in the other transformations

@@ -47,7 +47,8 @@ from tinyjax.interpreters.tracing import (
     trace_to_jaxpr,
 )
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, cached_on_jaxpr, eval_jaxpr
-from tinyjax.opencl.compile import Executable, compile_jaxpr
+from tinyjax.opencl.background import BackgroundBuild, executable_or_build
+from tinyjax.opencl.compile import Executable
 from tinyjax.stages import Traced
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
@@ -72,9 +73,10 @@ def _jit_impl(
 @cached_on_jaxpr
 def compiled(
     jaxpr: ClosedJaxpr, device: Device, name: str, donated: tuple[bool, ...] = ()
-) -> Executable:
-    """The executable of a jaxpr on a device, made once; some arguments' memory may be `donated` to it."""
-    return compile_jaxpr(jaxpr, device, name, donated)
+) -> Executable | BackgroundBuild:
+    """The executable of a jaxpr on a device, made once, or what answers until it is made; some arguments'
+    memory may be `donated` to it."""
+    return executable_or_build(jaxpr, device, name, donated)
 
 
 def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, name: str) -> None:

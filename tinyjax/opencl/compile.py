@@ -8,7 +8,7 @@ through those. A call does not wait: reading a result does. Builds on all files 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -195,9 +195,20 @@ class Executable:
         self.queue = queue_of(lowered.device)
         check_memory(lowered)
         maker = _StepMaker(lowered, self.queue)
+        self._built = maker.built
         self._routine = maker.routine(lowered.plan, lowered.memory, of_program=True)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
         self.out_avals = lowered.closed.out_avals
+
+    def warm_up(self, until: Callable[[], bool]) -> None:
+        """Has the driver finish its kernels now, which it else does at the first launch of each;
+        no further one when `until()`."""
+        local_size = target_of(self.lowered.device).local_size
+        for kernel in self.lowered.plan.all_kernels():
+            if until():
+                return
+            sizes = [(buffer.size, buffer.dtype) for buffer in kernel.buffers]
+            self.queue.warm_up(self._built[kernel.name], kernel.items, local_size, sizes)
 
     def as_text(self, stage: str | None = None) -> str:
         """As Lowered.as_text."""

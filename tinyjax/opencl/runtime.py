@@ -253,6 +253,25 @@ class Queue:
             self.queue, kernel, (items,), (local_size,)
         )
 
+    def warm_up(
+        self, kernel: Any, items: int, local_size: int, buffers: Sequence[tuple[int, np.dtype]]
+    ) -> None:
+        """Runs a kernel once, on zeros and beside what the queue runs: PoCL finishes compiling a kernel
+        when it is first launched. `buffers`: size and dtype of each argument."""
+        zeros = [np.zeros(size, dtype) for size, dtype in buffers]
+        flags = self.cl.mem_flags.READ_WRITE | self.cl.mem_flags.COPY_HOST_PTR
+        with named_errors("finishing a kernel"):
+            memory = [
+                self.cl.Buffer(self.context, flags, hostbuf=_bytes_of(x)) if x.size else None
+                for x in zeros
+            ]
+            # Of its own, as this runs in another thread than the launches, and arguments are state.
+            again = self.cl.Kernel(kernel.program, kernel.function_name)
+            again.set_args(*memory)
+            queue = self.cl.CommandQueue(self.context)
+            self.cl.enqueue_nd_range_kernel(queue, again, (items,), (local_size,))
+            queue.finish()
+
     # ---- waiting ----
 
     def keep(self, things: Any, nbytes: int) -> None:

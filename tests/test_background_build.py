@@ -1,0 +1,254 @@
+"""Who answers while kernels build: NumPy, and then the compiled program, never both in one call."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.config import config
+from tinyjax.devices import default_device
+from tinyjax.opencl import background, compile
+from tinyjax.opencl.background import BackgroundBuild, builder, numpy_seconds
+from tinyjax.opencl.simplify import simplify
+
+pytestmark = pytest.mark.skipif(
+    default_device().cl_device is None, reason="without OpenCL there is nothing to build"
+)
+
+
+@pytest.fixture(autouse=True)
+def in_the_background():
+    with config.set("tinyjax_background_build", True):
+        yield
+
+
+def build_of(f, *args) -> BackgroundBuild:
+    """The build that the jitted function's calls with these arguments wait for, or not."""
+    (build,) = [
+        made
+        for made in f.trace(*args).jaxpr.cache.values()
+        if isinstance(made, (BackgroundBuild, compile.Executable))
+    ]
+    return build
+
+
+# ---- who answers ----
+
+
+def test_numpy_answers_until_the_kernels_are_built():
+    f = jax.jit(lambda x: jnp.sin(x) * x)
+    x = jnp.arange(4.0)
+    with builder.at_work:  # nothing is built meanwhile
+        first = f(x)
+        assert build_of(f, x).executable is None
+    build_of(f, x).done.wait()
+    assert build_of(f, x).executable is not None
+    np.testing.assert_allclose(f(x), first, rtol=1e-6)
+
+
+def test_the_compiled_program_takes_over(monkeypatch):
+    f = jax.jit(lambda x: x + 1)
+    f(1.0)
+    build_of(f, 1.0).done.wait()
+    monkeypatch.setattr(BackgroundBuild, "evaluate", None)
+    assert f(2.0) == 3.0
+
+
+def test_switched_off_every_call_waits():
+    with config.set("tinyjax_background_build", False):
+        f = jax.jit(lambda x: x + 2)
+        assert f(1.0) == 3.0
+        assert isinstance(build_of(f, 1.0), compile.Executable)
+
+
+def test_switched_off_later_the_next_call_waits():
+    f = jax.jit(lambda x: x + 3)
+    f(1.0)
+    with config.set("tinyjax_background_build", False):
+        assert f(1.0) == 4.0
+    assert build_of(f, 1.0).executable is not None
+
+
+def test_compile_always_waits():
+    compiled = jax.jit(lambda x: x + 4).lower(1.0).compile()
+    assert isinstance(compiled.executable, compile.Executable)
+
+
+def test_jitted_functions_inside_build_nothing_of_their_own():
+    inner = jax.jit(lambda x: x * 2)
+    f = jax.jit(lambda x: inner(x) + 1)
+    with builder.at_work:
+        assert f(1.0) == 3.0
+        assert not inner.trace(1.0).jaxpr.cache
+
+
+# ---- what does not wait, and what does ----
+
+
+def seconds_of(f, *args) -> float:
+    return numpy_seconds(simplify(jax.make_jaxpr(f)(*args)).jaxpr)
+
+
+def test_a_loop_of_unknown_length_waits_for_its_kernel():
+    f = jax.jit(lambda x: lax.while_loop(lambda x: x < 10, lambda x: x + 1, x))
+    assert f(0) == 10
+    assert isinstance(build_of(f, 0), compile.Executable)
+
+
+def test_long_loops_and_large_arrays_take_long_in_numpy():
+    def scan(length):
+        return lambda x: lax.scan(lambda c, _: (jnp.sin(c), None), x, None, length)[0]
+
+    assert seconds_of(scan(10), 1.0) < background.MAX_NUMPY_SECONDS < seconds_of(scan(10**6), 1.0)
+    small, large = (
+        jax.ShapeDtypeStruct((10,), jnp.float32),
+        jax.ShapeDtypeStruct((10**9,), jnp.float32),
+    )
+    assert seconds_of(jnp.sin, small) < background.MAX_NUMPY_SECONDS < seconds_of(jnp.sin, large)
+
+
+def test_a_matrix_product_takes_as_long_as_its_multiplications():
+    def product(size):
+        return seconds_of(jnp.matmul, *[jax.ShapeDtypeStruct((size, size), jnp.float32)] * 2)
+
+    assert product(128) < background.MAX_NUMPY_SECONDS < product(5000)
+
+
+def test_what_looks_for_nans_waits():
+    with jax.debug_nans(True), pytest.raises(FloatingPointError, match="log"):
+        jax.jit(lambda x: jnp.log(x) + 5)(-1.0)
+
+
+# ---- results are as those of the compiled program ----
+
+PROGRAMS = {
+    "elementwise": lambda x: jnp.tanh(x) * jnp.exp(-x * x) + jax.nn.gelu(x),
+    "reductions": lambda x: (x.sum(0), x.max(1), jnp.argmin(x), jax.nn.softmax(x)),
+    "products": lambda x: x @ x.T + x @ jnp.ones(4, jnp.float32),
+    "indexing": lambda x: (x[::-1, 1:], x.T, x[jnp.array([1, 0, 1])], x.at[0].add(1.0)),
+    "integers": lambda x: (x.astype(jnp.int32) // 3, x > 0, jnp.cumsum(x.astype(jnp.int8))),
+    "small floats": lambda x: (x.astype(jnp.bfloat16) * 2, x.astype(jnp.float16) + 1),
+    "complex": lambda x: jnp.abs(x + 2j * x),
+    "sorting": lambda x: (jnp.sort(x, 0), jnp.argsort(x, 1)),
+    "scan": lambda x: lax.scan(lambda c, row: (c + row.sum(), c * row), 0.5, x),
+    "cond": lambda x: lax.cond(x.sum() > 0, jnp.sin, jnp.cos, x),
+    "gradient": jax.grad(lambda x: jnp.sum(jax.nn.log_softmax(x) ** 2)),
+    "per example": jax.vmap(jax.value_and_grad(lambda x: jnp.sum(jnp.sin(x) * x))),
+    "random": lambda x: jax.random.normal(jax.random.key(3), x.shape) + x,
+    "weak types": lambda x: (2.0, x.sum() * 0 + 1, jnp.asarray(3)),
+    "an argument": lambda x: (x, x),
+    "no elements": lambda x: x[:0] * 2,
+    "keys": lambda x: jax.random.split(jax.random.key(x[0, 0].astype(int))),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
+def test_both_ways_give_the_same_up_to_rounding(program):
+    f = jax.jit(program)
+    x = jnp.asarray(np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32))
+    with builder.at_work:
+        answers = jax.tree.leaves(f(x))
+    build_of(f, x).done.wait()
+    compiled = jax.tree.leaves(f(x))
+    for numpy, opencl in zip(answers, compiled, strict=True):
+        assert numpy.aval == opencl.aval
+        assert (numpy.device, numpy.committed) == (opencl.device, opencl.committed)
+        if jnp.issubdtype(numpy.dtype, jax.dtypes.prng_key):
+            numpy, opencl = jax.random.key_data(numpy), jax.random.key_data(opencl)
+        rtol = 1e-2 if numpy.dtype in (jnp.bfloat16, jnp.float16) else 1e-5
+        np.testing.assert_allclose(
+            np.asarray(numpy, np.complex64), np.asarray(opencl, np.complex64), rtol=rtol, atol=1e-6
+        )
+
+
+def test_the_result_of_an_evaluation_is_no_view_of_an_argument():
+    f = jax.jit(lambda x: x[::2])
+    x = jnp.arange(6.0)
+    with builder.at_work:
+        y = f(x)
+    assert not np.may_share_memory(np.asarray(y), np.asarray(x))
+
+
+# ---- effects, donation, settings ----
+
+
+def test_effects_happen_once_in_each_call():
+    seen = []
+    f = jax.jit(lambda x: jax.debug.callback(seen.append, x) or x + 6)
+    with builder.at_work:
+        f(1.0)
+    assert seen == [1.0]
+    build_of(f, 1.0).done.wait()
+    assert seen == [1.0]
+    f(2.0)
+    assert seen == [1.0, 2.0]
+
+
+def test_donated_arguments_are_deleted():
+    f = jax.jit(lambda x: x + 7, donate_argnums=0)
+    x = jnp.arange(3.0)
+    with builder.at_work:
+        f(x)
+    assert x.is_deleted()
+
+
+def test_the_build_has_the_settings_of_the_call():
+    f = jax.jit(lambda x: x * 2)
+    with jax.enable_x64(True):
+        with builder.at_work:
+            f(np.float64(1 / 3))
+        build_of(f, np.float64(1 / 3)).done.wait()
+        assert f(np.float64(1 / 3)) == 2 / 3
+
+
+def test_an_error_of_the_build_is_raised_by_the_next_call(monkeypatch):
+    def fail(*args):
+        raise compile.OutOfDeviceMemory("no")
+
+    monkeypatch.setattr(background, "compile_jaxpr", fail)
+    f = jax.jit(lambda x: x + 8)
+    with builder.at_work:
+        assert f(1.0) == 9.0
+    build_of(f, 1.0).done.wait()
+    with pytest.raises(compile.OutOfDeviceMemory):
+        f(1.0)
+
+
+# ---- processes ----
+
+
+def run(code: str) -> subprocess.CompletedProcess:
+    environment = os.environ | {
+        "PYTHONPATH": ":".join(filter(None, sys.path)),
+        "TINYJAX_BACKGROUND_BUILD": "1",
+    }
+    return subprocess.run(
+        [sys.executable, "-c", "import tinyjax as jax\n" + code],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_a_process_can_end_while_kernels_build(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # nothing is there from earlier runs
+    done = run("for n in range(5): print(jax.jit(lambda x: jax.numpy.sin(x) * n)(0.0))")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.split() == ["0.0"] * 5
+
+
+def test_a_process_can_fork_while_kernels_build(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    done = run(
+        "import os\n"
+        "y = jax.jit(lambda x: jax.numpy.sin(x) + 1)(0.0)\n"
+        "child = os.fork()\n"
+        "os.write(1, f'{y}\\n'.encode())\n"
+        "if child: raise SystemExit(os.waitpid(child, 0)[1])\n"
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["1.0", "1.0"])

@@ -1,0 +1,191 @@
+"""Answers while kernels build: NumPy computes the first calls, and the compiled program takes over.
+
+A driver takes a second to build what NumPy computes in a few milliseconds. After this file you can say
+who computes a call: a `BackgroundBuild` stands where the executable will be. One thread builds; until it
+is done, a call evaluates the jaxpr eagerly, whole, and the next one asks again. Results are those of
+eager evaluation: the same up to rounding. Programs that would keep NumPy busy for long wait for their
+kernels instead, and so does `lower().compile()`. Builds on compile.
+
+`config.update("tinyjax_background_build", False)` turns it off: every call then waits for its kernels.
+"""
+
+from __future__ import annotations
+
+import atexit
+import math
+import os
+import threading
+from collections.abc import Sequence
+from queue import SimpleQueue
+from typing import Any
+
+import numpy as np
+
+from tinyjax.array import ArrayImpl
+from tinyjax.config import config
+from tinyjax.core import impl_rules, to_numpy
+from tinyjax.devices import Device
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
+from tinyjax.opencl.compile import Executable, check_donated, compile_jaxpr
+from tinyjax.opencl.memory_plan import usable_donations
+from tinyjax.opencl.simplify import simplify
+
+# ---- what NumPy may compute meanwhile ----
+
+# Longer than this, by the estimate below, NumPy does not compute: a build takes about as long.
+MAX_NUMPY_SECONDS = 0.25
+SECONDS_PER_EQUATION = 1e-5
+SECONDS_PER_ELEMENT = 5e-9  # of operands and results
+SECONDS_PER_PRODUCT = 1e-10  # in a matrix product
+
+
+def numpy_seconds(jaxpr: Jaxpr) -> float:
+    """About how long NumPy takes for a simplified jaxpr, rather too long; infinite if that is unknown."""
+    return sum(_eqn_seconds(eqn) for eqn in jaxpr.eqns)
+
+
+def _eqn_seconds(eqn: JaxprEqn) -> float:
+    name, params = eqn.primitive.name, eqn.params
+    if name == "while" or eqn.primitive not in impl_rules:
+        return math.inf
+    if name == "scan":
+        return params["length"] * numpy_seconds(params["jaxpr"].jaxpr)
+    if name == "cond":
+        return max(numpy_seconds(branch.jaxpr) for branch in params["branches"])
+    elements = sum(v.aval.size for v in [*eqn.invars, *eqn.outvars])
+    seconds = SECONDS_PER_EQUATION + SECONDS_PER_ELEMENT * elements
+    if name == "dot_general":
+        (contracted, _), _ = params["dimension_numbers"]
+        products = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
+        seconds += SECONDS_PER_PRODUCT * products * eqn.outvars[0].aval.size
+    return seconds
+
+
+def must_wait() -> bool:
+    """Whether calls wait for kernels whatever they are: so it is configured, or NaNs are looked for,
+    which an evaluation finds also where no result depends on them."""
+    return not config.tinyjax_background_build or config.jax_debug_nans or config.jax_debug_infs
+
+
+def executable_or_build(
+    closed: ClosedJaxpr, device: Device, name: str, donated: Sequence[bool] = ()
+) -> Any:
+    """What computes a jaxpr on a device: its Executable, or a BackgroundBuild of it.
+
+    Raises what compile_jaxpr does, if the call has to wait for it."""
+    if must_wait() or device.cl_device is None:
+        return compile_jaxpr(closed, device, name, donated)
+    if numpy_seconds(simplify(closed).jaxpr) > MAX_NUMPY_SECONDS:
+        return compile_jaxpr(closed, device, name, donated)
+    return BackgroundBuild(closed, device, name, donated)
+
+
+# ---- an executable on its way ----
+
+
+class BackgroundBuild:
+    """Called as the executable will be. A build that failed raises its error at the next call."""
+
+    def __init__(self, closed: ClosedJaxpr, device: Device, name: str, donated: Sequence[bool]):
+        self.closed = closed
+        self.device = device
+        self.name = name
+        # Here, as what it warns of is said where the function was called.
+        self.donated = usable_donations(closed, donated) if any(donated) else ()
+        self.executable: Executable | None = None
+        self.error: BaseException | None = None
+        self.done = threading.Event()
+        self.settings = dict(vars(config))  # what `with` blocks of this thread have set
+        self.process = os.getpid()
+        builder.add(self)
+
+    def __call__(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
+        """The results, from the compiled program if it is there."""
+        if self.executable is None and must_wait():
+            self.wait()
+        if self.executable is not None:
+            return self.executable(args)
+        if self.error is not None:
+            raise self.error
+        return self.evaluate(args)
+
+    def evaluate(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
+        """The results from NumPy, each in memory of its own, as those of a compiled program."""
+        donated = [number for number, is_donated in enumerate(self.donated) if is_donated]
+        for number in donated:
+            check_donated(number, args)
+        simplified = simplify(self.closed)
+        outs = eval_jaxpr(simplified.jaxpr, simplified.consts, *args)
+        results = [
+            ArrayImpl(np.array(to_numpy(out, aval)), aval, None, self.device)
+            for out, aval in zip(outs, self.closed.out_avals)
+        ]
+        for number in donated:
+            args[number].delete()
+        return results
+
+    def wait(self) -> None:
+        """Returns when the build has ended."""
+        if self.process != os.getpid():  # a fork: the thread that would build is not here
+            self.build()
+        self.done.wait()
+
+    def build(self) -> None:
+        """Makes the executable, and has the driver finish its kernels: done in the builder's thread."""
+        try:
+            with config.as_in(self.settings):
+                executable = compile_jaxpr(self.closed, self.device, self.name, self.donated)
+                executable.warm_up(until=lambda: builder.closed)
+            self.executable = executable
+        except BaseException as error:  # also what is no Exception: it is raised where f is called
+            self.error = error
+        self.done.set()
+
+
+# ---- the thread ----
+
+
+class Builder:
+    """One thread that builds, in the order in which programs were first called.
+
+    A second one would gain nothing: drivers build one program at a time. `at_work` is held during a
+    build: a fork, and the end of the process, wait for it, as neither may happen inside of a compiler."""
+
+    def __init__(self) -> None:
+        self.todo: SimpleQueue[BackgroundBuild] = SimpleQueue()
+        self.at_work = threading.Lock()
+        self.closed = False
+        self.thread: threading.Thread | None = None
+        self.starting = threading.Lock()
+
+    def add(self, build: BackgroundBuild) -> None:
+        """Builds it when those before it are done."""
+        self.todo.put(build)
+        with self.starting:
+            if self.thread is None:
+                self.thread = threading.Thread(
+                    target=self._run, name="tinyjax builder", daemon=True
+                )
+                self.thread.start()
+
+    def _run(self) -> None:
+        while not self.closed:
+            build = self.todo.get()
+            with self.at_work:
+                if not self.closed:
+                    build.build()
+            del build  # what was built is not kept while waiting for the next
+
+    def close(self) -> None:
+        """Begins no further build, and returns when none is at work."""
+        self.closed = True
+        self.at_work.acquire()
+
+
+builder = Builder()
+atexit.register(lambda: builder.close())
+os.register_at_fork(
+    before=lambda: builder.at_work.acquire(),
+    after_in_parent=lambda: builder.at_work.release(),
+    after_in_child=lambda: builder.__init__(),  # type: ignore[misc]  (the thread is not there)
+)

@@ -11,11 +11,15 @@ from tinyjax import stages as stages
 from tinyjax import tree as tree
 from tinyjax import tree_util as tree_util
 from tinyjax.array import Array as Array
+from tinyjax.config import check_tracer_leaks as check_tracer_leaks
+from tinyjax.config import checking_leaks as checking_leaks
 from tinyjax.config import config as config
 from tinyjax.config import debug_nans as debug_nans
 from tinyjax.config import default_device as default_device
 from tinyjax.config import disable_jit as disable_jit
 from tinyjax.config import enable_x64 as enable_x64
+from tinyjax.config import explain_cache_misses as explain_cache_misses
+from tinyjax.config import log_compiles as log_compiles
 from tinyjax.config import threefry_partitionable as threefry_partitionable
 from tinyjax.core import typeof as typeof
 from tinyjax.custom_derivatives.closures import closure_convert as closure_convert

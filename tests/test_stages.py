@@ -5,14 +5,49 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.devices import devices
+from tinyjax.jaxpr import ClosedJaxpr
+from tinyjax.opencl.kernel_ir import Kernel
+
+needs_opencl = pytest.mark.skipif(
+    devices("cpu")[0].cl_device is None, reason="there is no OpenCL device"
+)
+VECTOR = jax.ShapeDtypeStruct((1000,), np.float32)
+MATRIX = jax.ShapeDtypeStruct((64, 32), np.float32)
 
 
 def f(x):
     return jnp.sin(x) * x
 
 
+# ---- trace ----
+
+
 def test_trace_gives_the_jaxpr():
-    assert "sin a" in str(jax.jit(f).trace(1.0).jaxpr)
+    traced = jax.jit(f).trace(1.0)
+    assert "sin a" in str(traced.jaxpr) and traced.fun_name == "f"
+
+
+def test_all_stages_know_the_arguments_and_results():
+    def g(x, *, y):
+        return {"sum": x + y[0]}
+
+    traced = jax.jit(g, donate_argnums=0).trace(VECTOR, y=(VECTOR,))
+    lowered = traced.lower()
+    for stage in (traced, lowered, lowered.compile()):
+        assert stage.in_tree == jax.tree.structure(((1,), {"y": (2,)}))
+        assert stage.out_info == {"sum": VECTOR}
+        assert stage.out_tree == jax.tree.structure({"sum": 1})
+        (x,), kwargs = stage.args_info
+        assert (x.shape, x.dtype, x.donated) == ((1000,), np.float32, True)
+        assert not kwargs["y"][0].donated
+        assert stage.donate_argnums == (0,)
+        assert stage.in_avals[0][0].str_short() == "float32[1000]"
+    assert traced.out_avals["sum"].str_short() == "float32[1000]"
+
+
+# ---- lower ----
 
 
 def test_lower_shows_opencl_c_and_the_schedule_before_anything_is_built():
@@ -21,24 +56,118 @@ def test_lower_shows_opencl_c_and_the_schedule_before_anything_is_built():
     assert "schedule" in text and "launch" in text
 
 
+def test_each_dialect_is_a_stage_of_the_compiler():
+    lowered = jax.jit(lambda x: jax.jit(f)(x)).lower(VECTOR)
+    assert "jit[" in lowered.as_text("jaxpr") and "jit[" not in lowered.as_text("simplified")
+    assert isinstance(lowered.compiler_ir("simplified"), ClosedJaxpr)
+    assert lowered.as_text("groups").startswith("0: kernel")
+    assert lowered.as_text("kernel").startswith("kernel k0_sin_mul")
+    assert all(isinstance(kernel, Kernel) for kernel in lowered.compiler_ir())
+    compiled = lowered.compile()
+    assert compiled.compiler_ir("groups") is lowered.compiler_ir("groups")
+    assert compiled.as_text("schedule") == lowered.as_text("schedule")
+
+
+def test_an_unknown_dialect_is_an_error():
+    for ask in (jax.jit(f).lower(1.0).as_text, jax.jit(f).lower(1.0).compiler_ir):
+        with pytest.raises(ValueError, match="unknown dialect: 'stablehlo'"):
+            ask("stablehlo")
+
+
+# ---- what it costs ----
+
+# What jax.jit(f).lower(...).compile().cost_analysis() says, by JAX 0.10 on a CPU: flops, transcendentals,
+# and bytes accessed where its program is fused as ours.
+COSTS = {
+    "sum of two": (lambda x, y: x + y, (VECTOR, VECTOR), 1000, 0, 12000),
+    "product and sum": (lambda x, y, z: x * y + z, (VECTOR,) * 3, 2000, 0, 16000),
+    "sine": (jnp.sin, (VECTOR,), 0, 1000, 8000),
+    "tanh of exp": (lambda x: jnp.tanh(jnp.exp(x)), (VECTOR,), 0, 2000, 8000),
+    "quotient": (lambda x: 1 / x, (VECTOR,), 1000, 0, 8000),
+    "square root": (jnp.sqrt, (VECTOR,), 0, 1000, 8000),
+    "where": (lambda x: jnp.where(x > 0, x, -x), (VECTOR,), 3000, 0, 8000),
+    "conversion": (lambda x: x.astype(jnp.int32), (VECTOR,), 1000, 0, 8000),
+    "power": (lambda x: x**2.5, (VECTOR,), 0, 1000, 8000),
+    "cube": (lambda x: x**3, (VECTOR,), 2000, 0, 8000),
+    "sigmoid": (jax.nn.sigmoid, (VECTOR,), 3000, 1000, 8000),
+    "integers": (lambda x: x + x, (jax.ShapeDtypeStruct((1000,), np.int32),), 1000, 0, 8000),
+    "transposed": (lambda x: x.T + 1, (MATRIX,), 2048, 0, 16384),
+    "broadcast": (lambda x: jnp.broadcast_to(x, (10, 1000)), (VECTOR,), 0, 0, 44000),
+    "sums of rows": (lambda x: x.sum(1), (MATRIX,), 1984, 0, None),
+    "softmax": (lambda x: jax.nn.softmax(x, -1), (MATRIX,), 8128, 2048, None),
+    "product": (lambda x: x @ x.T, (MATRIX,), 262144, 0, None),
+    "sort": (jnp.sort, (VECTOR,), 10000, 0, 8000),
+}
+
+
+@needs_opencl
+@pytest.mark.parametrize("name", COSTS)
+def test_costs_are_those_that_jax_counts(name):
+    fun, args, flops, functions, accessed = COSTS[name]
+    cost = jax.jit(fun).lower(*args).compile().cost_analysis()
+    assert (cost.get("flops", 0), cost.get("transcendentals", 0)) == (flops, functions)
+    assert accessed is None or cost["bytes accessed"] == accessed
+
+
+def test_before_fusion_each_equation_reads_and_writes_memory():
+    cost = jax.jit(lambda x, y, z: x * y + z).lower(VECTOR, VECTOR, VECTOR).cost_analysis()
+    assert cost == {"flops": 2000, "bytes accessed": 24000}
+
+
+def test_a_loop_counts_one_round_and_a_branch_that_which_costs_most():
+    def g(x):
+        x = lax.fori_loop(0, 10, lambda i, c: c * 2 + 1, x)
+        return lax.cond(x[0] > 0, lambda x: x + 1, jnp.sin, x)
+
+    cost = jax.jit(g).lower(VECTOR).cost_analysis()
+    assert cost["transcendentals"] == 1000 and 3000 <= cost["flops"] < 3010
+
+
+@needs_opencl
+def test_the_table_of_costs_has_a_line_for_each_step():
+    text = jax.jit(lambda x: jnp.sort(jnp.sin(x))).lower(VECTOR).as_text("cost")
+    head, kernel, host, total = text.splitlines()
+    assert kernel.endswith("0: k0_sin") and host.endswith("1: host sort") and total.endswith("all")
+
+
+@needs_opencl
+def test_memory_is_known_before_the_run():
+    def g(x):
+        return jnp.sort(x * 2) + 1
+
+    memory = jax.jit(g).lower(VECTOR).compile().memory_analysis()
+    assert (memory.argument_size_in_bytes, memory.output_size_in_bytes) == (4000, 4000)
+    assert memory.temp_size_in_bytes == 4000  # what is sorted; its memory, or its result's, is g's
+    assert memory.peak_memory_in_bytes == 12000
+    donated = jax.jit(lambda x: x + 1, donate_argnums=0).lower(VECTOR).compile().memory_analysis()
+    assert (donated.alias_size_in_bytes, donated.peak_memory_in_bytes) == (4000, 4000)
+
+
+# ---- compile ----
+
+
 def test_compile_gives_a_callable():
     compiled = jax.jit(f).lower(1.0).compile()
     np.testing.assert_allclose(compiled(2.0), np.sin(2.0) * 2, rtol=1e-6)
 
 
-def test_a_compiled_function_refuses_other_shapes_dtypes_and_trees():
-    compiled = jax.jit(f).lower(np.ones(3, np.float32)).compile()
-    with pytest.raises(TypeError, match=r"compiled with float32\[3\] and called with float32\[4\]"):
-        compiled(np.ones(4, np.float32))
-    with pytest.raises(TypeError, match=r"float32\[3\] and called with int32\[3\]"):
-        compiled(np.ones(3, np.int32))
-    with pytest.raises(TypeError, match="pytree"):
-        compiled((np.ones(3, np.float32),))
+def test_a_compiled_function_refuses_other_shapes_and_dtypes():
+    compiled = jax.jit(lambda x, d: x + d["y"]).lower(VECTOR, {"y": VECTOR}).compile()
+    x = np.ones(1000, np.float32)
+    with pytest.raises(
+        TypeError, match=r"args\[0\] compiled with float32\[1000\] and called with flo"
+    ):
+        compiled(x[:3], {"y": x})
+    with pytest.raises(TypeError, match=r"args\[1\]\['y'\] compiled .* called with int32\[1000\]"):
+        compiled(x, {"y": x.astype(np.int32)})
 
 
-def test_an_unknown_dialect_is_an_error():
-    with pytest.raises(ValueError, match="stablehlo"):
-        jax.jit(f).lower(1.0).as_text("stablehlo")
+def test_a_compiled_function_refuses_other_trees():
+    compiled = jax.jit(lambda x, d: x + d["y"]).lower(1.0, {"y": 2.0}).compile()
+    with pytest.raises(TypeError, match=r"input pytree does not match .* at args\[1\]"):
+        compiled(1.0, {"z": 2.0})
+    with pytest.raises(TypeError, match="at args, .* at kwargs"):
+        compiled(1.0, d={"y": 2.0})
 
 
 @pytest.mark.parametrize("transform", [jax.jit, jax.grad, jax.vmap])
@@ -46,3 +175,19 @@ def test_a_compiled_function_is_not_transformed(transform):
     compiled = jax.jit(f).lower(1.0).compile()
     with pytest.raises(TypeError, match="transform the jitted function itself"):
         transform(compiled)(jnp.ones(2) if transform is jax.vmap else 1.0)
+
+
+def test_a_compiled_function_refuses_what_was_donated():
+    compiled = jax.jit(lambda x: x + 1, donate_argnums=0).lower(VECTOR).compile()
+    x = jnp.ones(1000)
+    compiled(x)
+    with pytest.raises(
+        ValueError, match=r"INVALID_ARGUMENT: args\[0\] has been deleted or donated"
+    ):
+        compiled(x)
+
+
+def test_the_runtime_executable_takes_and_gives_flat_lists():
+    executable = jax.jit(f).lower(1.0).compile().runtime_executable()
+    (y,) = executable([jnp.asarray(2.0)])
+    np.testing.assert_allclose(y, np.sin(2.0) * 2, rtol=1e-6)

@@ -1,26 +1,90 @@
 """The stages of jit, one after the other: `jit(f).trace(x)`, `.lower()`, `.compile()`.
 
 After this file you can stop a jitted function at each stage and look at it: the jaxpr, the OpenCL
-program with its schedule, and the executable, which takes arguments of the traced types alone.
-Builds on the lowering in opencl.
+program with its schedule, costs and memory, and the executable, which takes arguments of the traced
+types alone. `as_text(dialect)` prints what a stage of the compiler made, and `compiler_ir(dialect)` is
+that itself; the dialects are those of STAGES in opencl/compile.py. Builds on the lowering in opencl.
 
-Source: https://docs.jax.dev/en/latest/aot.html
+Source: https://docs.jax.dev/en/latest/aot.html, https://docs.jax.dev/en/latest/jax.stages.html
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from tinyjax.array import ArrayImpl
+import numpy as np
+
+from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.core import Tracer, get_aval, to_numpy
 from tinyjax.devices import Device, default_device
+from tinyjax.interpreters.tracing import ShapeDtypeStruct
 from tinyjax.jaxpr import ClosedJaxpr
+from tinyjax.opencl import compile as opencl
 from tinyjax.opencl.compile import Executable, lower_jaxpr
+from tinyjax.opencl.cost import CompiledMemoryStats, jaxpr_cost, memory_stats, plan_cost
+from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.tree_util.prefixes import equality_errors
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
+# ---- what all stages know ----
 
-class Traced:
+
+@dataclass(frozen=True)
+class ArgInfo:
+    """The type of one argument, and whether the caller gives its memory away."""
+
+    _aval: ShapedArray
+    donated: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._aval.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._aval.dtype
+
+
+class _Signature:
+    """Arguments and results of a traced function: `args_info`, `in_avals` and `in_tree` are of the pair
+    (args, kwargs), `out_info` and `out_tree` of the result."""
+
+    traced: Traced
+
+    @property
+    def in_tree(self) -> PyTreeDef:
+        return self.traced._in_tree
+
+    @property
+    def out_tree(self) -> PyTreeDef:
+        return self.traced._out_tree
+
+    @property
+    def in_avals(self) -> Any:
+        return tree_unflatten(self.in_tree, self.traced.jaxpr.in_avals)
+
+    @property
+    def args_info(self) -> Any:
+        """A tree of ArgInfos."""
+        infos = map(ArgInfo, self.traced.jaxpr.in_avals, self.traced._donated)
+        return tree_unflatten(self.in_tree, list(infos))
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """The numbers of the donated arguments, counted leaf by leaf."""
+        return tuple(i for i, donated in enumerate(self.traced._donated) if donated)
+
+    @property
+    def out_info(self) -> Any:
+        """A tree of ShapeDtypeStructs."""
+        avals = self.traced.jaxpr.out_avals
+        structs = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in avals]
+        return tree_unflatten(self.out_tree, structs)
+
+
+class Traced(_Signature):
     """A function as a jaxpr, with the trees of its arguments and results."""
 
     def __init__(
@@ -31,44 +95,71 @@ class Traced:
         fun_name: str,
         device: Device | None,
         consts: Sequence[Any] = (),
+        donated: Sequence[bool] = (),
     ):
+        self.traced = self
         self.jaxpr = jaxpr
-        self.in_tree = in_tree
-        self.out_tree = out_tree
         self.fun_name = fun_name
         self.device = device
+        self._in_tree = in_tree
+        self._out_tree = out_tree
+        self._donated = tuple(donated) or (False,) * len(jaxpr.in_avals)
         if consts:
             raise ValueError(
                 f"{fun_name} closes over values of an outer transformation: trace or lower it outside"
             )
 
+    @property
+    def out_avals(self) -> Any:
+        return tree_unflatten(self.out_tree, self.jaxpr.out_avals)
+
     def lower(self) -> Lowered:
-        """The OpenCL program; nothing is built yet."""
+        """The OpenCL program; nothing is built yet. Warns of donated arguments that are of no use."""
         return Lowered(self)
 
 
-class Lowered:
+# ---- lowered ----
+
+
+class Lowered(_Signature):
     """A function as an OpenCL program: kernels and the schedule that runs them."""
 
     def __init__(self, traced: Traced):
         self.traced = traced
         self.device = traced.device or default_device()
-        self.in_tree = traced.in_tree
-        self.out_tree = traced.out_tree
-        self.lowered = lower_jaxpr(traced.jaxpr, self.device, traced.fun_name)
+        self.lowered: opencl.Lowered = lower_jaxpr(
+            traced.jaxpr, self.device, traced.fun_name, traced._donated
+        )
 
     def as_text(self, dialect: str | None = None) -> str:
-        """The program as text: OpenCL C and schedule, or another stage (opencl/compile.py has the list).
+        """The program as text: OpenCL C and schedule, or another stage (see STAGES in opencl/compile.py).
 
         Raises ValueError for a dialect that there is not."""
         return self.lowered.as_text(dialect)
+
+    def compiler_ir(self, dialect: str = "kernel") -> Any:
+        """What a stage made, itself: a ClosedJaxpr for 'jaxpr' and 'simplified', a list of groups for
+        'groups', of Kernels for 'kernel', ...
+
+        Raises ValueError for a dialect that there is not."""
+        return self.lowered.result(dialect)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """'flops', 'transcendentals' and 'bytes accessed' of the jaxpr's equations, if each ran by
+        itself; opencl/cost.py says what counts as what. What is 0 is left out.
+
+        Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Lowered.cost_analysis"""
+        return jaxpr_cost(self.traced.jaxpr.jaxpr).as_dict()
 
     def compile(self) -> Compiled:
         """Builds the program for its device."""
         return Compiled(self.traced, self.lowered.compile())
 
 
-class Compiled:
+# ---- compiled ----
+
+
+class Compiled(_Signature):
     """A built program: call it with arguments of the types that it was traced for."""
 
     def __init__(self, traced: Traced, executable: Executable):
@@ -76,31 +167,94 @@ class Compiled:
         self.executable = executable
 
     def as_text(self, dialect: str | None = None) -> str:
+        """As Lowered.as_text."""
         return self.executable.as_text(dialect)
 
+    def compiler_ir(self, dialect: str = "kernel") -> Any:
+        """As Lowered.compiler_ir."""
+        return self.executable.lowered.result(dialect)
+
+    def runtime_executable(self) -> Executable:
+        """What runs: takes and gives flat lists of arrays, and checks nothing."""
+        return self.executable
+
+    def cost_analysis(self) -> dict[str, float]:
+        """As Lowered.cost_analysis, of the steps that run: fused equations hand each other their values
+        for nothing. `as_text("cost")` has a line for each step."""
+        return plan_cost(self.executable.lowered.plan).as_dict()
+
+    def memory_analysis(self) -> CompiledMemoryStats:
+        """The bytes that a call takes, known before; `as_text("memory")` has a line for each array.
+
+        Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Compiled.memory_analysis"""
+        lowered = self.executable.lowered
+        return memory_stats(lowered.memory, lowered.as_text("opencl"))
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs the program. Raises TypeError for tracers, and for other types than the traced ones."""
+        """Runs the program.
+
+        Raises TypeError for tracers, and for other trees or types than the traced ones; ValueError for
+        arrays that were deleted or donated, or are committed to another device."""
         leaves, in_tree = tree_flatten((args, kwargs))
-        if in_tree != self.traced.in_tree:
-            raise TypeError(
-                "Function compiled with input pytree does not match the input pytree it was called "
-                f"with: compiled for {self.traced.in_tree}, called with {in_tree}"
-            )
+        if in_tree != self.in_tree:
+            raise self._tree_error(in_tree)
+        self._check_leaves(leaves)
+        arrays = [
+            x if isinstance(x, ArrayImpl) else ArrayImpl(to_numpy(x, aval), aval)
+            for x, aval in zip(leaves, self.traced.jaxpr.in_avals)
+        ]
+        return tree_unflatten(self.out_tree, self.executable(arrays))
+
+    def _check_leaves(self, leaves: Sequence[Any]) -> None:
         if any(isinstance(x, Tracer) for x in leaves):
             raise TypeError(
                 "Cannot apply JAX transformations to a function lowered and compiled for a particular "
                 "signature: transform the jitted function itself, then lower and compile that"
             )
-        for i, (x, expected) in enumerate(zip(leaves, self.traced.jaxpr.in_avals)):
-            got = get_aval(x)
-            if (got.shape, got.dtype) != (expected.shape, expected.dtype):
-                raise TypeError(
-                    "Argument types differ from the types for which this computation was compiled: "
-                    f"argument {i} compiled with {expected.str_short()} and called with "
-                    f"{got.str_short()}. Call the jitted function itself, which compiles anew"
+        pairs = list(zip(self.traced.jaxpr.in_avals, map(get_aval, leaves)))
+        if any((got.shape, got.dtype) != (exp.shape, exp.dtype) for exp, got in pairs):
+            raise self._type_error(pairs)
+        device = self.executable.lowered.device
+        for number, x in enumerate(leaves):
+            if isinstance(x, ArrayImpl) and x.is_deleted():
+                raise ValueError(
+                    f"INVALID_ARGUMENT: {self._name(number)} has been deleted or donated: its memory may "
+                    "hold something else by now. Donate only what is not used again"
                 )
-        arrays = [
-            x if isinstance(x, ArrayImpl) else ArrayImpl(to_numpy(x, aval), aval)
-            for x, aval in zip(leaves, self.traced.jaxpr.in_avals)
+            if isinstance(x, ArrayImpl) and x.committed and x.device != device:
+                raise ValueError(
+                    f"Computation was compiled for {device!r}, and {self._name(number)} is committed to "
+                    f"{x.device!r}: bring it there by jax.device_put, or call the jitted function itself"
+                )
+
+    # ---- errors ----
+
+    def _tree_error(self, in_tree: PyTreeDef) -> TypeError:
+        mismatches = [
+            f"at {_place(path)}, compiled for {expected} but called with {got}, so {why}"
+            for path, expected, got, why in equality_errors(self.in_tree, in_tree)
         ]
-        return tree_unflatten(self.traced.out_tree, self.executable(arrays))
+        return TypeError(
+            "Function compiled with input pytree does not match the input pytree it was called with: "
+            + "; ".join(mismatches)
+        )
+
+    def _type_error(self, pairs: Sequence[tuple[ShapedArray, ShapedArray]]) -> TypeError:
+        mismatches = [
+            f"{self._name(i)} compiled with {expected.str_short()} and called with {got.str_short()}"
+            for i, (expected, got) in enumerate(pairs)
+            if (got.shape, got.dtype) != (expected.shape, expected.dtype)
+        ]
+        return TypeError(
+            "Argument types differ from the types for which this computation was compiled: "
+            f"{'; '.join(mismatches)}. Call the jitted function itself, which compiles anew"
+        )
+
+    def _name(self, number: int) -> str:
+        """What an argument is called: args[0], args[1]['w'], kwargs['b']."""
+        return _place(tree_flatten_with_path(self.args_info)[0][number][0])
+
+
+def _place(path: Sequence[Any]) -> str:
+    """A path into (args, kwargs)."""
+    return ("args", "kwargs")[path[0].idx] + keystr(tuple(path[1:]))

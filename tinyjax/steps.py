@@ -55,6 +55,7 @@ STEPS = (
     "opencl.loop_kernels",  # which loops run inside a kernel
     "opencl.plan",  # a jaxpr's groups and kernels, and those of its loops' bodies
     "opencl.memory_plan",  # which arrays take over whose memory
+    "opencl.cost",  # what it costs: arithmetic, bytes
     "opencl.runtime",  # buffers, queues, launches
     "opencl.schedule",  # the steps of a call
     "opencl.loops",  # loops and branches as steps that run other steps

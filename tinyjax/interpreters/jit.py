@@ -198,10 +198,11 @@ class JitFunction:
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """The function as a jaxpr, at these arguments (arrays or ShapeDtypeStructs)."""
-        leaves, (jaxpr, out_tree, _), consts = self.trace_cached(args, kwargs)
+        _, (jaxpr, out_tree, donated), consts = self.trace_cached(args, kwargs)
         dynamic, _ = split_static(args, kwargs, self.static_argnums, self.static_argnames)
         in_tree = tree_flatten(dynamic)[1]
-        return Traced(jaxpr, in_tree, out_tree, self.params["name"], self.device, consts)
+        name = self.params["name"]
+        return Traced(jaxpr, in_tree, out_tree, name, self.device, consts, donated)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """As trace(...).lower(): the OpenCL program and its schedule, not yet built."""

@@ -20,6 +20,7 @@ from tinyjax.dtypes import key_dtype
 from tinyjax.errors import JaxRuntimeError
 from tinyjax.jaxpr import ClosedJaxpr, Var
 from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
+from tinyjax.opencl.cost import cost_lines, plan_cost
 from tinyjax.opencl.fuse import HostGroup, KernelGroup
 from tinyjax.opencl.key_words import UINT32, is_key, with_key_words
 from tinyjax.opencl.loops import RoundsStep, loop_step
@@ -50,29 +51,53 @@ class Lowered:
     donated: tuple[bool, ...]  # which arguments can't be used after a call
 
     def as_text(self, stage: str | None = None) -> str:
-        """One stage as text: 'jaxpr', 'simplified', 'groups', 'kernel', 'opencl', 'memory' or
-        'schedule'; by default the OpenCL C and the schedule.
+        """One of STAGES as text; by default the OpenCL C and the schedule.
 
         Raises ValueError for another stage."""
-        kernels = self.plan.all_kernels
-        stages = {
-            "jaxpr": lambda: str(self.closed),
-            "simplified": lambda: str(self.plan.closed),
-            "groups": lambda: "\n".join(groups_lines(self.plan)),
-            "kernel": lambda: "\n".join(map(str, kernels())),
-            "opencl": lambda: program_text(kernels()),
-            "memory": lambda: "\n".join(memory_lines(self.plan, self.memory)),
-            "schedule": lambda: schedule_text(self),
-            None: lambda: (self.as_text("opencl") + "\n" + self.as_text("schedule")).lstrip(),
-        }
-        if stage not in stages:
-            known = ", ".join(repr(s) for s in stages if s)
-            raise ValueError(f"no stage {stage!r}: the stages are {known}")
-        return stages[stage]()
+        if stage is None:
+            return (self.as_text("opencl") + "\n" + self.as_text("schedule")).lstrip()
+        return _stage(stage).text(self)
+
+    def result(self, stage: str) -> Any:
+        """What a stage made, itself: see STAGES.
+
+        Raises ValueError for another stage."""
+        return _stage(stage).result(self)
 
     def compile(self) -> Executable:
         """Builds the kernels."""
         return Executable(self)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What it made of a program, itself and as text."""
+
+    result: Callable[[Lowered], Any]
+    text: Callable[[Lowered], str]
+
+
+STAGES = {
+    "jaxpr": Stage(lambda it: it.closed, lambda it: str(it.closed)),
+    "simplified": Stage(lambda it: it.plan.closed, lambda it: str(it.plan.closed)),
+    "groups": Stage(lambda it: it.plan.groups, lambda it: "\n".join(groups_lines(it.plan))),
+    "kernel": Stage(
+        lambda it: it.plan.all_kernels(), lambda it: "\n".join(map(str, it.plan.all_kernels()))
+    ),
+    "opencl": Stage(
+        lambda it: program_text(it.plan.all_kernels()),
+        lambda it: program_text(it.plan.all_kernels()),
+    ),
+    "memory": Stage(lambda it: it.memory, lambda it: "\n".join(memory_lines(it.plan, it.memory))),
+    "cost": Stage(lambda it: plan_cost(it.plan), lambda it: "\n".join(cost_lines(it.plan))),
+    "schedule": Stage(lambda it: it.plan, lambda it: schedule_text(it)),
+}
+
+
+def _stage(name: str) -> Stage:
+    if name not in STAGES:
+        raise ValueError(f"unknown dialect: {name!r}; there are {', '.join(map(repr, STAGES))}")
+    return STAGES[name]
 
 
 def lower_jaxpr(

@@ -36,7 +36,7 @@ class MemoryPlan:
     `takes_over`: of an output, the variable whose memory it gets. `in_place`: of a group, the positions
     of (input, output) that are one buffer of its kernel. `given_back`: after a group, the variables whose
     memory nobody here takes over. `donated`: arguments whose memory may be written to. `live`: the bytes
-    in use while each group runs, and last those of arguments, constants and results after the run."""
+    in use while each group runs, and last those after the run."""
 
     donated: set[Var]
     takes_over: dict[Var, Var] = field(default_factory=dict)
@@ -58,7 +58,8 @@ class MemoryPlan:
     @property
     def temp_bytes(self) -> int:
         """What the peak has beyond arguments, constants and results in memory of their own."""
-        return self.peak_bytes - self.live[-1]
+        lasting = self.argument_bytes + self.constant_bytes + self.output_bytes - self.alias_bytes
+        return max(0, self.peak_bytes - lasting)
 
 
 def bytes_of(aval: ShapedArray) -> int:

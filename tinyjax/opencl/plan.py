@@ -210,6 +210,17 @@ def schedule_lines(plan: Plan) -> Iterator[str]:
     yield f"results: {', '.join(_atom(plan, v) for v in plan.closed.jaxpr.outvars)}"
 
 
+def step_word(plan: Plan, number: int) -> str:
+    """What a step is, in a word or two: its kernel's name, or what the host or a loop does."""
+    group = plan.groups[number]
+    if number in plan.kernels:
+        return plan.kernels[number].name
+    if isinstance(group, KernelGroup):
+        return "nothing to compute"
+    word = "host" if isinstance(group, HostGroup) else _loop_word(group)
+    return f"{word} {group.eqn.primitive}"
+
+
 def _bodies_lines(plan: Plan, number: int, lines_of: Callable) -> Iterator[str]:
     for label, body in plan.bodies.get(number, {}).items():
         arguments = ", ".join(plan.names[v] for v in body.closed.jaxpr.invars)

@@ -21,7 +21,7 @@ FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     "jax_debug_infs": (False, (False, True), "raise FloatingPointError where an inf is made"),
     "jax_disable_jit": (False, (False, True), "jit runs the Python function eagerly"),
     "jax_enable_checks": (False, (False, True), "check every jaxpr that is made"),
-    "jax_check_tracer_leaks": (False, (False, True), "raise where a tracer outlives its trace"),
+    "jax_check_tracer_leaks": (False, (False, True), "raise where a tracer of a jaxpr outlives its trace"),
     "jax_threefry_partitionable": (True, (False, True), "the counter layout of jax.random"),
     "jax_default_prng_impl": ("threefry2x32", ("threefry2x32",), "the random bit generator"),
     "jax_default_device": (None, None, "the device that new arrays are put on"),

@@ -7,6 +7,7 @@ them; tests/test_steps.py reads the imports and fails on an edge that points bac
 
 STEPS = (
     "config",  # the switches
+    "compile_log",  # what tracing and compiling report
     "dtypes",  # which dtypes there are, and how they promote
     "linker",  # what one OpenCL driver needs to build a kernel
     "devices",  # what can run a kernel
@@ -62,6 +63,7 @@ STEPS = (
     "opencl.compile",  # all of it: from a jaxpr to an executable
     "opencl.background",  # answers while kernels build
     "stages",  # trace, lower, compile
+    "interpreters.cache_misses",  # why a jitted function is traced again
     "interpreters.jit",  # jit: the primitive and the front door
     "interpreters.jit_rules",  # the same in the other transformations
     "custom_derivatives.calls",  # a function and its rules, as one primitive

@@ -26,6 +26,7 @@ from tinyjax.api_util import (
     with_static,
 )
 from tinyjax.array import ArrayImpl
+from tinyjax.compile_log import logged_time
 from tinyjax.config import config
 from tinyjax.core import (
     Primitive,
@@ -38,6 +39,7 @@ from tinyjax.core import (
     no_rule_reasons,
 )
 from tinyjax.devices import Device, choose_device
+from tinyjax.interpreters.cache_misses import explain_miss
 from tinyjax.interpreters.tracing import (
     JaxprTrace,
     ShapeDtypeStruct,
@@ -177,8 +179,12 @@ class JitFunction:
             raise unhashable_error(static) from None
         if entry is not None:
             return leaves, entry, []
+        if config.jax_explain_cache_misses:
+            static_positions = positions(self.static_argnums, len(args))
+            explain_miss(self.fun, static_positions, key, list(self.cache))
         flat_fun = FlatFun(with_static(self.fun, static), in_tree)
-        closed = trace_to_jaxpr(flat_fun, avals)
+        with logged_time(f"tracing {self.params['name']} for jit"):
+            closed = trace_to_jaxpr(flat_fun, avals)
         closed, tracers = _consts_to_args(closed)
         entry = closed, flat_fun.out_tree, self._donated(args, kwargs)
         if not tracers:  # a jaxpr that closes over an outer trace's values is of use but once

@@ -9,6 +9,7 @@ and jaxpr.
 from __future__ import annotations
 
 import functools
+import gc
 import os
 import sys
 from collections.abc import Callable, Hashable, Sequence
@@ -31,6 +32,7 @@ from tinyjax.core import (
     missing_rule,
     set_current_trace,
 )
+from tinyjax.errors import UnexpectedTracerError
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, SourceLine, Var, check_jaxpr
 from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
 
@@ -98,10 +100,10 @@ class JaxprTrace(Trace):
         self.consts: dict[int, tuple[Var, Any]] = {}  # id of the value -> (its constvar, the value)
         self.finished = False
 
-    def new_arg(self, aval: ShapedArray) -> JaxprTracer:
+    def new_arg(self, aval: ShapedArray, source: SourceLine | None = None) -> JaxprTracer:
         var = Var(aval)
         self.invars.append(var)
-        return JaxprTracer(self, aval, var, user_line())
+        return JaxprTracer(self, aval, var, source)
 
     def atom(self, x: Any) -> Atom:
         """What names `x` in this jaxpr: a tracer's own atom, a literal or a constvar."""
@@ -158,12 +160,29 @@ staging_rules: dict[Primitive, Callable[..., Any]] = {}
 
 def trace_to_jaxpr(flat_fun: Callable[..., Any], in_avals: Sequence[ShapedArray]) -> ClosedJaxpr:
     """The jaxpr of a function of arrays that gives a flat list of arrays."""
-    trace = JaxprTrace()
+    trace, source = JaxprTrace(), user_line()
     with set_current_trace(trace):
-        outs = flat_fun(*[trace.new_arg(aval) for aval in in_avals])
-        for position, x in enumerate(outs):
-            check_output(x, position)
-        return trace.finish(outs)
+        outs = flat_fun(*[trace.new_arg(aval, source) for aval in in_avals])
+        for position in range(len(outs)):
+            check_output(outs[position], position)
+        closed = trace.finish(outs)
+    if config.jax_check_tracer_leaks:
+        del outs
+        check_leaks(trace)
+    return closed
+
+
+def check_leaks(trace: JaxprTrace) -> None:
+    """Raises UnexpectedTracerError if a tracer of this trace, which has ended, is alive: it would fail
+    where it is used, which may be far from where it was kept."""
+    gc.collect()
+    leaked = [x for x in gc.get_objects() if isinstance(x, JaxprTracer) and x._trace is trace]
+    if leaked:
+        which = "".join(f"\n  {tracer}, made at {tracer.line}" for tracer in leaked)
+        raise UnexpectedTracerError(
+            f"Leaked trace. Tracers that outlive the function that was traced:{which}\nA function that is "
+            "transformed must return its results: don't store them in globals, attributes or outer lists"
+        )
 
 
 def check_output(x: Any, position: int) -> None:

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.array import ArrayImpl
+from tinyjax.compile_log import compiling_logger, log_level
 from tinyjax.config import config
 from tinyjax.core import impl_rules, to_numpy
 from tinyjax.devices import Device
@@ -77,6 +78,7 @@ def executable_or_build(
         return compile_jaxpr(closed, device, name, donated)
     if numpy_seconds(simplify(closed).jaxpr) > MAX_NUMPY_SECONDS:
         return compile_jaxpr(closed, device, name, donated)
+    compiling_logger.log(log_level(), "NumPy answers jit(%s) until its kernels are built", name)
     return BackgroundBuild(closed, device, name, donated)
 
 

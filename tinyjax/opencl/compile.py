@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.array import ArrayImpl
+from tinyjax.compile_log import compiling_logger, log_level, logged_time
 from tinyjax.devices import Device, warn_without_opencl
 from tinyjax.dtypes import key_dtype
 from tinyjax.errors import JaxRuntimeError
@@ -131,7 +132,12 @@ def compile_jaxpr(
     """The executable of a jaxpr on `device`.
 
     Raises OutOfDeviceMemory if its arrays can't fit, KernelBuildError if the driver fails."""
-    return lower_jaxpr(closed, device, name, donated).compile()
+    types = ", ".join(aval.str_short() for aval in closed.in_avals)
+    compiling_logger.log(log_level(), "Compiling jit(%s) for arguments (%s)", name, types)
+    with logged_time(f"lowering jit({name}) to OpenCL C"):
+        lowered = lower_jaxpr(closed, device, name, donated)
+    with logged_time(f"building jit({name})"):
+        return lowered.compile()
 
 
 # ---- from the plan to steps ----

@@ -4,9 +4,9 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tinyjax.cli import tour
+from tinyjax.cli import explain, tour
 
-COMMANDS = {"tour": tour}
+COMMANDS = {"tour": tour, "explain": explain}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

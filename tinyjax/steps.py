@@ -56,6 +56,7 @@ STEPS = (
     "opencl.loop_kernels",  # which loops run inside a kernel
     "opencl.plan",  # a jaxpr's groups and kernels, and those of its loops' bodies
     "opencl.memory_plan",  # which arrays take over whose memory
+    "opencl.explain",  # where each line of C comes from
     "opencl.cost",  # what it costs: arithmetic, bytes
     "opencl.runtime",  # buffers, queues, launches
     "opencl.schedule",  # the steps of a call

@@ -18,7 +18,7 @@ import numpy as np
 from tinyjax import dtypes, primitives
 from tinyjax.api_util import FlatFun, check_callable
 from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, get_aval, missing_rule
+from tinyjax.core import Primitive, context, get_aval, missing_rule
 from tinyjax.interpreters.jvp import (
     Zero,
     add_any_p,
@@ -93,14 +93,19 @@ def backward_pass(
 
     for v, ct in zip([*jaxpr.invars[: len(so_far)], *jaxpr.outvars], [*so_far, *cotangents]):
         accumulate(v, ct)
-    for eqn, invals in reversed(linear_eqns):
-        cts = [ct_env.pop(v) if v in ct_env else Zero(v.aval) for v in eqn.outvars]
-        if all([type(ct) is Zero for ct in cts]):
-            continue
-        rule = transpose_rules.get(eqn.primitive) or missing_rule(eqn.primitive, "transpose")
-        cts_in = rule(cts if eqn.primitive.multiple_results else cts[0], *invals, **eqn.params)
-        for v, ct in zip(eqn.invars, cts_in):
-            accumulate(v, ct)
+    source_before = context.source_info
+    try:
+        for eqn, invals in reversed(linear_eqns):
+            cts = [ct_env.pop(v) if v in ct_env else Zero(v.aval) for v in eqn.outvars]
+            if all([type(ct) is Zero for ct in cts]):
+                continue
+            context.source_info = eqn.source_info  # what goes backwards is from the same line
+            rule = transpose_rules.get(eqn.primitive) or missing_rule(eqn.primitive, "transpose")
+            cts_in = rule(cts if eqn.primitive.multiple_results else cts[0], *invals, **eqn.params)
+            for v, ct in zip(eqn.invars, cts_in):
+                accumulate(v, ct)
+    finally:
+        context.source_info = source_before
     return [ct_env.get(v, Zero(v.aval)) for v in jaxpr.invars]
 
 

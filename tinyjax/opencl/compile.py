@@ -22,6 +22,7 @@ from tinyjax.errors import JaxRuntimeError
 from tinyjax.jaxpr import ClosedJaxpr, Var
 from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
 from tinyjax.opencl.cost import cost_lines, plan_cost
+from tinyjax.opencl.explain import explain_lines, mapping
 from tinyjax.opencl.fuse import HostGroup, KernelGroup
 from tinyjax.opencl.key_words import UINT32, is_key, with_key_words
 from tinyjax.opencl.loops import RoundsStep, loop_step
@@ -88,6 +89,9 @@ STAGES = {
     "opencl": Stage(
         lambda it: program_text(it.plan.all_kernels()),
         lambda it: program_text(it.plan.all_kernels()),
+    ),
+    "explain": Stage(
+        lambda it: mapping(it.plan), lambda it: "\n".join(explain_lines(it.plan)).lstrip("\n")
     ),
     "memory": Stage(lambda it: it.memory, lambda it: "\n".join(memory_lines(it.plan, it.memory))),
     "cost": Stage(lambda it: plan_cost(it.plan), lambda it: "\n".join(cost_lines(it.plan))),
@@ -227,7 +231,7 @@ class Executable:
         check_memory(lowered)
         maker = _StepMaker(lowered, self.queue)
         self._built = maker.built
-        self._routine = maker.routine(lowered.plan, lowered.memory, of_program=True)
+        self.routine = maker.routine(lowered.plan, lowered.memory, of_program=True)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
         self.out_avals = lowered.closed.out_avals
 
@@ -255,7 +259,7 @@ class Executable:
                     memories[number] = donated_memory(number, args, memories)
                 memories = [word_memory(m) if m.dtype == key_dtype else m for m in memories]
                 try:
-                    results = self._routine.run(memories)
+                    results = self.routine.run(memories)
                 except BaseException:
                     queue.finish()  # kernels may be at work in the memory that is given up here
                     raise
@@ -263,7 +267,7 @@ class Executable:
             raise named_error(error, f"running {self.lowered.name}") from error
         for number in self.donated:
             args[number].delete()
-        for memory, is_fresh in zip(results, self._routine.is_fresh):
+        for memory, is_fresh in zip(results, self.routine.is_fresh):
             memory.has_one_owner = is_fresh and results.count(memory) == 1
         device, avals = self.lowered.device, self.out_avals
         return [

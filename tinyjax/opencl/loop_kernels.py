@@ -52,7 +52,7 @@ def _loop(
     eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
 ) -> LoopKernel:
     try:
-        return PerElementKernel(eqn, producer, dict(names), target).made()
+        return PerElementKernel(eqn, producer, names, target).made()
     except NoKernel as not_per_element:
         try:
             return OneWorkItem(eqn, producer, names, target).made()

@@ -23,7 +23,15 @@ from dataclasses import dataclass, field
 
 from tinyjax.array import ShapedArray
 from tinyjax.jaxpr import ClosedJaxpr, Var
-from tinyjax.opencl.kernel_ir import Buffer, Kernel, Load, Statement, Store, inner_bodies
+from tinyjax.opencl.kernel_ir import (
+    Buffer,
+    Kernel,
+    Load,
+    Statement,
+    Store,
+    inner_bodies,
+    rewritten,
+)
 from tinyjax.opencl.plan import Plan
 
 # ---- the plan ----
@@ -212,27 +220,18 @@ def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]
     """The kernel with one buffer for both of each (input, output); it has `count` inputs."""
     sources = {kernel.buffers[i]: kernel.buffers[count + at] for i, at in pairs}
     over = "_".join(source.name for source in sources)
+
+    def with_shared_buffer(statement: Statement) -> Statement:
+        if isinstance(statement, Load) and statement.source in sources:
+            return dataclasses.replace(statement, source=sources[statement.source])
+        return statement
+
     return dataclasses.replace(
         kernel,
         name=f"{kernel.name}_over_{over}",
         buffers=[buffer for buffer in kernel.buffers if buffer not in sources],
-        body=_with_sources(kernel.body, sources),
+        body=rewritten(kernel.body, with_shared_buffer),
     )
-
-
-def _with_sources(body: list[Statement], sources: dict[Buffer, Buffer]) -> list[Statement]:
-    """The statements with loads from other buffers."""
-    changed = []
-    for statement in body:
-        changes = {
-            name: _with_sources(value, sources)
-            for name, value in vars(statement).items()
-            if isinstance(value, list)
-        }
-        if isinstance(statement, Load) and statement.source in sources:
-            changes["source"] = sources[statement.source]
-        changed.append(dataclasses.replace(statement, **changes) if changes else statement)
-    return changed
 
 
 # ---- donation ----

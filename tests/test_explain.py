@@ -1,0 +1,149 @@
+"""Where each line of generated C comes from."""
+
+import inspect
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.__main__ import main
+from tinyjax.devices import devices
+from tinyjax.opencl.explain import mapping, numbered_eqns, step_seconds
+
+pytestmark = pytest.mark.skipif(
+    devices("cpu")[0].cl_device is None, reason="there is no OpenCL device"
+)
+X = jax.ShapeDtypeStruct((30,), np.float32)
+
+
+def line_of(function, text):
+    """The number of the first line of a function that has `text` in it."""
+    lines, first = inspect.getsourcelines(function)
+    return first + next(i for i, line in enumerate(lines) if text in line)
+
+
+def lines(f, *args):
+    return jax.jit(f).lower(*args).compiler_ir("explain")
+
+
+def line_with(mapped, text):
+    return next(line for line in mapped if text in line.text)
+
+
+def two_lines(x):
+    y = jnp.sin(x)
+    return y * 2.0
+
+
+def test_a_line_of_c_knows_its_equation_and_its_line_of_python():
+    lowered = jax.jit(two_lines).lower(X)
+    mapped, plan = lowered.compiler_ir("explain"), lowered.compiler_ir("schedule")
+    for c, python in (("sin(", "jnp.sin"), ("* 2.0f", "y * 2.0")):
+        line = line_with(mapped, c)
+        ((file, number, function),) = line.sources
+        assert (file, function) == (__file__, "two_lines")
+        assert number == line_of(two_lines, python)
+        assert [numbered_eqns(plan)[n].source_info[1] for n in line.eqns] == [number]
+
+
+def test_lines_are_numbered_as_in_the_program():
+    lowered = jax.jit(two_lines).lower(X)
+    program = lowered.as_text("opencl").splitlines()
+    mapped = lowered.compiler_ir("explain")
+    assert mapped and all(program[line.number - 1] == line.text for line in mapped)
+
+
+def test_a_store_is_from_where_its_value_is():
+    mapped = lines(lambda x: (jnp.sin(x), jnp.cos(x)), X)
+    stores = [line for line in mapped if "_out[" in line.text and "const" not in line.text]
+    assert len(stores) >= 2 and all(line.eqns for line in stores)
+    assert len({line.eqns for line in stores}) == 2
+
+
+def test_groups_that_compute_alike_share_their_lines():
+    def f(x):
+        a = lax.sort(x * 2.0)
+        return lax.sort(a * 2.0)
+
+    line = line_with(lines(f, X), "* 2.0f")
+    assert len(line.eqns) == 2
+    assert [source[1] for source in line.sources] == [line_of(f, "x * 2.0"), line_of(f, "a * 2.0")]
+
+
+def test_backwards_is_from_the_same_line_as_forwards():
+    line = line_with(lines(jax.grad(lambda x: two_lines(x).sum()), X), "cos(")
+    assert line.sources[0][1] == line_of(two_lines, "jnp.sin")
+
+
+def test_the_body_of_a_loop_is_mapped_too():
+    def f(x):
+        return lax.fori_loop(0, 9, body, x)
+
+    def body(i, c):
+        return c * 3.0
+
+    line = line_with(lines(f, X), "3.0f")
+    assert line.eqns and line.sources[0][1] == line_of(body, "c * 3.0")
+
+
+def test_most_lines_with_arithmetic_are_mapped():
+    def loss(w, x):
+        return jnp.mean(jax.nn.log_softmax(jnp.tanh(x @ w)) ** 2)
+
+    w, x = np.ones((20, 10), np.float32), np.ones((40, 20), np.float32)
+    mapped = lines(jax.grad(loss), w, x)
+    computing = [line for line in mapped if "const" in line.text and "=" in line.text]
+    computing = [line for line in computing if "get_global_id" not in line.text]
+    assert all(line.sources for line in computing)
+
+
+def test_the_text_has_c_and_python_side_by_side():
+    text = jax.jit(two_lines).lower(X).as_text("explain")
+    (line,) = [line for line in text.splitlines() if "* 2.0f" in line]
+    assert "// [1] c = mul b 2.0" in line and "return y * 2.0" in line
+
+
+def test_steps_are_timed():
+    compiled = jax.jit(lambda x: jnp.sort(jnp.sin(x))).lower(X).compile()
+    executable = compiled.runtime_executable()
+    x = jnp.ones(30)
+    seconds = step_seconds(executable, [x])
+    assert len(seconds) == 2 and all(0 < s < 60 for s in seconds)
+    np.testing.assert_allclose(compiled(x), np.sin(np.ones(30)), rtol=1e-6)  # as before
+
+
+def test_a_plan_without_kernels_has_no_lines():
+    assert mapping(jax.jit(jnp.sort).lower(X).compiler_ir("schedule")) == []
+
+
+# ---- the command ----
+
+MODEL = """
+import tinyjax.numpy as jnp
+
+def f(x, y):
+    z = jnp.sin(x)
+    return z * y
+"""
+
+
+def test_the_command_shows_every_stage(tmp_path, capsys):
+    file = tmp_path / "model_to_explain.py"
+    file.write_text(MODEL)
+    options = ["--args", "-3.0", "jnp.ones(2)", "--transform", "vmap,jit"]
+    options[1] = "jnp.ones(2)"
+    assert main(["explain", f"{file}:f", *options]) == 0
+    shown = capsys.readouterr().out
+    assert "z = jnp.sin(x)\n" in shown  # Python
+    assert "f32[2] = sin" in shown  # jaxpr
+    assert "model_to_explain.py:5  z = jnp.sin(x)" in shown  # beside C
+    assert "temporaries" in shown and "flops" in shown
+    assert "all, each waited for" in shown
+
+
+def test_the_command_refuses_what_it_cannot_find(capsys):
+    with pytest.raises(SystemExit):
+        main(["explain", "no_such_file.py:f"])
+    assert "cannot find 'no_such_file.py:f'" in capsys.readouterr().err

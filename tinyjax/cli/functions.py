@@ -1,0 +1,89 @@
+"""Functions, arguments and transformations as they are named on a command line."""
+
+import argparse
+import importlib
+import importlib.util
+import operator
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+TRANSFORMS: dict[str, Callable[..., Any]] = {
+    "grad": jax.grad,
+    "value_and_grad": jax.value_and_grad,
+    "jacfwd": jax.jacfwd,
+    "jacrev": jax.jacrev,
+    "hessian": jax.hessian,
+    "vmap": jax.vmap,
+    "jit": jax.jit,
+}
+
+ARGUMENTS = """\
+The module is looked for in the current folder too, and may be a file: model.py:loss. Each of --args is a
+Python expression which may use jax, jnp and np. The transformation named first is applied first:
+grad,vmap,jit is jit(vmap(grad(function)))."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments that say which function, on what, and how transformed."""
+    parser.add_argument("function", type=function_at, metavar="module:function")
+    parser.add_argument("--args", type=value_of, nargs="*", default=[], metavar="EXPR")
+    parser.add_argument("--transform", type=transforms_named, default=[], metavar="NAME,...")
+
+
+def transformed(options: argparse.Namespace) -> Callable[..., Any]:
+    """The function with the transformations that were asked for."""
+    function = options.function
+    for transform in options.transform:
+        function = transform(function)
+    return function
+
+
+def function_at(place: str) -> Callable[..., Any]:
+    """The function at `module:function` or `file.py:function`."""
+    module, _, function = place.rpartition(":")
+    if not (module and function):
+        raise argparse.ArgumentTypeError(f"{place!r} is not of the form module:function")
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        found = (
+            _module_of_file(module) if module.endswith(".py") else importlib.import_module(module)
+        )
+        return operator.attrgetter(function)(found)
+    except (ImportError, AttributeError, OSError) as error:
+        raise argparse.ArgumentTypeError(f"cannot find {place!r}: {error}") from error
+
+
+def _module_of_file(file: str) -> ModuleType:
+    name = Path(file).stem
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{file} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def value_of(expression: str) -> Any:
+    """The value of a Python expression over jax, jnp and np."""
+    try:
+        return eval(expression, {"jax": jax, "jnp": jnp, "np": np})
+    except Exception as error:
+        raise argparse.ArgumentTypeError(f"cannot evaluate {expression!r}: {error}") from error
+
+
+def transforms_named(names: str) -> list[Callable[..., Any]]:
+    """The transformations in a list such as grad,vmap,jit."""
+    unknown = [name for name in names.split(",") if name not in TRANSFORMS]
+    if unknown:
+        raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(TRANSFORMS)}")
+    return [TRANSFORMS[name] for name in names.split(",")]

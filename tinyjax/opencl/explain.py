@@ -1,0 +1,157 @@
+"""Where each line of generated C comes from: which equation, and which line of Python.
+
+After this file you can point at any line of a kernel and say who wrote it. Whatever the compiler does to
+an equation, it stays on record: statements of kernels have the equation that they compute as their
+origin, and equations the user's line. `mapping` gives that as data, `explain_lines` prints it, C on
+the left and Python on the right; `step_seconds` measures the steps. Builds on plan.
+"""
+
+from __future__ import annotations
+
+import linecache
+import math
+import os
+import time
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tinyjax.jaxpr import JaxprEqn, Literal, SourceLine, subjaxprs
+from tinyjax.opencl.codegen import kernel_lines, kernel_text, program_text
+from tinyjax.opencl.fuse import KernelGroup
+from tinyjax.opencl.kernel_ir import Kernel
+from tinyjax.opencl.plan import Plan
+
+# ---- as data ----
+
+
+@dataclass(frozen=True)
+class MappedLine:
+    """A line of C: its number in `as_text("opencl")`, the equations that it computes (several, if groups
+    that compute alike share the kernel) by their numbers in `numbered_eqns`, and their lines of Python.
+
+    A line that computes no single equation, such as a loop around all of them, has none."""
+
+    kernel: str
+    number: int
+    text: str
+    eqns: tuple[int, ...]
+    sources: tuple[SourceLine, ...]
+
+
+def numbered_eqns(plan: Plan) -> list[JaxprEqn]:
+    """The equations of the simplified jaxpr in the order in which it is printed, each followed by those
+    of its bodies; a number of an equation is its place here."""
+
+    def walk(eqns: Sequence[JaxprEqn]) -> Iterator[JaxprEqn]:
+        for eqn in eqns:
+            yield eqn
+            for body in subjaxprs(eqn.params):
+                yield from walk(body.eqns)
+
+    return list(walk(plan.closed.eqns))
+
+
+def mapping(plan: Plan) -> list[MappedLine]:
+    """All lines of all kernels, in the order of the program."""
+    kernels = plan.all_kernels()
+    program = program_text(kernels)
+    numbers = {_name_of(plan, eqn): number for number, eqn in enumerate(numbered_eqns(plan))}
+    lines = []
+    for kernel in kernels:
+        first = program[: program.index(kernel_text(kernel))].count("\n") + 1
+        alike = _alike(plan, kernel)
+        for number, (text, origin) in enumerate(kernel_lines(kernel), first):
+            eqns = [] if origin is None else alike.get(origin, [origin])
+            sources = dict.fromkeys(eqn.source_info for eqn in eqns if eqn.source_info)
+            names = [_name_of(plan, eqn) for eqn in eqns]
+            known = tuple(numbers[name] for name in names if name in numbers)
+            lines.append(MappedLine(kernel.name, number, text, known, tuple(sources)))
+    return lines
+
+
+def _name_of(plan: Plan, eqn: JaxprEqn) -> Hashable:
+    """What tells an equation from others, also where a loop has been rewritten for one element of its
+    arrays: the primitive, and the names that the results have in the printed jaxpr."""
+    return eqn.primitive, tuple(plan.names.get(v, v) for v in eqn.outvars)
+
+
+def _alike(plan: Plan, kernel: Kernel) -> dict[JaxprEqn, list[JaxprEqn]]:
+    """For each equation that the kernel was made for, those that it computes in all groups."""
+    groups = [
+        group
+        for part in plan.all_plans()
+        for number, group in enumerate(part.groups)
+        if isinstance(group, KernelGroup) and part.kernels.get(number) == kernel
+    ]
+    positions = zip(*(group.eqns for group in groups))
+    return {eqn: list(eqns) for eqns in positions for eqn in eqns}
+
+
+# ---- as text ----
+
+
+def eqn_text(plan: Plan, eqn: JaxprEqn) -> str:
+    """The equation without parameters, with the names of the printed jaxpr: d = mul b c."""
+    names = plan.names
+    args = [str(v.val) if isinstance(v, Literal) else names.get(v, "_") for v in eqn.invars]
+    outs = ", ".join(names.get(v, "_") for v in eqn.outvars)
+    return " ".join([outs, "=", eqn.primitive.name, *args])
+
+
+def python_text(source: SourceLine | None) -> str:
+    """file:number and the line itself, if the file is there."""
+    if source is None:
+        return ""
+    file, number, _ = source
+    return f"{os.path.basename(file)}:{number}  {linecache.getline(file, number).strip()}".rstrip()
+
+
+def explain_lines(plan: Plan, width: int = 64) -> Iterator[str]:
+    """The kernels' C, and beside each line the equation and the Python line that it computes, where
+    these are not those of the line before."""
+    eqns = numbered_eqns(plan)
+    for line in mapping(plan):
+        if line.text.startswith("__kernel"):
+            yield ""
+            before: tuple[tuple[int, ...], tuple[SourceLine, ...]] = (), ()
+        remark = "".join(f" [{number}] {eqn_text(plan, eqns[number])}" for number in line.eqns)
+        if line.sources and line.sources != before[1]:
+            remark += f"  | {', '.join(map(python_text, line.sources))}"
+        if (line.eqns, line.sources) == before or not line.sources + line.eqns:
+            remark = ""
+        before = (line.eqns, line.sources) if line.sources + line.eqns else before
+        yield f"{line.number:4} {line.text:{width}}{' //' if remark else ''}{remark}".rstrip()
+
+
+# ---- how long the steps take ----
+
+
+class _Timed:
+    """A step that is waited for, with the least time it took."""
+
+    def __init__(self, step: Any):
+        self.step = step
+        self.dies = step.dies
+        self.seconds = math.inf
+
+    def run(self, queue: Any, slots: list[Any]) -> None:
+        queue.finish()
+        began = time.perf_counter()
+        self.step.run(queue, slots)
+        queue.finish()
+        self.seconds = min(self.seconds, time.perf_counter() - began)
+
+
+def step_seconds(executable: Any, args: Sequence[Any], repeat: int = 5) -> list[float]:
+    """For each step of an Executable, the least time of `repeat` calls: each step is waited for, so all
+    together take longer than a call."""
+    routine = executable.routine
+    with executable.queue.lock:
+        steps, routine.steps = routine.steps, [_Timed(step) for step in routine.steps]
+        try:
+            for _ in range(repeat):
+                executable(args)
+            return [step.seconds for step in routine.steps]
+        finally:
+            routine.steps = steps

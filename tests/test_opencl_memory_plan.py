@@ -114,6 +114,8 @@ def test_the_peak_is_what_a_call_allocates():
     executable = compile_jaxpr(jax.make_jaxpr(f)(x), CPU)
     executable([x])[0].block_until_ready()  # x is on the device now
     queue_of(CPU).free.clear()
+    queue_of(CPU).pool.collect()
+    queue_of(CPU).pool.clear()
     tracemalloc.start()
     executable([x])[0].block_until_ready()
     _, peak = tracemalloc.get_traced_memory()

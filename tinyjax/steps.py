@@ -58,7 +58,10 @@ STEPS = (
     "opencl.memory_plan",  # which arrays take over whose memory
     "opencl.explain",  # where each line of C comes from
     "opencl.cost",  # what it costs: arithmetic, bytes
-    "opencl.runtime",  # buffers, queues, launches
+    "opencl.small_work",  # which kernels the calling thread runs
+    "opencl.memory",  # what an array has on a device, and when it is used again
+    "opencl.device_queue",  # programs, launches, waiting
+    "opencl.runtime",  # the queue of each device
     "opencl.schedule",  # the steps of a call
     "opencl.loops",  # loops and branches as steps that run other steps
     "opencl.compile",  # all of it: from a jaxpr to an executable

@@ -22,10 +22,13 @@ from tinyjax.errors import JaxRuntimeError
 from tinyjax.jaxpr import ClosedJaxpr, Var
 from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
 from tinyjax.opencl.cost import cost_lines, plan_cost
+from tinyjax.opencl.device_queue import OutOfDeviceMemory, named_error
 from tinyjax.opencl.explain import explain_lines, mapping
 from tinyjax.opencl.fuse import HostGroup, KernelGroup
+from tinyjax.opencl.kernel_ir import Kernel
 from tinyjax.opencl.key_words import UINT32, is_key, with_key_words
 from tinyjax.opencl.loops import RoundsStep, loop_step
+from tinyjax.opencl.memory import LAUNCHED, Memory
 from tinyjax.opencl.memory_plan import (
     MemoryPlan,
     memory_lines,
@@ -34,9 +37,10 @@ from tinyjax.opencl.memory_plan import (
     with_memory,
 )
 from tinyjax.opencl.plan import Plan, groups_lines, make_plan, schedule_lines
-from tinyjax.opencl.runtime import Memory, OutOfDeviceMemory, named_error, queue_of
+from tinyjax.opencl.runtime import queue_of
 from tinyjax.opencl.schedule import EmptyStep, HostStep, KernelStep, Output, Routine
 from tinyjax.opencl.simplify import simplify
+from tinyjax.opencl.small_work import inline_groups
 
 # ---- lowering ----
 
@@ -148,14 +152,24 @@ def compile_jaxpr(
 
 
 class _StepMaker:
-    """Makes the routines of a program, whose kernels are built at once."""
+    """Makes the routines of a program, whose kernels are built at once: those that run inline as one
+    OpenCL program, all others as another."""
 
     def __init__(self, lowered: Lowered, queue: Any):
-        kernels = lowered.plan.all_kernels()
-        names = [kernel.name for kernel in kernels]
-        self.built = dict(zip(names, queue.build(program_text(kernels), names)))
-        self.local_size = target_of(lowered.device).local_size
         self.queue = queue
+        self.local_size = target_of(lowered.device).local_size
+        self.inline: dict[int, set[int]] = {}  # by the plan's id: numbers of groups
+        self.kernels: dict[bool, dict[str, Kernel]] = {False: {}, True: {}}
+        for plan in lowered.plan.all_plans():
+            inline = inline_groups(plan, target_of(lowered.device)) if queue.runs_inline else set()
+            self.inline[id(plan)] = inline
+            for number, kernel in plan.kernels.items():
+                self.kernels[number in inline][kernel.name] = kernel
+        self.built: dict[tuple[str, bool], Any] = {}
+        for inline, kernels in self.kernels.items():
+            text = program_text(list(kernels.values()))
+            for name, kernel in zip(kernels, queue.build(text, list(kernels), inline)):
+                self.built[name, inline] = kernel
 
     def routine(self, plan: Plan, memory: MemoryPlan, of_program: bool = False) -> Routine:
         """The steps of a plan. The results of the program's own are new memory for each call."""
@@ -192,10 +206,12 @@ class _StepMaker:
             inputs = [routine.slot(v) for i, v in enumerate(group.inputs) if i not in written_over]
             buffers = [buffer for buffer in kernel.buffers if buffer.role == "scratch"]
             scratch = [self.queue.writable(np.zeros(b.size, b.dtype)) for b in buffers]
+            inline = number in self.inline[id(plan)]
             step = KernelStep(
-                self.built[kernel.name],
+                self.built[kernel.name, inline],
                 kernel.items,
                 self.local_size,
+                inline,
                 inputs,
                 outputs,
                 scratch,
@@ -230,7 +246,7 @@ class Executable:
         self.queue = queue_of(lowered.device)
         check_memory(lowered)
         maker = _StepMaker(lowered, self.queue)
-        self._built = maker.built
+        self._maker = maker
         self.routine = maker.routine(lowered.plan, lowered.memory, of_program=True)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
         self.out_avals = lowered.closed.out_avals
@@ -238,12 +254,13 @@ class Executable:
     def warm_up(self, until: Callable[[], bool]) -> None:
         """Has the driver finish its kernels now, which it else does at the first launch of each;
         no further one when `until()`."""
-        local_size = target_of(self.lowered.device).local_size
-        for kernel in self.lowered.plan.all_kernels():
+        local_size, kernels = self._maker.local_size, self._maker.kernels
+        for (name, inline), built in self._maker.built.items():
             if until():
                 return
+            kernel = kernels[inline][name]
             sizes = [(buffer.size, buffer.dtype) for buffer in kernel.buffers]
-            self.queue.warm_up(self._built[kernel.name], kernel.items, local_size, sizes)
+            self.queue.warm_up(built, kernel.items, local_size, sizes, inline)
 
     def as_text(self, stage: str | None = None) -> str:
         """As Lowered.as_text."""
@@ -253,21 +270,22 @@ class Executable:
         """Starts the computation and gives its results, which wait when they are read."""
         queue = self.queue
         try:
-            with queue.lock:
-                memories = [memory_of(arg, queue) for arg in args]
-                for number in self.donated:
-                    memories[number] = donated_memory(number, args, memories)
-                memories = [word_memory(m) if m.dtype == key_dtype else m for m in memories]
-                try:
-                    results = self.routine.run(memories)
-                except BaseException:
-                    queue.finish()  # kernels may be at work in the memory that is given up here
-                    raise
+            memories = [memory_of(arg, queue) for arg in args]
+            for number in self.donated:
+                memories[number] = donated_memory(number, args, memories)
+            memories = [word_memory(m) if m.dtype == key_dtype else m for m in memories]
+            try:
+                results = self.routine.run(memories)
+            except BaseException:
+                queue.finish()  # kernels may be at work in the memory that is given up here
+                raise
         except queue.driver_error as error:
             raise named_error(error, f"running {self.lowered.name}") from error
         for number in self.donated:
             args[number].delete()
         for memory, is_fresh in zip(results, self.routine.is_fresh):
+            if is_fresh:
+                memory.event = queue.last_event
             memory.has_one_owner = is_fresh and results.count(memory) == 1
         device, avals = self.lowered.device, self.out_avals
         return [
@@ -292,6 +310,7 @@ def donated_memory(number: int, args: Sequence[ArrayImpl], memories: list[Memory
     array, memory = args[number], memories[number]
     check_donated(number, args)
     if memory.has_one_owner and array.is_unread:
+        memory.event = LAUNCHED
         return memory
     return memory.queue.copy(memory) if memory.nbytes else memory
 
@@ -312,7 +331,7 @@ def check_donated(number: int, args: Sequence[ArrayImpl]) -> None:
 def word_memory(keys: Memory) -> Memory:
     """The same memory as words."""
     host = None if keys.host is None else keys.host["fry"]
-    return Memory(keys.queue, keys.cl, host, (*keys.shape, 2), UINT32)
+    return Memory(keys.queue, keys.cl, host, (*keys.shape, 2), UINT32, keys.event)
 
 
 def key_memory(words: Memory) -> Memory:
@@ -320,7 +339,7 @@ def key_memory(words: Memory) -> Memory:
     shape, host = words.shape[:-1], words.host
     if host is not None:  # in order already, unless NumPy computed it
         host = np.ascontiguousarray(host).view(key_dtype).reshape(shape)
-    return Memory(words.queue, words.cl, host, shape, key_dtype)
+    return Memory(words.queue, words.cl, host, shape, key_dtype, words.event)
 
 
 # ---- memory ----

@@ -31,10 +31,11 @@ UNKNOWN_ROUNDS = 16  # how often a while_loop inside is thought to run
 def work(jaxpr: Jaxpr, target: Target, width: int = 1) -> int:
     """Roughly the operations of one run of a jaxpr, for `width` elements side by side: most take no
     longer than one, but divisions and functions may be computed one by one."""
-    return sum(_eqn_work(eqn, target, width) for eqn in jaxpr.eqns)
+    return sum(eqn_work(eqn, target, width) for eqn in jaxpr.eqns)
 
 
-def _eqn_work(eqn: JaxprEqn, target: Target, width: int) -> int:
+def eqn_work(eqn: JaxprEqn, target: Target, width: int = 1) -> int:
+    """The same of one equation."""
     name, params = eqn.primitive.name, eqn.params
     if name == "cond":
         return max(work(branch.jaxpr, target, width) for branch in params["branches"])

@@ -9,16 +9,17 @@ too where it may run long: it is launched for some rounds at a time. Builds on s
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from tinyjax.opencl.kernel_ir import Rounds
 from tinyjax.opencl.loop_work import LAUNCH_WORK
-from tinyjax.opencl.runtime import Memory
+from tinyjax.opencl.memory import Memory
 from tinyjax.opencl.schedule import KernelStep, Output, Routine
 
 # ---- whose memory it is ----
@@ -195,12 +196,18 @@ class RoundsStep:
     step: KernelStep
     rounds: Rounds
     control: int  # which of the step's scratch memories says from where to where: see Rounds
+    # The rest of the scratch memory goes on from launch to launch: one call at a time.
+    lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def dies(self) -> list[int]:
         return self.step.dies
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
+        with self.lock:
+            self._run(queue, slots)
+
+    def _run(self, queue: Any, slots: list[Memory]) -> None:
         length = self.rounds.length
         count = min(max(1, LAUNCH_WORK // self.rounds.work), MAX_ROUNDS)
         start, inner = 0, INNER_ROUNDS

@@ -3,7 +3,7 @@
 After this file you can say what each line of a printed schedule does when it is its turn, and when
 memory is used again. A routine gives every variable of its jaxpr a *slot*, a place in a list, and
 each call has a list of its own. The whole program is a routine, and so is every body of a loop.
-Builds on plan and runtime; loops.py has the steps that run other routines.
+Builds on plan and memory; loops.py has the steps that run other routines.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tinyjax import core
 from tinyjax.array import ArrayImpl
 from tinyjax.errors import callback_error
 from tinyjax.jaxpr import Atom, JaxprEqn, Var
+from tinyjax.opencl.memory import Memory
 from tinyjax.opencl.plan import Plan
-from tinyjax.opencl.runtime import Memory
 
 # ---- steps ----
 
@@ -52,6 +52,7 @@ class KernelStep:
     kernel: Any
     items: int
     local_size: int
+    inline: bool  # small work: see small_work.py
     inputs: list[int]
     outputs: list[Output]
     scratch: list[Memory]
@@ -60,7 +61,8 @@ class KernelStep:
     def run(self, queue: Any, slots: list[Memory]) -> None:
         memories = [slots[slot] for slot in self.inputs]
         memories += [output.memory(queue, slots) for output in self.outputs]
-        queue.launch(self.kernel, self.items, self.local_size, memories + self.scratch)
+        memories += self.scratch
+        queue.launch(self.kernel, self.items, self.local_size, memories, self.inline)
 
 
 @dataclass

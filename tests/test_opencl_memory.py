@@ -1,0 +1,83 @@
+import gc
+import threading
+
+import numpy as np
+import pytest
+
+from tinyjax.dtypes import bfloat16, key_dtype
+from tinyjax.opencl import memory
+from tinyjax.opencl.memory import Pool
+
+F32 = np.dtype(np.float32)
+
+
+@pytest.fixture
+def pool():
+    return Pool(register=lambda host: host.ctypes.data)
+
+
+def address(array):
+    return array.ctypes.data
+
+
+def test_memory_is_used_again_when_its_array_is_gone(pool):
+    first, handle = pool.array((3, 5), F32)
+    at = address(first)
+    assert address(pool.array((3, 5), F32)[0]) != at
+    del first
+    again, its_handle = pool.array((15,), F32)
+    assert (address(again), its_handle) == (at, handle)
+
+
+VIEWS = {
+    "transposed": lambda x: x.T,
+    "a part": lambda x: x[1:, ::2],
+    "a view of a view": lambda x: x.reshape(-1)[3:].view(np.int32)[None],
+    "an element's place": lambda x: x[1, 1, ...],
+    "a memoryview": memoryview,
+    "an iterator": lambda x: iter(x),
+    "read-only": lambda x: np.broadcast_to(x, (2, 3, 5)),
+    "a capsule": lambda x: np.from_dlpack(x),
+}
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+def test_memory_is_not_used_again_while_there_is_a_view(pool, kind):
+    array, _ = pool.array((3, 5), F32)
+    at = address(array)
+    view = VIEWS[kind](array)
+    del array
+    gc.collect()
+    assert address(pool.array((3, 5), F32)[0]) != at
+    del view
+    gc.collect()
+    assert at in [address(x) for x in [pool.array((3, 5), F32)[0] for _ in range(3)]]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.float64, np.complex64, bfloat16, key_dtype])
+def test_arrays_of_all_dtypes_begin_at_multiples_of_64_bytes(pool, dtype):
+    array, _ = pool.array((2, 3), np.dtype(dtype))
+    assert (array.shape, array.dtype) == ((2, 3), dtype)
+    assert address(array) % 64 == 0
+    array[:] = np.zeros((2, 3), dtype)
+
+
+def test_what_is_kept_is_limited(pool, monkeypatch):
+    monkeypatch.setattr(memory, "MAX_FREE_BYTES", 1000)
+    for count in (100, 120, 200, 300):
+        pool.array((count,), F32)
+        pool.collect()
+        assert pool.free_bytes <= 1000
+    assert pool.free_bytes == sum(s * len(blocks) for s, blocks in pool.free.items())
+
+
+def test_arrays_may_end_in_other_threads(pool):
+    arrays = [pool.array((8,), F32)[0] for _ in range(100)]
+    threads = [threading.Thread(target=arrays.pop) for _ in range(100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    pool.collect()
+    assert not pool.lent
+    assert pool.free_bytes == 100 * 64

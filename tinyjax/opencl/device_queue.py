@@ -1,0 +1,343 @@
+"""A device at work: its memory, programs, launches, and driver errors as Python errors.
+
+After this file you can follow a value into a device's memory and back, and say when a call waits. A
+`Queue` runs what it is given in order, beside Python: launching does not wait, and `read` does. Threads
+may share it: its lock is held for as long as a launch takes, and never while waiting for one. Builds on
+devices and memory.
+
+Source: the OpenCL 1.2 specification; pyopencl, https://documen.tician.de/pyopencl/
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tinyjax.devices import Device
+from tinyjax.opencl.memory import LAUNCHED, Memory, with_buffer_protocol
+
+# ---- errors ----
+
+
+class DeviceError(RuntimeError):
+    """A device or its driver refused what it was asked for."""
+
+
+class KernelBuildError(DeviceError):
+    """The driver's compiler rejected generated code: a fault of the compiler, please report it."""
+
+
+class OutOfDeviceMemory(DeviceError):
+    """More memory was asked for than the device has, or allows for one array."""
+
+
+def named_error(error: Exception, doing: str) -> DeviceError:
+    """pyopencl's error as one of the above, with what was being done."""
+    import pyopencl as cl
+
+    if isinstance(error, cl.MemoryError):
+        return OutOfDeviceMemory(f"RESOURCE_EXHAUSTED: out of memory while {doing}: {error}")
+    return DeviceError(f"INTERNAL: OpenCL failed while {doing}: {error}")
+
+
+@contextmanager
+def named_errors(doing: str) -> Iterator[None]:
+    """Errors of pyopencl within the block become DeviceErrors."""
+    import pyopencl as cl
+
+    try:
+        yield
+    except cl.Error as error:
+        raise named_error(error, doing) from error
+
+
+# ---- queues ----
+
+
+class Queue:
+    """Runs kernels on one OpenCL device, in order; memory is the device's own.
+
+    `on_launch(kernel, event)`, if set, is told of each launch: a profiler's ear. `runs_inline` says
+    whether `launch(..., inline=True)` has a meaning here: see SharedMemoryQueue."""
+
+    # Calls that may be under way, and bytes that they may hold on to, before the next one waits. Few keep
+    # the device busy, and work in memory that is still in a cache.
+    MAX_PENDING = 8
+    MAX_PENDING_BYTES = 2**28
+    # Arrays of one shape and dtype, and bytes altogether, that are kept for reuse.
+    MAX_FREE = 2
+    MAX_FREE_BYTES = 2**28
+
+    runs_inline = False
+    on_launch: Callable[[Any, Any], None] | None = None
+
+    def __init__(self, device: Device):
+        import pyopencl as cl
+
+        self.cl = cl
+        self.driver_error = cl.Error
+        self.device = device
+        self.lock = threading.RLock()
+        with named_errors(f"opening {device.device_kind}"):
+            self.context = cl.Context(self._cl_devices())
+            self.queue = cl.CommandQueue(self.context, device.cl_device)
+        self.process = os.getpid()
+        self.is_fork = False
+        os.register_at_fork(before=self.finish, after_in_child=self._note_fork)
+        # Calls under way, with what must live until they are done (OpenCL keeps no arguments alive),
+        # and its size.
+        self.pending: deque[tuple[Any, Any, int]] = deque()
+        self.pending_bytes = 0
+        self.last_event: Any = (
+            None  # of the last launch or copy; None when all are known to be done
+        )
+        self.free: dict[Any, list[Memory]] = defaultdict(list)  # scratch memory to use again
+        self.free_bytes = 0
+
+    def _cl_devices(self) -> list[Any]:
+        """The devices that share memory and programs."""
+        return [self.device.cl_device]
+
+    # ---- memory ----
+
+    def allocate(self, shape: tuple[int, ...], dtype: np.dtype) -> Memory:
+        """Memory for an array, not initialised."""
+        count = math.prod(shape)
+        if count == 0:
+            return self.upload(np.empty(shape, dtype))
+        with named_errors(f"allocating {dtype}{list(shape)}"):
+            buffer = self.cl.Buffer(
+                self.context, self.cl.mem_flags.READ_WRITE, count * dtype.itemsize
+            )
+        return Memory(self, buffer, None, shape, dtype)
+
+    def upload(self, array: np.ndarray) -> Memory:
+        """Memory with the elements of `array`, which must not change afterwards."""
+        array = np.ascontiguousarray(array).reshape(array.shape)
+        if array.nbytes == 0:
+            return Memory(self, None, array, array.shape, array.dtype)
+        flags = self.cl.mem_flags.READ_WRITE | self.cl.mem_flags.COPY_HOST_PTR
+        with named_errors(f"copying {array.dtype}{list(array.shape)} to the device"):
+            buffer = self.cl.Buffer(self.context, flags, hostbuf=with_buffer_protocol(array))
+        return Memory(self, buffer, None, array.shape, array.dtype)
+
+    def writable(self, array: np.ndarray) -> Memory:
+        """Memory with the elements of `array`, which kernels may change."""
+        return self.upload(array)
+
+    def read(self, memory: Memory) -> np.ndarray:
+        """The elements, when what makes them is done."""
+        if memory.host is not None:
+            return memory.host
+        self.check_process()
+        host = np.empty(memory.shape, memory.dtype)
+        with named_errors("copying a result from the device"):
+            to = with_buffer_protocol(host)
+            self.cl.enqueue_copy(self.queue, to, memory.cl, is_blocking=True)
+        return host
+
+    def scratch(self, shape: tuple[int, ...], dtype: np.dtype) -> Memory:
+        """Memory for the time of one call; give it back by `recycle`.
+
+        The queue runs in order, so memory can be given out again before its last reader has run: for a
+        kernel to write to. Who writes to it on the host must `finish` first."""
+        with self.lock:
+            free = self.free.get((shape, dtype))
+            if free:
+                memory = free.pop()
+                self.free_bytes -= memory.nbytes
+                return memory
+        return self.allocate(shape, dtype)
+
+    def recycle(self, memory: Memory) -> None:
+        """Takes memory back that steps made, and that no later step reads."""
+        with self.lock:
+            if self.free_bytes + memory.nbytes > self.MAX_FREE_BYTES:
+                self.free.clear()
+                self.free_bytes = 0
+            free = self.free[memory.shape, memory.dtype]
+            if len(free) < self.MAX_FREE:
+                free.append(memory)
+                self.free_bytes += memory.nbytes
+
+    # ---- rows, that loops walk through ----
+
+    copies_rows = True  # a row is scratch memory, not a part of the array's memory
+
+    def row(self, memory: Memory, number: int) -> Memory:
+        """memory[number], to be read."""
+        row = self.row_place(memory, number)
+        if row.nbytes:
+            self._enqueue_copy(row, memory, src_offset=number * row.nbytes, byte_count=row.nbytes)
+        return row
+
+    def row_place(self, memory: Memory, number: int) -> Memory:
+        """Memory to write memory[number] to; `store_row` then puts it there."""
+        return self.scratch(memory.shape[1:], memory.dtype)
+
+    def store_row(self, memory: Memory, number: int, place: Memory, row: Memory) -> None:
+        """memory[number] = row, which stands in `place` if it could be made there."""
+        if row.nbytes:
+            self._enqueue_copy(memory, row, dst_offset=number * row.nbytes, byte_count=row.nbytes)
+
+    def copy(self, memory: Memory) -> Memory:
+        """The same elements in memory of their own."""
+        copy = self.scratch(memory.shape, memory.dtype)
+        if memory.nbytes:
+            self._enqueue_copy(copy, memory, byte_count=memory.nbytes)
+        return copy
+
+    def _enqueue_copy(self, to: Memory, source: Memory, **options: Any) -> None:
+        with self.lock:
+            self.last_event = self.cl.enqueue_copy(self.queue, to.cl, source.cl, **options)
+        self.keep((to, source), 0)
+
+    # ---- programs ----
+
+    def build(self, text: str, names: Sequence[str], inline: bool = False) -> list[Any]:
+        """The kernels `names` of an OpenCL C program, made once: making one is slow. They will be
+        launched with the same `inline`.
+
+        Raises KernelBuildError with the program and the driver's log."""
+        if not names:
+            return []
+        self.check_process()
+        device = self._cl_devices()[inline]
+        options = ["-w"]  # PoCL prints its remarks to stderr, past Python
+        rounding = self.cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
+        if device.single_fp_config & rounding:
+            options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+        try:
+            program = self.cl.Program(self.context, text).build(options, devices=[device])
+            return [self.cl.Kernel(program, name) for name in names]
+        except self.cl.Error as error:
+            lines = "\n".join(f"{n:4} {line}" for n, line in enumerate(text.splitlines(), 1))
+            raise KernelBuildError(
+                f"INTERNAL: {self.device.device_kind} can't build a kernel.\n{error}\n{lines}"
+            ) from error
+
+    def launch(
+        self,
+        kernel: Any,
+        items: int,
+        local_size: int,
+        memories: Sequence[Memory],
+        inline: bool = False,
+    ) -> None:
+        """Starts `items` work-items of `kernel`."""
+        if self.is_fork:
+            self.check_process()
+        with self.lock:  # a kernel's arguments are its state
+            kernel.set_args(*[memory.cl for memory in memories])
+            self._enqueue(kernel, items, local_size, inline)
+
+    def _enqueue(self, kernel: Any, items: int, local_size: int, inline: bool) -> None:
+        event = self.cl.enqueue_nd_range_kernel(self.queue, kernel, (items,), (local_size,))
+        self.last_event = event
+        if self.on_launch is not None:
+            self.on_launch(kernel, event)
+
+    def warm_up(
+        self,
+        kernel: Any,
+        items: int,
+        local_size: int,
+        buffers: Sequence[tuple[int, np.dtype]],
+        inline: bool = False,
+    ) -> None:
+        """Runs a kernel once, on zeros and beside what the queue runs: PoCL finishes compiling a kernel
+        when it is first launched. `buffers`: size and dtype of each argument."""
+        zeros = [np.zeros(size, dtype) for size, dtype in buffers]
+        flags = self.cl.mem_flags.READ_WRITE | self.cl.mem_flags.COPY_HOST_PTR
+        with named_errors("finishing a kernel"):
+            memory = [
+                self.cl.Buffer(self.context, flags, hostbuf=with_buffer_protocol(x))
+                if x.size
+                else None
+                for x in zeros
+            ]
+            # Of its own, as this runs in another thread than the launches, and arguments are state.
+            again = self.cl.Kernel(kernel.program, kernel.function_name)
+            again.set_args(*memory)
+            queue = self.cl.CommandQueue(self.context, self._cl_devices()[inline])
+            self.cl.enqueue_nd_range_kernel(queue, again, (items,), (local_size,))
+            queue.finish()
+
+    # ---- waiting ----
+
+    def keep(self, things: Any, nbytes: int) -> None:
+        """Holds on to `things`, of that size, until all that was launched is done; waits for earlier
+        calls if there is too much to hold on to."""
+        if self.last_event is None:
+            return
+        with self.lock:
+            if self.last_event is None:
+                return
+            self.pending.append((self.last_event, things, nbytes))
+            self.pending_bytes += nbytes
+            self.queue.flush()
+            self._forget_done()
+            earliest = self._too_early()
+        while earliest is not None:
+            self._wait_for(earliest)
+            with self.lock:
+                earliest = self._too_early()
+
+    def _too_early(self) -> Any:
+        """The event of the earliest call, if there is too much under way."""
+        too_many = len(self.pending) > self.MAX_PENDING
+        too_large = self.pending_bytes > self.MAX_PENDING_BYTES and len(self.pending) > 1
+        return self.pending[0][0] if too_many or too_large else None
+
+    def _forget_done(self) -> None:
+        """Lets go of what calls needed that are done. Needs the lock."""
+        while self.pending and self.pending[0][0].command_execution_status == 0:  # COMPLETE
+            self.pending_bytes -= self.pending.popleft()[2]
+        if not self.pending and self.last_event is not None:
+            if self.last_event.command_execution_status == 0:
+                self.last_event = None
+
+    def _wait_for(self, event: Any) -> None:
+        """Waits for a launch, and all before it."""
+        if self.is_fork:
+            return  # what was launched before the fork was waited for then
+        try:
+            event.wait()
+            with self.lock:
+                self._forget_done()
+        except self.driver_error as error:
+            raise named_error(error, "running kernels") from error
+
+    def wait(self, memory: Memory) -> None:
+        """Waits for what makes the elements of `memory`: if that is not known, for all."""
+        if memory.event is LAUNCHED:
+            self.finish()
+        elif memory.event is not None:
+            self._wait_for(memory.event)
+            memory.event = None
+
+    def finish(self) -> None:
+        """Waits until all is done that has been launched so far."""
+        event = self.last_event
+        if event is not None:
+            self._wait_for(event)
+
+    def _note_fork(self) -> None:
+        self.is_fork = True
+
+    def check_process(self) -> None:
+        """Raises DeviceError in a fork of the process that opened the device: the driver's threads
+        are missing there, and waiting for them would never end."""
+        if self.is_fork:
+            raise DeviceError(
+                f"INTERNAL: {self.device.device_kind} was opened by process {self.process}, from which "
+                "this one was forked: a fork can read results, but run no compiled functions. Start "
+                "processes by multiprocessing.get_context('spawn')"
+            )

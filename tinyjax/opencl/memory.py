@@ -1,0 +1,155 @@
+"""Memory that holds an array, and a pool of it: what a result leaves behind is warm for the next one.
+
+After this file you can say what an Array has on a device, and when that is used again. The system hands
+out new memory as pages that do not exist yet: the first write to each stops for it to be made and
+cleared, which takes longer than to compute a simple stream. So memory is kept, and used again when the
+array that was made in it and all NumPy views of it are gone. Nobody but Python knows when that is: each
+array is *lent* its memory, and a weak reference tells of its end. Builds on dtypes.
+
+Source: https://docs.python.org/3/library/weakref.html; NumPy's `ndarray.base`
+"""
+
+from __future__ import annotations
+
+import math
+import weakref
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tinyjax.dtypes import bfloat16
+
+# ---- memory ----
+
+LAUNCHED = object()  # the event of memory that some launch so far makes
+
+
+class Memory:
+    """The elements of one array on a device: `cl` is the OpenCL buffer (None if there are no
+    elements), `host` the NumPy array that shares its memory (None on devices with their own).
+    `event` is what to wait for before they are read: None for nothing."""
+
+    __slots__ = ("queue", "cl", "host", "shape", "dtype", "event", "has_one_owner")
+
+    def __init__(
+        self, queue: Any, cl: Any, host: Any, shape: Any, dtype: np.dtype, event: Any = LAUNCHED
+    ):
+        self.queue = queue
+        self.cl = cl
+        self.host = host
+        self.shape = shape
+        self.dtype = dtype
+        self.event = event
+        self.has_one_owner = False  # whether a program made it, and gave it to one array alone
+
+    def viewed(self, shape: tuple[int, ...], dtype: np.dtype) -> Memory:
+        """The same bytes as another array."""
+        if (shape, dtype) == (self.shape, self.dtype):
+            return self
+        host = None if self.host is None else self.host.reshape(-1).view(dtype).reshape(shape)
+        return Memory(self.queue, self.cl, host, shape, dtype)
+
+    @property
+    def nbytes(self) -> int:
+        return math.prod(self.shape) * self.dtype.itemsize
+
+    def read(self) -> np.ndarray:
+        """Waits for the device, then gives the elements as a NumPy array."""
+        return self.queue.read(self)
+
+    def wait(self) -> None:
+        """Waits for the device."""
+        self.queue.wait(self)
+
+
+def with_buffer_protocol(array: np.ndarray) -> np.ndarray:
+    """The same elements for drivers to read: arrays of bfloat16 have no buffer protocol."""
+    return array.view(np.uint16) if array.dtype == bfloat16 else array
+
+
+# ---- the pool ----
+
+# Arrays of fewer bytes are not pooled: malloc gives them the memory of those before as well.
+MIN_BYTES = 2**15
+# Bytes that are kept for later.
+MAX_FREE_BYTES = 2**29
+ALIGNMENT = 64  # of the widest vectors
+
+
+@dataclass(eq=False)
+class Block:
+    """Memory of the host, and what a driver knows it by."""
+
+    bytes: memoryview
+    handle: Any
+
+
+class _Lease(weakref.ref):
+    """A weak reference to the array that a block is lent to."""
+
+    __slots__ = ("block",)
+    block: Block
+
+
+def aligned_bytes(size: int) -> np.ndarray:
+    """New memory, not initialised, that begins at a multiple of ALIGNMENT."""
+    raw = np.empty(size + ALIGNMENT, np.uint8)
+    start = -raw.ctypes.data % ALIGNMENT
+    return raw[start : start + size]
+
+
+class Pool:
+    """Lends memory to NumPy arrays. `register` makes the handle of new memory, such as an OpenCL buffer.
+
+    Arrays may end in any thread at any moment, also while the pool is at work: their end is only noted
+    then (`ended`, a deque, which threads may share), and their blocks come back at the next `array`.
+    All else is for one thread at a time."""
+
+    def __init__(self, register: Callable[[np.ndarray], Any]):
+        self.register = register
+        self.free: dict[int, list[Block]] = {}  # by size
+        self.free_bytes = 0
+        self.lent: dict[int, _Lease] = {}  # by the block's id; a weak reference must live to tell
+        self.ended: deque[_Lease] = deque()
+
+    def array(self, shape: tuple[int, ...], dtype: np.dtype) -> tuple[np.ndarray, Any]:
+        """An array, not initialised, and the handle of its memory."""
+        self.collect()
+        count = math.prod(shape)
+        size = -(-count * dtype.itemsize // ALIGNMENT) * ALIGNMENT
+        block = self._take(size)
+        # The base of this array is a memoryview, no array: NumPy makes *this* the base of all views of it,
+        # however many views lie between, and so it lives as long as the last of them.
+        owner = np.frombuffer(block.bytes, dtype, count)
+        lease = _Lease(owner, self.ended.append)
+        lease.block = block
+        self.lent[id(block)] = lease
+        return owner.reshape(shape), block.handle
+
+    def _take(self, size: int) -> Block:
+        blocks = self.free.get(size)
+        if blocks:
+            self.free_bytes -= size
+            return blocks.pop()
+        host = aligned_bytes(size)
+        return Block(memoryview(host), self.register(host))
+
+    def collect(self) -> None:
+        """Takes back what was lent to arrays that are gone."""
+        while self.ended:
+            block = self.ended.popleft().block
+            del self.lent[id(block)]
+            size = len(block.bytes)
+            if self.free_bytes + size > MAX_FREE_BYTES:  # sizes of long ago, perhaps
+                self.clear()
+            if size <= MAX_FREE_BYTES:
+                self.free.setdefault(size, []).append(block)
+                self.free_bytes += size
+
+    def clear(self) -> None:
+        """Gives what is free back to the system."""
+        self.free.clear()
+        self.free_bytes = 0

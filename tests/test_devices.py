@@ -2,12 +2,14 @@ import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
+from tinyjax.array import ShapedArray
 from tinyjax.devices import (
     Device,
     _with_inline_device,
-    choose_device,
+    committed_device,
     default_backend,
     device_count,
     devices,
@@ -38,7 +40,7 @@ def test_the_default_device_is_listed_first():
 
 def test_a_device_prints_as_in_jax():
     assert repr(Device("cpu", 0, "any")) == "CpuDevice(id=0)"
-    assert str(Device("cpu", 3, "any")) == "TFRT_CPU_3"
+    assert str(Device("cpu", 3, "any")) == "cpu:3"
 
 
 def test_an_unknown_backend_is_refused():
@@ -49,14 +51,19 @@ def test_an_unknown_backend_is_refused():
 def test_arrays_of_two_devices_do_not_compute_together():
     class Committed:
         committed = True
+        aval = ShapedArray((3,), np.dtype("float32"))
 
         def __init__(self, device):
             self.device = device
 
     arrays = [Committed(Device("cpu", i, "any")) for i in range(2)]
-    assert choose_device(arrays[:1]) is arrays[0].device
-    with pytest.raises(ValueError, match="incompatible devices"):
-        choose_device(arrays)
+    assert committed_device(arrays[:1], "f") is arrays[0].device
+    assert committed_device([1.0], "f") is None
+    told = (
+        r"incompatible devices .* args\[0\] of f with shape float32\[3\] and with device ids \[0\]"
+    )
+    with pytest.raises(ValueError, match=told):
+        committed_device(arrays, "f")
 
 
 def test_import_does_not_look_for_devices():

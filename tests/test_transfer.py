@@ -42,5 +42,5 @@ def test_block_until_ready_waits_for_a_tree():
 
 
 def test_device_put_takes_a_device():
-    with pytest.raises(TypeError, match="takes a Device such as jax.devices"):
+    with pytest.raises(ValueError, match="only accepts .* A device is jax.devices"):
         jax.device_put(1.0, "cpu")

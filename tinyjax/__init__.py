@@ -7,6 +7,7 @@ from tinyjax import core as core
 from tinyjax import custom_derivatives as custom_derivatives
 from tinyjax import dtypes as dtypes
 from tinyjax import errors as errors
+from tinyjax import sharding as sharding
 from tinyjax import stages as stages
 from tinyjax import tree as tree
 from tinyjax import tree_util as tree_util
@@ -34,6 +35,7 @@ from tinyjax.devices import local_device_count as local_device_count
 from tinyjax.devices import local_devices as local_devices
 from tinyjax.devices import process_count as process_count
 from tinyjax.devices import process_index as process_index
+from tinyjax.devices import process_indices as process_indices
 from tinyjax.interpreters import jit_rules as _jit_rules  # noqa: F401  (fills the rule tables)
 from tinyjax.interpreters.batching import vmap as vmap
 from tinyjax.interpreters.jacobian import hessian as hessian
@@ -54,6 +56,7 @@ from tinyjax.steps import STEPS as STEPS
 from tinyjax.transfer import block_until_ready as block_until_ready
 from tinyjax.transfer import device_get as device_get
 from tinyjax.transfer import device_put as device_put
+from tinyjax.transfer import live_arrays as live_arrays
 
 # The breadth comes last: its modules register into the rule tables of the steps above.
 # isort: split

@@ -59,6 +59,10 @@ TRACED_FLAGS = (
 )
 _traced_values = operator.attrgetter(*TRACED_FLAGS)
 
+# What each eager operation has to look at: `config.is_watched` says whether any of them is set.
+WATCHED_FLAGS = ("jax_debug_nans", "jax_debug_infs", "jax_default_device")
+_watched_values = operator.attrgetter(*WATCHED_FLAGS)
+
 
 def _from_environment(name: str, default: Any) -> Any:
     """The value of the environment variable (JAX_ENABLE_X64=1 for jax_enable_x64), or `default`."""
@@ -91,6 +95,7 @@ class Config(threading.local):
     are attributes of the instance, of which each thread has its own."""
 
     _global_key: tuple = ()
+    is_watched: bool = False  # one look in place of three: they are dear
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"config has no flag {name!r}; it has {', '.join(FLAGS)}")
@@ -122,6 +127,7 @@ class Config(threading.local):
         """
         setattr(Config, _checked(name, value), value)
         Config._global_key = _traced_values(Config)
+        Config.is_watched = any(_watched_values(Config))
 
     def parse_flags_with_absl(self) -> None:
         """Sets flags from the command line, such as --jax_enable_x64=1; up to an argument of --.
@@ -148,13 +154,13 @@ class Config(threading.local):
         """Sets a flag within a `with` block, in this thread."""
         before = vars(self).copy()
         setattr(self, _checked(name, value), value)
+        if name in WATCHED_FLAGS:
+            self.is_watched = any(_watched_values(self))
         try:
             yield
         finally:
-            if name in before:
-                setattr(self, name, before[name])
-            else:
-                delattr(self, name)
+            vars(self).clear()
+            vars(self).update(before)
 
 
 def _checked(name: str, value: Any) -> str:
@@ -192,6 +198,7 @@ def settled(name: str, why: str) -> None:
 for _name in FLAGS:
     setattr(Config, _name, _from_environment(_name, FLAGS[_name][0]))
 Config._global_key = _traced_values(Config)
+Config.is_watched = any(_watched_values(Config))
 config = Config()
 
 

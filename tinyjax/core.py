@@ -21,6 +21,7 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.array import Array, ArrayImpl, ShapedArray
 from tinyjax.config import config
+from tinyjax.devices import committed_device, recorded_device
 from tinyjax.errors import (
     ConcretizationTypeError,
     TracerArrayConversionError,
@@ -263,7 +264,7 @@ def as_array(x: Any) -> Any:
     if isinstance(x, Array):
         return x
     aval = get_aval(x)
-    return ArrayImpl(to_numpy(x, aval), aval)
+    return ArrayImpl(to_numpy(x, aval), aval, None, recorded_device())
 
 
 # ---- eager evaluation ----
@@ -274,8 +275,11 @@ class EvalTrace(Trace):
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         avals, values = [], []
+        place = None  # the device that an operand was put on
         for x in args:
             if isinstance(x, ArrayImpl):
+                if x.committed and x._device is not place:
+                    place = committed_device(args, primitive.name)
                 avals.append(x.aval)
                 values.append(x if primitive.takes_arrays else x._value)
             elif isinstance(x, Tracer):
@@ -292,11 +296,16 @@ class EvalTrace(Trace):
         impl = impl_rules.get(primitive) or missing_rule(primitive, "impl")
         out_aval = abstract_eval(*avals, **params)
         out = run_quietly(impl, *values, **params)
-        if config.jax_debug_nans or config.jax_debug_infs:
+        committed = place is not None
+        if config.is_watched:
             check_finite(primitive.name, out if primitive.multiple_results else [out])
+            place = place or recorded_device()
         if primitive.multiple_results:
-            return [ArrayImpl(np.asarray(v), aval) for v, aval in zip(out, out_aval)]
-        return ArrayImpl(np.asarray(out), out_aval)
+            return [
+                ArrayImpl(np.asarray(v), aval, None, place, committed)
+                for v, aval in zip(out, out_aval)
+            ]
+        return ArrayImpl(np.asarray(out), out_aval, None, place, committed)
 
 
 _is_quiet = contextvars.ContextVar("_is_quiet", default=False)

@@ -4,9 +4,23 @@ After this file you can say where an array lives and what `jax.devices()` will l
 when a device is first asked for, never at import. Every OpenCL device that is found is listed: its
 platform is "cpu" or "gpu". With none, there is one CPU device that computes in NumPy.
 
-Environment: JAX_PLATFORMS ("cpu" or "gpu,cpu") says which platforms may be used, and in which order.
-TINYJAX_OPENCL picks OpenCL platforms by a part of their name, such as "portable", "nvidia" or "none".
-Simulators such as Oclgrind are listed only if picked by name. Builds on config and linker.
+Several CPU devices on one machine (config.jax_num_cpu_devices, to try programs for many devices) are
+*logical*: Devices that have a command queue each, and the driver's one device and context together. So
+a program is built once for all, arrays move between them without a copy, there can be more of them
+than cores, and one that is alone at work has all cores. The alternatives, on two cores with PoCL 3.0:
+
+                                                logical     sub-devices    listed n times by POCL_DEVICES
+    build 6 kernels and launch them first       .38 s       .38 s          .45 to .55 s (built for each)
+    launch and wait                             9 to 18 us  9 us           9 to 12 us
+    two kernels of 137 ms on two devices        137 ms      136 ms         137 ms
+    more devices than cores                     yes         no             yes
+    cores of one device                         all         its share      all
+
+Environment: JAX_PLATFORMS ("cpu" or "gpu,cpu") says which platforms may be used, and in which order;
+JAX_NUM_CPU_DEVICES=4 (or, as older programs say it, XLA_FLAGS=--xla_force_host_platform_device_count=4)
+how many CPU devices there are. TINYJAX_OPENCL picks OpenCL platforms by a part of their name, such as
+"portable", "nvidia" or "none". Simulators such as Oclgrind are listed only if picked by name.
+Builds on config and linker.
 
 Source: https://docs.jax.dev/en/latest/jax.html (jax.devices, jax.local_devices, ...)
 """
@@ -15,11 +29,12 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from tinyjax.config import config
+from tinyjax.config import config, settled
 from tinyjax.linker import provide_cache, provide_linker
 
 # ---- devices ----
@@ -32,7 +47,7 @@ class Device:
     `inline_device`: the same cores for small work, run by the thread that launches it; None if the
     driver has no such device."""
 
-    process_index = 0
+    process_index = host_id = 0
 
     def __init__(
         self,
@@ -48,11 +63,52 @@ class Device:
         self.cl_device = cl_device
         self.inline_device = inline_device
 
+    @property
+    def local_hardware_id(self) -> int:
+        return self.id
+
+    @property
+    def client(self) -> Client:
+        """What all devices of the platform have in common."""
+        return client_of(self.platform)
+
+    def memory_stats(self) -> dict[str, int] | None:
+        """The size of a GPU's memory in bytes, as `bytes_limit`; None for a CPU, as in JAX."""
+        if self.platform == "cpu":
+            return None
+        return {"bytes_limit": self.cl_device.global_mem_size}
+
     def __repr__(self) -> str:
         return f"{self.platform.capitalize()}Device(id={self.id})"
 
     def __str__(self) -> str:
-        return f"TFRT_{self.platform.upper()}_{self.id}"
+        return f"{self.platform}:{self.id}"
+
+
+class Client:
+    """The devices of a platform, as `Device.client` gives them."""
+
+    process_index = host_id = 0
+
+    def __init__(self, platform: str):
+        self.platform = platform
+
+    @property
+    def platform_version(self) -> str:
+        """The driver's name and version; "NumPy" where NumPy computes."""
+        cl_device = self.devices()[0].cl_device
+        if cl_device is None:
+            return "NumPy"
+        return f"{cl_device.platform.name} {cl_device.driver_version}"
+
+    def devices(self) -> list[Device]:
+        return devices(self.platform)
+
+    def device_count(self) -> int:
+        return len(devices(self.platform))
+
+
+client_of = functools.cache(Client)
 
 
 SIMULATORS = ("oclgrind",)
@@ -62,6 +118,7 @@ PLATFORM_ALIASES = {"cuda": "gpu", "rocm": "gpu"}
 @functools.cache
 def _devices_by_platform() -> dict[str, list[Device]]:
     """All devices, the default platform first."""
+    settled("jax_num_cpu_devices", "the devices have been looked for already")
     found: dict[str, list[Device]] = {"gpu": [], "cpu": []}
     for cl_device, inline_device in _opencl_devices():
         platform = "cpu" if _is_cpu(cl_device) else "gpu"
@@ -70,6 +127,11 @@ def _devices_by_platform() -> dict[str, list[Device]]:
         found[platform].append(Device(platform, number, name, cl_device, inline_device))
     if not found["cpu"]:
         found["cpu"].append(Device("cpu", 0, "NumPy"))
+    if (count := _cpu_count()) is not None:
+        first = found["cpu"][0]
+        like_first = first.device_kind, first.cl_device, first.inline_device
+        others = [Device("cpu", i, *like_first) for i in range(1, count)]
+        found["cpu"] = [first, *others]
     found = {name: listed for name, listed in found.items() if listed}
     if not config.jax_platforms:
         return found
@@ -78,6 +140,24 @@ def _devices_by_platform() -> dict[str, list[Device]]:
         if name not in found:
             raise _unknown_backend(name, list(found))
     return {name: found[name] for name in names}
+
+
+def _cpu_count() -> int | None:
+    """How many CPU devices are asked for; None if nobody says.
+
+    Raises RuntimeError if they are none."""
+    count = config.jax_num_cpu_devices
+    if count is None or count < 0:
+        flag = r"--xla_force_host_platform_device_count=(\d+)"
+        flags = re.findall(flag, os.environ.get("XLA_FLAGS", ""))
+        if not flags:
+            return None
+        count = int(flags[-1])
+    if count == 0:
+        raise RuntimeError(
+            "Unable to initialize backend 'cpu': jax_num_cpu_devices is 0, and at least one is needed"
+        )
+    return count
 
 
 def _opencl_devices() -> list[tuple[Any, Any]]:
@@ -124,6 +204,8 @@ def _is_cpu(cl_device: Any) -> bool:
 
 
 def _unknown_backend(name: str, present: list[str]) -> RuntimeError:
+    if name not in ("cpu", "gpu"):
+        return RuntimeError(f"Unknown backend {name}. Available backends are {present}")
     return RuntimeError(
         f"Unknown backend: '{name}' requested, but no platforms that are instances of {name} are "
         f"present. Platforms present are: {','.join(present)}"
@@ -159,11 +241,12 @@ def devices(backend: str | None = None) -> list[Device]:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """The devices of this process: all, as there is only one.
+    """The devices of this process: all, as there is only one. `host_id` is process_index's old name.
 
     Raises ValueError for another process."""
-    if process_index not in (None, 0):
-        raise ValueError(f"Unknown process_index {process_index}: there is one process, 0")
+    asked = host_id if process_index is None else process_index
+    if asked not in (None, 0):
+        raise ValueError(f"Unknown process_index {asked}: there is one process, 0")
     return devices(backend)
 
 
@@ -188,6 +271,13 @@ def process_count(backend: str | None = None) -> int:
     return 1
 
 
+def process_indices(backend: str | None = None) -> list[int]:
+    return [0]
+
+
+# ---- where a computation runs ----
+
+
 def default_device() -> Device:
     """Where jit runs unless told otherwise: config.jax_default_device, else the first device."""
     chosen = config.jax_default_device
@@ -196,16 +286,29 @@ def default_device() -> Device:
     return chosen or devices()[0]
 
 
-def choose_device(arrays: Sequence[Any], backend: str | None = None) -> Device:
-    """Where a computation on `arrays` runs: on the device they were put on, else the default one.
+def recorded_device() -> Device | None:
+    """What a new array notes of its place: nothing, unless a default device is configured just now."""
+    return default_device() if config.jax_default_device is not None else None
 
-    Raises ValueError if they were put on different devices, RuntimeError for an unknown backend."""
-    if backend is not None:
-        return devices(backend)[0]
-    committed = {x.device for x in arrays if x.committed}
-    if len(committed) > 1:
-        raise ValueError(
-            "Received incompatible devices for jitted computation: arguments were put on "
-            f"{' and '.join(sorted(map(repr, committed)))}. Bring them together with device_put"
-        )
-    return committed.pop() if committed else default_device()
+
+def committed_device(values: Sequence[Any], name: str) -> Device | None:
+    """The device that those values that are arrays were put on; None if that is true of none.
+
+    `name` is the function's whose arguments they are. Raises ValueError for several devices."""
+    committed = [(i, x) for i, x in enumerate(values) if getattr(x, "committed", False)]
+    for i, x in committed[1:]:
+        if x.device is not committed[0][1].device:
+            raise _incompatible_devices(name, committed[0], (i, x))
+    return committed[0][1].device if committed else None
+
+
+def _incompatible_devices(name: str, *found: tuple[int, Any]) -> ValueError:
+    got = " and ".join(
+        f"argument args[{i}] of {name} with shape {x.aval.str_short()} and with device ids "
+        f"[{x.device.id}] on platform {x.device.platform.upper()}"
+        for i, x in found
+    )
+    return ValueError(
+        f"Received incompatible devices for jitted computation. Got {got}. An array that was put on a "
+        "device stays there: bring them together with jax.device_put(x, device)"
+    )

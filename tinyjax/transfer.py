@@ -1,11 +1,19 @@
 """Moving values: onto a device with device_put, back to NumPy with device_get.
 
 After this file you can say what "committed" means: an array that was put on a device explicitly makes
-the computations it enters run there. Builds on array, core, devices and tree_util.
+the computations it enters run there. Putting copies nothing: the new array looks at the memory of the
+old one, and its elements are brought to its device by the first computation that needs them there
+(opencl/compile.py, memory_of). Between devices that share the host's memory, that too is no copy.
+Builds on array, core, devices and sharding.
+
+Source: https://docs.jax.dev/en/latest/faq.html#controlling-data-and-computation-placement-on-devices
 """
 
 from __future__ import annotations
 
+import enum
+import gc
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,40 +25,139 @@ from tinyjax.core import (
     abstract_eval_rules,
     get_aval,
     impl_rules,
+    no_rule_reasons,
     to_numpy,
 )
-from tinyjax.devices import Device
-from tinyjax.interpreters.batching import defvectorized
-from tinyjax.interpreters.transposition import deflinear2
-from tinyjax.tree_util import tree_map
+from tinyjax.devices import Device, default_backend, devices
+from tinyjax.interpreters.batching import batch_rules
+from tinyjax.interpreters.jvp import Zero
+from tinyjax.interpreters.transposition import deflinear2, is_undefined_primal
+from tinyjax.sharding import Sharding, device_of
+from tinyjax.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from tinyjax.tree_util.prefixes import flatten_axes
 
-device_put_p = Primitive("device_put", takes_arrays=True)
-
-
-def device_put(x: Any, device: Device | None = None) -> Any:
-    """A pytree with its leaves as Arrays on `device` (and committed to it, if it is given).
-
-    Raises TypeError for a leaf that is no array or scalar, or a `device` that is none.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.device_put.html
-    """
-    if device is not None and not isinstance(device, Device):
-        raise TypeError(
-            f"device_put takes a Device such as jax.devices()[0], got {device!r} of type {type(device)}"
-        )
-    return tree_map(lambda leaf: device_put_p.bind(leaf, device=device), x)
+# ---- the primitive ----
 
 
-def _device_put_impl(x: Any, *, device: Device | None) -> ArrayImpl:
-    aval = get_aval(x)
-    if isinstance(x, ArrayImpl) and (device is None or x.device == device):
-        return ArrayImpl(x._value, aval, x.buffer, device, x.committed or device is not None)
-    return ArrayImpl(to_numpy(x, aval), aval, device=device, committed=device is not None)
+class ArrayCopySemantics(enum.Enum):
+    """What becomes of the array that is put elsewhere."""
+
+    REUSE_INPUT = 0  # the two may share memory
+    ALWAYS_COPY = 1
+    DONATE_INPUT = 2  # the caller gives its memory away
+
+    def __repr__(self) -> str:
+        return str(self)  # as it stands in printed jaxprs
+
+
+# Parameters, an entry an operand: devices (a Device, a Sharding or None), srcs (the same: from where)
+# and copy_semantics.
+device_put_p = Primitive("device_put", multiple_results=True, takes_arrays=True)
+
+
+def _device_put_impl(
+    *xs: Any, devices: Sequence[Any], copy_semantics: Sequence[ArrayCopySemantics], srcs: Any
+) -> list[ArrayImpl]:
+    return [_put(x, device_of(d), how) for x, d, how in zip(xs, devices, copy_semantics)]
+
+
+def _put(x: Any, device: Device | None, how: ArrayCopySemantics) -> ArrayImpl:
+    if not isinstance(x, ArrayImpl):  # to_numpy copies: whoever changes x changes no Array
+        aval = get_aval(x)
+        return ArrayImpl(to_numpy(x, aval), aval, None, device, device is not None)
+    if how is ArrayCopySemantics.ALWAYS_COPY:
+        place = device or x._device
+        committed = x.committed or device is not None
+        return ArrayImpl(x._value.copy(), x.aval, None, place, committed)
+    if device is None:
+        return x
+    if x.is_deleted():
+        x._value  # noqa: B018  (raises)
+    if x.buffer is not None:
+        # No computation may write over what two arrays see.
+        x.buffer.has_one_owner = False  # type: ignore[attr-defined]
+    return ArrayImpl(x._host, x.aval, x.buffer, device, True)
+
+
+def _device_put_transpose(
+    cts: Sequence[Any], *xs: Any, devices: Any, copy_semantics: Any, srcs: Any
+) -> list[Any]:
+    """The cotangents go back to where the operands came from."""
+    wanted = [i for i, x in enumerate(xs) if is_undefined_primal(x) and type(cts[i]) is not Zero]
+    outs = device_put_p.bind(
+        *[cts[i] for i in wanted],
+        devices=tuple(srcs[i] for i in wanted),
+        srcs=tuple(devices[i] for i in wanted),
+        copy_semantics=(ArrayCopySemantics.ALWAYS_COPY,) * len(wanted),
+    )
+    found: list[Any] = [None] * len(xs)
+    for i, out in zip(wanted, outs):
+        found[i] = out
+    return found
 
 
 impl_rules[device_put_p] = _device_put_impl
-abstract_eval_rules[device_put_p] = lambda aval, device: aval
-deflinear2(device_put_p, lambda ct, x, device: [ct])
-defvectorized(device_put_p)
+abstract_eval_rules[device_put_p] = lambda *avals, **params: list(avals)
+deflinear2(device_put_p, _device_put_transpose)
+batch_rules[device_put_p] = lambda xs, dims, **params: (device_put_p.bind(*xs, **params), dims)
+no_rule_reasons[device_put_p, "lowering"] = (
+    "opencl/simplify.py leaves it out: a compiled program runs on one device"
+)
+
+
+# ---- what users call ----
+
+
+def device_put(
+    x: Any, device: Any = None, *, src: Any = None, donate: Any = False, may_alias: Any = None
+) -> Any:
+    """A pytree with its leaves as Arrays on `device` (and committed to it, if it is given).
+
+    Args:
+      device: a Device, a Sharding, None, or a tree prefix of `x` with these as leaves.
+      src: where `x` is, in the same form; derivatives go back there.
+      donate: whether `x` is not used again; as in JAX on a CPU, it can be all the same.
+      may_alias: False asks for a copy. Else the memory is shared where both are in the host's.
+      Both can be tree prefixes too.
+    Raises:
+      TypeError: a leaf of `x` is no array or scalar.
+      ValueError: `device` has other leaves, is no prefix of `x`, or `donate` and `may_alias` are True.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.device_put.html
+    """
+    leaves, tree = tree_flatten(x)
+    put_to = flatten_axes("device_put device", tree, _checked_places(device))
+    sources = flatten_axes("device_put source", tree, _checked_places(src))
+    donated = flatten_axes("device_put donate", tree, donate)
+    aliased = flatten_axes("device_put may_alias", tree, may_alias)
+    for leaf in leaves:
+        get_aval(leaf)
+    outs = device_put_p.bind(
+        *leaves,
+        devices=tuple(put_to),
+        srcs=tuple(sources),
+        copy_semantics=tuple(map(_copy_semantics, donated, aliased)),
+    )
+    return tree_unflatten(tree, outs)
+
+
+def _checked_places(places: Any) -> Any:
+    for place in tree_leaves(places):
+        if not isinstance(place, Device | Sharding):
+            raise ValueError(
+                "`jax.device_put` only accepts `None`, `jax.sharding.Sharding`, `jax.Device` or a pytree "
+                f"of these values. Received invalid value: {place!r}. A device is jax.devices()[0], or "
+                "one of jax.devices('cpu')"
+            )
+    return places
+
+
+def _copy_semantics(donate: bool, may_alias: bool | None) -> ArrayCopySemantics:
+    if donate and may_alias:
+        raise ValueError("may_alias and donate cannot be True at the same time.")
+    if donate:
+        return ArrayCopySemantics.DONATE_INPUT
+    reuse = may_alias is None or may_alias
+    return ArrayCopySemantics.REUSE_INPUT if reuse else ArrayCopySemantics.ALWAYS_COPY
 
 
 def device_get(x: Any) -> Any:
@@ -72,3 +179,14 @@ def block_until_ready(x: Any) -> Any:
         ),
         x,
     )
+
+
+def live_arrays(platform: str | None = None) -> list[ArrayImpl]:
+    """All arrays on a platform that somebody still refers to; by default, on the default backend.
+
+    Raises RuntimeError if there is no such platform.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.live_arrays.html
+    """
+    places = set(devices(platform or default_backend()))
+    arrays = [x for x in gc.get_objects() if issubclass(type(x), ArrayImpl)]
+    return [x for x in arrays if not x.is_deleted() and x.device in places]

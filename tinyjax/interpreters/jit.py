@@ -38,7 +38,7 @@ from tinyjax.core import (
     impl_rules,
     no_rule_reasons,
 )
-from tinyjax.devices import Device, choose_device
+from tinyjax.devices import Device, committed_device, default_device, devices
 from tinyjax.interpreters.cache_misses import explain_miss
 from tinyjax.interpreters.tracing import (
     JaxprTrace,
@@ -65,11 +65,30 @@ def _jit_impl(
 ) -> list[ArrayImpl]:
     """Runs the compiled jaxpr; compiles it at the first call on a device."""
     arrays = [as_array(x) for x in args]
-    device = device or choose_device(arrays)
-    outs = compiled(jaxpr, device, params["name"], params["donated_invars"])(arrays)
+    place = device or committed_to(jaxpr, arrays, params["name"])
+    run = compiled(jaxpr, place or default_device(), params["name"], params["donated_invars"])
+    outs = run(arrays)
+    if place is not None:
+        for out in outs:
+            out.committed = True
     if config.jax_debug_nans or config.jax_debug_infs:
         _find_first_nan(outs, jaxpr, arrays, params["name"])
     return outs
+
+
+def committed_to(jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str) -> Device | None:
+    """The device that the arguments were put on, of which the jaxpr reads something; None if there is
+    none. Raises ValueError if they were put on several."""
+    if not any([x.committed for x in arrays]):
+        return None
+    return committed_device([x if r else None for x, r in zip(arrays, read_arguments(jaxpr))], name)
+
+
+@cached_on_jaxpr
+def read_arguments(jaxpr: ClosedJaxpr) -> list[bool]:
+    """Which arguments the jaxpr reads, or gives back."""
+    read = {*jaxpr.jaxpr.outvars, *(v for eqn in jaxpr.jaxpr.eqns for v in eqn.invars)}
+    return [v in read for v in jaxpr.jaxpr.invars]
 
 
 @cached_on_jaxpr
@@ -290,7 +309,7 @@ def jit(
     if device is not None and backend is not None:
         raise ValueError(f"can't give jit both device={device} and backend={backend!r}")
     if backend is not None:
-        device = choose_device([], backend)
+        device = devices(backend)[0]
     numbers, names = named_arguments(fun, static_argnums, static_argnames, "static_argnums")
     donate_numbers, donate_names = named_arguments(
         fun, donate_argnums, donate_argnames, "donate_argnums"

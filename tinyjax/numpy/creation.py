@@ -16,6 +16,7 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array, ArrayImpl, ShapedArray
 from tinyjax.core import Tracer, check_unmasked
+from tinyjax.devices import recorded_device
 from tinyjax.numpy.util import (
     as_array,
     as_value,
@@ -105,7 +106,7 @@ def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:
             rows = [lax.concatenate(rows[i : i + 16], 0) for i in range(0, len(rows), 16)]
         return lax.concatenate(rows, 0)
     host = np.array(_as_numpy(data), dtype)
-    return ArrayImpl(host, ShapedArray(host.shape, dtype))
+    return ArrayImpl(host, ShapedArray(host.shape, dtype), None, recorded_device())
 
 
 def _leaves(data: Any) -> Any:

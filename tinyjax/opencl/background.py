@@ -24,7 +24,7 @@ import numpy as np
 from tinyjax.array import ArrayImpl
 from tinyjax.compile_log import compiling_logger, log_level
 from tinyjax.config import config
-from tinyjax.core import impl_rules, to_numpy
+from tinyjax.core import get_aval, impl_rules, to_numpy
 from tinyjax.devices import Device
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
 from tinyjax.opencl.compile import Executable, check_donated, compile_jaxpr
@@ -117,7 +117,12 @@ class BackgroundBuild:
         for number in donated:
             check_donated(number, args)
         simplified = simplify(self.closed)
-        outs = eval_jaxpr(simplified.jaxpr, simplified.consts, *args)
+        # Without the devices that they were put on: what a program closes over comes along to its own.
+        consts, values = (
+            [ArrayImpl(to_numpy(x, get_aval(x)), get_aval(x)) for x in xs]
+            for xs in (simplified.consts, args)
+        )
+        outs = eval_jaxpr(simplified.jaxpr, consts, *values)
         results = [
             ArrayImpl(np.array(to_numpy(out, aval)), aval, None, self.device)
             for out, aval in zip(outs, self.closed.out_avals)

@@ -35,7 +35,6 @@ from tinyjax.opencl.rules import (
     zero_of,
 )
 from tinyjax.opencl.scalar_ops import CHEAP, DIVISION, FUNCTION
-from tinyjax.transfer import device_put_p
 
 BOOL, FLOAT32 = np.dtype("bool"), np.dtype("float32")
 
@@ -54,7 +53,6 @@ lowering_rules[lax.nextafter_p] = lambda eqn, target: (
     if eqn.outvars[0].aval.dtype in HALVES
     else elementwise("nextafter")
 )
-lowering_rules[device_put_p] = Elementwise(lambda ctx, x, device: x, cost=0)
 lowering_rules[lax.copy_p] = Elementwise(lambda ctx, x: x, cost=0)
 lowering_rules[lax.stop_gradient_p] = Elementwise(lambda ctx, x: x, cost=0)
 

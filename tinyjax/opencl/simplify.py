@@ -32,6 +32,8 @@ CALLS = {
     "custom_vmap_call": "call",
     "remat2": "jaxpr",
 }
+# primitives whose results are their operands: a program runs on one device
+FORWARDS = ("device_put",)
 # primitive name -> the parameters that hold the jaxprs it runs once, many times or not at all
 BODIES = {"while": ("cond_jaxpr", "body_jaxpr"), "scan": ("jaxpr",), "cond": ("branches",)}
 
@@ -68,6 +70,9 @@ def inline_calls(closed: ClosedJaxpr, keep_rematerialised: bool = False) -> Clos
 
         for eqn in jaxpr.eqns:
             invars = [rename(v) for v in eqn.invars]
+            if eqn.primitive.name in FORWARDS:
+                renamed.update(zip(eqn.outvars, invars))
+                continue
             is_call = eqn.primitive.name in CALLS
             if is_call and not (keep_rematerialised and is_rematerialised(eqn)):
                 called = _called_jaxpr(eqn)

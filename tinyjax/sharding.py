@@ -1,0 +1,124 @@
+"""Shardings: where the elements of an array are. Here, each array is on one device.
+
+After this file you can read `x.sharding`, and hand it to device_put. JAX also has arrays that are spread
+over several devices (NamedSharding over a Mesh); tinyjax has none. Builds on devices
+and array, to whose values it gives `sharding`, `addressable_shards` and the like.
+
+Source: https://docs.jax.dev/en/latest/jax.sharding.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tinyjax.array import Array, ArrayImpl
+from tinyjax.devices import Device
+
+
+class Sharding:
+    """The base class: how an array is spread over devices."""
+
+    @property
+    def device_set(self) -> set[Device]:
+        raise NotImplementedError
+
+    @property
+    def addressable_devices(self) -> set[Device]:
+        """The devices of this process: all."""
+        return self.device_set
+
+    @property
+    def num_devices(self) -> int:
+        return len(self.device_set)
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """True: there are no other processes."""
+        return True
+
+
+class SingleDeviceSharding(Sharding):
+    """The whole array is on one device.
+
+    Raises TypeError if `device` is none.
+    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.SingleDeviceSharding
+    """
+
+    memory_kind = "device"
+    is_fully_replicated = True  # each of its devices has the whole array
+
+    def __init__(self, device: Device):
+        if not isinstance(device, Device):
+            raise TypeError(
+                f"SingleDeviceSharding takes a Device such as jax.devices()[0], got {device!r}"
+            )
+        self._device = device
+
+    @property
+    def device_set(self) -> set[Device]:
+        return {self._device}
+
+    def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of one device's part: the whole."""
+        return global_shape
+
+    def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]:
+        """The part that each device has, as an index."""
+        return {self._device: (slice(None),) * len(global_shape)}
+
+    def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
+        """Whether an array with `ndim` axes is at the same place by both."""
+        return self == other
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is SingleDeviceSharding and self._device == other._device
+
+    def __hash__(self) -> int:
+        return hash((SingleDeviceSharding, self._device))
+
+    def __repr__(self) -> str:
+        return f"SingleDeviceSharding(device={self._device!r}, memory_kind={self.memory_kind})"
+
+
+def device_of(place: Device | Sharding | None) -> Device | None:
+    """The device that a Device or a SingleDeviceSharding stands for."""
+    if isinstance(place, Sharding):
+        (device,) = place.device_set
+        return device
+    return place
+
+
+# ---- what arrays know of it ----
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One device's part of an array: its place in the whole, and an array of its elements."""
+
+    device: Device
+    index: tuple[slice, ...]
+    replica_id: int
+    data: Array
+
+
+def _sharding(array: ArrayImpl) -> SingleDeviceSharding:
+    """Where the array is."""
+    return SingleDeviceSharding(array.device)
+
+
+def _shards(array: ArrayImpl) -> list[Shard]:
+    """Its parts, one a device: here, the whole array."""
+    return [Shard(array.device, (slice(None),) * array.ndim, 0, array)]
+
+
+def _addressable_data(array: ArrayImpl, index: int) -> ArrayImpl:
+    """The part number `index` of the array: there is one, number 0."""
+    return [array][index]
+
+
+ArrayImpl.sharding = property(_sharding)  # type: ignore[attr-defined]
+ArrayImpl.addressable_shards = property(_shards)  # type: ignore[attr-defined]
+ArrayImpl.global_shards = property(_shards)  # type: ignore[attr-defined]
+ArrayImpl.addressable_data = _addressable_data  # type: ignore[attr-defined]
+ArrayImpl.is_fully_addressable = True  # type: ignore[attr-defined]
+ArrayImpl.is_fully_replicated = True  # type: ignore[attr-defined]

@@ -112,7 +112,7 @@ def test_a_vmapped_while_loop_is_one_kernel_of_neighbours_side_by_side():
     kernel = loop_of(jax.vmap(escape_time), floats(40), floats(40))
     assert kernel.form == "per element, 16 side by side"
     text = program_text([kernel])
-    assert "float16" in text and "any(" in text
+    assert "float16" in text and "tj_any16(" in text
 
 
 def test_on_a_gpu_every_element_is_a_work_item():

@@ -41,6 +41,7 @@ STEPS = (
     "opencl.simplify",  # a jaxpr with calls inlined and dead code gone
     "opencl.key_words",  # random keys as pairs of integers
     "opencl.fuse",  # equations into groups, one kernel each
+    "opencl.side_by_side",  # where the neighbours of an element are
     "opencl.builder",  # the statements that compute one element
     "opencl.group_builder",  # a kernel's memory, and its work shared out
     "opencl.reductions",  # kernels that combine many elements

@@ -51,8 +51,9 @@ from tinyjax.opencl.rules import (
     element_along_axes,
     lowering_of,
 )
+from tinyjax.opencl.side_by_side import Neighbours, NotSideBySide, neighbours
 
-FLOAT32 = np.dtype("float32")
+FLOAT32, INT32 = np.dtype("float32"), np.dtype("int32")
 
 
 @dataclass(frozen=True)
@@ -93,10 +94,12 @@ class Builder:
         self.known: dict[tuple[JaxprAtom, Index], Scalar] = {}  # (v, flat position) -> its element
         self.taken: dict[str, int] = {}  # how often a name has been given
         self.unnamed: set[Value] = set()  # what is not the value of a variable, or not yet
+        self.neighbours: Neighbours | None = None  # what an element asked for stands for
 
     # ---- statements ----
 
     def let(self, op: str, args: Sequence[Atom], dtype: np.dtype) -> Value:
+        args = [self._numbers(arg) if isinstance(arg, Index) else arg for arg in args]
         width = max(getattr(arg, "width", 1) for arg in args)
         target = Value(self.fresh("t"), dtype, 1 if op == "any" else width)
         self.unnamed.add(target)
@@ -104,25 +107,31 @@ class Builder:
         return target
 
     def load(self, name: str, source: Buffer | Lanes, at: Index) -> Value:
-        target = Value(self.fresh(name), source.dtype)
+        target = Value(self.fresh(name), source.dtype, getattr(source, "width", 1))
         self.body.append(Load(target, source, at))
         return target
 
     def read(self, place: Place, at: Index, name: str = "t") -> Value:
         """The element number `at` of what is at `place`, and its neighbours if that is wide."""
+        place, at = self._place_of_neighbours(place, at)
         target = Value(self.fresh(name), place.memory.dtype, place.width)
         self.body.append(Load(target, place.memory, *place.bounds(at)))
         return target
 
     def write(self, place: Place, at: Index, value: Scalar) -> None:
         """Stores what `read` gives; what is one for all elements is repeated."""
-        if getattr(value, "width", 1) < place.width:
-            wide = Value(self.fresh("t"), value.dtype, place.width)
-            self.body.append(Let(wide, "copy", (value,)))
-            value = wide
+        place, at = self._place_of_neighbours(place, at)
         start, end = place.bounds(at)
-        store = Store(place.memory, start, value, end)
+        store = Store(place.memory, start, self.repeated(value, place.width), end)
         self.body.append(store if place.only_if is None else If(place.only_if, [store]))
+
+    def repeated(self, value: Scalar, width: int) -> Scalar:
+        """`value`, as often as is asked for if there is one for all."""
+        if getattr(value, "width", 1) == width:
+            return value
+        wide = Value(self.fresh("t"), value.dtype, width)
+        self.body.append(Let(wide, "copy", (value,)))
+        return wide
 
     def store(self, destination: Buffer | Lanes, at: Index, value: Any) -> None:
         self.body.append(Store(destination, at, value))
@@ -161,10 +170,48 @@ class Builder:
         if last >= start.lo:
             self.body.append(For(variable, start, stop, body))
 
+    # ---- neighbours ----
+
+    @contextmanager
+    def side_by_side(self, chunk: Index, count: int, width: int) -> Iterator[Index]:
+        """Within the block, the element at the index given is `width` neighbours: those of chunk number
+        `chunk` among `count`. What depends on that index is wide; all else is one for all of them.
+
+        Raises NotSideBySide where neighbours are not next to each other in memory."""
+        if width == 1:
+            yield chunk
+            return
+        self.neighbours = neighbours(chunk, count, width)
+        try:
+            yield self.neighbours.variable
+        finally:
+            self.neighbours = None
+
+    def _place_of_neighbours(self, place: Place, at: Index) -> tuple[Place, Index]:
+        """A wide place if `at` stands for neighbours."""
+        if self.neighbours is None or not self.neighbours.step(at):
+            return place, at
+        start, end = self.neighbours.places(at)
+        return replace(place, start=start, end=end, width=self.neighbours.width), index(0)
+
+    def _numbers(self, at: Index) -> Atom:
+        """An index as an operand: that of each neighbour, if it stands for those."""
+        step = 0 if self.neighbours is None else self.neighbours.step(at)
+        if not step:
+            return at
+        if max(-at.lo, at.hi) >= 2**31:
+            raise NotSideBySide(f"{at} needs more than 32 bits")
+        target = Value(self.fresh("t"), INT32, self.neighbours.width)
+        first = self.neighbours.first_of(at)
+        self.body.append(Let(target, "count_up", (first, Const(np.int32(step), INT32))))
+        return target
+
     def clamped_index(self, value: Scalar, size: int) -> Index:
         """As a rule's ctx.index. The bounds fit any integer dtype, the result fits C's int."""
         if size == 1:  # a single element may be a variable, which has no other place
             return index(0)
+        if getattr(value, "width", 1) > 1:
+            raise NotSideBySide("each neighbour is at a place of its own")
         if isinstance(value, Const):
             return index(min(max(int(value.value), 0), size - 1))
         bounds = (0, min(size - 1, np.iinfo(value.dtype).max))
@@ -245,6 +292,8 @@ class Builder:
         """A loop nest over the combined elements, the innermost with several lanes of accumulators."""
         sizes = rule.sizes(eqn)
         count = self.target.lanes if sizes and sizes[-1] >= 4 * self.target.lanes else 1
+        if self.neighbours is not None:
+            count = 1
         lanes = self.make_lanes(eqn, rule, count)
 
         def accumulate(lane: Index, reduced: Sequence[Index]) -> None:
@@ -279,6 +328,8 @@ class Builder:
 
     def _arg_reduce(self, ctx: Context, eqn: JaxprEqn, rule: ArgReduction) -> Scalar:
         """One loop that remembers the best element and its place."""
+        if self.neighbours is not None:
+            raise NotSideBySide("the best place of each neighbour is another")
         (operand,), (size,) = eqn.invars, axes_sizes(eqn)
         dtype, place_dtype = operand.aval.dtype, eqn.outvars[0].aval.dtype
         best, place = Lanes(self.fresh("best"), dtype, 1), Lanes(self.fresh("at"), place_dtype, 1)
@@ -305,13 +356,15 @@ class Builder:
         """Accumulators set to the identity; those of halves are float32."""
         dtype = eqn.outvars[0].aval.dtype
         dtype = FLOAT32 if dtype in HALVES else dtype
-        lanes = Lanes(self.fresh("acc"), dtype, count)
+        width = 1 if self.neighbours is None else self.neighbours.width
+        lanes = Lanes(self.fresh("acc"), dtype, count, width)
         self.body.append(MakeLanes(lanes, Const(rule.identity(dtype), dtype)))
         return lanes
 
     def combine(self, rule: Reduction, lanes: Lanes, lane: Index, value: Scalar) -> None:
         """lanes[lane] = op(lanes[lane], value)"""
-        self.body.append(Combine(lanes, lane, rule.op, self.converted(value, lanes.dtype)))
+        value = self.repeated(self.converted(value, lanes.dtype), lanes.width)
+        self.body.append(Combine(lanes, lane, rule.op, value))
 
     def total(self, rule: Reduction, lanes: Lanes) -> Value:
         """All lanes combined."""

@@ -32,11 +32,11 @@ float tj_exp(float x) {
 }
 """
 
-# exp(x) - 1 = 2**n (exp(r) - 1) + (2**n - 1), which keeps the digits near 0; exp(x) is near enough above
-# 20, and below -30 the result is -1.
+# exp(x) - 1 = 2**n (exp(r) - 1) + (2**n - 1), which keeps the digits near 0; half of it, as 2**n may be no
+# float where the result is one. Below -30 the result is -1.
 EXPM1 = """\
 float tj_expm1(float x) {
-  const float c = x < -30.0f ? -30.0f : x > 20.0f ? 20.0f : x;
+  const float c = x < -30.0f ? -30.0f : x > 89.0f ? 89.0f : x;
   const float n = (c * 1.44269504f + 12582912.0f) - 12582912.0f;
   const float r = (c - n * 0.693359375f) - n * -2.12194440e-4f;
   float p = 1.9875691500e-4f;
@@ -45,11 +45,9 @@ float tj_expm1(float x) {
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  const float s = as_float((convert_int(n) + 127) << 23);
-  const float y = s * (p * r * r + r) + (s - 1.0f);
-  const float finite = (x == 0.0f) | (x != x) ? x : y;
-  const float large = tj_exp(x);
-  return x > 20.0f ? large : finite;
+  const float half_s = as_float((convert_int(n) + 126) << 23);
+  const float half_y = half_s * (p * r * r + r) + (half_s - 0.5f);
+  return (x == 0.0f) | (x != x) ? x : half_y + half_y;
 }
 """
 
@@ -125,7 +123,7 @@ SIN = """\
 float tj_sin(float x) {
   float y = tj_sine(x, 0);
   y = x == 0.0f ? x : y;
-  if (!(fabs(x) <= 1e4f)) y = sin(x);
+  if (!((x <= 1e4f) & (x >= -1e4f))) y = sin(x);
   return y;
 }
 """
@@ -133,7 +131,7 @@ float tj_sin(float x) {
 COS = """\
 float tj_cos(float x) {
   float y = tj_sine(x, 1);
-  if (!(fabs(x) <= 1e4f)) y = cos(x);
+  if (!((x <= 1e4f) & (x >= -1e4f))) y = cos(x);
   return y;
 }
 """
@@ -141,13 +139,16 @@ float tj_cos(float x) {
 # operation -> the C functions it needs, in order; the last is its own, tj_<operation>
 FUNCTIONS = {
     "exp": [EXP],
-    "expm1": [EXP, EXPM1],
+    "expm1": [EXPM1],
     "log": [LOG],
     "tanh": [EXP, TANH],
     "sin": [SINE, SIN],
     "cos": [SINE, COS],
     "logistic": [EXP, LOGISTIC],
 }
+
+# each C function by its name, without tj_
+BY_NAME = {text.split("tj_")[1].split("(")[0]: text for ts in FUNCTIONS.values() for text in ts}
 
 
 def functions_text(operations: Iterable[str]) -> list[str]:

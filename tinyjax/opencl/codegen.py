@@ -36,6 +36,7 @@ from tinyjax.opencl.kernel_ir import (
     inner_bodies,
 )
 from tinyjax.opencl.wide_text import (
+    repeated_text,
     wide_helpers,
     wide_load_text,
     wide_operation_text,
@@ -53,7 +54,8 @@ class Target:
     given at launch (left to the driver, odd sizes can be very slow). `grain`: the elements that a
     work-item should have before another one is started. A reduction to few elements is shared out
     among `reduction_items`, at least `reduction_grain` elements to each. `lanes`: accumulators of
-    one work-item, which the C compiler turns into vector registers. `stores_reductions`: what is
+    one work-item, which the C compiler turns into vector registers. `width`: neighbouring elements
+    that are computed side by side, where they are of 32 bits or less. `stores_reductions`: what is
     summed up is stored before it is read."""
 
     name: str
@@ -63,13 +65,14 @@ class Target:
     reduction_items: int
     reduction_grain: int
     lanes: int
+    width: int = 1
     stores_reductions: bool = False
 
 
 # A CPU core runs one work-item at a time, and vectorises its loop: few items with long loops.
 CPU = Target(
     "cpu", max_items=64, local_size=1, grain=4096,
-    reduction_items=64, reduction_grain=4096, lanes=16,
+    reduction_items=64, reduction_grain=4096, lanes=16, width=16,
 )  # fmt: skip
 # A GPU runs neighbouring items together: one element each, so that they touch neighbouring memory.
 GPU = Target(
@@ -102,15 +105,19 @@ def program_text(kernels: Sequence[Kernel]) -> str:
     results = [pair for kernel in kernels for pair in _results(kernel.body)]
     dtypes = {buffer.dtype for kernel in kernels for buffer in kernel.buffers}
     dtypes |= {value.dtype for _, value in results}
-    # Sums and products are rounded one by one, as NumPy does.
+    # Sums and products are rounded one by one, as NumPy does; within a library's function, a sum may
+    # be rounded together with its product: that takes half the time.
     parts = ["#pragma OPENCL FP_CONTRACT OFF"]
     if np.dtype("float64") in dtypes:
         parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
     if dtypes & set(HALVES):
         parts.append(HALF_HELPERS)
-    parts += functions_text(op for op, value in results if type_text(value) == "float")
-    parts += wide_helpers(kernels, results)
-    parts += map(kernel_text, kernels)
+    texts = list(map(kernel_text, kernels))
+    functions = functions_text(op for op, value in results if type_text(value) == "float")
+    functions += wide_helpers("\n".join(texts))
+    if functions:
+        parts += ["#pragma OPENCL FP_CONTRACT ON", *functions, "#pragma OPENCL FP_CONTRACT OFF"]
+    parts += texts
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
@@ -202,16 +209,18 @@ def _statement_lines(statement: Statement, index: str) -> Iterator[Line]:
         case MakeLanes(lanes, initial):
             count = f"[{lanes.size}]" if lanes.size > 1 else ""
             declaration = f"{type_text(lanes)} {lanes.name}{count}"
-            if initial is None or lanes.size == 1:
-                value = "" if initial is None else f" = {atom_text(initial)}"
+            start = None if initial is None else repeated_text(initial, lanes.width)
+            if start is None or lanes.size == 1:
+                value = "" if start is None else f" = {start}"
                 yield f"{declaration}{value};", origin
                 return
             yield f"{declaration};", origin
             loop = f"for (int lane = 0; lane < {lanes.size}; ++lane)"
-            yield f"{loop} {lanes.name}[lane] = {atom_text(initial)};", origin
+            yield f"{loop} {lanes.name}[lane] = {start};", origin
         case Combine(lanes, at, op, value):
-            so_far = Value(_element(lanes, at), lanes.dtype)
-            yield f"{so_far} = {operation_text(op, so_far, [so_far, value])};", origin
+            so_far = Value(_element(lanes, at), lanes.dtype, lanes.width)
+            expression = wide_operation_text if lanes.width > 1 else operation_text
+            yield f"{so_far} = {expression(op, so_far, [so_far, value])};", origin
         case For(variable, start, stop, body):
             head = f"{index} {variable} = {start}; {variable} < {stop}; ++{variable}"
             yield f"for ({head}) {{", origin

@@ -152,6 +152,8 @@ def _apply_wide(op: str, target: Value, args: Sequence[Any]) -> Any:
     """One operation on scalars, or on each of the elements side by side."""
     if target.width == 1:
         return apply_op(op, target.dtype, args)
+    if op == "count_up":
+        return (args[0] + args[1] * np.arange(target.width)).astype(target.dtype)
     lanes = [
         apply_op(op, target.dtype, [x[lane] if np.ndim(x) else x for x in args])
         for lane in range(target.width)

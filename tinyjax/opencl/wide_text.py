@@ -11,24 +11,21 @@ Source: the OpenCL C 1.2 specification, 6.1.2 (vectors) and 6.3 (operators on th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from tinyjax.dtypes import kind
 from tinyjax.opencl import c_library
-from tinyjax.opencl.c_text import C_TYPES, atom_text, operation_text, storage_type, type_text
-from tinyjax.opencl.kernel_ir import (
-    Atom,
-    Buffer,
-    Index,
-    Kernel,
-    Lanes,
-    Load,
-    Store,
-    Value,
-    inner_bodies,
+from tinyjax.opencl.c_text import (
+    C_TYPES,
+    atom_text,
+    constant_text,
+    operation_text,
+    storage_type,
+    type_text,
 )
+from tinyjax.opencl.kernel_ir import Atom, Buffer, Const, Index, Lanes, Value
 from tinyjax.opencl.scalar_ops import scalar_ops
 
 BOOL, FLOAT32 = np.dtype(bool), np.dtype("float32")
@@ -44,9 +41,18 @@ def has_wide_type(dtype: np.dtype) -> bool:
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "is_finite")
 # Operations whose C text means the same for vectors, by the kind of the first operand
 SAME_TEXT = {
-    "f": "add sub mul mul_add div neg max min abs sign sqrt rsqrt floor ceil round_to_even".split(),
+    "f": "add sub mul mul_add div neg max min sign sqrt rsqrt floor ceil round_to_even".split(),
     "i": "max min and or not xor".split(),
     "u": "max min and or not xor".split(),
+}
+# Of floats, by way of their bits: all but the sign, and what those of infinity are
+ON_BITS = {
+    "abs": "as_{signed}({0}) & {size}",
+    "is_finite": "(as_{signed}({0}) & {size}) < {infinity}",
+}
+SIZE_AND_INFINITY = {
+    32: ("0x7fffffff", "0x7f800000"),
+    64: ("0x7fffffffffffffffL", "0x7ff0000000000000L"),
 }
 WRAPPED = {"add": "+", "sub": "-", "mul": "*"}  # integers wrap around as unsigned ones
 LOGIC = {
@@ -64,11 +70,14 @@ def wide_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     """`op` of `args`, some of them wide, as a C expression; others are the same for all elements."""
     first = args[0]
     if op == "any":
-        return f"any({atom_text(first)})"
+        return f"tj_any{first.width}({first})"
     if op == "side_by_side":
         return f"({type_text(target)})({', '.join(map(atom_text, args))})"
     width = max(target.width, *(getattr(arg, "width", 1) for arg in args))
-    texts = [_wide(arg, width) for arg in args]
+    if op == "count_up":
+        numbers = ", ".join(map(str, range(width)))
+        return f"{atom_text(first)} + (int{width})({numbers}) * {atom_text(args[1])}"
+    texts = [repeated_text(arg, width) for arg in args]
     dtype = np.dtype("int32") if isinstance(first, Index) else first.dtype
     of_kind, bits, result = kind(dtype), dtype.itemsize * 8, type_text(target)
     if op == "copy":
@@ -78,15 +87,19 @@ def wide_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     if op == "bitcast":
         return f"as_{result}({texts[0]})"
     if op == "convert":
-        converted = _conversion_text(texts[0], dtype, target.dtype, result, width)
-        return converted or _one_by_one(op, target, args)
+        return _conversion_text(texts[0], dtype, target.dtype, result, width)
     if of_kind == "b":
         return LOGIC[op].format(*texts) if op in LOGIC else _one_by_one(op, target, args)
+    if op in ON_BITS and of_kind == "f":
+        signed = C_TYPES[np.dtype(f"int{bits}")] + str(width)
+        size, infinity = SIZE_AND_INFINITY[bits]
+        text = ON_BITS[op].format(*texts, signed=signed, size=size, infinity=infinity)
+        return f"as_{result}({text})" if op == "abs" else converted_text(text, f"int{width}")
     if op in COMPARISONS:
         text = scalar_ops[op].c[of_kind].format(*texts)
-        return text if bits == 32 else f"convert_int{width}({text})"
+        return text if bits == 32 else converted_text(text, f"int{width}")
     if op in c_library.FUNCTIONS and dtype == FLOAT32:
-        return f"tj_{op}{width}({texts[0]})"
+        return f"tj_{op}_{width}({', '.join(texts)})"
     if op in SAME_TEXT.get(of_kind, ()):
         return scalar_ops[op].c[of_kind].format(*texts, t=result)
     unsigned = [f"as_{C_TYPES[np.dtype(f'uint{bits}')]}{width}({text})" for text in texts]
@@ -99,10 +112,10 @@ def wide_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     return _one_by_one(op, target, args)
 
 
-def _wide(arg: Atom, width: int) -> str:
+def repeated_text(arg: Atom, width: int) -> str:
     """An operand as text; what is one for all is repeated."""
     text = atom_text(arg)
-    if getattr(arg, "width", 1) > 1:
+    if getattr(arg, "width", 1) == width:
         return text
     if isinstance(arg, Index):
         return f"(int{width})({text})"
@@ -114,22 +127,26 @@ def _wide(arg: Atom, width: int) -> str:
 def _mask(text: str, dtype: np.dtype, width: int) -> str:
     """A wide bool as the condition of a choice between values of `dtype`: of their size."""
     is_long = dtype != BOOL and dtype.itemsize == 8
-    return f"convert_long{width}({text})" if is_long else text
+    return converted_text(text, f"long{width}") if is_long else text
 
 
-def _conversion_text(
-    text: str, dtype: np.dtype, to: np.dtype, result: str, width: int
-) -> str | None:
-    """`text` converted, or None where that has to be done one by one."""
+def _conversion_text(text: str, dtype: np.dtype, to: np.dtype, result: str, width: int) -> str:
+    """`text` converted; floats out of an integer's range saturate and NaN becomes 0, as in XLA."""
     if dtype == to:
         return text
     if dtype == BOOL:
-        return f"convert_{result}({text} & 1)"
+        return converted_text(f"{text} & 1", result)
     if to == BOOL:
-        return f"convert_int{width}({text} != 0)"
+        return converted_text(f"{text} != 0", f"int{width}")
     if kind(dtype) == "f" and kind(to) in "iu":
-        return None
-    return f"convert_{result}({text})"
+        return f"tj_saturate_{result}_{C_TYPES[dtype]}({text})"
+    return converted_text(text, result)
+
+
+def converted_text(text: str, to: str) -> str:
+    """C's conversion of each element. OpenCL's own convert_ functions say the same, but some drivers
+    call them as functions: that takes longer than the conversion, and so do vload and vstore."""
+    return f"__builtin_convertvector({text}, {to})"
 
 
 def _one_by_one(op: str, target: Value, args: Sequence[Atom]) -> str:
@@ -153,88 +170,147 @@ def _element(arg: Atom, lane: int) -> Atom:
 
 # ---- memory ----
 
-# Vectors that stand anywhere in memory. PoCL calls vload and vstore as functions, for each vector.
-PACKED = "typedef {t}{w} tj_packed{w}_{t} __attribute__((aligned({size})));"
-PARTIAL = """\
-{t}{w} tj_load{w}_{t}(__global const {t} *p, int count) {{
-  if (count >= {w}) return *(__global const tj_packed{w}_{t} *)p;
+
+def wide_load_text(target: Value, source: Buffer | Lanes, at: Index, end: Index | None) -> str:
+    """Neighbouring elements of a buffer, or of a private array."""
+    pointer, width, of = f"{source.name} + {at}", target.width, storage_type(source.dtype)
+    if isinstance(source, Lanes):
+        text = f"tj_load_private{width}_{of}({pointer})"
+    elif end is None:
+        text = f"tj_load{width}_{of}({pointer})"
+    else:
+        text = f"tj_load_part{width}_{of}({pointer}, {end - at})"
+    return converted_text(text, f"int{width}") + " != 0" if source.dtype == BOOL else text
+
+
+def wide_store_text(destination: Buffer, at: Index, value: Value, end: Index | None) -> str:
+    """Stores neighbouring elements of a buffer."""
+    pointer, width, of = f"{destination.name} + {at}", value.width, storage_type(destination.dtype)
+    text = str(value)
+    if value.dtype == BOOL:
+        text = converted_text(f"{value} & 1", f"uchar{width}")
+    if end is None:
+        return f"tj_store{width}_{of}({text}, {pointer})"
+    return f"tj_store_part{width}_{of}({text}, {pointer}, {end - at})"
+
+
+# ---- functions ----
+
+# A vector may begin at any element: C is told so by a type of its own.
+LOAD = """\
+{t}{w} tj_load{w}_{t}(__global const {t} *p) {{
+  typedef {t}{w} anywhere __attribute__((aligned(sizeof({t}))));
+  return *(__global const anywhere *)p;
+}}
+"""
+LOAD_PRIVATE = """\
+{t}{w} tj_load_private{w}_{t}(const {t} *p) {{
+  typedef {t}{w} anywhere __attribute__((aligned(sizeof({t}))));
+  return *(const anywhere *)p;
+}}
+"""
+STORE = """\
+void tj_store{w}_{t}({t}{w} x, __global {t} *p) {{
+  typedef {t}{w} anywhere __attribute__((aligned(sizeof({t}))));
+  *(__global anywhere *)p = x;
+}}
+"""
+LOAD_PART = """\
+{t}{w} tj_load_part{w}_{t}(__global const {t} *p, int count) {{
+  if (count >= {w}) return tj_load{w}_{t}(p);
   {t}{w} x = p[0];
   for (int i = 1; i < count; ++i) (({t} *)&x)[i] = p[i];
   return x;
 }}
-void tj_store{w}_{t}({t}{w} x, __global {t} *p, int count) {{
+"""
+STORE_PART = """\
+void tj_store_part{w}_{t}({t}{w} x, __global {t} *p, int count) {{
   if (count >= {w}) {{
-    *(__global tj_packed{w}_{t} *)p = x;
+    tj_store{w}_{t}(x, p);
     return;
   }}
   for (int i = 0; i < count; ++i) p[i] = (({t} *)&x)[i];
 }}
 """
+MEMORY = {
+    "load": LOAD, "store": STORE, "load_part": LOAD_PART, "store_part": STORE_PART,
+    "load_private": LOAD_PRIVATE,
+}  # fmt: skip
+ANY = "int tj_any{w}(int{w} x) {{ return tj_any{half}(x.lo | x.hi); }}\n"
+ANY_OF_TWO = "int tj_any2(int2 x) { return (x.lo | x.hi) != 0; }\n"
+CONVERT = (
+    "{t}{w} tj_convert_{t}{w}({other}{w} x) {{ return __builtin_convertvector(x, {t}{w}); }}\n"
+)
+SATURATE = """\
+{t}{w} tj_saturate_{t}{w}_{f}({f}{w} x) {{
+  const {f}{w} inside = x > {low} ? (x < {high} ? x : {high}) : {low};
+  const {t}{w} y = __builtin_convertvector(inside, {t}{w});
+  const {i}{w} is_above = __builtin_convertvector(x >= {limit}, {i}{w});
+  const {i}{w} is_nan = __builtin_convertvector(x != x, {i}{w});
+  return is_nan ? 0 : is_above ? {most} : y;
+}}
+"""
 
 
-def wide_load_text(target: Value, source: Buffer | Lanes, at: Index, end: Index | None) -> str:
-    """Neighbouring elements of a buffer, or of a private array."""
-    pointer, width, c_type = f"{source.name} + {at}", target.width, storage_type(source.dtype)
-    if end is None:
-        space = "__global const " if isinstance(source, Buffer) else ""
-        text = f"*({space}tj_packed{width}_{c_type} *)({pointer})"
-    else:
-        text = f"tj_load{width}_{c_type}({pointer}, {end - at})"
-    return f"convert_int{width}({text}) != 0" if source.dtype == BOOL else text
+def wide_helpers(text: str) -> list[str]:
+    """The C functions on vectors that `text` calls, each after those that it calls itself."""
+    found: dict[str, str] = {}
+
+    def add(text: str) -> None:
+        for name in re.findall(r"\btj_\w+", text):
+            if name not in found and (definition := _definition(name)):
+                add(definition.replace(name, ""))
+                found[name] = definition
+
+    add(text)
+    return list(found.values())
 
 
-def wide_store_text(destination: Buffer, at: Index, value: Value, end: Index | None) -> str:
-    """Stores neighbouring elements of a buffer."""
-    pointer, width = f"{destination.name} + {at}", value.width
-    c_type = storage_type(destination.dtype)
-    text = f"convert_uchar{width}({value} & 1)" if value.dtype == BOOL else str(value)
-    if end is None:
-        return f"*(__global tj_packed{width}_{c_type} *)({pointer}) = {text}"
-    return f"tj_store{width}_{c_type}({text}, {pointer}, {end - at})"
+def _definition(name: str) -> str | None:
+    """The C function that has this name, if it is one on vectors."""
+    if found := re.fullmatch(r"tj_(load|store|load_part|store_part|load_private)(\d+)_(\w+)", name):
+        kind_of, w, t = found.groups()
+        return MEMORY[kind_of].format(t=t, w=w)
+    if found := re.fullmatch(r"tj_any(\d+)", name):
+        w = int(found[1])
+        return ANY.format(w=w, half=w // 2) if w > 2 else ANY_OF_TWO
+    if found := re.fullmatch(r"tj_convert_(int|float)(\d+)", name):
+        other = {"int": "float", "float": "int"}[found[1]]
+        return CONVERT.format(t=found[1], w=found[2], other=other)
+    if found := re.fullmatch(r"tj_saturate_(\w+?)(\d+)_(\w+)", name):
+        return _saturate(*found.groups())
+    if (found := re.fullmatch(r"tj_(\w+)_(\d+)", name)) and found[1] in c_library.BY_NAME:
+        return _widened(c_library.BY_NAME[found[1]], int(found[2]))
+    return None
 
 
-# ---- functions ----
-
-
-def wide_helpers(kernels: Iterable[Kernel], results: Iterable[tuple[str, Value]]) -> list[str]:
-    """The C functions that wide operations, loads and stores need."""
-    texts: dict[str, None] = {}
-    for op, value in results:
-        if value.width > 1 and value.dtype == FLOAT32:
-            for text in c_library.FUNCTIONS.get(op, ()):
-                texts[_widened(text, value.width)] = None
-    for kernel in kernels:
-        for dtype, width, end in _accesses(kernel.body):
-            names = {"t": storage_type(dtype), "w": width, "size": dtype.itemsize}
-            texts[PACKED.format(**names)] = None
-            if end is not None:
-                texts[PARTIAL.format(**names)] = None
-    return list(texts)
-
-
-def _accesses(body: Sequence) -> Iterator[tuple[np.dtype, int, Index | None]]:
-    """Type, width and end of the loads and stores of several elements."""
-    for statement in body:
-        match statement:
-            case Load(Value(width=width), memory, _, end) if width > getattr(memory, "width", 1):
-                yield memory.dtype, width, end
-            case Store(memory, _, Value(width=width), end) if width > getattr(memory, "width", 1):
-                yield memory.dtype, width, end
-        for inner in inner_bodies(statement):
-            yield from _accesses(inner)
+def _saturate(t: str, w: str, f: str) -> str:
+    to, of = ({c_type: dtype for dtype, c_type in C_TYPES.items()}[name] for name in (t, f))
+    info, limit = np.iinfo(to), of.type(2.0) ** np.iinfo(to).bits
+    limit = limit / of.type(2) if info.min else limit
+    low, high = of.type(info.min), np.nextafter(limit, of.type(0))
+    texts = {
+        name: constant_text(Const(value, dtype))
+        for name, value, dtype in (
+            ("low", low, of), ("high", high, of), ("limit", limit, of), ("most", info.max, to)
+        )
+    }  # fmt: skip
+    return SATURATE.format(t=t, w=w, f=f, i="int" if to.itemsize == 4 else "long", **texts)
 
 
 def _widened(text: str, width: int) -> str:
     """A function of c_library for vectors: the same text with float16 for float, int16 for int. What is
     set only `if` something is set for some elements only."""
-    wide = re.sub(r"\b((?:as_|convert_)?(?:float|int)|tj_[a-z0-9]+)\b", rf"\g<1>{width}", text)
+    wide = re.sub(r"\b(tj_\w+)\(", rf"\1_{width}(", text)
+    wide = re.sub(r"\b((?:as_|convert_)?(?:float|int))\b", rf"\g<1>{width}", wide)
+    wide = wide.replace("convert_", "tj_convert_")
 
     def one_by_one(found: re.Match) -> str:
         condition, name, value = found.groups()
         element = re.compile(r"\bx\b")
         one = "((float *)&x)[lane]"
         return (
-            f"if (any({condition})) for (int lane = 0; lane < {width}; ++lane)\n"
+            f"if (tj_any{width}({condition})) for (int lane = 0; lane < {width}; ++lane)\n"
             f"    if ({element.sub(one, condition)}) "
             f"((float *)&{name})[lane] = {element.sub(one, value)};"
         )

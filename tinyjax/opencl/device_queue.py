@@ -10,6 +10,7 @@ Source: the OpenCL 1.2 specification; pyopencl, https://documen.tician.de/pyopen
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import threading
@@ -58,14 +59,26 @@ def named_errors(doing: str) -> Iterator[None]:
         raise named_error(error, doing) from error
 
 
+# ---- what queues share ----
+
+
+@functools.cache
+def shared_context(*cl_devices: Any) -> Any:
+    """The context of the driver's devices: of all logical devices that work on them."""
+    import pyopencl as cl
+
+    return cl.Context(list(cl_devices))
+
+
 # ---- queues ----
 
 
 class Queue:
     """Runs kernels on one OpenCL device, in order; memory is the device's own.
 
-    `on_launch(kernel, event)`, if set, is told of each launch: a profiler's ear. `runs_inline` says
-    whether `launch(..., inline=True)` has a meaning here: see SharedMemoryQueue."""
+    `on_launch(kernel, event)`, if set, is told of each launch, and `on_step(routine, step, slots)` runs
+    each step: a profiler's ears. `runs_inline` says whether `launch(..., inline=True)` has a meaning
+    here: see SharedMemoryQueue."""
 
     # Calls that may be under way, and bytes that they may hold on to, before the next one waits. Few keep
     # the device busy, and work in memory that is still in a cache.
@@ -77,6 +90,7 @@ class Queue:
 
     runs_inline = False
     on_launch: Callable[[Any, Any], None] | None = None
+    on_step: Callable[[Any, Any, list], None] | None = None
 
     def __init__(self, device: Device):
         import pyopencl as cl
@@ -86,8 +100,8 @@ class Queue:
         self.device = device
         self.lock = threading.RLock()
         with named_errors(f"opening {device.device_kind}"):
-            self.context = cl.Context(self._cl_devices())
-            self.queue = cl.CommandQueue(self.context, device.cl_device)
+            self.context = shared_context(*self._cl_devices())
+            self.open()
         self.process = os.getpid()
         self.is_fork = False
         os.register_at_fork(before=self.finish, after_in_child=self._note_fork)
@@ -104,6 +118,15 @@ class Queue:
     def _cl_devices(self) -> list[Any]:
         """The devices that share memory and programs."""
         return [self.device.cl_device]
+
+    def open(self) -> None:
+        """Makes the driver's queue: one that takes times, if somebody listens."""
+        self.queue = self._new_queue(self.device.cl_device)
+
+    def _new_queue(self, cl_device: Any) -> Any:
+        takes_times = self.cl.command_queue_properties.PROFILING_ENABLE
+        properties = takes_times if self.on_launch is not None else 0
+        return self.cl.CommandQueue(self.context, cl_device, properties=properties)
 
     # ---- memory ----
 

@@ -64,6 +64,11 @@ class Memory:
         """Waits for the device."""
         self.queue.wait(self)
 
+    def is_ready(self) -> bool:
+        """Whether the elements are there: reading them would not wait."""
+        event = self.queue.last_event if self.event is LAUNCHED else self.event
+        return event is None or event.command_execution_status == 0  # COMPLETE
+
 
 def with_buffer_protocol(array: np.ndarray) -> np.ndarray:
     """The same elements for drivers to read: arrays of bfloat16 have no buffer protocol."""

@@ -7,10 +7,9 @@ function that is called. Builds on device_queue and memory.
 
 from __future__ import annotations
 
-import functools
 import math
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,8 +33,11 @@ class SharedMemoryQueue(Queue):
         self.read_only = flags.READ_ONLY | flags.USE_HOST_PTR
         self.pool = Pool(lambda host: self.cl.Buffer(self.context, self.read_write, hostbuf=host))
         self.runs_inline = device.inline_device is not None
-        if self.runs_inline:
-            self.inline_queue = self.cl.CommandQueue(self.context, device.inline_device)
+
+    def open(self) -> None:
+        super().open()
+        if self.device.inline_device is not None:
+            self.inline_queue = self._new_queue(self.device.inline_device)
 
     def _cl_devices(self) -> list[Any]:
         both = [self.device.cl_device, self.device.inline_device]
@@ -110,6 +112,7 @@ class NumpyQueue:
     driver_error = ()  # nothing to catch
     runs_inline = False
     last_event = None
+    on_step: Callable[[Any, Any, list], None] | None = None
 
     def __init__(self, device: Device):
         self.device = device
@@ -143,9 +146,35 @@ def shares_host_memory(device: Device) -> bool:
     return device.platform == "cpu" and name == "Portable Computing Language"
 
 
-@functools.cache
+_queues: dict[Device, Any] = {}
+
+
 def queue_of(device: Device) -> Any:
     """The queue of a device, opened when first asked for."""
+    if device not in _queues:
+        with _opening:
+            if device not in _queues:
+                _queues[device] = _new_queue(device)
+    return _queues[device]
+
+
+_opening = threading.Lock()
+
+
+def _new_queue(device: Device) -> Any:
     if device.cl_device is None:
         return NumpyQueue(device)
     return SharedMemoryQueue(device) if shares_host_memory(device) else Queue(device)
+
+
+def listen(on_launch: Any, on_step: Any) -> None:
+    """From now on, all queues tell these of launches, with times, and have them run the steps: a
+    profiler. None ends it. Waits until all is done that has been launched so far."""
+    with _opening:
+        Queue.on_launch = on_launch
+        Queue.on_step = NumpyQueue.on_step = on_step
+        for queue in _queues.values():
+            queue.finish()
+            if isinstance(queue, Queue):
+                with queue.lock:
+                    queue.open()

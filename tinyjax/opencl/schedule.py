@@ -128,6 +128,7 @@ class Routine:
 
     def __init__(self, plan: Plan, queue: Any, nbytes: int):
         jaxpr = plan.closed.jaxpr
+        self.plan = plan
         self.queue = queue
         self.nbytes = nbytes  # what a run holds on to, about
         self.steps: list[Any] = []
@@ -162,8 +163,12 @@ class Routine:
         slots[self._first_arg : self._first_arg + len(args)] = args
         for number, memory in places:
             slots[self.results[number]] = memory
+        on_step = queue.on_step
         for step in self.steps:
-            step.run(queue, slots)
+            if on_step is None:
+                step.run(queue, slots)
+            else:
+                on_step(self, step, slots)
             for slot in step.dies:
                 queue.recycle(slots[slot])
         queue.keep((self, slots), self.nbytes)  # self has the kernels' scratch memory

@@ -95,6 +95,9 @@ class Config(threading.local):
     are attributes of the instance, of which each thread has its own."""
 
     _global_key: tuple = ()
+    settings: object = (
+        object()
+    )  # another one after each `update`: what was known before may not hold
     is_watched: bool = False  # one look in place of three: they are dear
 
     def __getattr__(self, name: str) -> Any:
@@ -127,6 +130,7 @@ class Config(threading.local):
         """
         setattr(Config, _checked(name, value), value)
         Config._global_key = _traced_values(Config)
+        Config.settings = object()
         Config.is_watched = any(_watched_values(Config))
 
     def parse_flags_with_absl(self) -> None:

@@ -69,6 +69,7 @@ STEPS = (
     "opencl.background",  # answers while kernels build
     "stages",  # trace, lower, compile
     "interpreters.cache_misses",  # why a jitted function is traced again
+    "interpreters.fast_call",  # calls that were made before, quickly
     "interpreters.jit",  # jit: the primitive and the front door
     "interpreters.jit_rules",  # the same in the other transformations
     "custom_derivatives.calls",  # a function and its rules, as one primitive

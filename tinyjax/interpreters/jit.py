@@ -40,6 +40,7 @@ from tinyjax.core import (
 )
 from tinyjax.devices import Device, committed_device, default_device, devices
 from tinyjax.interpreters.cache_misses import explain_miss
+from tinyjax.interpreters.fast_call import NOT_KNOWN, FastCalls, is_plain
 from tinyjax.interpreters.tracing import (
     JaxprTrace,
     ShapeDtypeStruct,
@@ -160,11 +161,17 @@ class JitFunction:
             "inline": inline,
         }
         self.device = device
-        self.cache = _cache_of(
-            fun, (static_argnums, static_argnames, donate_argnums, donate_argnames)
-        )
+        options = (static_argnums, static_argnames, donate_argnums, donate_argnames)
+        self.cache = _cache_of(fun, options)
+        known = _cache_of(fun, (*options, "fast calls"))
+        self.fast_calls = FastCalls(known, device, static_argnums, static_argnames)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function's results. This is the plain path; fast_call.py is a shorter one, for calls that
+        have been made before."""
+        result = self.fast_calls.call(args, kwargs)
+        if result is not NOT_KNOWN:
+            return result
         if config.jax_disable_jit:
             return self.fun(*args, **kwargs)
         leaves, (jaxpr, out_tree, donated), consts = self.trace_cached(args, kwargs)
@@ -177,7 +184,27 @@ class JitFunction:
             device=self.device,
             **self.params,
         )
+        if is_plain() and not consts:
+            self._remember(args, kwargs, leaves, jaxpr, out_tree, donated)
         return tree_unflatten(out_tree, outs)
+
+    def _remember(
+        self,
+        args: tuple,
+        kwargs: dict,
+        leaves: list,
+        jaxpr: ClosedJaxpr,
+        out_tree: PyTreeDef,
+        donated: tuple[bool, ...],
+    ) -> None:
+        """Tells fast_calls where this call led to; what is still being built is not known yet."""
+        name = self.params["name"]
+        place = self.device or committed_to(jaxpr, [as_array(x) for x in leaves], name)
+        program = compiled(jaxpr, place or default_device(), name, donated)
+        if isinstance(program, BackgroundBuild):
+            program = program.executable
+        if program is not None:
+            self.fast_calls.remember(args, kwargs, program, out_tree, place is not None)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A jitted method: `self` is its first argument."""
@@ -242,6 +269,7 @@ class JitFunction:
     def clear_cache(self) -> None:
         """Forgets all traces: the next call traces (and compiles) anew."""
         self.cache.clear()
+        self.fast_calls.known.clear()
 
     def __repr__(self) -> str:
         return f"<jitted {self.params['name']}>"

@@ -62,6 +62,7 @@ STEPS = (
     "opencl.small_work",  # which kernels the calling thread runs
     "opencl.memory",  # what an array has on a device, and when it is used again
     "opencl.device_queue",  # programs, launches, waiting
+    "opencl.compilation_cache",  # compiled programs that outlive the process
     "opencl.runtime",  # the queue of each device
     "opencl.schedule",  # the steps of a call
     "opencl.loops",  # loops and branches as steps that run other steps

@@ -8,8 +8,10 @@ through those. A call does not wait: reading a result does. Builds on all files 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from tinyjax.devices import Device, warn_without_opencl
 from tinyjax.dtypes import key_dtype
 from tinyjax.errors import JaxRuntimeError
 from tinyjax.jaxpr import ClosedJaxpr, Var
+from tinyjax.opencl import compilation_cache
 from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
 from tinyjax.opencl.cost import cost_lines, plan_cost
 from tinyjax.opencl.device_queue import OutOfDeviceMemory, named_error
@@ -71,8 +74,15 @@ class Lowered:
         return _stage(stage).result(self)
 
     def compile(self) -> Executable:
-        """Builds the kernels."""
-        return Executable(self)
+        """Builds the kernels, or takes them from the compilation cache."""
+        began = time.perf_counter()
+        executable = Executable(self)
+        if executable.new_entries:
+            executable.warm_up()  # what is kept is all of it
+            seconds = time.perf_counter() - began
+            for path, program in executable.new_entries.items():
+                compilation_cache.write_entry(path, program, seconds)
+        return executable
 
 
 @dataclass(frozen=True)
@@ -166,10 +176,24 @@ class _StepMaker:
             for number, kernel in plan.kernels.items():
                 self.kernels[number in inline][kernel.name] = kernel
         self.built: dict[tuple[str, bool], Any] = {}
+        self.new_entries: dict[Path, Any] = {}
         for inline, kernels in self.kernels.items():
-            text = program_text(list(kernels.values()))
-            for name, kernel in zip(kernels, queue.build(text, list(kernels), inline)):
-                self.built[name, inline] = kernel
+            if kernels:
+                text = program_text(list(kernels.values()))
+                for name, kernel in zip(kernels, self._build(lowered.name, text, inline)):
+                    self.built[name, inline] = kernel
+
+    def _build(self, name: str, text: str, inline: bool) -> list[Any]:
+        """The kernels of a program, which may be in the compilation cache."""
+        names = list(self.kernels[inline])
+        if not compilation_cache.is_enabled():
+            return self.queue.build(text, names, inline)
+        path = compilation_cache.entry_path(name, text, *self.queue.build_target(inline))
+        binary = compilation_cache.read_entry(path)
+        built = self.queue.build(text, names, inline, binary)
+        if binary is None:
+            self.new_entries[path] = built[0].program
+        return built
 
     def routine(self, plan: Plan, memory: MemoryPlan, of_program: bool = False) -> Routine:
         """The steps of a plan. The results of the program's own are new memory for each call."""
@@ -247,11 +271,12 @@ class Executable:
         check_memory(lowered)
         maker = _StepMaker(lowered, self.queue)
         self._maker = maker
+        self.new_entries = maker.new_entries  # programs by the files to keep them in
         self.routine = maker.routine(lowered.plan, lowered.memory, of_program=True)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
         self.out_avals = lowered.closed.out_avals
 
-    def warm_up(self, until: Callable[[], bool]) -> None:
+    def warm_up(self, until: Callable[[], bool] = lambda: False) -> None:
         """Has the driver finish its kernels now, which it else does at the first launch of each;
         no further one when `until()`."""
         local_size, kernels = self._maker.local_size, self._maker.kernels

@@ -224,27 +224,37 @@ class Queue:
 
     # ---- programs ----
 
-    def build(self, text: str, names: Sequence[str], inline: bool = False) -> list[Any]:
-        """The kernels `names` of an OpenCL C program, made once: making one is slow. They will be
-        launched with the same `inline`.
+    def build(
+        self, text: str, names: Sequence[str], inline: bool = False, binary: bytes | None = None
+    ) -> list[Any]:
+        """The kernels `names` of an OpenCL C program, made once: making one is slow, unless there is the
+        machine code that it became before. They will be launched with the same `inline`.
 
         Raises KernelBuildError with the program and the driver's log."""
         if not names:
             return []
         self.check_process()
-        device = self._cl_devices()[inline]
-        options = ["-w"]  # PoCL prints its remarks to stderr, past Python
-        rounding = self.cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
-        if device.single_fp_config & rounding:
-            options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+        device, options = self.build_target(inline)
         try:
-            program = self.cl.Program(self.context, text).build(options, devices=[device])
+            program = self.cl.Program(self.context, text)
+            if binary is not None:
+                program = self.cl.Program(self.context, [device], [binary])
+            program.build(options, devices=[device])
             return [self.cl.Kernel(program, name) for name in names]
         except self.cl.Error as error:
             lines = "\n".join(f"{n:4} {line}" for n, line in enumerate(text.splitlines(), 1))
             raise KernelBuildError(
                 f"INTERNAL: {self.device.device_kind} can't build a kernel.\n{error}\n{lines}"
             ) from error
+
+    def build_target(self, inline: bool) -> tuple[Any, list[str]]:
+        """The OpenCL device that programs are built for, and the options."""
+        device = self._cl_devices()[inline]
+        options = ["-w"]  # PoCL prints its remarks to stderr, past Python
+        rounding = self.cl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT
+        if device.single_fp_config & rounding:
+            options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+        return device, options
 
     def launch(
         self,
@@ -277,21 +287,21 @@ class Queue:
     ) -> None:
         """Runs a kernel once, on zeros and beside what the queue runs: PoCL finishes compiling a kernel
         when it is first launched. `buffers`: size and dtype of each argument."""
-        zeros = [np.zeros(size, dtype) for size, dtype in buffers]
-        flags = self.cl.mem_flags.READ_WRITE | self.cl.mem_flags.COPY_HOST_PTR
         with named_errors("finishing a kernel"):
-            memory = [
-                self.cl.Buffer(self.context, flags, hostbuf=with_buffer_protocol(x))
-                if x.size
-                else None
-                for x in zeros
-            ]
+            queue = self.cl.CommandQueue(self.context, self._cl_devices()[inline])
+            memory = [self._zeros(queue, size * dtype.itemsize) for size, dtype in buffers]
             # Of its own, as this runs in another thread than the launches, and arguments are state.
             again = self.cl.Kernel(kernel.program, kernel.function_name)
             again.set_args(*memory)
-            queue = self.cl.CommandQueue(self.context, self._cl_devices()[inline])
             self.cl.enqueue_nd_range_kernel(queue, again, (items,), (local_size,))
             queue.finish()
+
+    def _zeros(self, queue: Any, nbytes: int) -> Any:
+        if nbytes == 0:
+            return None
+        buffer = self.cl.Buffer(self.context, self.cl.mem_flags.READ_WRITE, nbytes)
+        self.cl.enqueue_fill_buffer(queue, buffer, np.uint8(0), 0, nbytes)
+        return buffer
 
     # ---- waiting ----
 

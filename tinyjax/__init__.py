@@ -74,6 +74,7 @@ from tinyjax.ad_checkpoint import checkpoint_policies as checkpoint_policies
 from tinyjax.ad_checkpoint import remat as remat
 from tinyjax.callback import pure_callback as pure_callback
 from tinyjax.debugging import effects_barrier as effects_barrier
+from tinyjax.interpreters import eager_linearize as _eager_linearize  # noqa: F401  (fast grad)
 from tinyjax.named_scopes import named_call as named_call
 from tinyjax.named_scopes import named_scope as named_scope
 from tinyjax.opencl import random_rules as _random_rules  # noqa: F401  (fills word_rules)

@@ -8,6 +8,7 @@ jvp, batching and transpose rules; all other primitives are in lax/. Builds on c
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -103,9 +104,8 @@ abstract_eval_rules[gt_p] = _compare_aval
 def _reduce_sum_impl(x: np.ndarray, *, axes: tuple[int, ...], out_sharding: None) -> np.ndarray:
     # A long sum of 16-bit floats is added up in 32 bits, as on any device, and rounded once.
     is_half = dtypes.is_float(x.dtype) and x.dtype.itemsize == 2
-    return np.asarray(np.sum(x, axis=axes, dtype=np.float32 if is_half else x.dtype)).astype(
-        x.dtype
-    )
+    out = np.add.reduce(x, axis=axes, dtype=np.float32 if is_half else x.dtype)
+    return np.asarray(out, x.dtype)
 
 
 def reduced_aval(x: ShapedArray, axes: tuple[int, ...], name: str = "reduce_sum") -> ShapedArray:
@@ -135,7 +135,14 @@ def _broadcast_in_dim_impl(
     unit_shape = [1] * len(shape)
     for size, dimension in zip(x.shape, broadcast_dimensions):
         unit_shape[dimension] = size
-    return np.broadcast_to(x.reshape(unit_shape), shape)
+    spread = x.reshape(unit_shape)
+    if spread.shape == shape:
+        return spread
+    if math.prod(shape) > 1000:
+        return np.broadcast_to(spread, shape)  # a view, in which repeated elements are stored once
+    out = np.empty(shape, x.dtype)  # for few elements a copy takes less time than the view
+    out[...] = spread
+    return out
 
 
 def _broadcast_in_dim_aval(

@@ -16,7 +16,7 @@ from tinyjax import dtypes
 from tinyjax.api_util import FlatFun, check_callable, split_aux
 from tinyjax.core import Primitive, Trace, context, get_aval, set_current_trace
 from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, full
-from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer
+from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, user_line
 from tinyjax.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
@@ -144,32 +144,42 @@ class Linearized:
 
 def linearize_flat(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[list, Linearized]:
     """The results of `fun` at `primals`, and its derivative there as a linear jaxpr."""
-    unknown_trace = JaxprTrace()
-    partial_trace = PartialEvalTrace(context.trace, unknown_trace)
-    jvp_trace = JVPTrace(partial_trace)
+    trace = JVPTrace(PartialEvalTrace(context.trace, JaxprTrace()))
+    outs, closed, nonzero_ins, nonzero_outs = trace_linear(trace, fun, primals)
+    closed = without_dead_code(closed)
+    return outs, Linearized(closed.jaxpr, closed.consts, nonzero_ins, nonzero_outs)
+
+
+def trace_linear(
+    jvp_trace: JVPTrace, fun: Callable[..., list], primals: Sequence[Any]
+) -> tuple[list, ClosedJaxpr, list[bool], list[bool]]:
+    """Runs `fun` on primals that are known and tangents that are not, in a JVPTrace above a
+    PartialEvalTrace. Gives the results, the jaxpr of what was left for later, and which arguments and
+    which results have tangents there."""
+    partial_trace = jvp_trace.parent
+    assert isinstance(partial_trace, PartialEvalTrace)
+    unknown, source = partial_trace.unknown, user_line()
     args, nonzero_ins = [], []
     for primal in primals:
         aval = get_aval(primal).to_tangent_aval()
         nonzero = dtypes.is_inexact(aval.dtype)  # an integer has no tangent
         nonzero_ins.append(nonzero)
         args.append(
-            JVPTracer(jvp_trace, primal, unknown_trace.new_arg(aval)) if nonzero else primal
+            JVPTracer(jvp_trace, primal, unknown.new_arg(aval, source)) if nonzero else primal
         )
     with set_current_trace(jvp_trace):
         outs = fun(*args)
     pairs = [jvp_trace.primal_and_tangent(x) for x in outs]
-    nonzero_outs = [type(tangent) is not Zero for _, tangent in pairs]
-    closed = unknown_trace.finish([tangent for _, tangent in pairs if type(tangent) is not Zero])
-    closed = without_dead_code(closed)
-    primals_out = [primal for primal, _ in pairs]
-    if any([partial_trace.is_unknown(x) for x in primals_out]):
+    if any([partial_trace.is_unknown(primal) for primal, _ in pairs]):
         raise ValueError(
             "a result depends on a tangent and cannot be known before it: some operation maps primals "
             "and tangents together and has no rule to part them (while_loop and reduce_window have "
             "none, nor may a JVP rule of your own). Reverse-mode differentiation needs them apart; "
             "jax.jvp does not"
         )
-    return primals_out, Linearized(closed.jaxpr, closed.consts, nonzero_ins, nonzero_outs)
+    nonzero_outs = [type(tangent) is not Zero for _, tangent in pairs]
+    closed = unknown.finish([tangent for _, tangent in pairs if type(tangent) is not Zero])
+    return [primal for primal, _ in pairs], closed, nonzero_ins, nonzero_outs
 
 
 def with_aux_apart(fun: Callable, has_aux: bool) -> tuple[Callable, list[Any]]:

@@ -80,6 +80,9 @@ def pull_back(
 
 # ---- grad ----
 
+# interpreters/eager_linearize.py puts one in its place that remembers what rules write.
+linearize_for_grad = linearize_flat
+
 
 def grad(
     fun: Callable,
@@ -125,9 +128,15 @@ def value_and_grad(
         dynamic, partial_fun = function_of(fun, argnums, args, kwargs, TypeError)
         for x in tree_flatten(dynamic)[0]:
             check_reverse_input("grad", x, holomorphic, allow_int)
-        out, f_vjp, *aux = vjp(partial_fun, *dynamic, has_aux=has_aux)
+        main, aux = with_aux_apart(partial_fun, has_aux)
+        leaves, in_tree = tree_flatten((dynamic, {}))
+        flat_fun = FlatFun(main, in_tree)
+        outs, linearized = linearize_for_grad(flat_fun, leaves)
+        out = tree_unflatten(flat_fun.out_tree, outs)
         seed = full(_checked_grad_output(out, holomorphic, fun), 1)
-        gradients = f_vjp(seed)
+        in_avals = [get_aval(x).to_tangent_aval() for x in leaves]
+        flat_gradients = pull_back(linearized, linearized.residuals, in_avals, [seed])
+        gradients, _ = tree_unflatten(in_tree, flat_gradients)
         gradient = gradients[0] if isinstance(argnums, int) else gradients
         return ((out, *aux) if has_aux else out), gradient
 

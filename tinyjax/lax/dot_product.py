@@ -11,6 +11,8 @@ Source: https://www.openxla.org/stablehlo/spec#dot_general
 from __future__ import annotations
 
 import enum
+import functools
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -103,31 +105,38 @@ def _dot_general_impl(
     out_sharding: None,
 ) -> np.ndarray:
     """Brings both sides to (batch, rows, contracted) and (batch, contracted, columns)."""
-    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
-    lhs_kept = _remaining(lhs.ndim, lhs_contract, lhs_batch)
-    rhs_kept = _remaining(rhs.ndim, rhs_contract, rhs_batch)
-    size = lambda x, axes: int(np.prod([x.shape[axis] for axis in axes], dtype=int))  # noqa: E731
-    batch, contracted = size(lhs, lhs_batch), size(lhs, lhs_contract)
-
+    left_axes, right_axes, rows, columns = _layout(dimension_numbers, lhs.ndim, rhs.ndim)
     out_dtype = _result_dtype(lhs.dtype, rhs.dtype, preferred_element_type)
     is_half = dtypes.is_float(out_dtype) and out_dtype.itemsize == 2
     dtype = np.dtype(np.float32) if is_half else out_dtype  # sums of 16-bit floats are kept in 32
-    left = lhs.transpose(*lhs_batch, *lhs_kept, *lhs_contract)
-    left = left.reshape(batch, size(lhs, lhs_kept), contracted).astype(dtype, copy=False)
-    right = rhs.transpose(*rhs_batch, *rhs_contract, *rhs_kept)
-    right = right.reshape(batch, contracted, size(rhs, rhs_kept)).astype(dtype, copy=False)
+    left = lhs.transpose(left_axes).astype(dtype, copy=False)
+    right = rhs.transpose(right_axes).astype(dtype, copy=False)
+    num_batch = len(dimension_numbers[1][0])
+    if rows == columns == left.ndim - num_batch - 1 == 1:  # matrices already
+        return np.matmul(left, right).astype(out_dtype, copy=False)
+    batch, kept = left.shape[:num_batch], left.shape[num_batch : num_batch + rows]
+    right_kept = right.shape[right.ndim - columns :]
+    contracted = math.prod(left.shape[num_batch + rows :])
+    left = left.reshape(math.prod(batch), math.prod(kept), contracted)
+    right = right.reshape(math.prod(batch), contracted, math.prod(right_kept))
+    return np.matmul(left, right).reshape(batch + kept + right_kept).astype(out_dtype, copy=False)
 
-    shape = (
-        [lhs.shape[axis] for axis in lhs_batch]
-        + [lhs.shape[axis] for axis in lhs_kept]
-        + [rhs.shape[axis] for axis in rhs_kept]
-    )
-    return np.matmul(left, right).reshape(shape).astype(out_dtype, copy=False)
+
+@functools.lru_cache(4096)
+def _layout(dimension_numbers: Any, lhs_ndim: int, rhs_ndim: int) -> tuple:
+    """The axes of the left side in the order batch, kept, contracted, those of the right side in the
+    order batch, contracted, kept; how many are kept of each."""
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
+    lhs_kept = _remaining(lhs_ndim, lhs_contract, lhs_batch)
+    rhs_kept = _remaining(rhs_ndim, rhs_contract, rhs_batch)
+    left_axes = (*lhs_batch, *lhs_kept, *lhs_contract)
+    return left_axes, (*rhs_batch, *rhs_contract, *rhs_kept), len(lhs_kept), len(rhs_kept)
 
 
 # ---- dot_general: abstract_eval ----
 
 
+@functools.lru_cache(4096)
 def _dot_general_aval(
     lhs: ShapedArray,
     rhs: ShapedArray,
@@ -176,6 +185,7 @@ def _check_sizes(
         )
 
 
+@functools.lru_cache
 def _result_dtype(lhs: np.dtype, rhs: np.dtype, preferred_element_type: Any) -> np.dtype:
     """The preferred dtype, or the wider one of the two sides. Raises TypeError if neither is."""
     if lhs != rhs and _width(lhs) == _width(rhs):
@@ -191,6 +201,7 @@ def _result_dtype(lhs: np.dtype, rhs: np.dtype, preferred_element_type: Any) -> 
     return preferred_element_type
 
 
+@functools.cache
 def _width(dtype: np.dtype) -> tuple:
     """The order in which one side's dtype gives way to the other's."""
     is_complex = dtypes.kind(dtype) == "c"

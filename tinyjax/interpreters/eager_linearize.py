@@ -1,0 +1,239 @@
+"""grad without a transformation around it: derivatives of single operations, remembered.
+
+After this file you can say where the time of an eager `grad` goes. linearize_flat asks, each time that
+`sin(x)` is differentiated, for the rule of sin, partial evaluation of what the rule does, and
+transposition. But what these write down depends on the primitive, its parameters and its operands' avals
+alone: three jaxprs (`Step`), made once by the same jvp_jaxpr, partial_eval_jaxpr and backward_pass
+that derive a jitted function, and run as NumPy calls. A step is one equation of the linear jaxpr, with
+its residuals in the parameters. All that this cannot do (custom rules, loops, jit) goes the plain way.
+
+The fast path behind interpreters/vjp.py; nothing is lost by skipping it. Builds on numpy_program and vjp.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax.array import ArrayImpl, ShapedArray
+from tinyjax.config import config
+from tinyjax.core import (
+    EvalTrace,
+    Primitive,
+    Tracer,
+    abstract_eval_rules,
+    as_array,
+    context,
+    get_aval,
+    missing_rule,
+    set_current_trace,
+    to_numpy,
+)
+from tinyjax.interpreters import vjp
+from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, jvp_jaxpr, jvp_rules
+from tinyjax.interpreters.numpy_program import NumpyProgram
+from tinyjax.interpreters.partial_eval import (
+    Linearized,
+    PartialEvalTrace,
+    linearize_flat,
+    partial_eval_jaxpr,
+    trace_linear,
+    values_of,
+)
+from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, trace_to_jaxpr, user_line
+from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass, transpose_rules
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from tinyjax.lists import split_list
+
+# ---- one operation, differentiated ----
+
+CotangentAvals = tuple[ShapedArray | None, ...]  # None for one that is Zero
+
+
+class Step:
+    """A jaxpr of one operation, linearized for operands of which some (`nonzeros`) have tangents.
+
+    Raises NotImplementedError where that is not a matter of avals alone."""
+
+    def __init__(self, operation: ClosedJaxpr, nonzeros: tuple[bool, ...]):
+        num_outs = len(operation.out_avals)
+        derived, self.nonzero_outs = jvp_jaxpr(operation, nonzeros)
+        num_tangents, num_tangents_out = sum(nonzeros), sum(self.nonzero_outs)
+        known, self.linear, unknown_outs, self.out_sources, self.residual_sources = (
+            partial_eval_jaxpr(
+                derived,
+                (False,) * len(nonzeros) + (True,) * num_tangents,
+                (False,) * num_outs + (True,) * num_tangents_out,
+            )
+        )
+        if any(unknown_outs[:num_outs]):
+            raise NotImplementedError("a result that depends on a tangent")
+        self.forward = NumpyProgram(known)
+        self.out_avals = operation.out_avals
+        self.tangent_avals = self.linear.out_avals
+        self.num_residuals = len(self.residual_sources)
+        self.backward_of: dict[CotangentAvals, tuple[NumpyProgram, list[Any]]] = {}
+
+    def run(self, values: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """The operation's results, and the residuals."""
+        found = {"in": values, "out": self.forward(values)}
+        outs = values_of(self.out_sources, found)
+        return outs, values_of(self.residual_sources, found)
+
+    def backward(self, ct_avals: CotangentAvals) -> tuple[NumpyProgram, list[Any]]:
+        """From residuals and the cotangents that are not Zero to the operands' cotangents: a program for
+        those that are not Zero, and of all of them the aval, or the Zero."""
+        if ct_avals not in self.backward_of:
+            self.backward_of[ct_avals] = self._transposed(ct_avals)
+        return self.backward_of[ct_avals]
+
+    def _transposed(self, ct_avals: CotangentAvals) -> tuple[NumpyProgram, list[Any]]:
+        jaxpr, consts = self.linear.jaxpr, self.linear.consts
+        residuals, operands = split_list(jaxpr.invars, self.num_residuals)
+        outs: list[Any] = []
+
+        def backward(*flat: Any) -> list[Any]:
+            args, cts = list(flat[: len(residuals)]), iter(flat[len(residuals) :])
+            args += [UndefinedPrimal(v.aval) for v in operands]
+            all_cts = [
+                Zero(v.aval) if a is None else next(cts) for v, a in zip(jaxpr.outvars, ct_avals)
+            ]
+            outs.extend(backward_pass(jaxpr, consts, args, all_cts)[len(residuals) :])
+            return [ct for ct in outs if type(ct) is not Zero]
+
+        in_avals = [v.aval for v in residuals] + [aval for aval in ct_avals if aval is not None]
+        transposed = trace_to_jaxpr(backward, in_avals)
+        avals = iter(transposed.out_avals)
+        return NumpyProgram(transposed), [x if type(x) is Zero else next(avals) for x in outs]
+
+
+# The equation of a step: its operands are tangents. Parameters: step, and residuals (NumPy arrays).
+linear_step_p = Primitive("linear_step", multiple_results=True)
+
+
+def _transpose_step(cts: Any, *tangents: Any, step: Step, residuals: list[np.ndarray]) -> list[Any]:
+    values, ct_avals = list(residuals), []
+    for ct in cts:
+        if type(ct) is not Zero:
+            values.append(to_numpy(ct, ct.aval))
+        ct_avals.append(None if type(ct) is Zero else ct.aval)
+    program, outs = step.backward(tuple(ct_avals))
+    found = iter(program(values))
+    return [x if type(x) is Zero else ArrayImpl(next(found), x) for x in outs]
+
+
+transpose_rules[linear_step_p] = _transpose_step
+
+
+# ---- steps, remembered ----
+
+# (primitive, avals, which have tangents, parameters, config) -> the step, None if there can be none
+_steps: dict[tuple, Step | None] = {}
+MOST_STEPS = (
+    10_000  # then all is forgotten: a program with ever new shapes must not fill the memory
+)
+
+
+def step_of(
+    primitive: Primitive, avals: tuple[ShapedArray, ...], nonzeros: tuple[bool, ...], params: dict
+) -> Step | None:
+    """The step of a primitive; None where the plain way must be gone."""
+    if primitive.takes_arrays or primitive.has_effects:
+        return None
+    try:
+        rule = jvp_rules.get(primitive)  # which may have been changed since
+        key = (primitive, rule, avals, nonzeros, tuple(params.items()), config.key)
+        return _steps[key]
+    except TypeError:  # parameters without a hash
+        return None
+    except KeyError:
+        if not all([_is_exact(x) for x in params.values()]):
+            return None
+    operation = functools.partial(_operation, primitive, avals, params)
+    return _remember(key, operation, nonzeros)
+
+
+def _is_exact(param: Any) -> bool:
+    """Whether equal parameters are the same: 0.0 and -0.0 are not, nor are 1 and 1.0."""
+    if isinstance(param, tuple):
+        return all([_is_exact(x) for x in param])
+    return not isinstance(param, (float, complex, np.inexact))
+
+
+def _remember(key: tuple, operation: Callable[[], ClosedJaxpr], nonzeros: Any) -> Step | None:
+    if len(_steps) >= MOST_STEPS:
+        _steps.clear()
+    try:
+        with set_current_trace(EvalTrace()):
+            _steps[key] = Step(operation(), nonzeros)
+    except NotImplementedError:
+        _steps[key] = None
+    return _steps[key]
+
+
+def _operation(primitive: Primitive, avals: Sequence[ShapedArray], params: dict) -> ClosedJaxpr:
+    """The jaxpr of one equation."""
+    rule = abstract_eval_rules.get(primitive) or missing_rule(primitive, "abstract_eval")
+    out = rule(*avals, **params)
+    invars = [Var(aval) for aval in avals]
+    outvars = [Var(aval) for aval in (out if primitive.multiple_results else [out])]
+    return ClosedJaxpr(Jaxpr([], invars, outvars, [JaxprEqn(primitive, invars, outvars, params)]))
+
+
+# ---- the trace ----
+
+
+class EagerLinearizeTrace(JVPTrace):
+    """Does what JVPTrace does above a PartialEvalTrace, by steps where there are any."""
+
+    parent: PartialEvalTrace
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        primals, tangents, avals, nonzeros = [], [], [], []
+        for x in args:
+            nonzero = type(x) is JVPTracer and x._trace is self
+            if nonzero:
+                tangents.append(x.tangent)
+                x = x.primal
+            if isinstance(x, Tracer):
+                return super().process_primitive(primitive, args, params)
+            aval = get_aval(x)
+            primals.append(to_numpy(x, aval))
+            avals.append(aval)
+            nonzeros.append(nonzero)
+        step = step_of(primitive, tuple(avals), tuple(nonzeros), params) if tangents else None
+        if step is None:
+            return super().process_primitive(primitive, args, params)
+        results = self.apply(step, primals, tangents)
+        return results if primitive.multiple_results else results[0]
+
+    def apply(self, step: Step, primals: list[np.ndarray], tangents: list[Any]) -> list[Any]:
+        """Computes the results, and writes the equation of their tangents."""
+        outs, residuals = step.run(primals)
+        unknown = self.parent.unknown
+        outvars = [Var(aval) for aval in step.tangent_avals]
+        params = {"step": step, "residuals": residuals}
+        invars = [unknown.atom(t) for t in tangents]
+        unknown.eqns.append(JaxprEqn(linear_step_p, invars, outvars, params))
+        results: list[Any] = [ArrayImpl(x, aval) for x, aval in zip(outs, step.out_avals)]
+        found, source = iter(outvars), user_line()
+        for i, nonzero in enumerate(step.nonzero_outs):
+            if nonzero:
+                v = next(found)
+                results[i] = JVPTracer(self, results[i], JaxprTracer(unknown, v.aval, v, source))
+        return results
+
+
+def linearize_eagerly(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[list, Linearized]:
+    """As linearize_flat. Its linear jaxpr may have steps, and is good for transposing alone."""
+    if type(context.trace) is not EvalTrace or config.jax_debug_nans or config.jax_debug_infs:
+        return linearize_flat(fun, primals)
+    trace = EagerLinearizeTrace(PartialEvalTrace(context.trace, JaxprTrace()))
+    outs, closed, *nonzeros = trace_linear(trace, fun, [as_array(x) for x in primals])
+    return outs, Linearized(closed.jaxpr, closed.consts, *nonzeros)
+
+
+vjp.linearize_for_grad = linearize_eagerly

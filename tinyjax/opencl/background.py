@@ -99,7 +99,8 @@ class BackgroundBuild:
         self.done = threading.Event()
         self.settings = dict(vars(config))  # what `with` blocks of this thread have set
         self.process = os.getpid()
-        builder.add(self)
+        self.is_begun = False
+        builder.start()
 
     def __call__(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
         """The results, from the compiled program if it is there."""
@@ -109,7 +110,16 @@ class BackgroundBuild:
             return self.executable(args)
         if self.error is not None:
             raise self.error
-        return self.evaluate(args)
+        try:
+            return self.evaluate(args)
+        finally:
+            self.begin()  # not before: the first answer has all cores to itself
+
+    def begin(self) -> None:
+        """Has the builder build it, if it does not yet."""
+        if not self.is_begun:
+            self.is_begun = True
+            builder.todo.put(self)
 
     def evaluate(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
         """The results from NumPy, each in memory of its own, as those of a compiled program."""
@@ -135,7 +145,9 @@ class BackgroundBuild:
         """Returns when the build has ended."""
         if self.process != os.getpid():  # a fork: the thread that would build is not here
             self.build()
-        self.done.wait()
+        else:
+            self.begin()
+            self.done.wait()
 
     def build(self) -> None:
         """Makes the executable, and has the driver finish its kernels: done in the builder's thread."""
@@ -165,9 +177,8 @@ class Builder:
         self.thread: threading.Thread | None = None
         self.starting = threading.Lock()
 
-    def add(self, build: BackgroundBuild) -> None:
-        """Builds it when those before it are done."""
-        self.todo.put(build)
+    def start(self) -> None:
+        """Starts the thread, unless it runs."""
         with self.starting:
             if self.thread is None:
                 self.thread = threading.Thread(

@@ -67,6 +67,7 @@ from tinyjax import experimental as experimental
 from tinyjax import lax as lax
 from tinyjax import nn as nn
 from tinyjax import numpy as numpy
+from tinyjax import profiler as profiler
 from tinyjax import random as random
 from tinyjax import viz as viz
 from tinyjax.ad_checkpoint import checkpoint as checkpoint

@@ -166,6 +166,7 @@ class _StepMaker:
     OpenCL program, all others as another."""
 
     def __init__(self, lowered: Lowered, queue: Any):
+        self.name = lowered.name
         self.queue = queue
         self.local_size = target_of(lowered.device).local_size
         self.inline: dict[int, set[int]] = {}  # by the plan's id: numbers of groups
@@ -197,7 +198,7 @@ class _StepMaker:
 
     def routine(self, plan: Plan, memory: MemoryPlan, of_program: bool = False) -> Routine:
         """The steps of a plan. The results of the program's own are new memory for each call."""
-        routine = Routine(plan, self.queue, stored_bytes(plan))
+        routine = Routine(plan, self.queue, stored_bytes(plan), self.name)
         outvars = {v for v in plan.closed.jaxpr.outvars if isinstance(v, Var)}
         for number, group in enumerate(plan.groups):
             outputs = [

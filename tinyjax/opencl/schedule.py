@@ -126,9 +126,10 @@ class Routine:
     Of each result, `is_fresh` says whether a kernel or a loop makes its memory in every run, so that
     it can be used again, and `can_place` whether it can be made in memory that the caller provides."""
 
-    def __init__(self, plan: Plan, queue: Any, nbytes: int):
+    def __init__(self, plan: Plan, queue: Any, nbytes: int, name: str = "jitted"):
         jaxpr = plan.closed.jaxpr
         self.plan = plan
+        self.name = name  # of the jitted function
         self.queue = queue
         self.nbytes = nbytes  # what a run holds on to, about
         self.steps: list[Any] = []

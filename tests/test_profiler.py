@@ -1,0 +1,134 @@
+"""Times of kernels and host steps, as records, a table and a file."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.opencl.runtime import queue_of
+
+
+@pytest.fixture(autouse=True)
+def _compiled():
+    """Calls wait for their kernels: NumPy's answers are not recorded."""
+    with jax.config.set("tinyjax_background_build", False):
+        yield
+
+
+@jax.jit
+def step(x):
+    return jnp.sort(jnp.sin(x) * 2) + 1
+
+
+x = np.ones(1000, np.float32)
+
+
+def recorded(tmp_path, fun):
+    with jax.profiler.trace(tmp_path):
+        jax.block_until_ready(fun())
+    return jax.profiler.events()
+
+
+def test_each_launch_is_an_event_that_names_kernel_function_and_primitives(tmp_path):
+    first, second = [e for e in recorded(tmp_path, lambda: step(x)) if e.kind == "kernel"]
+    assert (first.executable, first.group, first.primitives) == ("step", 0, ("sin", "mul"))
+    assert first.name == "k0_sin_mul" and first.nbytes == 8000
+    assert (second.group, second.primitives) == (2, ("add",))
+    assert first.device == jax.devices()[0]
+
+
+def test_times_follow_each_other(tmp_path):
+    kernels = [e for e in recorded(tmp_path, lambda: step(x)) if e.kind == "kernel"]
+    for event in kernels:
+        assert 0 <= event.queued <= event.submitted <= event.start <= event.end
+        assert event.microseconds == event.end - event.start
+    assert kernels[0].end <= kernels[1].start
+
+
+def test_a_host_step_lies_between_the_kernels_around_it(tmp_path):
+    events = recorded(tmp_path, lambda: step(x))
+    assert [(e.kind, e.primitives) for e in events] == [
+        ("kernel", ("sin", "mul")),
+        ("host", ("sort",)),
+        ("kernel", ("add",)),
+    ]
+    assert events[0].end <= events[1].end
+
+
+def test_a_kernel_in_a_loop_is_an_event_a_round(tmp_path):
+    def loop(x):
+        return jax.lax.fori_loop(0, 3, lambda i, c: jnp.sort(c * 2), x)
+
+    events = recorded(tmp_path, lambda: jax.jit(loop)(x))
+    assert [e.kind for e in events].count("kernel") == 3
+    assert [e.primitives for e in events if e.kind == "loop"] == [("scan",)]
+
+
+def test_large_and_small_kernels_are_both_recorded(tmp_path):
+    double = jax.jit(lambda x: x * 2)
+    for n in (1, 3_000_000):
+        (event,) = recorded(tmp_path, lambda n=n: double(np.ones(n, np.float32)))
+        assert event.kind == "kernel" and event.nbytes == 8 * n
+
+
+def test_annotations_are_events_with_their_arguments(tmp_path):
+    @jax.profiler.annotate_function
+    def train():
+        with jax.profiler.StepTraceAnnotation("train step", step_num=3):
+            return step(x)
+
+    events = [e for e in recorded(tmp_path, train) if e.kind == "annotation"]
+    assert "train" in events[0].name and events[1].name == "train step"
+    assert events[1].arguments == (("step_num", 3),)
+
+
+def test_an_annotation_without_a_trace_does_nothing():
+    before = jax.profiler.events()
+    with jax.profiler.TraceAnnotation("alone"):
+        pass
+    assert jax.profiler.events() == before
+
+
+def test_the_file_is_where_jax_puts_it_and_perfetto_reads_it(tmp_path):
+    with jax.profiler.trace(tmp_path, create_perfetto_trace=True):
+        step(x)
+    files = sorted(tmp_path.glob("plugins/profile/*/*.trace.json.gz"))
+    assert len(files) == 1
+    content = json.loads(gzip.open(files[0]).read())
+    spans = [e for e in content["traceEvents"] if e["ph"] == "X"]
+    assert [s["name"] for s in spans] == [e.name for e in jax.profiler.events()]
+    assert spans[0]["args"]["jitted function"] == "step"
+    assert (files[0].parent / "perfetto_trace.json.gz").exists()
+
+
+def test_the_summary_has_a_line_a_kernel(tmp_path):
+    recorded(tmp_path, lambda: [step(x), step(x)])
+    head, *lines = jax.profiler.summary().splitlines()
+    assert head.split()[:3] == ["function", "kernel", "launches"]
+    assert len(lines) == 3 and all(line.split()[0] == "step" for line in lines)
+    assert any("sort (host)" in line for line in lines)
+    assert any("k0_sin_mul" in line and " 2 " in line for line in lines)
+
+
+def test_the_summary_of_nothing_is_its_head():
+    assert len(jax.profiler.summary([]).splitlines()) == 1
+
+
+def test_while_nobody_traces_queues_take_no_times(tmp_path):
+    queue = queue_of(jax.devices()[0])
+    assert queue.on_step is None
+    recorded(tmp_path, lambda: step(x))
+    assert queue.on_step is None
+    if queue.device.cl_device is not None:
+        assert queue.on_launch is None and queue.queue.properties == 0
+
+
+def test_one_trace_at_a_time(tmp_path):
+    with pytest.raises(RuntimeError, match="No profile started"):
+        jax.profiler.stop_trace()
+    with jax.profiler.trace(tmp_path):
+        with pytest.raises(RuntimeError, match="Profile has already been started"):
+            jax.profiler.start_trace(tmp_path)

@@ -1,0 +1,338 @@
+"""Where the time of compiled functions goes: each kernel launch and host step, with its times.
+
+After this file you can say which kernel of a jitted function is slow, and how much memory it moves a
+second:
+
+    with jax.profiler.trace("/tmp/trace"):
+        f(x).block_until_ready()
+    print(jax.profiler.summary())     # a table, a line a kernel
+    jax.profiler.events()             # the same as records
+
+`trace` and its parts are JAX's, and write the file that JAX writes: a Chrome trace, which Perfetto
+(https://ui.perfetto.dev) and TensorBoard show. `events` and `summary` are tinyjax's own. Times of kernels
+are the driver's (OpenCL's profiling events); eager operations, which run in NumPy, are not recorded.
+While nobody traces, queues take no times. Builds on opencl.runtime and opencl.schedule.
+
+Source: https://docs.jax.dev/en/latest/profiling.html; OpenCL 1.2, section 5.12 (clGetEventProfilingInfo)
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import gzip
+import json
+import os
+import platform
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tinyjax.devices import Device
+from tinyjax.opencl.fuse import KernelGroup, LoopGroup
+from tinyjax.opencl.runtime import listen
+from tinyjax.opencl.schedule import Routine
+
+# ---- records ----
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that took time; all times are microseconds since the trace began.
+
+    `kind` is "kernel" (a launch), "host" (a step that NumPy computes), "loop" (a step that runs others,
+    which have events of their own) or "annotation". `name` is the kernel's or the primitive's,
+    `executable` the jitted function's, `group` the number of the line of its schedule (for the
+    steps of a loop's body: of the body's). `nbytes` is what the kernel reads and writes at least: the
+    size of its arguments. `queued` and `submitted` are when the driver was told, and told the device."""
+
+    kind: str
+    name: str
+    start: float
+    end: float
+    executable: str = ""
+    group: int | None = None
+    primitives: tuple[str, ...] = ()
+    nbytes: int = 0
+    device: Device | None = None
+    queued: float | None = None
+    submitted: float | None = None
+    arguments: tuple[tuple[str, Any], ...] = ()  # of an annotation
+    thread: int = 0
+
+    @property
+    def microseconds(self) -> float:
+        return self.end - self.start
+
+
+class _Recorder:
+    """Listens to all queues; `finished` gives what it heard."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter_ns()
+        self.events: list[Event] = []
+        self.launches: list[
+            tuple[Any, int, dict[str, Any]]
+        ] = []  # event, when it was heard of, what
+        self.current = threading.local()  # the step that the thread is in
+
+    def now(self) -> float:
+        return (time.perf_counter_ns() - self.began) / 1e3
+
+    def on_step(self, routine: Routine, step: Any, slots: list) -> None:
+        """Runs a step, and notes what it is."""
+        plan, queue = routine.plan, routine.queue
+        number = next(n for n, known in enumerate(routine.steps) if known is step)
+        group = plan.groups[number]
+        eqns = group.eqns if isinstance(group, KernelGroup) else [group.eqn]
+        what: dict[str, Any] = {
+            "executable": routine.name,
+            "group": number,
+            "primitives": tuple(dict.fromkeys(eqn.primitive.name for eqn in eqns)),
+            "device": queue.device,
+        }
+        if number in plan.kernels:
+            kernel = plan.kernels[number]
+            buffers = [b for b in kernel.buffers if b.role != "scratch"]
+            what["nbytes"] = sum(b.size * b.dtype.itemsize for b in buffers)
+            what["name"] = kernel.name
+            self.current.step = what
+            step.run(queue, slots)
+        elif isinstance(group, KernelGroup):  # of arrays without elements
+            step.run(queue, slots)
+        else:
+            queue.finish()  # so that the step's time is its own
+            start = self.now()
+            step.run(queue, slots)
+            kind = "loop" if isinstance(group, LoopGroup) else "host"
+            name = group.eqn.primitive.name
+            thread = threading.get_native_id()
+            self.events.append(Event(kind, name, start, self.now(), thread=thread, **what))
+
+    def on_launch(self, kernel: Any, event: Any) -> None:
+        self.launches.append((event, time.perf_counter_ns(), self.current.step))
+
+    def finished(self) -> list[Event]:
+        """All events by their starts. All launches must be done."""
+        kernels = []
+        # The driver has a clock of its own. A launch is heard of just after it was queued: the shortest
+        # difference of the two clocks is nearest to the true one.
+        offsets: dict[Device, int] = {}
+        for event, heard, what in self.launches:
+            offset = heard - event.profile.queued
+            offsets[what["device"]] = min(offset, offsets.get(what["device"], offset))
+        for event, _, what in self.launches:
+            times = event.profile
+            begin = self.began - offsets[what["device"]]
+            queued, submitted, start, end = (
+                (t - begin) / 1e3 for t in (times.queued, times.submit, times.start, times.end)
+            )
+            kernels.append(
+                Event("kernel", start=start, end=end, queued=queued, submitted=submitted, **what)
+            )
+        return sorted(self.events + kernels, key=lambda event: event.start)
+
+
+# ---- tracing ----
+
+_recorder: _Recorder | None = None
+_log_dir: str | os.PathLike | None = None
+_perfetto = False  # whether it is asked for a second file
+_events: list[Event] = []  # of the last trace
+
+
+def start_trace(log_dir: str | os.PathLike, create_perfetto_trace: bool = False) -> None:
+    """Begins to record; `stop_trace` writes the file below `log_dir`.
+
+    Args:
+      create_perfetto_trace: whether the file is there once more, as perfetto_trace.json.gz.
+    Raises:
+      RuntimeError: a trace has been started already.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.profiler.start_trace.html
+    """
+    global _recorder, _log_dir, _perfetto
+    if _recorder is not None:
+        raise RuntimeError(
+            "Profile has already been started. Only one profile may be run at a time: end it with "
+            "jax.profiler.stop_trace()"
+        )
+    _recorder, _log_dir, _perfetto = _Recorder(), log_dir, create_perfetto_trace
+    listen(_recorder.on_launch, _recorder.on_step)
+
+
+def stop_trace() -> None:
+    """Waits for what has been launched, and writes <log_dir>/plugins/profile/<time>/<host>.trace.json.gz.
+
+    Raises RuntimeError if no trace has been started.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.profiler.stop_trace.html
+    """
+    global _recorder, _events
+    if _recorder is None:
+        raise RuntimeError("No profile started: begin with jax.profiler.start_trace(log_dir)")
+    listen(None, None)
+    recorder, _recorder = _recorder, None
+    _events = recorder.finished()
+    folder = Path(_log_dir or ".") / "plugins" / "profile" / time.strftime("%Y_%m_%d_%H_%M_%S")
+    folder.mkdir(parents=True, exist_ok=True)
+    names = [f"{platform.node()}.trace.json.gz"] + ["perfetto_trace.json.gz"] * _perfetto
+    for name in names:
+        with gzip.open(folder / name, "wt") as file:
+            json.dump(chrome_trace(_events), file)
+
+
+@contextlib.contextmanager
+def trace(log_dir: str | os.PathLike, create_perfetto_trace: bool = False) -> Iterator[None]:
+    """Records within the block: start_trace, and stop_trace at the end.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.profiler.trace.html
+    """
+    start_trace(log_dir, create_perfetto_trace)
+    try:
+        yield
+    finally:
+        stop_trace()
+
+
+def events() -> list[Event]:
+    """What the last trace recorded, by start. Not in JAX."""
+    return list(_events)
+
+
+# ---- one's own spans ----
+
+
+class TraceAnnotation(contextlib.ContextDecorator):
+    """`with TraceAnnotation("load"):` the block is an event of the trace, if there is one.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.profiler.TraceAnnotation.html
+    """
+
+    def __init__(self, name: str, **kwargs: Any):
+        self.name = name
+        self.arguments = tuple(kwargs.items())
+
+    def __enter__(self) -> TraceAnnotation:
+        self.start = None if _recorder is None else _recorder.now()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if _recorder is None or self.start is None:
+            return
+        _recorder.events.append(
+            Event(
+                "annotation",
+                self.name,
+                self.start,
+                _recorder.now(),
+                arguments=self.arguments,
+                thread=threading.get_native_id(),
+            )
+        )
+
+
+class StepTraceAnnotation(TraceAnnotation):
+    """`with StepTraceAnnotation("train", step_num=3):` the block is one step of a training.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.profiler.StepTraceAnnotation.html
+    """
+
+
+def annotate_function(func: Callable, name: str | None = None, **decorator_kwargs: Any) -> Callable:
+    """`func`, each call of which is an event of the trace; usable as a decorator.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.profiler.annotate_function.html
+    """
+    label = name or getattr(func, "__qualname__", repr(func))
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        with TraceAnnotation(label, **decorator_kwargs):
+            return func(*args, **kwargs)
+
+    return wrapper
+
+
+# ---- the same as a table, and as a file ----
+
+
+def summary(recorded: list[Event] | None = None) -> str:
+    """The kernels and host steps of the last trace (or of `recorded`) as a table, the longest first.
+    GB/s is that of the arrays that a kernel reads and writes, each once. Not in JAX."""
+    lines: dict[tuple[str, str, str], list[Event]] = {}
+    for event in _events if recorded is None else recorded:
+        if event.kind in ("kernel", "host"):
+            lines.setdefault((event.executable, event.name, event.kind), []).append(event)
+    total = sum(e.microseconds for found in lines.values() for e in found) or 1.0
+    rows = [
+        ("function", "kernel", "launches", "total ms", "mean us", "share", "GB/s", "primitives")
+    ]
+    by_time = sorted(lines.items(), key=lambda item: -sum(e.microseconds for e in item[1]))
+    for (executable, name, kind), found in by_time:
+        spent = sum(e.microseconds for e in found)
+        moved = sum(e.nbytes for e in found)
+        rows.append((
+            executable,
+            name if kind == "kernel" else f"{name} (host)",
+            str(len(found)),
+            f"{spent / 1e3:.3f}",
+            f"{spent / len(found):.1f}",
+            f"{spent / total:.1%}",
+            f"{moved / spent / 1e3:.1f}" if moved and spent else "",
+            " ".join(found[0].primitives),
+        ))  # fmt: skip
+    widths = [max(map(len, column)) for column in zip(*rows)]
+    left = {0, 1, 7}
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths))
+        ).rstrip()
+        for row in rows
+    )
+
+
+HOST_PROCESS = 1  # in the file, a process is the host, or a device
+
+
+def chrome_trace(recorded: list[Event]) -> dict[str, Any]:
+    """Events in the Trace Event Format: JSON that Perfetto, Chrome and TensorBoard read.
+
+    Source: Trace Event Format, https://perfetto.dev/docs/getting-started/other-formats
+    """
+    devices = list(dict.fromkeys(e.device for e in recorded if e.device is not None))
+    processes = {device: HOST_PROCESS + 1 + i for i, device in enumerate(devices)}
+    lines = [_process_name(HOST_PROCESS, "/host:CPU")]
+    lines += [_process_name(number, f"/device:{d}") for d, number in processes.items()]
+    for event in recorded:
+        on_device = event.kind == "kernel" and event.device is not None
+        process = processes[event.device] if on_device and event.device else HOST_PROCESS
+        lines.append({
+            "ph": "X",
+            "pid": process,
+            "tid": 1 if on_device else event.thread,
+            "ts": event.start,
+            "dur": event.microseconds,
+            "name": event.name,
+            "args": _arguments(event),
+        })  # fmt: skip
+    return {"displayTimeUnit": "ns", "metadata": {"highres-ticks": True}, "traceEvents": lines}
+
+
+def _process_name(number: int, name: str) -> dict[str, Any]:
+    return {"ph": "M", "pid": number, "name": "process_name", "args": {"name": name}}
+
+
+def _arguments(event: Event) -> dict[str, str]:
+    """What a viewer shows when one clicks at the event."""
+    if event.kind == "annotation":
+        return {name: str(value) for name, value in event.arguments}
+    shown = {"jitted function": event.executable, "primitives": " ".join(event.primitives)}
+    shown["line of the schedule"] = str(event.group)
+    if event.nbytes:
+        shown["bytes"] = str(event.nbytes)
+    if event.queued is not None:
+        shown["waited, us"] = f"{event.start - event.queued:.1f}"
+    return shown

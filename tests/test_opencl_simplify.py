@@ -1,10 +1,15 @@
-import numpy as np
+"""The jaxpr that the compiler starts from: flat, and nothing in it twice or in vain."""
 
+import numpy as np
+import pytest
+
+import tinyjax.opencl.simplify as simplification
 import tinyjax.primitives as primitives
-from tinyjax import lax
+from tinyjax import debug, lax, random
 from tinyjax.interpreters.jit import jit
 from tinyjax.interpreters.tracing import make_jaxpr
 from tinyjax.jaxpr import eval_jaxpr, subjaxprs
+from tinyjax.opencl.algebra import rewrite
 from tinyjax.opencl.simplify import simplify
 
 
@@ -77,3 +82,55 @@ def test_constants_of_bodies_become_operands():
     assert not any(sub.constvars for eqn in closed.eqns for sub in subjaxprs(eqn.params))
     found = eval_jaxpr(closed.jaxpr, closed.consts, True, table)
     np.testing.assert_array_equal(found[0], f(True, table)[0])
+
+
+def test_what_is_made_of_constants_is_computed_before():
+    table = np.arange(3.0, dtype=np.float32)
+
+    def f(x):
+        return primitives.mul(x, primitives.mul(primitives.sin(table), primitives.cos(2.0)))
+
+    closed = simplify(make_jaxpr(f)(table))
+    assert [eqn.primitive.name for eqn in closed.eqns] == ["mul"]
+    (found,) = eval_jaxpr(closed.jaxpr, closed.consts, table)
+    np.testing.assert_array_equal(found, f(table))
+
+
+def test_large_constants_are_left_to_the_program():
+    table = np.ones(10_000, np.float32)
+    assert primitive_names(lambda x: primitives.mul(x, primitives.sin(table)), table) == [
+        "sin",
+        "mul",
+    ]
+
+
+def test_effects_and_random_bits_of_constants_stay():
+    def f(x):
+        debug.print("{}", np.float32(2.0))
+        return random.uniform(random.key(0), (3,)) + x
+
+    names = primitive_names(f, np.ones(3, np.float32))
+    assert "debug_print" in names and any(name.startswith("random") for name in names)
+
+
+def test_what_becomes_equal_is_computed_once():
+    def f(x):
+        return primitives.mul(primitives.sin(primitives.mul(x, 1.0)), primitives.sin(x))
+
+    assert primitive_names(f, 1.0) == ["sin", "mul"]
+
+
+def test_the_work_grows_as_the_program():
+    def rules_tried(count):
+        def f(x):
+            for _ in range(count):
+                x = primitives.sin(primitives.mul(x, 1.0))
+            return x
+
+        calls = []
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(simplification, "rewrite", lambda *a: (calls.append(1), rewrite(*a))[1])
+            simplify(make_jaxpr(f)(1.0))
+        return len(calls)
+
+    assert rules_tried(100) == 200 and rules_tried(1000) == 2000

@@ -94,7 +94,8 @@ COSTS = {
     "transposed": (lambda x: x.T + 1, (MATRIX,), 2048, 0, 16384),
     "broadcast": (lambda x: jnp.broadcast_to(x, (10, 1000)), (VECTOR,), 0, 0, 44000),
     "sums of rows": (lambda x: x.sum(1), (MATRIX,), 1984, 0, None),
-    "softmax": (lambda x: jax.nn.softmax(x, -1), (MATRIX,), 8128, 2048, None),
+    # 64 fewer than JAX has: the greatest of a number and -inf is the number.
+    "softmax": (lambda x: jax.nn.softmax(x, -1), (MATRIX,), 8128 - 64, 2048, None),
     "product": (lambda x: x @ x.T, (MATRIX,), 262144, 0, None),
     "sort": (jnp.sort, (VECTOR,), 10000, 0, 8000),
 }

@@ -38,6 +38,7 @@ STEPS = (
     "opencl.wide_text",  # the same on sixteen elements side by side
     "opencl.codegen",  # a kernel as OpenCL C
     "opencl.rules",  # how each primitive lowers
+    "opencl.algebra",  # the rules by which equations become simpler
     "opencl.simplify",  # a jaxpr with calls inlined and dead code gone
     "opencl.key_words",  # random keys as pairs of integers
     "opencl.fuse",  # equations into groups, one kernel each

@@ -1,15 +1,20 @@
-"""The first stage: one flat jaxpr without calls, repetitions and dead equations.
+"""The first stage: one flat jaxpr without calls, repetitions, dead equations and needless work.
 
 After this file you can say which equations the compiler starts from, and check it: the result is a
-jaxpr like any other, so it can be printed, drawn and run. The bodies of loops and branches are made
-flat too; their constants become operands. Builds on jaxpr.
+jaxpr like any other, so it can be printed, drawn and run; it gives the bits that the first one gives.
+Equations keep the line of Python that they are from. The bodies of loops and branches are made flat
+too; their constants become operands. Builds on jaxpr and algebra.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
+from tinyjax.core import impl_rules, to_numpy
+from tinyjax.dtypes import kind
 from tinyjax.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -21,6 +26,8 @@ from tinyjax.jaxpr import (
     has_effects,
     without_dead_code,
 )
+from tinyjax.opencl.algebra import rewrite
+from tinyjax.primitives import broadcast_in_dim_p
 
 # primitive name -> the parameter that holds the jaxpr it calls
 CALLS = {
@@ -44,10 +51,9 @@ def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
 
     Rematerialised code (jax.checkpoint) repeats on purpose what the forward pass computed, so that
     nothing must be kept in memory meanwhile. It is put in its place, itself simplified, only after
-    common subexpressions are merged: none of its equations is merged with one outside of it."""
+    this is done: none of its equations is merged with one outside of it."""
     flat = inline_calls(closed, keep_rematerialised=True)
-    merged = ClosedJaxpr(eliminate_common_subexpressions(flat.jaxpr), flat.consts)
-    return without_dead_code(inline_calls(merged))
+    return without_dead_code(inline_calls(reduce_work(flat)))
 
 
 # ---- calls ----
@@ -146,28 +152,72 @@ def simplify_bodies(eqn: JaxprEqn, constants: dict[Var, Any]) -> JaxprEqn:
     return eqn.replace(invars=[invars[0], *sum(news, []), *invars[1:]], params=params)
 
 
-# ---- the same thing twice ----
+# ---- less to compute ----
 
 
-def eliminate_common_subexpressions(jaxpr: Jaxpr) -> Jaxpr:
-    """Computes what several equations compute alike once."""
+def reduce_work(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """One walk through the equations: each is rewritten by the rules of algebra.py, computed right now
+    if it is made of constants, and dropped if an equation before computes the same."""
+    consts = dict(zip(closed.jaxpr.constvars, closed.consts))
+    producer: dict[Var, JaxprEqn] = {}
     first_results: dict[Hashable, list[Var]] = {}
-    replaced: dict[Var, Var] = {}
-    eqns = []
+    replaced: dict[Var, Atom] = {}
+    eqns: list[JaxprEqn] = []
 
     def current(atom: Atom) -> Atom:
         return replaced.get(atom, atom) if isinstance(atom, Var) else atom
 
-    for eqn in jaxpr.eqns:
+    for eqn in closed.jaxpr.eqns:
         eqn = eqn.replace(invars=[current(v) for v in eqn.invars])
-        key = None if has_effects(eqn) else _meaning(eqn)
+        if has_effects(eqn):
+            eqns.append(eqn)
+            continue
+        simpler = rewrite(eqn, producer)
+        if not isinstance(simpler, JaxprEqn):
+            replaced[eqn.outvars[0]] = simpler
+            continue
+        eqn = simpler
+        folded = fold(eqn, consts)
+        if folded is not None:
+            (out,) = eqn.outvars
+            if folded.shape:
+                consts[out] = folded
+            else:
+                replaced[out] = Literal(folded[()], out.aval)
+            continue
+        key = _meaning(eqn)
         if key is not None and key in first_results:
             replaced.update(zip(eqn.outvars, first_results[key]))
-        else:
-            eqns.append(eqn)
-            if key is not None:
-                first_results[key] = eqn.outvars
-    return jaxpr.replace(eqns=eqns, outvars=[current(v) for v in jaxpr.outvars])
+            continue
+        if key is not None:
+            first_results[key] = eqn.outvars
+        producer.update((v, eqn) for v in eqn.outvars)
+        eqns.append(eqn)
+    outvars = [current(v) for v in closed.jaxpr.outvars]
+    jaxpr = closed.jaxpr.replace(constvars=list(consts), eqns=eqns, outvars=outvars)
+    return ClosedJaxpr(jaxpr, list(consts.values()))
+
+
+MAX_FOLDED = 1024  # elements of operands and result
+
+
+def fold(eqn: JaxprEqn, consts: Mapping[Var, Any]) -> np.ndarray | None:
+    """The result of an equation of few constants, as eager evaluation gives it; None for others."""
+    primitive = eqn.primitive
+    if primitive.multiple_results or primitive.takes_arrays or primitive not in impl_rules:
+        return None
+    if not eqn.invars or not all(isinstance(v, Literal) or v in consts for v in eqn.invars):
+        return None
+    avals = [v.aval for v in [*eqn.invars, *eqn.outvars]]
+    if sum(aval.size for aval in avals) > MAX_FOLDED or primitive is broadcast_in_dim_p:
+        return None
+    if any(kind(aval.dtype) not in "biuf" for aval in avals):
+        return None
+    values = [v.val if isinstance(v, Literal) else consts[v] for v in eqn.invars]
+    args = [to_numpy(value, v.aval) for value, v in zip(values, eqn.invars)]
+    with np.errstate(all="ignore"):
+        result = impl_rules[primitive](*args, **eqn.params)
+    return np.array(result, eqn.outvars[0].aval.dtype)
 
 
 def _meaning(eqn: JaxprEqn) -> Hashable | None:

@@ -1,0 +1,132 @@
+"""The rules of simplification: where each applies, where not, and that no bit differs."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.interpreters.tracing import make_jaxpr
+from tinyjax.jaxpr import Literal, eval_jaxpr
+from tinyjax.opencl.algebra import ARITHMETIC, RULES
+from tinyjax.opencl.simplify import simplify
+
+HALVES = np.array([0.0, -0.0, 1.5, np.inf, np.nan, 6e-8], np.float16)
+F = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 1e-45, 3e38], np.float32)
+I = np.array([0, 1, -1, 5, 2**31 - 1, -(2**31)], np.int32)  # noqa: E741
+B = np.array([True, False])
+M = np.arange(6, dtype=np.float32).reshape(2, 3)
+ONE, ZERO = np.float32(1), np.float32(0)
+
+
+def names(f, *args):
+    return [eqn.primitive.name for eqn in simplify(make_jaxpr(f)(*args)).eqns]
+
+
+# what is computed, on what -> the primitives that are left
+APPLIES = [
+    (lambda x: lax.neg(lax.neg(x)), F, []),
+    (lambda x: lax.bitwise_not(lax.bitwise_not(x)), I, []),
+    (lambda x: lax.add(x, np.int32(0)), I, []),
+    (lambda x: lax.add(np.int32(0), x), I, []),
+    (lambda x: lax.add(x, -ZERO), F, []),
+    (lambda x: lax.add(-ZERO, x), F, []),
+    (lambda x: lax.sub(x, ZERO), F, []),
+    (lambda x: lax.sub(x, x), I, ["broadcast_in_dim"]),
+    (lambda x: lax.mul(x, ONE), F, []),
+    (lambda x: lax.mul(np.int32(1), x), I, []),
+    (lambda x: lax.mul(x, -ONE), F, ["neg"]),
+    (lambda x: lax.mul(-ONE, x), F, ["neg"]),
+    (lambda x: lax.mul(x, np.int32(0)), I, ["broadcast_in_dim"]),
+    (lambda x: lax.mul(np.int32(0), x), I, ["broadcast_in_dim"]),
+    (lambda x: lax.div(x, ONE), F, []),
+    (lambda x: lax.div(x, np.float32(8)), F, ["mul"]),
+    (lambda x: lax.max(x, x), F, []),
+    (lambda x: lax.min(x, x), I, []),
+    (lambda x: lax.max(x, np.float32(-np.inf)), F, []),
+    (lambda x: lax.max(np.float32(-np.inf), x), F, []),
+    (lambda x: lax.min(x, np.float32(np.inf)), F, []),
+    (lambda x: lax.min(np.float32(np.inf), x), F, []),
+    (lambda x: lax.bitwise_and(x, x), B, []),
+    (lambda x: lax.bitwise_or(x, x), I, []),
+    (lambda x: lax.bitwise_and(x, np.int32(0)), I, ["broadcast_in_dim"]),
+    (lambda x: lax.bitwise_or(x, np.int32(0)), I, []),
+    (lambda x: lax.bitwise_xor(x, x), I, ["broadcast_in_dim"]),
+    (lambda x: lax.bitwise_xor(x, np.int32(0)), I, []),
+    (lambda x: lax.integer_pow(x, 1), F, []),
+    (lambda x: lax.integer_pow(x, 2), F, ["mul"]),
+    (lambda x: lax.select(x > 0, x, x), F, []),
+    (lambda x: lax.select(jnp.zeros(x.shape, bool), -x, x), F, []),
+    (lambda x: lax.select(jnp.ones(x.shape, bool), x, -x), F, []),
+    (lambda x: lax.stop_gradient(x), F, []),
+    (lambda x: lax.mul(x, lax.broadcast_in_dim(ONE, x.shape, ())), F, []),
+    # conversions that hold all values on the way
+    (lambda x: lax.convert_element_type(x.astype(jnp.float32), jnp.int8), I.astype("int8"), []),
+    (lambda x: x.astype(jnp.float32).astype(jnp.float16), HALVES, []),
+    (lambda x: x.astype(jnp.int32).astype(jnp.float32), B, ["convert_element_type"]),
+    (lambda x: x.astype(jnp.int32).astype(jnp.uint8), I.astype("int8"), ["convert_element_type"]),
+    # elements that move
+    (lambda x: x.T.T, M, []),
+    (lambda x: lax.transpose(lax.transpose(x[None], (2, 0, 1)), (2, 0, 1)), M, None),
+    (lambda x: x.reshape(6).reshape(3, 2), M, ["reshape"]),
+    (lambda x: x.reshape(6).reshape(2, 3), M, []),
+    (lambda x: jnp.broadcast_to(jnp.broadcast_to(x, (4, 2, 3)), (5, 4, 2, 3)), M, None),
+    (lambda x: jnp.zeros((2, 3)).reshape(6)[::-1] + x.reshape(6), M, None),
+    (lambda x: lax.reduce_sum_p.bind(x, axes=(), out_sharding=None), M, []),
+]
+
+NOT = [
+    (lambda x: lax.add(x, ZERO), F, ["add"]),  # -0.0 + 0.0 is 0.0
+    (lambda x: lax.sub(x, -ZERO), F, ["sub"]),
+    (lambda x: lax.sub(x, x), F, ["sub"]),  # inf - inf is NaN
+    (lambda x: lax.mul(x, ZERO), F, ["mul"]),
+    (lambda x: lax.div(x, x), F, ["div"]),
+    (lambda x: lax.div(x, np.float32(3)), F, ["div"]),
+    (lambda x: lax.div(x, np.int32(2)), I, ["div"]),
+    (lambda x: lax.max(x, np.float32(np.inf)), F, ["max"]),  # of NaN, NaN
+    (lambda x: lax.integer_pow(x, 3), F, ["integer_pow"]),
+    (lambda x: lax.neg(lax.abs(x)), F, ["abs", "neg"]),
+    (lambda x: lax.exp(lax.log(x)), F, ["log", "exp"]),
+    (lambda x: x.astype(jnp.float16).astype(jnp.float32), F, ["convert_element_type"] * 2),
+    (lambda x: x.astype(jnp.float32).astype(jnp.int32), I, ["convert_element_type"] * 2),
+    (lambda x: x.T.reshape(6), M, ["transpose", "reshape"]),
+]
+
+
+@pytest.mark.parametrize("f, x, left", APPLIES + NOT)
+def test_a_rule_applies_where_no_bit_can_differ_and_only_there(f, x, left):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        closed = make_jaxpr(f)(x)
+        simplified = simplify(closed)
+        found = [eqn.primitive.name for eqn in simplified.eqns]
+        assert found == left if left is not None else len(found) < len(closed.eqns)
+        (expected,) = eval_jaxpr(closed.jaxpr, closed.consts, x)
+        (result,) = eval_jaxpr(simplified.jaxpr, simplified.consts, x)
+    expected, result = np.asarray(expected), np.asarray(result)
+    assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_array_equal(result, expected)
+    if result.dtype.kind == "f":
+        numbers = ~np.isnan(expected)
+        assert (np.signbit(result) == np.signbit(expected))[numbers].all()
+
+
+def test_every_line_of_the_table_is_a_rule():
+    lines = [line for line in ARITHMETIC.splitlines() if line.strip()]
+    assert sum(map(len, RULES.values())) == len(lines) == 34
+
+
+def test_a_simpler_equation_keeps_its_line_of_python():
+    (eqn,) = simplify(make_jaxpr(lambda x: lax.mul(x, -ONE))(F)).eqns
+    assert eqn.primitive.name == "neg" and eqn.source_info[0] == __file__
+
+
+def test_what_one_rule_leaves_is_met_by_the_next():
+    assert names(lambda x: lax.neg(lax.mul(lax.integer_pow(x, 1), -ONE)), F) == []
+
+
+def test_a_result_can_be_a_number():
+    closed = simplify(make_jaxpr(lambda i: lax.sub(i, i))(np.int32(3)))
+    (out,) = closed.jaxpr.outvars
+    assert not closed.eqns and isinstance(out, Literal) and out.val == 0

@@ -92,7 +92,7 @@ needs_opencl = pytest.mark.skipif(CPU.cl_device is None, reason="there is no Ope
 def test_calls_under_way_hold_on_to_a_limited_amount_of_memory(monkeypatch):
     queue = queue_of(CPU)
     monkeypatch.setattr(type(queue), "MAX_PENDING_BYTES", 2**20)
-    monkeypatch.setattr(small_work, "MAX_INLINE_WORK", 0)
+    monkeypatch.setattr(small_work, "is_small", lambda seconds, saved: False)
     x = array(np.ones(100_000))
     executable = compiled(lambda x: primitives.sin(x), x)
     for _ in range(20):

@@ -37,8 +37,8 @@ def rubbish_in_free_memory(monkeypatch):
 @pytest.fixture(autouse=True, params=["by threads", "inline"])
 def routing(request, monkeypatch):
     """All kernels are launched in the same way."""
-    most = float("inf") if request.param == "inline" else -1
-    monkeypatch.setattr(small_work, "MAX_INLINE_WORK", most)
+    is_small = request.param == "inline"
+    monkeypatch.setattr(small_work, "is_small", lambda seconds, saved: is_small)
     return request.param
 
 

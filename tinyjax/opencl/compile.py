@@ -172,7 +172,8 @@ class _StepMaker:
         self.inline: dict[int, set[int]] = {}  # by the plan's id: numbers of groups
         self.kernels: dict[bool, dict[str, Kernel]] = {False: {}, True: {}}
         for plan in lowered.plan.all_plans():
-            inline = inline_groups(plan, target_of(lowered.device)) if queue.runs_inline else set()
+            cores = lowered.device.cl_device.max_compute_units if queue.runs_inline else 0
+            inline = inline_groups(plan, cores) if queue.runs_inline else set()
             self.inline[id(plan)] = inline
             for number, kernel in plan.kernels.items():
                 self.kernels[number in inline][kernel.name] = kernel

@@ -61,8 +61,9 @@ def bodies_of_round(eqn: JaxprEqn) -> list[Jaxpr]:
 
 def has_inner_while(jaxprs: Sequence[Jaxpr]) -> bool:
     """Whether a loop of unknown length is among the equations, or within those."""
-    return any(
-        eqn.primitive.name == "while" or has_inner_while(list(subjaxprs(eqn.params)))
-        for jaxpr in jaxprs
-        for eqn in jaxpr.eqns
-    )
+    return any(has_while(eqn) for jaxpr in jaxprs for eqn in jaxpr.eqns)
+
+
+def has_while(eqn: JaxprEqn) -> bool:
+    """Whether an equation is a loop of unknown length, or has one within."""
+    return eqn.primitive.name == "while" or has_inner_while(list(subjaxprs(eqn.params)))

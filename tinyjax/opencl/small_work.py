@@ -1,30 +1,49 @@
 """Which kernels are small work: run by the thread that launches them, as a function is called.
 
-After this file you can say where a kernel runs. To hand it to the device's threads and to wait for them
-costs some 30 microseconds, and the threads share the work out; run in the calling thread it costs one or
-two. It is chosen before a program is built, by an estimate of its work, and for a whole stretch of
-kernels: a change from one to the other would wait. The bits of results do not depend on it, as the
-kernels are the same. Builds on loop_work and plan.
+After this file you can say where a kernel runs. To wake the device's threads and to be woken by them
+takes some 30 microseconds, and then they share the work; run in the calling thread a kernel costs one or
+two beside its work. It is chosen before a program is built, by an estimate of what the threads would
+save, and for a whole stretch of kernels: a change from one to the other would wait. The bits of results
+do not depend on it, as the kernels are the same. Builds on cost, loop_work and plan.
+
+The numbers were measured on one core of an AMD EPYC with AVX-512; other CPUs are within a factor of two.
 """
 
 from __future__ import annotations
 
-from tinyjax.opencl.codegen import Target
+import math
+
+from tinyjax.opencl.codegen import CPU
+from tinyjax.opencl.cost import eqn_cost
 from tinyjax.opencl.fuse import KernelGroup
-from tinyjax.opencl.loop_work import eqn_work
+from tinyjax.opencl.loop_work import eqn_work, has_while
+from tinyjax.opencl.memory_plan import bytes_of
 from tinyjax.opencl.plan import Plan
 
-# Operations of a stretch of kernels, up to which one thread is as fast as several that must be woken.
-MAX_INLINE_WORK = 2**19
+# ---- the choice ----
+
+WAKING_SECONDS = (
+    30e-6  # from a launch on the device's threads to the end of waiting, without the work
+)
+# Longer than this Python's other threads are not kept waiting: a thread that runs a kernel holds the GIL.
+MAX_INLINE_SECONDS = 200e-6
 
 
-def inline_groups(plan: Plan, target: Target) -> set[int]:
-    """The numbers of the groups whose kernels the calling thread runs."""
+def inline_groups(plan: Plan, cores: int) -> set[int]:
+    """The numbers of the groups whose kernels the calling thread runs, on a device of so many cores."""
     inline: set[int] = set()
     for stretch in _stretches(plan):
-        if sum(_group_work(plan, number, target) for number in stretch) <= MAX_INLINE_WORK:
+        seconds = [_seconds(plan, number) for number in stretch]
+        shares = [1 / min(plan.kernels[number].items, cores) for number in stretch]
+        saved = sum(all_of_it * (1 - share) for all_of_it, share in zip(seconds, shares))
+        if is_small(sum(seconds), saved):
             inline.update(stretch)
     return inline
+
+
+def is_small(seconds: float, saved: float) -> bool:
+    """Whether work of so many seconds, of which the device's threads would save some, is done inline."""
+    return seconds <= MAX_INLINE_SECONDS and saved <= WAKING_SECONDS
 
 
 def _stretches(plan: Plan) -> list[list[int]]:
@@ -38,12 +57,26 @@ def _stretches(plan: Plan) -> list[list[int]]:
     return stretches
 
 
-def _group_work(plan: Plan, number: int, target: Target) -> float:
-    """About how many operations a kernel is. A loop that may go on for ever is never small: it can be
-    interrupted only while another thread runs it."""
-    group, rounds = plan.groups[number], plan.kernels[number].rounds
+# ---- the estimate ----
+
+SECONDS_PER_FLOP = 0.05e-9
+SECONDS_PER_FUNCTION = 1e-9
+SECONDS_PER_BYTE = 0.03e-9  # from a cache and to it
+SECONDS_PER_LOOP_WORK = 0.1e-9
+
+
+def _seconds(plan: Plan, number: int) -> float:
+    """About how long one thread takes for a kernel. Of a loop without a known end that is for ever: it can
+    be interrupted only while other threads run it."""
+    group = plan.groups[number]
     if isinstance(group, KernelGroup):
-        return sum(eqn_work(eqn, target) for eqn in group.eqns)
-    if rounds is not None and (rounds.length is None or rounds.has_inner):
-        return float("inf")
-    return eqn_work(group.eqn, target)
+        costs = [eqn_cost(eqn) for eqn in group.eqns]
+        moved = sum(bytes_of(v.aval) for v in [*group.inputs, *group.outputs])
+        return (
+            SECONDS_PER_FLOP * sum(cost.flops for cost in costs)
+            + SECONDS_PER_FUNCTION * sum(cost.transcendentals for cost in costs)
+            + SECONDS_PER_BYTE * moved
+        )
+    if has_while(group.eqn):
+        return math.inf
+    return SECONDS_PER_LOOP_WORK * eqn_work(group.eqn, CPU)

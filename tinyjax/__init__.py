@@ -78,8 +78,10 @@ from tinyjax.debugging import effects_barrier as effects_barrier
 from tinyjax.interpreters import eager_linearize as _eager_linearize  # noqa: F401  (fast grad)
 from tinyjax.named_scopes import named_call as named_call
 from tinyjax.named_scopes import named_scope as named_scope
+from tinyjax.opencl import lax_rules as _lax_rules  # noqa: F401  (fills lowering_rules)
+from tinyjax.opencl import product_rules as _product_rules  # noqa: F401
 from tinyjax.opencl import random_rules as _random_rules  # noqa: F401  (fills word_rules)
-from tinyjax.opencl import window_rules as _window_rules  # noqa: F401  (fills lowering_rules)
+from tinyjax.opencl import window_rules as _window_rules  # noqa: F401
 
 # jax.core has a few names of later steps.
 core.Atom = Atom  # type: ignore[attr-defined]

@@ -39,6 +39,7 @@ STEPS = (
     "opencl.codegen",  # a kernel as OpenCL C
     "opencl.rules",  # how each primitive lowers
     "opencl.algebra",  # the rules by which equations become simpler
+    "opencl.products",  # products of matrices, and transpositions around them
     "opencl.simplify",  # a jaxpr with calls inlined and dead code gone
     "opencl.key_words",  # random keys as pairs of integers
     "opencl.fuse",  # equations into groups, one kernel each
@@ -46,6 +47,7 @@ STEPS = (
     "opencl.builder",  # the statements that compute one element
     "opencl.group_builder",  # a kernel's memory, and its work shared out
     "opencl.reductions",  # kernels that combine many elements
+    "opencl.product_kernels",  # kernels of products, in blocks
     "opencl.lower",  # a group as a kernel
     "opencl.loop_bodies",  # jaxprs inside a kernel: loops over small arrays, ifs
     "opencl.per_element",  # loops that each element can run by itself
@@ -66,6 +68,7 @@ STEPS = (
     "opencl.compilation_cache",  # compiled programs that outlive the process
     "opencl.runtime",  # the queue of each device
     "opencl.schedule",  # the steps of a call
+    "opencl.matmul_step",  # large products: NumPy's BLAS in the device's memory
     "opencl.loops",  # loops and branches as steps that run other steps
     "opencl.compile",  # all of it: from a jaxpr to an executable
     "opencl.background",  # answers while kernels build

@@ -142,6 +142,9 @@ def kernel_lines(kernel: Kernel) -> Iterator[Line]:
     parameters = ",\n    ".join(map(_parameter, kernel.buffers))
     head = f"__kernel void {kernel.name}(\n    {parameters}) {{"
     yield from ((line, None) for line in head.splitlines())
+    if any(op == "mul_add" for op, _ in _results(kernel.body)):
+        # No other line has a sum of a product in it: all those stay rounded one by one.
+        yield "  #pragma OPENCL FP_CONTRACT ON", None
     if kernel.items > 1:
         yield f"  const {index_type(kernel)} item = get_global_id(0);", None
     yield from _lines(kernel.body, index_type(kernel), "  ")

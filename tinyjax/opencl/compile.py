@@ -31,6 +31,7 @@ from tinyjax.opencl.fuse import HostGroup, KernelGroup
 from tinyjax.opencl.kernel_ir import Kernel
 from tinyjax.opencl.key_words import UINT32, is_key, with_key_words
 from tinyjax.opencl.loops import RoundsStep, loop_step
+from tinyjax.opencl.matmul_step import MatmulStep
 from tinyjax.opencl.memory import LAUNCHED, Memory
 from tinyjax.opencl.memory_plan import (
     MemoryPlan,
@@ -40,7 +41,7 @@ from tinyjax.opencl.memory_plan import (
     with_memory,
 )
 from tinyjax.opencl.plan import Plan, groups_lines, make_plan, schedule_lines
-from tinyjax.opencl.runtime import queue_of
+from tinyjax.opencl.runtime import SharedMemoryQueue, queue_of
 from tinyjax.opencl.schedule import EmptyStep, HostStep, KernelStep, Output, Routine
 from tinyjax.opencl.simplify import simplify
 from tinyjax.opencl.small_work import inline_groups
@@ -250,6 +251,12 @@ class _StepMaker:
         if isinstance(group, KernelGroup):
             return EmptyStep(outputs, dies)
         operands = [routine.slot(v) for v in group.eqn.invars]
+        if (
+            isinstance(group, HostGroup)
+            and group.by_blas
+            and isinstance(self.queue, SharedMemoryQueue)
+        ):
+            return MatmulStep(group.eqn, operands, outputs, dies)
         if isinstance(group, HostGroup):
             return HostStep(group.eqn, operands, [output.slot for output in outputs], dies)
         bodies = [

@@ -8,6 +8,7 @@ choosing where to stop: the values that are *stored* in memory. A value is store
 - it is costly, and would be computed again: because a reader repeats it (a broadcast), because two
   readers ask for it at different places, or because two kernels read it;
 - it is a large reduction to few elements, which needs a kernel of its own to run in parallel;
+- a product of matrices reads it, or it is one itself and what follows is not elementwise;
 - its reader would need more of memory than a kernel may have parameters.
 
 All else is recomputed where it is read, in registers. Loops and branches (while, scan, cond) are
@@ -27,10 +28,12 @@ from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.rules import (
     ArgReduction,
+    Blas,
     Elementwise,
     HostStep,
     IndexMap,
     Lowering,
+    Product,
     Reduction,
     axes_sizes,
     lowering_of,
@@ -47,11 +50,12 @@ MAX_DEPTH = 24  # index maps upon index maps in one element
 
 @dataclass
 class HostGroup:
-    """One equation that runs on the host."""
+    """One equation that runs on the host; a product `by_blas` works in the device's memory where it can."""
 
     eqn: JaxprEqn
     reason: str
     depth: int = 0
+    by_blas: bool = False
 
     @property
     def inputs(self) -> list[Var]:
@@ -66,13 +70,15 @@ class HostGroup:
 class KernelGroup:
     """Values of one shape that one kernel stores, reading `inputs`; `eqns` are computed inside.
 
-    `is_chunked`: the only output is a reduction that the work-items share out among them."""
+    `is_chunked`: the only output is a reduction that the work-items share out among them. `product`: the
+    one product among the equations, to which the work is laid out; outputs have its shape."""
 
     outputs: list[Var]
     inputs: list[Var]
     eqns: list[JaxprEqn]
     is_chunked: bool = False
     depth: int = 0
+    product: JaxprEqn | None = None
 
 
 @dataclass
@@ -142,6 +148,7 @@ class _Plan:
         # Operations for one element, and index maps upon index maps; of a stored value, none.
         self.work: dict[Atom, float] = defaultdict(float)
         self.depth: dict[Atom, int] = defaultdict(int)
+        self.product: dict[Var, JaxprEqn] = {}  # that which is recomputed for a value
         self.leaves: dict[Var, set[Var]] = {}  # the stored values that one is computed from
         self.last_effect = 0  # the depth of the last equation with effects
         self.stored: set[Var] = {*jaxpr.invars, *jaxpr.constvars}
@@ -169,6 +176,7 @@ class _Plan:
         if len(leaves) > MAX_BUFFERS:
             self.stored |= operands
             leaves = operands
+        self._end_products(eqn, lowering, operands)
         recomputed = operands - self.stored
         work = _cost(lowering) + sum(self.work[v] for v in recomputed)
         work *= _combined(eqn, lowering)
@@ -181,6 +189,21 @@ class _Plan:
                 self.stored.add(v)
             elif sums_up and self.target.stores_reductions:
                 self.stored.add(v)
+
+    def _end_products(self, eqn: JaxprEqn, lowering: Lowering, operands: set[Var]) -> None:
+        """Stores operands that can't be computed in the same kernel as a product."""
+        if isinstance(lowering, Product):
+            self.stored.update(v for v in operands if self.work[v] > 0)
+            self.product[eqn.outvars[0]] = eqn
+            return
+        products = {v: self.product[v] for v in operands - self.stored if v in self.product}
+        if not products:
+            return
+        first, shape = next(iter(products.values())), eqn.outvars[0].aval.shape
+        fits = isinstance(lowering, Elementwise) and first.outvars[0].aval.shape == shape
+        self.stored.update(v for v, product in products.items() if not fits or product is not first)
+        if fits:
+            self.product.update((v, first) for v in eqn.outvars)
 
     def _must_store(self, v: Var) -> bool:
         readers = self.readers[v]
@@ -234,7 +257,11 @@ class _Plan:
     ) -> None:
         """Makes a group of one equation; those with effects keep their order."""
         is_host = isinstance(lowering, HostStep)
-        group = HostGroup(eqn, lowering.reason) if is_host else LoopGroup(eqn, lowering.inputs)
+        group: Group = (
+            LoopGroup(eqn, lowering.inputs)
+            if not is_host
+            else HostGroup(eqn, lowering.reason, by_blas=isinstance(lowering, Blas))
+        )
         self._place(group, groups, home)
         if has_effects(eqn):
             group.depth = self.last_effect = max(group.depth, self.last_effect)
@@ -247,13 +274,16 @@ class _Plan:
     def _place_value(self, v: Var, groups: list[Group], home: dict[Var, Group]) -> None:
         reach = self._reach(v)
         chunked = is_chunked(self.producer[v], self.lowerings[self.producer[v]], self.target)
+        product = next((e for e in reach.eqns if isinstance(self.lowerings[e], Product)), None)
         for group in groups:
-            if isinstance(group, KernelGroup) and not (chunked or group.is_chunked):
+            alone = chunked or getattr(group, "is_chunked", True)
+            if isinstance(group, KernelGroup) and not alone and group.product is product:
                 if self._can_join(v, reach, group, home):
                     _join(group, v, reach)
                     home[v] = group
                     return
-        self._place(KernelGroup([v], list(reach.inputs), list(reach.eqns), chunked), groups, home)
+        group = KernelGroup([v], list(reach.inputs), list(reach.eqns), chunked, product=product)
+        self._place(group, groups, home)
 
     def _can_join(self, v: Var, reach: _Reach, group: KernelGroup, home: dict[Var, Group]) -> bool:
         if v.aval.shape != group.outputs[0].aval.shape:

@@ -150,7 +150,7 @@ def index_value(at: Index, scope: dict[str, Any]) -> int:
 
 def _apply_wide(op: str, target: Value, args: Sequence[Any]) -> Any:
     """One operation on scalars, or on each of the elements side by side."""
-    if target.width == 1:
+    if target.width == 1 or op == "side_by_side":
         return apply_op(op, target.dtype, args)
     if op == "count_up":
         return (args[0] + args[1] * np.arange(target.width)).astype(target.dtype)

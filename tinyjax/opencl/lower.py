@@ -1,7 +1,8 @@
 """From a group of equations to a kernel: asking for each output element, back through the rules.
 
 After this file you can predict a kernel's text from the equations: a loop over the output's elements
-and, in it, one call of builder.py's `element(v, position)` an output. Builds on group_builder and reductions.
+and, in it, one call of builder.py's `element(v, position)` an output. Builds on group_builder, reductions
+and product_kernels.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import KernelGroup
 from tinyjax.opencl.group_builder import GroupBuilder, padded, run_of, share
 from tinyjax.opencl.kernel_ir import For, Index, Kernel, Statement, item_index
+from tinyjax.opencl.product_kernels import product_kernel
 from tinyjax.opencl.reductions import shared_reduction
 from tinyjax.opencl.rules import Position
 from tinyjax.opencl.side_by_side import NotSideBySide
@@ -39,6 +41,8 @@ def lower_group(group: KernelGroup, name: str, names: dict[Var, str], target: Ta
     There, neighbours are computed side by side wherever they are next to each other in memory."""
     if group.is_chunked:
         kernel = shared_reduction(GroupBuilder(group, names, target), name)
+    elif group.product is not None:
+        kernel = product_kernel(group, name, names, target)
     else:
         kernel = _side_by_side(group, name, names, target) or _one_by_one(
             group, name, names, target

@@ -40,8 +40,9 @@ class Plan:
     reasons: dict[int, str] = field(default_factory=dict)  # why a loop is no kernel
 
     def made_on_device(self) -> set[Var]:
-        """What kernels and loops make: memory that can be used again when nothing reads it any more."""
-        return {v for g in self.groups if not isinstance(g, HostGroup) for v in g.outputs}
+        """What kernels, loops and BLAS make: memory that can be used again when nothing reads it any more."""
+        groups = (g for g in self.groups if not isinstance(g, HostGroup) or g.by_blas)
+        return {v for group in groups for v in group.outputs}
 
     def all_plans(self) -> Iterator[Plan]:
         """This plan, and those of the bodies within."""
@@ -198,7 +199,7 @@ def groups_lines(plan: Plan) -> Iterator[str]:
         elif isinstance(group, LoopGroup):
             word, inside = _loop_word(group), _loop_remark(plan, number)
         else:
-            word, inside = "host", f"{group.eqn.primitive}: {group.reason}"
+            word, inside = _host_word(group), f"{group.eqn.primitive}: {group.reason}"
         read = ", ".join(plan.names[v] for v in group.inputs)
         yield f"{number}: {word:7} {_typed(plan, group.outputs)} from {read}  # {inside}"
         yield from _bodies_lines(plan, number, groups_lines)
@@ -217,7 +218,8 @@ def schedule_lines(plan: Plan) -> Iterator[str]:
             called = f"{group.eqn.primitive}({read})"
             step = f"{_loop_word(group):7} {called} -> {made}  # {_loop_remark(plan, number)}"
         elif isinstance(group, HostGroup):
-            step = f"host    {group.eqn.primitive}({read}) -> {made}  # {group.reason}"
+            called = f"{_host_word(group):7} {_host_called(group)}({read})"
+            step = f"{called} -> {made}  # {group.reason}"
         else:
             step = f"nothing to compute -> {made}"
         yield f"{number}: {step}"
@@ -232,7 +234,7 @@ def step_word(plan: Plan, number: int) -> str:
         return plan.kernels[number].name
     if isinstance(group, KernelGroup):
         return "nothing to compute"
-    word = "host" if isinstance(group, HostGroup) else _loop_word(group)
+    word = _host_word(group) if isinstance(group, HostGroup) else _loop_word(group)
     return f"{word} {group.eqn.primitive}"
 
 
@@ -241,6 +243,17 @@ def _bodies_lines(plan: Plan, number: int, lines_of: Callable) -> Iterator[str]:
         arguments = ", ".join(plan.names[v] for v in body.closed.jaxpr.invars)
         yield f"   {label}({arguments}):"
         yield from ("     " + line for line in lines_of(body))
+
+
+def _host_word(group: HostGroup) -> str:
+    return "matmul" if group.by_blas else "host"
+
+
+def _host_called(group: HostGroup) -> str:
+    """The primitive; of a product, what is multiplied."""
+    if not group.by_blas:
+        return str(group.eqn.primitive)
+    return " x ".join(v.aval.str_short(short_dtypes=True) for v in group.eqn.invars) + " "
 
 
 def _loop_word(group: LoopGroup) -> str:

@@ -11,7 +11,7 @@ one element of the result?*
 
 Rules have JAX's form, `rule(ctx, *operands, **params)`: `ctx.op(name, *atoms)` writes one operation
 into the kernel, `ctx.position` is the place of the element asked for. Builds on core and kernel_ir;
-lax_rules.py, window_rules.py and random_rules.py hold the rest of the table.
+lax_rules.py, index_rules.py, product_rules.py, window_rules.py and random_rules.py hold the rest.
 """
 
 from __future__ import annotations
@@ -173,6 +173,12 @@ class Reduction:
 
 
 @dataclass(frozen=True)
+class Product(Reduction):
+    """A sum of products for which product_kernels.py writes a kernel: many of its elements are computed
+    together, as each operand's elements are needed for many of them."""
+
+
+@dataclass(frozen=True)
 class ArgReduction:
     """The place of the first element along params['axes'] that `is_better` than all before it.
 
@@ -187,6 +193,11 @@ class HostStep:
     """The impl rule runs on the host, in NumPy."""
 
     reason: str
+
+
+@dataclass(frozen=True)
+class Blas(HostStep):
+    """NumPy's matmul, on the operands' memory and into the result's."""
 
 
 Lowering = Elementwise | IndexMap | Reduction | ArgReduction | HostStep

@@ -92,6 +92,8 @@ def _remainder(x: Any, y: Any) -> Any:
 define("add", {"iu": WRAP % "+", "f": "{0} + {1}", "b": "{0} || {1}"}, np.add)
 define("sub", {"iu": WRAP % "-", "f": "{0} - {1}"}, np.subtract)
 define("mul", {"iu": WRAP % "*", "f": "{0} * {1}", "b": "{0} && {1}"}, np.multiply)
+# x * y + z, the only operation that may be rounded once instead of twice: see kernel_text in codegen.py.
+define("mul_add", {"f": "{0} * {1} + {2}"}, lambda x, y, z: x * y + z)
 define("neg", {"iu": WRAPPED_NEGATIVE, "f": "-{0}"}, np.negative)
 define("div", DIV, _divide, DIVISION)
 define("rem", REM, _remainder, DIVISION)
@@ -113,6 +115,9 @@ define("select", "{0} ? {1} : {2}", lambda condition, yes, no: yes if condition 
 define("is_finite", {"f": "isfinite({0})"}, np.isfinite)
 define("copy", "{0}", lambda x: x)
 define("any", {"b": "{0}"}, np.any)  # of the elements side by side, one bool
+# What a rule never writes: scalars as one wide value, and the element of one with that number
+define("side_by_side", {}, lambda *scalars: np.array(scalars))
+define("lane", {}, lambda wide, number: wide[number])
 
 # ---- bits ----
 

@@ -3,7 +3,7 @@
 After this file you can say which equations the compiler starts from, and check it: the result is a
 jaxpr like any other, so it can be printed, drawn and run; it gives the bits that the first one gives.
 Equations keep the line of Python that they are from. The bodies of loops and branches are made flat
-too; their constants become operands. Builds on jaxpr and algebra.
+too; their constants become operands. Builds on jaxpr, algebra and products.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from tinyjax.jaxpr import (
     without_dead_code,
 )
 from tinyjax.opencl.algebra import rewrite
+from tinyjax.opencl.products import without_transpositions
 from tinyjax.primitives import broadcast_in_dim_p
 
 # primitive name -> the parameter that holds the jaxpr it calls
@@ -53,7 +54,8 @@ def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
     nothing must be kept in memory meanwhile. It is put in its place, itself simplified, only after
     this is done: none of its equations is merged with one outside of it."""
     flat = inline_calls(closed, keep_rematerialised=True)
-    return without_dead_code(inline_calls(reduce_work(flat)))
+    inlined = inline_calls(reduce_work(flat))
+    return without_dead_code(ClosedJaxpr(without_transpositions(inlined.jaxpr), inlined.consts))
 
 
 # ---- calls ----

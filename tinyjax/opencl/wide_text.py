@@ -73,6 +73,8 @@ def wide_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
         return f"tj_any{first.width}({first})"
     if op == "side_by_side":
         return f"({type_text(target)})({', '.join(map(atom_text, args))})"
+    if op == "lane":
+        return f"(({type_text(target)} *)&{first})[{args[1]}]"
     width = max(target.width, *(getattr(arg, "width", 1) for arg in args))
     if op == "count_up":
         numbers = ", ".join(map(str, range(width)))

@@ -1,6 +1,6 @@
 """How pooling lowers: a reduction over the places of a window, which may lie in the padding.
 
-Builds on lax_rules.
+Builds on index_rules.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.jaxpr import JaxprEqn
+from tinyjax.opencl.index_rules import element_or
 from tinyjax.opencl.kernel_ir import Const, Scalar
-from tinyjax.opencl.lax_rules import element_or
 from tinyjax.opencl.rules import (
     HostStep,
     Position,

@@ -1,0 +1,205 @@
+"""The lowering rules of primitives that move elements: slices, padding, concatenation, gathers.
+
+After this file you can say where an element of a moved array comes from: each rule reads its operand at
+another place, which it computes from the place asked for. Builds on rules and on the families of lax.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import lax
+from tinyjax.opencl.kernel_ir import Index, Scalar, index
+from tinyjax.opencl.rules import IndexMap, lowering_rules
+
+BOOL = np.dtype("bool")
+
+
+def _iota(ctx: Any, *, dtype: np.dtype, dimension: int, **_: Any) -> Scalar:
+    return ctx.op("convert", ctx.position.coords[dimension], dtype=dtype)
+
+
+def _squeeze(ctx: Any, x: Any, **_: Any) -> Scalar:
+    return x.at_position(ctx.position.reshaped(x.aval.shape))
+
+
+def _rev(ctx: Any, x: Any, *, dimensions: Sequence[int]) -> Scalar:
+    return x.at(
+        index(size - 1) - coord if axis in dimensions else coord
+        for axis, (coord, size) in enumerate(zip(ctx.position.coords, x.aval.shape))
+    )
+
+
+def _tile(ctx: Any, x: Any, **_: Any) -> Scalar:
+    return x.at(coord % size for coord, size in zip(ctx.position.coords, x.aval.shape))
+
+
+def _slice(ctx: Any, x: Any, *, start_indices: Any, strides: Any, **_: Any) -> Scalar:
+    strides = strides or (1,) * len(start_indices)
+    triples = zip(ctx.position.coords, start_indices, strides)
+    return x.at(coord * int(stride) + int(start) for coord, start, stride in triples)
+
+
+def _all(ctx: Any, conditions: Sequence[Scalar]) -> Scalar:
+    return functools.reduce(lambda a, b: ctx.op("and", a, b), conditions)
+
+
+def _clip(at: Index, size: int) -> Index:
+    return at.max(0).min(size - 1)
+
+
+def element_or(
+    ctx: Any, x: Any, places: Sequence[Index], dilations: Sequence[int], other: Callable[[], Scalar]
+) -> Scalar:
+    """The operand's element at `places`, counted with holes of `dilation - 1` between the elements;
+    `other()` in a hole or outside. It is read at the nearest place there is, so that no read leaves
+    the operand."""
+    if not x.aval.size:
+        return other()
+    coords, conditions = [], []
+    for at, size, dilation in zip(places, x.aval.shape, dilations):
+        last = (size - 1) * dilation
+        if at.lo < 0:
+            conditions.append(ctx.op("ge", at, index(0), dtype=BOOL))
+        if at.hi > last:
+            conditions.append(ctx.op("le", at, index(last), dtype=BOOL))
+        at = _clip(at, last + 1)
+        if dilation > 1:
+            conditions.append(ctx.op("eq", at % dilation, index(0), dtype=BOOL))
+        coords.append(at // dilation)
+    if not conditions:
+        return x.at(coords)
+    inside = _all(ctx, conditions)
+    return ctx.op("select", inside, x.at(coords), other(), dtype=x.aval.dtype)
+
+
+def _pad(ctx: Any, x: Any, value: Any, *, padding_config: Any) -> Scalar:
+    places = [coord - int(low) for coord, (low, _, _) in zip(ctx.position.coords, padding_config)]
+    dilations = [int(interior) + 1 for _, _, interior in padding_config]
+    return element_or(ctx, x, places, dilations, lambda: value.at(()))
+
+
+def _concatenate(ctx: Any, *operands: Any, dimension: int) -> Scalar:
+    """Reads each operand at the nearest place it has, and selects."""
+    coords, start = list(ctx.position.coords), 0
+    along = coords[dimension]
+    elements = []
+    for operand in operands:
+        size = operand.aval.shape[dimension]
+        if size:
+            coords[dimension] = _clip(along - start, size)
+            elements.append((start, operand.at(coords)))
+        start += size
+    (_, chosen), *others = elements
+    for start, element in others:
+        is_here = ctx.op("ge", along, index(start), dtype=BOOL)
+        chosen = ctx.op("select", is_here, element, chosen, dtype=element.dtype)
+    return chosen
+
+
+def _stack(ctx: Any, *operands: Any, axis: int) -> Scalar:
+    coords = list(ctx.position.coords)
+    along = coords.pop(axis)
+    chosen = operands[0].at(coords)
+    for number, operand in enumerate(operands[1:], start=1):
+        is_here = ctx.op("ge", along, index(number), dtype=BOOL)
+        chosen = ctx.op("select", is_here, operand.at(coords), chosen, dtype=chosen.dtype)
+    return chosen
+
+
+def _split(ctx: Any, x: Any, *, sizes: Sequence[int], axis: int) -> Scalar:
+    coords = list(ctx.position.coords)
+    coords[axis] = coords[axis] + sum(sizes[: ctx.out_number])
+    return x.at(coords)
+
+
+def _unstack(ctx: Any, x: Any, *, axis: int) -> Scalar:
+    coords = list(ctx.position.coords)
+    coords.insert(axis, index(ctx.out_number))
+    return x.at(coords)
+
+
+def _dynamic_slice(ctx: Any, x: Any, *starts: Any, slice_sizes: Sequence[int]) -> Scalar:
+    """The window is moved to be inside."""
+    return x.at(
+        ctx.index(start.at(()), size - slice_size + 1) + coord
+        for coord, start, size, slice_size in zip(
+            ctx.position.coords, starts, x.aval.shape, slice_sizes
+        )
+    )
+
+
+def _dynamic_update_slice(ctx: Any, x: Any, update: Any, *starts: Any) -> Scalar:
+    """The update's element within its window, the operand's elsewhere."""
+    if not update.aval.size:
+        return x.at_position(ctx.position)
+    coords, conditions = [], []
+    sizes = zip(x.aval.shape, update.aval.shape)
+    for coord, start, (size, window) in zip(ctx.position.coords, starts, sizes):
+        at = coord - ctx.index(start.at(()), size - window + 1)
+        if window < size:
+            conditions.append(ctx.op("ge", at, index(0), dtype=BOOL))
+            conditions.append(ctx.op("lt", at, index(window), dtype=BOOL))
+        coords.append(_clip(at, window))
+    new = update.at(coords)
+    if not conditions:
+        return new
+    inside = _all(ctx, conditions)
+    return ctx.op("select", inside, new, x.at_position(ctx.position), dtype=x.aval.dtype)
+
+
+def _gather(
+    ctx: Any, x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any,
+    fill_value: Any, **_: Any,
+) -> Scalar:  # fmt: skip
+    """An element of the window whose place the index vector tells; the window is moved to be inside.
+
+    The result's axes are the window's (offset_dims) and those of the indices but the last."""
+    numbers, coords = dimension_numbers, ctx.position.coords
+    batch = [coord for axis, coord in enumerate(coords) if axis not in numbers.offset_dims]
+    window = iter([coords[axis] for axis in numbers.offset_dims])
+    places, conditions = [], []
+    for axis, (size, slice_size) in enumerate(zip(x.aval.shape, slice_sizes)):
+        if axis in numbers.operand_batching_dims:
+            paired = numbers.operand_batching_dims.index(axis)
+            places.append(batch[numbers.start_indices_batching_dims[paired]])
+            continue
+        place = index(0)
+        if axis in numbers.start_index_map:
+            start = indices.at([*batch, index(numbers.start_index_map.index(axis))])
+            place = ctx.index(start, size - slice_size + 1)
+            conditions += _is_inside(ctx, start, size - slice_size)
+        if axis not in numbers.collapsed_slice_dims:
+            place = place + next(window)
+        places.append(place)
+    element = x.at(places)
+    if mode is not lax.GatherScatterMode.FILL_OR_DROP or not conditions:
+        return element
+    fill = ctx.constant(fill_value, x.aval.dtype)
+    return ctx.op("select", _all(ctx, conditions), element, fill, dtype=x.aval.dtype)
+
+
+def _is_inside(ctx: Any, start: Scalar, last: int) -> list[Scalar]:
+    """0 <= start, and start <= last."""
+    last = min(last, np.iinfo(start.dtype).max)
+    bounds = [("ge", 0), ("le", last)]
+    return [ctx.op(op, start, ctx.constant(n, start.dtype), dtype=BOOL) for op, n in bounds]
+
+
+lowering_rules[lax.iota_p] = IndexMap(_iota)
+lowering_rules[lax.dynamic_slice_p] = IndexMap(_dynamic_slice)
+lowering_rules[lax.dynamic_update_slice_p] = IndexMap(_dynamic_update_slice)
+lowering_rules[lax.gather_p] = IndexMap(_gather)
+lowering_rules[lax.squeeze_p] = IndexMap(_squeeze)
+lowering_rules[lax.rev_p] = IndexMap(_rev)
+lowering_rules[lax.tile_p] = IndexMap(_tile)
+lowering_rules[lax.slice_p] = IndexMap(_slice)
+lowering_rules[lax.pad_p] = IndexMap(_pad)
+lowering_rules[lax.concatenate_p] = IndexMap(_concatenate)
+lowering_rules[lax.stack_p] = IndexMap(_stack)
+lowering_rules[lax.split_p] = IndexMap(_split)
+lowering_rules[lax.unstack_p] = IndexMap(_unstack)

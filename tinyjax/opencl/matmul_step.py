@@ -1,0 +1,62 @@
+"""Large products in the schedule: NumPy's matmul, from device memory into device memory.
+
+After this file you can say what a `matmul` line of a schedule costs: one wait for what makes its
+operands, and BLAS. On a device that works in the host's memory its arrays are NumPy arrays; transposed
+operands are views, and the result is written where it is wanted. Builds on products and schedule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tinyjax.jaxpr import JaxprEqn
+from tinyjax.opencl.codegen import HALVES
+from tinyjax.opencl.products import Side, sides_of
+from tinyjax.opencl.runtime import Memory
+from tinyjax.opencl.schedule import Output
+
+
+@dataclass
+class MatmulStep:
+    """Waits for the device, and multiplies."""
+
+    eqn: JaxprEqn
+    inputs: list[int]
+    outputs: list[Output]
+    dies: list[int]
+
+    def __post_init__(self) -> None:
+        self.sides = sides_of(self.eqn)
+        dtype = self.outputs[0].dtype
+        self.dtype = np.dtype("float32") if dtype in HALVES else dtype
+
+    def run(self, queue: Any, slots: list[Memory]) -> None:
+        (output,) = self.outputs
+        out = output.memory(queue, slots).host
+        queue.finish()
+        left, right = (
+            self._matrices(slots[slot].host, side, is_left)
+            for slot, side, is_left in zip(self.inputs, self.sides, (True, False))
+        )
+        place = out.reshape(*left.shape[:-1], right.shape[-1])
+        with np.errstate(all="ignore"):
+            if place.dtype == self.dtype:
+                np.matmul(left, right, out=place)
+            else:
+                place[...] = np.matmul(left, right)
+
+    def _matrices(self, array: np.ndarray, side: Side, is_left: bool) -> np.ndarray:
+        """(batch, rows, summed) or (batch, summed, columns), without the batch if there is none; a view,
+        unless axes must be joined that lie apart or the dtype is another one."""
+        kinds = (
+            [side.batch, side.kept, side.summed]
+            if is_left
+            else [side.batch, side.summed, side.kept]
+        )
+        sizes = [side.size(axes) for axes in kinds]
+        matrices = array.transpose([axis for axes in kinds for axis in axes])
+        matrices = matrices.reshape(sizes if side.batch else sizes[1:])
+        return matrices.astype(self.dtype, copy=False)

@@ -1,0 +1,362 @@
+"""Kernels of matrix products: blocks of the result in registers, and what follows while they are there.
+
+After this file you can say how often a product reads each element of its operands. Work is shared out
+as *panels*: as many columns of the result as a vector has lanes, for a block of its rows. For a panel,
+a run of rows of the right operand is copied together once (`panel`); then a few rows of the left one
+at a time go through it, each of their elements multiplied with a whole vector, and sums stay in
+registers meanwhile. At the end of a panel, what the program does with each element of the result
+(add a bias, tanh) is done on its sums, and stored. Builds on products and group_builder.
+
+Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication", 2008
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tinyjax.jaxpr import JaxprEqn, Var
+from tinyjax.opencl.builder import FLOAT32, Place
+from tinyjax.opencl.codegen import HALVES, Target
+from tinyjax.opencl.fuse import KernelGroup
+from tinyjax.opencl.group_builder import GroupBuilder, padded, run_of, share
+from tinyjax.opencl.kernel_ir import (
+    Const,
+    For,
+    Index,
+    Kernel,
+    Lanes,
+    Let,
+    Load,
+    MakeLanes,
+    Scalar,
+    Value,
+    index,
+    index_var,
+    item_index,
+    statements_of,
+)
+from tinyjax.opencl.products import Side, sides_of
+from tinyjax.opencl.rules import Elementwise, Position, Product, lowering_of
+from tinyjax.opencl.wide_text import has_wide_type
+
+VECTOR_BYTES = 64
+MAX_ROWS = 6  # with their sums, and a vector to multiply with, they fill 16 registers of 32 bytes
+PANEL = 256  # rows of the right operand in a panel: it stays in the first cache
+BLOCK = 240  # rows of the left operand that go through a panel: they stay in the second
+MIN_TASKS = 16  # so that all cores have work
+GRAIN = 2**15  # multiplications that are worth a work-item
+# What else may be computed from wide sums: rules that move elements, and nothing else.
+MOVES = ("broadcast_in_dim", "reshape", "squeeze", "transpose")
+
+
+def accumulator_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype in which sums of products of `dtype` are kept."""
+    return FLOAT32 if dtype in HALVES else dtype
+
+
+def product_kernel(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
+    """The kernel of a group that has a product among its equations."""
+    try:
+        return ProductBuilder(group, names, target).whole(name, is_wide=True)
+    except NotWide:
+        return ProductBuilder(group, names, target).whole(name, is_wide=False)
+
+
+class NotWide(Exception):
+    """What follows the product is not to be had for neighbouring columns at once."""
+
+
+class ProductBuilder(GroupBuilder):
+    """Sizes: `rows` x `depth` by `depth` x `columns`, `batch` times."""
+
+    def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
+        super().__init__(group, names, target)
+        self.eqn = product_of(group.eqns, target)
+        self.left, self.right = sides_of(self.eqn)
+        self.batch = self.left.size(self.left.batch)
+        self.rows = self.left.size(self.left.kept)
+        self.columns = self.right.size(self.right.kept)
+        self.depth = self.left.size(self.left.summed)
+        self.dtype = accumulator_dtype(self.eqn.outvars[0].aval.dtype)
+        self.width = VECTOR_BYTES // max(4, self.dtype.itemsize)
+        self.panels = math.ceil(self.columns / self.width)
+        self.is_partial = self.columns % self.width != 0 or self.panels == 1
+        self.column: Index | None = None  # the first of those that are computed side by side
+
+    # ---- the work shared out ----
+
+    def whole(self, name: str, is_wide: bool) -> Kernel:
+        """Tasks are numbered by batch, block of rows, and panel; a work-item has a run of them."""
+        tile = rows_at_once(self.rows)
+        wanted = math.ceil(MIN_TASKS / (self.batch * self.panels))
+        blocks = max(math.ceil(self.rows / BLOCK), min(wanted, math.ceil(self.rows / (4 * tile))))
+        tiles = math.ceil(self.rows / (tile * blocks))
+        blocks = math.ceil(self.rows / (tiles * tile))
+        count = self.batch * blocks * self.panels
+        work = tiles * tile * self.depth * self.width
+        items, run = share(count, math.ceil(GRAIN / work), 4 * self.target.max_items)
+        with self.loop(*run_of(item_index(padded(items, self.target)), run, count), count - 1) as i:
+            batch, block = i // (blocks * self.panels), i // self.panels % blocks
+            last = self.columns - 1 if self.is_partial else self.columns - self.width
+            column = index_var(self.fresh("i"), 0, last)
+            with self.block() as body:
+                self._task(batch, block * (tiles * tile), column, tiles, tile, is_wide)
+            start = i % self.panels * self.width
+            self.body.append(For(column, start, start + 1, body))
+        return self.kernel(name, items)
+
+    def _task(
+        self, batch: Index, first: Index, column: Index, tiles: int, tile: int, is_wide: bool
+    ) -> None:
+        """`tiles` times `tile` rows from `first` on, of the columns of a panel."""
+        sums = Lanes(self.fresh("sums"), self.dtype, tiles * tile, self.width)
+        self.body.append(MakeLanes(sums, None))
+        zero = self._wide(Const(self.dtype.type(0), self.dtype))
+        with self.loop(0, sums.size, sums.size - 1) as i:
+            self.store(sums, i, zero)
+        with statements_of(self.eqn):
+            self._sum_up(batch, first, column, sums, tile)
+        rows = (first + sums.size).min(self.rows)
+        with self.loop(first, rows, self.rows - 1) as row:
+            at = (row - first).max(0).min(sums.size - 1)
+            total = self._load_lane(sums, at)
+            if is_wide:
+                self._store_wide(batch, row, column, total)
+            else:
+                self._store_each(batch, row, column, total)
+
+    # ---- sums ----
+
+    def _sum_up(self, batch: Index, first: Index, column: Index, sums: Lanes, tile: int) -> None:
+        """Adds the products to `sums`, for a run of the summed axis after the other."""
+        depth = min(PANEL, self.depth)
+        panel = Lanes(self.fresh("panel"), self.dtype, depth, self.width)
+        self.body.append(MakeLanes(panel, None))
+        runs = math.ceil(self.depth / depth)
+        with self.loop(0, runs, runs - 1) as number:
+            run = run_of(number, depth, self.depth)
+            with self.loop(*run, self.depth - 1) as k:
+                self.store(panel, k % depth, self._right_elements(batch, k, column))
+            with self.loop(0, sums.size // tile, sums.size // tile - 1) as number_of_tile:
+                start = number_of_tile * tile
+                self._tile(batch, first + start, run, panel, [sums, start], tile)
+
+    def _tile(
+        self,
+        batch: Index,
+        first: Index,
+        run: tuple[Index, Index],
+        panel: Lanes,
+        sums: Sequence,
+        tile: int,
+    ) -> None:
+        """A few rows through a panel. Beyond the last row of the operand, that one is taken again."""
+        memory, start = sums
+        accumulators = []
+        for i in range(tile):
+            accumulators.append(Lanes(self.fresh("acc"), self.dtype, 1, self.width))
+            self.body.append(MakeLanes(accumulators[-1], None))
+            self.store(accumulators[-1], index(0), self._load_lane(memory, start + i))
+        with self.loop(*run, self.depth - 1) as k:
+            right = self._load_lane(panel, k % panel.size)
+            for i, accumulator in enumerate(accumulators):
+                row = (first + i).min(self.rows - 1)
+                left = self._element(0, batch, row, k)
+                so_far = self._load_lane(accumulator, index(0))
+                self.store(accumulator, index(0), self._multiply_add(left, right, so_far))
+        for i, accumulator in enumerate(accumulators):
+            self.store(memory, start + i, self._load_lane(accumulator, index(0)))
+
+    def _multiply_add(self, x: Scalar, y: Scalar, total: Scalar) -> Scalar:
+        if self.dtype.kind == "f":
+            return self.let("mul_add", (x, y, total), self.dtype)
+        return self.let("add", (self.let("mul", (x, y), self.dtype), total), self.dtype)
+
+    # ---- operands ----
+
+    def _right_elements(self, batch: Index, k: Index, column: Index) -> Scalar:
+        """Neighbours in a row of the right operand; at its end, some are repeated, and not used."""
+        atom, side = self.eqn.invars[1], self.right
+        lies_so = side.kept[-1] == len(side.shape) - 1 and side.are_one(side.kept)
+        if lies_so and atom in self.places and atom.aval.dtype == self.dtype:
+            assert isinstance(atom, Var)
+            place, at = self.places[atom], self._flat(side, batch, column, k)
+            end = self._flat(side, batch, index(0), k) + self.columns if self.is_partial else None
+            target = Value(self.fresh(self.names[atom]), self.dtype, self.width)
+            self.body.append(Load(target, place.memory, at, end))
+            return target
+        columns = [(column + lane).min(self.columns - 1) for lane in range(self.width)]
+        elements = [self._element(1, batch, at, k) for at in columns]
+        target = Value(self.fresh("t"), self.dtype, self.width)
+        self.body.append(Let(target, "side_by_side", tuple(elements)))
+        return target
+
+    def _element(self, number: int, batch: Index, kept: Index, k: Index) -> Scalar:
+        """The element of an operand, in the dtype of the sums."""
+        atom, side = self.eqn.invars[number], (self.left, self.right)[number]
+        if atom in self.places:
+            flat = self._flat(side, batch, kept, k)
+            position = Position(side.shape, flat=flat)
+        else:
+            position = Position(side.shape, self._coords(side, batch, kept, k))
+        return self.converted(self.element(atom, position), self.dtype)
+
+    def _coords(self, side: Side, *places: Index) -> list[Index]:
+        """One index for each axis, from one for each kind of axes."""
+        coords: dict[int, Index] = {}
+        for axes, place in zip((side.batch, side.kept, side.summed), places):
+            coords |= dict(zip(axes, Position(side.sizes(axes), flat=place).coords))
+        return [coords[axis] for axis in range(len(side.shape))]
+
+    def _flat(self, side: Side, *places: Index) -> Index:
+        """The place in memory, from one index for each kind of axes."""
+        flat = index(0)
+        for axes, place in zip((side.batch, side.kept, side.summed), places):
+            if axes and side.are_one(axes):
+                flat = flat + place * side.stride(axes[-1])
+                continue
+            for axis, coord in zip(axes, Position(side.sizes(axes), flat=place).coords):
+                flat = flat + coord * side.stride(axis)
+        return flat
+
+    # ---- what follows ----
+
+    def _store_wide(self, batch: Index, row: Index, column: Index, total: Value) -> None:
+        """Computes the outputs for neighbouring columns at once. Raises NotWide."""
+        self.column = column
+        position = self._position(batch, row, column)
+        self._know(position, total)
+        if not has_wide_type(self.eqn.outvars[0].aval.dtype):
+            raise NotWide
+        for v, buffer in self.outputs.items():
+            end = self._end(position.flat) if self.is_partial else None
+            place = Place(buffer, position.flat, end, self.width)
+            self.write(place, index(0), self.element(v, position))
+        self.column = None
+
+    def _store_each(self, batch: Index, row: Index, column: Index, totals: Value) -> None:
+        """Computes the outputs for one column after the other."""
+        stop = (column + self.width).min(self.columns)
+        with self.loop(column, stop, self.columns - 1) as at:
+            total = Value(self.fresh("t"), self.dtype)
+            self.body.append(Let(total, "lane", (totals, at - column)))
+            position = self._position(batch, row, at)
+            self._know(position, total)
+            for v, buffer in self.outputs.items():
+                self.store(buffer, position.flat, self.element(v, position))
+
+    def _position(self, batch: Index, row: Index, column: Index) -> Position:
+        sizes = [
+            self.left.sizes(self.left.batch),
+            self.left.sizes(self.left.kept),
+            self.right.sizes(self.right.kept),
+        ]
+        places = zip(sizes, (batch, row, column))
+        coords = [coord for size, at in places for coord in Position(size, flat=at).coords]
+        flat = (batch * self.rows + row) * self.columns + column
+        return Position(self.eqn.outvars[0].aval.shape, coords, flat)
+
+    def _know(self, position: Position, total: Value) -> None:
+        (out,) = self.eqn.outvars
+        self.known[out, position.flat] = self.converted(total, out.aval.dtype)
+
+    def _emit(self, v: Var, position: Position) -> None:
+        eqn = self.producer[v]
+        if self.column is not None:
+            is_moved = eqn.primitive.name in MOVES
+            if not (is_moved or isinstance(lowering_of(eqn, self.target), Elementwise)):
+                raise NotWide
+            if not has_wide_type(v.aval.dtype):
+                raise NotWide
+        super()._emit(v, position)
+
+    def read(self, place: Place, at: Index, name: str = "t") -> Value:
+        """Where columns are computed side by side: neighbours if they lie so, or one for all."""
+        steps = 0 if self.column is None else steps_along(at, self.column)
+        if steps == 0:
+            return super().read(place, at, name)
+        if steps != 1 or not has_wide_type(place.memory.dtype):
+            raise NotWide
+        end = self._end(at) if self.is_partial else None
+        target = Value(self.fresh(name), place.memory.dtype, self.width)
+        self.body.append(Load(target, place.memory, at, end))
+        return target
+
+    def _end(self, at: Index) -> Index:
+        """The place of what would come after the last column, given that of the first one."""
+        assert self.column is not None
+        return at_column(at, self.column, self.columns - 1) + 1
+
+    # ---- vectors ----
+
+    def _load_lane(self, lanes: Lanes, at: Index) -> Value:
+        target = Value(self.fresh("t"), lanes.dtype, lanes.width)
+        self.body.append(Load(target, lanes, at))
+        return target
+
+    def _wide(self, value: Scalar) -> Value:
+        target = Value(self.fresh("t"), value.dtype, self.width)
+        self.body.append(Let(target, "copy", (value,)))
+        return target
+
+
+def product_of(eqns: Sequence[JaxprEqn], target: Target) -> JaxprEqn:
+    """The one equation that is a product."""
+    (eqn,) = [eqn for eqn in eqns if isinstance(lowering_of(eqn, target), Product)]
+    return eqn
+
+
+def rows_at_once(rows: int) -> int:
+    """How many rows go through a panel together: loading the panel costs about as much as two more."""
+    return min(range(1, min(rows, MAX_ROWS) + 1), key=lambda n: math.ceil(rows / n) * (n + 2))
+
+
+# ---- indices along a row ----
+
+
+def steps_along(at: Index, variable: Index) -> int | None:
+    """By how much an index grows with the variable; None if that is not the same everywhere."""
+    if at == variable:
+        return 1
+    if at.op in ("const", "var"):
+        return 0
+    a, b = (steps_along(arg, variable) for arg in at.args)
+    if a == b == 0:
+        return 0
+    if a is None or b is None:
+        return None
+    left, right = at.args
+    match at.op:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*" if b == 0 and right.op == "const":
+            return a * right.lo
+        case "*" if a == 0 and left.op == "const":
+            return b * left.lo
+    return None
+
+
+def at_column(at: Index, variable: Index, value: int) -> Index:
+    """The index where the variable has this value."""
+    if at == variable:
+        return index(value)
+    if at.op in ("const", "var"):
+        return at
+    a, b = (at_column(arg, variable, value) for arg in at.args)
+    match at.op:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "/":
+            return a // b.lo
+        case "%":
+            return a % b.lo
+    return a.min(b) if at.op == "min" else a.max(b)

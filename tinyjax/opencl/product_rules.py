@@ -1,0 +1,99 @@
+"""The lowering rule of dot_general: which products are kernels, and which go to NumPy's BLAS.
+
+After this file you can predict the step that a product becomes. Without a sum it is elementwise, and
+fuses with what reads it; a small one is a sum in the kernel of its reader; one of medium size has a
+kernel of its own (product_kernels.py), which computes what follows as well and need not be waited for.
+A large one is BLAS's, whose kernels are written for each processor: it gains more than the wait costs.
+Builds on rules and products.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.jaxpr import JaxprEqn
+from tinyjax.opencl.codegen import HALVES, Target
+from tinyjax.opencl.kernel_ir import Index, Scalar
+from tinyjax.opencl.products import multiplications, sides_of
+from tinyjax.opencl.rules import (
+    Blas,
+    IndexMap,
+    Lowering,
+    Position,
+    Product,
+    Reduction,
+    lowering_rules,
+    zero_of,
+)
+from tinyjax.opencl.wide_text import has_wide_type
+
+FLOAT32 = np.dtype("float32")
+# Multiplications. Fewer, and a sum for each element takes less time than another launch;
+SMALL = 2**11
+LARGE = 2**26  # more, and waiting for the device is a small part of what BLAS saves.
+FEW = 16  # elements of a result that a product kernel has no use for
+
+
+def _dot_general(eqn: JaxprEqn, target: Target) -> Lowering:
+    left, right = sides_of(eqn)
+    out, depth = eqn.outvars[0].aval, left.size(left.summed)
+    if depth == 1:
+        return IndexMap(_only_term)
+    total = multiplications(eqn)
+    if target.name != "cpu" or total <= SMALL:
+        return REDUCTION
+    if dtypes.kind(out.dtype) == "f" and total > LARGE * max(1, left.size(left.batch)):
+        return Blas("large products go to NumPy's BLAS")
+    columns = right.size(right.kept)
+    computes = out.dtype in HALVES or (has_wide_type(out.dtype) and out.dtype != np.bool_)
+    return PRODUCT if computes and columns > 1 and out.size > FEW else REDUCTION
+
+
+def _summed_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
+    left, _ = sides_of(eqn)
+    return left.sizes(left.summed)
+
+
+def _term(ctx: Any, summed: Position, *operands: Any, **params: Any) -> Scalar:
+    """The result's axes are: batch axes, what is left of lhs, what is left of rhs."""
+    return _product_at(ctx, summed.coords, *operands, **params)
+
+
+def _only_term(ctx: Any, *operands: Any, **params: Any) -> Scalar:
+    (summed, _), _ = params["dimension_numbers"]
+    product = _product_at(
+        ctx,
+        Position((1,) * len(summed), flat=Index("const", (0,), 0, 0)).coords,
+        *operands,
+        **params,
+    )
+    return _converted(ctx, product, ctx.avals_out[0].dtype)
+
+
+def _product_at(
+    ctx: Any, summed_coords: Any, lhs: Any, rhs: Any, *, dimension_numbers: Any, **_: Any
+) -> Scalar:
+    summed, batch = dimension_numbers
+    batch_coords = ctx.position.coords[: len(batch[0])]
+    kept = iter(ctx.position.coords[len(batch[0]) :])
+    dtype = ctx.avals_out[0].dtype
+    dtype = FLOAT32 if dtype in HALVES else dtype
+    factors = []
+    for operand, summed_axes, batch_axes in zip((lhs, rhs), summed, batch):
+        given = dict(zip(summed_axes, summed_coords)) | dict(zip(batch_axes, batch_coords))
+        axes = range(operand.aval.ndim)
+        element = operand.at([given[axis] if axis in given else next(kept) for axis in axes])
+        factors.append(_converted(ctx, element, dtype))
+    return ctx.op("mul", *factors)
+
+
+def _converted(ctx: Any, x: Scalar, dtype: np.dtype) -> Scalar:
+    return x if x.dtype == dtype else ctx.op("convert", x, dtype=dtype)
+
+
+REDUCTION = Reduction("add", zero_of, _summed_sizes, _term)
+PRODUCT = Product("add", zero_of, _summed_sizes, _term)
+lowering_rules[lax.dot_general_p] = _dot_general

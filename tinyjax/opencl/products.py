@@ -1,0 +1,131 @@
+"""Products of matrices: any dot_general as rows by columns, and without the transpositions around it.
+
+After this file you can say for each axis of a dot_general's operands what it is to the product: a
+batch, a row, a column, or summed over. A transposition before or after a product moves no element: it
+changes which axes are which, and is gone before kernels are made. Builds on jaxpr.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tinyjax.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+
+# ---- what the axes are ----
+
+
+@dataclass(frozen=True)
+class Side:
+    """One operand of a product: the sizes of its axes, and which of them are batch, kept and summed over.
+
+    In the result, batch axes come first, then what the left side keeps, then what the right side does."""
+
+    shape: tuple[int, ...]
+    batch: tuple[int, ...]
+    kept: tuple[int, ...]
+    summed: tuple[int, ...]
+
+    def size(self, axes: Sequence[int]) -> int:
+        return math.prod(self.shape[axis] for axis in axes)
+
+    def sizes(self, axes: Sequence[int]) -> tuple[int, ...]:
+        return tuple(self.shape[axis] for axis in axes)
+
+    def stride(self, axis: int) -> int:
+        """How far apart neighbours along the axis are in memory."""
+        return math.prod(self.shape[axis + 1 :])
+
+    def are_one(self, axes: Sequence[int]) -> bool:
+        """Whether the axes lie in memory as one axis would."""
+        return all(b == a + 1 for a, b in zip(axes, axes[1:]))
+
+
+def sides_of(eqn: JaxprEqn) -> tuple[Side, Side]:
+    """The two sides of a dot_general."""
+    summed, batch = eqn.params["dimension_numbers"]
+    return tuple(  # type: ignore[return-value]
+        Side(
+            v.aval.shape,
+            tuple(of_batch),
+            tuple(a for a in range(v.aval.ndim) if a not in of_batch and a not in of_sum),
+            tuple(of_sum),
+        )
+        for v, of_sum, of_batch in zip(eqn.invars, summed, batch)
+    )
+
+
+def multiplications(eqn: JaxprEqn) -> int:
+    """How many multiplications a dot_general is."""
+    left, _ = sides_of(eqn)
+    return eqn.outvars[0].aval.size * left.size(left.summed)
+
+
+# ---- transpositions around a product ----
+
+
+def without_transpositions(jaxpr: Jaxpr) -> Jaxpr:
+    """The same jaxpr, in which products take their operands as they lie in memory, and the transposed
+    product A B is the product of transposed B and transposed A; transpositions that nothing reads any
+    more stay, as dead code."""
+    producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
+    counts = Counter(v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var))
+    counts.update(v for v in jaxpr.outvars if isinstance(v, Var))
+    eqns: list[JaxprEqn] = []
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name == "dot_general":
+            for number in (0, 1):
+                eqn = _with_operand_as_it_lies(eqn, number, producer)
+            producer[eqn.outvars[0]] = eqn
+        elif eqn.primitive.name == "transpose" and isinstance(eqn.invars[0], Var):
+            product = producer.get(eqn.invars[0])
+            if product is not None and counts[eqn.invars[0]] == 1:
+                eqn = _transposed(product, eqn) or eqn
+                producer[eqn.outvars[0]] = eqn
+        eqns.append(eqn)
+    return jaxpr.replace(eqns=eqns)
+
+
+def _with_operand_as_it_lies(eqn: JaxprEqn, number: int, producer: dict[Var, JaxprEqn]) -> JaxprEqn:
+    """The product of what was transposed, if the axes it keeps stay in their order."""
+    operand = eqn.invars[number]
+    before = None if isinstance(operand, Literal) else producer.get(operand)
+    if before is None or before.primitive.name != "transpose":
+        return eqn
+    permutation, side = before.params["permutation"], sides_of(eqn)[number]
+    kept = [permutation[axis] for axis in side.kept]
+    if kept != sorted(kept):
+        return eqn
+    numbers = [
+        [
+            tuple(int(permutation[a]) for a in axes) if n == number else axes
+            for n, axes in enumerate(p)
+        ]
+        for p in eqn.params["dimension_numbers"]
+    ]
+    params = eqn.params | {"dimension_numbers": tuple(map(tuple, numbers))}
+    invars = [before.invars[0] if n == number else v for n, v in enumerate(eqn.invars)]
+    return eqn.replace(invars=invars, params=params)
+
+
+def _transposed(product: JaxprEqn, transpose: JaxprEqn) -> JaxprEqn | None:
+    """One product for a product and the transposition of its rows and columns, if it is that."""
+    if product.primitive.name != "dot_general":
+        return None
+    left, right = sides_of(product)
+    batch, rows = len(left.batch), len(left.kept)
+    axes = range(len(transpose.params["permutation"]))
+    swapped = [*axes[:batch], *axes[batch + rows :], *axes[batch : batch + rows]]
+    if list(transpose.params["permutation"]) != swapped:
+        return None
+    numbers = tuple(tuple(reversed(pair)) for pair in product.params["dimension_numbers"])
+    precision = product.params["precision"]
+    params = product.params | {
+        "dimension_numbers": numbers,
+        "precision": precision[::-1] if isinstance(precision, tuple) else precision,
+    }
+    return product.replace(
+        invars=product.invars[::-1], outvars=list(transpose.outvars), params=params
+    )

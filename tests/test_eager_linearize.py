@@ -139,3 +139,11 @@ def test_it_is_for_what_no_other_transformation_is_around():
     np.testing.assert_allclose(jax.vmap(jax.grad(cube))(np.float32([1, 2])), [3, 12])
     np.testing.assert_allclose(jax.jit(jax.grad(cube))(2.0), 12)
     assert jax.jvp(jax.grad(cube), (2.0,), (1.0,)) == (12.0, 12.0)
+
+
+def test_gradients_stay_where_the_arguments_were_put():
+    device = jax.devices()[0]
+    x = jax.device_put(X, device)
+    gradient = jax.grad(loss)(x)
+    assert gradient.committed and gradient.device == device
+    assert not jax.grad(loss)(X).committed

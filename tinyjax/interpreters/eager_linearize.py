@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,8 @@ from tinyjax.core import (
     set_current_trace,
     to_numpy,
 )
-from tinyjax.interpreters import vjp
+from tinyjax.interpreters import jit, vjp
+from tinyjax.interpreters.jit import JitFunction
 from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, jvp_jaxpr, jvp_rules
 from tinyjax.interpreters.numpy_program import NumpyProgram
 from tinyjax.interpreters.partial_eval import (
@@ -41,12 +42,13 @@ from tinyjax.interpreters.partial_eval import (
     linearize_flat,
     partial_eval_jaxpr,
     trace_linear,
-    values_of,
+    with_outputs,
 )
 from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, trace_to_jaxpr, user_line
 from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass, transpose_rules
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr
 from tinyjax.lists import split_list
+from tinyjax.tree_util.pytrees import tree_unflatten
 
 # ---- one operation, differentiated ----
 
@@ -62,26 +64,19 @@ class Step:
         num_outs = len(operation.out_avals)
         derived, self.nonzero_outs = jvp_jaxpr(operation, nonzeros)
         num_tangents, num_tangents_out = sum(nonzeros), sum(self.nonzero_outs)
-        known, self.linear, unknown_outs, self.out_sources, self.residual_sources = (
-            partial_eval_jaxpr(
-                derived,
-                (False,) * len(nonzeros) + (True,) * num_tangents,
-                (False,) * num_outs + (True,) * num_tangents_out,
-            )
+        known, self.linear, unknown_outs, out_sources, residual_sources = partial_eval_jaxpr(
+            derived,
+            (False,) * len(nonzeros) + (True,) * num_tangents,
+            (False,) * num_outs + (True,) * num_tangents_out,
         )
         if any(unknown_outs[:num_outs]):
             raise NotImplementedError("a result that depends on a tangent")
-        self.forward = NumpyProgram(known)
+        self.num_outs = num_outs
+        self.forward = NumpyProgram(with_outputs(known, out_sources + residual_sources))
         self.out_avals = operation.out_avals
         self.tangent_avals = self.linear.out_avals
-        self.num_residuals = len(self.residual_sources)
+        self.num_residuals = len(residual_sources)
         self.backward_of: dict[CotangentAvals, tuple[NumpyProgram, list[Any]]] = {}
-
-    def run(self, values: Sequence[np.ndarray]) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """The operation's results, and the residuals."""
-        found = {"in": values, "out": self.forward(values)}
-        outs = values_of(self.out_sources, found)
-        return outs, values_of(self.residual_sources, found)
 
     def backward(self, ct_avals: CotangentAvals) -> tuple[NumpyProgram, list[Any]]:
         """From residuals and the cotangents that are not Zero to the operands' cotangents: a program for
@@ -115,14 +110,18 @@ linear_step_p = Primitive("linear_step", multiple_results=True)
 
 
 def _transpose_step(cts: Any, *tangents: Any, step: Step, residuals: list[np.ndarray]) -> list[Any]:
-    values, ct_avals = list(residuals), []
+    values, ct_avals, place = list(residuals), [], None
     for ct in cts:
         if type(ct) is not Zero:
-            values.append(to_numpy(ct, ct.aval))
+            place = ct._device if ct.committed else place
+            values.append(ct._value)
         ct_avals.append(None if type(ct) is Zero else ct.aval)
     program, outs = step.backward(tuple(ct_avals))
     found = iter(program(values))
-    return [x if type(x) is Zero else ArrayImpl(next(found), x) for x in outs]
+    committed = place is not None
+    return [
+        x if type(x) is Zero else ArrayImpl(next(found), x, None, place, committed) for x in outs
+    ]
 
 
 transpose_rules[linear_step_p] = _transpose_step
@@ -130,19 +129,26 @@ transpose_rules[linear_step_p] = _transpose_step
 
 # ---- steps, remembered ----
 
+
+class Operands(NamedTuple):
+    """What an operation is applied to: for each operand its aval and whether it has a tangent."""
+
+    primals: list[np.ndarray]
+    tangents: list[Any]  # of those that have one
+    avals: tuple[ShapedArray, ...]
+    nonzeros: tuple[bool, ...]
+
+
 # (primitive, avals, which have tangents, parameters, config) -> the step, None if there can be none
 _steps: dict[tuple, Step | None] = {}
-MOST_STEPS = (
-    10_000  # then all is forgotten: a program with ever new shapes must not fill the memory
-)
+MOST_STEPS = 10_000  # then all are forgotten: ever new shapes must not fill the memory
 
 
-def step_of(
-    primitive: Primitive, avals: tuple[ShapedArray, ...], nonzeros: tuple[bool, ...], params: dict
-) -> Step | None:
+def step_of(primitive: Primitive, operands: Operands, params: dict) -> Step | None:
     """The step of a primitive; None where the plain way must be gone."""
     if primitive.takes_arrays or primitive.has_effects:
         return None
+    avals, nonzeros = operands.avals, operands.nonzeros
     try:
         rule = jvp_rules.get(primitive)  # which may have been changed since
         key = (primitive, rule, avals, nonzeros, tuple(params.items()), config.key)
@@ -152,8 +158,24 @@ def step_of(
     except KeyError:
         if not all([_is_exact(x) for x in params.values()]):
             return None
-    operation = functools.partial(_operation, primitive, avals, params)
-    return _remember(key, operation, nonzeros)
+    if len(_steps) >= MOST_STEPS:
+        _steps.clear()
+    _steps[key] = make_step(functools.partial(_operation, primitive, avals, params), nonzeros)
+    return _steps[key]
+
+
+@cached_on_jaxpr
+def step_of_jaxpr(jaxpr: ClosedJaxpr, nonzeros: tuple[bool, ...]) -> Step | None:
+    """The same for a whole jaxpr."""
+    return make_step(lambda: jaxpr, nonzeros)
+
+
+def make_step(operation: Callable[[], ClosedJaxpr], nonzeros: tuple[bool, ...]) -> Step | None:
+    try:
+        with set_current_trace(EvalTrace()):
+            return Step(operation(), nonzeros)
+    except NotImplementedError:
+        return None
 
 
 def _is_exact(param: Any) -> bool:
@@ -161,17 +183,6 @@ def _is_exact(param: Any) -> bool:
     if isinstance(param, tuple):
         return all([_is_exact(x) for x in param])
     return not isinstance(param, (float, complex, np.inexact))
-
-
-def _remember(key: tuple, operation: Callable[[], ClosedJaxpr], nonzeros: Any) -> Step | None:
-    if len(_steps) >= MOST_STEPS:
-        _steps.clear()
-    try:
-        with set_current_trace(EvalTrace()):
-            _steps[key] = Step(operation(), nonzeros)
-    except NotImplementedError:
-        _steps[key] = None
-    return _steps[key]
 
 
 def _operation(primitive: Primitive, avals: Sequence[ShapedArray], params: dict) -> ClosedJaxpr:
@@ -192,39 +203,69 @@ class EagerLinearizeTrace(JVPTrace):
     parent: PartialEvalTrace
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        operands = self.split(args)
+        step = step_of(primitive, operands, params) if operands is not None else None
+        if operands is None or step is None:
+            return super().process_primitive(primitive, args, params)
+        results = self.apply(step, operands)
+        return results if primitive.multiple_results else results[0]
+
+    def split(self, args: Sequence[Any]) -> Operands | None:
+        """What the step of an operation needs to know; None if no operand has a tangent, or a primal is
+        not known or on a device of its own."""
         primals, tangents, avals, nonzeros = [], [], [], []
         for x in args:
             nonzero = type(x) is JVPTracer and x._trace is self
             if nonzero:
                 tangents.append(x.tangent)
                 x = x.primal
-            if isinstance(x, Tracer):
-                return super().process_primitive(primitive, args, params)
-            aval = get_aval(x)
-            primals.append(to_numpy(x, aval))
+            if isinstance(x, ArrayImpl):
+                if x.committed:  # the plain way knows where the results are to be
+                    return None
+                aval, value = x.aval, x._value
+            elif isinstance(x, Tracer):
+                return None
+            else:
+                aval = get_aval(x)
+                value = to_numpy(x, aval)
+            primals.append(value)
             avals.append(aval)
             nonzeros.append(nonzero)
-        step = step_of(primitive, tuple(avals), tuple(nonzeros), params) if tangents else None
-        if step is None:
-            return super().process_primitive(primitive, args, params)
-        results = self.apply(step, primals, tangents)
-        return results if primitive.multiple_results else results[0]
+        return Operands(primals, tangents, tuple(avals), tuple(nonzeros)) if tangents else None
 
-    def apply(self, step: Step, primals: list[np.ndarray], tangents: list[Any]) -> list[Any]:
+    def apply(self, step: Step, operands: Operands) -> list[Any]:
         """Computes the results, and writes the equation of their tangents."""
-        outs, residuals = step.run(primals)
+        found = step.forward(operands.primals)
+        outs, residuals = found[: step.num_outs], found[step.num_outs :]
         unknown = self.parent.unknown
         outvars = [Var(aval) for aval in step.tangent_avals]
         params = {"step": step, "residuals": residuals}
-        invars = [unknown.atom(t) for t in tangents]
+        invars = [unknown.atom(t) for t in operands.tangents]
         unknown.eqns.append(JaxprEqn(linear_step_p, invars, outvars, params))
         results: list[Any] = [ArrayImpl(x, aval) for x, aval in zip(outs, step.out_avals)]
-        found, source = iter(outvars), user_line()
+        source = user_line()
+        tangent_vars = iter(outvars)
         for i, nonzero in enumerate(step.nonzero_outs):
             if nonzero:
-                v = next(found)
+                v = next(tangent_vars)
                 results[i] = JVPTracer(self, results[i], JaxprTracer(unknown, v.aval, v, source))
         return results
+
+
+def call_as_step(function: JitFunction, args: tuple, kwargs: dict) -> Any:
+    """A whole function of jax.numpy as one step; NotImplemented where it must run as it is."""
+    trace = context.trace
+    if type(trace) is not EagerLinearizeTrace:
+        return NotImplemented
+    try:
+        leaves, (jaxpr, out_tree, _), tracers = function.trace_cached(args, kwargs)
+    except Exception:  # it runs as it is, and that will say what is wrong
+        return NotImplemented
+    operands = None if tracers else trace.split(leaves)
+    step = step_of_jaxpr(jaxpr, operands.nonzeros) if operands is not None else None
+    if operands is None or step is None:
+        return NotImplemented
+    return tree_unflatten(out_tree, trace.apply(step, operands))
 
 
 def linearize_eagerly(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[list, Linearized]:
@@ -237,3 +278,4 @@ def linearize_eagerly(fun: Callable[..., list], primals: Sequence[Any]) -> tuple
 
 
 vjp.linearize_for_grad = linearize_eagerly
+jit.call_library_function = call_as_step

@@ -18,8 +18,9 @@ from tinyjax.core import impl_rules, missing_rule, run_quietly, to_numpy
 from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, Literal
 from tinyjax.opencl.simplify import inline_calls
 
-# An impl rule with its parameters, the places of its operands, whether it gives several results.
-Instruction = tuple[Callable[..., Any], list[int], bool]
+# An impl rule with its parameters, the places of its operands, whether it gives several results, and
+# the places of what nothing needs after it.
+Instruction = tuple[Callable[..., Any], list[int], bool, list[int]]
 
 
 class NumpyProgram:
@@ -39,29 +40,35 @@ class NumpyProgram:
         bound = [*jaxpr.invars, *[v for eqn in jaxpr.eqns for v in eqn.outvars]]
         names: list[int] = [id(v) for v in (*jaxpr.constvars, *literals.values(), *bound)]
         self.place_of = {name: place for place, name in enumerate(names)}
-        self.instructions = [self._instruction(eqn) for eqn in jaxpr.eqns]
         self.results = [self.place_of[id(v)] for v in jaxpr.outvars]
+        needed = {*self.results, *range(len(self.constants))}
+        self.instructions = [self._instruction(eqn, needed) for eqn in reversed(jaxpr.eqns)][::-1]
 
-    def _instruction(self, eqn: JaxprEqn) -> Instruction:
+    def _instruction(self, eqn: JaxprEqn, needed: set[int]) -> Instruction:
         primitive = eqn.primitive
         if primitive.takes_arrays or primitive.has_effects:
             raise NotImplementedError(f"'{primitive}' is more than a NumPy call")
         impl = impl_rules.get(primitive) or missing_rule(primitive, "impl")
         call = functools.partial(impl, **eqn.params) if eqn.params else impl
-        return call, [self.place_of[id(v)] for v in eqn.invars], primitive.multiple_results
+        places = [self.place_of[id(v)] for v in eqn.invars]
+        last_used = [place for place in places if place not in needed]
+        needed.update(places)
+        return call, places, primitive.multiple_results, last_used
 
     def __call__(self, args: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The results for these arguments, which have the avals of the jaxpr's invars."""
-        return run_quietly(self._run, args)
+        return run_quietly(self.run, args)
 
-    def _run(self, args: Sequence[np.ndarray]) -> list[np.ndarray]:
+    def run(self, args: Sequence[np.ndarray]) -> list[np.ndarray]:
         memory: list[Any] = [*self.constants, *args]
-        for call, places, multiple_results in self.instructions:
+        for call, places, multiple_results, last_used in self.instructions:
             out = call(*[memory[place] for place in places])
             if multiple_results:
                 memory += [np.asarray(x) for x in out]
             else:
                 memory.append(out if type(out) is np.ndarray else np.asarray(out))
+            for place in last_used:
+                memory[place] = None
         return [memory[place] for place in self.results]
 
 

@@ -81,6 +81,14 @@ def canonicalize_precision(precision: Any) -> tuple[Precision, Precision] | None
 
 def _as_ints(dimension_numbers: Any) -> Any:
     """Dimension numbers as tuples of ints; a bare int stands for one axis."""
+    try:
+        return _tuples_as_ints(dimension_numbers)
+    except TypeError:  # lists
+        return _tuples_as_ints.__wrapped__(dimension_numbers)
+
+
+@functools.lru_cache(4096)
+def _tuples_as_ints(dimension_numbers: Any) -> Any:
     pairs = [[np.atleast_1d(axes).tolist() for axes in pair] for pair in dimension_numbers]
     return tuple((tuple(map(int, lhs)), tuple(map(int, rhs))) for lhs, rhs in pairs)
 

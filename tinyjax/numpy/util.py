@@ -282,9 +282,23 @@ def _promote_pair(args: Sequence[Any], kinds: str) -> list[Any] | None:
     if x is None or y is None:
         return None
     a, b = x.aval, y.aval
-    same_type = a.dtype == b.dtype and a.weak_type == b.weak_type and a.dtype.kind in kinds
-    same_rank = len(a.shape) == len(b.shape) or not a.shape or not b.shape
-    return [x, y] if same_type and same_rank else None
+    if a is not b and (a.dtype != b.dtype or a.weak_type != b.weak_type):
+        return None
+    if a.dtype.kind not in kinds:
+        return None
+    if len(a.shape) == len(b.shape) or not a.shape or not b.shape:
+        return [x, y]
+    return _same_rank(x, y) if config.jax_numpy_rank_promotion == "allow" else None
+
+
+def _same_rank(x: Any, y: Any) -> list[Any] | None:
+    """Two arrays, the shorter one with leading axes of size 1 if its sizes are the other's last ones."""
+    a, b = x.aval.shape, y.aval.shape
+    rank = max(len(a), len(b))
+    short, long = sorted((a, b), key=len)
+    if short != long[rank - len(short) :]:
+        return None
+    return [broadcast_to_rank(x, rank), broadcast_to_rank(y, rank)]
 
 
 def _as_operand_of(array: Any, number: Any, kinds: str) -> Any:

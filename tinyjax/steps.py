@@ -55,6 +55,7 @@ STEPS = (
     "opencl.loop_operands",  # what a loop computes before its first round
     "opencl.loop_work",  # what fits into one work-item, and into one launch
     "opencl.loop_frame",  # the rounds of one launch, and how the next goes on
+    "opencl.interleave",  # rounds that do not depend on each other, side by side
     "opencl.element_loops",  # kernels in which each element runs its loop
     "opencl.one_work_item",  # kernels in which one work-item does it all
     "opencl.loop_kernels",  # which loops run inside a kernel

@@ -13,9 +13,11 @@ from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, subjaxprs
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.group_builder import padded, run_of, share
+from tinyjax.opencl.interleave import interleaved, is_short
 from tinyjax.opencl.kernel_ir import (
     Buffer,
     Const,
+    For,
     Index,
     Lanes,
     MakeLanes,
@@ -36,6 +38,7 @@ from tinyjax.opencl.rules import Position
 from tinyjax.opencl.wide_text import has_wide_type
 
 WIDTH = 16  # elements side by side on a CPU
+TOGETHER = 24  # bytes of the carries of one element of each of those chunks
 
 
 class PerElementKernel(LoopFrame):
@@ -73,17 +76,29 @@ class PerElementKernel(LoopFrame):
 
     def made(self) -> LoopKernel:
         chunks = math.ceil(self.count / self.width)
-        items, run = share(chunks, 1, self.target.max_items)
-        items = padded(items, self.target)
         one = sum(
             work(body, self.inner_target, self.width) for body in bodies_of_round(self.element_eqn)
         )
+        together = self._together()
+        items, run = share(math.ceil(chunks / together), 1, self.target.max_items)
+        items, run = padded(items, self.target), run * together
         # The few work-items of a CPU wait for each other; those of a GPU run at once.
         self.share_out((one + ROUND_WORK) * (chunks if self.target.lanes > 1 else run))
         with self.b.loop(*run_of(item_index(items), run, chunks), chunks - 1) as chunk:
             self._chunk(chunk, chunks)
+        loop = self.b.body[-1]
+        if together > 1 and isinstance(loop, For) and is_short(loop.body):
+            self.b.body[-1:] = interleaved(loop, together, self.b.fresh("i"))
         side_by_side = f", {self.width} side by side" if self.width > 1 else ""
         return self.finished(self.b, items, f"per element{side_by_side}")
+
+    def _together(self) -> int:
+        """How many chunks go through the loop together: as many as have room in the registers."""
+        if not self.is_scan or self.width < WIDTH:
+            return 1
+        carry = self.element_eqn.params["jaxpr"].jaxpr.outvars[: self.carry_count]
+        in_registers = sum(v.aval.dtype.itemsize for v in carry if v in self.wide)
+        return max(1, min(TOGETHER // max(4, in_registers), self.count // WIDTH))
 
     def _chunk(self, chunk: Index, chunks: int) -> None:
         """The whole loop for `width` neighbours. Scalars are the same in all chunks: one stores them."""

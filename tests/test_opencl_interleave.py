@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+import tinyjax as jax
+from tinyjax import lax
+from tinyjax.opencl.interleave import interleaved
+from tinyjax.opencl.interpret import interpret_kernel
+from tinyjax.opencl.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value, index, index_var
+
+F32 = np.dtype("float32")
+
+
+def doubled(count):
+    """A kernel that doubles `count` elements in a loop."""
+    x, out = Buffer("x_in", F32, count, "in"), Buffer("y_out", F32, count, "out")
+    i, a, b = index_var("i1", 0, count - 1), Value("a", F32), Value("b", F32)
+    body = [Load(a, x, i), Let(b, "add", (a, a)), Store(out, i, b)]
+    return Kernel("k0", [x, out], 1, [For(i, index(0), index(count), body)])
+
+
+def test_rounds_stand_beside_each_other():
+    (loop,) = doubled(4).body
+    kernel = Kernel("k0", doubled(4).buffers, 1, interleaved(loop, 2, "i2"))
+    assert str(kernel).splitlines()[1:] == [
+        "  for i2 in 0 .. 2:",
+        "    a:f32 = x_in[i2 * 2]",
+        "    a_x1:f32 = x_in[i2 * 2 + 1]",
+        "    b:f32 = add a a",
+        "    b_x1:f32 = add a_x1 a_x1",
+        "    y_out[i2 * 2] = b",
+        "    y_out[i2 * 2 + 1] = b_x1",
+    ]
+
+
+@pytest.mark.parametrize("count", [3, 4, 5, 9, 11])
+def test_no_round_is_left_out(count):
+    kernel = doubled(count)
+    kernel = Kernel("k0", kernel.buffers, 1, interleaved(kernel.body[0], 3, "i2"))
+    x, out = np.arange(count, dtype=np.float32), np.zeros(count, np.float32)
+    interpret_kernel(kernel, [x, out])
+    np.testing.assert_array_equal(out, 2 * x)
+
+
+def ten_steps(x):
+    return lax.fori_loop(0, 10, lambda i, x: x + 0.1 * (x - x * x * x), x)
+
+
+def test_chunks_go_through_a_short_loop_together():
+    text = jax.jit(ten_steps).lower(np.zeros(1000, np.float32)).as_text("kernel")
+    (inner,) = [part for part in text.split("for ") if part.startswith("i2 in 0 .. 10")][:1]
+    assert "c_x5:f32 x16" in inner
+
+
+@pytest.mark.parametrize("size", [1, 15, 16, 95, 96, 97, 112, 1000, 6151])
+def test_a_short_loop_is_right_for_every_number_of_chunks(size):
+    x = np.random.default_rng(size).uniform(-1, 1, size).astype(np.float32)
+    np.testing.assert_array_equal(jax.jit(ten_steps)(x), ten_steps(x))

@@ -284,6 +284,14 @@ class Executable:
         self.routine = maker.routine(lowered.plan, lowered.memory, of_program=True)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
         self.out_avals = lowered.closed.out_avals
+        in_avals = [v.aval for v in lowered.closed.jaxpr.invars]
+        self.key_args = [i for i, aval in enumerate(in_avals) if is_key(aval)]
+        self.key_results = [i for i, aval in enumerate(self.out_avals) if is_key(aval)]
+        # Results that a call makes, and those of them that no other result is the same memory as.
+        routine = self.routine
+        self.fresh = [i for i, is_fresh in enumerate(routine.is_fresh) if is_fresh]
+        owned = [i for i in self.fresh if routine.results.count(routine.results[i]) == 1]
+        self.is_owned = [i in owned for i in range(len(self.out_avals))]
 
     def warm_up(self, until: Callable[[], bool] = lambda: False) -> None:
         """Has the driver finish its kernels now, which it else does at the first launch of each;
@@ -307,7 +315,8 @@ class Executable:
             memories = [memory_of(arg, queue) for arg in args]
             for number in self.donated:
                 memories[number] = donated_memory(number, args, memories)
-            memories = [word_memory(m) if m.dtype == key_dtype else m for m in memories]
+            for number in self.key_args:
+                memories[number] = word_memory(memories[number])
             try:
                 results = self.routine.run(memories)
             except BaseException:
@@ -317,15 +326,14 @@ class Executable:
             raise named_error(error, f"running {self.lowered.name}") from error
         for number in self.donated:
             args[number].delete()
-        for memory, is_fresh in zip(results, self.routine.is_fresh):
-            if is_fresh:
-                memory.event = queue.last_event
-            memory.has_one_owner = is_fresh and results.count(memory) == 1
-        device, avals = self.lowered.device, self.out_avals
-        return [
-            ArrayImpl(None, aval, key_memory(memory) if is_key(aval) else memory, device)
-            for aval, memory in zip(avals, results)
-        ]
+        for number in self.fresh:
+            results[number].event = queue.last_event
+        for memory, is_owned in zip(results, self.is_owned):
+            memory.has_one_owner = is_owned
+        for number in self.key_results:
+            results[number] = key_memory(results[number])
+        device = self.lowered.device
+        return [ArrayImpl(None, aval, memory, device) for aval, memory in zip(self.out_avals, results)]
 
 
 def memory_of(array: ArrayImpl, queue: Any) -> Memory:

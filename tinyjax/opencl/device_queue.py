@@ -83,7 +83,7 @@ class Queue:
     # Calls that may be under way, and bytes that they may hold on to, before the next one waits. Few keep
     # the device busy, and work in memory that is still in a cache.
     MAX_PENDING = 8
-    MAX_PENDING_BYTES = 2**28
+    MAX_PENDING_BYTES = 2**25
     # Arrays of one shape and dtype, and bytes altogether, that are kept for reuse.
     MAX_FREE = 2
     MAX_FREE_BYTES = 2**28

@@ -11,6 +11,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.devices import devices
 from tinyjax.errors import JaxRuntimeError
+from tinyjax.opencl import plan
 from tinyjax.opencl.compile import compile_jaxpr, lower_jaxpr
 from tinyjax.opencl.interpret import interpret_kernel
 from tinyjax.opencl.kernel_ir import (
@@ -122,6 +123,46 @@ def test_the_peak_is_what_a_call_allocates():
     tracemalloc.stop()
     memory = executable.lowered.memory
     assert 0.95 < peak / (memory.peak_bytes - memory.argument_bytes) < 1.05
+
+
+# ---- loops ----
+
+
+@pytest.fixture
+def steps(monkeypatch):
+    """No loop becomes one kernel."""
+    monkeypatch.setattr(plan, "loop_kernel", lambda *args: "as the test wants")
+
+
+def test_a_loop_writes_its_carry_over_that_of_the_round_before(steps):
+    def f(x):
+        return lax.while_loop(lambda c: c[0] < 100.0, lambda c: c * 2.0 + 1.0, x)
+
+    x = jnp.arange(300.0)
+    before = np.array(x)
+    text = lowered(f, x).as_text("memory")
+    assert "the memory of c, in place" in text
+    for _ in range(2):
+        np.testing.assert_array_equal(jax.jit(f)(x), f(x))
+    np.testing.assert_array_equal(x, before)  # the first round had a copy
+
+
+def test_parts_of_a_carry_in_one_memory_are_told_apart(steps):
+    def f(x):
+        return lax.fori_loop(0, 3, lambda i, c: (c[0] * 2.0, c[1] + c[0][::-1]), (x, x))
+
+    x = jnp.arange(300.0)
+    for found, expected in zip(jax.jit(f)(x), f(x)):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_rows_that_a_scan_stacks_are_made_where_they_go(steps):
+    def body(c, x):
+        return c + 1.0, c * 2.0
+
+    c, xs = jnp.arange(30.0), jnp.ones(4)
+    for found, expected in zip(jax.jit(lambda c: lax.scan(body, c, xs))(c), lax.scan(body, c, xs)):
+        np.testing.assert_array_equal(found, expected)
 
 
 # ---- donation ----

@@ -201,6 +201,7 @@ class _StepMaker:
     def routine(self, plan: Plan, memory: MemoryPlan, of_program: bool = False) -> Routine:
         """The steps of a plan. The results of the program's own are new memory for each call."""
         routine = Routine(plan, self.queue, stored_bytes(plan), self.name)
+        routine.overwrites = memory.overwritten(plan)
         outvars = {v for v in plan.closed.jaxpr.outvars if isinstance(v, Var)}
         for number, group in enumerate(plan.groups):
             outputs = [

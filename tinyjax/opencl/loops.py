@@ -42,6 +42,14 @@ class _Carry:
         self.own.intersection_update(values)
         self.values = list(values)
 
+    def make_writable(self, numbers: Sequence[int]) -> None:
+        """Values that a round will write over are in memory that rounds made, and each alone in it."""
+        for number in numbers:
+            memory = self.values[number]
+            if memory not in self.own or self.values.count(memory) > 1:
+                self.values[number] = copy = self.queue.copy(memory)
+                self.own.add(copy)
+
     def give(self) -> list[Memory]:
         """The values in memory that is the receiver's alone."""
         given = []
@@ -97,6 +105,7 @@ class ScanStep:
     ) -> None:
         x_rows = [queue.row(x, t) for x in xs]
         y_rows = [queue.row_place(y, t) for y in ys]
+        carry.make_writable([number - len(consts) for number in self.body.overwrites])
         numbered = enumerate(y_rows, len(self.carry))
         places = [(number, row) for number, row in numbered if self.body.can_place[number]]
         results = self.body.run([*consts, *carry.values, *x_rows], places)
@@ -123,7 +132,9 @@ class WhileStep:
         cond_consts = [slots[slot] for slot in self.cond_consts]
         body_consts = [slots[slot] for slot in self.body_consts]
         carry = _Carry(queue, [slots[slot] for slot in self.carry])
+        overwritten = [number - len(body_consts) for number in self.body.overwrites]
         while self._goes_on(queue, [*cond_consts, *carry.values]):
+            carry.make_writable(overwritten)
             values = self.body.run([*body_consts, *carry.values])
             carry.advance(values, _made(self.body, values))
         for slot, memory in zip(self.outputs, carry.give()):

@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tinyjax.array import ShapedArray
-from tinyjax.jaxpr import ClosedJaxpr, Var
+from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from tinyjax.opencl.kernel_ir import (
     Buffer,
     Kernel,
@@ -58,6 +58,11 @@ class MemoryPlan:
     output_bytes: int = 0
     alias_bytes: int = 0  # of results in memory of donated arguments
 
+    def overwritten(self, plan: Plan) -> list[int]:
+        """The arguments whose memory is written to."""
+        taken = self.donated & set(self.takes_over.values())
+        return [i for i, v in enumerate(plan.closed.jaxpr.invars) if v in taken]
+
     @property
     def peak_bytes(self) -> int:
         """The most that arguments, constants, results and temporaries take at one time."""
@@ -77,26 +82,35 @@ def bytes_of(aval: ShapedArray) -> int:
 def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = True) -> MemoryPlan:
     """The memory plan of `plan`, and of its loops' bodies; `donated` has a flag for each argument.
 
-    A loop says where the results of its body go: these take over nothing."""
+    A loop says where the results of its body go: these take over nothing but, in place, the carry of the
+    round before, which is donated then."""
     jaxpr = plan.closed.jaxpr
     given = {v for v, is_donated in zip(jaxpr.invars, donated) if is_donated}
     memory = MemoryPlan(given, kernels=dict(plan.kernels))
     results = {v for v in jaxpr.outvars if isinstance(v, Var)}
     last_reader = {v: n for n, group in enumerate(plan.groups) for v in group.inputs}
     reusable = {v for v in (plan.made_on_device() | given) - results if v.aval.size}
+
+    new_carry = set(v for v in jaxpr.outvars[: len(given)] if isinstance(v, Var))
+
+    def may_take_over(v: Var, u: Var) -> bool:
+        if of_program or u not in given:
+            return of_program or v not in results
+        return v in new_carry and v.aval.shape == u.aval.shape
+
     free: list[tuple[Var, int]] = []  # and since which group
     for number, group in enumerate(plan.groups):
         dying = [v for v in dict.fromkeys(group.inputs) if last_reader[v] == number]
         dying = [v for v in dying if v in reusable]
         dying += [v for v in group.outputs if v not in last_reader and v in reusable]
         if number in plan.kernels:
-            movable = [v for v in group.outputs if of_program or v not in results]
-            _take_in_place(memory, plan, number, movable, dying)
-            _take_free(memory, movable, free)
+            _take_in_place(memory, plan, number, dying, may_take_over)
+            _take_free(memory, group.outputs, free, may_take_over)
         taken = set(memory.takes_over.values())
         free += [(v, number) for v in dying if v not in taken]
         for label, body in plan.bodies.get(number, {}).items():
-            memory.bodies.setdefault(number, {})[label] = plan_memory(body, of_program=False)
+            carry = carry_of(group.eqn, label)  # type: ignore[union-attr]
+            memory.bodies.setdefault(number, {})[label] = plan_memory(body, carry, False)
     for v, number in free:
         if v not in given:
             memory.given_back.setdefault(number, []).append(v)
@@ -104,18 +118,35 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
     return memory
 
 
+def carry_of(eqn: JaxprEqn, label: str) -> list[bool]:
+    """Which arguments of a loop's body are its carry."""
+    params = eqn.params
+    if label != "body":
+        return []
+    is_while = eqn.primitive.name == "while"
+    consts = params["body_nconsts" if is_while else "num_consts"]
+    count = len(eqn.outvars) if is_while else params["num_carry"]
+    return [False] * consts + [True] * count
+
+
 def _take_in_place(
-    memory: MemoryPlan, plan: Plan, number: int, outputs: list[Var], dying: list[Var]
+    memory: MemoryPlan,
+    plan: Plan,
+    number: int,
+    dying: list[Var],
+    may_take_over: Callable[[Var, Var], bool],
 ) -> None:
     group, kernel = plan.groups[number], plan.kernels[number]
     if kernel.rounds is not None:  # launched several times: it reads its inputs again
         return
     count, pairs = len(group.inputs), []
     free = [group.inputs.index(u) for u in dying if u in group.inputs]
-    for v in outputs:
-        at = group.outputs.index(v)
+    for at, v in enumerate(group.outputs):
         for i in free:
-            if can_be_in_place(kernel, kernel.buffers[i], kernel.buffers[count + at]):
+            source, destination = kernel.buffers[i], kernel.buffers[count + at]
+            if not may_take_over(v, group.inputs[i]):
+                continue
+            if can_be_in_place(kernel, source, destination):
                 memory.takes_over[v] = group.inputs[i]
                 pairs.append((i, at))
                 free.remove(i)
@@ -125,13 +156,19 @@ def _take_in_place(
         memory.kernels[number] = in_place_kernel(kernel, count, pairs)
 
 
-def _take_free(memory: MemoryPlan, outputs: Sequence[Var], free: list[tuple[Var, int]]) -> None:
+def _take_free(
+    memory: MemoryPlan,
+    outputs: Sequence[Var],
+    free: list[tuple[Var, int]],
+    may_take_over: Callable[[Var, Var], bool],
+) -> None:
     for v in outputs:
         if v in memory.takes_over:
             continue
         for entry in free:
-            if bytes_of(entry[0].aval) == bytes_of(v.aval):
-                memory.takes_over[v] = entry[0]
+            u, _ = entry
+            if bytes_of(u.aval) == bytes_of(v.aval) and may_take_over(v, u):
+                memory.takes_over[v] = u
                 free.remove(entry)
                 break
 
@@ -175,7 +212,7 @@ def _count(memory: MemoryPlan, plan: Plan, results: set[Var], last_reader: dict[
 def _body_bytes(body: MemoryPlan) -> int:
     """What a loop's rounds need: beside the body's temporaries, the results of this round and of the one
     before, which are its arguments."""
-    return body.peak_bytes - body.argument_bytes + body.output_bytes
+    return body.peak_bytes - body.argument_bytes + body.output_bytes - body.alias_bytes
 
 
 # ---- in place ----

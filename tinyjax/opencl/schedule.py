@@ -133,6 +133,7 @@ class Routine:
         self.queue = queue
         self.nbytes = nbytes  # what a run holds on to, about
         self.steps: list[Any] = []
+        self.overwrites: list[int] = []  # arguments in whose memory results are made
         variables = [*jaxpr.constvars, *jaxpr.invars, *(v for e in jaxpr.eqns for v in e.outvars)]
         self._slot = {v: slot for slot, v in enumerate(variables)}
         self._template: list[Any] = [None] * len(variables)

@@ -11,8 +11,8 @@ from tinyjax.core import abstract_eval_rules, impl_rules
 from tinyjax.interpreters import eager_linearize
 from tinyjax.interpreters.jvp import jvp_rules
 from tinyjax.interpreters.numpy_program import NumpyProgram
-from tinyjax.interpreters.partial_eval import linearize_flat
 from tinyjax.interpreters.transposition import transpose_rules
+from tinyjax.interpreters.vjp import vjp_flat
 from tinyjax.jaxpr import jaxpr_as_fun
 
 X = np.array([[0.5, -1.0, 2.0], [3.0, 0.1, -0.7]], np.float32)
@@ -27,7 +27,7 @@ def plain_grad(fun, monkeypatch):
 
     def gradient(*args):
         with monkeypatch.context() as patch:
-            patch.setattr("tinyjax.interpreters.vjp.linearize_for_grad", linearize_flat)
+            patch.setattr("tinyjax.interpreters.vjp.vjp_for_grad", vjp_flat)
             return jax.grad(fun)(*args)
 
     return gradient

@@ -29,17 +29,17 @@ from tinyjax.core import (
     context,
     get_aval,
     missing_rule,
+    run_quietly,
     set_current_trace,
     to_numpy,
 )
 from tinyjax.interpreters import jit, vjp
 from tinyjax.interpreters.jit import JitFunction
-from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, jvp_jaxpr, jvp_rules
+from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, full, jvp_jaxpr, jvp_rules
 from tinyjax.interpreters.numpy_program import NumpyProgram
 from tinyjax.interpreters.partial_eval import (
     Linearized,
     PartialEvalTrace,
-    linearize_flat,
     partial_eval_jaxpr,
     trace_linear,
     with_outputs,
@@ -47,7 +47,7 @@ from tinyjax.interpreters.partial_eval import (
 from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, trace_to_jaxpr, user_line
 from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass, transpose_rules
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr
-from tinyjax.lists import split_list
+from tinyjax.lists import pick, split_list
 from tinyjax.tree_util.pytrees import tree_unflatten
 
 # ---- one operation, differentiated ----
@@ -76,33 +76,36 @@ class Step:
         self.out_avals = operation.out_avals
         self.tangent_avals = self.linear.out_avals
         self.num_residuals = len(residual_sources)
-        self.backward_of: dict[CotangentAvals, tuple[NumpyProgram, list[Any]]] = {}
+        self.backward_of: dict[CotangentAvals, tuple[NumpyProgram, CotangentAvals]] = {}
 
-    def backward(self, ct_avals: CotangentAvals) -> tuple[NumpyProgram, list[Any]]:
-        """From residuals and the cotangents that are not Zero to the operands' cotangents: a program for
-        those that are not Zero, and of all of them the aval, or the Zero."""
+    def backward(self, ct_avals: CotangentAvals) -> tuple[NumpyProgram, CotangentAvals]:
+        """From residuals and the cotangents that are not Zero to those of the operands that are not
+        Zero: a program, and the avals."""
         if ct_avals not in self.backward_of:
             self.backward_of[ct_avals] = self._transposed(ct_avals)
         return self.backward_of[ct_avals]
 
-    def _transposed(self, ct_avals: CotangentAvals) -> tuple[NumpyProgram, list[Any]]:
+    def _transposed(self, ct_avals: CotangentAvals) -> tuple[NumpyProgram, CotangentAvals]:
         jaxpr, consts = self.linear.jaxpr, self.linear.consts
         residuals, operands = split_list(jaxpr.invars, self.num_residuals)
-        outs: list[Any] = []
+        nonzero: list[bool] = []
 
         def backward(*flat: Any) -> list[Any]:
-            args, cts = list(flat[: len(residuals)]), iter(flat[len(residuals) :])
-            args += [UndefinedPrimal(v.aval) for v in operands]
+            values, cts = list(flat[: len(residuals)]), iter(flat[len(residuals) :])
+            args = values + [UndefinedPrimal(v.aval) for v in operands]
             all_cts = [
-                Zero(v.aval) if a is None else next(cts) for v, a in zip(jaxpr.outvars, ct_avals)
+                Zero(v.aval) if aval is None else next(cts)
+                for v, aval in zip(jaxpr.outvars, ct_avals)
             ]
-            outs.extend(backward_pass(jaxpr, consts, args, all_cts)[len(residuals) :])
-            return [ct for ct in outs if type(ct) is not Zero]
+            outs = backward_pass(jaxpr, consts, args, all_cts)[len(residuals) :]
+            nonzero.extend([type(ct) is not Zero for ct in outs])
+            return pick(outs, nonzero)
 
         in_avals = [v.aval for v in residuals] + [aval for aval in ct_avals if aval is not None]
-        transposed = trace_to_jaxpr(backward, in_avals)
+        with set_current_trace(EvalTrace()):
+            transposed = trace_to_jaxpr(backward, in_avals)
         avals = iter(transposed.out_avals)
-        return NumpyProgram(transposed), [x if type(x) is Zero else next(avals) for x in outs]
+        return NumpyProgram(transposed), tuple([next(avals) if nz else None for nz in nonzero])
 
 
 # The equation of a step: its operands are tangents. Parameters: step, and residuals (NumPy arrays).
@@ -110,21 +113,44 @@ linear_step_p = Primitive("linear_step", multiple_results=True)
 
 
 def _transpose_step(cts: Any, *tangents: Any, step: Step, residuals: list[np.ndarray]) -> list[Any]:
-    values, ct_avals, place = list(residuals), [], None
-    for ct in cts:
-        if type(ct) is not Zero:
-            place = ct._device if ct.committed else place
-            values.append(ct._value)
-        ct_avals.append(None if type(ct) is Zero else ct.aval)
-    program, outs = step.backward(tuple(ct_avals))
-    found = iter(program(values))
-    committed = place is not None
+    ct_avals = tuple([None if type(ct) is Zero else ct.aval for ct in cts])
+    program, avals = step.backward(ct_avals)
+    found = iter(program([*residuals, *[ct._value for ct in cts if type(ct) is not Zero]]))
+    place = next((ct._device for ct in cts if type(ct) is not Zero and ct.committed), None)
     return [
-        x if type(x) is Zero else ArrayImpl(next(found), x, None, place, committed) for x in outs
+        Zero(v.aval) if aval is None else ArrayImpl(next(found), aval, None, place, bool(place))
+        for v, aval in zip(tangents, avals)
     ]
 
 
 transpose_rules[linear_step_p] = _transpose_step
+
+# A cotangent as NumPy sees it.
+Cotangent = tuple[np.ndarray, ShapedArray]
+
+
+def backward_steps(jaxpr: Jaxpr, cts: Sequence[Cotangent]) -> list[Cotangent | None]:
+    """The same as backward_pass, of a jaxpr that has steps alone: None for what is Zero."""
+    ct_of: dict[Any, Cotangent] = {}
+
+    def accumulate(v: Any, ct: np.ndarray, aval: ShapedArray) -> None:
+        if v in ct_of:
+            before, other = ct_of[v]
+            ct, aval = np.asarray(np.add(before, ct)), aval if other.weak_type else other
+        ct_of[v] = ct, aval
+
+    for v, (ct, aval) in zip(jaxpr.outvars, cts):
+        accumulate(v, ct, aval)
+    for eqn in reversed(jaxpr.eqns):
+        out_cts = [ct_of.pop(v, None) for v in eqn.outvars]
+        if any(out_cts):
+            program, avals = eqn.params["step"].backward(tuple([ct and ct[1] for ct in out_cts]))
+            values = [*eqn.params["residuals"], *[ct[0] for ct in out_cts if ct]]
+            found = iter(program.run(values))
+            for v, aval in zip(eqn.invars, avals):
+                if aval is not None:
+                    accumulate(v, next(found), aval)
+    return [ct_of.get(v) for v in jaxpr.invars]
 
 
 # ---- steps, remembered ----
@@ -268,14 +294,31 @@ def call_as_step(function: JitFunction, args: tuple, kwargs: dict) -> Any:
     return tree_unflatten(out_tree, trace.apply(step, operands))
 
 
-def linearize_eagerly(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[list, Linearized]:
-    """As linearize_flat. Its linear jaxpr may have steps, and is good for transposing alone."""
+# ---- the front door ----
+
+
+def vjp_eagerly(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[list, Callable]:
+    """As vjp_flat."""
     if type(context.trace) is not EvalTrace or config.jax_debug_nans or config.jax_debug_infs:
-        return linearize_flat(fun, primals)
+        return vjp.vjp_flat(fun, primals)
     trace = EagerLinearizeTrace(PartialEvalTrace(context.trace, JaxprTrace()))
-    outs, closed, *nonzeros = trace_linear(trace, fun, [as_array(x) for x in primals])
-    return outs, Linearized(closed.jaxpr, closed.consts, *nonzeros)
+    arrays = [as_array(x) for x in primals]
+    outs, closed, *nonzeros = trace_linear(trace, fun, arrays)
+    linearized = Linearized(closed.jaxpr, closed.consts, *nonzeros)
+    return outs, functools.partial(pull_back_eagerly, linearized, arrays)
 
 
-vjp.linearize_for_grad = linearize_eagerly
+def pull_back_eagerly(linearized: Linearized, primals: list[Any], cts: list[Any]) -> list[Any]:
+    """The cotangents of all primals, zeros made into arrays."""
+    jaxpr, avals = linearized.jaxpr, [x.aval.to_tangent_aval() for x in primals]
+    is_steps_alone = not jaxpr.constvars and all([e.primitive is linear_step_p for e in jaxpr.eqns])
+    if not is_steps_alone or any([x.committed for x in primals]):
+        return vjp.pull_back(linearized, linearized.residuals, avals, cts)
+    used = [(ct._value, ct.aval) for ct in pick(cts, linearized.nonzero_outs)]
+    found = iter(run_quietly(backward_steps, jaxpr, used))
+    nonzero_cts = [next(found) if nonzero else None for nonzero in linearized.nonzero_ins]
+    return [full(aval, 0) if ct is None else ArrayImpl(*ct) for ct, aval in zip(nonzero_cts, avals)]
+
+
+vjp.vjp_for_grad = vjp_eagerly
 jit.call_library_function = call_as_step

@@ -80,8 +80,16 @@ def pull_back(
 
 # ---- grad ----
 
+
+def vjp_flat(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[list, Callable]:
+    """The results of `fun`, and a function from their cotangents to all primals'."""
+    outs, linearized = linearize_flat(fun, primals)
+    in_avals = [get_aval(x).to_tangent_aval() for x in primals]
+    return outs, functools.partial(pull_back, linearized, linearized.residuals, in_avals)
+
+
 # interpreters/eager_linearize.py puts one in its place that remembers what rules write.
-linearize_for_grad = linearize_flat
+vjp_for_grad = vjp_flat
 
 
 def grad(
@@ -126,17 +134,15 @@ def value_and_grad(
     @functools.wraps(fun)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
         dynamic, partial_fun = function_of(fun, argnums, args, kwargs, TypeError)
-        for x in tree_flatten(dynamic)[0]:
+        leaves, in_tree = tree_flatten((dynamic, {}))
+        for x in leaves:
             check_reverse_input("grad", x, holomorphic, allow_int)
         main, aux = with_aux_apart(partial_fun, has_aux)
-        leaves, in_tree = tree_flatten((dynamic, {}))
         flat_fun = FlatFun(main, in_tree)
-        outs, linearized = linearize_for_grad(flat_fun, leaves)
+        outs, flat_vjp = vjp_for_grad(flat_fun, leaves)
         out = tree_unflatten(flat_fun.out_tree, outs)
         seed = full(_checked_grad_output(out, holomorphic, fun), 1)
-        in_avals = [get_aval(x).to_tangent_aval() for x in leaves]
-        flat_gradients = pull_back(linearized, linearized.residuals, in_avals, [seed])
-        gradients, _ = tree_unflatten(in_tree, flat_gradients)
+        gradients, _ = tree_unflatten(in_tree, flat_vjp([seed]))
         gradient = gradients[0] if isinstance(argnums, int) else gradients
         return ((out, *aux) if has_aux else out), gradient
 

@@ -22,9 +22,10 @@ from tinyjax.opencl.plan import Plan
 
 # ---- the choice ----
 
-WAKING_SECONDS = (
-    30e-6  # from a launch on the device's threads to the end of waiting, without the work
-)
+# From the first launch on the device's threads to the end of waiting, without the work; and for every
+# further kernel of a stretch, which all threads begin anew.
+WAKING_SECONDS = 30e-6
+KERNEL_SECONDS = 10e-6
 # Longer than this Python's other threads are not kept waiting: a thread that runs a kernel holds the GIL.
 MAX_INLINE_SECONDS = 200e-6
 
@@ -36,7 +37,7 @@ def inline_groups(plan: Plan, cores: int) -> set[int]:
         seconds = [_seconds(plan, number) for number in stretch]
         shares = [1 / min(plan.kernels[number].items, cores) for number in stretch]
         saved = sum(all_of_it * (1 - share) for all_of_it, share in zip(seconds, shares))
-        if is_small(sum(seconds), saved):
+        if is_small(sum(seconds), saved - KERNEL_SECONDS * (len(stretch) - 1)):
             inline.update(stretch)
     return inline
 
@@ -59,7 +60,7 @@ def _stretches(plan: Plan) -> list[list[int]]:
 
 # ---- the estimate ----
 
-SECONDS_PER_FLOP = 0.05e-9
+SECONDS_PER_FLOP = 0.02e-9
 SECONDS_PER_FUNCTION = 1e-9
 SECONDS_PER_BYTE = 0.03e-9  # from a cache and to it
 SECONDS_PER_LOOP_WORK = 0.1e-9

@@ -1,6 +1,7 @@
 """Where each line of generated C comes from."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -28,8 +29,8 @@ def lines(f, *args):
     return jax.jit(f).lower(*args).compiler_ir("explain")
 
 
-def line_with(mapped, text):
-    return next(line for line in mapped if text in line.text)
+def line_with(mapped, pattern):
+    return next(line for line in mapped if re.search(pattern, line.text))
 
 
 def two_lines(x):
@@ -40,7 +41,7 @@ def two_lines(x):
 def test_a_line_of_c_knows_its_equation_and_its_line_of_python():
     lowered = jax.jit(two_lines).lower(X)
     mapped, plan = lowered.compiler_ir("explain"), lowered.compiler_ir("schedule")
-    for c, python in (("sin(", "jnp.sin"), ("* 2.0f", "y * 2.0")):
+    for c, python in ((r"= .*sin\w*\(", "jnp.sin"), (r"\* .*2.0f", "y * 2.0")):
         line = line_with(mapped, c)
         ((file, number, function),) = line.sources
         assert (file, function) == (__file__, "two_lines")
@@ -57,7 +58,7 @@ def test_lines_are_numbered_as_in_the_program():
 
 def test_a_store_is_from_where_its_value_is():
     mapped = lines(lambda x: (jnp.sin(x), jnp.cos(x)), X)
-    stores = [line for line in mapped if "_out[" in line.text and "const" not in line.text]
+    stores = [line for line in mapped if "_out" in line.text and line.text.endswith(";")]
     assert len(stores) >= 2 and all(line.eqns for line in stores)
     assert len({line.eqns for line in stores}) == 2
 
@@ -67,13 +68,13 @@ def test_groups_that_compute_alike_share_their_lines():
         a = lax.sort(x * 2.0)
         return lax.sort(a * 2.0)
 
-    line = line_with(lines(f, X), "* 2.0f")
+    line = line_with(lines(f, X), r"\* .*2.0f")
     assert len(line.eqns) == 2
     assert [source[1] for source in line.sources] == [line_of(f, "x * 2.0"), line_of(f, "a * 2.0")]
 
 
 def test_backwards_is_from_the_same_line_as_forwards():
-    line = line_with(lines(jax.grad(lambda x: two_lines(x).sum()), X), "cos(")
+    line = line_with(lines(jax.grad(lambda x: two_lines(x).sum()), X), r"= .*cos\w*\(")
     assert line.sources[0][1] == line_of(two_lines, "jnp.sin")
 
 
@@ -101,7 +102,7 @@ def test_most_lines_with_arithmetic_are_mapped():
 
 def test_the_text_has_c_and_python_side_by_side():
     text = jax.jit(two_lines).lower(X).as_text("explain")
-    (line,) = [line for line in text.splitlines() if "* 2.0f" in line]
+    line = next(line for line in text.splitlines() if re.search(r"\* .*2.0f", line))
     assert "// [1] c = mul b 2.0" in line and "return y * 2.0" in line
 
 

@@ -275,7 +275,10 @@ class _Plan:
         reach = self._reach(v)
         chunked = is_chunked(self.producer[v], self.lowerings[self.producer[v]], self.target)
         product = next((e for e in reach.eqns if isinstance(self.lowerings[e], Product)), None)
+        deepest = max((home[u].depth for u in reach.inputs if u in home), default=0)
         for group in groups:
+            if group.depth < deepest:
+                continue  # runs too early; what _can_join says too, but a program can have many groups
             alone = chunked or getattr(group, "is_chunked", True)
             if isinstance(group, KernelGroup) and not alone and group.product is product:
                 if self._can_join(v, reach, group, home):

@@ -41,12 +41,11 @@ def broadcast_shapes(name: str, *avals: ShapedArray) -> tuple[int, ...]:
     )
 
 
+@functools.lru_cache(4096)
 def elementwise_aval(name: str, kinds: str, *avals: ShapedArray) -> ShapedArray:
     """The aval of an elementwise result, in the operands' common dtype.
 
     Raises TypeError where dtypes differ, a dtype's kind is not in `kinds`, or shapes do not fit."""
-    if avals[0].dtype.kind in kinds and all([aval is avals[0] for aval in avals]):
-        return avals[0]
     shape, dtype, weak_type = avals[0].shape, avals[0].dtype, True
     for position, aval in enumerate(avals):
         if dtypes.kind(aval.dtype) not in kinds:
@@ -119,6 +118,7 @@ def reduced_aval(x: ShapedArray, axes: tuple[int, ...], name: str = "reduce_sum"
     return ShapedArray(shape, x.dtype, x.weak_type)
 
 
+@functools.lru_cache(4096)
 def _reduce_sum_aval(x: ShapedArray, *, axes: tuple[int, ...], out_sharding: None) -> ShapedArray:
     if dtypes.kind(x.dtype) not in "iufc":
         raise TypeError(f"reduce_sum does not accept dtype {x.dtype.name}: convert with x.astype")
@@ -145,6 +145,7 @@ def _broadcast_in_dim_impl(
     return out
 
 
+@functools.lru_cache(4096)
 def _broadcast_in_dim_aval(
     x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...], sharding: None
 ) -> ShapedArray:
@@ -173,6 +174,7 @@ def _reshape_impl(
     return np.reshape(x, new_sizes)
 
 
+@functools.lru_cache(4096)
 def _reshape_aval(
     x: ShapedArray, *, new_sizes: tuple[int, ...], dimensions: None, sharding: None
 ) -> ShapedArray:
@@ -189,6 +191,7 @@ impl_rules[reshape_p] = _reshape_impl
 abstract_eval_rules[reshape_p] = _reshape_aval
 
 
+@functools.lru_cache(4096)
 def _transpose_aval(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedArray:
     if sorted(permutation) != list(range(x.ndim)):
         raise TypeError(

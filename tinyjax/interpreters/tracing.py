@@ -136,12 +136,12 @@ class JaxprTrace(Trace):
         ]
         rule = abstract_eval_rules.get(primitive) or missing_rule(primitive, "abstract_eval")
         out = rule(*[atom.aval for atom in atoms], **params)
-        out_avals = out if primitive.multiple_results else (out,)
         source = user_line()
-        outvars = [Var(aval) for aval in out_avals]
+        outvars = [Var(aval) for aval in out] if primitive.multiple_results else [Var(out)]
         self.eqns.append(JaxprEqn(primitive, atoms, outvars, params, source))
-        tracers = [JaxprTracer(self, v.aval, v, source) for v in outvars]
-        return tracers if primitive.multiple_results else tracers[0]
+        if not primitive.multiple_results:
+            return JaxprTracer(self, out, outvars[0], source)
+        return [JaxprTracer(self, v.aval, v, source) for v in outvars]
 
     def finish(self, outs: Sequence[Any]) -> ClosedJaxpr:
         """The jaxpr that gives `outs`. The trace's tracers can't be used any more."""

@@ -71,12 +71,9 @@ def backward_pass(
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
 
-    def read(v: Any) -> Any:
-        return literal_value(v) if type(v) is Literal else env[v]
-
     linear_eqns = []
     for eqn in jaxpr.eqns:
-        invals = [read(v) for v in eqn.invars]
+        invals = [literal_value(v) if type(v) is Literal else env[v] for v in eqn.invars]
         if any([type(x) is UndefinedPrimal for x in invals]):
             env.update([(v, UndefinedPrimal(v.aval)) for v in eqn.outvars])
             linear_eqns.append((eqn, invals))
@@ -217,8 +214,13 @@ def _broadcast_in_dim_transpose(
 
 
 def _reduce_sum_transpose(ct: Any, x: Any, *, axes: Any, out_sharding: None) -> list[Any]:
-    kept = tuple(np.delete(np.arange(x.aval.ndim), axes))  # np.int64, as JAX prints them
+    kept = tuple([np.int64(i) for i in range(x.aval.ndim) if i not in axes])  # as JAX prints them
     return [primitives.broadcast_in_dim(ct, x.aval.shape, kept)]
+
+
+def inverse(permutation: Sequence[int]) -> list[int]:
+    """The permutation that undoes this one."""
+    return sorted(range(len(permutation)), key=permutation.__getitem__)
 
 
 transpose_rules[primitives.add_p] = _add_transpose
@@ -233,7 +235,7 @@ transpose_rules[primitives.broadcast_in_dim_p] = _broadcast_in_dim_transpose
 deflinear2(primitives.reshape_p, lambda ct, x, **params: [primitives.reshape(ct, x.aval.shape)])
 deflinear2(
     primitives.transpose_p,
-    lambda ct, x, permutation: [primitives.transpose(ct, list(np.argsort(permutation)))],
+    lambda ct, x, permutation: [primitives.transpose(ct, inverse(permutation))],
 )
 deflinear2(add_any_p, lambda ct, x, y: [ct, ct])
 

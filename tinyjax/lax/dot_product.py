@@ -22,7 +22,7 @@ from tinyjax import dtypes, primitives
 from tinyjax.array import Array, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, not_mapped
-from tinyjax.interpreters.transposition import defbilinear
+from tinyjax.interpreters.transposition import defbilinear, inverse
 from tinyjax.lax.conversion import convert_type
 from tinyjax.pretty_printer import printed_params
 from tinyjax.primitives import shape_of
@@ -246,10 +246,8 @@ def _transpose_lhs(
         **params,
     )
     # `out` has x's batch axes, then those it kept, then those contracted, in y's order.
-    x_contract_in_y_order = list(np.take(x_contract, np.argsort(y_contract)))
-    x_ct = primitives.transpose(
-        out, tuple(np.argsort([*x_batch, *x_kept, *x_contract_in_y_order]).tolist())
-    )
+    x_contract_in_y_order = [x_contract[i] for i in inverse(y_contract)]
+    x_ct = primitives.transpose(out, inverse([*x_batch, *x_kept, *x_contract_in_y_order]))
     if x_ct.dtype != x.aval.dtype:
         x_ct = convert_type(x_ct, x.aval.dtype, x.aval.weak_type)
     return x_ct

@@ -37,6 +37,7 @@ def elementwise(
     primitive = Primitive(name)
     impl_rules[primitive] = impl
 
+    @functools.lru_cache(4096)
     def abstract_eval(*avals: ShapedArray, **params: Any) -> ShapedArray:
         out = elementwise_aval(name, kinds, *avals)
         return out if out_dtype is None else out.update(dtype=out_dtype(out.dtype))

@@ -278,7 +278,7 @@ class EvalTrace(Trace):
         place = None  # the device that an operand was put on
         for x in args:
             if isinstance(x, ArrayImpl):
-                if x.committed and x._device is not place:
+                if x.committed and x._device is not place and not primitive.takes_arrays:
                     place = committed_device(args, primitive.name)
                 avals.append(x.aval)
                 values.append(x if primitive.takes_arrays else x._value)
@@ -306,6 +306,15 @@ class EvalTrace(Trace):
                 for v, aval in zip(out, out_aval)
             ]
         return ArrayImpl(np.asarray(out), out_aval, None, place, committed)
+
+
+def placed(outs: list[ArrayImpl], operands: Sequence[Any], name: str) -> list[ArrayImpl]:
+    """The results of a primitive that takes arrays, on the device that its operands were put on."""
+    place = committed_device(operands, name)
+    if place is not None:
+        for out in outs:
+            out._device, out.committed = place, True
+    return outs
 
 
 _is_quiet = contextvars.ContextVar("_is_quiet", default=False)

@@ -10,6 +10,7 @@ Source: https://docs.jax.dev/en/latest/jax.sharding.html
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from tinyjax.array import Array, ArrayImpl
 from tinyjax.devices import Device
@@ -116,9 +117,23 @@ def _addressable_data(array: ArrayImpl, index: int) -> ArrayImpl:
     return [array][index]
 
 
+def _is_ready(array: ArrayImpl) -> bool:
+    """Whether the elements are there: reading them would not wait."""
+    memory: Any = array.buffer
+    return array._host is not None or memory is None or memory.is_ready()
+
+
+def _copy_to_host_async(array: ArrayImpl) -> None:
+    """Nothing to do: results that are computed in the host's memory are there."""
+
+
 ArrayImpl.sharding = property(_sharding)  # type: ignore[attr-defined]
 ArrayImpl.addressable_shards = property(_shards)  # type: ignore[attr-defined]
 ArrayImpl.global_shards = property(_shards)  # type: ignore[attr-defined]
 ArrayImpl.addressable_data = _addressable_data  # type: ignore[attr-defined]
+ArrayImpl.is_ready = _is_ready  # type: ignore[attr-defined]
+ArrayImpl.copy_to_host_async = _copy_to_host_async  # type: ignore[attr-defined]
+ArrayImpl.on_device_size_in_bytes = lambda array: array.nbytes  # type: ignore[attr-defined]
+ArrayImpl.platform = lambda array: array.device.platform  # type: ignore[attr-defined]
 ArrayImpl.is_fully_addressable = True  # type: ignore[attr-defined]
 ArrayImpl.is_fully_replicated = True  # type: ignore[attr-defined]

@@ -203,7 +203,11 @@ class Compiled(_Signature):
             x if isinstance(x, ArrayImpl) else ArrayImpl(to_numpy(x, aval), aval)
             for x, aval in zip(leaves, self.traced.jaxpr.in_avals)
         ]
-        return tree_unflatten(self.out_tree, self.executable(arrays))
+        outs = self.executable(arrays)
+        if self.traced.device is not None:
+            for out in outs:
+                out.committed = True
+        return tree_unflatten(self.out_tree, outs)
 
     def _check_leaves(self, leaves: Sequence[Any]) -> None:
         if any(isinstance(x, Tracer) for x in leaves):

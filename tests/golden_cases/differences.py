@@ -62,7 +62,6 @@ DIFFERENCES: dict[str, str] = {
     "lax elementwise: lax.digamma(f32([0.5, 1, 2, 3.5, 10]))": NEARER,
     "lax elementwise: lax.min(edges, f32(0))": ZERO_SIGN,
     "jnp reductions: jnp.percentile(w, 30)": NEARER,
-    "methods and attributes: v.is_fully_addressable": "there are no arrays over several machines",
     "repr: repr(jnp.float32)": PACKAGE_NAME,
     "repr: repr(jnp.bfloat16)": PACKAGE_NAME,
     "jvp, vjp, jacobians, hessians: jax.vjp(lambda x: (x, x + 1), 1.0, has_aux=True)[::2]": (

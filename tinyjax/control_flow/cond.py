@@ -32,6 +32,7 @@ from tinyjax.core import (
     get_aval,
     impl_rules,
     no_rule_reasons,
+    placed,
     to_numpy,
 )
 from tinyjax.interpreters.tracing import is_staging
@@ -54,7 +55,8 @@ def _cond_impl(index: Any, *operands: Any, branches: Sequence[ClosedJaxpr]) -> l
     """Runs the branch that is taken, and no other."""
     outs = eager_body(branches[int(index)])(*operands)
     # Branches may differ in weak types: the first one's hold for all.
-    return [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(outs, branches[0].out_avals)]
+    outs = [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(outs, branches[0].out_avals)]
+    return placed(outs, (index, *operands), "cond")
 
 
 def _cond_aval(

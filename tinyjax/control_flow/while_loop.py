@@ -28,6 +28,7 @@ from tinyjax.core import (
     get_aval,
     impl_rules,
     no_rule_reasons,
+    placed,
 )
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.jaxpr import ClosedJaxpr, dce_jaxpr
@@ -64,7 +65,8 @@ def _while_impl(
     while (pred := as_array(cond_fun(*cond_consts, *carry)[0])._value).any():
         after = [as_array(x) for x in body_fun(*body_consts, *carry)]
         carry = after if pred.all() else [_where(pred, x, y) for x, y in zip(after, carry)]
-    return [ArrayImpl(x._value, aval) for x, aval in zip(carry, body_jaxpr.out_avals)]
+    outs = [ArrayImpl(x._value, aval) for x, aval in zip(carry, body_jaxpr.out_avals)]
+    return placed(outs, args, "while")
 
 
 def _where(pred: np.ndarray, x: ArrayImpl, y: ArrayImpl) -> ArrayImpl:

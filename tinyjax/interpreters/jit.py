@@ -10,6 +10,7 @@ Source: https://docs.jax.dev/en/latest/jit-compilation.html
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -250,11 +251,12 @@ class JitFunction:
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """The function as a jaxpr, at these arguments (arrays or ShapeDtypeStructs)."""
-        _, (jaxpr, out_tree, donated), consts = self.trace_cached(args, kwargs)
+        leaves, (jaxpr, out_tree, donated), consts = self.trace_cached(args, kwargs)
         dynamic, _ = split_static(args, kwargs, self.static_argnums, self.static_argnames)
         in_tree = tree_flatten(dynamic)[1]
         name = self.params["name"]
-        return Traced(jaxpr, in_tree, out_tree, name, self.device, consts, donated)
+        place = self.device or committed_device(leaves, name)
+        return Traced(jaxpr, in_tree, out_tree, name, place, consts, donated)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """As trace(...).lower(): the OpenCL program and its schedule, not yet built."""
@@ -335,7 +337,17 @@ def jit(
             "platform by its name, use backend"
         )
     if device is not None and backend is not None:
-        raise ValueError(f"can't give jit both device={device} and backend={backend!r}")
+        raise ValueError(
+            f"can't specify both a device and a backend for jit, got device={device!r} and "
+            f"backend={backend!r}"
+        )
+    if device is not None or backend is not None:
+        warnings.warn(
+            "backend and device argument on jit is deprecated: put the arguments on the device, as by "
+            'jax.device_put(x, jax.devices("cpu")[0])',
+            DeprecationWarning,
+            stacklevel=2,
+        )
     if backend is not None:
         device = devices(backend)[0]
     numbers, names = named_arguments(fun, static_argnums, static_argnames, "static_argnums")

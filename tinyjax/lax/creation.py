@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import dtypes
-from tinyjax.array import ShapedArray
+from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.elementwise import NUMBER, canonicalize_shape, canonicalize_user_dtype
@@ -127,7 +127,14 @@ def full_like(
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     new_dtype = dtypes.dtype(x) if dtype is None else canonicalize_user_dtype(dtype, "full_like")
     sizes = shape_of(x) if shape is None else canonicalize_shape(shape, "full_like")
-    return full(sizes, convert_type(fill_value, new_dtype, weak_type))
+    return like(full(sizes, convert_type(fill_value, new_dtype, weak_type)), x)
+
+
+def like(out: Any, x: Any) -> Any:
+    """`out`, on the device that `x` was put on."""
+    if isinstance(x, ArrayImpl) and isinstance(out, ArrayImpl) and x.committed:
+        return ArrayImpl(out._host, out.aval, out.buffer, x.device, True)
+    return out
 
 
 def zeros_like_array(x: Any) -> Any:

@@ -16,7 +16,7 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array, ArrayImpl, ShapedArray
 from tinyjax.core import Tracer, check_unmasked
-from tinyjax.devices import recorded_device
+from tinyjax.devices import committed_device, recorded_device
 from tinyjax.numpy.util import (
     as_array,
     as_value,
@@ -106,7 +106,9 @@ def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:
             rows = [lax.concatenate(rows[i : i + 16], 0) for i in range(0, len(rows), 16)]
         return lax.concatenate(rows, 0)
     host = np.array(_as_numpy(data), dtype)
-    return ArrayImpl(host, ShapedArray(host.shape, dtype), None, recorded_device())
+    place = committed_device(leaves, "array")
+    aval = ShapedArray(host.shape, dtype)
+    return ArrayImpl(host, aval, None, place or recorded_device(), place is not None)
 
 
 def _leaves(data: Any) -> Any:
@@ -272,4 +274,5 @@ def _full_like(name: str, a: Any, value: Any, dtype: Any, shape: Any) -> Any:
     if new_dtype == dtypes.key_dtype:
         raise TypeError(f"jnp.{name} can't make random keys: use jax.random.key")
     fill = convert(value, new_dtype, weak_type)
-    return broadcast_to(fill, new_shape) if fill.shape else _fill(new_shape, fill)
+    out = broadcast_to(fill, new_shape) if fill.shape else _fill(new_shape, fill)
+    return lax.creation.like(out, a)

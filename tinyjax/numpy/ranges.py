@@ -99,7 +99,7 @@ def linspace(
     Raises ValueError for negative num, ConcretizationTypeError for a traced num."""
     num = concrete_int(num, "'num' argument of jnp.linspace")
     axis = concrete_int(axis, "'axis' argument of jnp.linspace")
-    return _linspace(start, stop, num, endpoint, retstep, dtype, axis)
+    return _on_device(_linspace(start, stop, num, endpoint, retstep, dtype, axis), device)
 
 
 @jitted(static_argnames=("num", "endpoint", "retstep", "dtype", "axis"))

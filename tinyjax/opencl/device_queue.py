@@ -70,6 +70,20 @@ def shared_context(*cl_devices: Any) -> Any:
     return cl.Context(list(cl_devices))
 
 
+@functools.lru_cache(maxsize=64)
+def shared_program(
+    context: Any, text: str, binary: bytes | None, cl_device: Any, options: tuple[str, ...]
+) -> Any:
+    """A program, built: once for all logical devices of a context. The last few are kept."""
+    import pyopencl as cl
+
+    if binary is None:
+        program = cl.Program(context, text)
+    else:
+        program = cl.Program(context, [cl_device], [binary])
+    return program.build(list(options), devices=[cl_device])
+
+
 # ---- queues ----
 
 
@@ -236,10 +250,7 @@ class Queue:
         self.check_process()
         device, options = self.build_target(inline)
         try:
-            program = self.cl.Program(self.context, text)
-            if binary is not None:
-                program = self.cl.Program(self.context, [device], [binary])
-            program.build(options, devices=[device])
+            program = shared_program(self.context, text, binary, device, tuple(options))
             return [self.cl.Kernel(program, name) for name in names]
         except self.cl.Error as error:
             lines = "\n".join(f"{n:4} {line}" for n, line in enumerate(text.splitlines(), 1))

@@ -1,0 +1,35 @@
+"""RESULTS.md, put together from sections: each benchmark writes its own, the others stay as they were."""
+
+import os
+import platform
+from pathlib import Path
+
+import numpy as np
+
+FOLDER = Path(__file__).parent / "results"
+SECTIONS = ("speed", "first_result", "growth")
+
+
+def write_section(name: str, text: str) -> None:
+    """Writes the section `name`, in Markdown, and all of them into RESULTS.md."""
+    (FOLDER / f"{name}.md").write_text(text)
+    parts = [FOLDER / f"{section}.md" for section in SECTIONS]
+    texts = [part.read_text() for part in parts if part.exists()]
+    head = "# Benchmark results\n\nRead the ratios: contenders took turns on one machine.\n\n"
+    (FOLDER.parent / "RESULTS.md").write_text(head + "\n".join(texts))
+
+
+def table(lines: list[list[str]]) -> str:
+    """A table in Markdown: its first line is the heads; numbers are to the right of the first column."""
+    rule = ["---", *["---:"] * (len(lines[0]) - 1)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in [lines[0], rule, *lines[1:]])
+
+
+def machine() -> str:
+    """Where was measured, as a sentence."""
+    import tinyjax
+
+    return (
+        f"Measured on {os.cpu_count()} cores of {tinyjax.devices()[0].device_kind}, Python "
+        f"{platform.python_version()}, NumPy {np.__version__}."
+    )

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import re
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 import tinyjax as jax
 from tinyjax import viz
+from tinyjax.devices import devices
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()
@@ -50,11 +52,21 @@ def test_the_picture_of_the_readme_is_that_of_its_example():
 
 def test_the_primitive_of_contributing_has_every_rule():
     names = {}
-    exec(blocks(CONTRIBUTING, "python")[0], names)
+    (code,) = [code for code in blocks(CONTRIBUTING, "python") if "cube_p" in code]
+    exec(code, names)
     cube, x = names["cube"], np.array([1.0, 2.0], np.float32)
     np.testing.assert_array_equal(jax.jit(jax.vmap(cube))(x), [1.0, 8.0])
     np.testing.assert_array_equal(jax.vmap(jax.grad(cube))(x), [3.0, 12.0])
     assert "host" not in jax.jit(cube).lower(x).as_text()
+
+
+@pytest.mark.skipif(devices("cpu")[0].cl_device is None, reason="there is no OpenCL device")
+def test_the_stages_in_contributing_are_those_of_today():
+    tool = runpy.run_path(str(ROOT / "tools" / "render_stages.py"))
+    _, rest = CONTRIBUTING.split(tool["BEGIN"])
+    assert rest.split(tool["END"])[0].strip() == tool["rendered"]().strip(), (
+        "run tools/render_stages.py, and read what has changed"
+    )
 
 
 @pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])

@@ -1,0 +1,108 @@
+"""Write what every stage of the compiler makes of a small example into CONTRIBUTING.md.
+
+    python tools/render_stages.py
+
+Run it when a test says that the page is out of date, and read the difference before you commit it.
+"""
+
+import linecache
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tinyjax as jax
+
+PAGE = Path(__file__).resolve().parent.parent / "CONTRIBUTING.md"
+BEGIN, END = "<!-- stages: written by tools/render_stages.py -->\n", "<!-- end of stages -->\n"
+
+EXAMPLE = """\
+import tinyjax.numpy as jnp
+
+def f(x, y):
+    wave = 1.0 * jnp.sin(x)
+    return wave / jnp.sum(y * wave)
+"""
+SIZE = 100
+
+# dialect, what is to be said of it
+STAGES = (
+    (
+        "jaxpr",
+        """**Tracing** (`interpreters/tracing.py`) writes down what f does.""",
+    ),
+    (
+        "simplified",
+        """**Simplification** (`simplify.py`, `algebra.py`) puts called jaxprs in place of the calls, applies
+        rules that change no bit (`1.0 * x` is `x`), computes nothing twice, and drops what nobody needs.""",
+    ),
+    (
+        "groups",
+        """**Fusion** (`fuse.py`) chooses which values are stored in memory; each group of equations becomes a
+        kernel, and values inside of it live in registers.""",
+    ),
+    (
+        "kernel",
+        """**Lowering** (`lower.py`, `builder.py` and files for reductions, loops and products) writes each
+        group in a small language. Its kernels are checked (`check_kernel.py`), and run in Python too
+        (`interpret.py`).""",
+    ),
+    (
+        "explain",
+        """**Code generation** (`codegen.py`) prints each statement as a line of C. `explain.py` knows the
+        equation and the line of Python that it is from: `python -m tinyjax explain` shows this for any
+        function. Helper functions such as those for sine are left out here, and so are the lines' numbers.""",
+    ),
+    (
+        "memory",
+        """**The memory plan** (`memory_plan.py`) says who takes over whose memory, and how much is in use at
+        the peak.""",
+    ),
+    ("cost", """**The cost** (`cost.py`) is counted as XLA counts it."""),
+    (
+        "schedule",
+        """**The schedule** (`plan.py`, `schedule.py`, `loops.py`) is what a call walks through: launches,
+        steps of the host, loops.""",
+    ),
+)
+
+
+def rendered() -> str:
+    """The page's part between BEGIN and END."""
+    lowered = _lowered()
+    parts = [f"```python\n{EXAMPLE}```\n\nCalled with two arrays of {SIZE} float32s:\n"]
+    for dialect, remark in STAGES:
+        lines = [line.rstrip() for line in lowered.as_text(dialect).splitlines()]
+        if dialect == "schedule":
+            lines = lines[1:]  # the first names this machine's device
+        elif dialect == "explain":
+            lines = [
+                line[5:] for line in lines
+            ]  # numbers change with the library before the kernels
+        remark = textwrap.fill(f"{' '.join(remark.split())} `as_text({dialect!r})`:", 118)
+        parts.append("\n".join([remark, "", "```text", *lines, "```", ""]))
+    return "\n".join(parts)
+
+
+def _lowered() -> Any:
+    """The example, as if it stood in a file."""
+    file, names = "example.py", dict[str, Any]()
+    linecache.cache[file] = (len(EXAMPLE), None, EXAMPLE.splitlines(True), file)
+    exec(compile(EXAMPLE, file, "exec"), names)
+    x = jax.ShapeDtypeStruct((SIZE,), np.float32)
+    return jax.jit(names["f"]).lower(x, x)
+
+
+def main() -> int:
+    text = PAGE.read_text()
+    before, rest = text.split(BEGIN)
+    _, after = rest.split(END)
+    PAGE.write_text(before + BEGIN + "\n" + rendered() + "\n" + END + after)
+    print(f"wrote {PAGE}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -214,8 +214,8 @@ def _statement_lines(statement: Statement, index: str) -> Iterator[Line]:
             declaration = f"{type_text(lanes)} {lanes.name}{count}"
             start = None if initial is None else repeated_text(initial, lanes.width)
             if start is None or lanes.size == 1:
-                value = "" if start is None else f" = {start}"
-                yield f"{declaration}{value};", origin
+                start = "" if start is None else f" = {start}"
+                yield f"{declaration}{start};", origin
                 return
             yield f"{declaration};", origin
             loop = f"for (int lane = 0; lane < {lanes.size}; ++lane)"

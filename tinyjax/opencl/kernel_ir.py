@@ -320,7 +320,7 @@ def rewritten(
     """The statements as `change` makes them, those inside of others first."""
     new = []
     for statement in body:
-        parts = {
+        parts: dict[str, Any] = {
             name: rewritten(part, change)
             for name, part in vars(statement).items()
             if isinstance(part, list)

@@ -126,7 +126,8 @@ class _Planner:
             return
         plan.reasons[number] = made
         if group.eqn.primitive in rewrites_for_steps:
-            group.eqn = rewrites_for_steps[group.eqn.primitive](group.eqn)
+            group = replace(group, eqn=rewrites_for_steps[group.eqn.primitive](group.eqn))
+            plan.groups[number] = group
             for body in bodies_of(group.eqn).values():  # what is new in them gets names
                 plan.names = all_names(body.jaxpr) | plan.names
         plan.bodies[number] = {

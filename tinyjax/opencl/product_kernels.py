@@ -38,7 +38,7 @@ from tinyjax.opencl.kernel_ir import (
     item_index,
     statements_of,
 )
-from tinyjax.opencl.products import Side, sides_of
+from tinyjax.opencl.products import Side, multiplications, sides_of
 from tinyjax.opencl.rules import Elementwise, Position, Product, lowering_of
 from tinyjax.opencl.wide_text import has_wide_type
 
@@ -47,7 +47,7 @@ MAX_ROWS = 6  # with their sums, and a vector to multiply with, they fill 16 reg
 PANEL = 256  # rows of the right operand in a panel: it stays in the first cache
 BLOCK = 240  # rows of the left operand that go through a panel: they stay in the second
 MIN_TASKS = 16  # so that all cores have work
-GRAIN = 2**15  # multiplications that are worth a work-item
+GRAIN = 2**16  # multiplications that are worth a work-item
 # What else may be computed from wide sums: rules that move elements, and nothing else.
 MOVES = ("broadcast_in_dim", "reshape", "squeeze", "transpose")
 
@@ -91,11 +91,13 @@ class ProductBuilder(GroupBuilder):
     def whole(self, name: str, is_wide: bool) -> Kernel:
         """Tasks are numbered by batch, block of rows, and panel; a work-item has a run of them."""
         tile = rows_at_once(self.rows)
-        wanted = math.ceil(MIN_TASKS / (self.batch * self.panels))
+        panels, total = self.batch * self.panels, multiplications(self.eqn)
+        # Each block of rows copies its panels again.
+        wanted = min(math.ceil(MIN_TASKS / panels), math.ceil(total / (panels * GRAIN)))
         blocks = max(math.ceil(self.rows / BLOCK), min(wanted, math.ceil(self.rows / (4 * tile))))
         tiles = math.ceil(self.rows / (tile * blocks))
         blocks = math.ceil(self.rows / (tiles * tile))
-        count = self.batch * blocks * self.panels
+        count = panels * blocks
         work = tiles * tile * self.depth * self.width
         items, run = share(count, math.ceil(GRAIN / work), 4 * self.target.max_items)
         with self.loop(*run_of(item_index(padded(items, self.target)), run, count), count - 1) as i:

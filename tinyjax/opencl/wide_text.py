@@ -217,8 +217,9 @@ void tj_store{w}_{t}({t}{w} x, __global {t} *p) {{
   *(__global anywhere *)p = x;
 }}
 """
+# As calls, these two would take several times as long: vectors are handed over in memory.
 LOAD_PART = """\
-{t}{w} tj_load_part{w}_{t}(__global const {t} *p, int count) {{
+__attribute__((always_inline)) {t}{w} tj_load_part{w}_{t}(__global const {t} *p, int count) {{
   if (count >= {w}) return tj_load{w}_{t}(p);
   {t}{w} x = p[0];
   for (int i = 1; i < count; ++i) (({t} *)&x)[i] = p[i];
@@ -226,7 +227,7 @@ LOAD_PART = """\
 }}
 """
 STORE_PART = """\
-void tj_store_part{w}_{t}({t}{w} x, __global {t} *p, int count) {{
+__attribute__((always_inline)) void tj_store_part{w}_{t}({t}{w} x, __global {t} *p, int count) {{
   if (count >= {w}) {{
     tj_store{w}_{t}(x, p);
     return;

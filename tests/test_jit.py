@@ -250,3 +250,13 @@ def test_clear_cache_forgets_traces():
     f.clear_cache()
     f(1.0)
     assert len(runs) == 2
+
+
+def test_clear_caches_forgets_all_traces():
+    traced = []
+    f = jax.jit(lambda x: traced.append(x) or x + 1)
+    f(1.0)
+    f(1.0)
+    jax.clear_caches()
+    assert f(1.0) == 2.0
+    assert len(traced) == 2

@@ -41,6 +41,7 @@ from tinyjax.interpreters.batching import vmap as vmap
 from tinyjax.interpreters.jacobian import hessian as hessian
 from tinyjax.interpreters.jacobian import jacfwd as jacfwd
 from tinyjax.interpreters.jacobian import jacrev as jacrev
+from tinyjax.interpreters.jit import clear_caches as clear_caches
 from tinyjax.interpreters.jit import jit as jit
 from tinyjax.interpreters.jvp import jvp as jvp
 from tinyjax.interpreters.partial_eval import linearize as linearize

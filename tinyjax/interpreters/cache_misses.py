@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
 from tinyjax.api_util import fun_name
@@ -31,7 +31,7 @@ MANY_SHAPES = 3
 _lines_traced: set[tuple[str, int]] = set()  # on which functions begin that were explained before
 
 
-def explain_miss(fun: Callable, static: Sequence[int], key: Key, known: Sequence[Key]) -> None:
+def explain_miss(fun: Callable, static: Collection[int], key: Key, known: Sequence[Key]) -> None:
     """Logs why `fun`, whose arguments `static` are static, is traced for `key`, and not only for `known`."""
     caller = line_text(user_line())
     heading = "traced again" if known else "traced for the first time"
@@ -43,10 +43,12 @@ def explain_miss(fun: Callable, static: Sequence[int], key: Key, known: Sequence
     misses_logger.warning("%s", "\n  ".join(lines))
 
 
-def differences(fun: Callable, static: Sequence[int], key: Key, known: Sequence[Key]) -> list[str]:
+def differences(
+    fun: Callable, static: Collection[int], key: Key, known: Sequence[Key]
+) -> list[str]:
     """What differs from the most similar of the known keys, one line each."""
     nearest = max(reversed(known), key=lambda other: _similarity(key, other))
-    lines = []
+    lines: list[str] = []
     if key[0] != nearest[0]:
         lines += _tree_lines(fun, static, key, nearest)
     elif key[1] != nearest[1]:
@@ -70,21 +72,21 @@ def _similarity(key: Key, other: Key) -> tuple[int, int]:
 # ---- names of arguments ----
 
 
-def _argument_names(fun: Callable, static: Sequence[int], tree: PyTreeDef) -> list[str]:
+def _argument_names(fun: Callable, static: Collection[int], tree: PyTreeDef) -> list[str]:
     """The name of each leaf, such as params['w'] or x."""
     leaves = tree_unflatten(tree, range(tree.num_leaves))
     pairs, _ = tree_flatten_with_path(leaves)
     return [_name(fun, static, path) for path, _ in pairs]
 
 
-def _name(fun: Callable, static: Sequence[int], path: tuple) -> str:
+def _name(fun: Callable, static: Collection[int], path: tuple) -> str:
     kind, first, *rest = path
     if kind.idx == 1:
         return first.key + keystr(tuple(rest))
     return positional_name(fun, static, first.idx) + keystr(tuple(rest))
 
 
-def positional_name(fun: Callable, static: Sequence[int], number: int) -> str:
+def positional_name(fun: Callable, static: Collection[int], number: int) -> str:
     """The parameter of the argument that has this number among those that are not static."""
     for position in sorted(static):
         number += position <= number
@@ -105,7 +107,7 @@ def positional_name(fun: Callable, static: Sequence[int], number: int) -> str:
 
 
 def _aval_lines(
-    fun: Callable, static: Sequence[int], key: Key, before: Key, known: Sequence[Key]
+    fun: Callable, static: Collection[int], key: Key, before: Key, known: Sequence[Key]
 ) -> Iterator[str]:
     names = _argument_names(fun, static, key[0])
     for at, (name, new, old) in enumerate(zip(names, key[1], before[1])):
@@ -126,7 +128,7 @@ def _aval_lines(
         yield line
 
 
-def _tree_lines(fun: Callable, static: Sequence[int], key: Key, before: Key) -> Iterator[str]:
+def _tree_lines(fun: Callable, static: Collection[int], key: Key, before: Key) -> Iterator[str]:
     (args, kwargs), (old_args, old_kwargs) = key[0].children(), before[0].children()
     if len(args.children()) != len(old_args.children()):
         yield (
@@ -142,8 +144,8 @@ def _tree_lines(fun: Callable, static: Sequence[int], key: Key, before: Key) -> 
         if name not in olds or name not in news:
             yield f"argument {name}: by name {'now' if name in news else 'before'} only"
         elif news[name] != olds[name]:
-            new, old = _tree_text(news[name]), _tree_text(olds[name])
-            yield f"containers in argument {name}: {new} now, {old} before"
+            texts = _tree_text(news[name]), _tree_text(olds[name])
+            yield f"containers in argument {name}: {texts[0]} now, {texts[1]} before"
 
 
 def _by_name(kwargs: PyTreeDef) -> dict[str, PyTreeDef]:

@@ -13,7 +13,7 @@ import functools
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 from tinyjax.api_util import (
     FlatFun,
@@ -136,6 +136,9 @@ def _cache_of(fun: Callable, options: tuple) -> Traces:
     return memory_of(_caches, fun).setdefault(options, {})
 
 
+_jit_functions: WeakSet[JitFunction] = WeakSet()
+
+
 class JitFunction:
     """What `jit` gives: a callable that remembers a jaxpr for each kind of arguments it has met."""
 
@@ -151,6 +154,7 @@ class JitFunction:
         inline: bool,
     ):
         functools.update_wrapper(self, fun)
+        _jit_functions.add(self)
         self.fun = fun
         self.static_argnums = static_argnums
         self.static_argnames = static_argnames
@@ -278,6 +282,12 @@ class JitFunction:
 
     def __deepcopy__(self, memo: dict) -> JitFunction:
         return self  # as of Python's functions
+
+
+def clear_caches() -> None:
+    """Forgets what all jitted functions have traced and compiled; not what is on disk."""
+    for function in list(_jit_functions):
+        function.clear_cache()
 
 
 def _consts_to_args(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Tracer]]:

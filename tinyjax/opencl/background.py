@@ -171,6 +171,10 @@ class Builder:
     build: a fork, and the end of the process, wait for it, as neither may happen inside of a compiler."""
 
     def __init__(self) -> None:
+        self.begin_anew()
+
+    def begin_anew(self) -> None:
+        """Without a thread, and with nothing to do: also in a fork, where the thread is not there."""
         self.todo: SimpleQueue[BackgroundBuild] = SimpleQueue()
         self.at_work = threading.Lock()
         self.closed = False
@@ -205,5 +209,5 @@ atexit.register(lambda: builder.close())
 os.register_at_fork(
     before=lambda: builder.at_work.acquire(),
     after_in_parent=lambda: builder.at_work.release(),
-    after_in_child=lambda: builder.__init__(),  # type: ignore[misc]  (the thread is not there)
+    after_in_child=lambda: builder.begin_anew(),
 )

@@ -174,10 +174,10 @@ class _StepMaker:
         self.kernels: dict[bool, dict[str, Kernel]] = {False: {}, True: {}}
         for plan in lowered.plan.all_plans():
             cores = lowered.device.cl_device.max_compute_units if queue.runs_inline else 0
-            inline = inline_groups(plan, cores) if queue.runs_inline else set()
-            self.inline[id(plan)] = inline
+            groups = inline_groups(plan, cores) if queue.runs_inline else set()
+            self.inline[id(plan)] = groups
             for number, kernel in plan.kernels.items():
-                self.kernels[number in inline][kernel.name] = kernel
+                self.kernels[number in groups][kernel.name] = kernel
         self.built: dict[tuple[str, bool], Any] = {}
         self.new_entries: dict[Path, Any] = {}
         for inline, kernels in self.kernels.items():
@@ -334,7 +334,9 @@ class Executable:
         for number in self.key_results:
             results[number] = key_memory(results[number])
         device = self.lowered.device
-        return [ArrayImpl(None, aval, memory, device) for aval, memory in zip(self.out_avals, results)]
+        return [
+            ArrayImpl(None, aval, memory, device) for aval, memory in zip(self.out_avals, results)
+        ]
 
 
 def memory_of(array: ArrayImpl, queue: Any) -> Memory:

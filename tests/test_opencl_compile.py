@@ -13,7 +13,7 @@ from tinyjax.interpreters.jit import jit
 from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
 from tinyjax.opencl import small_work
 from tinyjax.opencl.compile import compile_jaxpr, lower_jaxpr
-from tinyjax.opencl.device_queue import DeviceError, KernelBuildError, OutOfDeviceMemory
+from tinyjax.opencl.device_errors import DeviceError, KernelBuildError, OutOfDeviceMemory
 from tinyjax.opencl.runtime import queue_of
 
 CPU = devices("cpu")[0]

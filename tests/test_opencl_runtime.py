@@ -10,7 +10,8 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.devices import devices
 from tinyjax.opencl import small_work
-from tinyjax.opencl.device_queue import DeviceError, Queue
+from tinyjax.opencl.device_errors import DeviceError
+from tinyjax.opencl.device_queue import Queue
 from tinyjax.opencl.runtime import SharedMemoryQueue, queue_of
 
 CPU = devices("cpu")[0]

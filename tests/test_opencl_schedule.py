@@ -14,7 +14,8 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.devices import devices
 from tinyjax.opencl import loop_frame, loops, plan, small_work
-from tinyjax.opencl.device_queue import OutOfDeviceMemory, Queue
+from tinyjax.opencl.device_errors import OutOfDeviceMemory
+from tinyjax.opencl.device_queue import Queue
 from tinyjax.opencl.runtime import SharedMemoryQueue, queue_of
 
 CPU = devices("cpu")[0]

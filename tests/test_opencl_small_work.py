@@ -101,6 +101,6 @@ def test_a_driver_without_such_a_device_does_all_by_threads():
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        env={"POCL_DEVICES": "pthread"},
+        env=os.environ | {"POCL_DEVICES": "pthread"},
     )
     assert result.stdout == "None 2.0\n", result.stderr

@@ -65,6 +65,7 @@ STEPS = (
     "opencl.cost",  # what it costs: arithmetic, bytes
     "opencl.small_work",  # which kernels the calling thread runs
     "opencl.memory",  # what an array has on a device, and when it is used again
+    "opencl.device_errors",  # what a device refuses
     "opencl.device_queue",  # programs, launches, waiting
     "opencl.compilation_cache",  # compiled programs that outlive the process
     "opencl.runtime",  # the queue of each device

@@ -25,7 +25,7 @@ from tinyjax.jaxpr import ClosedJaxpr, Var
 from tinyjax.opencl import compilation_cache
 from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
 from tinyjax.opencl.cost import cost_lines, plan_cost
-from tinyjax.opencl.device_queue import OutOfDeviceMemory, named_error
+from tinyjax.opencl.device_errors import OutOfDeviceMemory, named_error
 from tinyjax.opencl.explain import explain_lines, mapping
 from tinyjax.opencl.fuse import HostGroup, KernelGroup
 from tinyjax.opencl.kernel_ir import Kernel

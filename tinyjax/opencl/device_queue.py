@@ -1,9 +1,9 @@
-"""A device at work: its memory, programs, launches, and driver errors as Python errors.
+"""A device at work: its memory, programs and launches.
 
 After this file you can follow a value into a device's memory and back, and say when a call waits. A
 `Queue` runs what it is given in order, beside Python: launching does not wait, and `read` does. Threads
 may share it: its lock is held for as long as a launch takes, and never while waiting for one. Builds on
-devices and memory.
+devices, memory and device_errors.
 
 Source: the OpenCL 1.2 specification; pyopencl, https://documen.tician.de/pyopencl/
 """
@@ -15,49 +15,14 @@ import math
 import os
 import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tinyjax.devices import Device
+from tinyjax.opencl.device_errors import DeviceError, KernelBuildError, named_error, named_errors
 from tinyjax.opencl.memory import LAUNCHED, Memory, with_buffer_protocol
-
-# ---- errors ----
-
-
-class DeviceError(RuntimeError):
-    """A device or its driver refused what it was asked for."""
-
-
-class KernelBuildError(DeviceError):
-    """The driver's compiler rejected generated code: a fault of the compiler, please report it."""
-
-
-class OutOfDeviceMemory(DeviceError):
-    """More memory was asked for than the device has, or allows for one array."""
-
-
-def named_error(error: Exception, doing: str) -> DeviceError:
-    """pyopencl's error as one of the above, with what was being done."""
-    import pyopencl as cl
-
-    if isinstance(error, cl.MemoryError):
-        return OutOfDeviceMemory(f"RESOURCE_EXHAUSTED: out of memory while {doing}: {error}")
-    return DeviceError(f"INTERNAL: OpenCL failed while {doing}: {error}")
-
-
-@contextmanager
-def named_errors(doing: str) -> Iterator[None]:
-    """Errors of pyopencl within the block become DeviceErrors."""
-    import pyopencl as cl
-
-    try:
-        yield
-    except cl.Error as error:
-        raise named_error(error, doing) from error
-
 
 # ---- what queues share ----
 

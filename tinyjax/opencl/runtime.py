@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax.devices import Device
-from tinyjax.opencl.device_queue import Queue, named_error
+from tinyjax.opencl.device_errors import named_error
+from tinyjax.opencl.device_queue import Queue
 from tinyjax.opencl.memory import MIN_BYTES, Memory, Pool, with_buffer_protocol
 
 

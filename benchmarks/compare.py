@@ -11,17 +11,21 @@ of them; the table gives the median of the rounds. Read the ratios.
 import argparse
 import importlib
 import os
+import platform
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
-from report import machine, table, write_section
+import numpy as np
 from workloads import WORKLOADS, Workload
 
+RESULTS = Path(__file__).parent / "RESULTS.md"
 SECONDS_PER_TURN = 0.05
+PAUSE = 0.1  # seconds before a turn: threads of BLAS wait for more work in a loop that takes a core
 SECONDS_PER_WORKLOAD = 30  # after so many there are no further rounds
 os.environ["TINYJAX_BACKGROUND_BUILD"] = "0"  # compiled programs are measured, not NumPy meanwhile
 
@@ -112,6 +116,7 @@ def compare(
             if count >= 3 and time.perf_counter() - began > SECONDS_PER_WORKLOAD:
                 break
             for contender, turn in turns.items():
+                time.sleep(PAUSE)
                 times[contender].append(turn())
         yield {contender: statistics.median(seconds) for contender, seconds in times.items()}
     if worker:
@@ -124,9 +129,9 @@ HEADS = [
 ]  # fmt: skip
 
 
-def speed_table(workloads: list[Workload], medians: list[dict[Contender, float]]) -> str:
+def table(workloads: list[Workload], medians: list[dict[Contender, float]]) -> str:
     """The medians as a table in Markdown: a line for each workload and mode."""
-    lines = [HEADS]
+    lines = [HEADS, ["---", *["---:"] * (len(HEADS) - 1)]]
     for workload, row in zip(workloads, medians):
         for mode in workload.modes:
             times = [row.get(c) for c in [("NumPy", ""), ("JAX", mode), ("tinyjax", mode)]]
@@ -138,7 +143,7 @@ def speed_table(workloads: list[Workload], medians: list[dict[Contender, float]]
                 line.append("" if other is None or tinyjax is None else f"{other / tinyjax:.2f}")
                 line.append(f"{goal:g}" if goal and is_goal else "")
             lines.append(line)
-    return table(lines)
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def main() -> None:
@@ -153,20 +158,23 @@ def main() -> None:
     if options.serve:
         return serve()
 
+    import tinyjax
+
     numbers = [n for n, w in enumerate(WORKLOADS) if options.only.lower() in w.name.lower()]
     medians = list(compare(numbers, options.jax_python, options.rounds))
-    text = f"""## Speed
+    text = f"""# Benchmark results
 
 Written by `benchmarks/compare.py`. "JAX / tinyjax" is how many times as fast as JAX tinyjax is, and
-the column after it how many times it is meant to be; then the same for NumPy. Medians of
-{options.rounds} rounds.
+the column after it how many times it is meant to be; then the same for NumPy.
 
-{speed_table([WORKLOADS[n] for n in numbers], medians)}
+{table([WORKLOADS[n] for n in numbers], medians)}
 
-{machine()}
+Measured on {os.cpu_count()} cores of {tinyjax.devices()[0].device_kind}, Python
+{platform.python_version()}, NumPy {np.__version__}; medians of {options.rounds} rounds in which all
+take turns.
 """
     if not options.only:
-        write_section("speed", text)
+        RESULTS.write_text(text)
     print(text)
 
 

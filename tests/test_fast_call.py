@@ -120,6 +120,7 @@ def test_clear_cache_forgets_calls(plain_calls):
     assert f(1.0) == 3
 
 
+@pytest.mark.filterwarnings("ignore:backend and device argument:DeprecationWarning")
 def test_functions_that_differ_in_their_device_alone_do_not_share_results():
     double = lambda x: x * 2  # noqa: E731
     placed, free = jax.jit(double, device=jax.devices()[0]), jax.jit(double)

@@ -147,3 +147,14 @@ def test_gradients_stay_where_the_arguments_were_put():
     gradient = jax.grad(loss)(x)
     assert gradient.committed and gradient.device == device
     assert not jax.grad(loss)(X).committed
+
+
+def test_a_long_chain_of_operations_needs_no_deep_stack():
+    def chain(x):
+        for _ in range(3000):
+            x = x * 1.0
+        return x
+
+    assert jax.grad(chain)(2.0) == 1.0
+    assert len(jax.make_jaxpr(chain)(2.0).eqns) == 3000
+    assert len(jax.make_jaxpr(jax.grad(chain))(2.0).eqns) == 6000

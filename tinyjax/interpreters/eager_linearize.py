@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -62,8 +62,8 @@ class Step:
 
     def __init__(self, operation: ClosedJaxpr, nonzeros: tuple[bool, ...]):
         num_outs = len(operation.out_avals)
-        derived, self.nonzero_outs = jvp_jaxpr(operation, nonzeros)
-        num_tangents, num_tangents_out = sum(nonzeros), sum(self.nonzero_outs)
+        derived, nonzero_outs = jvp_jaxpr(operation, nonzeros)
+        num_tangents, num_tangents_out = sum(nonzeros), sum(nonzero_outs)
         known, self.linear, unknown_outs, out_sources, residual_sources = partial_eval_jaxpr(
             derived,
             (False,) * len(nonzeros) + (True,) * num_tangents,
@@ -71,10 +71,10 @@ class Step:
         )
         if any(unknown_outs[:num_outs]):
             raise NotImplementedError("a result that depends on a tangent")
-        self.num_outs = num_outs
         self.forward = NumpyProgram(with_outputs(known, out_sources + residual_sources))
         self.out_avals = operation.out_avals
-        self.tangent_avals = self.linear.out_avals
+        avals = iter(self.linear.out_avals)
+        self.tangent_avals = [next(avals) if nonzero else None for nonzero in nonzero_outs]
         self.num_residuals = len(residual_sources)
         self.backward_of: dict[CotangentAvals, tuple[NumpyProgram, CotangentAvals]] = {}
 
@@ -142,28 +142,26 @@ def backward_steps(jaxpr: Jaxpr, cts: Sequence[Cotangent]) -> list[Cotangent | N
     for v, (ct, aval) in zip(jaxpr.outvars, cts):
         accumulate(v, ct, aval)
     for eqn in reversed(jaxpr.eqns):
-        out_cts = [ct_of.pop(v, None) for v in eqn.outvars]
-        if any(out_cts):
-            program, avals = eqn.params["step"].backward(tuple([ct and ct[1] for ct in out_cts]))
-            values = [*eqn.params["residuals"], *[ct[0] for ct in out_cts if ct]]
-            found = iter(program.run(values))
-            for v, aval in zip(eqn.invars, avals):
-                if aval is not None:
-                    accumulate(v, next(found), aval)
+        values, ct_avals = list(eqn.params["residuals"]), []
+        for v in eqn.outvars:
+            ct = ct_of.pop(v, None)
+            ct_avals.append(None if ct is None else ct[1])
+            if ct is not None:
+                values.append(ct[0])
+        program, avals = eqn.params["step"].backward(tuple(ct_avals))
+        found = iter(program.run(values))
+        for v, aval in zip(eqn.invars, avals):
+            if aval is not None:
+                accumulate(v, next(found), aval)
     return [ct_of.get(v) for v in jaxpr.invars]
 
 
 # ---- steps, remembered ----
 
 
-class Operands(NamedTuple):
-    """What an operation is applied to: for each operand its aval and whether it has a tangent."""
-
-    primals: list[np.ndarray]
-    tangents: list[Any]  # of those that have one
-    avals: tuple[ShapedArray, ...]
-    nonzeros: tuple[bool, ...]
-
+# What an operation is applied to: the primals, the tangents of those operands that have one, the avals of
+# all, and which have tangents.
+Operands = tuple[list[np.ndarray], list[Any], tuple[ShapedArray, ...], tuple[bool, ...]]
 
 # (primitive, avals, which have tangents, parameters, config) -> the step, None if there can be none
 _steps: dict[tuple, Step | None] = {}
@@ -174,7 +172,7 @@ def step_of(primitive: Primitive, operands: Operands, params: dict) -> Step | No
     """The step of a primitive; None where the plain way must be gone."""
     if primitive.takes_arrays or primitive.has_effects:
         return None
-    avals, nonzeros = operands.avals, operands.nonzeros
+    _, _, avals, nonzeros = operands
     try:
         rule = jvp_rules.get(primitive)  # which may have been changed since
         key = (primitive, rule, avals, nonzeros, tuple(params.items()), config.key)
@@ -257,24 +255,30 @@ class EagerLinearizeTrace(JVPTrace):
             primals.append(value)
             avals.append(aval)
             nonzeros.append(nonzero)
-        return Operands(primals, tangents, tuple(avals), tuple(nonzeros)) if tangents else None
+        return (primals, tangents, tuple(avals), tuple(nonzeros)) if tangents else None
 
     def apply(self, step: Step, operands: Operands) -> list[Any]:
         """Computes the results, and writes the equation of their tangents."""
-        found = step.forward(operands.primals)
-        outs, residuals = found[: step.num_outs], found[step.num_outs :]
-        unknown = self.parent.unknown
-        outvars = [Var(aval) for aval in step.tangent_avals]
-        params = {"step": step, "residuals": residuals}
-        invars = [unknown.atom(t) for t in operands.tangents]
+        primals, tangents, _, _ = operands
+        found = run_quietly(step.forward.run, primals)
+        unknown, source = self.parent.unknown, user_line()
+        results: list[Any] = []
+        outvars: list[Var] = []
+        for x, aval, tangent_aval in zip(found, step.out_avals, step.tangent_avals):
+            out = ArrayImpl(x, aval)
+            if tangent_aval is None:
+                results.append(out)
+            else:
+                var = Var(tangent_aval)
+                outvars.append(var)
+                tangent = JaxprTracer(unknown, tangent_aval, var, source)
+                results.append(JVPTracer(self, out, tangent))
+        params = {"step": step, "residuals": found[len(results) :]}
+        invars = [
+            t.atom if type(t) is JaxprTracer and t._trace is unknown else unknown.atom(t)
+            for t in tangents
+        ]
         unknown.eqns.append(JaxprEqn(linear_step_p, invars, outvars, params))
-        results: list[Any] = [ArrayImpl(x, aval) for x, aval in zip(outs, step.out_avals)]
-        source = user_line()
-        tangent_vars = iter(outvars)
-        for i, nonzero in enumerate(step.nonzero_outs):
-            if nonzero:
-                v = next(tangent_vars)
-                results[i] = JVPTracer(self, results[i], JaxprTracer(unknown, v.aval, v, source))
         return results
 
 
@@ -288,7 +292,7 @@ def call_as_step(function: JitFunction, args: tuple, kwargs: dict) -> Any:
     except Exception:  # it runs as it is, and that will say what is wrong
         return NotImplemented
     operands = None if tracers else trace.split(leaves)
-    step = step_of_jaxpr(jaxpr, operands.nonzeros) if operands is not None else None
+    step = step_of_jaxpr(jaxpr, operands[3]) if operands is not None else None
     if operands is None or step is None:
         return NotImplemented
     return tree_unflatten(out_tree, trace.apply(step, operands))
@@ -310,14 +314,18 @@ def vjp_eagerly(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[list,
 
 def pull_back_eagerly(linearized: Linearized, primals: list[Any], cts: list[Any]) -> list[Any]:
     """The cotangents of all primals, zeros made into arrays."""
-    jaxpr, avals = linearized.jaxpr, [x.aval.to_tangent_aval() for x in primals]
+    jaxpr = linearized.jaxpr
     is_steps_alone = not jaxpr.constvars and all([e.primitive is linear_step_p for e in jaxpr.eqns])
     if not is_steps_alone or any([x.committed for x in primals]):
+        avals = [x.aval.to_tangent_aval() for x in primals]
         return vjp.pull_back(linearized, linearized.residuals, avals, cts)
     used = [(ct._value, ct.aval) for ct in pick(cts, linearized.nonzero_outs)]
     found = iter(run_quietly(backward_steps, jaxpr, used))
-    nonzero_cts = [next(found) if nonzero else None for nonzero in linearized.nonzero_ins]
-    return [full(aval, 0) if ct is None else ArrayImpl(*ct) for ct, aval in zip(nonzero_cts, avals)]
+    gradients = []
+    for x, nonzero in zip(primals, linearized.nonzero_ins):
+        ct = next(found) if nonzero else None
+        gradients.append(full(x.aval.to_tangent_aval(), 0) if ct is None else ArrayImpl(*ct))
+    return gradients
 
 
 vjp.vjp_for_grad = vjp_eagerly

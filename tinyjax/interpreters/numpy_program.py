@@ -61,15 +61,16 @@ class NumpyProgram:
 
     def run(self, args: Sequence[np.ndarray]) -> list[np.ndarray]:
         memory: list[Any] = [*self.constants, *args]
+        fetch = memory.__getitem__
         for call, places, multiple_results, last_used in self.instructions:
-            out = call(*[memory[place] for place in places])
+            out = call(*map(fetch, places))
             if multiple_results:
                 memory += [np.asarray(x) for x in out]
             else:
                 memory.append(out if type(out) is np.ndarray else np.asarray(out))
             for place in last_used:
                 memory[place] = None
-        return [memory[place] for place in self.results]
+        return list(map(fetch, self.results))
 
 
 # The C library gives freed memory back to the system as soon as there is some, and then every larger

@@ -73,7 +73,7 @@ def backward_pass(
 
     linear_eqns = []
     for eqn in jaxpr.eqns:
-        invals = [literal_value(v) if type(v) is Literal else env[v] for v in eqn.invars]
+        invals = [literal_value(v) if isinstance(v, Literal) else env[v] for v in eqn.invars]
         if any([type(x) is UndefinedPrimal for x in invals]):
             env.update([(v, UndefinedPrimal(v.aval)) for v in eqn.outvars])
             linear_eqns.append((eqn, invals))
@@ -214,7 +214,7 @@ def _broadcast_in_dim_transpose(
 
 
 def _reduce_sum_transpose(ct: Any, x: Any, *, axes: Any, out_sharding: None) -> list[Any]:
-    kept = tuple([np.int64(i) for i in range(x.aval.ndim) if i not in axes])  # as JAX prints them
+    kept: Any = [np.int64(i) for i in range(x.aval.ndim) if i not in axes]  # as JAX prints them
     return [primitives.broadcast_in_dim(ct, x.aval.shape, kept)]
 
 

@@ -134,15 +134,21 @@ def value_and_grad(
     @functools.wraps(fun)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
         dynamic, partial_fun = function_of(fun, argnums, args, kwargs, TypeError)
-        leaves, in_tree = tree_flatten((dynamic, {}))
+        leaves, in_tree = tree_flatten(dynamic)
         for x in leaves:
             check_reverse_input("grad", x, holomorphic, allow_int)
         main, aux = with_aux_apart(partial_fun, has_aux)
-        flat_fun = FlatFun(main, in_tree)
+        out_tree: Any = None
+
+        def flat_fun(*flat: Any) -> list[Any]:
+            nonlocal out_tree
+            outs, out_tree = tree_flatten(main(*tree_unflatten(in_tree, flat)))
+            return outs
+
         outs, flat_vjp = vjp_for_grad(flat_fun, leaves)
-        out = tree_unflatten(flat_fun.out_tree, outs)
+        out = tree_unflatten(out_tree, outs)
         seed = full(_checked_grad_output(out, holomorphic, fun), 1)
-        gradients, _ = tree_unflatten(in_tree, flat_vjp([seed]))
+        gradients = tree_unflatten(in_tree, flat_vjp([seed]))
         gradient = gradients[0] if isinstance(argnums, int) else gradients
         return ((out, *aux) if has_aux else out), gradient
 

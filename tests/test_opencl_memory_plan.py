@@ -104,13 +104,19 @@ def test_what_is_read_elsewhere_gives_its_memory_to_what_comes_later():
     np.testing.assert_array_equal(jax.jit(f)(x), f(x))
 
 
-def test_the_peak_is_what_a_call_allocates():
-    def f(x):
-        for _ in range(4):
-            y = jnp.sin(x)
-            x = y - y[::-1].sum(1, keepdims=True) * y.T
-        return x
+def several_kernels(x):
+    for _ in range(4):
+        y = jnp.sin(x)
+        x = y - y[::-1].sum(1, keepdims=True) * y.T
+    return x
 
+
+def growing(x):
+    return lax.while_loop(lambda c: c.max() < 100.0, lambda c: c * 1.5 + c[::-1], x)
+
+
+@pytest.mark.parametrize("f", [several_kernels, growing])
+def test_the_peak_is_what_a_call_allocates(f):
     x = jnp.ones((1000, 1000))
     executable = compile_jaxpr(jax.make_jaxpr(f)(x), CPU)
     executable([x])[0].block_until_ready()  # x is on the device now

@@ -201,18 +201,18 @@ def _count(memory: MemoryPlan, plan: Plan, results: set[Var], last_reader: dict[
                 held.add(owner[v])
             elif v in results:
                 memory.alias_bytes += bytes_of(v.aval)
-        inner = max(
-            (_body_bytes(body) for body in memory.bodies.get(number, {}).values()), default=0
-        )
+        bodies = memory.bodies.get(number, {}).items()
+        inner = max((_body_bytes(label, body) for label, body in bodies), default=0)
         memory.live.append(lasting + sum(bytes_of(v.aval) for v in held) + inner)
         held.difference_update(owner[v] for v in memory.given_back.get(number, ()))
     memory.live.append(lasting + sum(bytes_of(v.aval) for v in held))
 
 
-def _body_bytes(body: MemoryPlan) -> int:
-    """What a loop's rounds need: beside the body's temporaries, the results of this round and of the one
-    before, which are its arguments."""
-    return body.peak_bytes - body.argument_bytes + body.output_bytes - body.alias_bytes
+def _body_bytes(label: str, body: MemoryPlan) -> int:
+    """What a round needs beside the loop's results, in whose memory the carry of the round before is; or
+    a branch beside its results."""
+    bytes_made = body.peak_bytes - body.argument_bytes
+    return bytes_made if label in ("body", "cond") else max(0, bytes_made - body.output_bytes)
 
 
 # ---- in place ----

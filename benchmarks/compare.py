@@ -11,19 +11,16 @@ of them; the table gives the median of the rounds. Read the ratios.
 import argparse
 import importlib
 import os
-import platform
 import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-import numpy as np
+from report import machine, table, write_section
 from workloads import WORKLOADS, Workload
 
-RESULTS = Path(__file__).parent / "RESULTS.md"
 SECONDS_PER_TURN = 0.05
 PAUSE = 0.1  # seconds before a turn: threads of BLAS wait for more work in a loop that takes a core
 SECONDS_PER_WORKLOAD = 30  # after so many there are no further rounds
@@ -129,9 +126,9 @@ HEADS = [
 ]  # fmt: skip
 
 
-def table(workloads: list[Workload], medians: list[dict[Contender, float]]) -> str:
+def speed_table(workloads: list[Workload], medians: list[dict[Contender, float]]) -> str:
     """The medians as a table in Markdown: a line for each workload and mode."""
-    lines = [HEADS, ["---", *["---:"] * (len(HEADS) - 1)]]
+    lines = [HEADS]
     for workload, row in zip(workloads, medians):
         for mode in workload.modes:
             times = [row.get(c) for c in [("NumPy", ""), ("JAX", mode), ("tinyjax", mode)]]
@@ -143,7 +140,7 @@ def table(workloads: list[Workload], medians: list[dict[Contender, float]]) -> s
                 line.append("" if other is None or tinyjax is None else f"{other / tinyjax:.2f}")
                 line.append(f"{goal:g}" if goal and is_goal else "")
             lines.append(line)
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return table(lines)
 
 
 def main() -> None:
@@ -158,23 +155,20 @@ def main() -> None:
     if options.serve:
         return serve()
 
-    import tinyjax
-
     numbers = [n for n, w in enumerate(WORKLOADS) if options.only.lower() in w.name.lower()]
     medians = list(compare(numbers, options.jax_python, options.rounds))
-    text = f"""# Benchmark results
+    text = f"""## Speed
 
 Written by `benchmarks/compare.py`. "JAX / tinyjax" is how many times as fast as JAX tinyjax is, and
-the column after it how many times it is meant to be; then the same for NumPy.
+the column after it how many times it is meant to be; then the same for NumPy. Medians of
+{options.rounds} rounds.
 
-{table([WORKLOADS[n] for n in numbers], medians)}
+{speed_table([WORKLOADS[n] for n in numbers], medians)}
 
-Measured on {os.cpu_count()} cores of {tinyjax.devices()[0].device_kind}, Python
-{platform.python_version()}, NumPy {np.__version__}; medians of {options.rounds} rounds in which all
-take turns.
+{machine()}
 """
     if not options.only:
-        RESULTS.write_text(text)
+        write_section("speed", text)
     print(text)
 
 

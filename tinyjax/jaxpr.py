@@ -52,6 +52,11 @@ class Literal:
         self.val = val
         self.aval = aval
 
+    @property
+    def meaning(self) -> tuple[str, ShapedArray]:
+        """Equal for literals of one value and type; tells 0.0 from -0.0, and 1 from 1.0 and True."""
+        return repr(self.val.item() if hasattr(self.val, "item") else self.val), self.aval
+
     def __repr__(self) -> str:
         return f"Literal({self.val!r}):{self.aval.str_short(short_dtypes=True)}"
 

@@ -153,7 +153,7 @@ def same(a: Atom, b: Atom) -> bool:
     """Whether two atoms have the same value for certain."""
     if isinstance(a, Var) or isinstance(b, Var):
         return a is b
-    return repr(a.val) == repr(b.val) and a.aval == b.aval
+    return a.meaning == b.meaning
 
 
 def constant(atom: Atom, producer: Producer) -> Any:

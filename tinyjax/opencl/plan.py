@@ -157,7 +157,7 @@ def _meaning_of_group(group: KernelGroup) -> Hashable:
     def meaning(atom: Atom) -> Hashable:
         if isinstance(atom, Var):
             return numbers.setdefault(atom, len(numbers)), atom.aval
-        return repr(atom.val), atom.aval  # tells 0.0 from -0.0, and 1 from 1.0 and True
+        return atom.meaning
 
     inputs = tuple([meaning(v) for v in group.inputs])
     eqns = tuple(

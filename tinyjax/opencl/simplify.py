@@ -239,4 +239,4 @@ def _meaning(eqn: JaxprEqn) -> Hashable | None:
 
 def _identity(atom: Atom) -> Hashable:
     # repr tells 0.0 from -0.0, and 1 from 1.0 and True
-    return atom if isinstance(atom, Var) else (repr(atom.val), atom.aval)
+    return atom if isinstance(atom, Var) else atom.meaning

@@ -130,3 +130,8 @@ def test_a_result_can_be_a_number():
     closed = simplify(make_jaxpr(lambda i: lax.sub(i, i))(np.int32(3)))
     (out,) = closed.jaxpr.outvars
     assert not closed.eqns and isinstance(out, Literal) and out.val == 0
+
+
+def test_a_rule_for_two_cases_leaves_three_alone():
+    which = np.array([0, 1, 2], np.int32)
+    assert names(lambda i, x, y: lax.select_n(i, x, x, y), which, F[:3], F[:3]) == ["select_n"]

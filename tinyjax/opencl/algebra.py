@@ -122,6 +122,8 @@ def arithmetic(eqn: JaxprEqn, producer: Producer) -> Simpler:
         (out,), bound = eqn.outvars, dict[str, Atom]()
         if kind(out.aval.dtype) not in rule.kinds or eqn.params.get("y") != rule.power:
             continue
+        if len(rule.operands) != len(eqn.invars):  # a select_n of three cases, say
+            continue
         if not all(_fits(p, v, bound, producer) for p, v in zip(rule.operands, eqn.invars)):
             continue
         if isinstance(rule.result, tuple):
@@ -144,7 +146,7 @@ def _fits(pattern: Pattern, atom: Atom, bound: dict[str, Atom], producer: Produc
         value = constant(atom, producer)
         return value is not None and _is_number(value, pattern)
     eqn = producer.get(atom) if isinstance(atom, Var) else None
-    if eqn is None or eqn.primitive.name != pattern[0]:
+    if eqn is None or eqn.primitive.name != pattern[0] or len(eqn.invars) != len(pattern) - 1:
         return False
     return all(_fits(p, v, bound, producer) for p, v in zip(pattern[1:], eqn.invars))
 

@@ -144,10 +144,10 @@ def backward_steps(jaxpr: Jaxpr, cts: Sequence[Cotangent]) -> list[Cotangent | N
     for eqn in reversed(jaxpr.eqns):
         values, ct_avals = list(eqn.params["residuals"]), []
         for v in eqn.outvars:
-            ct = ct_of.pop(v, None)
-            ct_avals.append(None if ct is None else ct[1])
-            if ct is not None:
-                values.append(ct[0])
+            of_result = ct_of.pop(v, None)
+            ct_avals.append(None if of_result is None else of_result[1])
+            if of_result is not None:
+                values.append(of_result[0])
         program, avals = eqn.params["step"].backward(tuple(ct_avals))
         found = iter(program.run(values))
         for v, aval in zip(eqn.invars, avals):

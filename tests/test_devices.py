@@ -1,6 +1,8 @@
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -110,3 +112,95 @@ def test_the_driver_that_has_no_threads_is_listed_only_where_it_is_alone():
     assert _with_inline_device([none, threads]) == [(threads, none)]
     assert _with_inline_device([none]) == [(none, None)]
     assert _with_inline_device([threads]) == [(threads, None)]
+
+
+# ---- several CPU devices: in processes of their own, as their number is settled once ----
+
+HERE = Path(__file__).parent
+PLACEMENT = json.loads((HERE / "golden" / "placement.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def placement():
+    """What tinyjax answers with four CPU devices."""
+    script = (HERE / "golden_cases" / "placement.py").read_text()
+    code = f"import sys; sys.argv[1:] = ['tinyjax']\n{script}"
+    return json.loads(run(code, JAX_NUM_CPU_DEVICES="4", JAX_PLATFORMS="cpu"))
+
+
+@pytest.mark.parametrize("call", PLACEMENT)
+def test_arrays_are_where_jax_has_them(placement, call):
+    assert placement[call] == PLACEMENT[call]
+
+
+def test_xla_flags_say_how_many_devices_as_in_older_programs():
+    code = "import tinyjax; print(tinyjax.devices())"
+    flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=3", "JAX_PLATFORMS": "cpu"}
+    assert "[CpuDevice(id=0), CpuDevice(id=1), CpuDevice(id=2)]" in run(code, **flags)
+    both = run(code, JAX_NUM_CPU_DEVICES="2", **flags)
+    assert "[CpuDevice(id=0), CpuDevice(id=1)]" in both
+
+
+def test_the_number_of_devices_is_settled_when_they_are_asked_for():
+    assert "updated before backends are initialized" in run("""
+import tinyjax as jax
+jax.config.update("jax_num_cpu_devices", 2)
+assert jax.device_count("cpu") == 2
+try:
+    jax.config.update("jax_num_cpu_devices", 3)
+except RuntimeError as error:
+    print(error)
+""")
+
+
+def test_devices_in_numpy_are_several_too():
+    assert "[2. 2.] cpu:1" in run(
+        """
+import tinyjax as jax, numpy as np
+y = jax.jit(lambda x: x + 1)(jax.device_put(np.ones(2), jax.devices()[1]))
+print(y, y.device)
+""",
+        TINYJAX_OPENCL="none",
+        JAX_NUM_CPU_DEVICES="2",
+    )
+
+
+MOVES = """
+import numpy as np, tinyjax as jax
+jax.config.update("tinyjax_background_build", False)
+d = jax.devices()
+step = jax.jit(lambda x: jax.lax.sin(x) + 1)
+x = np.linspace(0, 1, 2_000_000, dtype=np.float32)
+expected, y = x, x
+for i in range(12):  # each step on another device, while that of the one before may be at work
+    y = step(jax.device_put(y, d[i % len(d)]))
+    assert y.device == d[i % len(d)] and y.committed
+    expected = np.sin(expected) + 1
+np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-6)
+many = [step(jax.device_put(x + i, d[i % len(d)])) for i in range(8)]  # side by side
+for i, y in enumerate(many):
+    np.testing.assert_allclose(y, np.sin(x + np.float32(i)) + 1, rtol=1e-5, atol=1e-6)
+donated = jax.device_put(step(x), d[0])
+kept = jax.device_put(donated, d[1])
+jax.jit(lambda x: x * 0, donate_argnums=0)(donated).block_until_ready()
+np.testing.assert_allclose(kept, np.sin(x) + 1, rtol=1e-5, atol=1e-6)
+print("right")
+"""
+
+
+@pytest.mark.parametrize("count", ["2", "4"])
+def test_arrays_that_move_between_devices_keep_their_values(count):
+    assert "right" in run(MOVES, JAX_NUM_CPU_DEVICES=count)
+
+
+def test_devices_have_queues_of_their_own_over_one_context():
+    assert "True True" in run(
+        """
+import tinyjax as jax
+from tinyjax.opencl.runtime import queue_of
+a, b = map(queue_of, jax.devices("cpu"))
+print(a is not b and getattr(a, "queue", 1) != getattr(b, "queue", 2),
+      getattr(a, "context", None) == getattr(b, "context", None))
+""",
+        JAX_NUM_CPU_DEVICES="2",
+    )

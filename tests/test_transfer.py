@@ -44,3 +44,17 @@ def test_block_until_ready_waits_for_a_tree():
 def test_device_put_takes_a_device():
     with pytest.raises(ValueError, match="only accepts .* A device is jax.devices"):
         jax.device_put(1.0, "cpu")
+
+
+def test_live_arrays_are_those_that_somebody_refers_to():
+    mine = jnp.ones(3) + 1
+    assert any(x is mine for x in jax.live_arrays())
+    mine.delete()
+    assert not any(x is mine for x in jax.live_arrays())
+
+
+def test_a_deleted_array_cannot_be_put():
+    x = jnp.ones(3) + 1
+    x.delete()
+    with pytest.raises(RuntimeError, match="has been deleted"):
+        jax.device_put(x, jax.devices()[0])

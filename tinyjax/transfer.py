@@ -151,7 +151,7 @@ def _checked_places(places: Any) -> Any:
     return places
 
 
-def _copy_semantics(donate: bool, may_alias: bool | None) -> ArrayCopySemantics:
+def _copy_semantics(donate: Any, may_alias: Any) -> ArrayCopySemantics:
     if donate and may_alias:
         raise ValueError("may_alias and donate cannot be True at the same time.")
     if donate:

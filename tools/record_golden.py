@@ -9,7 +9,9 @@ The data is text, a case a line or a paragraph: read its diff before committing 
 
 import argparse
 import importlib
+import os
 import re
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -98,6 +100,18 @@ def record_promotion(x64: bool) -> str:
     return importlib.import_module("golden_cases.promotion").table(jax, jnp, x64)
 
 
+def record_placement() -> str:
+    """In a process of its own, which has four CPU devices."""
+    result = subprocess.run(
+        [sys.executable, str(TESTS / "golden_cases" / "placement.py"), "jax"],
+        env=os.environ | {"JAX_NUM_CPU_DEVICES": "4", "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return result.stdout
+
+
 def record_chapter(chapter: str) -> None:
     """Writes the data files of a chapter (golden_cases/chapters.py says which there are)."""
     codec = importlib.import_module("golden_cases.codec")
@@ -127,6 +141,7 @@ FILES = {
     "derivatives": ("derivatives.json", lambda: record_values("derivatives")),
     "errors": ("errors.json", record_errors),
     "promotion": ("promotion.txt", lambda: record_promotion(False)),
+    "placement": ("placement.json", record_placement),
     "promotion_x64": ("promotion_x64.txt", lambda: record_promotion(True)),
 }
 

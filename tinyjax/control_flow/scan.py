@@ -74,8 +74,8 @@ def _scan_impl(
         for stacked, value, aval in zip(ys, y, y_avals):
             stacked[i] = to_numpy(value, aval)
     carry = [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(carry, carry_avals)]
-    ys = [ArrayImpl(y, stacked_aval(aval, length)) for y, aval in zip(ys, y_avals)]
-    return placed([*carry, *ys], args, "scan")
+    stacks = [ArrayImpl(y, stacked_aval(aval, length)) for y, aval in zip(ys, y_avals)]
+    return placed([*carry, *stacks], args, "scan")
 
 
 def stacked_aval(aval: ShapedArray, length: int) -> ShapedArray:

@@ -6,6 +6,7 @@ import threading
 
 import pytest
 
+import tinyjax as jax
 from tinyjax.config import config
 
 
@@ -70,6 +71,50 @@ def test_unknown_names_and_values_are_refused():
         config.update("jax_numpy_dtype_promotion", "strictly")
     with pytest.raises(AttributeError, match="no flag"):
         config.jax_enable_x65  # noqa: B018
+
+
+def test_only_what_a_trace_depends_on_is_in_the_key():
+    before = config.key
+    with config.set("jax_log_compiles", True), config.set("jax_platform_name", "cpu"):
+        assert config.key == before
+
+
+def test_a_block_of_another_thread_can_be_copied():
+    with config.set("jax_enable_x64", True):
+        values = dict(vars(config))
+    with config.as_in(values):
+        assert config.jax_enable_x64
+    assert not config.jax_enable_x64
+
+
+def test_values_and_read_name_all_flags():
+    assert config.values["jax_persistent_cache_min_compile_time_secs"] == 1.0
+    assert config.read("jax_compilation_cache_dir") is None
+    with pytest.raises(AttributeError, match="Unrecognized config option: update"):
+        config.read("update")
+
+
+def test_numbers_are_numbers():
+    with pytest.raises(ValueError, match="is a number, got 'soon'"):
+        config.update("jax_persistent_cache_min_compile_time_secs", "soon")
+
+
+def test_flags_of_the_command_line(monkeypatch):
+    arguments = ["prog", "data", "--jax_debug_infs=1", "--other=3", "--", "--jax_nothing=1"]
+    monkeypatch.setattr(sys, "argv", arguments)
+    try:
+        config.parse_flags_with_absl()
+        assert config.jax_debug_infs
+    finally:
+        config.update("jax_debug_infs", False)
+
+
+def test_a_platform_by_its_name():
+    assert jax.default_backend() in ("cpu", "gpu")
+    with config.set("jax_platform_name", "cpu"):
+        assert jax.default_backend() == "cpu"
+    with config.set("jax_platform_name", "tpu"), pytest.raises(RuntimeError, match="tpu"):
+        jax.default_backend()
 
 
 def _with_environment(value: str) -> subprocess.CompletedProcess:

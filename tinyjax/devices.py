@@ -259,8 +259,16 @@ def local_device_count(backend: str | None = None) -> int:
 
 
 def default_backend() -> str:
-    """The platform of the default device: "gpu" if there is one, else "cpu"."""
-    return next(iter(_devices_by_platform()))
+    """The platform of the default device: config.jax_platform_name, else "gpu" if there is one, or "cpu".
+
+    Raises RuntimeError if there is no such platform."""
+    by_platform = _devices_by_platform()
+    if not config.jax_platform_name:
+        return next(iter(by_platform))
+    name = PLATFORM_ALIASES.get(config.jax_platform_name, config.jax_platform_name)
+    if name not in by_platform:
+        raise _unknown_backend(name, list(by_platform))
+    return name
 
 
 def process_index(backend: str | None = None) -> int:

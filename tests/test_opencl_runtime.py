@@ -85,22 +85,6 @@ def test_threads_share_queue_and_memory(routing):
 # ---- waiting ----
 
 
-def test_reading_waits_for_the_call_that_made_the_result(monkeypatch):
-    monkeypatch.setattr(small_work, "is_small", lambda seconds, saved: False)
-    f, x = jax.jit(lambda x: jnp.sin(x) - 2), jnp.ones(SIZE)
-    waited = []
-    wait_for = Queue._wait_for
-    monkeypatch.setattr(Queue, "_wait_for", lambda q, e: (waited.append(e), wait_for(q, e)))
-    first = f(x)
-    event = first.buffer.event
-    f(x)
-    np.asarray(first)
-    assert waited == [event]
-    np.asarray(first)
-    first.block_until_ready()
-    assert len(waited) == 1
-
-
 class WhenWaitedFor:
     """In place of an event: does something while it is waited for."""
 
@@ -108,6 +92,15 @@ class WhenWaitedFor:
 
     def __init__(self, action):
         self.wait = action
+
+
+def test_reading_waits_for_the_call_that_made_the_result_and_once(monkeypatch):
+    result, waited = jax.jit(lambda x: x * 2)(jnp.ones(3)), []
+    result.buffer.event = WhenWaitedFor(lambda: waited.append("its call"))
+    monkeypatch.setattr(Queue, "finish", lambda queue: waited.append("all"))
+    result.block_until_ready()
+    assert result.tolist() == [2, 2, 2]
+    assert waited == ["its call"]
 
 
 def test_others_may_launch_while_one_waits():

@@ -104,7 +104,7 @@ class Queue:
 
     def _new_queue(self, cl_device: Any) -> Any:
         takes_times = self.cl.command_queue_properties.PROFILING_ENABLE
-        properties = takes_times if self.on_launch is not None else 0
+        properties: Any = takes_times if self.on_launch is not None else 0
         return self.cl.CommandQueue(self.context, cl_device, properties=properties)
 
     # ---- memory ----
@@ -276,7 +276,7 @@ class Queue:
         if nbytes == 0:
             return None
         buffer = self.cl.Buffer(self.context, self.cl.mem_flags.READ_WRITE, nbytes)
-        self.cl.enqueue_fill_buffer(queue, buffer, np.uint8(0), 0, nbytes)
+        self.cl.enqueue_fill_buffer(queue, buffer, np.zeros(1, np.uint8), 0, nbytes)
         return buffer
 
     # ---- waiting ----

@@ -140,7 +140,7 @@ class Pool:
             self.free_bytes -= size
             return blocks.pop()
         host = aligned_bytes(size)
-        return Block(memoryview(host), self.register(host))
+        return Block(host.data, self.register(host))
 
     def collect(self) -> None:
         """Takes back what was lent to arrays that are gone."""

@@ -155,3 +155,11 @@ def test_a_large_number_leaves_its_neighbours_as_they_are(name):
     with np.errstate(all="ignore"):
         exact = getattr(np, name)(x.astype(np.float64))
     np.testing.assert_allclose(jax.jit(getattr(lax, name))(x), exact, rtol=3e-7)
+
+
+def test_a_result_too_large_for_caches_is_stored_past_them():
+    x = np.arange(2**23 + 5, dtype=np.float32)
+    f = jax.jit(lambda x: x * 2)
+    assert "tj_stream_part16_float(" in f.lower(x).as_text("opencl")
+    assert "tj_stream" not in f.lower(x[:1000]).as_text("opencl")
+    np.testing.assert_array_equal(f(x), x * 2)

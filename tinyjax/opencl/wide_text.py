@@ -172,6 +172,10 @@ def _element(arg: Atom, lane: int) -> Atom:
 
 # ---- memory ----
 
+# Bytes of an array that no cache keeps until it is read: it is stored past the caches, which spares
+# reading what was in that memory before.
+STREAMED = 2**25
+
 
 def wide_load_text(target: Value, source: Buffer | Lanes, at: Index, end: Index | None) -> str:
     """Neighbouring elements of a buffer, or of a private array."""
@@ -191,9 +195,11 @@ def wide_store_text(destination: Buffer, at: Index, value: Value, end: Index | N
     text = str(value)
     if value.dtype == BOOL:
         text = converted_text(f"{value} & 1", f"uchar{width}")
+    is_large = destination.size * destination.dtype.itemsize >= STREAMED
+    store = "tj_stream" if is_large else "tj_store"
     if end is None:
-        return f"tj_store{width}_{of}({text}, {pointer})"
-    return f"tj_store_part{width}_{of}({text}, {pointer}, {end - at})"
+        return f"{store}{width}_{of}({text}, {pointer})"
+    return f"{store}_part{width}_{of}({text}, {pointer}, {end - at})"
 
 
 # ---- functions ----
@@ -235,9 +241,18 @@ __attribute__((always_inline)) void tj_store_part{w}_{t}({t}{w} x, __global {t} 
   for (int i = 0; i < count; ++i) p[i] = (({t} *)&x)[i];
 }}
 """
+# Stores past the caches need a place that is a multiple of 16 bytes.
+STREAM = """\
+__attribute__((always_inline)) void tj_stream{w}_{t}({t}{w} x, __global {t} *p) {{
+  typedef {t}{w} aligned __attribute__((aligned(16)));
+  if ((ulong)p % 16 == 0) __builtin_nontemporal_store(x, (__global aligned *)p);
+  else tj_store{w}_{t}(x, p);
+}}
+"""
 MEMORY = {
     "load": LOAD, "store": STORE, "load_part": LOAD_PART, "store_part": STORE_PART,
-    "load_private": LOAD_PRIVATE,
+    "load_private": LOAD_PRIVATE, "stream": STREAM,
+    "stream_part": STORE_PART.replace("tj_store", "tj_stream"),
 }  # fmt: skip
 ANY = "int tj_any{w}(int{w} x) {{ return tj_any{half}(x.lo | x.hi); }}\n"
 ANY_OF_TWO = "int tj_any2(int2 x) { return (x.lo | x.hi) != 0; }\n"
@@ -271,7 +286,9 @@ def wide_helpers(text: str) -> list[str]:
 
 def _definition(name: str) -> str | None:
     """The C function that has this name, if it is one on vectors."""
-    if found := re.fullmatch(r"tj_(load|store|load_part|store_part|load_private)(\d+)_(\w+)", name):
+    if found := re.fullmatch(
+        r"tj_(load|store|stream|load_part|store_part|stream_part|load_private)(\d+)_(\w+)", name
+    ):
         kind_of, w, t = found.groups()
         return MEMORY[kind_of].format(t=t, w=w)
     if found := re.fullmatch(r"tj_any(\d+)", name):

@@ -42,11 +42,16 @@ STEPS = (
     "opencl.products",  # products of matrices, and transpositions around them
     "opencl.simplify",  # a jaxpr with calls inlined and dead code gone
     "opencl.key_words",  # random keys as pairs of integers
+    "opencl.reduction_groups",  # what shares a kernel with a reduction
     "opencl.fuse",  # equations into groups, one kernel each
     "opencl.side_by_side",  # where the neighbours of an element are
     "opencl.builder",  # the statements that compute one element
     "opencl.group_builder",  # a kernel's memory, and its work shared out
-    "opencl.reductions",  # kernels that combine many elements
+    "opencl.reductions",  # what kernels that combine many elements have in common
+    "opencl.row_kernels",  # softmax: sweeps over each row
+    "opencl.column_kernels",  # sums of columns
+    "opencl.shared_reductions",  # one sum that all work-items share
+    "opencl.reduction_kernels",  # one of the three
     "opencl.product_kernels",  # kernels of products, in blocks
     "opencl.lower",  # a group as a kernel
     "opencl.loop_bodies",  # jaxprs inside a kernel: loops over small arrays, ifs

@@ -7,7 +7,8 @@ choosing where to stop: the values that are *stored* in memory. A value is store
 - the jaxpr returns it, or a host step, a loop or a branch makes or reads it;
 - it is costly, and would be computed again: because a reader repeats it (a broadcast), because two
   readers ask for it at different places, or because two kernels read it;
-- it is a large reduction to few elements, which needs a kernel of its own to run in parallel;
+- a reduction's kernel makes it, and another reads it: reduction_groups.py says what shares a kernel
+  with a reduction;
 - a product of matrices reads it, or it is one itself and what follows is not elementwise;
 - its reader would need more of memory than a kernel may have parameters.
 
@@ -20,12 +21,13 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects
 from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.reduction_groups import Cluster, Clusters, Form, variables
 from tinyjax.opencl.rules import (
     ArgReduction,
     Blas,
@@ -40,9 +42,11 @@ from tinyjax.opencl.rules import (
 )
 from tinyjax.opencl.simplify import BODIES
 
-# Values that cost up to so many simple operations an element are recomputed rather than stored.
+# Values that cost up to so many simple operations an element are recomputed rather than stored: reading
+# an element of 4 bytes from main memory takes about as long.
 CHEAP_WORK = 6
 MAX_BUFFERS = 48  # a kernel's parameters; devices allow few more than a hundred
+MAX_ARRAYS = 64  # inputs and outputs of a reduction's kernel
 MAX_DEPTH = 24  # index maps upon index maps in one element
 
 # ---- groups ----
@@ -68,15 +72,17 @@ class HostGroup:
 
 @dataclass
 class KernelGroup:
-    """Values of one shape that one kernel stores, reading `inputs`; `eqns` are computed inside.
+    """Values that one kernel stores, reading `inputs`; `eqns` are computed inside.
 
-    `is_chunked`: the only output is a reduction that the work-items share out among them. `product`: the
-    one product among the equations, to which the work is laid out; outputs have its shape."""
+    They are of one shape, or what a reduction's kernel of that `form` makes. `reasons` says why each
+    is stored. `product`: the one product among the equations, to which the work is laid out; outputs
+    have its shape."""
 
     outputs: list[Var]
     inputs: list[Var]
     eqns: list[JaxprEqn]
-    is_chunked: bool = False
+    form: Form | None = None
+    reasons: list[str] = field(default_factory=list)
     depth: int = 0
     product: JaxprEqn | None = None
 
@@ -120,21 +126,34 @@ def fuse(
 ) -> list[Group]:
     """The groups of `jaxpr`, in an order in which they can run. `loop_inputs` says what some loops
     read; others read their operands."""
-    plan = _Plan(jaxpr, target, loop_inputs or {})
+    alone: set[JaxprEqn] = set()  # what would make a group of too many arrays
     while True:
-        groups = plan.group()
-        computed_twice = plan.costly_values_in_two(groups)
-        if not computed_twice:
+        plan = _Plan(jaxpr, target, loop_inputs or {}, alone)
+        groups = plan.group_all()
+        too_large = {
+            eqn
+            for group in groups
+            if isinstance(group, KernelGroup) and group.form is not None
+            if len(group.inputs) + len(group.outputs) > MAX_ARRAYS
+            for eqn in group.eqns
+        }
+        if not too_large:
             return sorted(groups, key=lambda group: group.depth)
-        plan.stored |= computed_twice
+        alone |= too_large
 
 
 class _Plan:
-    def __init__(self, jaxpr: Jaxpr, target: Target, loop_inputs: Mapping[JaxprEqn, list[Var]]):
+    def __init__(
+        self,
+        jaxpr: Jaxpr,
+        target: Target,
+        loop_inputs: Mapping[JaxprEqn, list[Var]],
+        alone: set[JaxprEqn],
+    ):
         self.jaxpr = jaxpr
         self.target = target
         self.lowerings: dict[JaxprEqn, Any] = {
-            e: _ControlFlow(list(loop_inputs.get(e, _variables_of(e))))
+            e: _ControlFlow(list(loop_inputs.get(e, variables(e))))
             if e.primitive.name in BODIES
             else lowering_of(e, target)
             for e in jaxpr.eqns
@@ -151,13 +170,23 @@ class _Plan:
         self.product: dict[Var, JaxprEqn] = {}  # that which is recomputed for a value
         self.leaves: dict[Var, set[Var]] = {}  # the stored values that one is computed from
         self.last_effect = 0  # the depth of the last equation with effects
+        self.reasons: dict[Var, str] = {}
         self.stored: set[Var] = {*jaxpr.invars, *jaxpr.constvars}
-        self.stored.update(v for v in jaxpr.outvars if isinstance(v, Var))
+        self._store("the program returns it", (v for v in jaxpr.outvars if isinstance(v, Var)))
         for lowering in self.lowerings.values():
             if isinstance(lowering, _ControlFlow):
-                self.stored.update(lowering.inputs)
-        for eqn in jaxpr.eqns:
+                self._store("a loop or branch reads it", lowering.inputs)
+        clusters = Clusters(jaxpr.eqns, self.lowerings, target, alone)
+        self.cluster, self.eqns = clusters.of, clusters.order
+        self.number = {eqn: number for number, eqn in enumerate(self.eqns)}
+        for eqn in self.eqns:
             self._decide(eqn)
+
+    def _store(self, reason: str, values: Iterable[Var]) -> None:
+        for v in values:
+            if v not in self.stored:
+                self.stored.add(v)
+                self.reasons[v] = reason
 
     # ---- what to store ----
 
@@ -165,16 +194,16 @@ class _Plan:
         """Estimates the work of the equation's results, and stores those that must be."""
         lowering = self.lowerings[eqn]
         if isinstance(lowering, (HostStep, _ControlFlow)):
-            self.stored.update(eqn.outvars)
-            return
-        operands = {v for v in eqn.invars if isinstance(v, Var)}
+            return self._store("the host or a loop makes it", eqn.outvars)
+        if eqn in self.cluster:
+            return self._decide_in_cluster(eqn)
+        operands = set(variables(eqn))
         if len(operands) > MAX_BUFFERS:
             self.lowerings[eqn] = HostStep("more operands than a kernel may have")
-            self.stored.update(operands, eqn.outvars)
-            return
+            return self._store("the host reads or makes it", [*operands, *eqn.outvars])
         leaves = set().union(*({v} if v in self.stored else self.leaves[v] for v in operands))
         if len(leaves) > MAX_BUFFERS:
-            self.stored |= operands
+            self._store("its reader would need too many arrays", operands)
             leaves = operands
         self._end_products(eqn, lowering, operands)
         recomputed = operands - self.stored
@@ -185,15 +214,27 @@ class _Plan:
         for v in eqn.outvars:
             self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
             sums_up = isinstance(lowering, Reduction) and _combined(eqn, lowering) > 1
-            if self._must_store(v) or depth > MAX_DEPTH or is_chunked(eqn, lowering, self.target):
-                self.stored.add(v)
+            reason = self._reason_to_store(v)
+            if depth > MAX_DEPTH:
+                reason = "index maps upon index maps are too deep"
             elif sums_up and self.target.stores_reductions:
-                self.stored.add(v)
+                reason = "it is a sum"
+            if reason:
+                self._store(reason, [v])
+
+    def _decide_in_cluster(self, eqn: JaxprEqn) -> None:
+        """Of a reduction's kernel, what others read is stored."""
+        cluster = self.cluster[eqn]
+        self._end_products(eqn, self.lowerings[eqn], set(variables(eqn)))
+        for v in eqn.outvars:
+            self.leaves[v] = {v}
+            if any(self.cluster.get(reader) is not cluster for reader in self.readers[v]):
+                self._store("another kernel reads it", [v])
 
     def _end_products(self, eqn: JaxprEqn, lowering: Lowering, operands: set[Var]) -> None:
         """Stores operands that can't be computed in the same kernel as a product."""
         if isinstance(lowering, Product):
-            self.stored.update(v for v in operands if self.work[v] > 0)
+            self._store("a product reads it", (v for v in operands if self.work[v] > 0))
             self.product[eqn.outvars[0]] = eqn
             return
         products = {v: self.product[v] for v in operands - self.stored if v in self.product}
@@ -201,19 +242,24 @@ class _Plan:
             return
         first, shape = next(iter(products.values())), eqn.outvars[0].aval.shape
         fits = isinstance(lowering, Elementwise) and first.outvars[0].aval.shape == shape
-        self.stored.update(v for v, product in products.items() if not fits or product is not first)
+        fits = fits and eqn not in self.cluster
+        ended = (v for v, product in products.items() if not fits or product is not first)
+        self._store("a product's kernel ends here", ended)
         if fits:
             self.product.update((v, first) for v in eqn.outvars)
 
-    def _must_store(self, v: Var) -> bool:
+    def _reason_to_store(self, v: Var) -> str:
+        """Why `v` has to be stored, or nothing."""
         readers = self.readers[v]
         if any(isinstance(self.lowerings[eqn], HostStep) for eqn in readers):
-            return True
+            return "the host reads it"
         if self.work[v] <= CHEAP_WORK:
-            return False
-        repeated = any(self._reads(eqn) > v.aval.size for eqn in readers)
+            return ""
+        if any(self._reads(eqn) > v.aval.size for eqn in readers):
+            return "it is costly, and a reader repeats it"
         moved = any(not isinstance(self.lowerings[eqn], Elementwise) for eqn in readers)
-        return repeated or (moved and len(readers) > 1)
+        moved = moved or any(eqn in self.cluster for eqn in readers)
+        return "it is costly, and read at several places" if moved and len(readers) > 1 else ""
 
     def _reads(self, eqn: JaxprEqn) -> int:
         """How many elements of an operand the equation asks for."""
@@ -237,15 +283,33 @@ class _Plan:
 
     # ---- grouping ----
 
+    def group_all(self) -> list[Group]:
+        """The groups, after what would be computed by two of them is stored."""
+        while True:
+            groups = self.group()
+            computed_twice = self.costly_values_in_two(groups)
+            if not computed_twice:
+                for group in groups:
+                    if isinstance(group, KernelGroup):
+                        group.reasons = [self.reasons[v] for v in group.outputs]
+                return groups
+            self._store("it is costly, and two kernels need it", computed_twice)
+
     def group(self) -> list[Group]:
         """Gives every stored value a kernel, shared with others of its shape where that is possible."""
         groups: list[Group] = []
         home: dict[Var, Group] = {}
         self.last_effect = 0
-        for eqn in self.jaxpr.eqns:
+        placed: set[Cluster] = set()
+        for eqn in self.eqns:
             lowering = self.lowerings[eqn]
             if isinstance(lowering, (HostStep, _ControlFlow)):
                 self._place_eqn(eqn, lowering, groups, home)
+                continue
+            if eqn in self.cluster:
+                if self.cluster[eqn] not in placed:
+                    placed.add(self.cluster[eqn])
+                    self._place_cluster(self.cluster[eqn], groups, home)
                 continue
             for v in eqn.outvars:
                 if v in self.stored:
@@ -273,20 +337,38 @@ class _Plan:
 
     def _place_value(self, v: Var, groups: list[Group], home: dict[Var, Group]) -> None:
         reach = self._reach(v)
-        chunked = is_chunked(self.producer[v], self.lowerings[self.producer[v]], self.target)
         product = next((e for e in reach.eqns if isinstance(self.lowerings[e], Product)), None)
         deepest = max((home[u].depth for u in reach.inputs if u in home), default=0)
         for group in groups:
             if group.depth < deepest:
                 continue  # runs too early; what _can_join says too, but a program can have many groups
-            alone = chunked or getattr(group, "is_chunked", True)
-            if isinstance(group, KernelGroup) and not alone and group.product is product:
+            if not isinstance(group, KernelGroup) or group.form is not None:
+                continue
+            if group.product is product:
                 if self._can_join(v, reach, group, home):
                     _join(group, v, reach)
                     home[v] = group
                     return
-        group = KernelGroup([v], list(reach.inputs), list(reach.eqns), chunked, product=product)
+        group = KernelGroup([v], list(reach.inputs), list(reach.eqns), product=product)
         self._place(group, groups, home)
+
+    def _place_cluster(self, cluster: Cluster, groups: list[Group], home: dict[Var, Group]) -> None:
+        """The kernel of a reduction, and of what belongs to it."""
+        members = sorted(cluster.eqns, key=self.number.__getitem__)
+        made_here = {v for eqn in members for v in eqn.outvars}
+        outputs = [v for eqn in members for v in eqn.outvars if v in self.stored]
+        inlined = {self.producer[v] for v in outputs}
+        pending = list(inlined)
+        while pending:
+            for w in variables(pending.pop()):
+                if w in made_here or w not in self.stored:
+                    if (eqn := self.producer[w]) not in inlined:
+                        inlined.add(eqn)
+                        pending.append(eqn)
+        eqns = sorted(inlined, key=self.number.__getitem__)
+        read = dict.fromkeys(w for eqn in reversed(eqns) for w in variables(eqn))
+        inputs = [w for w in read if self.producer.get(w) not in inlined]
+        self._place(KernelGroup(outputs, inputs, eqns, cluster.form), groups, home)
 
     def _can_join(self, v: Var, reach: _Reach, group: KernelGroup, home: dict[Var, Group]) -> bool:
         if v.aval.shape != group.outputs[0].aval.shape:
@@ -340,10 +422,6 @@ def _join(group: KernelGroup, v: Var, reach: _Reach) -> None:
     group.eqns = list(dict.fromkeys([*group.eqns, *reach.eqns]))
 
 
-def _variables_of(eqn: JaxprEqn) -> list[Var]:
-    return list(dict.fromkeys(v for v in eqn.invars if isinstance(v, Var)))
-
-
 def _cost(lowering: Lowering) -> int:
     if isinstance(lowering, Elementwise):
         return lowering.cost
@@ -359,12 +437,3 @@ def _combined(eqn: JaxprEqn, lowering: Lowering) -> int:
 
 def _reads_same_place(eqn: JaxprEqn, v: Var, lowering: Lowering) -> bool:
     return isinstance(lowering, Elementwise) and v.aval.shape == eqn.outvars[0].aval.shape
-
-
-def is_chunked(eqn: JaxprEqn, lowering: Any, target: Target) -> bool:
-    """Whether the result has too few elements to keep the device busy, with much to do for each."""
-    if not isinstance(lowering, Reduction):
-        return False
-    combined = _combined(eqn, lowering)
-    few = eqn.outvars[0].aval.size * 4 <= target.reduction_items
-    return few and combined >= 4 * target.reduction_grain

@@ -150,6 +150,9 @@ def index_value(at: Index, scope: dict[str, Any]) -> int:
 
 def _apply_wide(op: str, target: Value, args: Sequence[Any]) -> Any:
     """One operation on scalars, or on each of the elements side by side."""
+    if op in ("low", "high"):
+        half = np.split(args[0], 2)[op == "high"]
+        return half if target.width > 1 else half[0]
     if target.width == 1 or op == "side_by_side":
         return apply_op(op, target.dtype, args)
     if op == "count_up":

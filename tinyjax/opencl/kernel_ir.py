@@ -45,6 +45,8 @@ class Index:
         a, b = self, index(other)
         if a.is_const(0) or b.is_const(0):
             return b if a.is_const(0) else a
+        if b.op == "%" and a == b.args[0] // b.args[1].lo * b.args[1]:
+            return b.args[0]  # what was split into rows and columns, put together again
         return _fold(Index("+", (a, b), a.lo + b.lo, a.hi + b.hi))
 
     def __sub__(self, other: Index | int) -> Index:

@@ -19,7 +19,7 @@ from tinyjax.opencl.fuse import KernelGroup
 from tinyjax.opencl.group_builder import GroupBuilder, padded, run_of, share
 from tinyjax.opencl.kernel_ir import For, Index, Kernel, Statement, item_index
 from tinyjax.opencl.product_kernels import product_kernel
-from tinyjax.opencl.reductions import shared_reduction
+from tinyjax.opencl.reduction_kernels import reduction_kernel
 from tinyjax.opencl.rules import Position
 from tinyjax.opencl.side_by_side import NotSideBySide
 from tinyjax.opencl.wide_text import has_wide_type
@@ -39,8 +39,8 @@ def lower_group(group: KernelGroup, name: str, names: dict[Var, str], target: Ta
     Elements are numbered flat, in one loop, as long as nothing asks for the coordinates; on a CPU,
     where the divisions would cost more than the work, those get a loop over rows and one within.
     There, neighbours are computed side by side wherever they are next to each other in memory."""
-    if group.is_chunked:
-        kernel = shared_reduction(GroupBuilder(group, names, target), name)
+    if group.form is not None:
+        kernel = reduction_kernel(group, name, names, target)
     elif group.product is not None:
         kernel = product_kernel(group, name, names, target)
     else:

@@ -170,7 +170,7 @@ def _meaning_of_group(group: KernelGroup) -> Hashable:
             for eqn in group.eqns
         ]
     )
-    key = (inputs, eqns, tuple([meaning(v) for v in group.outputs]))
+    key = (inputs, eqns, tuple([meaning(v) for v in group.outputs]), group.form)
     try:
         hash(key)
     except TypeError:  # a parameter that can't be compared
@@ -195,7 +195,7 @@ def groups_lines(plan: Plan) -> Iterator[str]:
     """One line a group: what it computes from what, and the equations inside."""
     for number, group in enumerate(plan.groups):
         if isinstance(group, KernelGroup):
-            word = "reduce" if group.is_chunked else "kernel"
+            word = group.form.kind if group.form else "kernel"
             inside = " ".join(eqn.primitive.name for eqn in group.eqns)
         elif isinstance(group, LoopGroup):
             word, inside = _loop_word(group), _loop_remark(plan, number)
@@ -203,7 +203,16 @@ def groups_lines(plan: Plan) -> Iterator[str]:
             word, inside = _host_word(group), f"{group.eqn.primitive}: {group.reason}"
         read = ", ".join(plan.names[v] for v in group.inputs)
         yield f"{number}: {word:7} {_typed(plan, group.outputs)} from {read}  # {inside}"
+        if isinstance(group, KernelGroup):
+            yield from _reasons_lines(plan, group)
         yield from _bodies_lines(plan, number, groups_lines)
+
+
+def _reasons_lines(plan: Plan, group: KernelGroup) -> Iterator[str]:
+    """Why each output has memory, but for the results of the program."""
+    for v, reason in zip(group.outputs, group.reasons):
+        if v not in plan.closed.jaxpr.outvars:
+            yield f"   {plan.names[v]} is stored: {reason}"
 
 
 def schedule_lines(plan: Plan) -> Iterator[str]:

@@ -1,62 +1,183 @@
-"""Kernels of reductions.
+"""What kernels of reductions have in common: accumulators, and places in an array of rows.
 
-After this file you can say how work-items share a sum of many elements.
-Builds on group_builder.
+After this file you can read how several accumulators become one number: sixteen elements side by side
+are added to sixteen sums, and those are added in pairs, halves to halves, at the end. That is also
+more accurate than one sum after the other. Builds on group_builder.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
 
 import numpy as np
 
-from tinyjax.opencl.builder import FLOAT32
-from tinyjax.opencl.codegen import HALVES
-from tinyjax.opencl.group_builder import GroupBuilder, padded, run_of, share
-from tinyjax.opencl.kernel_ir import Buffer, IfLast, Index, Kernel, Scalar, index, item_index
-from tinyjax.opencl.rules import Context, Position, Reduction, lowering_of
+from tinyjax.jaxpr import JaxprEqn, Var
+from tinyjax.opencl.builder import FLOAT32, Place
+from tinyjax.opencl.codegen import HALVES, Target
+from tinyjax.opencl.fuse import CHEAP_WORK, KernelGroup
+from tinyjax.opencl.group_builder import GroupBuilder
+from tinyjax.opencl.kernel_ir import (
+    Const,
+    Index,
+    Kernel,
+    Lanes,
+    Let,
+    MakeLanes,
+    Scalar,
+    Value,
+    index,
+    index_var,
+)
+from tinyjax.opencl.reduction_groups import form_of, leading_axes, variables
+from tinyjax.opencl.rules import Elementwise, Position, Reduction, lowering_of
+from tinyjax.opencl.side_by_side import Neighbours
+from tinyjax.opencl.wide_text import has_wide_type
+
+BOOL = np.dtype(bool)
+UNROLLED = 4
 
 
-def shared_reduction(b: GroupBuilder, name: str) -> Kernel:
-    """Few results of many elements: each work-item combines a run of the elements and leaves its
-    partial result in memory; the work-item that is done last combines those."""
-    (out,) = b.group.outputs
-    eqn = b.producer[out]
-    rule = lowering_of(eqn, b.target)
-    assert isinstance(rule, Reduction)
-    sizes = rule.sizes(eqn)
-    total = math.prod(sizes)
-    blocks = total // b.target.lanes
-    grain = max(1, b.target.reduction_grain // b.target.lanes)
-    items, run = share(blocks, grain, b.target.reduction_items)
-    dtype = FLOAT32 if out.aval.dtype in HALVES else out.aval.dtype
-    item_count = padded(items, b.target)
-    item = item_index(item_count)
-    partial = Buffer("partial", dtype, out.aval.size * item_count, "scratch")
-    ticket = Buffer("ticket", np.dtype("int32"), 1, "scratch")
+def widths(group: KernelGroup, target: Target) -> list[int]:
+    """How many neighbours to try to compute side by side: the first that is possible is best."""
+    dtypes = {v.aval.dtype for eqn in group.eqns for v in [*eqn.invars, *eqn.outvars]}
+    if target.width == 1 or not all(map(has_wide_type, dtypes)):
+        return [1]
+    wide = target.width if max(dtype.itemsize for dtype in dtypes) <= 4 else target.width // 2
+    return [wide, 1]
 
-    def element(result: Index, at: Index) -> Scalar:
-        ctx = Context(b, eqn, out, Position(out.aval.shape, flat=result))
-        return b.term(ctx, eqn, rule, Position(sizes, flat=at))
 
-    with b.loop(0, out.aval.size, out.aval.size - 1) as result:
-        lanes = b.make_lanes(eqn, rule, b.target.lanes)
-        with b.loop(*run_of(item, run, blocks), blocks - 1) as block:
-            with b.loop(0, lanes.size, lanes.size - 1) as lane:
-                at = block * lanes.size + lane
-                b.combine(rule, lanes, lane, element(result, at))
-        # Padding work-items have an empty run, and leave the identity.
-        b.store(partial, result * item_count + item, b.total(rule, lanes))
-    with b.block() as finish:
-        with b.loop(0, out.aval.size, out.aval.size - 1) as result:
-            lanes = b.make_lanes(eqn, rule, 1)
-            with b.loop(0, item_count, item_count - 1) as other:
-                value = b.load("t", partial, result * item_count + other)
-                b.combine(rule, lanes, index(0), value)
-            if blocks * b.target.lanes < total:
-                with b.loop(blocks * b.target.lanes, total, total - 1) as rest:
-                    b.combine(rule, lanes, index(0), element(result, rest))
-            combined = b.converted(b.total(rule, lanes), out.aval.dtype)
-            b.store(b.outputs[out], result, combined)
-    b.body.append(IfLast(ticket, finish))
-    return b.kernel(name, items, [partial, ticket])
+class ReductionBuilder(GroupBuilder):
+    """Writes kernels of reductions that compute `width` elements side by side."""
+
+    def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target, width: int):
+        super().__init__(group, names, target)
+        assert group.form is not None
+        self.form = group.form
+        self.width = width
+        self.reductions = [
+            eqn for eqn in group.eqns if form_of(eqn, lowering_of(eqn, target), target) == self.form
+        ]
+
+    def kernel_named(self, name: str) -> Kernel:
+        """The kernel, each form in its way. Raises NotSideBySide if the width must be 1."""
+        raise NotImplementedError
+
+    # ---- places ----
+
+    def place(self, v: Var, row: Index, column: Index) -> Position:
+        """In an array of rows, or with one number for each row."""
+        rows = self.form.outer
+        columns = v.aval.size // rows
+        leading = leading_axes(v.aval.shape, rows)
+        assert leading is not None
+        first, last = v.aval.shape[:leading], v.aval.shape[leading:]
+        at = column if columns > 1 else index(0)
+        coords = (*Position(first, flat=row).coords, *Position(last, flat=at).coords)
+        return Position(v.aval.shape, coords, row * columns + at)
+
+    @contextmanager
+    def neighbours_from(self, first: Index, count: int, end: int | None = None) -> Iterator[Index]:
+        """As side_by_side, for the neighbours that begin at number `first` of `count`. What is known of
+        them is forgotten after: the index that stands for them is the same for all."""
+        with self.block() as statements:
+            each = first
+            if self.width > 1:
+                stop = None if end is None else index(end)
+                each = index_var("e", 0, count - 1)
+                self.neighbours = Neighbours(each, first, stop, self.width)
+            try:
+                yield each
+            finally:
+                self.neighbours = None
+        self.body += statements
+
+    # ---- accumulators ----
+
+    def rule(self, eqn: JaxprEqn) -> Reduction:
+        lowering = lowering_of(eqn, self.target)
+        assert isinstance(lowering, Reduction)
+        return lowering
+
+    def sum_dtype(self, eqn: JaxprEqn) -> np.dtype:
+        """The dtype of the accumulators: halves are added in float32."""
+        dtype = eqn.outvars[0].aval.dtype
+        return FLOAT32 if dtype in HALVES else dtype
+
+    def identity(self, eqn: JaxprEqn) -> Const:
+        dtype = self.sum_dtype(eqn)
+        return Const(self.rule(eqn).identity(dtype), dtype)
+
+    def accumulators(self, eqn: JaxprEqn, count: int) -> list[Lanes]:
+        """So many variables; each is `width` accumulators."""
+        made = []
+        for _ in range(count):
+            made.append(Lanes(self.fresh("acc"), self.sum_dtype(eqn), 1, self.width))
+            self.body.append(MakeLanes(made[-1], self.identity(eqn)))
+        return made
+
+    def pairwise(self, eqn: JaxprEqn, values: Sequence[Scalar]) -> Scalar:
+        """All values combined: halves, then quarters, ..."""
+        if len(values) == 1:
+            return values[0]
+        middle = len(values) // 2
+        halves = [self.pairwise(eqn, values[:middle]), self.pairwise(eqn, values[middle:])]
+        return self.let(self.rule(eqn).op, halves, halves[0].dtype)
+
+    def all_combined(self, eqn: JaxprEqn, accumulators: Sequence[Lanes]) -> Scalar:
+        """All accumulators of one result, and the elements side by side in each, as one number."""
+        value: Any = self.pairwise(eqn, [self.wide(lanes, index(0)) for lanes in accumulators])
+        while value.width > 1:
+            halves = [
+                Value(self.fresh("t"), value.dtype, value.width // 2) for _ in ("low", "high")
+            ]
+            for half, op in zip(halves, ("low", "high")):
+                self.body.append(Let(half, op, (value,)))
+            value = self.pairwise(eqn, halves)
+        return value
+
+    def wide(self, lanes: Lanes, at: Index) -> Value:
+        """Element number `at` of private memory."""
+        return self.read(Place(lanes, width=self.width), at)
+
+    def work_of_terms(self) -> float:
+        """Operations for one element of each reduction, but for what other reductions give."""
+        work: dict[Var, float] = {}
+        totals = {v for eqn in self.reductions for v in eqn.outvars}
+        for eqn in self.group.eqns:
+            lowering = lowering_of(eqn, self.target)
+            cost = lowering.cost if isinstance(lowering, Elementwise) else 0
+            total = cost + sum(work.get(v, 0) for v in variables(eqn))
+            work.update((v, 0 if v in totals else total) for v in eqn.outvars)
+        return sum(work.get(operand(eqn), 0) for eqn in self.reductions)
+
+    @property
+    def unrolled(self) -> int:
+        """How many elements to take at once: where there is little work, several accumulators advance side
+        by side, so that one need not wait for the addition before."""
+        return UNROLLED if self.work_of_terms() <= CHEAP_WORK * len(self.reductions) else 1
+
+    def know(self, eqn: JaxprEqn, at: Index, combined: Scalar) -> None:
+        """From now on the result of a reduction at `at` is this."""
+        (out,) = eqn.outvars
+        self.known[out, at] = self.converted(combined, out.aval.dtype)
+
+    def masked(self, value: Scalar, inside: Scalar | None, identity: Const) -> Scalar:
+        """The identity for neighbours that are not inside."""
+        if inside is None:
+            return value
+        return self.let("select", (inside, value, identity), value.dtype)
+
+
+def operand(eqn: JaxprEqn) -> Var:
+    """What a reduction combines."""
+    (found,) = variables(eqn)
+    return found
+
+
+def blocks_of(count: int, each: int) -> tuple[int, int]:
+    """(blocks, elements of a block) of about equal size, at most `each`."""
+    blocks = math.ceil(count / each)
+    return blocks, math.ceil(count / blocks)

@@ -54,6 +54,7 @@ SIZE_AND_INFINITY = {
     32: ("0x7fffffff", "0x7f800000"),
     64: ("0x7fffffffffffffffL", "0x7ff0000000000000L"),
 }
+HALF = {"low": "lo", "high": "hi"}
 WRAPPED = {"add": "+", "sub": "-", "mul": "*"}  # integers wrap around as unsigned ones
 LOGIC = {
     "and": "{0} & {1}", "mul": "{0} & {1}", "min": "{0} & {1}", "or": "{0} | {1}",
@@ -71,6 +72,9 @@ def wide_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     first = args[0]
     if op == "any":
         return f"tj_any{first.width}({first})"
+    if op in ("low", "high"):
+        half = f"{first}.{HALF[op]}"
+        return f"{half} != 0" if target.dtype == BOOL and target.width == 1 else half
     if op == "side_by_side":
         return f"({type_text(target)})({', '.join(map(atom_text, args))})"
     if op == "lane":

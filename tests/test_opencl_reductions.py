@@ -1,0 +1,77 @@
+"""Kernels of reductions: results at every boundary of vectors, chunks and pieces."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+
+def same(f, *args, rtol=1e-5):
+    for compiled, eager in zip(
+        jax.tree.leaves(jax.jit(f)(*args)), jax.tree.leaves(f(*args)), strict=True
+    ):
+        assert compiled.dtype == eager.dtype
+        compiled, eager = (np.asarray(x) for x in (compiled, eager))
+        np.testing.assert_allclose(
+            compiled.astype(np.float64), eager.astype(np.float64), rtol=rtol, atol=1e-5
+        )
+
+
+def data(*shape, dtype=np.float32):
+    return np.random.default_rng(0).uniform(-2, 2, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("columns", [1, 7, 15, 16, 17, 63, 64, 65, 130])
+def test_rows_of_any_length(columns):
+    same(lambda x: (jax.nn.softmax(x), x.sum(1), x.max(1)), data(5, columns))
+
+
+@pytest.mark.parametrize("shape", [(3, 16), (4, 17), (5, 64), (130, 31), (9000, 20), (3, 5000)])
+def test_columns_of_any_number(shape):
+    same(lambda x: (x.sum(0), x.min(0)), data(*shape), rtol=1e-4)
+
+
+@pytest.mark.parametrize("size", [16384, 16385, 70001])
+def test_all_work_items_share_a_large_reduction(size):
+    same(lambda x: (jnp.mean(x * x), x.max()), data(size), rtol=1e-4)
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, (0, 1), (1, 2), (0, 2), None])
+def test_any_axes(axis):
+    same(lambda x: x.sum(axis), data(3, 20, 17), rtol=1e-4)
+
+
+def test_eight_axes():
+    same(lambda x: jax.nn.softmax(x, (6, 7)), data(2, 1, 2, 2, 1, 2, 3, 5))
+
+
+@pytest.mark.parametrize("shape", [(0, 20), (20, 0)])
+def test_no_elements(shape):
+    same(lambda x: (x.sum(0), x.sum(1)), data(*shape))
+
+
+@pytest.mark.parametrize("dtype", ["float16", "int32", "uint8", "bool"])
+def test_other_dtypes(dtype):
+    x = data(20, 70, dtype=dtype)
+    same(lambda x: (x.max(0), x.max(1), (x > 0).any(1), (x > 0).all(0)), x)
+
+
+def test_halves_are_added_in_float32():
+    x = np.full((2, 4096), 1, np.float16)
+    assert jax.jit(lambda x: x.sum(1))(x).tolist() == [4096, 4096]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_maximum_keeps_nan(axis):
+    x = data(40, 40)
+    x[7, 33] = np.nan
+    assert np.isnan(np.asarray(jax.jit(lambda x: x.max(axis))(x))).sum() == 1
+
+
+def test_a_row_too_long_to_be_kept_is_computed_again():
+    same(jax.nn.softmax, data(20, 40_000), rtol=1e-4)
+
+
+def test_neighbours_that_are_apart_in_memory():
+    same(lambda x: jax.nn.softmax(x.T * 2), data(40, 30))

@@ -1,0 +1,250 @@
+"""Which equations share a kernel with a reduction: its siblings, what follows, what it reads.
+
+After this file you can say why softmax is one kernel. A reduction's kernel has one of three forms:
+
+- *rows*: the elements along the last axes are combined. A work-item takes whole rows, and sweeps over
+  each as often as there are reductions that wait for each other; all that needs no more than the same
+  row belongs to the kernel: softmax, layer norm, log_softmax and their derivatives.
+- *columns*: other axes are combined, along which neighbours stay neighbours.
+- *shared*: few results of very many elements, which all work-items share out among them.
+
+Of columns and shared reductions, the kernel has siblings and what is computed from each result alone.
+A group must not wait for itself by way of another kernel: each equation has a *stage*, the number of
+reduction kernels before it, and a group's equations have the same. Builds on rules.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tinyjax.jaxpr import JaxprEqn, Literal, Var, has_effects
+from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.rules import Elementwise, IndexMap, Reduction, axes_sizes, element_along_axes
+
+MAX_OPERANDS = (
+    32  # arrays that a group reads: few enough, with its results, for a kernel's parameters
+)
+MIN_COLUMNS = 16  # fewer neighbours fill no vector, and are not worth a kernel by columns
+
+
+@dataclass(frozen=True)
+class Form:
+    """How a kernel combines: `outer` x `combined` x `inner` elements along the middle of three axes.
+
+    `kind` is 'rows', 'columns' or 'shared'; `inner` is 1 for rows."""
+
+    kind: str
+    outer: int
+    combined: int
+    inner: int = 1
+
+    @property
+    def results(self) -> int:
+        return self.outer * self.inner
+
+
+@dataclass(eq=False)
+class Cluster:
+    """Equations that one kernel computes, because of the reductions among them."""
+
+    form: Form
+    stage: int
+    number: int
+    eqns: list[JaxprEqn] = field(default_factory=list)
+    operands: set[Var] = field(default_factory=set)  # made elsewhere
+
+
+def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
+    """The form of a reduction's kernel; None for what is no reduction, or is like any other equation."""
+    if not isinstance(lowering, Reduction) or lowering.term is not element_along_axes:
+        return None
+    results, combined = eqn.outvars[0].aval.size, math.prod(axes_sizes(eqn))
+    if results == 0 or combined <= 1:
+        return None
+    axes, shape = eqn.params["axes"], eqn.invars[0].aval.shape
+    # The kinds of the axes, k(ept) or c(ombined), each run of them as one letter
+    runs: list[list] = []
+    for axis, size in enumerate(shape):
+        letter = "c" if axis in axes else "k"
+        if size > 1 and runs and runs[-1][0] == letter:
+            runs[-1][1] *= size
+        elif size > 1:
+            runs.append([letter, size])
+    letters, sizes = "".join(letter for letter, _ in runs), [size for _, size in runs]
+    by_rows_or_columns = target.lanes > 1 and not target.stores_reductions
+    if by_rows_or_columns and letters in ("ck", "kck") and sizes[-1] >= MIN_COLUMNS:
+        return Form("columns", sizes[0] if letters == "kck" else 1, combined, sizes[-1])
+    few = results * 4 <= target.reduction_items
+    if few and combined >= 4 * target.reduction_grain:
+        is_contiguous = letters in ("c", "kc")
+        return Form("shared", *((results, combined) if is_contiguous else (1, combined, results)))
+    if by_rows_or_columns and letters in ("c", "kc"):
+        return Form("rows", results, combined)
+    return None
+
+
+# ---- staying in a row ----
+
+
+def leading_axes(shape: Sequence[int], rows: int) -> int | None:
+    """How many axes number the `rows` rows of an array; None if none do."""
+    for count in range(len(shape) + 1):
+        if math.prod(shape[:count]) == rows:
+            return count
+    return None
+
+
+def keeps_row(eqn: JaxprEqn, v: Var, lowering: Any, rows: int) -> bool:
+    """Whether an element of the result needs only elements of `v` in the same of so many rows."""
+    out, shape = eqn.outvars[0].aval, v.aval.shape
+    leading = leading_axes(out.shape, rows)
+    if leading is None or leading_axes(shape, rows) is None:
+        return False
+    if isinstance(lowering, Elementwise):
+        return shape == out.shape or shape[:leading] == out.shape[:leading]
+    if eqn.primitive.name == "broadcast_in_dim":
+        to_axis = dict(zip(eqn.params["broadcast_dimensions"], shape))
+        return all(to_axis.get(axis, 1) == out.shape[axis] for axis in range(leading))
+    return eqn.primitive.name in ("reshape", "squeeze") or combines_nothing(eqn, lowering)
+
+
+def combines_nothing(eqn: JaxprEqn, lowering: Any) -> bool:
+    """Whether a reduction is along axes of size 1 only."""
+    is_reduction = isinstance(lowering, Reduction) and lowering.term is element_along_axes
+    return is_reduction and math.prod(axes_sizes(eqn)) == 1
+
+
+# ---- clusters ----
+
+
+class Clusters:
+    """The clusters of equations; `order` is an order in which each cluster's stand together.
+
+    `alone` are equations that must not be in a cluster."""
+
+    def __init__(
+        self,
+        eqns: Sequence[JaxprEqn],
+        lowerings: Mapping[JaxprEqn, Any],
+        target: Target,
+        alone: set[JaxprEqn],
+    ):
+        self.lowerings = lowerings
+        self.target = target
+        self.alone = alone
+        self.of: dict[JaxprEqn, Cluster] = {}
+        self.producer = {v: eqn for eqn in eqns for v in eqn.outvars}
+        self.readers: dict[Var, list[JaxprEqn]] = defaultdict(list)
+        self.stage: dict[JaxprEqn, int] = {}
+        self.open: dict[tuple[int, Form], Cluster] = {}
+        last_effect = 0
+        for eqn in eqns:
+            self._assign(eqn)
+            if has_effects(eqn):
+                last_effect = self.stage[eqn] = max(self.stage[eqn], last_effect)
+        for eqn in reversed(eqns):
+            self._join_readers(eqn)
+        numbers = {eqn: cluster.number for eqn, cluster in self.of.items()}
+        self.order = sorted(eqns, key=lambda eqn: (self.stage[eqn], numbers.get(eqn, -1)))
+
+    def _assign(self, eqn: JaxprEqn) -> None:
+        for v in variables(eqn):
+            self.readers[v].append(eqn)
+        cluster = self._cluster_for(eqn)
+        if cluster is None:
+            self.stage[eqn] = self._stage_after(eqn, None)
+        else:
+            self._join(eqn, cluster)
+
+    def _join(self, eqn: JaxprEqn, cluster: Cluster) -> None:
+        self.of[eqn], self.stage[eqn] = cluster, cluster.stage
+        cluster.eqns.append(eqn)
+        cluster.operands.update(v for v in variables(eqn) if self._home(v) is not cluster)
+        cluster.operands.difference_update(eqn.outvars)
+
+    def _home(self, v: Var) -> Cluster | None:
+        return self.of.get(self.producer[v]) if v in self.producer else None
+
+    def _stage_after(self, eqn: JaxprEqn, cluster: Cluster | None) -> int:
+        """The stage at which all operands are there, but for those that `cluster` computes."""
+        stage = 0
+        for v in variables(eqn):
+            home = self._home(v)
+            if v in self.producer and (home is None or home is not cluster):
+                stage = max(stage, self.stage[self.producer[v]] + (home is not None))
+        return stage
+
+    def _cluster_for(self, eqn: JaxprEqn) -> Cluster | None:
+        """The cluster that a reduction begins or joins, or that an equation continues."""
+        lowering = self.lowerings[eqn]
+        if eqn in self.alone or has_effects(eqn):
+            return None
+        form = form_of(eqn, lowering, self.target)
+        homes = {home for v in variables(eqn) if (home := self._home(v)) is not None}
+        for home in sorted(homes, key=lambda home: -home.stage):
+            if self._continues(eqn, lowering, form, home):
+                return home
+        if form is None:
+            return None
+        key = self._stage_after(eqn, None), form
+        cluster = self.open.get(key)
+        if cluster is None or len(cluster.operands | set(variables(eqn))) > MAX_OPERANDS:
+            cluster = self.open[key] = Cluster(form, key[0], len(self.of))
+        return cluster
+
+    def _continues(self, eqn: JaxprEqn, lowering: Any, form: Form | None, home: Cluster) -> bool:
+        if self._stage_after(eqn, home) > home.stage:
+            return False
+        made = [v for v in variables(eqn) if self._home(v) is home]
+        if len(home.operands | set(variables(eqn))) > MAX_OPERANDS + len(made):
+            return False
+        if form is not None:
+            return form == home.form and form.kind == "rows"
+        return self._fits(eqn, lowering, home.form) and all(
+            keeps_row(eqn, v, lowering, home.form.results) for v in made
+        )
+
+    def _fits(self, eqn: JaxprEqn, lowering: Any, form: Form) -> bool:
+        """Whether the results are rows of the form's kernel, or one number for each of its results."""
+        if not isinstance(lowering, (Elementwise, IndexMap)) and not combines_nothing(
+            eqn, lowering
+        ):
+            return False
+        sizes = [form.results]
+        if form.kind == "rows":
+            sizes.append(form.results * form.combined)
+        shapes = [v.aval.shape for v in eqn.outvars]
+        return all(math.prod(shape) in sizes for shape in shapes) and all(
+            leading_axes(shape, form.results) is not None for shape in shapes
+        )
+
+    def _join_readers(self, eqn: JaxprEqn) -> None:
+        """What only a cluster reads is computed there, even if that reads it more than once."""
+        readers = {reader: None for v in eqn.outvars for reader in self.readers[v]}
+        clusters = {self.of.get(reader) for reader in readers}
+        if eqn in self.of or eqn in self.alone or has_effects(eqn) or len(clusters) != 1:
+            return
+        (cluster,) = clusters
+        if cluster is None or not isinstance(self.lowerings[eqn], Elementwise):
+            return
+        form = cluster.form
+        if any(v.aval.size != form.results * form.combined for v in eqn.outvars):
+            return
+        for reader in readers:
+            if form_of(reader, self.lowerings[reader], self.target) is None:
+                keeps = (
+                    keeps_row(reader, v, self.lowerings[reader], form.outer) for v in eqn.outvars
+                )
+                if form.kind != "rows" or not all(keeps):
+                    return
+        if len(cluster.operands | set(variables(eqn))) <= MAX_OPERANDS:
+            self._join(eqn, cluster)
+
+
+def variables(eqn: JaxprEqn) -> list[Var]:
+    """The operands of an equation, each once."""
+    return list(dict.fromkeys(v for v in eqn.invars if not isinstance(v, Literal)))

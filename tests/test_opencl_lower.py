@@ -6,7 +6,8 @@ from tinyjax import lax
 from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
 from tinyjax.jaxpr import eval_jaxpr
 from tinyjax.opencl.codegen import CPU, GPU, kernel_text, program_text
-from tinyjax.opencl.fuse import HostGroup, fuse
+from tinyjax.opencl.fuse import fuse
+from tinyjax.opencl.groups import HostGroup
 from tinyjax.opencl.interpret import interpret_kernel
 from tinyjax.opencl.lower import lower_group, variable_names
 from tinyjax.opencl.simplify import simplify

@@ -6,7 +6,8 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
 from tinyjax.opencl.codegen import CPU
-from tinyjax.opencl.fuse import HostGroup, KernelGroup, fuse
+from tinyjax.opencl.fuse import fuse
+from tinyjax.opencl.groups import HostGroup, KernelGroup
 from tinyjax.opencl.interpret import interpret_kernel
 from tinyjax.opencl.kernel_ir import index_var
 from tinyjax.opencl.lower import lower_group, variable_names

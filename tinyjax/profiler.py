@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyjax.devices import Device
-from tinyjax.opencl.fuse import KernelGroup, LoopGroup
+from tinyjax.opencl.groups import KernelGroup, LoopGroup
 from tinyjax.opencl.runtime import listen
 from tinyjax.opencl.schedule import Routine
 

@@ -43,6 +43,7 @@ STEPS = (
     "opencl.simplify",  # a jaxpr with calls inlined and dead code gone
     "opencl.key_words",  # random keys as pairs of integers
     "opencl.reduction_groups",  # what shares a kernel with a reduction
+    "opencl.groups",  # what fusion decides
     "opencl.fuse",  # equations into groups, one kernel each
     "opencl.side_by_side",  # where the neighbours of an element are
     "opencl.builder",  # the statements that compute one element

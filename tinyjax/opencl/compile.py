@@ -27,7 +27,7 @@ from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
 from tinyjax.opencl.cost import cost_lines, plan_cost
 from tinyjax.opencl.device_errors import OutOfDeviceMemory, named_error
 from tinyjax.opencl.explain import explain_lines, mapping
-from tinyjax.opencl.fuse import HostGroup, KernelGroup
+from tinyjax.opencl.groups import HostGroup, KernelGroup
 from tinyjax.opencl.kernel_ir import Kernel
 from tinyjax.opencl.key_words import UINT32, is_key, with_key_words
 from tinyjax.opencl.loops import RoundsStep, loop_step

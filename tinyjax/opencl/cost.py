@@ -25,7 +25,7 @@ from dataclasses import astuple, dataclass
 
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from tinyjax.opencl.codegen import CPU
-from tinyjax.opencl.fuse import Group, KernelGroup
+from tinyjax.opencl.groups import Group, KernelGroup
 from tinyjax.opencl.memory_plan import MemoryPlan, bytes_of
 from tinyjax.opencl.plan import Plan, bodies_of, step_word
 from tinyjax.opencl.rules import ArgReduction, Elementwise, Reduction, axes_sizes, lowering_of

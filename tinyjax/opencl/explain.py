@@ -18,7 +18,7 @@ from typing import Any
 
 from tinyjax.jaxpr import JaxprEqn, Literal, SourceLine, subjaxprs
 from tinyjax.opencl.codegen import kernel_lines, kernel_text, program_text
-from tinyjax.opencl.fuse import KernelGroup
+from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.kernel_ir import Kernel
 from tinyjax.opencl.plan import Plan
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from tinyjax.jaxpr import Var
 from tinyjax.opencl.builder import Builder, Place
 from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.fuse import KernelGroup
+from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.kernel_ir import Buffer, Index, Kernel
 
 

@@ -18,7 +18,8 @@ from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinyjax.opencl.builder import FLOAT32, Builder, Place
 from tinyjax.opencl.c_text import HALVES, has_kernel_type
 from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.fuse import Group, HostGroup, KernelGroup, fuse
+from tinyjax.opencl.fuse import fuse
+from tinyjax.opencl.groups import Group, HostGroup, KernelGroup
 from tinyjax.opencl.kernel_ir import (
     Const,
     If,

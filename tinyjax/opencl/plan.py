@@ -13,7 +13,8 @@ from dataclasses import dataclass, field, replace
 from tinyjax.core import Primitive
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.fuse import Group, HostGroup, KernelGroup, LoopGroup, fuse
+from tinyjax.opencl.fuse import fuse
+from tinyjax.opencl.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.opencl.kernel_ir import Kernel, Statement, Store, rewritten, statements_of
 from tinyjax.opencl.loop_frame import LoopKernel
 from tinyjax.opencl.loop_kernels import loop_kernel

@@ -20,8 +20,8 @@ import numpy as np
 from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.opencl.builder import FLOAT32, Place
 from tinyjax.opencl.codegen import HALVES, Target
-from tinyjax.opencl.fuse import KernelGroup
 from tinyjax.opencl.group_builder import GroupBuilder, padded, run_of, share
+from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.kernel_ir import (
     Const,
     For,

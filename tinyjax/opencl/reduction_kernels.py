@@ -10,7 +10,7 @@ from contextlib import suppress
 from tinyjax.jaxpr import Var
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.column_kernels import ColumnKernel
-from tinyjax.opencl.fuse import KernelGroup
+from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.kernel_ir import Kernel
 from tinyjax.opencl.reductions import ReductionBuilder, widths
 from tinyjax.opencl.row_kernels import RowKernel

@@ -17,8 +17,9 @@ import numpy as np
 from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.opencl.builder import FLOAT32, Place
 from tinyjax.opencl.codegen import HALVES, Target
-from tinyjax.opencl.fuse import CHEAP_WORK, KernelGroup
+from tinyjax.opencl.fuse import CHEAP_WORK
 from tinyjax.opencl.group_builder import GroupBuilder
+from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.kernel_ir import (
     Const,
     Index,

@@ -12,8 +12,9 @@ from collections.abc import Callable, Sequence
 from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.fuse import CHEAP_WORK, KernelGroup
+from tinyjax.opencl.fuse import CHEAP_WORK
 from tinyjax.opencl.group_builder import padded, run_of, share
+from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.kernel_ir import Index, Kernel, Lanes, MakeLanes, Scalar, index, item_index
 from tinyjax.opencl.reduction_groups import variables
 from tinyjax.opencl.reductions import BOOL, ReductionBuilder, operand

@@ -15,7 +15,7 @@ import math
 
 from tinyjax.opencl.codegen import CPU
 from tinyjax.opencl.cost import eqn_cost
-from tinyjax.opencl.fuse import KernelGroup
+from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.loop_work import eqn_work, has_while
 from tinyjax.opencl.memory_plan import bytes_of
 from tinyjax.opencl.plan import Plan

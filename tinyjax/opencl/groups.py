@@ -1,0 +1,66 @@
+"""The groups of a program: what runs on the host, as a kernel, or as a loop.
+
+After this file you can read what fusion decides: which equations run together, what they read, and
+what they make. Builds on jaxpr and reduction_groups.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tinyjax.jaxpr import JaxprEqn, Var
+from tinyjax.opencl.reduction_groups import Form
+
+
+@dataclass
+class HostGroup:
+    """One equation that runs on the host; a product `by_blas` works in the device's memory where it can."""
+
+    eqn: JaxprEqn
+    reason: str
+    depth: int = 0
+    by_blas: bool = False
+
+    @property
+    def inputs(self) -> list[Var]:
+        return [v for v in self.eqn.invars if isinstance(v, Var)]
+
+    @property
+    def outputs(self) -> list[Var]:
+        return self.eqn.outvars
+
+
+@dataclass
+class KernelGroup:
+    """Values that one kernel stores, reading `inputs`; `eqns` are computed inside.
+
+    They are of one shape, or what a reduction's kernel of that `form` makes. `reasons` says why each
+    is stored. `product`: the one product among the equations, to which the work is laid out; outputs
+    have its shape."""
+
+    outputs: list[Var]
+    inputs: list[Var]
+    eqns: list[JaxprEqn]
+    form: Form | None = None
+    reasons: list[str] = field(default_factory=list)
+    depth: int = 0
+    product: JaxprEqn | None = None
+
+
+@dataclass
+class LoopGroup:
+    """One equation of while, scan or cond, which runs the jaxprs among its parameters.
+
+    A loop that is one kernel may compute operands by itself: then `inputs` has what those are made
+    of in their place."""
+
+    eqn: JaxprEqn
+    inputs: list[Var]
+    depth: int = 0
+
+    @property
+    def outputs(self) -> list[Var]:
+        return self.eqn.outvars
+
+
+Group = HostGroup | KernelGroup | LoopGroup

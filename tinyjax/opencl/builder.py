@@ -196,8 +196,7 @@ class Builder:
 
     def _numbers(self, at: Index) -> Atom:
         """An index as an operand: that of each neighbour, if it stands for those."""
-        step = 0 if self.neighbours is None else self.neighbours.step(at)
-        if not step:
+        if self.neighbours is None or not (step := self.neighbours.step(at)):
             return at
         if max(-at.lo, at.hi) >= 2**31:
             raise NotSideBySide(f"{at} needs more than 32 bits")

@@ -71,7 +71,7 @@ def wide_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     """`op` of `args`, some of them wide, as a C expression; others are the same for all elements."""
     first = args[0]
     if op == "any":
-        return f"tj_any{first.width}({first})"
+        return f"tj_any{getattr(first, 'width', 1)}({first})"
     if op in ("low", "high"):
         half = f"{first}.{HALF[op]}"
         return f"{half} != 0" if target.dtype == BOOL and target.width == 1 else half

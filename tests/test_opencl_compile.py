@@ -12,8 +12,9 @@ from tinyjax.devices import devices
 from tinyjax.interpreters.jit import jit
 from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
 from tinyjax.opencl import small_work
-from tinyjax.opencl.compile import compile_jaxpr, lower_jaxpr
+from tinyjax.opencl.compile import compile_jaxpr
 from tinyjax.opencl.device_errors import DeviceError, KernelBuildError, OutOfDeviceMemory
+from tinyjax.opencl.lowered import lower_jaxpr
 from tinyjax.opencl.runtime import queue_of
 
 CPU = devices("cpu")[0]

@@ -12,7 +12,7 @@ from tinyjax import lax
 from tinyjax.devices import devices
 from tinyjax.errors import JaxRuntimeError
 from tinyjax.opencl import plan
-from tinyjax.opencl.compile import compile_jaxpr, lower_jaxpr
+from tinyjax.opencl.compile import compile_jaxpr
 from tinyjax.opencl.interpret import interpret_kernel
 from tinyjax.opencl.kernel_ir import (
     Buffer,
@@ -25,6 +25,7 @@ from tinyjax.opencl.kernel_ir import (
     index,
     index_var,
 )
+from tinyjax.opencl.lowered import lower_jaxpr
 from tinyjax.opencl.memory_plan import can_be_in_place, in_place_kernel
 from tinyjax.opencl.runtime import queue_of
 

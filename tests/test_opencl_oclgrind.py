@@ -12,9 +12,9 @@ import numpy as np
 import tinyjax
 from tinyjax import core, lax, primitives
 from tinyjax.devices import devices
-from tinyjax.opencl import codegen, compile
+from tinyjax.opencl import codegen, lowered
 print(devices()[0].device_kind)
-compile.target_of = lambda device: getattr(codegen, "{target}")
+lowered.target_of = lambda device: getattr(codegen, "{target}")
 rng = np.random.default_rng(0)
 x, y = rng.standard_normal((5, 7)).astype("float32"), rng.standard_normal(7).astype("float32")
 long = rng.standard_normal({size}).astype("float32")

@@ -10,7 +10,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.devices import devices
 from tinyjax.opencl import small_work
-from tinyjax.opencl.compile import lower_jaxpr
+from tinyjax.opencl.lowered import lower_jaxpr
 from tinyjax.opencl.runtime import queue_of
 from tinyjax.opencl.small_work import inline_groups
 

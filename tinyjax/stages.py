@@ -3,7 +3,7 @@
 After this file you can stop a jitted function at each stage and look at it: the jaxpr, the OpenCL
 program with its schedule, costs and memory, and the executable, which takes arguments of the traced
 types alone. `as_text(dialect)` prints what a stage of the compiler made, and `compiler_ir(dialect)` is
-that itself; the dialects are those of STAGES in opencl/compile.py. Builds on the lowering in opencl.
+that itself; the dialects are those of STAGES in opencl/lowered.py. Builds on the lowering in opencl.
 
 Source: https://docs.jax.dev/en/latest/aot.html, https://docs.jax.dev/en/latest/jax.stages.html
 """
@@ -21,9 +21,10 @@ from tinyjax.core import Tracer, get_aval, to_numpy
 from tinyjax.devices import Device, default_device
 from tinyjax.interpreters.tracing import ShapeDtypeStruct
 from tinyjax.jaxpr import ClosedJaxpr
-from tinyjax.opencl import compile as opencl
-from tinyjax.opencl.compile import Executable, lower_jaxpr
+from tinyjax.opencl import lowered as opencl
+from tinyjax.opencl.compile import Executable, compile_lowered
 from tinyjax.opencl.cost import CompiledMemoryStats, jaxpr_cost, memory_stats, plan_cost
+from tinyjax.opencl.lowered import lower_jaxpr
 from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.tree_util.prefixes import equality_errors
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
@@ -132,7 +133,7 @@ class Lowered(_Signature):
         )
 
     def as_text(self, dialect: str | None = None) -> str:
-        """The program as text: OpenCL C and schedule, or another stage (see STAGES in opencl/compile.py).
+        """The program as text: OpenCL C and schedule, or another stage (see STAGES in opencl/lowered.py).
 
         Raises ValueError for a dialect that there is not."""
         return self.lowered.as_text(dialect)
@@ -153,7 +154,7 @@ class Lowered(_Signature):
 
     def compile(self) -> Compiled:
         """Builds the program for its device."""
-        return Compiled(self.traced, self.lowered.compile())
+        return Compiled(self.traced, compile_lowered(self.lowered))
 
 
 # ---- compiled ----

@@ -69,6 +69,7 @@ STEPS = (
     "opencl.memory_plan",  # which arrays take over whose memory
     "opencl.explain",  # where each line of C comes from
     "opencl.cost",  # what it costs: arithmetic, bytes
+    "opencl.lowered",  # all these stages in order, and what each made
     "opencl.small_work",  # which kernels the calling thread runs
     "opencl.memory",  # what an array has on a device, and when it is used again
     "opencl.device_errors",  # what a device refuses
@@ -78,7 +79,8 @@ STEPS = (
     "opencl.schedule",  # the steps of a call
     "opencl.matmul_step",  # large products: NumPy's BLAS in the device's memory
     "opencl.loops",  # loops and branches as steps that run other steps
-    "opencl.compile",  # all of it: from a jaxpr to an executable
+    "opencl.step_maker",  # kernels built, and groups as steps
+    "opencl.compile",  # all of it, and the call
     "opencl.background",  # answers while kernels build
     "stages",  # trace, lower, compile
     "interpreters.cache_misses",  # why a jitted function is traced again

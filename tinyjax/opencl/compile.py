@@ -1,148 +1,33 @@
-"""From a jaxpr to something that runs: all stages in order, and the call.
+"""From a jaxpr to something that runs: all stages, the build, and the call.
 
-After this file you can follow `jit(f)(x)` from f's jaxpr to the result. `lower_jaxpr` needs no device
-to be opened: it makes the text of every stage, and the plan. `Lowered.compile` builds the kernels of
-the plan and of all loops' bodies, as one program, and makes their steps; calling the Executable walks
-through those. A call does not wait: reading a result does. Builds on all files of this folder.
+After this file you can follow `jit(f)(x)` from f's jaxpr to the result. `compile_lowered` builds the
+kernels of a plan and of all its loops' bodies, and makes their steps; calling the Executable walks
+through those. A call does not wait: reading a result does. Builds on lowered and step_maker.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tinyjax.array import ArrayImpl
 from tinyjax.compile_log import compiling_logger, log_level, logged_time
-from tinyjax.devices import Device, warn_without_opencl
+from tinyjax.devices import Device
 from tinyjax.dtypes import key_dtype
 from tinyjax.errors import JaxRuntimeError
-from tinyjax.jaxpr import ClosedJaxpr, Var
+from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.opencl import compilation_cache
-from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
-from tinyjax.opencl.cost import cost_lines, plan_cost
 from tinyjax.opencl.device_errors import OutOfDeviceMemory, named_error
-from tinyjax.opencl.explain import explain_lines, mapping
-from tinyjax.opencl.groups import HostGroup, KernelGroup
-from tinyjax.opencl.kernel_ir import Kernel
-from tinyjax.opencl.key_words import UINT32, is_key, with_key_words
-from tinyjax.opencl.loops import RoundsStep, loop_step
-from tinyjax.opencl.matmul_step import MatmulStep
+from tinyjax.opencl.key_words import UINT32, is_key
+from tinyjax.opencl.lowered import Lowered, lower_jaxpr
 from tinyjax.opencl.memory import LAUNCHED, Memory
-from tinyjax.opencl.memory_plan import (
-    MemoryPlan,
-    memory_lines,
-    plan_memory,
-    usable_donations,
-    with_memory,
-)
-from tinyjax.opencl.plan import Plan, groups_lines, make_plan, schedule_lines
-from tinyjax.opencl.runtime import SharedMemoryQueue, queue_of
-from tinyjax.opencl.schedule import EmptyStep, HostStep, KernelStep, Output, Routine
-from tinyjax.opencl.simplify import simplify
-from tinyjax.opencl.small_work import inline_groups
+from tinyjax.opencl.runtime import queue_of
+from tinyjax.opencl.step_maker import StepMaker, stored_bytes
 
-# ---- lowering ----
-
-
-@dataclass
-class Lowered:
-    """A jaxpr on its way to a device: what each stage made of it."""
-
-    name: str
-    closed: ClosedJaxpr
-    device: Device
-    plan: Plan
-    memory: MemoryPlan
-    donated: tuple[bool, ...]  # which arguments can't be used after a call
-
-    def as_text(self, stage: str | None = None) -> str:
-        """One of STAGES as text; by default the OpenCL C and the schedule.
-
-        Raises ValueError for another stage."""
-        if stage is None:
-            return (self.as_text("opencl") + "\n" + self.as_text("schedule")).lstrip()
-        return _stage(stage).text(self)
-
-    def result(self, stage: str) -> Any:
-        """What a stage made, itself: see STAGES.
-
-        Raises ValueError for another stage."""
-        return _stage(stage).result(self)
-
-    def compile(self) -> Executable:
-        """Builds the kernels, or takes them from the compilation cache."""
-        began = time.perf_counter()
-        executable = Executable(self)
-        if executable.new_entries:
-            executable.warm_up()  # what is kept is all of it
-            seconds = time.perf_counter() - began
-            for path, program in executable.new_entries.items():
-                compilation_cache.write_entry(path, program, seconds)
-        return executable
-
-
-@dataclass(frozen=True)
-class Stage:
-    """What it made of a program, itself and as text."""
-
-    result: Callable[[Lowered], Any]
-    text: Callable[[Lowered], str]
-
-
-STAGES = {
-    "jaxpr": Stage(lambda it: it.closed, lambda it: str(it.closed)),
-    "simplified": Stage(lambda it: it.plan.closed, lambda it: str(it.plan.closed)),
-    "groups": Stage(lambda it: it.plan.groups, lambda it: "\n".join(groups_lines(it.plan))),
-    "kernel": Stage(
-        lambda it: it.plan.all_kernels(), lambda it: "\n".join(map(str, it.plan.all_kernels()))
-    ),
-    "opencl": Stage(
-        lambda it: program_text(it.plan.all_kernels()),
-        lambda it: program_text(it.plan.all_kernels()),
-    ),
-    "explain": Stage(
-        lambda it: mapping(it.plan), lambda it: "\n".join(explain_lines(it.plan)).lstrip("\n")
-    ),
-    "memory": Stage(lambda it: it.memory, lambda it: "\n".join(memory_lines(it.plan, it.memory))),
-    "cost": Stage(lambda it: plan_cost(it.plan), lambda it: "\n".join(cost_lines(it.plan))),
-    "schedule": Stage(lambda it: it.plan, lambda it: schedule_text(it)),
-}
-
-
-def _stage(name: str) -> Stage:
-    if name not in STAGES:
-        raise ValueError(f"unknown dialect: {name!r}; there are {', '.join(map(repr, STAGES))}")
-    return STAGES[name]
-
-
-def lower_jaxpr(
-    closed: ClosedJaxpr, device: Device, name: str = "jitted", donated: Sequence[bool] = ()
-) -> Lowered:
-    """Takes a jaxpr through all stages for `device`. `donated` says which arguments' memory is free for
-    results; warns of those that are of no use for it."""
-    donated = usable_donations(closed, donated) if any(donated) else ()
-    simplified = simplify(with_key_words(closed))
-    if device.cl_device is None:
-        warn_without_opencl()
-    target = None if device.cl_device is None else target_of(device)
-    plan = make_plan(simplified, target)
-    memory = plan_memory(plan, donated)
-    return Lowered(name, closed, device, with_memory(plan, memory), memory, tuple(donated))
-
-
-def target_of(device: Device) -> Target:
-    return CPU if device.platform == "cpu" else GPU
-
-
-def schedule_text(lowered: Lowered) -> str:
-    """The steps of a call, with those of loops' bodies indented."""
-    head = f"schedule of {lowered.name} on {lowered.device!r} ({lowered.device.device_kind})"
-    return "\n".join([head, *("  " + line for line in schedule_lines(lowered.plan))])
+# ---- compiling ----
 
 
 def compile_jaxpr(
@@ -156,117 +41,19 @@ def compile_jaxpr(
     with logged_time(f"lowering jit({name}) to OpenCL C"):
         lowered = lower_jaxpr(closed, device, name, donated)
     with logged_time(f"building jit({name})"):
-        return lowered.compile()
+        return compile_lowered(lowered)
 
 
-# ---- from the plan to steps ----
-
-
-class _StepMaker:
-    """Makes the routines of a program, whose kernels are built at once: those that run inline as one
-    OpenCL program, all others as another."""
-
-    def __init__(self, lowered: Lowered, queue: Any):
-        self.name = lowered.name
-        self.queue = queue
-        self.local_size = target_of(lowered.device).local_size
-        self.inline: dict[int, set[int]] = {}  # by the plan's id: numbers of groups
-        self.kernels: dict[bool, dict[str, Kernel]] = {False: {}, True: {}}
-        for plan in lowered.plan.all_plans():
-            cores = lowered.device.cl_device.max_compute_units if queue.runs_inline else 0
-            groups = inline_groups(plan, cores) if queue.runs_inline else set()
-            self.inline[id(plan)] = groups
-            for number, kernel in plan.kernels.items():
-                self.kernels[number in groups][kernel.name] = kernel
-        self.built: dict[tuple[str, bool], Any] = {}
-        self.new_entries: dict[Path, Any] = {}
-        for inline, kernels in self.kernels.items():
-            if kernels:
-                text = program_text(list(kernels.values()))
-                for name, kernel in zip(kernels, self._build(lowered.name, text, inline)):
-                    self.built[name, inline] = kernel
-
-    def _build(self, name: str, text: str, inline: bool) -> list[Any]:
-        """The kernels of a program, which may be in the compilation cache."""
-        names = list(self.kernels[inline])
-        if not compilation_cache.is_enabled():
-            return self.queue.build(text, names, inline)
-        path = compilation_cache.entry_path(name, text, *self.queue.build_target(inline))
-        binary = compilation_cache.read_entry(path)
-        built = self.queue.build(text, names, inline, binary)
-        if binary is None:
-            self.new_entries[path] = built[0].program
-        return built
-
-    def routine(self, plan: Plan, memory: MemoryPlan, of_program: bool = False) -> Routine:
-        """The steps of a plan. The results of the program's own are new memory for each call."""
-        routine = Routine(plan, self.queue, stored_bytes(plan), self.name)
-        routine.overwrites = memory.overwritten(plan)
-        outvars = {v for v in plan.closed.jaxpr.outvars if isinstance(v, Var)}
-        for number, group in enumerate(plan.groups):
-            outputs = [
-                Output(
-                    routine.slot(v),
-                    v.aval.shape,
-                    v.aval.dtype,
-                    of_program and v in outvars,
-                    routine.slot(memory.takes_over[v]) if v in memory.takes_over else None,
-                )
-                for v in group.outputs
-            ]
-            dies = [routine.slot(v) for v in memory.given_back.get(number, ())]
-            routine.steps.append(self._step(plan, memory, number, routine, outputs, dies))
-        return routine
-
-    def _step(
-        self,
-        plan: Plan,
-        memory: MemoryPlan,
-        number: int,
-        routine: Routine,
-        outputs: list[Output],
-        dies: list[int],
-    ) -> Any:
-        group = plan.groups[number]
-        if number in plan.kernels:
-            kernel = plan.kernels[number]
-            written_over = [i for i, _ in memory.in_place.get(number, ())]
-            inputs = [routine.slot(v) for i, v in enumerate(group.inputs) if i not in written_over]
-            buffers = [buffer for buffer in kernel.buffers if buffer.role == "scratch"]
-            scratch = [self.queue.writable(np.zeros(b.size, b.dtype)) for b in buffers]
-            inline = number in self.inline[id(plan)]
-            step = KernelStep(
-                self.built[kernel.name, inline],
-                kernel.items,
-                self.local_size,
-                inline,
-                inputs,
-                outputs,
-                scratch,
-                dies,
-            )
-            if kernel.rounds is None:
-                return step
-            control = [buffer.name for buffer in buffers].index("rounds")
-            return RoundsStep(step, kernel.rounds, control)
-        if isinstance(group, KernelGroup):
-            return EmptyStep(outputs, dies)
-        operands = [routine.slot(v) for v in group.eqn.invars]
-        if (
-            isinstance(group, HostGroup)
-            and group.by_blas
-            and isinstance(self.queue, SharedMemoryQueue)
-        ):
-            return MatmulStep(group.eqn, operands, outputs, dies)
-        if isinstance(group, HostGroup):
-            return HostStep(group.eqn, operands, [output.slot for output in outputs], dies)
-        bodies = [
-            self.routine(body, memory.bodies[number][label])
-            for label, body in plan.bodies[number].items()
-        ]
-        return loop_step(
-            group.eqn.primitive.name, group.eqn.params, bodies, operands, outputs, dies
-        )
+def compile_lowered(lowered: Lowered) -> Executable:
+    """Builds the kernels, or takes them from the compilation cache."""
+    began = time.perf_counter()
+    executable = Executable(lowered)
+    if executable.new_entries:
+        executable.warm_up()  # what is kept is all of it
+        seconds = time.perf_counter() - began
+        for path, program in executable.new_entries.items():
+            compilation_cache.write_entry(path, program, seconds)
+    return executable
 
 
 # ---- the executable ----
@@ -279,7 +66,7 @@ class Executable:
         self.lowered = lowered
         self.queue = queue_of(lowered.device)
         check_memory(lowered)
-        maker = _StepMaker(lowered, self.queue)
+        maker = StepMaker(lowered, self.queue)
         self._maker = maker
         self.new_entries = maker.new_entries  # programs by the files to keep them in
         self.routine = maker.routine(lowered.plan, lowered.memory, of_program=True)
@@ -413,16 +200,6 @@ def check_memory(lowered: Lowered) -> None:
             f"RESOURCE_EXHAUSTED: the arrays of {lowered.name} take {_gib(total)}, {kind} has "
             f"{_gib(device.global_mem_size)}"
         )
-
-
-def stored_variables(plan: Plan) -> set[Var]:
-    """The arrays that are in memory during a run of the plan."""
-    jaxpr = plan.closed.jaxpr
-    return {*jaxpr.constvars, *jaxpr.invars, *(v for group in plan.groups for v in group.outputs)}
-
-
-def stored_bytes(plan: Plan) -> int:
-    return sum(v.aval.size * v.aval.dtype.itemsize for v in stored_variables(plan))
 
 
 def _gib(size: int) -> str:

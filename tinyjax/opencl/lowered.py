@@ -1,0 +1,118 @@
+"""From a jaxpr to a plan of kernels: the stages in order, and what each of them made.
+
+After this file you can stop the compiler at any stage, and print what is there. `lower_jaxpr` opens no
+device: all that it makes is text and plans. Builds on the stages of this folder, from simplify to plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tinyjax.devices import Device, warn_without_opencl
+from tinyjax.jaxpr import ClosedJaxpr
+from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
+from tinyjax.opencl.cost import cost_lines, plan_cost
+from tinyjax.opencl.explain import explain_lines, mapping
+from tinyjax.opencl.key_words import with_key_words
+from tinyjax.opencl.memory_plan import (
+    MemoryPlan,
+    memory_lines,
+    plan_memory,
+    usable_donations,
+    with_memory,
+)
+from tinyjax.opencl.plan import Plan, groups_lines, make_plan, schedule_lines
+from tinyjax.opencl.simplify import simplify
+
+# ---- stages ----
+
+
+@dataclass
+class Lowered:
+    """A jaxpr on its way to a device: what each stage made of it."""
+
+    name: str
+    closed: ClosedJaxpr
+    device: Device
+    target: Target | None  # None: all of it runs on the host
+    plan: Plan
+    memory: MemoryPlan
+    donated: tuple[bool, ...]  # which arguments can't be used after a call
+
+    def as_text(self, stage: str | None = None) -> str:
+        """One of STAGES as text; by default the OpenCL C and the schedule.
+
+        Raises ValueError for another stage."""
+        if stage is None:
+            return (self.as_text("opencl") + "\n" + self.as_text("schedule")).lstrip()
+        return _stage(stage).text(self)
+
+    def result(self, stage: str) -> Any:
+        """What a stage made, itself: see STAGES.
+
+        Raises ValueError for another stage."""
+        return _stage(stage).result(self)
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What it made of a program, itself and as text."""
+
+    result: Callable[[Lowered], Any]
+    text: Callable[[Lowered], str]
+
+
+STAGES = {
+    "jaxpr": Stage(lambda it: it.closed, lambda it: str(it.closed)),
+    "simplified": Stage(lambda it: it.plan.closed, lambda it: str(it.plan.closed)),
+    "groups": Stage(lambda it: it.plan.groups, lambda it: "\n".join(groups_lines(it.plan))),
+    "kernel": Stage(
+        lambda it: it.plan.all_kernels(), lambda it: "\n".join(map(str, it.plan.all_kernels()))
+    ),
+    "opencl": Stage(
+        lambda it: program_text(it.plan.all_kernels()),
+        lambda it: program_text(it.plan.all_kernels()),
+    ),
+    "explain": Stage(
+        lambda it: mapping(it.plan), lambda it: "\n".join(explain_lines(it.plan)).lstrip("\n")
+    ),
+    "memory": Stage(lambda it: it.memory, lambda it: "\n".join(memory_lines(it.plan, it.memory))),
+    "cost": Stage(lambda it: plan_cost(it.plan), lambda it: "\n".join(cost_lines(it.plan))),
+    "schedule": Stage(lambda it: it.plan, lambda it: schedule_text(it)),
+}
+
+
+def _stage(name: str) -> Stage:
+    if name not in STAGES:
+        raise ValueError(f"unknown dialect: {name!r}; there are {', '.join(map(repr, STAGES))}")
+    return STAGES[name]
+
+
+# ---- lowering ----
+
+
+def lower_jaxpr(
+    closed: ClosedJaxpr, device: Device, name: str = "jitted", donated: Sequence[bool] = ()
+) -> Lowered:
+    """Takes a jaxpr through all stages for `device`. `donated` says which arguments' memory is free for
+    results; warns of those that are of no use for it."""
+    donated = usable_donations(closed, donated) if any(donated) else ()
+    simplified = simplify(with_key_words(closed))
+    if device.cl_device is None:
+        warn_without_opencl()
+    target = None if device.cl_device is None else target_of(device)
+    plan = make_plan(simplified, target)
+    memory = plan_memory(plan, donated)
+    return Lowered(name, closed, device, target, with_memory(plan, memory), memory, tuple(donated))
+
+
+def target_of(device: Device) -> Target:
+    return CPU if device.platform == "cpu" else GPU
+
+
+def schedule_text(lowered: Lowered) -> str:
+    """The steps of a call, with those of loops' bodies indented."""
+    head = f"schedule of {lowered.name} on {lowered.device!r} ({lowered.device.device_kind})"
+    return "\n".join([head, *("  " + line for line in schedule_lines(lowered.plan))])

@@ -75,3 +75,11 @@ def test_a_row_too_long_to_be_kept_is_computed_again():
 
 def test_neighbours_that_are_apart_in_memory():
     same(lambda x: jax.nn.softmax(x.T * 2), data(40, 30))
+
+
+def test_a_total_that_is_a_result_and_is_given_another_shape_for_its_row():
+    def f(x):
+        total = x.sum(1)
+        return total, x / total[:, None]
+
+    same(f, data(3, 17, 1))

@@ -31,6 +31,7 @@ from tinyjax.opencl.kernel_ir import (
     Value,
     index,
     index_var,
+    statements_of,
 )
 from tinyjax.opencl.reduction_groups import form_of, leading_axes, variables
 from tinyjax.opencl.rules import Elementwise, Position, Reduction, lowering_of
@@ -163,7 +164,9 @@ class ReductionBuilder(GroupBuilder):
     def know(self, eqn: JaxprEqn, at: Index, combined: Scalar) -> None:
         """From now on the result of a reduction at `at` is this."""
         (out,) = eqn.outvars
-        self.known[out, at] = self.converted(combined, out.aval.dtype)
+        with statements_of(eqn):
+            total = self.converted(combined, out.aval.dtype)
+            self.known[out, at] = self._named(total, self.names[out])
 
     def masked(self, value: Scalar, inside: Scalar | None, identity: Const) -> Scalar:
         """The identity for neighbours that are not inside."""

@@ -263,7 +263,9 @@ class ProductBuilder(GroupBuilder):
 
     def _know(self, position: Position, total: Value) -> None:
         (out,) = self.eqn.outvars
-        self.known[out, position.flat] = self.converted(total, out.aval.dtype)
+        self.known[out, position.flat] = self._named(
+            self.converted(total, out.aval.dtype), self.names[out]
+        )
 
     def _emit(self, v: Var, position: Position) -> None:
         eqn = self.producer[v]

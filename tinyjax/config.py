@@ -46,6 +46,8 @@ FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     ),
 }  # fmt: skip
 
+PLATFORM_NAMES = ("cpu", "gpu", "cuda", "rocm", "tpu")  # of jax_default_device
+
 # What a trace depends on, and so a part of jit's cache key.
 TRACED_FLAGS = (
     "jax_enable_x64",
@@ -176,7 +178,7 @@ def _checked(name: str, value: Any) -> str:
             "Update it right after `import tinyjax`"
         )
     if name == "jax_default_device" and not (
-        value is None or isinstance(value, str) or hasattr(value, "platform")
+        value is None or value in PLATFORM_NAMES or hasattr(value, "platform")
     ):
         raise ValueError(
             "jax.default_device must be passed either a Device object (e.g. `jax.devices('cpu')[0]`) or "

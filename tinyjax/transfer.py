@@ -115,7 +115,7 @@ def device_put(
 
     Args:
       device: a Device, a Sharding, None, or a tree prefix of `x` with these as leaves.
-      src: where `x` is, in the same form; derivatives go back there.
+      src: where `x` is, in the same form; derivatives go back there. None: where its arrays are now.
       donate: whether `x` is not used again; as in JAX on a CPU, it can be all the same.
       may_alias: False asks for a copy. Else the memory is shared where both are in the host's.
       Both can be tree prefixes too.
@@ -134,7 +134,7 @@ def device_put(
     outs = device_put_p.bind(
         *leaves,
         devices=tuple(put_to),
-        srcs=tuple(sources),
+        srcs=tuple(map(_source, sources, leaves)),
         copy_semantics=tuple(map(_copy_semantics, donated, aliased)),
     )
     return tree_unflatten(tree, outs)
@@ -149,6 +149,12 @@ def _checked_places(places: Any) -> Any:
                 "one of jax.devices('cpu')"
             )
     return places
+
+
+def _source(src: Device | Sharding | None, x: Any) -> Device | Sharding | None:
+    """`src`, or if that is None, where `x` is: not known of what a jaxpr is being made of."""
+    value = x.concrete() if isinstance(x, Tracer) else x
+    return value.sharding if src is None and isinstance(value, ArrayImpl) else src
 
 
 def _copy_semantics(donate: Any, may_alias: Any) -> ArrayCopySemantics:

@@ -150,7 +150,7 @@ class JitFunction:
         donate_argnums: tuple[int, ...],
         donate_argnames: tuple[str, ...],
         keep_unused: bool,
-        device: Device | None,
+        place: Device | str | None,
         inline: bool,
     ):
         functools.update_wrapper(self, fun)
@@ -165,11 +165,16 @@ class JitFunction:
             "keep_unused": keep_unused,
             "inline": inline,
         }
-        self.device = device
+        self.place = place  # a backend, by its name, is looked for at the first call
         options = (static_argnums, static_argnames, donate_argnums, donate_argnames)
         self.cache = _cache_of(fun, options)
         known = _cache_of(fun, (*options, "fast calls"))
-        self.fast_calls = FastCalls(known, device, static_argnums, static_argnames)
+        self.fast_calls = FastCalls(known, place, static_argnums, static_argnames)
+
+    @functools.cached_property
+    def device(self) -> Device | None:
+        """Where the function runs; None: where its arguments are. Raises RuntimeError for no backend."""
+        return devices(self.place)[0] if isinstance(self.place, str) else self.place
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's results. This is the plain path; fast_call.py is a shorter one, for calls that
@@ -358,8 +363,6 @@ def jit(
             DeprecationWarning,
             stacklevel=2,
         )
-    if backend is not None:
-        device = devices(backend)[0]
     numbers, names = named_arguments(fun, static_argnums, static_argnames, "static_argnums")
     donate_numbers, donate_names = named_arguments(
         fun, donate_argnums, donate_argnames, "donate_argnums"
@@ -371,7 +374,7 @@ def jit(
             "argument has no memory to give away"
         )
     return JitFunction(
-        fun, numbers, names, donate_numbers, donate_names, keep_unused, device, inline
+        fun, numbers, names, donate_numbers, donate_names, keep_unused, device or backend, inline
     )
 
 

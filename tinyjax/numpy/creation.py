@@ -26,7 +26,6 @@ from tinyjax.numpy.util import (
     constant,
     convert,
     ensure_arraylike,
-    new_array,
     user_dtype,
     user_dtype_or,
 )
@@ -90,7 +89,8 @@ def _from_numpy(data: Any, dtype: np.dtype | None) -> ArrayImpl:
     dtype = dtypes.canonicalize_dtype(host.dtype) if dtype is None else dtype
     if type(data) is int:  # with NumPy's check of the range
         host = np.asarray(data, dtype)
-    return new_array(np.array(host, dtype, order="C"), ShapedArray(host.shape, dtype))
+    host = np.array(host, dtype, order="C")
+    return ArrayImpl(host, ShapedArray(host.shape, dtype), None, recorded_device())
 
 
 def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:

@@ -193,6 +193,17 @@ def test_large_arrays_are_indexed_with_64_bits():
     assert "long item" in program_text([kernel])
 
 
+def test_the_smaller_of_two_64_bit_indices_has_no_operand_of_32_bits():
+    def f(x, y):
+        return add(
+            broadcast_in_dim(x, (70000, 40000), (0,)), broadcast_in_dim(y, (70000, 40000), (1,))
+        )
+
+    _, _, (kernel,) = stages(f, aval(70000), aval(40000))
+    text = program_text([kernel])
+    assert "min((long)(item" in text and "(long)(70000))" in text
+
+
 def test_a_kernel_has_no_more_parameters_than_devices_allow():
     def f(*xs):
         total = xs[0]

@@ -10,7 +10,7 @@ Source: the OpenCL C 1.2 specification, https://registry.khronos.org/OpenCL/
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,9 @@ from tinyjax.opencl.kernel_ir import (
     Store,
     Value,
     While,
+    index_var,
     inner_bodies,
+    rewritten,
 )
 from tinyjax.opencl.wide_text import (
     repeated_text,
@@ -108,13 +110,13 @@ def program_text(kernels: Sequence[Kernel]) -> str:
     # Sums and products are rounded one by one, as NumPy does; within a library's function, a sum may
     # be rounded together with its product: that takes half the time.
     parts = ["#pragma OPENCL FP_CONTRACT OFF"]
-    if np.dtype("float64") in dtypes:
-        parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
-    if dtypes & set(HALVES):
-        parts.append(HALF_HELPERS)
     texts = list(map(kernel_text, kernels))
     functions = functions_text(op for op, value in results if type_text(value) == "float")
     functions += wide_helpers("\n".join(texts))
+    if any("double" in text for text in (*functions, *texts)):
+        parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
+    if dtypes & set(HALVES):
+        parts.append(HALF_HELPERS)
     if functions:
         parts += ["#pragma OPENCL FP_CONTRACT ON", *functions, "#pragma OPENCL FP_CONTRACT OFF"]
     parts += texts
@@ -147,7 +149,10 @@ def kernel_lines(kernel: Kernel) -> Iterator[Line]:
         yield "  #pragma OPENCL FP_CONTRACT ON", None
     if kernel.items > 1:
         yield f"  const {index_type(kernel)} item = get_global_id(0);", None
-    yield from _lines(kernel.body, index_type(kernel), "  ")
+    body = kernel.body
+    if index_type(kernel) == "long":
+        body = rewritten(body, _with_long_minima)
+    yield from _lines(body, index_type(kernel), "  ")
     yield "}", None
 
 
@@ -170,6 +175,28 @@ def _index_bounds(body: Sequence[Statement]) -> Iterator[int]:
         yield from (max(abs(part.lo), abs(part.hi)) for at in found for part in at.parts())
         for inner in inner_bodies(statement):
             yield from _index_bounds(inner)
+
+
+def _with_long_minima(statement: Statement) -> Statement:
+    """The statement with operands of min and max that are all long: C refuses to choose for a long and
+    an int."""
+    return replace(
+        statement,
+        **{
+            name: tuple(map(_long_minima, part)) if isinstance(part, tuple) else _long_minima(part)
+            for name, part in vars(statement).items()
+            if isinstance(part, (Index, tuple))
+        },
+    )
+
+
+def _long_minima(part: Any) -> Any:
+    if not isinstance(part, Index) or part.op in ("const", "var"):
+        return part
+    args = [_long_minima(arg) for arg in part.args]
+    if part.op in ("min", "max"):
+        args = [index_var(f"(long)({arg})", arg.lo, arg.hi) for arg in args]
+    return replace(part, args=tuple(args))
 
 
 def _parameter(buffer: Buffer) -> str:

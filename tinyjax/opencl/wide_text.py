@@ -229,7 +229,7 @@ void tj_store{w}_{t}({t}{w} x, __global {t} *p) {{
 """
 # As calls, these two would take several times as long: vectors are handed over in memory.
 LOAD_PART = """\
-__attribute__((always_inline)) {t}{w} tj_load_part{w}_{t}(__global const {t} *p, int count) {{
+__attribute__((always_inline)) {t}{w} tj_load_part{w}_{t}(__global const {t} *p, long count) {{
   if (count >= {w}) return tj_load{w}_{t}(p);
   {t}{w} x = p[0];
   for (int i = 1; i < count; ++i) (({t} *)&x)[i] = p[i];
@@ -237,7 +237,7 @@ __attribute__((always_inline)) {t}{w} tj_load_part{w}_{t}(__global const {t} *p,
 }}
 """
 STORE_PART = """\
-__attribute__((always_inline)) void tj_store_part{w}_{t}({t}{w} x, __global {t} *p, int count) {{
+__attribute__((always_inline)) void tj_store_part{w}_{t}({t}{w} x, __global {t} *p, long count) {{
   if (count >= {w}) {{
     tj_store{w}_{t}(x, p);
     return;
@@ -260,9 +260,7 @@ MEMORY = {
 }  # fmt: skip
 ANY = "int tj_any{w}(int{w} x) {{ return tj_any{half}(x.lo | x.hi); }}\n"
 ANY_OF_TWO = "int tj_any2(int2 x) { return (x.lo | x.hi) != 0; }\n"
-CONVERT = (
-    "{t}{w} tj_convert_{t}{w}({other}{w} x) {{ return __builtin_convertvector(x, {t}{w}); }}\n"
-)
+CONVERT = "#define tj_convert_{t}{w}(x) __builtin_convertvector(x, {t}{w})\n"
 SATURATE = """\
 {t}{w} tj_saturate_{t}{w}_{f}({f}{w} x) {{
   const {f}{w} inside = x > {low} ? (x < {high} ? x : {high}) : {low};
@@ -298,9 +296,8 @@ def _definition(name: str) -> str | None:
     if found := re.fullmatch(r"tj_any(\d+)", name):
         w = int(found[1])
         return ANY.format(w=w, half=w // 2) if w > 2 else ANY_OF_TWO
-    if found := re.fullmatch(r"tj_convert_(int|float)(\d+)", name):
-        other = {"int": "float", "float": "int"}[found[1]]
-        return CONVERT.format(t=found[1], w=found[2], other=other)
+    if found := re.fullmatch(r"tj_convert_([a-z]+)(\d+)", name):
+        return CONVERT.format(t=found[1], w=found[2])
     if found := re.fullmatch(r"tj_saturate_(\w+?)(\d+)_(\w+)", name):
         return _saturate(*found.groups())
     if (found := re.fullmatch(r"tj_(\w+)_(\d+)", name)) and found[1] in c_library.BY_NAME:
@@ -326,7 +323,7 @@ def _widened(text: str, width: int) -> str:
     """A function of c_library for vectors: the same text with float16 for float, int16 for int. What is
     set only `if` something is set for some elements only."""
     wide = re.sub(r"\b(tj_\w+)\(", rf"\1_{width}(", text)
-    wide = re.sub(r"\b((?:as_|convert_)?(?:float|int))\b", rf"\g<1>{width}", wide)
+    wide = re.sub(r"\b((?:as_|convert_)?(?:float|int|double|long))\b", rf"\g<1>{width}", wide)
     wide = wide.replace("convert_", "tj_convert_")
 
     def one_by_one(found: re.Match) -> str:

@@ -24,19 +24,32 @@ def logged(caplog):
 
 # ---- jax.log_compiles ----
 
+STAGES = [
+    "Finished tracing <lambda> for jit",
+    "Compiling jit(<lambda>) for arguments (float32[3])",
+    "Finished lowering jit(<lambda>) to OpenCL C",
+    "Finished building jit(<lambda>)",
+]
+
+
+def _stages(messages):
+    return [message.split(" in ")[0] for message in messages]
+
 
 def test_each_stage_is_logged_once(logged):
     f = jax.jit(lambda x: x + 1)
     with jax.log_compiles():
         f(jnp.ones(3))
         f(jnp.zeros(3))
-    stages = [message.split(" in ")[0] for message in logged()]
-    assert stages == [
-        "Finished tracing <lambda> for jit",
-        "Compiling jit(<lambda>) for arguments (float32[3])",
-        "Finished lowering jit(<lambda>) to OpenCL C",
-        "Finished building jit(<lambda>)",
-    ]
+    assert _stages(logged()) == STAGES
+
+
+def test_ahead_of_time_each_stage_is_logged_too(logged):
+    with jax.log_compiles():
+        lowered = jax.jit(lambda x: x + 1).lower(jnp.ones(3))
+        assert _stages(logged()) == STAGES[:3]
+        lowered.compile()
+    assert _stages(logged()) == STAGES[3:]
 
 
 def test_without_it_the_same_is_there_for_who_debugs(logged):
@@ -157,6 +170,13 @@ def test_a_new_function_in_each_round(reasons):
     assert call_a_lambda()[0].startswith("another function object from the same line")
 
 
+def test_after_its_cache_is_cleared_a_function_is_no_new_one(reasons):
+    f = jax.jit(lambda x: x + 1)
+    assert reasons(f, 1.0) == []
+    f.clear_cache()
+    assert reasons(f, 1.0) == []
+
+
 def test_arguments_of_functions_that_take_any(reasons):
     f = jax.jit(lambda *xs, **named: sum(xs) + named["z"])
     reasons(f, 1.0, 2.0, z=3.0)
@@ -173,6 +193,14 @@ def test_a_tracer_that_is_kept_is_found_where_the_trace_ends():
     kept = []
     with jax.checking_leaks(), pytest.raises(jax.errors.UnexpectedTracerError, match="made at"):
         jax.jit(lambda x: kept.append(x + 1) or x)(1.0)
+
+
+def test_a_tracer_of_vmap_that_is_kept_is_found_too():
+    kept = []
+    with jax.checking_leaks(), pytest.raises(jax.errors.UnexpectedTracerError, match="BatchTracer"):
+        jax.vmap(lambda x: kept.append(x) or x)(jnp.ones(3))
+    with jax.checking_leaks():
+        assert jax.vmap(jax.grad(lambda x: jnp.sin(x) * x))(jnp.ones(3)).shape == (3,)
 
 
 def test_functions_that_keep_nothing_pass():

@@ -18,6 +18,7 @@ import numpy as np
 from tinyjax import core, primitives
 from tinyjax.api_util import check_callable
 from tinyjax.array import Array, LiteralArray, ShapedArray
+from tinyjax.config import config
 from tinyjax.core import (
     AxisEnv,
     Primitive,
@@ -30,7 +31,13 @@ from tinyjax.core import (
     set_current_trace,
 )
 from tinyjax.interpreters.jvp import add_any_p
-from tinyjax.interpreters.tracing import check_output, line_text, trace_to_jaxpr, user_line
+from tinyjax.interpreters.tracing import (
+    check_leaks,
+    check_output,
+    line_text,
+    trace_to_jaxpr,
+    user_line,
+)
 from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
 from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.tree_util.prefixes import flatten_axes
@@ -334,15 +341,19 @@ def vmap(
                 in_tree, [trace.tracer(x, d) for x, d in zip(leaves, dims)]
             )
             outs, out_tree = tree_flatten(fun(*args_in, **kwargs_in))
-        for position, x in enumerate(outs):
-            check_output(x, position)
+        for position in range(len(outs)):
+            check_output(outs[position], position)
         out_dims = flatten_axes("vmap out_axes", out_tree, out_axes)
         if not all([dim is None or type(dim) is int for dim in out_dims]):
             raise TypeError(
                 "vmap out_axes must be an int, None, or (nested) container with those types as leaves, "
                 f"but got {out_axes}."
             )
-        return tree_unflatten(out_tree, [_output(trace, x, d) for x, d in zip(outs, out_dims)])
+        results = [_output(trace, x, d) for x, d in zip(outs, out_dims)]
+        if config.jax_check_tracer_leaks:
+            del args_in, kwargs_in, outs
+            check_leaks(trace)
+        return tree_unflatten(out_tree, results)
 
     return vmap_f
 

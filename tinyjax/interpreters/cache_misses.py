@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
@@ -28,7 +29,8 @@ from tinyjax.tree_util.pytrees import PyTreeDef, tree_unflatten
 Key = tuple[PyTreeDef, tuple[ShapedArray, ...], Any, Any, tuple]
 
 MANY_SHAPES = 3
-_lines_traced: set[tuple[str, int]] = set()  # on which functions begin that were explained before
+# By the line on which they begin: the functions that were explained last.
+_lines_traced: dict[tuple[str, int], weakref.ref] = {}
 
 
 def explain_miss(fun: Callable, static: Collection[int], key: Key, known: Sequence[Key]) -> None:
@@ -184,10 +186,11 @@ def _new_function_remark(fun: Callable) -> str | None:
     if code is None:
         return None
     line = code.co_filename, code.co_firstlineno
-    if line in _lines_traced:
+    before = _lines_traced.get(line)
+    _lines_traced[line] = weakref.ref(fun)
+    if before is not None and before() is not fun:  # not if the caches were cleared
         return (
             f"another function object from the same line, {line[0]}:{line[1]}, was traced before: a def, "
             "lambda or partial that runs again makes a new function. Make it, and its jit, once"
         )
-    _lines_traced.add(line)
     return None

@@ -172,11 +172,11 @@ def trace_to_jaxpr(flat_fun: Callable[..., Any], in_avals: Sequence[ShapedArray]
     return closed
 
 
-def check_leaks(trace: JaxprTrace) -> None:
+def check_leaks(trace: Trace) -> None:
     """Raises UnexpectedTracerError if a tracer of this trace, which has ended, is alive: it would fail
     where it is used, which may be far from where it was kept."""
     gc.collect()
-    leaked = [x for x in gc.get_objects() if isinstance(x, JaxprTracer) and x._trace is trace]
+    leaked = [x for x in gc.get_objects() if isinstance(x, Tracer) and x._trace is trace]
     if leaked:
         which = "".join(f"\n  {tracer}, made at {tracer.line}" for tracer in leaked)
         raise UnexpectedTracerError(

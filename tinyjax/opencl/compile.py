@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.array import ArrayImpl
-from tinyjax.compile_log import compiling_logger, log_level, logged_time
+from tinyjax.compile_log import logged_time
 from tinyjax.devices import Device
 from tinyjax.dtypes import key_dtype
 from tinyjax.errors import JaxRuntimeError
@@ -36,18 +36,14 @@ def compile_jaxpr(
     """The executable of a jaxpr on `device`.
 
     Raises OutOfDeviceMemory if its arrays can't fit, KernelBuildError if the driver fails."""
-    types = ", ".join(aval.str_short() for aval in closed.in_avals)
-    compiling_logger.log(log_level(), "Compiling jit(%s) for arguments (%s)", name, types)
-    with logged_time(f"lowering jit({name}) to OpenCL C"):
-        lowered = lower_jaxpr(closed, device, name, donated)
-    with logged_time(f"building jit({name})"):
-        return compile_lowered(lowered)
+    return compile_lowered(lower_jaxpr(closed, device, name, donated))
 
 
 def compile_lowered(lowered: Lowered) -> Executable:
     """Builds the kernels, or takes them from the compilation cache."""
     began = time.perf_counter()
-    executable = Executable(lowered)
+    with logged_time(f"building jit({lowered.name})"):
+        executable = Executable(lowered)
     if executable.new_entries:
         executable.warm_up()  # what is kept is all of it
         seconds = time.perf_counter() - began

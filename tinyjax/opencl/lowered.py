@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from tinyjax.compile_log import compiling_logger, log_level, logged_time
 from tinyjax.devices import Device, warn_without_opencl
 from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
@@ -98,13 +99,16 @@ def lower_jaxpr(
 ) -> Lowered:
     """Takes a jaxpr through all stages for `device`. `donated` says which arguments' memory is free for
     results; warns of those that are of no use for it."""
+    types = ", ".join(aval.str_short() for aval in closed.in_avals)
+    compiling_logger.log(log_level(), "Compiling jit(%s) for arguments (%s)", name, types)
     donated = usable_donations(closed, donated) if any(donated) else ()
-    simplified = simplify(with_key_words(closed))
     if device.cl_device is None:
         warn_without_opencl()
     target = None if device.cl_device is None else target_of(device)
-    plan = make_plan(simplified, target)
-    memory = plan_memory(plan, donated)
+    with logged_time(f"lowering jit({name}) to OpenCL C"):
+        simplified = simplify(with_key_words(closed))
+        plan = make_plan(simplified, target)
+        memory = plan_memory(plan, donated)
     return Lowered(name, closed, device, target, with_memory(plan, memory), memory, tuple(donated))
 
 

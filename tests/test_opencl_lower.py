@@ -9,8 +9,9 @@ from tinyjax.opencl.codegen import CPU, GPU, kernel_text, program_text
 from tinyjax.opencl.fuse import fuse
 from tinyjax.opencl.groups import HostGroup
 from tinyjax.opencl.interpret import interpret_kernel
-from tinyjax.opencl.lower import lower_group, variable_names
+from tinyjax.opencl.lower import lower_group
 from tinyjax.opencl.simplify import simplify
+from tinyjax.pretty_printer import variable_names
 from tinyjax.primitives import (
     add,
     broadcast_in_dim,

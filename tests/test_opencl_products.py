@@ -9,11 +9,11 @@ from tinyjax.opencl.codegen import CPU
 from tinyjax.opencl.fuse import fuse
 from tinyjax.opencl.groups import HostGroup, KernelGroup
 from tinyjax.opencl.interpret import interpret_kernel
-from tinyjax.opencl.kernel_ir import index_var
-from tinyjax.opencl.lower import lower_group, variable_names
-from tinyjax.opencl.product_kernels import at_column, rows_at_once, steps_along
+from tinyjax.opencl.lower import lower_group
+from tinyjax.opencl.product_kernels import rows_at_once
 from tinyjax.opencl.products import multiplications, sides_of
 from tinyjax.opencl.simplify import simplify
+from tinyjax.pretty_printer import variable_names
 
 
 def data(*shape, dtype="float32"):
@@ -236,13 +236,6 @@ def test_a_kernel_run_in_python_gives_the_product(shapes):
 
 def test_rows_that_go_through_a_panel_together_divide_the_rows_where_they_can():
     assert [rows_at_once(n) for n in (1, 2, 5, 6, 8, 10, 128)] == [1, 2, 5, 6, 4, 5, 6]
-
-
-def test_an_index_knows_by_how_much_it_grows_along_a_row():
-    row, column = index_var("row", 0, 9), index_var("column", 0, 15)
-    assert [steps_along(at, column) for at in (row, row * 16 + column, column * 2)] == [0, 1, 2]
-    assert steps_along(column % 4, column) is None
-    assert str(at_column(row * 16 + column, column, 15)) == "row * 16 + 15"
 
 
 # ---- large products ----

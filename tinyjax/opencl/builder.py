@@ -18,7 +18,7 @@ import numpy as np
 from tinyjax.dtypes import kind
 from tinyjax.jaxpr import Atom as JaxprAtom
 from tinyjax.jaxpr import JaxprEqn, Literal, Var
-from tinyjax.opencl.codegen import HALVES, Target
+from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.kernel_ir import (
     Atom,
     Buffer,
@@ -50,10 +50,11 @@ from tinyjax.opencl.rules import (
     axes_sizes,
     element_along_axes,
     lowering_of,
+    sum_dtype,
 )
 from tinyjax.opencl.side_by_side import Neighbours, NotSideBySide, neighbours
 
-FLOAT32, INT32 = np.dtype("float32"), np.dtype("int32")
+INT32 = np.dtype("int32")
 
 
 @dataclass(frozen=True)
@@ -352,9 +353,8 @@ class Builder:
         return self.load("t", place, zero)
 
     def make_lanes(self, eqn: JaxprEqn, rule: Reduction, count: int) -> Lanes:
-        """Accumulators set to the identity; those of halves are float32."""
-        dtype = eqn.outvars[0].aval.dtype
-        dtype = FLOAT32 if dtype in HALVES else dtype
+        """Accumulators set to the identity."""
+        dtype = sum_dtype(eqn.outvars[0].aval.dtype)
         width = 1 if self.neighbours is None else self.neighbours.width
         lanes = Lanes(self.fresh("acc"), dtype, count, width)
         self.body.append(MakeLanes(lanes, Const(rule.identity(dtype), dtype)))

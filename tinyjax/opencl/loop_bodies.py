@@ -15,8 +15,8 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from tinyjax.opencl.builder import FLOAT32, Builder, Place
-from tinyjax.opencl.c_text import HALVES, has_kernel_type
+from tinyjax.opencl.builder import Builder, Place
+from tinyjax.opencl.c_text import has_kernel_type
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import fuse
 from tinyjax.opencl.groups import Group, HostGroup, KernelGroup
@@ -33,7 +33,7 @@ from tinyjax.opencl.kernel_ir import (
     statements_of,
 )
 from tinyjax.opencl.lower import divides
-from tinyjax.opencl.rules import Context, Elementwise, Position, Reduction, lowering_of
+from tinyjax.opencl.rules import Context, Elementwise, Position, Reduction, lowering_of, sum_dtype
 
 BOOL, INT32 = np.dtype(bool), np.dtype("int32")
 UNROLLED = 8  # terms of a reduction that are added before the sum goes back to memory
@@ -176,7 +176,7 @@ class BodyBuilder(Builder):
         """All elements of the result advance together: neighbours read neighbouring memory."""
         eqn, rule = self.producer[v], lowering_of(self.producer[v], self.target)
         assert isinstance(rule, Reduction)
-        dtype = FLOAT32 if v.aval.dtype in HALVES else v.aval.dtype
+        dtype = sum_dtype(v.aval.dtype)
         sums = place.memory
         if not isinstance(sums, Lanes) or sums.dtype != dtype:
             sums = Lanes(self.fresh("acc"), dtype, v.aval.size)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-from tinyjax.jaxpr import Jaxpr, Var
+from tinyjax.jaxpr import Var
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.check_kernel import check_kernel
 from tinyjax.opencl.codegen import Target
@@ -23,14 +23,6 @@ from tinyjax.opencl.reduction_kernels import reduction_kernel
 from tinyjax.opencl.rules import Position
 from tinyjax.opencl.side_by_side import NotSideBySide
 from tinyjax.opencl.wide_text import has_wide_type
-from tinyjax.pretty_printer import Context as PrinterContext
-
-
-def variable_names(jaxpr: Jaxpr) -> dict[Var, str]:
-    """The names that the printed jaxpr has: kernels, schedule and jaxpr then read alike."""
-    printer = PrinterContext(jaxpr)
-    variables = [*jaxpr.constvars, *jaxpr.invars, *(v for eqn in jaxpr.eqns for v in eqn.outvars)]
-    return {v: printer.name(v) for v in variables}
 
 
 def lower_group(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax.jaxpr import JaxprEqn
-from tinyjax.opencl.codegen import HALVES
 from tinyjax.opencl.products import Side, sides_of
+from tinyjax.opencl.rules import sum_dtype
 from tinyjax.opencl.runtime import Memory
 from tinyjax.opencl.schedule import Output
 
@@ -30,8 +30,7 @@ class MatmulStep:
 
     def __post_init__(self) -> None:
         self.sides = sides_of(self.eqn)
-        dtype = self.outputs[0].dtype
-        self.dtype = np.dtype("float32") if dtype in HALVES else dtype
+        self.dtype = sum_dtype(self.outputs[0].dtype)
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         (output,) = self.outputs

@@ -14,12 +14,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-
-import numpy as np
+from contextlib import suppress
 
 from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.builder import FLOAT32, Place
-from tinyjax.opencl.codegen import HALVES, Target
+from tinyjax.opencl.builder import Place
+from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.group_builder import GroupBuilder, padded, run_of, share
 from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.kernel_ir import (
@@ -39,7 +38,8 @@ from tinyjax.opencl.kernel_ir import (
     statements_of,
 )
 from tinyjax.opencl.products import Side, multiplications, sides_of
-from tinyjax.opencl.rules import Elementwise, Position, Product, lowering_of
+from tinyjax.opencl.rules import Position, Product, lowering_of, sum_dtype
+from tinyjax.opencl.side_by_side import Neighbours, NotSideBySide
 from tinyjax.opencl.wide_text import has_wide_type
 
 VECTOR_BYTES = 64
@@ -48,25 +48,22 @@ PANEL = 256  # rows of the right operand in a panel: it stays in the first cache
 BLOCK = 240  # rows of the left operand that go through a panel: they stay in the second
 MIN_TASKS = 16  # so that all cores have work
 GRAIN = 2**16  # multiplications that are worth a work-item
-# What else may be computed from wide sums: rules that move elements, and nothing else.
-MOVES = ("broadcast_in_dim", "reshape", "squeeze", "transpose")
-
-
-def accumulator_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype in which sums of products of `dtype` are kept."""
-    return FLOAT32 if dtype in HALVES else dtype
 
 
 def product_kernel(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
     """The kernel of a group that has a product among its equations."""
-    try:
-        return ProductBuilder(group, names, target).whole(name, is_wide=True)
-    except NotWide:
-        return ProductBuilder(group, names, target).whole(name, is_wide=False)
+    if can_follow_side_by_side(group, target):
+        with suppress(NotSideBySide):
+            return ProductBuilder(group, names, target).whole(name, is_wide=True)
+    return ProductBuilder(group, names, target).whole(name, is_wide=False)
 
 
-class NotWide(Exception):
-    """What follows the product is not to be had for neighbouring columns at once."""
+def can_follow_side_by_side(group: KernelGroup, target: Target) -> bool:
+    """Whether all dtypes of what follows the product, and of its result, can be wide."""
+    product = product_of(group.eqns, target)
+    read = [v for eqn in group.eqns if eqn is not product for v in eqn.invars]
+    made = [v for eqn in group.eqns for v in eqn.outvars]
+    return all(has_wide_type(v.aval.dtype) for v in [*read, *made])
 
 
 class ProductBuilder(GroupBuilder):
@@ -80,11 +77,10 @@ class ProductBuilder(GroupBuilder):
         self.rows = self.left.size(self.left.kept)
         self.columns = self.right.size(self.right.kept)
         self.depth = self.left.size(self.left.summed)
-        self.dtype = accumulator_dtype(self.eqn.outvars[0].aval.dtype)
+        self.dtype = sum_dtype(self.eqn.outvars[0].aval.dtype)
         self.width = VECTOR_BYTES // max(4, self.dtype.itemsize)
         self.panels = math.ceil(self.columns / self.width)
         self.is_partial = self.columns % self.width != 0 or self.panels == 1
-        self.column: Index | None = None  # the first of those that are computed side by side
 
     # ---- the work shared out ----
 
@@ -227,17 +223,15 @@ class ProductBuilder(GroupBuilder):
     # ---- what follows ----
 
     def _store_wide(self, batch: Index, row: Index, column: Index, total: Value) -> None:
-        """Computes the outputs for neighbouring columns at once. Raises NotWide."""
-        self.column = column
-        position = self._position(batch, row, column)
+        """Computes the outputs for neighbouring columns at once. Raises NotSideBySide."""
+        end = index(self.columns) if self.is_partial else None
+        each = index_var("e", 0, self.columns - 1)
+        self.neighbours = Neighbours(each, column, end, self.width)
+        position = self._position(batch, row, each)
         self._know(position, total)
-        if not has_wide_type(self.eqn.outvars[0].aval.dtype):
-            raise NotWide
         for v, buffer in self.outputs.items():
-            end = self._end(position.flat) if self.is_partial else None
-            place = Place(buffer, position.flat, end, self.width)
-            self.write(place, index(0), self.element(v, position))
-        self.column = None
+            self.write(Place(buffer), position.flat, self.element(v, position))
+        self.neighbours = None
 
     def _store_each(self, batch: Index, row: Index, column: Index, totals: Value) -> None:
         """Computes the outputs for one column after the other."""
@@ -267,33 +261,6 @@ class ProductBuilder(GroupBuilder):
             self.converted(total, out.aval.dtype), self.names[out]
         )
 
-    def _emit(self, v: Var, position: Position) -> None:
-        eqn = self.producer[v]
-        if self.column is not None:
-            is_moved = eqn.primitive.name in MOVES
-            if not (is_moved or isinstance(lowering_of(eqn, self.target), Elementwise)):
-                raise NotWide
-            if not has_wide_type(v.aval.dtype):
-                raise NotWide
-        super()._emit(v, position)
-
-    def read(self, place: Place, at: Index, name: str = "t") -> Value:
-        """Where columns are computed side by side: neighbours if they lie so, or one for all."""
-        steps = 0 if self.column is None else steps_along(at, self.column)
-        if steps == 0:
-            return super().read(place, at, name)
-        if steps != 1 or not has_wide_type(place.memory.dtype):
-            raise NotWide
-        end = self._end(at) if self.is_partial else None
-        target = Value(self.fresh(name), place.memory.dtype, self.width)
-        self.body.append(Load(target, place.memory, at, end))
-        return target
-
-    def _end(self, at: Index) -> Index:
-        """The place of what would come after the last column, given that of the first one."""
-        assert self.column is not None
-        return at_column(at, self.column, self.columns - 1) + 1
-
     # ---- vectors ----
 
     def _load_lane(self, lanes: Lanes, at: Index) -> Value:
@@ -316,51 +283,3 @@ def product_of(eqns: Sequence[JaxprEqn], target: Target) -> JaxprEqn:
 def rows_at_once(rows: int) -> int:
     """How many rows go through a panel together: loading the panel costs about as much as two more."""
     return min(range(1, min(rows, MAX_ROWS) + 1), key=lambda n: math.ceil(rows / n) * (n + 2))
-
-
-# ---- indices along a row ----
-
-
-def steps_along(at: Index, variable: Index) -> int | None:
-    """By how much an index grows with the variable; None if that is not the same everywhere."""
-    if at == variable:
-        return 1
-    if at.op in ("const", "var"):
-        return 0
-    a, b = (steps_along(arg, variable) for arg in at.args)
-    if a == b == 0:
-        return 0
-    if a is None or b is None:
-        return None
-    left, right = at.args
-    match at.op:
-        case "+":
-            return a + b
-        case "-":
-            return a - b
-        case "*" if b == 0 and right.op == "const":
-            return a * right.lo
-        case "*" if a == 0 and left.op == "const":
-            return b * left.lo
-    return None
-
-
-def at_column(at: Index, variable: Index, value: int) -> Index:
-    """The index where the variable has this value."""
-    if at == variable:
-        return index(value)
-    if at.op in ("const", "var"):
-        return at
-    a, b = (at_column(arg, variable, value) for arg in at.args)
-    match at.op:
-        case "+":
-            return a + b
-        case "-":
-            return a - b
-        case "*":
-            return a * b
-        case "/":
-            return a // b.lo
-        case "%":
-            return a % b.lo
-    return a.min(b) if at.op == "min" else a.max(b)

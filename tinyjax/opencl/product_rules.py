@@ -15,8 +15,9 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.jaxpr import JaxprEqn
-from tinyjax.opencl.codegen import HALVES, Target
-from tinyjax.opencl.kernel_ir import Index, Scalar
+from tinyjax.opencl.c_text import HALVES
+from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.kernel_ir import Scalar, index
 from tinyjax.opencl.products import multiplications, sides_of
 from tinyjax.opencl.rules import (
     Blas,
@@ -26,11 +27,11 @@ from tinyjax.opencl.rules import (
     Product,
     Reduction,
     lowering_rules,
+    sum_dtype,
     zero_of,
 )
 from tinyjax.opencl.wide_text import has_wide_type
 
-FLOAT32 = np.dtype("float32")
 # Multiplications. Fewer, and a sum for each element takes less time than another launch;
 SMALL = 2**11
 LARGE = 2**26  # more, and waiting for the device is a small part of what BLAS saves.
@@ -64,12 +65,7 @@ def _term(ctx: Any, summed: Position, *operands: Any, **params: Any) -> Scalar:
 
 def _only_term(ctx: Any, *operands: Any, **params: Any) -> Scalar:
     (summed, _), _ = params["dimension_numbers"]
-    product = _product_at(
-        ctx,
-        Position((1,) * len(summed), flat=Index("const", (0,), 0, 0)).coords,
-        *operands,
-        **params,
-    )
+    product = _product_at(ctx, [index(0)] * len(summed), *operands, **params)
     return _converted(ctx, product, ctx.avals_out[0].dtype)
 
 
@@ -79,8 +75,7 @@ def _product_at(
     summed, batch = dimension_numbers
     batch_coords = ctx.position.coords[: len(batch[0])]
     kept = iter(ctx.position.coords[len(batch[0]) :])
-    dtype = ctx.avals_out[0].dtype
-    dtype = FLOAT32 if dtype in HALVES else dtype
+    dtype = sum_dtype(ctx.avals_out[0].dtype)
     factors = []
     for operand, summed_axes, batch_axes in zip((lhs, rhs), summed, batch):
         given = dict(zip(summed_axes, summed_coords)) | dict(zip(batch_axes, batch_coords))

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.builder import FLOAT32, Place
-from tinyjax.opencl.codegen import HALVES, Target
+from tinyjax.opencl.builder import Place
+from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import CHEAP_WORK
 from tinyjax.opencl.group_builder import GroupBuilder
 from tinyjax.opencl.groups import KernelGroup
@@ -34,7 +34,7 @@ from tinyjax.opencl.kernel_ir import (
     statements_of,
 )
 from tinyjax.opencl.reduction_groups import form_of, leading_axes, variables
-from tinyjax.opencl.rules import Elementwise, Position, Reduction, lowering_of
+from tinyjax.opencl.rules import Elementwise, Position, Reduction, lowering_of, sum_dtype
 from tinyjax.opencl.side_by_side import Neighbours
 from tinyjax.opencl.wide_text import has_wide_type
 
@@ -104,9 +104,8 @@ class ReductionBuilder(GroupBuilder):
         return lowering
 
     def sum_dtype(self, eqn: JaxprEqn) -> np.dtype:
-        """The dtype of the accumulators: halves are added in float32."""
-        dtype = eqn.outvars[0].aval.dtype
-        return FLOAT32 if dtype in HALVES else dtype
+        """The dtype of the accumulators."""
+        return sum_dtype(eqn.outvars[0].aval.dtype)
 
     def identity(self, eqn: JaxprEqn) -> Const:
         dtype = self.sum_dtype(eqn)

@@ -28,7 +28,7 @@ from tinyjax.array import ShapedArray
 from tinyjax.dtypes import kind
 from tinyjax.jaxpr import Atom as JaxprAtom
 from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.c_text import has_kernel_type
+from tinyjax.opencl.c_text import HALVES, has_kernel_type
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.kernel_ir import Atom, Const, Index, Scalar, Value, index
 from tinyjax.opencl.scalar_ops import scalar_ops
@@ -156,6 +156,11 @@ def element_along_axes(
         return x.at_position(reduced.reshaped(x.aval.shape))
     kept, combined = iter(ctx.position.coords), dict(zip(axes, reduced.coords))
     return x.at(combined[axis] if axis in combined else next(kept) for axis in range(x.aval.ndim))
+
+
+def sum_dtype(dtype: np.dtype) -> np.dtype:
+    """The dtype in which elements are combined to a result of `dtype`: halves in float32."""
+    return np.dtype("float32") if dtype in HALVES else dtype
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,8 @@ x.sharding, y.sharding, y.sharding == Single(d[1]), y.sharding == x.sharding
 y.sharding.device_set, y.sharding.num_devices, y.sharding.is_fully_replicated
 y.sharding.shard_shape((3, 4)), y.sharding.devices_indices_map((3, 4)), y.sharding.memory_kind
 y.addressable_shards[0].device, y.addressable_shards[0].index, on(y.addressable_shards[0].data)
-y.is_fully_addressable, y.is_fully_replicated, y.block_until_ready().is_ready(), y.on_device_size_in_bytes(), y.platform()
+y.is_fully_addressable, y.is_fully_replicated, y.block_until_ready().is_ready()
+y.on_device_size_in_bytes(), y.platform()
 y.copy_to_host_async()
 on(jax.device_put(x)), on(jax.device_put(y)), on(jax.device_put(x, d[0])), on(jax.device_put(y, d[3]))
 on(jax.device_put(np.ones(3))), on(jax.device_put(1.0, d[1])), jax.device_put(1.0, d[1]).weak_type

@@ -59,10 +59,11 @@ class Queue:
     each step: a profiler's ears. `runs_inline` says whether `launch(..., inline=True)` has a meaning
     here: see SharedMemoryQueue."""
 
-    # Calls that may be under way, and bytes that they may hold on to, before the next one waits. Few keep
-    # the device busy, and work in memory that is still in a cache.
+    # Calls that may be under way, and bytes that they may hold on to, before the next one waits. Two keep
+    # the device busy; with more of them, large results take turns in so much memory that none of it is
+    # still in a cache.
     MAX_PENDING = 8
-    MAX_PENDING_BYTES = 2**25
+    MAX_PENDING_BYTES = 2**23
     # Arrays of one shape and dtype, and bytes altogether, that are kept for reuse.
     MAX_FREE = 2
     MAX_FREE_BYTES = 2**28

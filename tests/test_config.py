@@ -7,6 +7,7 @@ import threading
 import pytest
 
 import tinyjax as jax
+import tinyjax.numpy as jnp
 from tinyjax.config import config
 
 
@@ -92,6 +93,42 @@ def test_values_and_read_name_all_flags():
     assert config.read("jax_compilation_cache_dir") is None
     with pytest.raises(AttributeError, match="Unrecognized config option: update"):
         config.read("update")
+
+
+def test_a_wrong_name_is_told_the_like_ones():
+    with pytest.raises(AttributeError, match="did you mean jax_debug_nans"):
+        config.update("jax_debug_nan", True)
+
+
+def test_flags_are_not_assigned_to():
+    with pytest.raises(AttributeError, match="set by jax.config.update"):
+        config.jax_enable_x64 = True
+    assert not config.jax_enable_x64
+
+
+def test_flags_that_mean_nothing_here_are_kept_for_who_reads_them():
+    assert config.jax_optimization_level == "UNKNOWN"
+    with config.set("jax_optimization_level", "O1"):
+        assert config.jax_optimization_level == "O1"
+
+
+def test_a_check_that_there_is_not_is_no_silent_promise():
+    with pytest.warns(UserWarning, match="keys that are used twice are not found"):
+        with jax.debug_key_reuse(True):
+            pass
+    with jax.transfer_guard("allow"):  # asks for nothing
+        pass
+    with pytest.raises(ValueError, match="one of"):  # other random bits are no check
+        config.update("jax_high_dynamic_range_gumbel", True)
+
+
+def test_no_tracing_forbids_what_is_not_compiled_yet():
+    f = jax.jit(lambda x: x + 1)
+    f(1.0)
+    with jax.no_tracing():
+        assert f(2.0) == 3.0
+        with pytest.raises(RuntimeError, match="re-tracing function <lambda>"):
+            f(jnp.ones(3))
 
 
 def test_numbers_are_numbers():

@@ -1,18 +1,22 @@
 """The switches: `jax.config.update(name, value)`, and context managers that set one for a while.
 
-After this file you can say where a setting lives and who may change it. Builds on nothing.
+After this file you can say where a setting lives and who may change it. Builds on other_flags.
 """
 
 from __future__ import annotations
 
 import contextlib
+import difflib
 import itertools
 import operator
 import os
 import sys
 import threading
+import warnings
 from collections.abc import Iterator
 from typing import Any
+
+from tinyjax.other_flags import WITHOUT_CHECK, WITHOUT_EFFECT, missing_check
 
 # name -> (default, the values allowed or None for any, what it does)
 FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
@@ -44,7 +48,20 @@ FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
         ("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
         "no effect here: tracebacks are never cut",
     ),
+    "jax_no_tracing": (False, (False, True), "raise where a jitted function would be traced"),
+    "jax_no_execution": (False, (False,), "nothing else: what is called runs"),
+    "jax_enable_custom_prng": (False, (False,), "nothing else: PRNGKey gives uint32s"),
+    "jax_random_seed_offset": (0, (0,), "nothing else: seeds are as they are given"),
+    "jax_high_dynamic_range_gumbel": (False, (False,), "nothing else: one way of random.gumbel"),
 }  # fmt: skip
+for _name, _default in WITHOUT_EFFECT.items():
+    FLAGS[_name] = (
+        _default,
+        (False, True) if isinstance(_default, bool) else None,
+        "no effect here",
+    )
+for _name, (_default, _what) in WITHOUT_CHECK.items():
+    FLAGS[_name] = (_default, None, f"no effect here: {_what} are not looked for")
 
 PLATFORM_NAMES = ("cpu", "gpu", "cuda", "rocm", "tpu")  # of jax_default_device
 
@@ -103,7 +120,13 @@ class Config(threading.local):
     is_watched: bool = False  # one look in place of three: they are dear
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"config has no flag {name!r}; it has {', '.join(FLAGS)}")
+        raise AttributeError(f"config has no flag {name!r}{_did_you_mean(name)}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(
+            f"config's flags are set by jax.config.update({name!r}, {value!r}), or for a while by a `with` "
+            "block such as jax.enable_x64(True)"
+        )
 
     @property
     def key(self) -> tuple:
@@ -118,9 +141,7 @@ class Config(threading.local):
     def read(self, name: str) -> Any:
         """The value of a flag. Raises AttributeError if no flag has this name."""
         if name not in FLAGS:
-            raise AttributeError(
-                f"Unrecognized config option: {name}; known are {', '.join(FLAGS)}"
-            )
+            raise _unrecognized(name)
         return getattr(self, name)
 
     def update(self, name: str, value: Any) -> None:
@@ -159,9 +180,9 @@ class Config(threading.local):
     def set(self, name: str, value: Any) -> Iterator[None]:
         """Sets a flag within a `with` block, in this thread."""
         before = vars(self).copy()
-        setattr(self, _checked(name, value), value)
+        vars(self)[_checked(name, value)] = value
         if name in WATCHED_FLAGS:
-            self.is_watched = any(_watched_values(self))
+            vars(self)["is_watched"] = any(_watched_values(self))
         try:
             yield
         finally:
@@ -171,7 +192,7 @@ class Config(threading.local):
 
 def _checked(name: str, value: Any) -> str:
     if name not in FLAGS:
-        raise AttributeError(f"Unrecognized config option: {name}; known are {', '.join(FLAGS)}")
+        raise _unrecognized(name)
     if name in _settled and value != getattr(Config, name):
         raise RuntimeError(
             f"{name} config should be updated before backends are initialized: {_settled[name]}. "
@@ -190,7 +211,20 @@ def _checked(name: str, value: Any) -> str:
     default = FLAGS[name][0]
     if isinstance(default, (int, float)) and not isinstance(value, (int, float, type(None))):
         raise ValueError(f"config option {name} is a number, got {value!r}")
+    if (what := missing_check(name, value)) is not None:
+        warnings.warn(
+            f"{name}={value!r} has no effect in tinyjax: {what} are not found", stacklevel=4
+        )
     return name
+
+
+def _unrecognized(name: str) -> AttributeError:
+    return AttributeError(f"Unrecognized config option: {name}{_did_you_mean(name)}")
+
+
+def _did_you_mean(name: str) -> str:
+    close = difflib.get_close_matches(name, FLAGS, 3, 0.7)
+    return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
 _settled: dict[str, str] = {}  # flags that can't be changed any more, and why
@@ -224,6 +258,60 @@ def enable_x64(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
 def debug_nans(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
     """Within the block a NaN raises FloatingPointError where it is made."""
     return config.set("jax_debug_nans", new_val)
+
+
+def debug_infs(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Within the block an inf raises FloatingPointError where it is made."""
+    return config.set("jax_debug_infs", new_val)
+
+
+def enable_checks(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Within the block every jaxpr that is made is checked."""
+    return config.set("jax_enable_checks", new_val)
+
+
+def numpy_rank_promotion(new_val: str) -> contextlib.AbstractContextManager[None]:
+    """Within the block operands of unequal ranks are met with "allow", "warn" or "raise".
+
+    Source: https://docs.jax.dev/en/latest/rank_promotion_warning.html"""
+    return config.set("jax_numpy_rank_promotion", new_val)
+
+
+def numpy_dtype_promotion(new_val: str) -> contextlib.AbstractContextManager[None]:
+    """Within the block operands of unequal dtypes promote ("standard") or are refused ("strict").
+
+    Source: https://docs.jax.dev/en/latest/type_promotion.html"""
+    return config.set("jax_numpy_dtype_promotion", new_val)
+
+
+def default_matmul_precision(new_val: str | None) -> contextlib.AbstractContextManager[None]:
+    """No effect here: products have the precision of their dtypes."""
+    return config.set("jax_default_matmul_precision", new_val)
+
+
+def default_prng_impl(new_val: str) -> contextlib.AbstractContextManager[None]:
+    """Within the block keys are made for this generator: "threefry2x32" is the one that there is."""
+    return config.set("jax_default_prng_impl", new_val)
+
+
+def softmax_custom_jvp(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
+    """No effect here: softmax has one derivative."""
+    return config.set("jax_softmax_custom_jvp", new_val)
+
+
+def debug_key_reuse(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
+    """No effect here, as a warning says: keys that are used twice are not found."""
+    return config.set("jax_debug_key_reuse", new_val)
+
+
+def transfer_guard(new_val: str) -> contextlib.AbstractContextManager[None]:
+    """No effect here, as a warning says unless it is "allow": transfers are not looked for."""
+    return config.set("jax_transfer_guard", new_val)
+
+
+def no_tracing(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
+    """Within the block a jitted function that would have to be traced raises RuntimeError."""
+    return config.set("jax_no_tracing", new_val)
 
 
 def default_device(device: Any) -> contextlib.AbstractContextManager[None]:

@@ -6,6 +6,7 @@ them; tests/test_steps.py reads the imports and fails on an edge that points bac
 """
 
 STEPS = (
+    "other_flags",  # switches of JAX's that change nothing here
     "config",  # the switches
     "compile_log",  # what tracing and compiling report
     "dtypes",  # which dtypes there are, and how they promote
@@ -33,7 +34,10 @@ STEPS = (
     "opencl.check_kernel",  # the proof that a kernel stays in its memory
     "opencl.scalar_ops",  # its operations on single numbers
     "opencl.interpret",  # a kernel run in Python
-    "opencl.c_library",  # exp, log, sin and others in C, made for vector instructions
+    "opencl.c_angles",  # sin, tan, atan2 and others in C, made for vector instructions
+    "opencl.c_hyperbolic",  # sinh, tanh, asinh and others
+    "opencl.c_double",  # pow and the gamma function, in float64 and rounded once
+    "opencl.c_library",  # exp, log, erf and others, and a table of them all
     "opencl.c_text",  # one operation as C
     "opencl.wide_text",  # the same on sixteen elements side by side
     "opencl.codegen",  # a kernel as OpenCL C

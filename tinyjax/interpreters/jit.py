@@ -235,6 +235,11 @@ class JitFunction:
             raise unhashable_error(static) from None
         if entry is not None:
             return leaves, entry, []
+        if config.jax_no_tracing:
+            raise RuntimeError(
+                f"re-tracing function {self.params['name']} for `jit`, but 'no_tracing' is set: its tree, "
+                "types or static arguments are new (jax.explain_cache_misses says which)"
+            )
         if config.jax_explain_cache_misses:
             static_positions = positions(self.static_argnums, len(args))
             explain_miss(self.fun, static_positions, key, list(self.cache))

@@ -1,0 +1,106 @@
+"""Flags that JAX has and that change nothing here, so that programs that set them run.
+
+After this file you can tell why `jax.config.update("jax_use_shardy_partitioner", False)` is accepted: it
+is stored, can be read, and that is all. Flags that ask for a check which there is not here say so, in a
+warning. Builds on nothing.
+
+Source: the names and first values of jax.config.values in JAX 0.10
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+# How XLA compiles, and where it writes what it did; other compilers' flags; machines and devices that
+# there are not here; how JAX's own parts are put together.
+WITHOUT_EFFECT: dict[str, Any] = {
+    "jax_allow_f16_reductions": True,
+    "jax_array_garbage_collection_guard": None,
+    "jax_auto_pcast": True,
+    "jax_backend_target": "",
+    "jax_bcoo_cusparse_lowering": False,
+    "jax_captured_constants_report_frames": 0,
+    "jax_captured_constants_warn_bytes": 2_000_000_000,
+    "jax_check_proxy_envs": True,
+    "jax_compilation_cache_check_contents": False,
+    "jax_compilation_cache_expect_pgle": False,
+    "jax_compilation_cache_include_metadata_in_key": False,
+    "jax_compilation_cache_max_size": -1,
+    "jax_compiler_detailed_logging_min_ops": 10,
+    "jax_compiler_enable_remat_pass": True,
+    "jax_cpu_collectives_implementation": "gloo",
+    "jax_cpu_enable_async_dispatch": True,
+    "jax_cuda_visible_devices": "all",
+    "jax_debug_log_modules": "",
+    "jax_disable_bwd_checks": False,
+    "jax_disable_most_optimizations": False,
+    "jax_disable_vmap_shmap_error": False,
+    "jax_distributed_debug": False,
+    "jax_dump_ir_modes": "stablehlo",
+    "jax_dump_ir_to": "",
+    "jax_embedded_constants_max_bytes": 32,
+    "jax_enable_pgle": False,
+    "jax_enable_preemption_service": True,
+    "jax_enable_recoverability": False,
+    "jax_exec_time_optimization_effort": 0.0,
+    "jax_experimental_unsafe_xla_runtime_errors": False,
+    "jax_explicit_x64_dtypes": "warn",
+    "jax_export_calling_convention_version": 10,
+    "jax_export_ignore_forward_compatibility": False,
+    "jax_hlo_source_file_canonicalization_regex": None,
+    "jax_include_debug_info_in_dumps": True,
+    "jax_include_full_tracebacks_in_locations": True,
+    "jax_log_checkpoint_residuals": False,
+    "jax_logging_level": "NOTSET",
+    "jax_memory_fitting_effort": 0.0,
+    "jax_memory_fitting_level": "O2",
+    "jax_mock_gpu_topology": "",
+    "jax_mutable_array_checks": True,
+    "jax_oneapi_visible_devices": "all",
+    "jax_optimization_level": "UNKNOWN",
+    "jax_persistent_cache_enable_xla_caches": "xla_gpu_per_fusion_autotune_cache_dir",
+    "jax_pgle_aggregation_percentile": 90,
+    "jax_pgle_profiling_runs": 3,
+    "jax_pjrt_client_create_options": None,
+    "jax_pprint_use_color": True,
+    "jax_remove_size_one_mesh_axis_from_type": False,
+    "jax_rocm_visible_devices": "all",
+    "jax_send_traceback_to_runtime": "off",
+    "jax_serialization_version": 0,
+    "jax_share_binary_between_hosts": False,
+    "jax_softmax_custom_jvp": False,
+    "jax_sort_devices_by_process_index": True,
+    "jax_source_url_schema": None,
+    "jax_threefry_gpu_kernel_lowering": False,
+    "jax_traceback_in_locations_limit": 100,
+    "jax_tracer_error_num_traceback_frames": 5,
+    "jax_use_direct_linearize": True,
+    "jax_use_magma": "auto",
+    "jax_use_shardy_partitioner": True,
+    "jax_use_simplified_jaxpr_constants": False,
+    "jax_xla_backend": "",
+    "jax_xla_profile_version": 0,
+}
+
+# Checks that are not made here: (first value, what is not found).
+WITHOUT_CHECK: dict[str, tuple[Any, str]] = {
+    "jax_check_static_indices": (False, "indices out of bounds"),
+    "jax_debug_key_reuse": (False, "keys that are used twice"),
+    "jax_error_checking_behavior_divide": ("ignore", "divisions by zero"),
+    "jax_error_checking_behavior_nan": ("ignore", "NaNs (see jax_debug_nans)"),
+    "jax_error_checking_behavior_oob": ("ignore", "indices out of bounds"),
+    "jax_legacy_prng_key": ("allow", "uses of jax.random.PRNGKey"),
+    "jax_thread_guard": (False, "uses by several threads"),
+    "jax_transfer_guard": (None, "transfers between host and device"),
+    "jax_transfer_guard_device_to_device": (None, "transfers between devices"),
+    "jax_transfer_guard_device_to_host": (None, "transfers from a device"),
+    "jax_transfer_guard_host_to_device": (None, "transfers to a device"),
+}
+
+
+def missing_check(name: str, value: Any) -> str | None:
+    """What setting the flag to this value has JAX find, and is not found here; None if nothing."""
+    if name not in WITHOUT_CHECK:
+        return None
+    first, what = WITHOUT_CHECK[name]
+    return None if value in (first, "allow") else what

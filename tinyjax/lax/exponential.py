@@ -49,7 +49,10 @@ defjvp2(tanh_p, lambda g, out, x: mul(add(g, mul(g, out)), sub(_one(x), out)))
 
 @in_float32
 def _logistic_impl(x: np.ndarray) -> np.ndarray:
-    return np.reciprocal(1 + np.exp(-x))
+    if x.dtype.kind == "c":
+        return np.reciprocal(1 + np.exp(-x))
+    e = np.exp(-np.abs(x))  # is a number everywhere, and keeps the digits of small results
+    return np.where(x < 0, e, e.dtype.type(1)) / (1 + e)
 
 
 logistic_p = unary("logistic", INEXACT, _logistic_impl)

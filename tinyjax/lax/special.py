@@ -112,7 +112,7 @@ def _digamma_impl(x: np.ndarray) -> np.ndarray:
     for n, bernoulli in enumerate(_BERNOULLI, start=1):
         out = out - bernoulli / (2 * n * t ** (2 * n))
     out = out + np.log(t) - 0.5 / t
-    fraction = x - np.floor(x)
+    fraction = x - np.rint(x)
     out = np.where(x < 0, out - np.pi / np.tan(np.pi * fraction), out)
     return np.where((x <= 0) & (fraction == 0) | (x == -np.inf), np.nan, out)
 

@@ -1,17 +1,34 @@
-"""exp, expm1, log, log1p, tanh, logistic, erf, sin and cos of float32 in C, made for vector instructions.
+"""exp, exp2, expm1, log, log1p, logistic, cbrt, erf and erfc of float32 in C, and a table of all functions.
 
 After this file you know how such functions are made: bring the argument into a small range, evaluate
 a polynomial there, undo the first step. OpenCL's own functions say the same, one element at a time
 on a CPU, and take about ten times as long; a kernel that computes in float64 uses those. Results are
-within 2 units in the last place (logistic: 3). Builds on nothing.
+within 3 units in the last place. Builds on c_angles, c_hyperbolic and c_double, which hold the others.
 
 Source of the polynomials: S. Moshier, Cephes Math Library (1989), single precision,
-https://www.netlib.org/cephes/; those of exp, expm1 and erf are fitted so that the largest error is smallest.
+https://www.netlib.org/cephes/; those of exp, exp2, expm1, erf and erfc are fitted so that the largest
+error is smallest.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+
+from tinyjax.opencl.c_angles import (
+    ACOS,
+    ANGLE_REST,
+    ASIN,
+    ATAN,
+    ATAN2,
+    COS,
+    SIN,
+    SINE,
+    SMALL_ASIN,
+    SMALL_ATAN,
+    TAN,
+)
+from tinyjax.opencl.c_double import DIGAMMA, LGAMMA, LOG_DOUBLE, POW, SINE_OF_TURN
+from tinyjax.opencl.c_hyperbolic import ACOSH, ASINH, ATANH, COSH, SINH, TANH
 
 # exp(x) = 2**n * exp(r): n is the nearest integer to x / log(2), found by a sum whose fraction does not
 # fit (its last bits are n); log(2) is subtracted in two parts. Adding n to the bits of the exponent
@@ -52,21 +69,20 @@ float tj_half_exp(float x) {
 }
 """
 
-# exp(x) - 1 = 2**n (exp(r) - 1) + (2**n - 1), which keeps the digits near 0; half of it, as in exp. Below -30
-# the result is -1.
+# exp(x) - 1 = 2**n (exp(r) - 1) + (2**n - 1), which keeps the digits near 0; half of it, as in exp: the last
+# bits of m are the exponent's, n + 126. Below -30 the result is -1. The polynomial's parts do not wait for
+# one another, as they do in Horner's scheme.
 EXPM1 = """\
 float tj_expm1(float x) {
-  const float c = x < -30.0f ? -30.0f : x > 89.0f ? 89.0f : x;
-  const float m = c * 1.44269504f + 12582912.0f, n = m - 12582912.0f;
+  const float above = x < -30.0f ? -30.0f : x, c = above > 89.0f ? 89.0f : above;
+  const float m = c * 1.44269504f + 12583038.0f, n = m - 12583038.0f;
   const float r = (c - n * 0.693359375f) - n * -2.12194440e-4f;
-  float p = 1.3946515e-3f;
-  p = p * r + 8.3666211e-3f;
-  p = p * r + 4.1666280e-2f;
-  p = p * r + 1.6666542e-1f;
-  p = p * r + 0.5f;
-  const float half_s = as_float((as_int(m) + 126) << 23);
-  const float half_y = half_s * (p * r * r + r) + (half_s - 0.5f);
-  return (x == 0.0f) | (x != x) ? x : half_y + half_y;
+  const float z = r * r;
+  const float q = (8.3666211e-3f * r + 4.1666280e-2f) + 1.3946515e-3f * z;
+  const float p = (1.6666542e-1f * r + 0.5f) + q * z;
+  const float half_s = as_float(as_int(m) << 23);
+  const float half_y = half_s * (p * z + r) + (half_s - 0.5f);
+  return x == 0.0f ? x : half_y + half_y;
 }
 """
 
@@ -120,35 +136,32 @@ float tj_log1p(float x) {
 }
 """
 
-# tanh(x): a polynomial near 0, 1 - 1 / (exp(2 |x|) / 2 + 1/2) elsewhere, which gets the sign of x.
-TANH = """\
-float tj_tanh(float x) {
-  const float z = x * x;
-  float p = -5.70498872745e-3f;
-  p = p * z + 2.06390887954e-2f;
-  p = p * z + -5.37397155531e-2f;
-  p = p * z + 1.33314422036e-1f;
-  p = p * z + -3.33332819422e-1f;
-  const float near = x + x * z * p;
-  const float size = as_float(as_int(x) & 0x7fffffff);
-  const float far = 1.0f - 1.0f / (tj_half_exp(size < 10.0f ? 2.0f * size : 20.0f) + 0.5f);
-  const float y = size < 0.625f ? near : x != x ? x : far;
-  return as_float(as_int(y) | (as_int(x) & (int)0x80000000));
+# exp(x) where x is 0 or less, which is never too large: 2**(n + 64) and a small factor keep the digits
+# of all. The last bits of m are n + 64 + 127, the exponent's: they only have to be shifted to their place.
+EXP_BELOW_0 = """\
+float tj_exp_below_0(float x) {
+  const float c = x < -104.0f ? -104.0f : x;
+  const float m = c * 1.44269504f + 12583103.0f, n = m - 12583103.0f;
+  const float r = (c - n * 0.693359375f) - n * -2.12194440e-4f;
+  const float z = r * r;
+  const float q = (8.3687557e-3f * r + 4.1668393e-2f) + 1.3814517e-3f * z;
+  const float p = (1.6666520e-1f * r + 4.9999994e-1f) + q * z;
+  const float y = (r + 1.0f) + p * z;
+  return y * as_float(as_int(m) << 23) * 5.421010862427522e-20f;
 }
 """
 
-# 1 / (1 + exp(-x)), and 0 where exp(-x) is no float
+# exp(x) / (1 + exp(x)) left of 0 and 1 / (1 + exp(-x)) right of it: both with exp(-|x|)
 LOGISTIC = """\
 float tj_logistic(float x) {
-  const float c = x < -88.8f ? 88.8f : x > 80.0f ? -80.0f : -x;
-  const float y = 0.5f / (0.5f + tj_half_exp(c));
-  return x < -88.72284f ? 0.0f : x != x ? x : y;
+  const float e = tj_exp_below_0(as_float(as_int(x) | (int)0x80000000));
+  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
 }
 """
 
-# erf(x): a polynomial near 0, 1 - exp(q(x)) elsewhere.
-ERF = """\
-float tj_erf(float x) {
+# erf(x) for x from -0.925 to 0.925
+SMALL_ERF = """\
+float tj_small_erf(float x) {
   const float z = x * x;
   float p = -5.95374207e-4f;
   p = p * z + 4.98594064e-3f;
@@ -156,7 +169,13 @@ float tj_erf(float x) {
   p = p * z + 1.12816826e-1f;
   p = p * z + -3.76124799e-1f;
   p = p * z + 1.28379151e-1f;
-  const float near = p * x + x;
+  return p * x + x;
+}
+"""
+
+# A polynomial near 0, 1 - exp(q(x)) elsewhere
+ERF = """\
+float tj_erf(float x) {
   const float size = as_float(as_int(x) & 0x7fffffff), t = size < 4.0f ? size : 4.0f;
   float q = -1.12312282e-5f;
   q = q * t + 3.22803098e-4f;
@@ -166,62 +185,104 @@ float tj_erf(float x) {
   q = q * t + -6.35151327e-1f;
   q = q * t + -1.12864852f;
   const float far = 1.0f - 2.0f * tj_half_exp(q * t);
-  const float y = size > 0.925f ? far : near;
+  const float y = size > 0.925f ? far : tj_small_erf(x);
   return as_float(as_int(y) | (as_int(x) & (int)0x80000000));
 }
 """
 
-# sin and cos: n is the nearest integer to x / (pi/2), and r = x - n pi/2, with pi/2 in four parts of 11
-# bits, whose products with n are exact. One polynomial gives sin(r), one cos(r); n says which is meant,
-# and its sign. Beyond 1e4, and for inf and nan, OpenCL's function is asked, one number at a time: those
-# of vectors are wrong in some drivers for all numbers if one is large.
-SINE = """\
-float tj_sine(float x, int quarter) {
-  const float n = (x * 0.636619772f + 12582912.0f) - 12582912.0f;
-  const float near = ((x - n * 1.5703125f) - n * 4.837512969970703e-4f) - n * 7.549533620476723e-8f;
-  const float r = near - n * 2.563344e-12f;
-  const float z = r * r;
-  float s = -1.9515295891e-4f;
-  s = s * z + 8.3321608736e-3f;
-  s = s * z + -1.6666654611e-1f;
-  s = s * z * r + r;
-  float c = 2.443315711809948e-5f;
-  c = c * z + -1.388731625493765e-3f;
-  c = c * z + 4.166664568298827e-2f;
-  c = (c * z * z - 0.5f * z) + 1.0f;
-  const int k = convert_int(n) + quarter;
-  return as_float(as_int((k & 1) != 0 ? c : s) ^ ((k & 2) << 30));
+# 1 - erf(x) near 0; P(q) / (1 + 2 x) * exp(-x * x) for larger x, with q = (x - 2) / (x + 2); and
+# 2 - erfc(-x) left of 0. exp would multiply the rounding of x * x by up to a hundred: the square is taken
+# in two parts, h * h, which is exact, and the rest.
+# Source: M. Shepherd and J. Laframboise, Mathematics of Computation 36 (1981).
+ERFC = """\
+float tj_erfc(float x) {
+  const float size = as_float(as_int(x) & 0x7fffffff), a = size < 10.2f ? size : 10.2f;
+  const float q = (a - 2.0f) / (a + 2.0f);
+  float p = -3.99447163e-4f;
+  p = p * q + -1.22799934e-3f;
+  p = p * q + 1.31330756e-3f;
+  p = p * q + 8.63009412e-3f;
+  p = p * q + -8.0601424e-3f;
+  p = p * q + -5.42038828e-2f;
+  p = p * q + 1.64055422e-1f;
+  p = p * q + -1.66031465e-1f;
+  p = p * q + -9.27639827e-2f;
+  p = p * q + 1.27697837f;
+  const float h = as_float(as_int(a) & (int)0xfffff000);
+  const float rest = (h - a) * (h + a);
+  float e = 1.0f + rest * 0.25f;
+  e = 1.0f + rest * 0.333333343f * e;
+  e = 1.0f + rest * 0.5f * e;
+  e = 1.0f + rest * e;
+  const float y = p / (1.0f + 2.0f * a) * e * tj_exp(-h * h);
+  return x != x ? x : size < 0.5f ? 1.0f - tj_small_erf(x) : x < 0.0f ? 2.0f - y : y;
 }
 """
 
-SIN = """\
-float tj_sin(float x) {
-  float y = tj_sine(x, 0);
-  y = x == 0.0f ? x : y;
-  if (!((x <= 1e4f) & (x >= -1e4f))) y = sin(x);
-  return y;
+# 2**x as exp(x), without log(2)
+EXP2 = """\
+float tj_exp2(float x) {
+  const float c = x < -151.0f ? -151.0f : x;
+  const float m = c + 12582912.0f, r = c - (m - 12582912.0f);
+  float y = 1.53149485e-5f;
+  y = y * r + 1.54671099e-4f;
+  y = y * r + 1.3333431e-3f;
+  y = y * r + 9.61803645e-3f;
+  y = y * r + 5.55041097e-2f;
+  y = y * r + 2.40226507e-1f;
+  y = y * r + 6.93147182e-1f;
+  y = y * r + 1.0f;
+  const int is_small = x < -120.0f;
+  const int k = as_int(m) + (is_small ? 63 : -1);
+  const float scaled = as_float(as_int(y) + (k << 23)) * (is_small ? 1.0842021724855044e-19f : 2.0f);
+  return x < 128.0f ? scaled : x + INFINITY;
 }
 """
 
-COS = """\
-float tj_cos(float x) {
-  float y = tj_sine(x, 1);
-  if (!((x <= 1e4f) & (x >= -1e4f))) y = cos(x);
-  return y;
+# A third of the bits is near the root: the exponent is divided by three. Halley's step triples the digits.
+CBRT = """\
+float tj_cbrt(float x) {
+  const float size = as_float(as_int(x) & 0x7fffffff);
+  const int is_small = size < 1e-30f, is_large = size > 1e30f;
+  const float a = size * (is_small ? 281474976710656.0f : is_large ? 3.5527137e-15f : 1.0f);
+  float y = as_float(convert_int(convert_float(as_int(a)) * 0.33333334f) + 709958130);
+  float cube = y * y * y;
+  y = y - y * ((cube - a) / (cube + cube + a));
+  cube = y * y * y;
+  y = y - y * ((cube - a) / (cube + cube + a));
+  y = y * (is_small ? 1.52587891e-5f : is_large ? 65536.0f : 1.0f);
+  const float root = as_float(as_int(y) | (as_int(x) & (int)0x80000000));
+  return (size > 0.0f) & (size < INFINITY) ? root : x;
 }
 """
 
 # operation -> the C functions it needs, in order; the last is its own, tj_<operation>
 FUNCTIONS = {
     "exp": [EXP],
+    "exp2": [EXP2],
     "expm1": [EXPM1],
     "log": [LOG],
     "log1p": [LOG1P],
+    "logistic": [EXP_BELOW_0, LOGISTIC],
+    "cbrt": [CBRT],
+    "erf": [HALF_EXP, SMALL_ERF, ERF],
+    "erfc": [EXP, SMALL_ERF, ERFC],
+    "sin": [ANGLE_REST, SINE, SIN],
+    "cos": [ANGLE_REST, SINE, COS],
+    "tan": [ANGLE_REST, TAN],
+    "asin": [SMALL_ASIN, ASIN],
+    "acos": [SMALL_ASIN, ACOS],
+    "atan": [SMALL_ATAN, ATAN],
+    "atan2": [SMALL_ATAN, ATAN2],
+    "sinh": [HALF_EXP, SINH],
+    "cosh": [HALF_EXP, COSH],
     "tanh": [HALF_EXP, TANH],
-    "sin": [SINE, SIN],
-    "cos": [SINE, COS],
-    "logistic": [HALF_EXP, LOGISTIC],
-    "erf": [HALF_EXP, ERF],
+    "asinh": [LOG1P, ASINH],
+    "acosh": [LOG1P, ACOSH],
+    "atanh": [LOG1P, ATANH],
+    "pow": [LOG_DOUBLE, POW],
+    "lgamma": [LOG_DOUBLE, SINE_OF_TURN, LGAMMA],
+    "digamma": [LOG_DOUBLE, SINE_OF_TURN, DIGAMMA],
 }
 
 # each C function by its name, without tj_

@@ -66,12 +66,12 @@ def operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
         return conversion_text(args[0], dtype)
     if op == "bitcast":
         return f"as_{C_TYPES[dtype]}({atom_text(args[0])})"
+    if op in FUNCTIONS and c_type(dtype) == "float":
+        return _rounded(f"tj_{op}({', '.join(map(atom_text, args))})", dtype)
     kind_of_first = "i" if isinstance(args[0], Index) else kind(args[0].dtype)
     texts = scalar_ops[op].c
     if kind_of_first not in texts:
         raise NotImplementedError(f"no C text for operation '{op}' on kind '{kind_of_first}'")
-    if op in FUNCTIONS and c_type(dtype) == "float":
-        return _rounded(f"tj_{op}({atom_text(args[0])})", dtype)
     integer_bits = dtype.itemsize * 8
     text = texts[kind_of_first].format(
         *map(atom_text, args),

@@ -7,12 +7,13 @@ reduction, or a host step with its reason. Builds on rules and on the families o
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tinyjax import dtypes, lax
+from tinyjax.core import impl_rules
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.jaxpr import JaxprEqn
 from tinyjax.lax import special
@@ -32,7 +33,7 @@ from tinyjax.opencl.rules import (
     one_of,
     zero_of,
 )
-from tinyjax.opencl.scalar_ops import CHEAP, DIVISION, FUNCTION
+from tinyjax.opencl.scalar_ops import CHEAP, DIVISION, FUNCTION, define
 
 BOOL, FLOAT32 = np.dtype("bool"), np.dtype("float32")
 
@@ -119,6 +120,18 @@ def _bitcast(eqn: JaxprEqn, target: Target) -> Lowering:
     return Elementwise(lambda ctx, x, new_dtype: ctx.op("bitcast", x, dtype=new_dtype))
 
 
+def _without_float64(op: str) -> Callable[[JaxprEqn, Target], Elementwise | HostStep]:
+    """The rule of an operation that c_library has for float32, and OpenCL does not have."""
+    define(op, {}, impl_rules[getattr(lax, f"{op}_p")], FUNCTION)
+
+    def rule(eqn: JaxprEqn, target: Target) -> Elementwise | HostStep:
+        if eqn.outvars[0].aval.dtype == np.float64:
+            return HostStep("OpenCL has no such function of full accuracy")
+        return elementwise(op)
+
+    return rule
+
+
 def _erf_inv(eqn: JaxprEqn, target: Target) -> Elementwise | HostStep:
     if eqn.outvars[0].aval.dtype == np.float64:
         return HostStep("OpenCL has no such function of full accuracy")
@@ -150,6 +163,8 @@ def _erf_inv_polynomial(ctx: Any, x: Scalar) -> Scalar:
 
 
 lowering_rules[lax.erf_inv_p] = _erf_inv
+lowering_rules[lax.lgamma_p] = _without_float64("lgamma")
+lowering_rules[lax.digamma_p] = _without_float64("digamma")
 lowering_rules[lax.reduce_precision_p] = _reduce_precision
 lowering_rules[lax.round_p] = Elementwise(_round)
 lowering_rules[lax.convert_element_type_p] = Elementwise(_convert)
@@ -187,7 +202,7 @@ _HOST_STEPS = {
     "several updates may go to one place": """
         scatter scatter_add scatter_sub scatter_mul scatter_min scatter_max""",
     "all elements of a row are needed to place one": "sort top_k",
-    "OpenCL has no such function of full accuracy": "lgamma digamma polygamma",
+    "OpenCL has no such function of full accuracy": "polygamma",
     "works on the bits of floats": "eq_to le_to lt_to",
     "kernels do not compute with complex numbers": "real imag complex conj",
 }

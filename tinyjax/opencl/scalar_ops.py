@@ -198,14 +198,14 @@ for _name, _function in FUNCTIONS.items():
 
 
 def _logistic(x: Any) -> Any:
-    one = x.dtype.type(1)
-    return one / (one + np.exp(-x))
+    one, e = x.dtype.type(1), np.exp(-abs(x))
+    return (e if x < 0 else one) / (one + e)
 
 
 define("erf", {"f": "erf({0})"}, lambda x: x.dtype.type(math.erf(x)), FUNCTION)
 define("erfc", {"f": "erfc({0})"}, lambda x: x.dtype.type(math.erfc(x)), FUNCTION)
 define("sqrt", {"f": "sqrt({0})"}, np.sqrt, DIVISION)
 define("rsqrt", {"f": "1 / sqrt({0})"}, lambda x: x.dtype.type(1) / np.sqrt(x), DIVISION)
-define("logistic", {"f": "1 / (1 + exp(-{0}))"}, _logistic, FUNCTION)
+define("logistic", {"f": "({0} < 0 ? exp({0}) : 1) / (1 + exp(-fabs({0})))"}, _logistic, FUNCTION)
 define("pow", {"f": "pow({0}, {1})"}, np.power, FUNCTION)
 define("atan2", {"f": "atan2({0}, {1})"}, np.arctan2, FUNCTION)

@@ -1,0 +1,174 @@
+"""How far compiled functions are from the exact result, in units in the last place: floats of all sizes."""
+
+import functools
+import math
+
+import numpy as np
+import pytest
+
+from tinyjax import lax
+from tinyjax.devices import devices
+from tinyjax.interpreters.jit import jit
+from tinyjax.opencl.runtime import queue_of
+
+f32 = np.float32
+
+
+def each(function):
+    """A function of one float for arrays, with inf where that has a pole."""
+
+    def of(x):
+        try:
+            return function(x)
+        except (ValueError, OverflowError):
+            return math.inf
+
+    return np.vectorize(of, [np.float64])
+
+
+def digamma(x):
+    psi = pytest.importorskip("scipy.special").psi(x)
+    return np.where(x == 0, np.nan, psi)  # as JAX has it
+
+
+def logistic(x):
+    return np.where(x < 0, np.exp(x), 1) / (1 + np.exp(-np.abs(x)))
+
+
+# function -> the same in float64, and the error that is allowed
+UNARY = {
+    "exp": (np.exp, 1), "exp2": (np.exp2, 1), "expm1": (np.expm1, 2), "log": (np.log, 1),
+    "log1p": (np.log1p, 2), "logistic": (logistic, 3), "sqrt": (np.sqrt, 0.51),
+    "rsqrt": (lambda x: 1 / np.sqrt(x), 2), "cbrt": (np.cbrt, 1), "sin": (np.sin, 2),
+    "cos": (np.cos, 2), "tan": (np.tan, 4), "asin": (np.arcsin, 3), "acos": (np.arccos, 2),
+    "atan": (np.arctan, 3), "sinh": (np.sinh, 2), "cosh": (np.cosh, 2), "tanh": (np.tanh, 2),
+    "asinh": (np.arcsinh, 2), "acosh": (np.arccosh, 2), "atanh": (np.arctanh, 2),
+    "erf": (each(math.erf), 2), "erfc": (each(math.erfc), 4), "lgamma": (each(math.lgamma), 1),
+    "digamma": (digamma, 1), "square": (np.square, 0.51),
+}  # fmt: skip
+BINARY = {"pow": (np.power, 1), "atan2": (np.arctan2, 3)}
+
+SPECIAL = f32(
+    [0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 1e-45, -1e-45, 1.1754944e-38, 3.4e38, -3.4e38]
+)
+
+
+def floats():
+    """Floats of all exponents and both signs, around those where a function turns or ends, and zeros of
+    sines; the special ones come first and last."""
+    rng = np.random.default_rng(0)
+    every = (np.arange(0, 2**32, 2**17) + rng.integers(0, 2**17, 2**15)).astype(np.uint32)
+    turns = np.arange(-6400, 6400, dtype=np.float32) * f32(np.pi / 2)
+    turning = f32([0.5, -0.5, 1, -1, 2, 3, -2, 10, 88.72, -87.3, -103.97, 9.19, 128, -126, -149])
+    near = turning.view(np.int32)[:, None] + np.arange(-100, 100, dtype=np.int32)
+    usual = [rng.uniform(-size, size, 5000).astype(np.float32) for size in (1, 3, 10, 100, 1e5)]
+    parts = [SPECIAL, every.view(np.float32), turns, near.ravel().view(np.float32), *usual, SPECIAL]
+    return np.concatenate(parts)
+
+
+def pairs():
+    """Pairs of such floats; of special ones all pairs, first."""
+    rng = np.random.default_rng(0)
+    some = np.concatenate([SPECIAL, f32([2, -2, 3, -3, 0.5, -2.5, 1 + 2**-23, 2**24 + 2])])
+    special = [values.ravel() for values in np.meshgrid(some, some)]
+    every = rng.integers(0, 2**32, (2, 20_000), dtype=np.uint32).view(np.float32)
+    usual = rng.uniform(-5, 5, (2, 20_000))
+    powers = [np.exp(rng.uniform(-80, 80, 20_000)), rng.uniform(-1.2, 1.2, 20_000)]
+    whole = [rng.uniform(-9, 9, 5000), rng.integers(-30, 30, 5000)]
+    both = zip(special, every, usual, powers, whole)
+    return [np.concatenate(parts).astype(np.float32) for parts in both]
+
+
+def assert_accurate(found, exact, allowed):
+    """nan, inf and the sign of 0 are as they should be, and the error is at most `allowed`."""
+    nearest = exact.astype(found.dtype)
+    np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
+    np.testing.assert_array_equal(np.isinf(exact) & (found != exact), False)
+    is_zero = exact == 0
+    np.testing.assert_array_equal(np.signbit(found)[is_zero], np.signbit(exact)[is_zero])
+    largest = np.finfo(found.dtype).max
+    unit = np.spacing(np.minimum(np.abs(nearest), largest)).astype(np.float64)
+    # inf is one unit above the largest float
+    with_end = np.clip(found.astype(np.float64), -float(largest), float(largest))
+    error = np.abs(with_end - np.clip(exact, -float(largest), float(largest))) / unit
+    worst = np.nanargmax(error)
+    assert error[worst] <= allowed, (found[worst], exact[worst])
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    with np.errstate(all="ignore"):
+        yield
+
+
+@functools.cache
+def all_of(names):
+    """One program of all functions: built once."""
+    return jit(lambda *args: {name: getattr(lax, name)(*args) for name in names})
+
+
+@functools.cache
+def found_at_once():
+    return all_of(tuple(UNARY))(floats())
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_a_function_is_within_4_units_in_the_last_place(name):
+    exact, allowed = UNARY[name]
+    assert_accurate(np.asarray(found_at_once()[name]), exact(floats().astype(np.float64)), allowed)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_a_function_of_two_is_within_4_units_in_the_last_place(name):
+    exact, allowed = BINARY[name]
+    x, y = pairs()
+    found = np.asarray(all_of(tuple(BINARY))(x, y)[name])
+    assert_accurate(found, exact(x.astype(np.float64), y.astype(np.float64)), allowed)
+
+
+def test_alone_functions_are_as_accurate():
+    x = np.concatenate([SPECIAL, floats()[5000::50]])[:700]
+    parts = [all_of(tuple(UNARY))(part) for part in x.reshape(-1, 7)]  # fewer than are side by side
+    for name, (exact, allowed) in UNARY.items():
+        found = np.concatenate([part[name] for part in parts])
+        assert_accurate(found, exact(x.astype(np.float64)), allowed)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_16_bit_floats_are_rounded_from_a_good_float32(dtype):
+    x = lax.convert_element_type(np.linspace(-20, 20, 4001, dtype=np.float32), dtype)
+    for name, found in all_of(tuple(UNARY))(x).items():
+        exact = UNARY[name][0](np.asarray(x).astype(np.float64)).astype(np.float32)
+        nearest = np.asarray(lax.convert_element_type(exact, dtype))
+        is_number = ~np.isnan(exact)
+        np.testing.assert_array_equal(np.isnan(np.asarray(found).astype(np.float32)), ~is_number)
+        bits, wanted = (
+            np.asarray(a).view(np.int16).astype(int)[is_number] for a in (found, nearest)
+        )
+        assert abs(bits - wanted).max() <= 1, name
+        assert (bits != wanted).mean() < 0.01, name
+
+
+# ---- why there are functions of our own ----
+
+BUILT_IN = """
+__kernel void tj_test_sin(__global const float *x, __global float *y) {
+  vstore16(sin(vload16(get_global_id(0), x)), get_global_id(0), y);
+}
+"""
+
+
+@pytest.mark.skipif(
+    "pthread" not in devices()[0].device_kind, reason="another driver, which may be right"
+)
+def test_the_drivers_sine_of_a_vector_is_wrong_beside_a_large_number_and_ours_is_not():
+    x = np.random.default_rng(0).uniform(-10, 10, (64, 16)).astype(np.float32)
+    x[:, 3] = 1e30
+    queue = queue_of(devices()[0])
+    (kernel,) = queue.build(BUILT_IN, ["tj_test_sin"])
+    y = queue.allocate(x.shape, np.dtype("float32"))
+    queue.launch(kernel, 64, 1, [queue.upload(x), y])
+    exact = np.sin(x.astype(np.float64))
+    with pytest.raises(AssertionError):
+        assert_accurate(np.ravel(y.read()), exact.ravel(), 4)
+    assert_accurate(np.ravel(jit(lax.sin)(x)), exact.ravel(), 2)

@@ -245,7 +245,7 @@ def annotate_function(func: Callable, name: str | None = None, **decorator_kwarg
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.profiler.annotate_function.html
     """
-    label = str(name or getattr(func, "__qualname__", func))
+    label = name or getattr(func, "__qualname__", None) or str(func)
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:

@@ -26,6 +26,7 @@ from tinyjax.numpy.util import (
     constant,
     convert,
     ensure_arraylike,
+    new_array,
     user_dtype,
     user_dtype_or,
 )
@@ -89,8 +90,7 @@ def _from_numpy(data: Any, dtype: np.dtype | None) -> ArrayImpl:
     dtype = dtypes.canonicalize_dtype(host.dtype) if dtype is None else dtype
     if type(data) is int:  # with NumPy's check of the range
         host = np.asarray(data, dtype)
-    host = np.array(host, dtype, order="C")
-    return ArrayImpl(host, ShapedArray(host.shape, dtype), None, recorded_device())
+    return new_array(np.array(host, dtype, order="C"), ShapedArray(host.shape, dtype))
 
 
 def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:

@@ -20,6 +20,7 @@ from tinyjax import core, dtypes, lax
 from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.config import config
 from tinyjax.core import Tracer
+from tinyjax.devices import recorded_device
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.interpreters.tracing import is_staging
 
@@ -56,8 +57,9 @@ def as_array(x: Any) -> Any:
 
 def new_array(host: np.ndarray, aval: ShapedArray) -> ArrayImpl:
     """An array of known elements. A scalar that is made while tracing becomes a literal."""
-    is_literal = not aval.shape and is_staging()
-    return (LiteralArray if is_literal else ArrayImpl)(host, aval)
+    if not aval.shape and is_staging():
+        return LiteralArray(host, aval)
+    return ArrayImpl(host, aval, None, recorded_device())
 
 
 def ensure_arraylike(fun_name: str, *args: Any) -> Any:

@@ -13,8 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
 from tinyjax.opencl.c_library import functions_text
 from tinyjax.opencl.c_text import HALVES, atom_text, operation_text, storage_type, type_text
 from tinyjax.opencl.kernel_ir import (
@@ -180,14 +178,12 @@ def _index_bounds(body: Sequence[Statement]) -> Iterator[int]:
 def _with_long_minima(statement: Statement) -> Statement:
     """The statement with operands of min and max that are all long: C refuses to choose for a long and
     an int."""
-    return replace(
-        statement,
-        **{
-            name: tuple(map(_long_minima, part)) if isinstance(part, tuple) else _long_minima(part)
-            for name, part in vars(statement).items()
-            if isinstance(part, (Index, tuple))
-        },
-    )
+    changed: dict[str, Any] = {
+        name: tuple(map(_long_minima, part)) if isinstance(part, tuple) else _long_minima(part)
+        for name, part in vars(statement).items()
+        if isinstance(part, (Index, tuple))
+    }
+    return replace(statement, **changed)
 
 
 def _long_minima(part: Any) -> Any:

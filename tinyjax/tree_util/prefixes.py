@@ -39,9 +39,7 @@ def broadcast_prefix(prefix_tree: Any, full_tree: Any, is_leaf: IsLeaf = None) -
     return _repeat(leaves, counts)
 
 
-def flatten_axes(
-    name: str, treedef: PyTreeDef, axis_tree: Any, *, kws: bool = False
-) -> list[int | None]:
+def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any, *, kws: bool = False) -> list[Any]:
     """The axis of each leaf of `treedef`, from a prefix of it such as vmap's in_axes.
 
     Args:

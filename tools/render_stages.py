@@ -21,6 +21,7 @@ BEGIN, END = "<!-- stages: written by tools/render_stages.py -->\n", "<!-- end o
 EXAMPLE = """\
 import tinyjax.numpy as jnp
 
+
 def f(x, y):
     wave = 1.0 * jnp.sin(x)
     return wave / jnp.sum(y * wave)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from tinyjax.opencl.check_kernel import KernelError, check_kernel
+from tinyjax.opencl.indices import index, index_var
 from tinyjax.opencl.interpret import interpret_kernel
 from tinyjax.opencl.kernel_ir import (
     Buffer,
@@ -14,8 +15,6 @@ from tinyjax.opencl.kernel_ir import (
     Store,
     Value,
     While,
-    index,
-    index_var,
     statements_of,
 )
 

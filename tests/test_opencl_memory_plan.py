@@ -13,18 +13,9 @@ from tinyjax.devices import devices
 from tinyjax.errors import JaxRuntimeError
 from tinyjax.opencl import plan
 from tinyjax.opencl.compile import compile_jaxpr
+from tinyjax.opencl.indices import index, index_var
 from tinyjax.opencl.interpret import interpret_kernel
-from tinyjax.opencl.kernel_ir import (
-    Buffer,
-    For,
-    Kernel,
-    Let,
-    Load,
-    Store,
-    Value,
-    index,
-    index_var,
-)
+from tinyjax.opencl.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
 from tinyjax.opencl.lowered import lower_jaxpr
 from tinyjax.opencl.memory_plan import can_be_in_place, in_place_kernel
 from tinyjax.opencl.runtime import queue_of

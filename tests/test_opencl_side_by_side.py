@@ -3,7 +3,7 @@ import pytest
 
 import tinyjax as jax
 from tinyjax import lax
-from tinyjax.opencl.kernel_ir import index, index_var
+from tinyjax.opencl.indices import index, index_var
 from tinyjax.opencl.side_by_side import NotSideBySide, neighbours
 
 CHUNK = index_var("i1", 0, 9)

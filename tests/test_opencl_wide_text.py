@@ -5,8 +5,9 @@ import pytest
 
 from tinyjax.devices import devices
 from tinyjax.opencl.codegen import program_text
+from tinyjax.opencl.indices import index
 from tinyjax.opencl.interpret import interpret_kernel
-from tinyjax.opencl.kernel_ir import Buffer, Kernel, Let, Load, Store, Value, index
+from tinyjax.opencl.kernel_ir import Buffer, Kernel, Let, Load, Store, Value
 from tinyjax.opencl.runtime import queue_of
 from tinyjax.opencl.scalar_ops import scalar_ops
 from tinyjax.opencl.wide_text import COMPARISONS

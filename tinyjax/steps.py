@@ -30,6 +30,7 @@ STEPS = (
     "interpreters.partial_eval",  # linearize: known now, unknown later
     "interpreters.transposition",  # a linear jaxpr run backwards
     "interpreters.vjp",  # reverse mode: grad
+    "opencl.indices",  # positions in memory, which know their range
     "opencl.kernel_ir",  # the small loop language that kernels are written in
     "opencl.check_kernel",  # the proof that a kernel stays in its memory
     "opencl.scalar_ops",  # its operations on single numbers

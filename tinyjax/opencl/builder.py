@@ -19,6 +19,7 @@ from tinyjax.dtypes import kind
 from tinyjax.jaxpr import Atom as JaxprAtom
 from tinyjax.jaxpr import JaxprEqn, Literal, Var
 from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.indices import Index, index, index_var
 from tinyjax.opencl.kernel_ir import (
     Atom,
     Buffer,
@@ -26,7 +27,6 @@ from tinyjax.opencl.kernel_ir import (
     Const,
     For,
     If,
-    Index,
     Lanes,
     Let,
     Load,
@@ -35,8 +35,6 @@ from tinyjax.opencl.kernel_ir import (
     Statement,
     Store,
     Value,
-    index,
-    index_var,
     statements_of,
 )
 from tinyjax.opencl.rules import (

@@ -15,7 +15,8 @@ import numpy as np
 
 from tinyjax.dtypes import bfloat16, kind
 from tinyjax.opencl.c_library import FUNCTIONS
-from tinyjax.opencl.kernel_ir import Atom, Const, Index, Lanes, Value
+from tinyjax.opencl.indices import Index
+from tinyjax.opencl.kernel_ir import Atom, Const, Lanes, Value
 from tinyjax.opencl.scalar_ops import scalar_ops
 
 # ---- types ----

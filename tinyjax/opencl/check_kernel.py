@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.opencl.indices import Index
 from tinyjax.opencl.kernel_ir import (
     Atom,
     Buffer,
@@ -19,7 +20,6 @@ from tinyjax.opencl.kernel_ir import (
     For,
     If,
     IfLast,
-    Index,
     Kernel,
     Lanes,
     Let,

@@ -15,13 +15,13 @@ from typing import Any
 
 from tinyjax.opencl.c_library import functions_text
 from tinyjax.opencl.c_text import HALVES, atom_text, operation_text, storage_type, type_text
+from tinyjax.opencl.indices import Index, index_var
 from tinyjax.opencl.kernel_ir import (
     Buffer,
     Combine,
     For,
     If,
     IfLast,
-    Index,
     Kernel,
     Lanes,
     Let,
@@ -31,7 +31,6 @@ from tinyjax.opencl.kernel_ir import (
     Store,
     Value,
     While,
-    index_var,
     inner_bodies,
     rewritten,
 )

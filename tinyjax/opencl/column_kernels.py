@@ -16,16 +16,8 @@ import numpy as np
 from tinyjax.jaxpr import JaxprEqn
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.group_builder import padded, run_of, share
-from tinyjax.opencl.kernel_ir import (
-    Buffer,
-    IfLast,
-    Index,
-    Kernel,
-    Lanes,
-    MakeLanes,
-    index,
-    item_index,
-)
+from tinyjax.opencl.indices import Index, index
+from tinyjax.opencl.kernel_ir import Buffer, IfLast, Kernel, Lanes, MakeLanes, item_index
 from tinyjax.opencl.reductions import ReductionBuilder, blocks_of
 from tinyjax.opencl.rules import Position
 

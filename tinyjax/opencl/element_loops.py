@@ -13,18 +13,9 @@ from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, subjaxprs
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.group_builder import padded, run_of, share
+from tinyjax.opencl.indices import Index, index
 from tinyjax.opencl.interleave import interleaved, is_short
-from tinyjax.opencl.kernel_ir import (
-    Buffer,
-    Const,
-    For,
-    Index,
-    Lanes,
-    MakeLanes,
-    Scalar,
-    index,
-    item_index,
-)
+from tinyjax.opencl.kernel_ir import Buffer, Const, For, Lanes, MakeLanes, Scalar, item_index
 from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder, Source
 from tinyjax.opencl.loop_frame import LoopFrame, LoopKernel, carry_of, inner_variables
 from tinyjax.opencl.loop_operands import cheap_equations, without_invariants

@@ -13,7 +13,8 @@ from tinyjax.jaxpr import Var
 from tinyjax.opencl.builder import Builder, Place
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.groups import KernelGroup
-from tinyjax.opencl.kernel_ir import Buffer, Index, Kernel
+from tinyjax.opencl.indices import Index
+from tinyjax.opencl.kernel_ir import Buffer, Kernel
 
 
 class GroupBuilder(Builder):

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.opencl.kernel_ir import Index, Scalar, index
+from tinyjax.opencl.indices import Index, index
+from tinyjax.opencl.kernel_ir import Scalar
 from tinyjax.opencl.rules import IndexMap, lowering_rules
 
 BOOL = np.dtype("bool")

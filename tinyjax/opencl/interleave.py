@@ -18,17 +18,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
+from tinyjax.opencl.indices import Index, index_var
 from tinyjax.opencl.kernel_ir import (
     For,
     HasOrigin,
-    Index,
     Lanes,
     Let,
     Load,
     MakeLanes,
     Statement,
     Value,
-    index_var,
     inner_bodies,
 )
 

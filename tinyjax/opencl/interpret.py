@@ -14,6 +14,7 @@ import numpy as np
 
 from tinyjax.dtypes import kind
 from tinyjax.opencl.check_kernel import check_kernel
+from tinyjax.opencl.indices import Index
 from tinyjax.opencl.kernel_ir import (
     Atom,
     Combine,
@@ -21,7 +22,6 @@ from tinyjax.opencl.kernel_ir import (
     For,
     If,
     IfLast,
-    Index,
     Kernel,
     Let,
     Load,

@@ -3,7 +3,7 @@
 After this file you can read a kernel as the compiler sees it, and print it. Every kernel runs `items`
 work-items side by side; each sees its own number as the index `item`. Nothing here knows OpenCL:
 check_kernel.py proves that a kernel never leaves its buffers, codegen.py writes it as C, interpret.py
-runs it in Python. Builds on dtypes alone.
+runs it in Python. Builds on dtypes and indices.
 
     kernel k0_mul_add(a_in: f32[1000], b_in: f32[1000], d_out: f32[1000]), work-items: 1
       for i1 in 0 .. 1000:
@@ -25,111 +25,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.dtypes import short_name
-
-# ---- indices: integer expressions that know their range ----
-
-
-@dataclass(frozen=True)
-class Index:
-    """A position in a buffer or a loop: a constant, a loop variable, or `op` of two indices.
-
-    `lo` and `hi` bound its value (both inclusive). They make the arithmetic below simplify itself,
-    and they let `check_kernel` prove that no load or store leaves its buffer."""
-
-    op: str  # 'const', 'var', or one of + - * / % min max
-    args: tuple[Any, ...]
-    lo: int
-    hi: int
-
-    def __add__(self, other: Index | int) -> Index:
-        a, b = self, index(other)
-        if a.is_const(0) or b.is_const(0):
-            return b if a.is_const(0) else a
-        if b.op == "%" and a == b.args[0] // b.args[1].lo * b.args[1]:
-            return b.args[0]  # what was split into rows and columns, put together again
-        return _fold(Index("+", (a, b), a.lo + b.lo, a.hi + b.hi))
-
-    def __sub__(self, other: Index | int) -> Index:
-        a, b = self, index(other)
-        if b.is_const(0):
-            return a
-        return _fold(Index("-", (a, b), a.lo - b.hi, a.hi - b.lo))
-
-    def __mul__(self, other: Index | int) -> Index:
-        a, b = self, index(other)
-        if b.is_const(1):
-            return a
-        if a.is_const(0) or b.is_const(0):
-            return index(0)
-        corners = [x * y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
-        return _fold(Index("*", (a, b), min(corners), max(corners)))
-
-    def __floordiv__(self, divisor: int) -> Index:
-        """Only of indices that are never negative: C rounds towards zero, Python down."""
-        if divisor == 1 or self.hi < divisor:
-            return self if divisor == 1 else index(0)
-        return _fold(Index("/", (self, index(divisor)), self.lo // divisor, self.hi // divisor))
-
-    def __mod__(self, divisor: int) -> Index:
-        """Only of indices that are never negative."""
-        if self.hi < divisor:
-            return self
-        return _fold(Index("%", (self, index(divisor)), 0, divisor - 1))
-
-    def min(self, other: Index | int) -> Index:
-        a, b = self, index(other)
-        if a.hi <= b.lo or b.hi <= a.lo:
-            return a if a.hi <= b.lo else b
-        return Index("min", (a, b), min(a.lo, b.lo), min(a.hi, b.hi))
-
-    def max(self, other: Index | int) -> Index:
-        a, b = self, index(other)
-        if a.lo >= b.hi or b.lo >= a.hi:
-            return a if a.lo >= b.hi else b
-        return Index("max", (a, b), max(a.lo, b.lo), max(a.hi, b.hi))
-
-    def is_const(self, value: int) -> bool:
-        return self.lo == self.hi == value
-
-    def parts(self) -> Iterator[Index]:
-        """This index and all that it is computed from."""
-        yield self
-        if self.op not in ("const", "var"):
-            for arg in self.args:
-                yield from arg.parts()
-
-    def __str__(self) -> str:
-        if self.op in ("const", "var"):
-            return str(self.args[0])
-        if self.op in ("min", "max"):
-            return f"{self.op}({self.args[0]}, {self.args[1]})"
-        left, right = (_parenthesised(arg, self.op, i) for i, arg in enumerate(self.args))
-        return f"{left} {self.op} {right}"
-
-
-def _parenthesised(arg: Index, parent: str, position: int) -> str:
-    """C's precedence, with more parentheses than it needs where / and % meet."""
-    if arg.op in ("+", "-"):
-        needed = parent in "*/%" or (parent == "-" and position == 1)
-    else:
-        needed = arg.op in ("*", "/", "%") and parent in "*/%" and arg.op + parent != "**"
-    return f"({arg})" if needed else str(arg)
-
-
-def _fold(expression: Index) -> Index:
-    """A constant where the range leaves one value."""
-    return index(expression.lo) if expression.lo == expression.hi else expression
-
-
-def index(value: Index | int) -> Index:
-    """A constant index (or the index itself)."""
-    return value if isinstance(value, Index) else Index("const", (value,), value, value)
-
-
-def index_var(name: str, lo: int, hi: int) -> Index:
-    """A loop variable (or any named integer) that takes the values lo .. hi."""
-    return Index("var", (name,), lo, hi)
-
+from tinyjax.opencl.indices import Index, index, index_var
 
 # ---- scalars ----
 

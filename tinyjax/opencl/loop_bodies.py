@@ -20,16 +20,15 @@ from tinyjax.opencl.c_text import has_kernel_type
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import fuse
 from tinyjax.opencl.groups import Group, HostGroup, KernelGroup
+from tinyjax.opencl.indices import Index, index
 from tinyjax.opencl.kernel_ir import (
     Const,
     If,
-    Index,
     Lanes,
     MakeLanes,
     Scalar,
     Value,
     While,
-    index,
     statements_of,
 )
 from tinyjax.opencl.lower import divides

@@ -16,6 +16,7 @@ from tinyjax.jaxpr import Atom, DropVar, JaxprEqn, Literal, Var
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import MAX_BUFFERS
+from tinyjax.opencl.indices import index
 from tinyjax.opencl.kernel_ir import (
     Buffer,
     Const,
@@ -27,7 +28,6 @@ from tinyjax.opencl.kernel_ir import (
     Scalar,
     Statement,
     Store,
-    index,
 )
 from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder, NoKernel, Source, work_item_target
 from tinyjax.opencl.loop_work import (

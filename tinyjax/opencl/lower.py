@@ -17,7 +17,8 @@ from tinyjax.opencl.check_kernel import check_kernel
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.group_builder import GroupBuilder, padded, run_of, share
 from tinyjax.opencl.groups import KernelGroup
-from tinyjax.opencl.kernel_ir import For, Index, Kernel, Statement, item_index
+from tinyjax.opencl.indices import Index
+from tinyjax.opencl.kernel_ir import For, Kernel, Statement, item_index
 from tinyjax.opencl.product_kernels import product_kernel
 from tinyjax.opencl.reduction_kernels import reduction_kernel
 from tinyjax.opencl.rules import Position

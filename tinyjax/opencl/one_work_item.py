@@ -13,6 +13,7 @@ from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.group_builder import padded
+from tinyjax.opencl.indices import index
 from tinyjax.opencl.kernel_ir import (
     Const,
     If,
@@ -21,7 +22,6 @@ from tinyjax.opencl.kernel_ir import (
     Scalar,
     Statement,
     Store,
-    index,
     inner_bodies,
     item_index,
 )

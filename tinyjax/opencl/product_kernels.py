@@ -21,10 +21,10 @@ from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.group_builder import GroupBuilder, padded, run_of, share
 from tinyjax.opencl.groups import KernelGroup
+from tinyjax.opencl.indices import Index, index, index_var
 from tinyjax.opencl.kernel_ir import (
     Const,
     For,
-    Index,
     Kernel,
     Lanes,
     Let,
@@ -32,8 +32,6 @@ from tinyjax.opencl.kernel_ir import (
     MakeLanes,
     Scalar,
     Value,
-    index,
-    index_var,
     item_index,
     statements_of,
 )

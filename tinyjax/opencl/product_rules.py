@@ -17,7 +17,8 @@ from tinyjax import dtypes, lax
 from tinyjax.jaxpr import JaxprEqn
 from tinyjax.opencl.c_text import HALVES
 from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.kernel_ir import Scalar, index
+from tinyjax.opencl.indices import index
+from tinyjax.opencl.kernel_ir import Scalar
 from tinyjax.opencl.products import multiplications, sides_of
 from tinyjax.opencl.rules import (
     Blas,

@@ -20,17 +20,15 @@ from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import CHEAP_WORK
 from tinyjax.opencl.group_builder import GroupBuilder
 from tinyjax.opencl.groups import KernelGroup
+from tinyjax.opencl.indices import Index, index, index_var
 from tinyjax.opencl.kernel_ir import (
     Const,
-    Index,
     Kernel,
     Lanes,
     Let,
     MakeLanes,
     Scalar,
     Value,
-    index,
-    index_var,
     statements_of,
 )
 from tinyjax.opencl.reduction_groups import form_of, leading_axes, variables

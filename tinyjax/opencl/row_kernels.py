@@ -15,7 +15,8 @@ from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import CHEAP_WORK
 from tinyjax.opencl.group_builder import padded, run_of, share
 from tinyjax.opencl.groups import KernelGroup
-from tinyjax.opencl.kernel_ir import Index, Kernel, Lanes, MakeLanes, Scalar, index, item_index
+from tinyjax.opencl.indices import Index, index
+from tinyjax.opencl.kernel_ir import Kernel, Lanes, MakeLanes, Scalar, item_index
 from tinyjax.opencl.reduction_groups import variables
 from tinyjax.opencl.reductions import BOOL, ReductionBuilder, operand
 from tinyjax.opencl.rules import Elementwise, Position, lowering_of

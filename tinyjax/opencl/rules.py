@@ -30,7 +30,8 @@ from tinyjax.jaxpr import Atom as JaxprAtom
 from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.opencl.c_text import HALVES, has_kernel_type
 from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.kernel_ir import Atom, Const, Index, Scalar, Value, index
+from tinyjax.opencl.indices import Index, index
+from tinyjax.opencl.kernel_ir import Atom, Const, Scalar, Value
 from tinyjax.opencl.scalar_ops import scalar_ops
 
 # ---- places in an array ----

@@ -12,7 +12,8 @@ import numpy as np
 from tinyjax.jaxpr import JaxprEqn
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.group_builder import padded, run_of, share
-from tinyjax.opencl.kernel_ir import Buffer, IfLast, Index, Kernel, Lanes, index, item_index
+from tinyjax.opencl.indices import Index, index
+from tinyjax.opencl.kernel_ir import Buffer, IfLast, Kernel, Lanes, item_index
 from tinyjax.opencl.reductions import ReductionBuilder, operand
 from tinyjax.opencl.rules import Position
 

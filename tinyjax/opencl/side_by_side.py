@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tinyjax.opencl.kernel_ir import Index, index, index_var
+from tinyjax.opencl.indices import Index, index, index_var
 
 
 class NotSideBySide(Exception):

@@ -25,7 +25,8 @@ from tinyjax.opencl.c_text import (
     storage_type,
     type_text,
 )
-from tinyjax.opencl.kernel_ir import Atom, Buffer, Const, Index, Lanes, Value
+from tinyjax.opencl.indices import Index
+from tinyjax.opencl.kernel_ir import Atom, Buffer, Const, Lanes, Value
 from tinyjax.opencl.scalar_ops import scalar_ops
 
 BOOL, FLOAT32 = np.dtype(bool), np.dtype("float32")

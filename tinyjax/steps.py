@@ -60,7 +60,8 @@ STEPS = (
     "opencl.reduction_kernels",  # one of the three
     "opencl.product_kernels",  # kernels of products, in blocks
     "opencl.lower",  # a group as a kernel
-    "opencl.loop_bodies",  # jaxprs inside a kernel: loops over small arrays, ifs
+    "opencl.private_arrays",  # loops over small arrays inside a kernel
+    "opencl.loop_bodies",  # jaxprs inside a kernel: loops, ifs
     "opencl.per_element",  # loops that each element can run by itself
     "opencl.weight_layout",  # matrices that a loop reads along their columns
     "opencl.loop_operands",  # what a loop computes before its first round

@@ -16,7 +16,7 @@ from tinyjax.opencl.group_builder import padded, run_of, share
 from tinyjax.opencl.indices import Index, index
 from tinyjax.opencl.interleave import interleaved, is_short
 from tinyjax.opencl.kernel_ir import Buffer, Const, For, Lanes, MakeLanes, Scalar, item_index
-from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder, Source
+from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder
 from tinyjax.opencl.loop_frame import LoopFrame, LoopKernel, carry_of, inner_variables
 from tinyjax.opencl.loop_operands import cheap_equations, without_invariants
 from tinyjax.opencl.loop_work import (
@@ -25,6 +25,7 @@ from tinyjax.opencl.loop_work import (
     work,
 )
 from tinyjax.opencl.per_element import PerElement, element_shape
+from tinyjax.opencl.private_arrays import Source
 from tinyjax.opencl.rules import Position
 from tinyjax.opencl.wide_text import has_wide_type
 

@@ -1,22 +1,18 @@
 """Jaxprs inside a kernel: equations as loops over private arrays, loops as loops, branches as ifs.
 
 After this file you can predict the statements of a loop's body: its equations are grouped as those of
-a program are (fuse.py), and where a program would launch a kernel, the body has a loop over the
-elements of a private array; a single element is a variable. Carries are private arrays that live as
-long as the loop. Builds on fuse, builder and lower.
+a program are (fuse.py), and each group is a loop over private arrays. Carries are private arrays that
+live as long as the loop. Builds on fuse and private_arrays.
 """
 
 from __future__ import annotations
 
-import dataclasses
-import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from tinyjax.opencl.builder import Builder, Place
-from tinyjax.opencl.c_text import has_kernel_type
+from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import fuse
 from tinyjax.opencl.groups import Group, HostGroup, KernelGroup
@@ -31,25 +27,10 @@ from tinyjax.opencl.kernel_ir import (
     While,
     statements_of,
 )
-from tinyjax.opencl.lower import divides
-from tinyjax.opencl.rules import Context, Elementwise, Position, Reduction, lowering_of, sum_dtype
+from tinyjax.opencl.private_arrays import NoKernel, PrivateArrays, Source, sums_up
+from tinyjax.opencl.rules import Elementwise, lowering_of
 
 BOOL, INT32 = np.dtype(bool), np.dtype("int32")
-UNROLLED = 8  # terms of a reduction that are added before the sum goes back to memory
-
-Source = Place | Scalar  # where a loop finds an operand: in memory, or in a variable
-
-
-class NoKernel(Exception):
-    """Why a loop can't be one kernel."""
-
-
-def work_item_target(target: Target) -> Target:
-    """What one work-item wants of the code that it runs by itself: nothing is shared out, and what is
-    summed up is kept."""
-    return dataclasses.replace(
-        target, name="work-item", reduction_grain=2**62, stores_reductions=True
-    )
 
 
 def inner_jaxpr(closed: ClosedJaxpr) -> Jaxpr:
@@ -59,77 +40,11 @@ def inner_jaxpr(closed: ClosedJaxpr) -> Jaxpr:
     return closed.jaxpr
 
 
-class BodyBuilder(Builder):
-    """Writes the statements of loops. `wide` has the variables that differ from element to element where
-    `width` elements are computed side by side."""
+class BodyBuilder(PrivateArrays):
+    """Writes the statements of loops' bodies, and of the loops and branches in them."""
 
-    def __init__(
-        self, names: dict[Var, str], target: Target, width: int = 1, wide: frozenset = frozenset()
-    ):
-        super().__init__(names, work_item_target(target))
-        self.width = width
-        self.wide = wide
-        # How many rounds loops of unknown length inside have had, and may have; None: there may be none.
-        self.budget: tuple[Place, Scalar] | None = None
-
-    # ---- values in memory ----
-
-    def bind(self, variables: Sequence[Var], sources: Sequence[Source]) -> None:
-        """From now on the variables are what is at the sources."""
-        self.forget(variables)
-        for v, source in zip(variables, sources, strict=True):
-            if isinstance(source, Place):
-                self.places[v] = source
-            else:
-                self.known[v, index(0)] = source
-
-    def forget(self, variables: Iterable[Var]) -> None:
-        """Two loops, or branches, may have the same jaxpr: what the first computed is not the second's."""
-        gone = set(variables)
-        self.known = {key: value for key, value in self.known.items() if key[0] not in gone}
-        for v in gone:
-            self.places.pop(v, None)
-
-    def source(self, atom: Atom) -> Source:
-        """Where the atom is, for a loop that reads it."""
-        if isinstance(atom, Var) and atom in self.places:
-            return self.places[atom]
-        return self.scalar(atom)
-
-    def scalar(self, atom: Atom) -> Scalar:
-        """The only element of an atom."""
-        assert atom.aval.size == 1
-        return self.element(atom, Position(atom.aval.shape, [index(0)] * atom.aval.ndim))
-
-    def private(self, v: Var, name: str = "") -> Place:
-        """New memory of this work-item for the value of `v`."""
-        if not has_kernel_type(v.aval.dtype):
-            raise NoKernel(f"kernels do not compute with {v.aval.dtype}")
-        width = self.width if v in self.wide else 1
-        name = name or self.names.get(v, "v").strip("_") or "v"
-        lanes = Lanes(self.fresh(f"{name}_"), v.aval.dtype, v.aval.size, width)
-        self.body.append(MakeLanes(lanes, None))
-        return Place(lanes, width=width)
-
-    def copy(self, source: Source, place: Place, size: int) -> None:
-        if not isinstance(source, Place):
-            return self.write(place, index(0), source)
-        with self.loop(0, size, size - 1) as i:
-            self.write(place, i, self.read(source, i))
-
-    def fill(self, place: Place, v: Var) -> None:
-        """Computes all elements of `v` and stores them."""
-        self.each(v.aval.shape, lambda at: self.write(place, at.flat, self.element(v, at)))
-
-    def each(self, shape: Sequence[int], body: Callable[[Position], None]) -> None:
-        """A loop over all places of an array; one for each axis if the coordinates are needed."""
-        size = math.prod(shape)
-        with self.block() as flat, self.loop(0, size, size - 1) as i:
-            body(Position(shape, flat=i))
-        if len(shape) > 1 and divides(flat):
-            with self.block() as flat:
-                self._nest(shape, (), 1, lambda _, coords: body(Position(shape, coords)))
-        self.body += flat
+    # How many rounds loops of unknown length inside have had, and may have; None: there may be none.
+    budget: tuple[Place, Scalar] | None = None
 
     # ---- equations ----
 
@@ -139,74 +54,12 @@ class BodyBuilder(Builder):
         self.forget(v for eqn in jaxpr.eqns for v in eqn.outvars)
         for group in groups:
             if isinstance(group, KernelGroup):
-                self._group(group, direct)
+                self.group(group, direct)
             elif isinstance(group, HostGroup):
                 raise NoKernel(f"{group.eqn.primitive} runs on the host: {group.reason}")
             else:
                 with statements_of(group.eqn):
                     self._control_flow(group.eqn, direct)
-
-    def _group(self, group: KernelGroup, direct: dict[Var, Place]) -> None:
-        shape = group.outputs[0].aval.shape
-        if math.prod(shape) == 1:
-            for v in group.outputs:
-                value = self.scalar(v)
-                if v in direct:
-                    self.write(direct[v], index(0), value)
-            return
-        places = {v: direct[v] if v in direct else self.private(v) for v in group.outputs}
-        for v in group.outputs:
-            if _sums_up(self.producer[v], self.target):
-                with statements_of(self.producer[v]):
-                    self._stored_reduction(v, places[v])
-        others = [v for v in group.outputs if v not in self.places]
-
-        def store(position: Position) -> None:
-            # All are computed before any is stored: one may take the place of what another reads.
-            values = [self.element(v, position) for v in others]
-            for v, value in zip(others, values):
-                self.write(places[v], position.flat, value)
-
-        if others:
-            self.each(shape, store)
-        self.places.update(places)
-
-    def _stored_reduction(self, v: Var, place: Place) -> None:
-        """All elements of the result advance together: neighbours read neighbouring memory."""
-        eqn, rule = self.producer[v], lowering_of(self.producer[v], self.target)
-        assert isinstance(rule, Reduction)
-        dtype = sum_dtype(v.aval.dtype)
-        sums = place.memory
-        if not isinstance(sums, Lanes) or sums.dtype != dtype:
-            sums = Lanes(self.fresh("acc"), dtype, v.aval.size)
-            self.body.append(MakeLanes(sums, None))
-        with self.loop(0, v.aval.size, v.aval.size - 1) as i:
-            self.store(sums, i, Const(rule.identity(dtype), dtype))
-        *outer, last = sizes = rule.sizes(eqn)
-
-        def add_terms(coords: tuple[Index, ...], lasts: Sequence[Index]) -> None:
-            def add(position: Position) -> None:
-                ctx = Context(self, eqn, v, position)
-                so_far: Scalar = self.load("t", sums, position.flat)
-                for k in lasts:
-                    term = self.term(ctx, eqn, rule, Position(sizes, (*coords, k)))
-                    so_far = self.let(rule.op, (so_far, self.converted(term, dtype)), dtype)
-                self.store(sums, position.flat, so_far)
-
-            self.each(v.aval.shape, add)
-
-        def along_last(_: Index, coords: Sequence[Index]) -> None:
-            blocks = last // UNROLLED
-            with self.loop(0, blocks, blocks - 1) as block:
-                add_terms(tuple(coords), [block * UNROLLED + i for i in range(UNROLLED)])
-            if last % UNROLLED:
-                add_terms(tuple(coords), [index(k) for k in range(blocks * UNROLLED, last)])
-
-        self._nest(outer, (), 1, along_last)
-        if sums is not place.memory:
-            with self.loop(0, sums.size, sums.size - 1) as i:
-                self.write(place, i, self.converted(self.load("t", sums, i), v.aval.dtype))
-        self.places[v] = place
 
     def results(
         self, jaxpr: Jaxpr, groups: Sequence[Group], targets: Sequence, mask: Scalar | None = None
@@ -390,11 +243,6 @@ class BodyBuilder(Builder):
 # ---- what goes where ----
 
 
-def _sums_up(eqn: JaxprEqn, target: Target) -> bool:
-    lowering = lowering_of(eqn, target)
-    return isinstance(lowering, Reduction) and math.prod(lowering.sizes(eqn)) > 1
-
-
 def _can_replace(v: Var, out: Atom, jaxpr: Jaxpr, groups: Sequence[Group], target: Target) -> bool:
     """Whether the new carry `out` can be stored over the old one `v` as it is computed: only the same
     element of it is read then, and none after."""
@@ -408,7 +256,7 @@ def _can_replace(v: Var, out: Atom, jaxpr: Jaxpr, groups: Sequence[Group], targe
         return False
     reads_v = {v}
     for eqn in group.eqns:
-        if out in eqn.outvars and _sums_up(eqn, target):
+        if out in eqn.outvars and sums_up(eqn, target):
             return False
         if not reads_v.isdisjoint(eqn.invars):
             same_place = isinstance(lowering_of(eqn, target), Elementwise) and all(

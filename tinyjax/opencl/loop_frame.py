@@ -29,10 +29,11 @@ from tinyjax.opencl.kernel_ir import (
     Statement,
     Store,
 )
-from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder, NoKernel, Source, work_item_target
+from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder
 from tinyjax.opencl.loop_work import (
     LAUNCH_WORK,
 )
+from tinyjax.opencl.private_arrays import NoKernel, Source, work_item_target
 
 
 @dataclass(frozen=True)

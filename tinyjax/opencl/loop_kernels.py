@@ -23,10 +23,10 @@ from tinyjax.opencl.check_kernel import check_kernel
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.element_loops import PerElementKernel
 from tinyjax.opencl.kernel_ir import statements_of
-from tinyjax.opencl.loop_bodies import NoKernel
 from tinyjax.opencl.loop_frame import LoopKernel
 from tinyjax.opencl.loop_work import bodies_of_round
 from tinyjax.opencl.one_work_item import OneWorkItem
+from tinyjax.opencl.private_arrays import NoKernel
 from tinyjax.opencl.simplify import BODIES
 
 

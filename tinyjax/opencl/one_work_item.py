@@ -25,7 +25,7 @@ from tinyjax.opencl.kernel_ir import (
     inner_bodies,
     item_index,
 )
-from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder, NoKernel, Source
+from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder
 from tinyjax.opencl.loop_frame import LoopFrame, LoopKernel, carry_of
 from tinyjax.opencl.loop_operands import cheap_equations
 from tinyjax.opencl.loop_work import (
@@ -36,6 +36,7 @@ from tinyjax.opencl.loop_work import (
     has_inner_while,
     work,
 )
+from tinyjax.opencl.private_arrays import NoKernel, Source
 from tinyjax.opencl.weight_layout import with_transposed_weights
 
 

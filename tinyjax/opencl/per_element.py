@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from tinyjax.array import ShapedArray
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.loop_bodies import NoKernel, inner_jaxpr
+from tinyjax.opencl.loop_bodies import inner_jaxpr
+from tinyjax.opencl.private_arrays import NoKernel
 from tinyjax.opencl.rules import Elementwise, lowering_of
 from tinyjax.opencl.simplify import BODIES
 

@@ -5,7 +5,7 @@ are asked for the element at the index `e`, as for any other element. `e` stands
 first of them number `first`. An index that does not depend on it is the same for all: one element is
 loaded. One that grows with it by one is a place of neighbours in memory. All others (every second
 element, a row's last one) have no such form, and the kernel computes its elements one by one.
-Builds on kernel_ir.
+Builds on indices.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ import pytest
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.config import config
 from tinyjax.dtypes import bfloat16
 from tinyjax.interpreters.tracing import make_jaxpr
 from tinyjax.jaxpr import Literal
@@ -220,11 +219,13 @@ def test_carries_of_any_dtype(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["int64", "uint64", "float64"])
-def test_carries_of_64_bits(dtype, monkeypatch):
-    monkeypatch.setattr(config, "jax_enable_x64", True)
+def test_carries_of_64_bits(dtype):
+    def step(c, x):
+        return jnp.where(c > x, c - 1, c * x), c
+
     x = (floats(20) * 50).astype(dtype)
-    f = lambda x: lax.scan(lambda c, _: (jnp.where(c > x, c - 1, c * x), c), x, None, length=3)  # noqa: E731
-    agree(f, x)
+    with jax.enable_x64(True):
+        agree(lambda x: lax.scan(lambda c, _: step(c, x), x, None, length=3), x)
 
 
 def test_booleans_side_by_side():

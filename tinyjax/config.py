@@ -114,9 +114,8 @@ class Config(threading.local):
     are attributes of the instance, of which each thread has its own."""
 
     _global_key: tuple = ()
-    settings: object = (
-        object()
-    )  # another one after each `update`: what was known before may not hold
+    # Another one after each `update`: what was known before may not hold.
+    settings: object = object()
     is_watched: bool = False  # one look in place of three: they are dear
 
     def __getattr__(self, name: str) -> Any:

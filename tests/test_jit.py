@@ -98,6 +98,16 @@ def test_an_unhashable_static_argument_is_an_error_that_names_it():
         f(1.0, [1, 2])
 
 
+def test_an_argument_that_is_no_array_is_named():
+    f = jax.jit(lambda n, p, *rest, k=0: p["w"], static_argnums=0)
+    with pytest.raises(TypeError, match=r"argument p\['w'\] of <lambda>.*'a'.*static_argnums"):
+        f(3, {"w": "a"})
+    with pytest.raises(TypeError, match=r"argument rest\[1\] of <lambda>"):
+        f(3, {"w": 1.0}, 2.0, object())
+    with pytest.raises(TypeError, match=r"argument k of <lambda>"):
+        f.lower(3, {"w": 1.0}, k="text")
+
+
 def test_static_argnums_must_name_a_parameter():
     with pytest.raises(ValueError, match="argnums 5.*only takes 1"):
         jax.jit(lambda x: x, static_argnums=5)

@@ -1,17 +1,18 @@
 """What the front doors (grad, vmap, jit, ...) share: arguments in and out as flat lists.
 
 After this file you know how `f(params, x=data)` becomes a function of a flat list of arrays.
-Builds on tree_util.pytrees.
+Builds on tree_util.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 
@@ -204,3 +205,38 @@ def unhashable_error(static: Static) -> ValueError:
                 "of jit's cache key: pass a tuple instead of a list, or make the argument dynamic"
             )
     return ValueError("the arguments' tree has unhashable parts: see their register_pytree_node")
+
+
+# ---- names of arguments ----
+
+
+def argument_names(fun: Callable, static: Collection[int], tree: Any) -> list[str]:
+    """The name of each leaf of (args, kwargs), such as params['w'] or x; `static` are the positions of
+    arguments that are not among the leaves."""
+    leaves = tree_unflatten(tree, range(tree.num_leaves))
+    pairs, _ = tree_flatten_with_path(leaves)
+    return [_name(fun, static, path) for path, _ in pairs]
+
+
+def _name(fun: Callable, static: Collection[int], path: tuple) -> str:
+    kind, first, *rest = path
+    if kind.idx == 1:
+        return first.key + keystr(tuple(rest))
+    return positional_name(fun, static, first.idx) + keystr(tuple(rest))
+
+
+def positional_name(fun: Callable, static: Collection[int], number: int) -> str:
+    """The parameter of the argument that has this number among those that are not static."""
+    for position in sorted(static):
+        number += position <= number
+    try:
+        parameters = list(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):  # a builtin without a signature
+        return f"number {number}"
+    if (
+        number < len(parameters)
+        and parameters[number].kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD
+    ):
+        return parameters[number].name
+    rest = [p for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL]
+    return f"{rest[0].name}[{number - parameters.index(rest[0])}]" if rest else f"number {number}"

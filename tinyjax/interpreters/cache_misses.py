@@ -12,18 +12,16 @@ api_util.
 from __future__ import annotations
 
 import functools
-import inspect
 import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from tinyjax.api_util import fun_name
+from tinyjax.api_util import argument_names, fun_name, positional_name
 from tinyjax.array import ShapedArray
 from tinyjax.compile_log import misses_logger
 from tinyjax.config import TRACED_FLAGS
 from tinyjax.interpreters.tracing import line_text, user_line
-from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_unflatten
+from tinyjax.tree_util.pytrees import PyTreeDef
 
 # (tree of the arguments, avals, static arguments, named axes, config): as jit.py makes it.
 Key = tuple[PyTreeDef, tuple[ShapedArray, ...], Any, Any, tuple]
@@ -71,47 +69,13 @@ def _similarity(key: Key, other: Key) -> tuple[int, int]:
     return sum(a == b for a, b in zip(key, other)), same_avals
 
 
-# ---- names of arguments ----
-
-
-def _argument_names(fun: Callable, static: Collection[int], tree: PyTreeDef) -> list[str]:
-    """The name of each leaf, such as params['w'] or x."""
-    leaves = tree_unflatten(tree, range(tree.num_leaves))
-    pairs, _ = tree_flatten_with_path(leaves)
-    return [_name(fun, static, path) for path, _ in pairs]
-
-
-def _name(fun: Callable, static: Collection[int], path: tuple) -> str:
-    kind, first, *rest = path
-    if kind.idx == 1:
-        return first.key + keystr(tuple(rest))
-    return positional_name(fun, static, first.idx) + keystr(tuple(rest))
-
-
-def positional_name(fun: Callable, static: Collection[int], number: int) -> str:
-    """The parameter of the argument that has this number among those that are not static."""
-    for position in sorted(static):
-        number += position <= number
-    try:
-        parameters = list(inspect.signature(fun).parameters.values())
-    except (TypeError, ValueError):  # a builtin without a signature
-        return f"number {number}"
-    if (
-        number < len(parameters)
-        and parameters[number].kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD
-    ):
-        return parameters[number].name
-    rest = [p for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL]
-    return f"{rest[0].name}[{number - parameters.index(rest[0])}]" if rest else f"number {number}"
-
-
 # ---- the parts of a key ----
 
 
 def _aval_lines(
     fun: Callable, static: Collection[int], key: Key, before: Key, known: Sequence[Key]
 ) -> Iterator[str]:
-    names = _argument_names(fun, static, key[0])
+    names = argument_names(fun, static, key[0])
     for at, (name, new, old) in enumerate(zip(names, key[1], before[1])):
         if new == old:
             continue

@@ -58,10 +58,10 @@ class FastCalls:
         # As is_plain; where results are looked at, the settings are not those of what is known.
         if type(context.trace) is not EvalTrace or context.axis_env or vars(config):
             return NOT_KNOWN
-        key, arrays = self._key(args, kwargs)
         try:
+            key, arrays = self._key(args, kwargs)
             known = self.known.get(key)
-        except TypeError:  # a static argument without a hash
+        except TypeError:  # no array, or no hash of a static argument: the plain path says which
             return NOT_KNOWN
         if known is None or known.settings is not config.settings:
             return NOT_KNOWN

@@ -45,8 +45,8 @@ from tinyjax.interpreters.fast_call import NOT_KNOWN, FastCalls, is_plain
 from tinyjax.interpreters.tracing import (
     JaxprTrace,
     ShapeDtypeStruct,
-    arg_aval,
     is_staging,
+    named_avals,
     staging_rules,
     trace_to_jaxpr,
 )
@@ -227,7 +227,8 @@ class JitFunction:
         equality and type), the named axes around the call, and configuration."""
         dynamic, static = split_static(args, kwargs, self.static_argnums, self.static_argnames)
         leaves, in_tree = tree_flatten(dynamic)
-        avals = tuple([arg_aval(x) for x in leaves])
+        static_positions = positions(self.static_argnums, len(args))
+        avals = named_avals(self.fun, static_positions, in_tree, leaves)
         key = (in_tree, avals, static, context.axis_env, config.key)
         try:
             entry = self.cache.get(key)
@@ -241,7 +242,6 @@ class JitFunction:
                 "types or static arguments are new (jax.explain_cache_misses says which)"
             )
         if config.jax_explain_cache_misses:
-            static_positions = positions(self.static_argnums, len(args))
             explain_miss(self.fun, static_positions, key, list(self.cache))
         flat_fun = FlatFun(with_static(self.fun, static), in_tree)
         with logged_time(f"tracing {self.params['name']} for jit"):

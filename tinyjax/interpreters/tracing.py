@@ -12,11 +12,18 @@ import functools
 import gc
 import os
 import sys
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
 from tinyjax import dtypes
-from tinyjax.api_util import FlatFun, as_argnums, check_callable, wrap_argnums
+from tinyjax.api_util import (
+    FlatFun,
+    argument_names,
+    as_argnums,
+    check_callable,
+    fun_name,
+    wrap_argnums,
+)
 from tinyjax.array import Array, LiteralArray, ShapedArray
 from tinyjax.config import config
 from tinyjax.core import (
@@ -34,7 +41,7 @@ from tinyjax.core import (
 )
 from tinyjax.errors import UnexpectedTracerError
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, SourceLine, Var, check_jaxpr
-from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
+from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -281,6 +288,25 @@ def arg_aval(x: Any) -> ShapedArray:
     if isinstance(x, ShapeDtypeStruct):
         return ShapedArray(x.shape, x.dtype, x.weak_type)
     return get_aval(x)
+
+
+def named_avals(
+    fun: Callable, static: Collection[int], tree: PyTreeDef, leaves: Sequence[Any]
+) -> tuple[ShapedArray, ...]:
+    """The avals of the leaves of a function's (args, kwargs), but for those at `static` positions.
+
+    Raises TypeError, with the argument's name, for a leaf that is no array."""
+    avals = []
+    for number, x in enumerate(leaves):
+        try:
+            avals.append(arg_aval(x))
+        except TypeError as error:
+            raise TypeError(
+                f"Error interpreting argument {argument_names(fun, static, tree)[number]} of "
+                f"{fun_name(fun)} as an array. {error}. If the function needs it as a Python value, mark "
+                "it as static (static_argnums or static_argnames)"
+            ) from None
+    return tuple(avals)
 
 
 def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:

@@ -6,9 +6,10 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.devices import devices
+from tinyjax.devices import default_device, devices
 from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.opencl.kernel_ir import Kernel
+from tinyjax.sharding import SingleDeviceSharding
 
 needs_opencl = pytest.mark.skipif(
     devices("cpu")[0].cl_device is None, reason="there is no OpenCL device"
@@ -192,3 +193,21 @@ def test_the_runtime_executable_takes_and_gives_flat_lists():
     executable = jax.jit(f).lower(1.0).compile().runtime_executable()
     (y,) = executable([jnp.asarray(2.0)])
     np.testing.assert_allclose(y, np.sin(2.0) * 2, rtol=1e-6)
+
+
+def test_a_compiled_function_says_where_its_arguments_and_results_are():
+    here = SingleDeviceSharding(default_device())
+    compiled = jax.jit(lambda x, *, y: [x + y]).lower(VECTOR, y=VECTOR).compile()
+    assert compiled.input_shardings == ((here,), {"y": here})
+    assert compiled.output_shardings == [here]
+
+
+def test_a_compiled_function_has_its_static_arguments_inside():
+    compiled = jax.jit(lambda x, n: x * n, static_argnums=1).lower(1.0, 3).compile()
+    assert compiled(2.0) == 6.0
+    with pytest.raises(TypeError, match="static arguments are part of the program"):
+        compiled(2.0, 3)
+
+
+def test_what_has_stages_is_a_wrapped_function():
+    assert isinstance(jax.jit(f), jax.stages.Wrapped) and not isinstance(f, jax.stages.Wrapped)

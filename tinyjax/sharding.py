@@ -2,7 +2,7 @@
 
 After this file you can read `x.sharding`, and hand it to device_put. JAX also has arrays that are spread
 over several devices (NamedSharding over a Mesh); tinyjax has none. Builds on devices
-and array, to whose values it gives `sharding`, `addressable_shards` and the like.
+and array, to whose values it gives `sharding`, `addressable_shards` and the like, and stages.
 
 Source: https://docs.jax.dev/en/latest/jax.sharding.html
 """
@@ -14,6 +14,8 @@ from typing import Any
 
 from tinyjax.array import Array, ArrayImpl
 from tinyjax.devices import Device
+from tinyjax.stages import Compiled
+from tinyjax.tree_util.pytrees import tree_map
 
 
 class Sharding:
@@ -137,3 +139,22 @@ ArrayImpl.on_device_size_in_bytes = lambda array: array.nbytes  # type: ignore[a
 ArrayImpl.platform = lambda array: array.device.platform  # type: ignore[attr-defined]
 ArrayImpl.is_fully_addressable = True  # type: ignore[attr-defined]
 ArrayImpl.is_fully_replicated = True  # type: ignore[attr-defined]
+
+
+# ---- what compiled programs know of it ----
+
+
+def _input_shardings(compiled: Compiled) -> Any:
+    """Where the arguments are read: a tree of shardings for the pair (args, kwargs)."""
+    sharding = SingleDeviceSharding(compiled.executable.lowered.device)
+    return tree_map(lambda _: sharding, compiled.args_info)
+
+
+def _output_shardings(compiled: Compiled) -> Any:
+    """Where the results are: the result's tree of shardings."""
+    sharding = SingleDeviceSharding(compiled.executable.lowered.device)
+    return tree_map(lambda _: sharding, compiled.out_info)
+
+
+Compiled.input_shardings = property(_input_shardings)  # type: ignore[attr-defined]
+Compiled.output_shardings = property(_output_shardings)  # type: ignore[attr-defined]

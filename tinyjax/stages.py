@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -28,6 +28,22 @@ from tinyjax.opencl.lowered import lower_jaxpr
 from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.tree_util.prefixes import equality_errors
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+
+# ---- before the first stage ----
+
+
+@runtime_checkable
+class Wrapped(Protocol):
+    """A function that can be called, and taken through the stages instead: what `jit` gives.
+
+    Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Wrapped"""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced: ...
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered: ...
+
 
 # ---- what all stages know ----
 
@@ -242,6 +258,7 @@ class Compiled(_Signature):
         return TypeError(
             "Function compiled with input pytree does not match the input pytree it was called with: "
             + "; ".join(mismatches)
+            + ". Pass what was traced: static arguments are part of the program, and left out"
         )
 
     def _type_error(self, pairs: Sequence[tuple[ShapedArray, ShapedArray]]) -> TypeError:

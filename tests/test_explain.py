@@ -100,6 +100,57 @@ def test_most_lines_with_arithmetic_are_mapped():
     assert all(line.sources for line in computing)
 
 
+# What a line says, and the primitives that say so
+SAYS = {
+    r"tj_sin_": ["sin"],
+    r"tj_exp_": ["exp"],
+    r"tj_tanh_": ["tanh"],
+    r" / \(?[a-z0-9]": ["div"],
+    r"acc\d|partial": ["reduce_sum", "reduce_max", "dot_general"],
+    r"\.(lo|hi);": ["reduce_sum", "reduce_max"],
+    r"INFINITY": ["reduce_max"],
+    r"sums|panel": ["dot_general"],
+    r"kept": ["sin", "exp"],
+}
+
+
+def says_sums_of_rows(x):
+    return jnp.sin(x) / jnp.sum(jnp.sin(x) * 2.0, axis=1, keepdims=True)
+
+
+def says_a_loop(x):
+    return lax.fori_loop(0, 9, lambda i, c: jnp.sin(c) / 3.0, x)
+
+
+@pytest.mark.parametrize(
+    "f, shapes",
+    [
+        (says_sums_of_rows, [(20, 100)]),
+        (jax.nn.softmax, [(20, 100)]),
+        (lambda x: jnp.sum(x, 0) / jnp.max(jnp.exp(x), 0), [(50, 100)]),
+        (lambda x: jnp.sum(jnp.exp(x) / 3.0) / 2.0, [(100_000,)]),
+        (lambda x, y: jnp.tanh(x @ y / 2.0), [(20, 30), (30, 40)]),
+        (lambda x, y: jnp.sin(x) / y, [(1000,), (1000,)]),
+        (says_a_loop, [(1000,)]),
+    ],
+    ids=["rows", "softmax", "columns", "shared", "product", "map", "loop"],
+)
+def test_every_line_is_from_the_equation_that_does_what_it_says(f, shapes):
+    lowered = jax.jit(f).lower(*(jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes))
+    plan = lowered.compiler_ir("schedule")
+    for line in lowered.compiler_ir("explain"):
+        if " = " not in line.text or re.search(r"for \(|ticket|get_global_id", line.text):
+            continue  # around what equations do
+        eqns = [numbered_eqns(plan)[number] for number in line.eqns]
+        assert eqns, line
+        for pattern, primitives in SAYS.items():
+            if re.search(pattern, line.text):
+                assert {eqn.primitive.name for eqn in eqns} <= set(primitives), line
+        if read := re.search(r"\b([a-z])_in\b", line.text):
+            operands = [plan.names.get(v) for eqn in eqns for v in eqn.invars]
+            assert read[1] in operands, line
+
+
 def test_the_text_has_c_and_python_side_by_side():
     text = jax.jit(two_lines).lower(X).as_text("explain")
     line = next(line for line in text.splitlines() if re.search(r"\* .*2.0f", line))

@@ -35,6 +35,7 @@ from tinyjax.opencl.kernel_ir import (
     Statement,
     Store,
     Value,
+    origin,
     statements_of,
 )
 from tinyjax.opencl.rules import (
@@ -230,17 +231,18 @@ class Builder:
         of elementwise equations can be longer than Python's stack."""
         if isinstance(atom, Literal):
             return Const(np.asarray(atom.val, atom.aval.dtype)[()], atom.aval.dtype)
-        pending = [atom]
+        pending = [(atom, origin())]  # with the equation that reads it
         while pending:
-            v = pending[-1]
+            v, reader = pending[-1]
             key = (v, position.flat)
             if key in self.known:
                 pending.pop()
             elif v in self.places:
-                self.known[key] = self.read(self.places[v], position.flat, self.names[v])
+                with statements_of(reader):
+                    self.known[key] = self.read(self.places[v], position.flat, self.names[v])
             else:
                 missing = [u for u in self._same_place(v) if (u, position.flat) not in self.known]
-                pending += missing
+                pending += [(u, self.producer[v]) for u in missing]
                 if not missing:
                     self._compute(v, position)
         return self.known[atom, position.flat]

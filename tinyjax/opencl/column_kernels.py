@@ -17,7 +17,7 @@ from tinyjax.jaxpr import JaxprEqn
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.group_builder import padded, run_of, share
 from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.kernel_ir import Buffer, IfLast, Kernel, Lanes, MakeLanes, item_index
+from tinyjax.opencl.kernel_ir import Buffer, IfLast, Lanes, MakeLanes, item_index, statements_of
 from tinyjax.opencl.reductions import ReductionBuilder, blocks_of
 from tinyjax.opencl.rules import Position
 
@@ -28,7 +28,7 @@ PIECES = 16  # work-items that share the rows, if there are few columns
 class ColumnKernel(ReductionBuilder):
     """The combined axes are between `outer` and `inner` ones; all accumulators are private memory."""
 
-    def kernel_named(self, name: str) -> Kernel:
+    def whole(self) -> tuple[int, Sequence[Buffer]]:
         form, target = self.form, self.target
         self.chunks = -(-form.inner // self.width)
         self.blocks, self.block_size = blocks_of(self.chunks, max(1, COLUMNS // self.width))
@@ -49,19 +49,20 @@ class ColumnKernel(ReductionBuilder):
         with self.loop(*run_of(item // self.pieces, run, units), units - 1) as unit:
             self._unit(unit // self.blocks, unit % self.blocks, item % self.pieces)
         if self.pieces == 1:
-            return self.kernel(name, items)
+            return items, ()
         ticket = Buffer("ticket", np.dtype("int32"), 1, "scratch")
         with self.block() as finish:
             self._combine_pieces()
         self.body.append(IfLast(ticket, finish))
-        return self.kernel(name, items, [*self.partial, ticket])
+        return items, [*self.partial, ticket]
 
     def _unit(self, outer: Index, block: Index, piece: Index) -> None:
         """A piece of the rows of one block of columns."""
         lanes = []
         for eqn in self.reductions:
             lanes.append(Lanes(self.fresh("acc"), self.sum_dtype(eqn), self.block_size, self.width))
-            self.body.append(MakeLanes(lanes[-1], self.identity(eqn)))
+            with statements_of(eqn):
+                self.body.append(MakeLanes(lanes[-1], self.identity(eqn)))
         start = block * self.block_size
         count = (index(self.chunks) - start).min(self.block_size)
         full = self.form.combined // self.at_once
@@ -80,12 +81,13 @@ class ColumnKernel(ReductionBuilder):
         with self.loop(0, count, self.block_size - 1) as chunk:
             with self._columns(start + chunk) as column:
                 for eqn, accumulators, partial in zip(self.reductions, lanes, self.partial):
-                    value = self.wide(accumulators, chunk)
                     at = outer * self.form.inner + column
-                    if self.pieces > 1:
-                        self.write(Place(partial), piece * self.form.results + at, value)
-                    else:
-                        self.know(eqn, at, value)
+                    with statements_of(eqn):
+                        value = self.wide(accumulators, chunk)
+                        if self.pieces > 1:
+                            self.write(Place(partial), piece * self.form.results + at, value)
+                        else:
+                            self.know(eqn, at, value)
                 if self.pieces == 1:
                     self._store(outer, column)
 
@@ -101,11 +103,12 @@ class ColumnKernel(ReductionBuilder):
         with self._columns(chunk) as column:
             for eqn, accumulators in zip(self.reductions, lanes):
                 places = [self._element_place(eqn, outer, row, column) for row in rows]
-                values = [
-                    self.converted(self.element(eqn.invars[0], place), self.sum_dtype(eqn))
-                    for place in places
-                ]
-                self.combine(self.rule(eqn), accumulators, at, self.pairwise(eqn, values))
+                with statements_of(eqn):
+                    values = [
+                        self.converted(self.element(eqn.invars[0], place), self.sum_dtype(eqn))
+                        for place in places
+                    ]
+                    self.combine(self.rule(eqn), accumulators, at, self.pairwise(eqn, values))
 
     def _columns(self, chunk: Index) -> AbstractContextManager[Index]:
         """The neighbours of a chunk. Those of the last one overlap with those before: their sums are the
@@ -133,14 +136,15 @@ class ColumnKernel(ReductionBuilder):
                     at = outer * self.form.inner + column
                     with self.loop(0, self.pieces, self.pieces - 1) as piece:
                         for eqn, (total,), partial in zip(self.reductions, sums, self.partial):
-                            value = self.read(Place(partial), piece * self.form.results + at)
-                            self.combine(self.rule(eqn), total, index(0), value)
+                            with statements_of(eqn):
+                                value = self.read(Place(partial), piece * self.form.results + at)
+                                self.combine(self.rule(eqn), total, index(0), value)
                     for eqn, (total,) in zip(self.reductions, sums):
-                        self.know(eqn, at, self.wide(total, index(0)))
+                        with statements_of(eqn):
+                            self.know(eqn, at, self.wide(total, index(0)))
                     self._store(outer, column)
 
     def _store(self, outer: Index, column: Index) -> None:
         """The outputs, which are computed from the results alone."""
-        for v, buffer in self.outputs.items():
-            place = self.place(v, outer, column)
-            self.write(Place(buffer), place.flat, self.element(v, place))
+        for v in self.outputs:
+            self.store_output(v, self.place(v, outer, column))

@@ -118,9 +118,10 @@ def explain_lines(plan: Plan, width: int = 64) -> Iterator[str]:
         remark = "".join(f" [{number}] {eqn_text(plan, eqns[number])}" for number in line.eqns)
         if line.sources and line.sources != before[1]:
             remark += f"  | {', '.join(map(python_text, line.sources))}"
-        if (line.eqns, line.sources) == before or not line.sources + line.eqns:
+        said = line.sources + line.eqns and line.text.strip() != "}"
+        if (line.eqns, line.sources) == before or not said:
             remark = ""
-        before = (line.eqns, line.sources) if line.sources + line.eqns else before
+        before = (line.eqns, line.sources) if said else before
         yield f"{line.number:4} {line.text:{width}}{' //' if remark else ''}{remark}".rstrip()
 
 

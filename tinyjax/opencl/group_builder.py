@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
-from tinyjax.jaxpr import Var
+from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.opencl.builder import Builder, Place
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.indices import Index
-from tinyjax.opencl.kernel_ir import Buffer, Kernel
+from tinyjax.opencl.kernel_ir import Buffer, Kernel, statements_of
+from tinyjax.opencl.rules import Position
 
 
 class GroupBuilder(Builder):
@@ -32,10 +34,20 @@ class GroupBuilder(Builder):
             v: Buffer(f"{names[v]}_out", v.aval.dtype, v.aval.size, "out") for v in group.outputs
         }
 
+    def store_output(self, v: Var, position: Position) -> None:
+        """Computes an element of an output, and stores it."""
+        with statements_of(self.producer[v]):
+            self.write(Place(self.outputs[v]), position.flat, self.element(v, position))
+
     def kernel(self, name: str, items: int, scratch: Sequence[Buffer] = ()) -> Kernel:
         """The kernel of all that was written; its buffers are the inputs, the outputs and `scratch`."""
         buffers = [*self.inputs, *self.outputs.values(), *scratch]
         return Kernel(name, buffers, padded(items, self.target), self.body)
+
+
+def statements_for(eqns: Sequence[JaxprEqn]) -> AbstractContextManager[None]:
+    """What is made within the block, a loop say, is for all of these: their origin, if there is but one."""
+    return statements_of(eqns[0] if len(eqns) == 1 else None)
 
 
 # ---- sharing out the work ----

@@ -36,6 +36,11 @@ class Index:
         a, b = self, index(other)
         if b.is_const(0):
             return a
+        if a.op == "+":  # a term that both have is not needed
+            terms = b.args if b.op == "+" else (b, index(0))
+            for number, term in enumerate(terms):
+                if term in a.args:
+                    return a.args[1 - a.args.index(term)] - terms[1 - number]
         return _fold(Index("-", (a, b), a.lo - b.hi, a.hi - b.lo))
 
     def __mul__(self, other: Index | int) -> Index:

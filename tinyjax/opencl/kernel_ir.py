@@ -66,10 +66,15 @@ class _Making(threading.local):
 _making = _Making()
 
 
+def origin() -> Any:
+    """The origin of statements that are made now."""
+    return _making.origin
+
+
 @contextmanager
-def statements_of(origin: Any) -> Iterator[None]:
+def statements_of(eqn: Any) -> Iterator[None]:
     """Statements that are made within the block have this origin: the equation that they compute."""
-    before, _making.origin = _making.origin, origin
+    before, _making.origin = _making.origin, eqn
     try:
         yield
     finally:
@@ -80,9 +85,7 @@ def statements_of(origin: Any) -> Iterator[None]:
 class HasOrigin:
     """A statement knows its equation. Statements that do the same are equal wherever they come from."""
 
-    origin: Any = field(
-        default_factory=lambda: _making.origin, kw_only=True, compare=False, repr=False
-    )
+    origin: Any = field(default_factory=origin, kw_only=True, compare=False, repr=False)
 
 
 # ---- statements ----

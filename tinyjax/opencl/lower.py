@@ -12,10 +12,9 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from tinyjax.jaxpr import Var
-from tinyjax.opencl.builder import Place
 from tinyjax.opencl.check_kernel import check_kernel
 from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.group_builder import GroupBuilder, padded, run_of, share
+from tinyjax.opencl.group_builder import GroupBuilder, padded, run_of, share, statements_for
 from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.indices import Index
 from tinyjax.opencl.kernel_ir import For, Kernel, Statement, item_index
@@ -92,12 +91,13 @@ class _MapBuilder(GroupBuilder):
     def map(self, name: str, loop: Callable) -> Kernel:
         """Each work-item computes a run of the outputs' elements."""
         shape = self.group.outputs[0].aval.shape
-        items = loop(self, shape, self._store_outputs)
+        with statements_for([self.producer[v] for v in self.outputs]):
+            items = loop(self, shape, self._store_outputs)
         return self.kernel(name, items)
 
     def _store_outputs(self, position: Position) -> None:
-        for v, buffer in self.outputs.items():
-            self.write(Place(buffer), position.flat, self.element(v, position))
+        for v in self.outputs:
+            self.store_output(v, position)
 
 
 def _flat_loop(

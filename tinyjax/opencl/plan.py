@@ -15,7 +15,7 @@ from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subj
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import fuse
 from tinyjax.opencl.groups import Group, HostGroup, KernelGroup, LoopGroup
-from tinyjax.opencl.kernel_ir import Kernel, Statement, Store, rewritten, statements_of
+from tinyjax.opencl.kernel_ir import Kernel
 from tinyjax.opencl.loop_frame import LoopKernel
 from tinyjax.opencl.loop_kernels import loop_kernel
 from tinyjax.opencl.lower import lower_group
@@ -111,10 +111,7 @@ class _Planner:
         if key not in self.shared:
             # The name says what is inside, and begins so that it is no word of OpenCL C.
             inside = "_".join(dict.fromkeys(eqn.primitive.name for eqn in group.eqns))[:56]
-            # What no equation inside makes (loops) is for the result, if there is but one.
-            with statements_of(group.eqns[-1] if len(group.outputs) == 1 else None):
-                kernel = lower_group(group, prefix + inside, names, self.target)
-            self.shared[key] = _with_origins_of_stores(kernel, group)
+            self.shared[key] = lower_group(group, prefix + inside, names, self.target)
         return self.shared[key]
 
     def _plan_loop(
@@ -135,20 +132,6 @@ class _Planner:
             label: self.plan(body, plan.names, f"{prefix}{label.replace(' ', '')}_")
             for label, body in bodies_of(group.eqn).items()
         }
-
-
-def _with_origins_of_stores(kernel: Kernel, group: KernelGroup) -> Kernel:
-    """The kernel, in which stores to an output have the origin that the value has."""
-    producer = {v: eqn for eqn in group.eqns for v in eqn.outvars}
-    outputs = [buffer for buffer in kernel.buffers if buffer.role == "out"]
-    origins = {buffer: producer[v] for buffer, v in zip(outputs, group.outputs)}
-
-    def change(statement: Statement) -> Statement:
-        if isinstance(statement, Store) and statement.destination in origins:
-            return replace(statement, origin=origins[statement.destination])
-        return statement
-
-    return replace(kernel, body=rewritten(kernel.body, change))
 
 
 def _meaning_of_group(group: KernelGroup) -> Hashable:

@@ -17,7 +17,6 @@ from collections.abc import Sequence
 from contextlib import suppress
 
 from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.group_builder import GroupBuilder, padded, run_of, share
 from tinyjax.opencl.groups import KernelGroup
@@ -52,8 +51,8 @@ def product_kernel(group: KernelGroup, name: str, names: dict[Var, str], target:
     """The kernel of a group that has a product among its equations."""
     if can_follow_side_by_side(group, target):
         with suppress(NotSideBySide):
-            return ProductBuilder(group, names, target).whole(name, is_wide=True)
-    return ProductBuilder(group, names, target).whole(name, is_wide=False)
+            return ProductBuilder(group, names, target).kernel_named(name, is_wide=True)
+    return ProductBuilder(group, names, target).kernel_named(name, is_wide=False)
 
 
 def can_follow_side_by_side(group: KernelGroup, target: Target) -> bool:
@@ -82,8 +81,16 @@ class ProductBuilder(GroupBuilder):
 
     # ---- the work shared out ----
 
-    def whole(self, name: str, is_wide: bool) -> Kernel:
-        """Tasks are numbered by batch, block of rows, and panel; a work-item has a run of them."""
+    def kernel_named(self, name: str, is_wide: bool) -> Kernel:
+        """The kernel. Raises NotSideBySide if what follows can't be wide."""
+        with statements_of(self.eqn):
+            items = self.whole(is_wide)
+        return self.kernel(name, items)
+
+    def whole(self, is_wide: bool) -> int:
+        """Writes all statements; gives the number of work-items.
+
+        Tasks are numbered by batch, block of rows, and panel; a work-item has a run of them."""
         tile = rows_at_once(self.rows)
         panels, total = self.batch * self.panels, multiplications(self.eqn)
         # Each block of rows copies its panels again.
@@ -102,7 +109,7 @@ class ProductBuilder(GroupBuilder):
                 self._task(batch, block * (tiles * tile), column, tiles, tile, is_wide)
             start = i % self.panels * self.width
             self.body.append(For(column, start, start + 1, body))
-        return self.kernel(name, items)
+        return items
 
     def _task(
         self, batch: Index, first: Index, column: Index, tiles: int, tile: int, is_wide: bool
@@ -113,8 +120,7 @@ class ProductBuilder(GroupBuilder):
         zero = self._wide(Const(self.dtype.type(0), self.dtype))
         with self.loop(0, sums.size, sums.size - 1) as i:
             self.store(sums, i, zero)
-        with statements_of(self.eqn):
-            self._sum_up(batch, first, column, sums, tile)
+        self._sum_up(batch, first, column, sums, tile)
         rows = (first + sums.size).min(self.rows)
         with self.loop(first, rows, self.rows - 1) as row:
             at = (row - first).max(0).min(sums.size - 1)
@@ -227,8 +233,8 @@ class ProductBuilder(GroupBuilder):
         self.neighbours = Neighbours(each, column, end, self.width)
         position = self._position(batch, row, each)
         self._know(position, total)
-        for v, buffer in self.outputs.items():
-            self.write(Place(buffer), position.flat, self.element(v, position))
+        for v in self.outputs:
+            self.store_output(v, position)
         self.neighbours = None
 
     def _store_each(self, batch: Index, row: Index, column: Index, totals: Value) -> None:
@@ -239,8 +245,8 @@ class ProductBuilder(GroupBuilder):
             self.body.append(Let(total, "lane", (totals, at - column)))
             position = self._position(batch, row, at)
             self._know(position, total)
-            for v, buffer in self.outputs.items():
-                self.store(buffer, position.flat, self.element(v, position))
+            for v in self.outputs:
+                self.store_output(v, position)
 
     def _position(self, batch: Index, row: Index, column: Index) -> Position:
         sizes = [

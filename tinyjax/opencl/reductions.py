@@ -18,10 +18,11 @@ from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import CHEAP_WORK
-from tinyjax.opencl.group_builder import GroupBuilder
+from tinyjax.opencl.group_builder import GroupBuilder, statements_for
 from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.indices import Index, index, index_var
 from tinyjax.opencl.kernel_ir import (
+    Buffer,
     Const,
     Kernel,
     Lanes,
@@ -62,7 +63,13 @@ class ReductionBuilder(GroupBuilder):
         ]
 
     def kernel_named(self, name: str) -> Kernel:
-        """The kernel, each form in its way. Raises NotSideBySide if the width must be 1."""
+        """The kernel. Raises NotSideBySide if the width must be 1."""
+        with statements_for(self.reductions):
+            items, scratch = self.whole()
+        return self.kernel(name, items, scratch)
+
+    def whole(self) -> tuple[int, Sequence[Buffer]]:
+        """Writes all statements, each form in its way; gives the work-items and the scratch memory."""
         raise NotImplementedError
 
     # ---- places ----
@@ -112,9 +119,10 @@ class ReductionBuilder(GroupBuilder):
     def accumulators(self, eqn: JaxprEqn, count: int) -> list[Lanes]:
         """So many variables; each is `width` accumulators."""
         made = []
-        for _ in range(count):
-            made.append(Lanes(self.fresh("acc"), self.sum_dtype(eqn), 1, self.width))
-            self.body.append(MakeLanes(made[-1], self.identity(eqn)))
+        with statements_of(eqn):
+            for _ in range(count):
+                made.append(Lanes(self.fresh("acc"), self.sum_dtype(eqn), 1, self.width))
+                self.body.append(MakeLanes(made[-1], self.identity(eqn)))
         return made
 
     def pairwise(self, eqn: JaxprEqn, values: Sequence[Scalar]) -> Scalar:
@@ -127,6 +135,10 @@ class ReductionBuilder(GroupBuilder):
 
     def all_combined(self, eqn: JaxprEqn, accumulators: Sequence[Lanes]) -> Scalar:
         """All accumulators of one result, and the elements side by side in each, as one number."""
+        with statements_of(eqn):
+            return self._all_combined(eqn, accumulators)
+
+    def _all_combined(self, eqn: JaxprEqn, accumulators: Sequence[Lanes]) -> Scalar:
         value: Any = self.pairwise(eqn, [self.wide(lanes, index(0)) for lanes in accumulators])
         while value.width > 1:
             halves = [
@@ -137,9 +149,9 @@ class ReductionBuilder(GroupBuilder):
             value = self.pairwise(eqn, halves)
         return value
 
-    def wide(self, lanes: Lanes, at: Index) -> Value:
+    def wide(self, lanes: Lanes, at: Index, name: str = "t") -> Value:
         """Element number `at` of private memory."""
-        return self.read(Place(lanes, width=self.width), at)
+        return self.read(Place(lanes, width=self.width), at, name)
 
     def work_of_terms(self) -> float:
         """Operations for one element of each reduction, but for what other reductions give."""

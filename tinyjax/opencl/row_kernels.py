@@ -13,17 +13,17 @@ from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import CHEAP_WORK
-from tinyjax.opencl.group_builder import padded, run_of, share
+from tinyjax.opencl.group_builder import padded, run_of, share, statements_for
 from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.kernel_ir import Kernel, Lanes, MakeLanes, Scalar, item_index
+from tinyjax.opencl.kernel_ir import Buffer, Lanes, MakeLanes, Scalar, item_index, statements_of
 from tinyjax.opencl.reduction_groups import variables
 from tinyjax.opencl.reductions import BOOL, ReductionBuilder, operand
 from tinyjax.opencl.rules import Elementwise, Position, lowering_of
 
 KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
 
-Body = Callable[[Index, Index, int, Scalar | None], None]  # column, chunk, accumulator, inside
+Body = Callable[[Index, int, int | None], None]  # column, accumulator, end
 
 
 class RowKernel(ReductionBuilder):
@@ -103,27 +103,29 @@ class RowKernel(ReductionBuilder):
 
     # ---- the kernel ----
 
-    def kernel_named(self, name: str) -> Kernel:
+    def whole(self) -> tuple[int, Sequence[Buffer]]:
         grain = max(1, self.target.grain // self.columns)
         items, run = share(self.rows, grain, self.target.max_items)
         item = item_index(padded(items, self.target))
         with self.loop(*run_of(item, run, self.rows), self.rows - 1) as row:
             self._row(row)
-        return self.kernel(name, items)
+        return items, ()
 
     def _row(self, row: Index) -> None:
         chunks = -(-self.columns // self.width)
         for v in self.kept:
             lanes = Lanes(self.fresh("kept"), v.aval.dtype, chunks, self.width)
-            self.body.append(MakeLanes(lanes, None))
+            with statements_of(self.producer[v]):
+                self.body.append(MakeLanes(lanes, None))
             self.memory[v] = lanes
         for sweep, level in enumerate(self.levels):
-            self._combine(row, sweep, level)
+            with statements_for(level):
+                self._combine(row, sweep, level)
         if self.wide_outputs:
-            self._store(row)
+            with statements_for([self.producer[v] for v in self.wide_outputs]):
+                self._store(row)
         for v in self.row_outputs:
-            place = self.place(v, row, index(0))
-            self.write(Place(self.outputs[v]), place.flat, self.element(v, place))
+            self.store_output(v, self.place(v, row, index(0)))
 
     def _combine(self, row: Index, sweep: int, level: Sequence[JaxprEqn]) -> None:
         """One sweep: the totals of a level."""
@@ -131,11 +133,14 @@ class RowKernel(ReductionBuilder):
         count = self.unrolled if self.columns >= self.unrolled * self.width else 1
         sums = [self.accumulators(eqn, count) for eqn in level]
 
-        def combine(column: Index, chunk: Index, lane: int, inside: Scalar | None) -> None:
+        def combine(column: Index, lane: int, end: int | None) -> None:
+            inside = None if end is None else self.let("lt", (column, index(end)), BOOL)
             for eqn, accumulators in zip(level, sums):
-                value = self.converted(self._value(operand(eqn), row, column), self.sum_dtype(eqn))
-                value = self.masked(value, inside, self.identity(eqn))
-                self.combine(self.rule(eqn), accumulators[lane], index(0), value)
+                with statements_of(eqn):
+                    value = self._value(operand(eqn), row, column)
+                    value = self.converted(value, self.sum_dtype(eqn))
+                    value = self.masked(value, inside, self.identity(eqn))
+                    self.combine(self.rule(eqn), accumulators[lane], index(0), value)
 
         self._sweep(row, sweep, count, combine)
         for eqn, accumulators in zip(level, sums):
@@ -146,10 +151,9 @@ class RowKernel(ReductionBuilder):
         sweep = len(self.levels)
         self._numbers_of_row(row, sweep)
 
-        def store(column: Index, chunk: Index, lane: int, inside: Scalar | None) -> None:
+        def store(column: Index, lane: int, end: int | None) -> None:
             for v in self.wide_outputs:
-                value = self._value(v, row, column)
-                self.write(Place(self.outputs[v]), self.place(v, row, column).flat, value)
+                self.store_output(v, self.place(v, row, column))
 
         self._sweep(row, sweep, 1, store)
 
@@ -182,14 +186,15 @@ class RowKernel(ReductionBuilder):
     ) -> None:
         """With `end`, the last neighbours are missing."""
         with self.neighbours_from(chunk * self.width, self.columns, end) as column:
-            inside = None if end is None else self.let("lt", (column, index(end)), BOOL)
             needed = self._needed(sweep) if self.kept else {}
             for v, first in self.kept.items():
                 if first < sweep and v in needed:
                     at = self.place(v, row, column).flat
-                    self.known[v, at] = self.wide(self.memory[v], chunk)
-            body(column, chunk, lane, inside)
+                    with statements_of(self.producer[v]):
+                        self.known[v, at] = self.wide(self.memory[v], chunk, self.names[v])
+            body(column, lane, end)
             for v, first in self.kept.items():
                 if first == sweep:
-                    value = self._value(v, row, column)
-                    self.write(Place(self.memory[v], width=self.width), chunk, value)
+                    with statements_of(self.producer[v]):
+                        value = self._value(v, row, column)
+                        self.write(Place(self.memory[v], width=self.width), chunk, value)

@@ -7,13 +7,14 @@ combines those, and goes on to what is computed from the result. Builds on reduc
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tinyjax.jaxpr import JaxprEqn
-from tinyjax.opencl.builder import Place
 from tinyjax.opencl.group_builder import padded, run_of, share
 from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.kernel_ir import Buffer, IfLast, Kernel, Lanes, item_index
+from tinyjax.opencl.kernel_ir import Buffer, IfLast, Lanes, item_index, statements_of
 from tinyjax.opencl.reductions import ReductionBuilder, operand
 from tinyjax.opencl.rules import Position
 
@@ -21,7 +22,7 @@ from tinyjax.opencl.rules import Position
 class SharedReduction(ReductionBuilder):
     """A block is what the accumulators take in at once."""
 
-    def kernel_named(self, name: str) -> Kernel:
+    def whole(self) -> tuple[int, Sequence[Buffer]]:
         form, target = self.form, self.target
         total = form.combined
         unrolled = self.unrolled if self.width > 1 else target.lanes
@@ -45,18 +46,20 @@ class SharedReduction(ReductionBuilder):
                         self._add(result, at, sums, lane)
             # Padding work-items have an empty run, and leave the identity.
             for eqn, accumulators, buffer in zip(self.reductions, sums, partial):
-                value = self.all_combined(eqn, accumulators)
-                self.store(buffer, result * item_count + item, value)
+                with statements_of(eqn):
+                    value = self.all_combined(eqn, accumulators)
+                    self.store(buffer, result * item_count + item, value)
         with self.block() as finish:
             with self.loop(0, form.results, form.results - 1) as result:
                 self._finish(result, partial, item_count, blocks * block_size)
         self.body.append(IfLast(ticket, finish))
-        return self.kernel(name, items, [*partial, ticket])
+        return items, [*partial, ticket]
 
     def _add(self, result: Index, at: Index, sums: list[list[Lanes]], lane: int) -> None:
         for eqn, accumulators in zip(self.reductions, sums):
-            value = self.element(eqn.invars[0], self._element_place(eqn, result, at))
-            self.combine(self.rule(eqn), accumulators[lane], index(0), value)
+            with statements_of(eqn):
+                value = self.element(eqn.invars[0], self._element_place(eqn, result, at))
+                self.combine(self.rule(eqn), accumulators[lane], index(0), value)
 
     def _element_place(self, eqn: JaxprEqn, result: Index, at: Index) -> Position:
         """The place of an operand's element."""
@@ -75,14 +78,15 @@ class SharedReduction(ReductionBuilder):
         sums = [self.accumulators(eqn, 1) for eqn in self.reductions]
         with self.loop(0, items, items - 1) as other:
             for eqn, (total,), buffer in zip(self.reductions, sums, partial):
-                value = self.load("t", buffer, result * items + other)
-                self.combine(self.rule(eqn), total, index(0), value)
+                with statements_of(eqn):
+                    value = self.load("t", buffer, result * items + other)
+                    self.combine(self.rule(eqn), total, index(0), value)
         if done < self.form.combined:
             with self.loop(done, self.form.combined, self.form.combined - 1) as rest:
                 self._add(result, rest, sums, 0)
         for eqn, (total,) in zip(self.reductions, sums):
-            self.know(eqn, result, self.load("t", total, index(0)))
-        for v, buffer in self.outputs.items():
-            place = Position(v.aval.shape, flat=result)
-            self.write(Place(buffer), place.flat, self.element(v, place))
+            with statements_of(eqn):
+                self.know(eqn, result, self.load("t", total, index(0)))
+        for v in self.outputs:
+            self.store_output(v, Position(v.aval.shape, flat=result))
         self.width = width

@@ -85,9 +85,11 @@ class _Recorder:
     def on_step(self, routine: Routine, step: Any, slots: list) -> None:
         """Runs a step, and notes what it is."""
         plan, queue = routine.plan, routine.queue
-        number = next(n for n, known in enumerate(routine.steps) if known is step)
+        numbers = next(n for known, n in zip(routine.steps, routine.numbers) if known is step)
+        number = numbers[0]
         group = plan.groups[number]
-        eqns = group.eqns if isinstance(group, KernelGroup) else [group.eqn]
+        groups = [plan.groups[n] for n in numbers]
+        eqns = [e for g in groups for e in (g.eqns if isinstance(g, KernelGroup) else [g.eqn])]
         what: dict[str, Any] = {
             "executable": routine.name,
             "group": number,
@@ -95,10 +97,10 @@ class _Recorder:
             "device": queue.device,
         }
         if number in plan.kernels:
-            kernel = plan.kernels[number]
-            buffers = [b for b in kernel.buffers if b.role != "scratch"]
+            kernels = [plan.kernels[n] for n in numbers]  # several, in one launch
+            buffers = [b for kernel in kernels for b in kernel.buffers if b.role != "scratch"]
             what["nbytes"] = sum(b.size * b.dtype.itemsize for b in buffers)
-            what["name"] = kernel.name
+            what["name"] = ", ".join(kernel.name for kernel in kernels)
             self.current.step = what
             step.run(queue, slots)
         elif isinstance(group, KernelGroup):  # of arrays without elements

@@ -75,8 +75,9 @@ STEPS = (
     "opencl.memory_plan",  # which arrays take over whose memory
     "opencl.explain",  # where each line of C comes from
     "opencl.cost",  # what it costs: arithmetic, bytes
-    "opencl.lowered",  # all these stages in order, and what each made
     "opencl.small_work",  # which kernels the calling thread runs
+    "opencl.one_launch",  # which of them are one kernel there
+    "opencl.lowered",  # all these stages in order, and what each made
     "opencl.memory",  # what an array has on a device, and when it is used again
     "opencl.device_errors",  # what a device refuses
     "opencl.device_queue",  # programs, launches, waiting

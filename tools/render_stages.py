@@ -65,7 +65,8 @@ STAGES = (
     (
         "schedule",
         """**The schedule** (`plan.py`, `schedule.py`, `loops.py`) is what a call walks through: launches,
-        steps of the host, loops.""",
+        steps of the host, loops. Kernels that the calling thread runs one after the other are one
+        launch (`one_launch.py`).""",
     ),
 )
 

@@ -43,8 +43,10 @@ def run(options: argparse.Namespace) -> int:
     executable = lowered.compile().runtime_executable()
     seconds = step_seconds(executable, [jax.numpy.asarray(x) for x in tree_leaves(options.args)])
     print()
-    for number, step in enumerate(seconds):
-        print(f"{1000 * step:9.3f}  {number}: {step_word(lowered.compiler_ir('schedule'), number)}")
+    plan = lowered.compiler_ir("schedule")
+    for numbers, step in zip(executable.routine.numbers, seconds):
+        words = ", ".join(f"{number}: {step_word(plan, number)}" for number in numbers)
+        print(f"{1000 * step:9.3f}  {words}")
     print(f"{1000 * sum(seconds):9.3f}  all, each waited for")
     return 0
 

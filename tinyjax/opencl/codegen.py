@@ -96,9 +96,10 @@ ushort tj_store_bfloat16(float x) {
 Line = tuple[str, Any]  # a line of C, and the equation that it computes
 
 
-def program_text(kernels: Sequence[Kernel]) -> str:
+def program_text(kernels: Sequence[Kernel], texts: Sequence[str] | None = None) -> str:
     """One OpenCL C program with all `kernels`; the same kernels always give the same text, so that
-    an OpenCL driver's cache on disk recognises it. No kernels, no text."""
+    an OpenCL driver's cache on disk recognises it. No kernels, no text. `texts`, if given, stand for
+    the kernels' own."""
     if not kernels:
         return ""
     results = [pair for kernel in kernels for pair in _results(kernel.body)]
@@ -107,7 +108,7 @@ def program_text(kernels: Sequence[Kernel]) -> str:
     # Sums and products are rounded one by one, as NumPy does; within a library's function, a sum may
     # be rounded together with its product: that takes half the time.
     parts = ["#pragma OPENCL FP_CONTRACT OFF"]
-    texts = list(map(kernel_text, kernels))
+    texts = list(map(kernel_text, kernels)) if texts is None else list(texts)
     functions = functions_text(op for op, value in results if type_text(value) == "float")
     functions += wide_helpers("\n".join(texts))
     if any("double" in text for text in (*functions, *texts)):
@@ -138,7 +139,7 @@ def kernel_text(kernel: Kernel) -> str:
 
 def kernel_lines(kernel: Kernel) -> Iterator[Line]:
     """The lines of kernel_text, each with the equation that it computes (None if it is for several)."""
-    parameters = ",\n    ".join(map(_parameter, kernel.buffers))
+    parameters = ",\n    ".join(map(parameter_text, kernel.buffers))
     head = f"__kernel void {kernel.name}(\n    {parameters}) {{"
     yield from ((line, None) for line in head.splitlines())
     if any(op == "mul_add" for op, _ in _results(kernel.body)):
@@ -194,10 +195,11 @@ def _long_minima(part: Any) -> Any:
     return replace(part, args=tuple(args))
 
 
-def _parameter(buffer: Buffer) -> str:
+def parameter_text(buffer: Buffer, is_restricted: bool = True) -> str:
+    """The buffer as a parameter; `restrict` says that no other parameter is the same memory."""
     # A scratch buffer is written by some work-items and read by another while the kernel runs.
     qualifier = {"in": "const ", "out": "", "scratch": "volatile "}[buffer.role]
-    restrict = "" if buffer.role == "scratch" else "restrict "
+    restrict = "restrict " if is_restricted and buffer.role != "scratch" else ""
     return f"__global {qualifier}{storage_type(buffer.dtype)} *{restrict}{buffer.name}"
 
 

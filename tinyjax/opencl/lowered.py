@@ -24,6 +24,7 @@ from tinyjax.opencl.memory_plan import (
     usable_donations,
     with_memory,
 )
+from tinyjax.opencl.one_launch import launches_lines
 from tinyjax.opencl.plan import Plan, groups_lines, make_plan, schedule_lines
 from tinyjax.opencl.simplify import simplify
 
@@ -119,4 +120,5 @@ def target_of(device: Device) -> Target:
 def schedule_text(lowered: Lowered) -> str:
     """The steps of a call, with those of loops' bodies indented."""
     head = f"schedule of {lowered.name} on {lowered.device!r} ({lowered.device.device_kind})"
-    return "\n".join([head, *("  " + line for line in schedule_lines(lowered.plan))])
+    lines = [*schedule_lines(lowered.plan), *launches_lines(lowered.plan, lowered.device)]
+    return "\n".join([head, *("  " + line for line in lines)])

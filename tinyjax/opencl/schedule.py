@@ -47,7 +47,8 @@ class Output:
 
 @dataclass
 class KernelStep:
-    """Launches a kernel on its inputs' memory, then its outputs', then its scratch."""
+    """Launches a kernel on its inputs' memory, then its outputs', then its scratch. (To a stretch of
+    small work, see one_launch.py, its temporaries are inputs: the routine holds memory for them.)"""
 
     kernel: Any
     items: int
@@ -133,6 +134,7 @@ class Routine:
         self.queue = queue
         self.nbytes = nbytes  # what a run holds on to, about
         self.steps: list[Any] = []
+        self.numbers: list[Sequence[int]] = []  # of each step, the groups whose work it does
         self.overwrites: list[int] = []  # arguments in whose memory results are made
         variables = [*jaxpr.constvars, *jaxpr.invars, *(v for e in jaxpr.eqns for v in e.outvars)]
         self._slot = {v: slot for slot, v in enumerate(variables)}
@@ -149,6 +151,15 @@ class Routine:
             v in made & by_kernel and v not in jaxpr.outvars[:i]
             for i, v in enumerate(jaxpr.outvars)
         ]
+
+    def add(self, step: Any, numbers: Sequence[int]) -> None:
+        """Adds a step, which does the work of the groups `numbers`."""
+        self.steps.append(step)
+        self.numbers.append(numbers)
+
+    def hold(self, v: Var, memory: Memory) -> None:
+        """Has every run use `memory` for v."""
+        self._template[self._slot[v]] = memory
 
     def slot(self, atom: Atom) -> int:
         """The slot of a variable, or a new one that holds a literal."""

@@ -32,13 +32,18 @@ MAX_INLINE_SECONDS = 200e-6
 
 def inline_groups(plan: Plan, cores: int) -> set[int]:
     """The numbers of the groups whose kernels the calling thread runs, on a device of so many cores."""
-    inline: set[int] = set()
-    for stretch in _stretches(plan):
+    return {number for stretch in inline_stretches(plan, cores) for number in stretch}
+
+
+def inline_stretches(plan: Plan, cores: int) -> list[list[int]]:
+    """The same numbers, together those that run one after the other."""
+    inline = []
+    for stretch in filter(None, _stretches(plan)):
         seconds = [_seconds(plan, number) for number in stretch]
         shares = [1 / min(plan.kernels[number].items, cores) for number in stretch]
         saved = sum(all_of_it * (1 - share) for all_of_it, share in zip(seconds, shares))
         if is_small(sum(seconds), saved - KERNEL_SECONDS * (len(stretch) - 1)):
-            inline.update(stretch)
+            inline.append(stretch)
     return inline
 
 

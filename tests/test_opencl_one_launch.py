@@ -1,0 +1,145 @@
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.devices import devices
+from tinyjax.opencl import one_launch, small_work
+from tinyjax.opencl.lowered import lower_jaxpr
+from tinyjax.opencl.one_launch import launches_of, temporaries_of
+from tinyjax.opencl.step_maker import text_of
+
+CPU = devices("cpu")[0]
+pytestmark = pytest.mark.skipif(CPU.inline_device is None, reason="the driver has threads only")
+
+
+def network(w, x):
+    return jnp.tanh(jnp.tanh(x @ w) @ w)
+
+
+ARGS = np.eye(16, dtype=np.float32) / 2, np.ones((8, 16), np.float32)
+
+
+def compiled(f, *args):
+    return jax.jit(f).lower(*args).compile()
+
+
+def steps_of(f, *args):
+    return compiled(f, *args).runtime_executable().routine.numbers
+
+
+def test_kernels_that_follow_each_other_are_one_step():
+    assert steps_of(network, *ARGS) == [[0, 1]]
+
+
+def test_a_host_step_parts_them():
+    f = lambda w, x: network(w, jnp.sort(network(w, x)))  # noqa: E731
+    assert steps_of(f, *ARGS) == [[0, 1], [2], [3, 4]]
+
+
+def test_the_schedule_says_so():
+    schedule = jax.jit(network).lower(*ARGS).as_text("schedule")
+    names = re.findall(r"launch  (\w+)", schedule)
+    assert f"in one launch, run by the calling thread: {', '.join(names)}" in schedule
+
+
+def test_the_kernels_are_functions_of_one():
+    maker = compiled(network, *ARGS).runtime_executable()._maker
+    text = text_of(list(maker.kernels[True].values()))
+    assert text.count("__kernel") == 1 and "get_global_id" not in text
+    assert len(re.findall(r"static .* void", text)) == 1  # both are the same
+
+
+def test_what_only_the_stretch_sees_is_a_temporary():
+    lowered = lower_jaxpr(jax.make_jaxpr(network)(*ARGS), CPU)
+    plan, memory = lowered.plan, lowered.memory
+    assert temporaries_of(plan, memory, [0, 1]) == list(plan.groups[0].outputs)
+    assert temporaries_of(plan, memory, [0]) == temporaries_of(plan, memory, [1]) == []
+
+
+def test_a_result_of_an_inner_kernel_is_not():
+    f = lambda w, x: (jnp.tanh(x @ w), network(w, x))  # noqa: E731
+    inner, outer = jax.jit(f)(*ARGS)
+    np.testing.assert_allclose(inner, np.tanh(0.5) * np.ones((8, 16)), rtol=1e-6)
+    np.testing.assert_allclose(outer, np.tanh(np.tanh(0.5) / 2) * np.ones((8, 16)), rtol=1e-6)
+
+
+def test_several_results_may_have_no_reader():
+    def f(w, x):
+        step = lambda carry: (carry[0] + 1, carry[1] * 2, carry[2] + carry[0] * carry[1])  # noqa: E731
+        return network(w, lax.fori_loop(0, 3, lambda _, carry: step(carry), (x, x, x))[2])
+
+    assert steps_of(f, *ARGS) == [[0, 1, 2]]
+
+
+def test_results_keep_their_memory_when_the_function_is_called_again():
+    f = jax.jit(network)
+    w, x = map(jnp.asarray, ARGS)
+    first = f(w, x)
+    before = np.array(first)
+    f(w, 2 * x).block_until_ready()
+    np.testing.assert_array_equal(first, before)
+
+
+def test_threads_may_call_it_at_once():
+    f, (w, x) = compiled(network, *ARGS), ARGS
+    factors = np.linspace(0, 1, 200, dtype=np.float32)
+    with ThreadPoolExecutor(4) as pool:
+        results = list(pool.map(lambda factor: np.array(f(w, factor * x)), factors))
+    for factor, result in zip(factors, results):
+        np.testing.assert_allclose(result, np.tanh(np.tanh(factor * x @ w) @ w), rtol=1e-5)
+
+
+def test_donated_arguments_become_results():
+    f = jax.jit(lambda w, x: (network(w, x) + x, x @ w), donate_argnums=1)
+    w, x = map(jnp.asarray, ARGS)
+    expected = f.__wrapped__(w, x)
+    for got, wanted in zip(f(w, x + 0), expected):
+        np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_kernels_that_share_a_sum_are_among_them(monkeypatch):
+    monkeypatch.setattr(small_work, "is_small", lambda seconds, saved: True)
+    x = np.random.default_rng(0).normal(size=300_000).astype(np.float32)
+    f = lambda x: jnp.sum(jnp.sin(x / jnp.sqrt(jnp.sum(x * x))))  # noqa: E731
+    assert steps_of(f, x) == [[0, 1]]
+    for _ in range(2):  # what they count with is as it was
+        np.testing.assert_allclose(jax.jit(f)(x), np.sum(np.sin(x / np.linalg.norm(x))), rtol=1e-3)
+
+
+def test_a_loop_that_is_launched_several_times_is_a_step_of_its_own(monkeypatch):
+    monkeypatch.setattr(small_work, "is_small", lambda seconds, saved: True)
+
+    def f(x):
+        return lax.while_loop(lambda c: c < 9, lambda c: c + 1, jnp.sum(x)) + jnp.sum(jnp.sin(x))
+
+    np.testing.assert_allclose(jax.jit(f)(ARGS[1][0]), 16 + 16 * np.sin(1), rtol=1e-6)
+
+
+def test_a_launch_has_so_many_kernels_at_most(monkeypatch):
+    monkeypatch.setattr(one_launch, "MAX_KERNELS", 2)
+    lowered = lower_jaxpr(jax.make_jaxpr(lambda w, x: network(w, network(w, x)) @ w)(*ARGS), CPU)
+    assert launches_of(lowered.plan, [0, 1, 2, 3, 4]) == [[0, 1], [2, 3]]
+
+
+def test_bodies_of_loops_have_such_steps(monkeypatch):
+    def f(w, x):
+        return lax.fori_loop(0, 3, lambda i, x: jnp.sort(network(w, x)), x)
+
+    assert "in one launch" in jax.jit(f).lower(*ARGS).as_text("schedule")
+    expected = ARGS[1]
+    for _ in range(3):
+        expected = np.tanh(np.tanh(expected @ ARGS[0]) @ ARGS[0])
+    np.testing.assert_allclose(jax.jit(f)(*ARGS), expected, rtol=1e-5)
+
+
+def test_a_profiler_names_all_of_them(tmp_path):
+    f = compiled(network, *ARGS)
+    with jax.profiler.trace(tmp_path):
+        f(*ARGS).block_until_ready()
+    (event,) = jax.profiler.events()
+    assert event.name.split(", ") == re.findall(r"launch  (\w+)", f.as_text("schedule"))

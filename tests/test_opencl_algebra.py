@@ -90,6 +90,12 @@ NOT = [
     (lambda x: lax.exp(lax.log(x)), F, ["log", "exp"]),
     (lambda x: x.astype(jnp.float16).astype(jnp.float32), F, ["convert_element_type"] * 2),
     (lambda x: x.astype(jnp.float32).astype(jnp.int32), I, ["convert_element_type"] * 2),
+    # -5.0 becomes the smallest uint8, -5 becomes 251
+    (
+        lambda x: x.astype(jnp.float32).astype(jnp.uint8),
+        I.astype("int8"),
+        ["convert_element_type"] * 2,
+    ),
     (lambda x: x.T.reshape(6), M, ["transpose", "reshape"]),
 ]
 

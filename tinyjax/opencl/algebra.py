@@ -204,7 +204,10 @@ def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
 
 
 def convert(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    """To the same dtype, or by way of one that holds all values: convert (convert x) = convert x."""
+    """To the same dtype, or by way of one that holds all values: convert (convert x) = convert x.
+
+    Not from integers by way of floats to other integers: a float that is too large becomes the largest
+    integer, where an integer loses its upper bits."""
     (x,), (out,) = eqn.invars, eqn.outvars
     if _same_type(x, out):
         return x
@@ -212,13 +215,18 @@ def convert(eqn: JaxprEqn, producer: Producer) -> Simpler:
     if before is None or not _holds_all(x.aval.dtype, before.invars[0].aval.dtype):
         return None
     (first,) = before.invars
-    return first if _same_type(first, out) else eqn.replace(invars=[first])
+    if _same_type(first, out):
+        return first
+    kinds = [kind(v.aval.dtype) in "iu" for v in (first, x, out)]
+    return None if kinds == [True, False, True] else eqn.replace(invars=[first])
 
 
 def _holds_all(wide: np.dtype, narrow: np.dtype) -> bool:
     """Whether each value of `narrow` is one of `wide`. Complex numbers and keys are left alone."""
     if kind(wide) not in "biuf" or kind(narrow) not in "biuf":
         return False
+    if kind(wide) == "f" and narrow.itemsize == 8 and kind(narrow) in "iu":
+        return False  # float64 has 53 bits, though NumPy calls it safe
     return np.can_cast(narrow, wide, "safe")
 
 

@@ -10,8 +10,8 @@ a program is built once for all, arrays move between them without a copy, there 
 than cores, and one that is alone at work has all cores. The alternatives, on two cores with PoCL 3.0:
 
                                                 logical     sub-devices    listed n times by POCL_DEVICES
-    build 6 kernels and launch them first       .38 s       .38 s          .45 to .55 s (built for each)
-    launch and wait                             9 to 18 us  9 us           9 to 12 us
+    build 6 kernels and launch them first, CPU  .8 s        .8 s           .9 s (launched for each)
+    launch and wait, at the best                12 us       12 us          12 us
     two kernels of 137 ms on two devices        137 ms      136 ms         137 ms
     more devices than cores                     yes         no             yes
     cores of one device                         all         its share      all

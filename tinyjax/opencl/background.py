@@ -167,8 +167,9 @@ class BackgroundBuild:
 class Builder:
     """One thread that builds, in the order in which programs were first called.
 
-    A second one would gain nothing: drivers build one program at a time. `at_work` is held during a
-    build: a fork, and the end of the process, wait for it, as neither may happen inside of a compiler."""
+    A second one would gain nothing: PoCL compiles under a lock (of two threads that built programs, one
+    always slept). `at_work` is held during a build: a fork, and the end of the process, wait for it, as
+    neither may happen inside of a compiler."""
 
     def __init__(self) -> None:
         self.begin_anew()

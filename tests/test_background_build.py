@@ -166,6 +166,17 @@ def test_both_ways_give_the_same_up_to_rounding(program):
         )
 
 
+def test_functions_differ_by_at_most_four_units_in_the_last_place():
+    functions = [lax.sin, lax.tan, lax.exp, lax.log, lax.tanh, lax.logistic, lax.erfc, lax.lgamma]
+    f = jax.jit(lambda x: [function(x) for function in functions])
+    x = np.random.default_rng(0).uniform(0, 9, 1000).astype(np.float32)
+    with builder.at_work:
+        answers = f(x)
+    build_of(f, x).done.wait()
+    for numpy, opencl in zip(answers, f(x), strict=True):
+        np.testing.assert_array_max_ulp(np.asarray(numpy), np.asarray(opencl), 4)
+
+
 def test_the_result_of_an_evaluation_is_no_view_of_an_argument():
     f = jax.jit(lambda x: x[::2])
     x = jnp.arange(6.0)
@@ -215,8 +226,10 @@ def test_an_error_of_the_build_is_raised_by_the_next_call(monkeypatch):
     with builder.at_work:
         assert f(1.0) == 9.0
     build_of(f, 1.0).done.wait()
-    with pytest.raises(compile.OutOfDeviceMemory):
-        f(1.0)
+    for _ in range(2):
+        with pytest.raises(compile.OutOfDeviceMemory) as raised:
+            f(1.0)
+        assert [entry.name for entry in raised.traceback].count("build") == 1
 
 
 # ---- processes ----

@@ -11,7 +11,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.__main__ import main
 from tinyjax.devices import devices
-from tinyjax.opencl.explain import mapping, numbered_eqns, step_seconds
+from tinyjax.opencl.explain import mapping, numbered_eqns
 
 pytestmark = pytest.mark.skipif(
     devices("cpu")[0].cl_device is None, reason="there is no OpenCL device"
@@ -157,15 +157,6 @@ def test_the_text_has_c_and_python_side_by_side():
     assert "// [1] c = mul b 2.0" in line and "return y * 2.0" in line
 
 
-def test_steps_are_timed():
-    compiled = jax.jit(lambda x: jnp.sort(jnp.sin(x))).lower(X).compile()
-    executable = compiled.runtime_executable()
-    x = jnp.ones(30)
-    seconds = step_seconds(executable, [x])
-    assert len(seconds) == 2 and all(0 < s < 60 for s in seconds)
-    np.testing.assert_allclose(compiled(x), np.sin(np.ones(30)), rtol=1e-6)  # as before
-
-
 def test_a_plan_without_kernels_has_no_lines():
     assert mapping(jax.jit(jnp.sort).lower(X).compiler_ir("schedule")) == []
 
@@ -192,7 +183,7 @@ def test_the_command_shows_every_stage(tmp_path, capsys):
     assert "f32[2] = sin" in shown  # jaxpr
     assert "model_to_explain.py:5  z = jnp.sin(x)" in shown  # beside C
     assert "temporaries" in shown and "flops" in shown
-    assert "all, each waited for" in shown
+    assert re.search(r"\d  0: k0_sin_mul\n.*\d  all", shown)
 
 
 def test_the_command_refuses_what_it_cannot_find(capsys):

@@ -65,6 +65,7 @@ def test_a_kernel_in_a_loop_is_an_event_a_round(tmp_path):
     events = recorded(tmp_path, lambda: jax.jit(loop)(x))
     assert [e.kind for e in events].count("kernel") == 3
     assert [e.primitives for e in events if e.kind == "loop"] == [("scan",)]
+    assert {e.loops for e in events} == {(), (0,)}
 
 
 def test_large_and_small_kernels_are_both_recorded(tmp_path):
@@ -126,9 +127,24 @@ def test_while_nobody_traces_queues_take_no_times(tmp_path):
         assert queue.on_launch is None and queue.queue.properties == 0
 
 
+def test_each_line_of_a_schedule_has_its_time():
+    times = jax.profiler.step_times(lambda: step(x))
+    assert list(times) == [0, 1, 2] and all(0 < t < 1e6 for t in times.values())
+
+
+def test_the_time_of_a_loop_has_that_of_its_rounds():
+    def loop(x):
+        return jax.lax.fori_loop(0, 3, lambda i, c: jnp.sort(c * 2), x) + 1
+
+    compiled = jax.jit(loop).lower(x).compile()
+    assert list(jax.profiler.step_times(lambda: compiled(x))) == [0, 1]
+
+
 def test_one_trace_at_a_time(tmp_path):
     with pytest.raises(RuntimeError, match="No profile started"):
         jax.profiler.stop_trace()
     with jax.profiler.trace(tmp_path):
         with pytest.raises(RuntimeError, match="Profile has already been started"):
             jax.profiler.start_trace(tmp_path)
+        with pytest.raises(RuntimeError, match="a trace is recorded"):
+            jax.profiler.step_times(lambda: step(x))

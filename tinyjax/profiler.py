@@ -7,13 +7,14 @@ second:
         f(x).block_until_ready()
     print(jax.profiler.summary())     # a table, a line a kernel
     jax.profiler.events()             # the same as records
+    jax.profiler.step_times(lambda: f(x))  # of each line of f's schedule
 
 `trace` and its parts are JAX's, and write the file that JAX writes: a Chrome trace, which Perfetto
-(https://ui.perfetto.dev) and TensorBoard show. `events` and `summary` are tinyjax's own. Times of kernels
-are the driver's (OpenCL's profiling events); eager operations, which run in NumPy, are not recorded.
-While nobody traces, queues take no times. Builds on opencl.runtime and opencl.schedule.
+(https://ui.perfetto.dev) and TensorBoard show. `events`, `summary` and `step_times` are tinyjax's own.
+Eager operations, which run in NumPy, are not recorded. While nobody traces, queues take no times.
+Builds on recorder.
 
-Source: https://docs.jax.dev/en/latest/profiling.html; OpenCL 1.2, section 5.12 (clGetEventProfilingInfo)
+Source: https://docs.jax.dev/en/latest/profiling.html
 """
 
 from __future__ import annotations
@@ -27,120 +28,17 @@ import platform
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tinyjax.devices import Device
-from tinyjax.opencl.groups import KernelGroup, LoopGroup
 from tinyjax.opencl.runtime import listen
-from tinyjax.opencl.schedule import Routine
-
-# ---- records ----
-
-
-@dataclass(frozen=True)
-class Event:
-    """Something that took time; all times are microseconds since the trace began.
-
-    `kind` is "kernel" (a launch), "host" (a step that NumPy computes), "loop" (a step that runs others,
-    which have events of their own) or "annotation". `name` is the kernel's or the primitive's,
-    `executable` the jitted function's, `group` the number of the line of its schedule (for the
-    steps of a loop's body: of the body's). `nbytes` is what the kernel reads and writes at least: the
-    size of its arguments. `queued` and `submitted` are when the driver was told, and told the device."""
-
-    kind: str
-    name: str
-    start: float
-    end: float
-    executable: str = ""
-    group: int | None = None
-    primitives: tuple[str, ...] = ()
-    nbytes: int = 0
-    device: Device | None = None
-    queued: float | None = None
-    submitted: float | None = None
-    arguments: tuple[tuple[str, Any], ...] = ()  # of an annotation
-    thread: int = 0
-
-    @property
-    def microseconds(self) -> float:
-        return self.end - self.start
-
-
-class _Recorder:
-    """Listens to all queues; `finished` gives what it heard."""
-
-    def __init__(self) -> None:
-        self.began = time.perf_counter_ns()
-        self.events: list[Event] = []
-        self.launches: list[
-            tuple[Any, int, dict[str, Any]]
-        ] = []  # event, when it was heard of, what
-        self.current = threading.local()  # the step that the thread is in
-
-    def now(self) -> float:
-        return (time.perf_counter_ns() - self.began) / 1e3
-
-    def on_step(self, routine: Routine, step: Any, slots: list) -> None:
-        """Runs a step, and notes what it is."""
-        plan, queue = routine.plan, routine.queue
-        numbers = next(n for known, n in zip(routine.steps, routine.numbers) if known is step)
-        number = numbers[0]
-        group = plan.groups[number]
-        groups = [plan.groups[n] for n in numbers]
-        eqns = [e for g in groups for e in (g.eqns if isinstance(g, KernelGroup) else [g.eqn])]
-        what: dict[str, Any] = {
-            "executable": routine.name,
-            "group": number,
-            "primitives": tuple(dict.fromkeys(eqn.primitive.name for eqn in eqns)),
-            "device": queue.device,
-        }
-        if number in plan.kernels:
-            kernels = [plan.kernels[n] for n in numbers]  # several, in one launch
-            buffers = [b for kernel in kernels for b in kernel.buffers if b.role != "scratch"]
-            what["nbytes"] = sum(b.size * b.dtype.itemsize for b in buffers)
-            what["name"] = ", ".join(kernel.name for kernel in kernels)
-            self.current.step = what
-            step.run(queue, slots)
-        elif isinstance(group, KernelGroup):  # of arrays without elements
-            step.run(queue, slots)
-        else:
-            queue.finish()  # so that the step's time is its own
-            start = self.now()
-            step.run(queue, slots)
-            kind = "loop" if isinstance(group, LoopGroup) else "host"
-            name = group.eqn.primitive.name
-            thread = threading.get_native_id()
-            self.events.append(Event(kind, name, start, self.now(), thread=thread, **what))
-
-    def on_launch(self, kernel: Any, event: Any) -> None:
-        self.launches.append((event, time.perf_counter_ns(), self.current.step))
-
-    def finished(self) -> list[Event]:
-        """All events by their starts. All launches must be done."""
-        kernels = []
-        # The driver has a clock of its own. A launch is heard of just after it was queued: the shortest
-        # difference of the two clocks is nearest to the true one.
-        offsets: dict[Device, int] = {}
-        for event, heard, what in self.launches:
-            offset = heard - event.profile.queued
-            offsets[what["device"]] = min(offset, offsets.get(what["device"], offset))
-        for event, _, what in self.launches:
-            times = event.profile
-            begin = self.began - offsets[what["device"]]
-            queued, submitted, start, end = (
-                (t - begin) / 1e3 for t in (times.queued, times.submit, times.start, times.end)
-            )
-            kernels.append(
-                Event("kernel", start=start, end=end, queued=queued, submitted=submitted, **what)
-            )
-        return sorted(self.events + kernels, key=lambda event: event.start)
-
+from tinyjax.recorder import Event as Event
+from tinyjax.recorder import Recorder
+from tinyjax.recorder import step_times as step_times
 
 # ---- tracing ----
 
-_recorder: _Recorder | None = None
+_recorder: Recorder | None = None
 _log_dir: str | os.PathLike | None = None
 _perfetto = False  # whether it is asked for a second file
 _events: list[Event] = []  # of the last trace
@@ -161,7 +59,7 @@ def start_trace(log_dir: str | os.PathLike, create_perfetto_trace: bool = False)
             "Profile has already been started. Only one profile may be run at a time: end it with "
             "jax.profiler.stop_trace()"
         )
-    _recorder, _log_dir, _perfetto = _Recorder(), log_dir, create_perfetto_trace
+    _recorder, _log_dir, _perfetto = Recorder(), log_dir, create_perfetto_trace
     listen(_recorder.on_launch, _recorder.on_step)
 
 

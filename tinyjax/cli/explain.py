@@ -10,9 +10,7 @@ from typing import Any
 
 import tinyjax as jax
 from tinyjax.cli import functions
-from tinyjax.opencl.explain import step_seconds
 from tinyjax.opencl.plan import step_word
-from tinyjax.tree_util import tree_leaves
 
 STAGES = (
     ("jaxpr", "jaxpr: what was traced"),
@@ -38,16 +36,15 @@ def run(options: argparse.Namespace) -> int:
     for dialect, title in STAGES:
         _title(title)
         print(lowered.as_text(dialect))
-    _title("schedule, and the milliseconds of each step (the best of 5)")
+    _title("schedule, and the microseconds of each step (the best of 5 calls)")
     print(lowered.as_text("schedule"))
-    executable = lowered.compile().runtime_executable()
-    seconds = step_seconds(executable, [jax.numpy.asarray(x) for x in tree_leaves(options.args)])
+    compiled = lowered.compile()
+    times = jax.profiler.step_times(lambda: compiled(*options.args))
     print()
-    plan = lowered.compiler_ir("schedule")
-    for numbers, step in zip(executable.routine.numbers, seconds):
-        words = ", ".join(f"{number}: {step_word(plan, number)}" for number in numbers)
-        print(f"{1000 * step:9.3f}  {words}")
-    print(f"{1000 * sum(seconds):9.3f}  all, each waited for")
+    for number in times:
+        word = step_word(lowered.compiler_ir("schedule"), number)
+        print(f"{times[number]:12,.1f}  {number}: {word}")
+    print(f"{sum(times.values()):12,.1f}  all")
     return 0
 
 

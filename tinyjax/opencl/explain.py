@@ -3,18 +3,15 @@
 After this file you can point at any line of a kernel and say who wrote it. Whatever the compiler does to
 an equation, it stays on record: statements of kernels have the equation that they compute as their
 origin, and equations the user's line. `mapping` gives that as data, `explain_lines` prints it, C on
-the left and Python on the right; `step_seconds` measures the steps. Builds on plan.
+the left and Python on the right. Builds on plan.
 """
 
 from __future__ import annotations
 
 import linecache
-import math
 import os
-import time
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from tinyjax.jaxpr import JaxprEqn, Literal, SourceLine, subjaxprs
 from tinyjax.opencl.codegen import kernel_lines, kernel_text, program_text
@@ -123,36 +120,3 @@ def explain_lines(plan: Plan, width: int = 64) -> Iterator[str]:
             remark = ""
         before = (line.eqns, line.sources) if said else before
         yield f"{line.number:4} {line.text:{width}}{' //' if remark else ''}{remark}".rstrip()
-
-
-# ---- how long the steps take ----
-
-
-class _Timed:
-    """A step that is waited for, with the least time it took."""
-
-    def __init__(self, step: Any):
-        self.step = step
-        self.dies = step.dies
-        self.seconds = math.inf
-
-    def run(self, queue: Any, slots: list[Any]) -> None:
-        queue.finish()
-        began = time.perf_counter()
-        self.step.run(queue, slots)
-        queue.finish()
-        self.seconds = min(self.seconds, time.perf_counter() - began)
-
-
-def step_seconds(executable: Any, args: Sequence[Any], repeat: int = 5) -> list[float]:
-    """For each step of an Executable, the least time of `repeat` calls: each step is waited for, so all
-    together take longer than a call."""
-    routine = executable.routine
-    with executable.queue.lock:
-        steps, routine.steps = routine.steps, [_Timed(step) for step in routine.steps]
-        try:
-            for _ in range(repeat):
-                executable(args)
-            return [step.seconds for step in routine.steps]
-        finally:
-            routine.steps = steps

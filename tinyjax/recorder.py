@@ -1,0 +1,161 @@
+"""What runs in compiled functions, step by step, with its times: what the profiler listens with.
+
+After this file you can say how a launch's time is taken, and ask for the times of a schedule's lines.
+Times of kernels are the driver's (OpenCL's profiling events), those of host steps a clock's. A `Recorder`
+is told of each step and each launch by the queues. Builds on opencl.runtime and opencl.schedule.
+
+Source: OpenCL 1.2, section 5.12 (clGetEventProfilingInfo)
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tinyjax.devices import Device
+from tinyjax.opencl.groups import KernelGroup, LoopGroup
+from tinyjax.opencl.runtime import NumpyQueue, listen
+from tinyjax.opencl.schedule import Routine
+from tinyjax.transfer import block_until_ready
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that took time; all times are microseconds since the trace began.
+
+    `kind` is "kernel" (a launch), "host" (a step that NumPy computes), "loop" (a step that runs others,
+    which have events of their own) or "annotation". `name` is the kernel's or the primitive's,
+    `executable` the jitted function's, `group` the number of the line of its schedule (for the steps
+    of a loop's body: of the body's), and `loops` those of the loops around it. `nbytes` is what the
+    kernel reads and writes at least: the size of its arguments. `queued` and `submitted` are when the
+    driver was told, and told the device."""
+
+    kind: str
+    name: str
+    start: float
+    end: float
+    executable: str = ""
+    group: int | None = None
+    loops: tuple[int, ...] = ()
+    primitives: tuple[str, ...] = ()
+    nbytes: int = 0
+    device: Device | None = None
+    queued: float | None = None
+    submitted: float | None = None
+    arguments: tuple[tuple[str, Any], ...] = ()  # of an annotation
+    thread: int = 0
+
+    @property
+    def microseconds(self) -> float:
+        return self.end - self.start
+
+
+class _Current(threading.local):
+    """Where a thread is: in which step, within which loops."""
+
+    step: dict[str, Any]
+    loops: tuple[int, ...] = ()
+
+
+class Recorder:
+    """Listens to all queues; `finished` gives what it heard."""
+
+    def __init__(self) -> None:
+        self.began = time.perf_counter_ns()
+        self.events: list[Event] = []
+        self.launches: list[
+            tuple[Any, int, dict[str, Any]]
+        ] = []  # event, when it was heard of, what
+        self.current = _Current()
+
+    def now(self) -> float:
+        return (time.perf_counter_ns() - self.began) / 1e3
+
+    def on_step(self, routine: Routine, step: Any, slots: list) -> None:
+        """Runs a step, and notes what it is."""
+        plan, queue = routine.plan, routine.queue
+        numbers = next(n for known, n in zip(routine.steps, routine.numbers) if known is step)
+        number = numbers[0]
+        group = plan.groups[number]
+        groups = [plan.groups[n] for n in numbers]
+        eqns = [e for g in groups for e in (g.eqns if isinstance(g, KernelGroup) else [g.eqn])]
+        what: dict[str, Any] = {
+            "executable": routine.name,
+            "group": number,
+            "loops": self.current.loops,
+            "primitives": tuple(dict.fromkeys(eqn.primitive.name for eqn in eqns)),
+            "device": queue.device,
+        }
+        if number in plan.kernels:
+            kernels = [plan.kernels[n] for n in numbers]  # several, in one launch
+            buffers = [b for kernel in kernels for b in kernel.buffers if b.role != "scratch"]
+            what["nbytes"] = sum(b.size * b.dtype.itemsize for b in buffers)
+            what["name"] = ", ".join(kernel.name for kernel in kernels)
+            self.current.step = what
+            step.run(queue, slots)
+        elif isinstance(group, KernelGroup):  # of arrays without elements
+            step.run(queue, slots)
+        else:
+            queue.finish()  # so that the step's time is its own
+            start = self.now()
+            self.current.loops += (number,)
+            try:
+                step.run(queue, slots)
+            finally:
+                self.current.loops = what["loops"]
+            kind = "loop" if isinstance(group, LoopGroup) else "host"
+            name = group.eqn.primitive.name
+            thread = threading.get_native_id()
+            self.events.append(Event(kind, name, start, self.now(), thread=thread, **what))
+
+    def on_launch(self, kernel: Any, event: Any) -> None:
+        self.launches.append((event, time.perf_counter_ns(), self.current.step))
+
+    def finished(self) -> list[Event]:
+        """All events by their starts. All launches must be done."""
+        kernels = []
+        # The driver has a clock of its own. A launch is heard of just after it was queued: the shortest
+        # difference of the two clocks is nearest to the true one.
+        offsets: dict[Device, int] = {}
+        for event, heard, what in self.launches:
+            offset = heard - event.profile.queued
+            offsets[what["device"]] = min(offset, offsets.get(what["device"], offset))
+        for event, _, what in self.launches:
+            times = event.profile
+            begin = self.began - offsets[what["device"]]
+            queued, submitted, start, end = (
+                (t - begin) / 1e3 for t in (times.queued, times.submit, times.start, times.end)
+            )
+            kernels.append(
+                Event("kernel", start=start, end=end, queued=queued, submitted=submitted, **what)
+            )
+        return sorted(self.events + kernels, key=lambda event: event.start)
+
+
+def step_times(run: Callable[[], Any], repeat: int = 5) -> dict[int, float]:
+    """For each line of a schedule, by its number, the microseconds of that step: the least of `repeat`
+    calls of `run`, which calls one compiled function and gives its results.
+
+    Raises RuntimeError while a trace is recorded. Not in JAX."""
+    if NumpyQueue.on_step is not None:
+        raise RuntimeError(
+            "a trace is recorded: end it by jax.profiler.stop_trace(), and ask again"
+        )
+    times: dict[int, float] = {}
+    for _ in range(repeat):
+        recorder = Recorder()
+        listen(recorder.on_launch, recorder.on_step)
+        try:
+            block_until_ready(run())
+        finally:
+            listen(None, None)
+        call: dict[int, float] = {}
+        for event in recorder.finished():
+            if event.group is not None and not event.loops:  # a loop's time has those within
+                call[event.group] = call.get(event.group, 0.0) + event.microseconds
+        for number, spent in call.items():
+            times[number] = min(spent, times.get(number, spent))
+    return dict(sorted(times.items()))

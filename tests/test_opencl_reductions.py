@@ -27,6 +27,18 @@ def test_rows_of_any_length(columns):
     same(lambda x: (jax.nn.softmax(x), x.sum(1), x.max(1)), data(5, columns))
 
 
+@pytest.mark.parametrize("rows", [1, 3, 4, 6, 201, 1025])
+def test_any_number_of_rows(rows):
+    same(lambda x: (jax.nn.softmax(x), x.sum(1), x.max(1)), data(rows, 40))
+
+
+def test_a_few_rows_are_added_up_together():
+    kernel = jax.jit(lambda x: x.sum(1)).lower(data(10, 100)).as_text("kernel")
+    loop = kernel.index("for i2 in 0 .. 6:")
+    assert kernel.count("for i2 in 0 .. 6:") == 2  # for four rows, and for the two that are left
+    assert kernel[loop:].index("acc1_x3[0] = add") < kernel[loop:].index("low")
+
+
 @pytest.mark.parametrize("shape", [(3, 16), (4, 17), (5, 64), (130, 31), (9000, 20), (3, 5000)])
 def test_columns_of_any_number(shape):
     same(lambda x: (x.sum(0), x.min(0)), data(*shape), rtol=1e-4)

@@ -54,6 +54,7 @@ STEPS = (
     "opencl.builder",  # the statements that compute one element
     "opencl.group_builder",  # a kernel's memory, and its work shared out
     "opencl.reductions",  # what kernels that combine many elements have in common
+    "opencl.interleave",  # rounds that do not depend on each other, side by side
     "opencl.row_kernels",  # softmax: sweeps over each row
     "opencl.column_kernels",  # sums of columns
     "opencl.shared_reductions",  # one sum that all work-items share
@@ -67,7 +68,6 @@ STEPS = (
     "opencl.loop_operands",  # what a loop computes before its first round
     "opencl.loop_work",  # what fits into one work-item, and into one launch
     "opencl.loop_frame",  # the rounds of one launch, and how the next goes on
-    "opencl.interleave",  # rounds that do not depend on each other, side by side
     "opencl.element_loops",  # kernels in which each element runs its loop
     "opencl.one_work_item",  # kernels in which one work-item does it all
     "opencl.loop_kernels",  # which loops run inside a kernel

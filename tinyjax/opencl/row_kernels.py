@@ -2,11 +2,13 @@
 
 After this file you can read the kernel of a softmax: a sweep finds a row's maximum, the next adds up
 exponentials, the last divides and stores. The row is in the fastest cache after the first sweep. A
-costly value that two sweeps need is kept in private memory. Builds on reductions.
+costly value that two sweeps need is kept in private memory. A few rows go through a sweep together.
+Builds on reductions and interleave.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from tinyjax.jaxpr import JaxprEqn, Var
@@ -16,12 +18,22 @@ from tinyjax.opencl.fuse import CHEAP_WORK
 from tinyjax.opencl.group_builder import padded, run_of, share, statements_for
 from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.kernel_ir import Buffer, Lanes, MakeLanes, Scalar, item_index, statements_of
+from tinyjax.opencl.interleave import interleaved
+from tinyjax.opencl.kernel_ir import (
+    Buffer,
+    For,
+    Lanes,
+    MakeLanes,
+    Scalar,
+    item_index,
+    statements_of,
+)
 from tinyjax.opencl.reduction_groups import variables
 from tinyjax.opencl.reductions import BOOL, ReductionBuilder, operand
 from tinyjax.opencl.rules import Elementwise, Position, lowering_of
 
 KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
+TOGETHER = 4  # rows: the sum of one need not wait for that of another
 
 Body = Callable[[Index, int, int | None], None]  # column, accumulator, end
 
@@ -41,7 +53,8 @@ class RowKernel(ReductionBuilder):
         self.roots = [*roots, self.wide_outputs]
         self.kept: dict[Var, int] = {}  # -> the sweep that computes it
         self.memory: dict[Var, Lanes] = {}
-        self._choose_kept()
+        kept_bytes = self._choose_kept()
+        self.together = min(TOGETHER, self.rows) if kept_bytes * TOGETHER <= KEPT_BYTES else 1
 
     # ---- what sweeps need ----
 
@@ -69,8 +82,9 @@ class RowKernel(ReductionBuilder):
                     pending += variables(self.producer[v])
         return needed
 
-    def _choose_kept(self) -> None:
-        """A costly value is kept if a later sweep needs it for something else than the first did."""
+    def _choose_kept(self) -> int:
+        """A costly value is kept if a later sweep needs it for something else than the first did; gives
+        the bytes that are kept of a row."""
         needed = [self._needed(sweep) for sweep in range(len(self.roots))]
         work = self._work()
         size = 0
@@ -89,6 +103,7 @@ class RowKernel(ReductionBuilder):
                 ) and size + self.columns * v.aval.dtype.itemsize <= KEPT_BYTES:
                     self.kept[v] = first
                     size += self.columns * v.aval.dtype.itemsize
+        return size
 
     def _work(self) -> dict[Var, float]:
         """Operations for an element of what is computed for each column."""
@@ -104,11 +119,16 @@ class RowKernel(ReductionBuilder):
     # ---- the kernel ----
 
     def whole(self) -> tuple[int, Sequence[Buffer]]:
-        grain = max(1, self.target.grain // self.columns)
-        items, run = share(self.rows, grain, self.target.max_items)
+        together = self.together
+        grain = max(1, self.target.grain // (self.columns * together))
+        items, run = share(math.ceil(self.rows / together), grain, self.target.max_items)
         item = item_index(padded(items, self.target))
-        with self.loop(*run_of(item, run, self.rows), self.rows - 1) as row:
+        with self.loop(*run_of(item, run * together, self.rows), self.rows - 1) as row:
             self._row(row)
+        if together > 1:
+            loop = self.body.pop()
+            assert isinstance(loop, For)
+            self.body += interleaved(loop, together, self.fresh("i"))
         return items, ()
 
     def _row(self, row: Index) -> None:
@@ -130,7 +150,8 @@ class RowKernel(ReductionBuilder):
     def _combine(self, row: Index, sweep: int, level: Sequence[JaxprEqn]) -> None:
         """One sweep: the totals of a level."""
         self._numbers_of_row(row, sweep)
-        count = self.unrolled if self.columns >= self.unrolled * self.width else 1
+        count = self.unrolled // self.together if self.columns >= self.unrolled * self.width else 1
+        count = max(1, count)
         sums = [self.accumulators(eqn, count) for eqn in level]
 
         def combine(column: Index, lane: int, end: int | None) -> None:

@@ -86,7 +86,7 @@ class FastCalls:
             dynamic, static = split_static(args, kwargs, self.static_argnums, self.static_argnames)
             leaves, tree = tree_flatten(dynamic)
             key += static, tree
-        elif any([kind_of[type(x)] is not None for x in args]):
+        elif any(map(kind_of.__getitem__, map(type, args))):  # a container
             leaves, tree = tree_flatten(args)
             key.append(tree)
         arrays = []

@@ -60,7 +60,8 @@ class Executable:
 
     def __init__(self, lowered: Lowered):
         self.lowered = lowered
-        self.queue = queue_of(lowered.device)
+        self.device = lowered.device
+        self.queue = queue_of(self.device)
         check_memory(lowered)
         maker = StepMaker(lowered, self.queue)
         self._maker = maker
@@ -75,7 +76,7 @@ class Executable:
         routine = self.routine
         self.fresh = [i for i, is_fresh in enumerate(routine.is_fresh) if is_fresh]
         owned = [i for i in self.fresh if routine.results.count(routine.results[i]) == 1]
-        self.is_owned = [i in owned for i in range(len(self.out_avals))]
+        self.is_owned = [i in owned and not is_key(aval) for i, aval in enumerate(self.out_avals)]
 
     def warm_up(self, until: Callable[[], bool] = lambda: False) -> None:
         """Has the driver finish its kernels now, which it else does at the first launch of each;
@@ -112,14 +113,13 @@ class Executable:
             args[number].delete()
         for number in self.fresh:
             results[number].event = queue.last_event
-        for memory, is_owned in zip(results, self.is_owned):
-            memory.has_one_owner = is_owned
         for number in self.key_results:
             results[number] = key_memory(results[number])
-        device = self.lowered.device
-        return [
-            ArrayImpl(None, aval, memory, device) for aval, memory in zip(self.out_avals, results)
-        ]
+        arrays = []
+        for aval, memory, is_owned in zip(self.out_avals, results, self.is_owned):
+            memory.has_one_owner = is_owned
+            arrays.append(ArrayImpl(None, aval, memory, self.device))
+        return arrays
 
 
 def memory_of(array: ArrayImpl, queue: Any) -> Memory:

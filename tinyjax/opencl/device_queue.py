@@ -15,7 +15,7 @@ import math
 import os
 import threading
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -238,14 +238,15 @@ class Queue:
         kernel: Any,
         items: int,
         local_size: int,
-        memories: Sequence[Memory],
+        memories: Iterable[Memory],
         inline: bool = False,
     ) -> None:
         """Starts `items` work-items of `kernel`."""
         if self.is_fork:
             self.check_process()
         with self.lock:  # a kernel's arguments are its state
-            kernel.set_args(*[memory.cl for memory in memories])
+            for number, memory in enumerate(memories):
+                kernel.set_arg(number, memory.cl)
             self._enqueue(kernel, items, local_size, inline)
 
     def _enqueue(self, kernel: Any, items: int, local_size: int, inline: bool) -> None:

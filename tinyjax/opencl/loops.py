@@ -206,7 +206,7 @@ class RoundsStep:
 
     step: KernelStep
     rounds: Rounds
-    control: int  # which of the step's scratch memories says from where to where: see Rounds
+    control: int  # the slot of memory that says from where to where: see Rounds
     # The rest of the scratch memory goes on from launch to launch: one call at a time.
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -225,7 +225,7 @@ class RoundsStep:
         while True:
             stop = start + count if length is None else min(start + count, length)
             control = queue.writable(np.array([start, stop, 0, inner], np.int32))
-            self.step.scratch[self.control] = control
+            slots[self.control] = control
             before = time.monotonic()
             self.step.run(queue, slots)
             queue.keep(control, 0)

@@ -47,22 +47,21 @@ class Output:
 
 @dataclass
 class KernelStep:
-    """Launches a kernel on its inputs' memory, then its outputs', then its scratch. (To a stretch of
-    small work, see one_launch.py, its temporaries are inputs: the routine holds memory for them.)"""
+    """Launches a kernel on the memory of its arguments: what it reads, what it makes, and what it works
+    with meanwhile, which the routine holds for it."""
 
     kernel: Any
     items: int
     local_size: int
     inline: bool  # small work: see small_work.py
-    inputs: list[int]
+    arguments: list[int]  # slots, in the order of the kernel's buffers
     outputs: list[Output]
-    scratch: list[Memory]
     dies: list[int]  # slots that nothing reads after this step, and that no output takes over
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
-        memories = [slots[slot] for slot in self.inputs]
-        memories += [output.memory(queue, slots) for output in self.outputs]
-        memories += self.scratch
+        for output in self.outputs:
+            output.memory(queue, slots)
+        memories = map(slots.__getitem__, self.arguments)
         queue.launch(self.kernel, self.items, self.local_size, memories, self.inline)
 
 
@@ -157,15 +156,15 @@ class Routine:
         self.steps.append(step)
         self.numbers.append(numbers)
 
-    def hold(self, v: Var, memory: Memory) -> None:
-        """Has every run use `memory` for v."""
-        self._template[self._slot[v]] = memory
-
     def slot(self, atom: Atom) -> int:
         """The slot of a variable, or a new one that holds a literal."""
         if isinstance(atom, Var):
             return self._slot[atom]
-        self._template.append(self.queue.upload(np.asarray(atom.val, atom.aval.dtype)))
+        return self.hold(self.queue.upload(np.asarray(atom.val, atom.aval.dtype)))
+
+    def hold(self, memory: Memory) -> int:
+        """A new slot, which has this memory in every run."""
+        self._template.append(memory)
         return len(self._template) - 1
 
     def run(
@@ -184,5 +183,6 @@ class Routine:
                 on_step(self, step, slots)
             for slot in step.dies:
                 queue.recycle(slots[slot])
-        queue.keep((self, slots), self.nbytes)  # self has the kernels' scratch memory
+        if queue.last_event is not None:
+            queue.keep((self, slots), self.nbytes)  # self has the kernels
         return [slots[slot] for slot in self.results]

@@ -17,7 +17,7 @@ from tinyjax.jaxpr import Var
 from tinyjax.opencl import compilation_cache
 from tinyjax.opencl.codegen import kernel_text, program_text
 from tinyjax.opencl.groups import HostGroup, KernelGroup
-from tinyjax.opencl.kernel_ir import Kernel
+from tinyjax.opencl.kernel_ir import Buffer, Kernel
 from tinyjax.opencl.loops import RoundsStep, loop_step
 from tinyjax.opencl.lowered import Lowered
 from tinyjax.opencl.matmul_step import MatmulStep
@@ -123,11 +123,18 @@ class StepMaker:
                 held[v] = held[memory.takes_over[v]].viewed(v.aval.shape, v.aval.dtype)
             else:
                 held[v] = self.queue.allocate(v.aval.shape, v.aval.dtype)
-            routine.hold(v, held[v])
-        scratch = [self.queue.writable(np.zeros(b.size, b.dtype)) for b in stretch.scratch]
-        inputs = [routine.slot(v) for v in [*stretch.inputs, *stretch.temporaries]]
+        arguments = [
+            *map(routine.slot, stretch.inputs),
+            *map(routine.hold, held.values()),
+            *(output.slot for output in outputs),
+            *self._scratch(stretch.scratch, routine),
+        ]
         built = self.built[stretch.name, True]
-        return KernelStep(built, 1, self.local_size, True, inputs, outputs, scratch, dies)
+        return KernelStep(built, 1, self.local_size, True, arguments, outputs, dies)
+
+    def _scratch(self, buffers: Sequence[Buffer], routine: Routine) -> list[int]:
+        """Slots with memory for a kernel's work: zeros at first."""
+        return [routine.hold(self.queue.writable(np.zeros(b.size, b.dtype))) for b in buffers]
 
     def _step(
         self,
@@ -144,22 +151,17 @@ class StepMaker:
             written_over = [i for i, _ in memory.in_place.get(number, ())]
             inputs = [routine.slot(v) for i, v in enumerate(group.inputs) if i not in written_over]
             buffers = [buffer for buffer in kernel.buffers if buffer.role == "scratch"]
-            scratch = [self.queue.writable(np.zeros(b.size, b.dtype)) for b in buffers]
+            scratch = self._scratch(buffers, routine)
+            arguments = [*inputs, *(output.slot for output in outputs), *scratch]
             inline = number in self.inline[id(plan)]
+            built = self.built[kernel.name, inline]
             step = KernelStep(
-                self.built[kernel.name, inline],
-                kernel.items,
-                self.local_size,
-                inline,
-                inputs,
-                outputs,
-                scratch,
-                dies,
+                built, kernel.items, self.local_size, inline, arguments, outputs, dies
             )
             if kernel.rounds is None:
                 return step
             control = [buffer.name for buffer in buffers].index("rounds")
-            return RoundsStep(step, kernel.rounds, control)
+            return RoundsStep(step, kernel.rounds, scratch[control])
         if isinstance(group, KernelGroup):
             return EmptyStep(outputs, dies)
         operands = [routine.slot(v) for v in group.eqn.invars]

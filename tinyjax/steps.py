@@ -80,6 +80,7 @@ STEPS = (
     "opencl.lowered",  # all these stages in order, and what each made
     "opencl.memory",  # what an array has on a device, and when it is used again
     "opencl.device_errors",  # what a device refuses
+    "opencl.declarations",  # the functions of OpenCL that kernels call
     "opencl.device_queue",  # programs, launches, waiting
     "opencl.compilation_cache",  # compiled programs that outlive the process
     "opencl.runtime",  # the queue of each device

@@ -3,7 +3,7 @@
 After this file you can follow a value into a device's memory and back, and say when a call waits. A
 `Queue` runs what it is given in order, beside Python: launching does not wait, and `read` does. Threads
 may share it: its lock is held for as long as a launch takes, and never while waiting for one. Builds on
-devices, memory and device_errors.
+devices, declarations, memory and device_errors.
 
 Source: the OpenCL 1.2 specification; pyopencl, https://documen.tician.de/pyopencl/
 """
@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.devices import Device
+from tinyjax.opencl.declarations import SKIP_HEADER, has_long_header, with_declarations
 from tinyjax.opencl.device_errors import DeviceError, KernelBuildError, named_error, named_errors
 from tinyjax.opencl.memory import LAUNCHED, Memory, with_buffer_protocol
 
@@ -42,11 +43,14 @@ def shared_program(
     """A program, built: once for all logical devices of a context. The last few are kept."""
     import pyopencl as cl
 
-    if binary is None:
-        program = cl.Program(context, text)
-    else:
-        program = cl.Program(context, [cl_device], [binary])
-    return program.build(list(options), devices=[cl_device])
+    def build(options: Sequence[str], *source: Any) -> Any:
+        return cl.Program(context, *source).build(list(options), devices=[cl_device])
+
+    if binary is not None:
+        return build(options, [cl_device], [binary])
+    if has_long_header(cl_device) and (declared := with_declarations(text)) is not None:
+        return build([*options, SKIP_HEADER], declared)
+    return build(options, text)
 
 
 # ---- queues ----

@@ -1,0 +1,97 @@
+"""The built-in functions that kernels call, declared for a driver that takes long to declare them all.
+
+After this file you know where most of the time to a first result went. Before each program PoCL's
+compiler reads a header with all of OpenCL's functions for all types: 18,500 lines, 200 ms, while a kernel
+itself is compiled in 20 to 100. The header skips itself if a macro says that it was read before. So we
+define that macro, and declare what the program calls, and no more. Builds on nothing.
+
+Source: the OpenCL C 1.2 specification, 6.12 (built-in functions)
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+SKIP_HEADER = "-D_OPENCL_H_"
+
+FLOATS = ("float", "double")
+INTEGERS = ("char", "short", "int", "long", "uchar", "ushort", "uint", "ulong")
+WIDTHS = (2, 4, 8, 16)  # of vectors
+
+OF_ONE_FLOAT = """
+    acos acosh asin asinh atan atanh cbrt ceil cos cosh erf erfc exp exp2 expm1 fabs floor lgamma log
+    log1p rint round sin sinh sqrt tan tanh tgamma trunc
+""".split()
+OF_TWO_FLOATS = "atan2 copysign fmod nextafter pow".split()
+OF_ONE_INTEGER = "clz popcount".split()
+OF_TWO_INTEGERS = "max min".split()
+OTHERS = {
+    "get_global_id": "size_t TJ_VALUE get_global_id(uint);",
+    "get_global_size": "size_t TJ_VALUE get_global_size(uint);",
+    "mem_fence": "void TJ_MEMORY mem_fence(uint);",
+    "atomic_inc": "int TJ_MEMORY atomic_inc(volatile __global int *);",
+    "vload_half": "float TJ_MEMORY vload_half(size_t, const __private half *);",
+    "vstore_half_rte": "void TJ_MEMORY vstore_half_rte(float, size_t, __private half *);",
+}
+START = """\
+typedef unsigned char uchar;
+typedef unsigned short ushort;
+typedef unsigned int uint;
+typedef unsigned long ulong;
+typedef __SIZE_TYPE__ size_t;
+#define INFINITY (__builtin_inff())
+#define NAN (as_float(0x7fffffff))
+#define CLK_GLOBAL_MEM_FENCE 2
+#define TJ_VALUE __attribute__((overloadable, const))
+#define TJ_MEMORY __attribute__((overloadable))
+"""
+
+
+def has_long_header(cl_device: Any) -> bool:
+    """Whether the device's driver is one that this was tried with."""
+    is_pocl = cl_device.platform.name == "Portable Computing Language"
+    return is_pocl and cl_device.driver_version.startswith("3.")
+
+
+def with_declarations(text: str) -> str | None:
+    """The program with what it calls declared, to be built with SKIP_HEADER; None if it calls functions
+    that are not known here."""
+    called = set(re.findall(r"\b(?!tj_|as_|__|sizeof|aligned)\w+(?=\()", text))
+    called -= set(re.findall(r"__kernel void (\w+)", text))
+    floats = FLOATS if "double" in text else FLOATS[:1]
+    lines = ["#pragma OPENCL EXTENSION cl_khr_fp64 : enable"] if "double" in text else []
+    lines += START.splitlines()
+    for scalar in (*floats, *INTEGERS):
+        lines.append(f"#define as_{scalar}(x) __builtin_astype((x), {scalar})")
+        for width in WIDTHS:
+            vector = f"{scalar}{width}"
+            lines.append(f"typedef {scalar} {vector} __attribute__((ext_vector_type({width})));")
+            lines.append(f"#define as_{vector}(x) __builtin_astype((x), {vector})")
+    for name in sorted(called):
+        declared = _declared(name, floats)
+        if not declared:
+            return None
+        lines += declared
+    return "\n".join([*lines, "#line 1", text])
+
+
+def _declared(name: str, floats: Sequence[str]) -> list[str]:
+    """A function on all types that it may be called with."""
+    if name in OTHERS:
+        return [OTHERS[name]]
+    of_all_widths = [f"{scalar}{width}" for scalar in floats for width in ("", *WIDTHS)]
+    if name in OF_ONE_FLOAT:
+        return [f"{t} TJ_VALUE {name}({t});" for t in of_all_widths]
+    if name in OF_TWO_FLOATS:
+        return [f"{t} TJ_VALUE {name}({t}, {t});" for t in of_all_widths]
+    if name in OF_ONE_INTEGER:
+        return [f"{t} TJ_VALUE {name}({t});" for t in INTEGERS]
+    if name in OF_TWO_INTEGERS:
+        return [f"{t} TJ_VALUE {name}({t}, {t});" for t in INTEGERS]
+    if name == "isfinite":
+        return [f"int TJ_VALUE isfinite({t});" for t in floats]
+    if found := re.fullmatch(r"convert_([a-z]+)(_sat)?", name):
+        return [f"{found[1]} TJ_VALUE {name}({t});" for t in (*floats, *INTEGERS)]
+    return []

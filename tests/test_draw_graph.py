@@ -35,6 +35,13 @@ def test_transformations_are_applied_in_the_order_of_their_names(tmp_path):
     assert "<b>cos</b>" in source
 
 
+def test_kernels_are_drawn_with_their_times(tmp_path):
+    options = ("--args", "jnp.ones(3)", "2.0", "--kernels", "-o", "f.dot")
+    done = draw(tmp_path, "model:f", *options)
+    assert done.returncode == 0, done.stderr
+    assert " us, 100%" in (tmp_path / "f.dot").read_text()
+
+
 def test_what_cannot_be_found_or_evaluated_is_named(tmp_path):
     assert "no_such_module" in draw(tmp_path, "no_such_module:f", "-o", "f.svg").stderr
     assert "no_such_name" in draw(tmp_path, "model:no_such_name", "-o", "f.svg").stderr

@@ -34,9 +34,9 @@ def recorded(tmp_path, fun):
 
 def test_each_launch_is_an_event_that_names_kernel_function_and_primitives(tmp_path):
     first, second = [e for e in recorded(tmp_path, lambda: step(x)) if e.kind == "kernel"]
-    assert (first.executable, first.group, first.primitives) == ("step", 0, ("sin", "mul"))
+    assert (first.executable, first.lines, first.primitives) == ("step", (0,), ("sin", "mul"))
     assert first.name == "k0_sin_mul" and first.nbytes == 8000
-    assert (second.group, second.primitives) == (2, ("add",))
+    assert (second.lines, second.primitives) == ((2,), ("add",))
     assert first.device == jax.devices()[0]
 
 
@@ -127,9 +127,9 @@ def test_while_nobody_traces_queues_take_no_times(tmp_path):
         assert queue.on_launch is None and queue.queue.properties == 0
 
 
-def test_each_line_of_a_schedule_has_its_time():
+def test_each_step_of_a_schedule_has_its_time():
     times = jax.profiler.step_times(lambda: step(x))
-    assert list(times) == [0, 1, 2] and all(0 < t < 1e6 for t in times.values())
+    assert list(times) == [(0,), (1,), (2,)] and all(0 < t < 1e6 for t in times.values())
 
 
 def test_the_time_of_a_loop_has_that_of_its_rounds():
@@ -137,7 +137,7 @@ def test_the_time_of_a_loop_has_that_of_its_rounds():
         return jax.lax.fori_loop(0, 3, lambda i, c: jnp.sort(c * 2), x) + 1
 
     compiled = jax.jit(loop).lower(x).compile()
-    assert list(jax.profiler.step_times(lambda: compiled(x))) == [0, 1]
+    assert list(jax.profiler.step_times(lambda: compiled(x))) == [(0,), (1,)]
 
 
 def test_one_trace_at_a_time(tmp_path):

@@ -230,7 +230,7 @@ def _arguments(event: Event) -> dict[str, str]:
     if event.kind == "annotation":
         return {name: str(value) for name, value in event.arguments}
     shown = {"jitted function": event.executable, "primitives": " ".join(event.primitives)}
-    shown["line of the schedule"] = str(event.group)
+    shown["line of the schedule"] = ", ".join(map(str, event.lines))
     if event.nbytes:
         shown["bytes"] = str(event.nbytes)
     if event.queued is not None:

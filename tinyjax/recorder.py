@@ -28,17 +28,17 @@ class Event:
 
     `kind` is "kernel" (a launch), "host" (a step that NumPy computes), "loop" (a step that runs others,
     which have events of their own) or "annotation". `name` is the kernel's or the primitive's,
-    `executable` the jitted function's, `group` the number of the line of its schedule (for the steps
-    of a loop's body: of the body's), and `loops` those of the loops around it. `nbytes` is what the
-    kernel reads and writes at least: the size of its arguments. `queued` and `submitted` are when the
-    driver was told, and told the device."""
+    `executable` the jitted function's, `lines` the numbers of the lines of its schedule (several, if they
+    are one launch; for the steps of a loop's body, the body's), and `loops` those of the loops around it.
+    `nbytes` is what the kernel reads and writes at least: the size of its arguments. `queued` and
+    `submitted` are when the driver was told, and told the device."""
 
     kind: str
     name: str
     start: float
     end: float
     executable: str = ""
-    group: int | None = None
+    lines: tuple[int, ...] = ()
     loops: tuple[int, ...] = ()
     primitives: tuple[str, ...] = ()
     nbytes: int = 0
@@ -84,7 +84,7 @@ class Recorder:
         eqns = [e for g in groups for e in (g.eqns if isinstance(g, KernelGroup) else [g.eqn])]
         what: dict[str, Any] = {
             "executable": routine.name,
-            "group": number,
+            "lines": tuple(numbers),
             "loops": self.current.loops,
             "primitives": tuple(dict.fromkeys(eqn.primitive.name for eqn in eqns)),
             "device": queue.device,
@@ -135,16 +135,16 @@ class Recorder:
         return sorted(self.events + kernels, key=lambda event: event.start)
 
 
-def step_times(run: Callable[[], Any], repeat: int = 5) -> dict[int, float]:
-    """For each line of a schedule, by its number, the microseconds of that step: the least of `repeat`
-    calls of `run`, which calls one compiled function and gives its results.
+def step_times(run: Callable[[], Any], repeat: int = 5) -> dict[tuple[int, ...], float]:
+    """For each step of a schedule, by the numbers of its lines, the microseconds that it takes: the least
+    of `repeat` calls of `run`, which calls one compiled function and gives its results.
 
     Raises RuntimeError while a trace is recorded. Not in JAX."""
     if NumpyQueue.on_step is not None:
         raise RuntimeError(
             "a trace is recorded: end it by jax.profiler.stop_trace(), and ask again"
         )
-    times: dict[int, float] = {}
+    times: dict[tuple[int, ...], float] = {}
     for _ in range(repeat):
         recorder = Recorder()
         listen(recorder.on_launch, recorder.on_step)
@@ -152,10 +152,10 @@ def step_times(run: Callable[[], Any], repeat: int = 5) -> dict[int, float]:
             block_until_ready(run())
         finally:
             listen(None, None)
-        call: dict[int, float] = {}
+        call: dict[tuple[int, ...], float] = {}
         for event in recorder.finished():
-            if event.group is not None and not event.loops:  # a loop's time has those within
-                call[event.group] = call.get(event.group, 0.0) + event.microseconds
-        for number, spent in call.items():
-            times[number] = min(spent, times.get(number, spent))
+            if event.lines and not event.loops:  # a loop's time has those within
+                call[event.lines] = call.get(event.lines, 0.0) + event.microseconds
+        for lines, spent in call.items():
+            times[lines] = min(spent, times.get(lines, spent))
     return dict(sorted(times.items()))

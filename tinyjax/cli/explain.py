@@ -41,9 +41,12 @@ def run(options: argparse.Namespace) -> int:
     compiled = lowered.compile()
     times = jax.profiler.step_times(lambda: compiled(*options.args))
     print()
-    for number in times:
-        word = step_word(lowered.compiler_ir("schedule"), number)
-        print(f"{times[number]:12,.1f}  {number}: {word}")
+    plan = lowered.compiler_ir("schedule")
+    for lines, microseconds in times.items():
+        words = [f"{number}: {step_word(plan, number)}" for number in lines]
+        print(f"{microseconds:12,.1f}  {words[0]}")
+        for word in words[1:]:
+            print(f"{'with':>12}  {word}")
     print(f"{sum(times.values()):12,.1f}  all")
     return 0
 

@@ -14,13 +14,14 @@ import itertools
 import re
 import shutil
 import sysconfig
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import graphviz
 from graphviz.backend import dot_command
 
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
+from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 from tinyjax.pretty_printer import literal_text, variable_names
 
 # ---- how it looks ----
@@ -45,6 +46,7 @@ _INNER_OUTPUT = {"shape": "invhouse", "fillcolor": "#fae8c4"}
 _CONSTANT = {"shape": "parallelogram", "fillcolor": "#e6bdd4"}
 _LITERAL = {"shape": "plain", "style": "", "fontcolor": _GREY}
 _FRAME = _TEXT | {"style": "rounded,dashed", "color": _GREY, "labeljust": "l"}
+_FRAME |= {"penwidth": "1"}  # not that of the frame around it
 
 _LONGEST_PARAMETER = 48
 
@@ -64,16 +66,25 @@ def dot(jaxpr: Jaxpr | ClosedJaxpr) -> graphviz.Digraph:
             f"dot draws a Jaxpr or a ClosedJaxpr, not a {type(jaxpr).__name__}; for a function f "
             "write dot(jax.make_jaxpr(f)(*args))"
         )
-    return _Drawing(_open(jaxpr)).graph
+    drawing = Drawing(variable_names(_open(jaxpr)))
+    drawing.whole(_open(jaxpr))
+    return drawing.graph
 
 
-class _Drawing:
+# How the equations of a jaxpr, whose inputs come from these nodes, are drawn: the outputs' nodes.
+Body = Callable[[graphviz.Digraph, Jaxpr, dict[Var, str]], list[str]]
+
+
+class Drawing:
     """One picture in the making: the graph, and the names that its nodes and values have so far."""
 
-    def __init__(self, jaxpr: Jaxpr):
+    def __init__(self, names: dict[Var, str]):
         self.graph = _Graph(graph_attr=_GRAPH, node_attr=_NODE, edge_attr=_EDGE)
-        self.names = variable_names(jaxpr)
+        self.names = names
         self.fresh = (f"n{i}" for i in itertools.count())
+
+    def whole(self, jaxpr: Jaxpr) -> None:
+        """Draw inputs, equations and outputs."""
         outputs = self.body(self.graph, jaxpr, self.inputs(self.graph, jaxpr, _INPUT))
         for i, (var, source) in enumerate(zip(jaxpr.outvars, outputs)):
             label = "out" if len(outputs) == 1 else f"out {i}"
@@ -91,27 +102,33 @@ class _Drawing:
             operands = [self.source(graph, x, sources) for x in eqn.invars]
             inner = _called(eqn)
             results = (
-                self.equation(graph, eqn, operands)
+                self.equation(graph, eqn, list(zip(eqn.invars, operands)))
                 if inner is None
                 else self.call(graph, eqn, inner, operands)
             )
             sources.update(zip(eqn.outvars, results))
         return [self.source(graph, x, sources) for x in jaxpr.outvars]
 
-    def equation(self, graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[str]) -> list[str]:
+    def equation(
+        self, graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[tuple[Atom, str]]
+    ) -> list[str]:
         """A box; jaxprs among its parameters (the branches of a cond, say) hang from it."""
-        box = self.node(graph, _equation_label(eqn), _EQUATION)
-        for var, source in zip(eqn.invars, operands):
-            self.edge(var, source, box)
+        box = self.box(graph, eqn, operands)
         for title, inner in _bodies(eqn):
-            with self.frame(graph, title) as frame:
-                sources = self.inputs(frame, inner, _INNER_INPUT)
-                for node in sources.values():
-                    self.graph.edge(box, node, style="dashed")
-                outputs = self.body(frame, inner, sources)
-                for var, source in zip(inner.outvars, outputs):
-                    self.edge(var, source, self.node(frame, "out", _INNER_OUTPUT))
+            self.hang(graph, box, title, inner, self.body)
         return [box] * len(eqn.outvars)
+
+    def hang(
+        self, graph: graphviz.Digraph, box: str, title: str, inner: Jaxpr, draw_body: Body
+    ) -> None:
+        """A frame around a jaxpr that an equation's box may run, many times or not at all."""
+        with self.frame(graph, title) as frame:
+            sources = self.inputs(frame, inner, _INNER_INPUT)
+            for node in sources.values():
+                self.graph.edge(box, node, style="dashed")
+            outputs = draw_body(frame, inner, sources)
+            for value, source in zip(inner.outvars, outputs):
+                self.edge(value, source, self.node(frame, "out", _INNER_OUTPUT))
 
     def call(
         self, graph: graphviz.Digraph, eqn: JaxprEqn, inner: Jaxpr, operands: list[str]
@@ -123,12 +140,18 @@ class _Drawing:
                 self.edge(operand, source, sources[var])
             return self.body(frame, inner, sources)
 
-    # The smallest parts: a frame, a node, an edge, and the node that a value comes from.
+    # The smallest parts: an equation's box, a frame, a node, an edge, and the node that a value comes from.
 
-    def frame(self, graph: graphviz.Digraph, title: str) -> Any:
+    def box(self, graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[tuple[Atom, str]]) -> str:
+        box = self.node(graph, _equation_label(eqn), _EQUATION)
+        for value, source in operands:
+            self.edge(value, source, box)
+        return box
+
+    def frame(self, graph: graphviz.Digraph, title: str, **style: str) -> Any:
         return graph.subgraph(
             name=f"cluster_{next(self.fresh)}",
-            graph_attr=_FRAME | {"label": graphviz.escape(title)},
+            graph_attr=_FRAME | {"label": graphviz.escape(title)} | style,
         )
 
     def node(self, graph: graphviz.Digraph, label: str, kind: dict[str, str]) -> str:
@@ -136,12 +159,12 @@ class _Drawing:
         graph.node(name, label, **kind)
         return name
 
-    def edge(self, value: Var | Literal, tail: str, head: str) -> None:
+    def edge(self, value: Atom, tail: str, head: str, **style: str) -> None:
         type_ = value.aval.str_short(short_dtypes=True)
         label = type_ if isinstance(value, Literal) else f"{self.names[value]}:{type_}"
-        self.graph.edge(tail, head, f" {label} ")  # the spaces keep the text off the arrow
+        self.graph.edge(tail, head, f" {label} ", **style)  # the spaces keep the text off the arrow
 
-    def source(self, graph: graphviz.Digraph, value: Var | Literal, sources: dict[Var, str]) -> str:
+    def source(self, graph: graphviz.Digraph, value: Atom, sources: dict[Var, str]) -> str:
         if isinstance(value, Literal):
             return self.node(graph, graphviz.escape(literal_text(value)), _LITERAL)
         return sources[value]

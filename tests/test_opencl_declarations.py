@@ -30,6 +30,10 @@ def test_a_program_that_calls_something_else_needs_the_header():
     assert with_declarations("x = hypot(x, y);") is None
 
 
+def test_functions_of_the_program_itself_are_known():
+    assert with_declarations("void one(int x) {}\n__kernel void k(int x) { one(x); }") is not None
+
+
 def test_an_error_has_the_line_of_the_program_itself():
     assert with_declarations("first line").endswith("#line 1\nfirst line")
 

@@ -59,7 +59,7 @@ def with_declarations(text: str) -> str | None:
     """The program with what it calls declared, to be built with SKIP_HEADER; None if it calls functions
     that are not known here."""
     called = set(re.findall(r"\b(?!tj_|as_|__|sizeof|aligned)\w+(?=\()", text))
-    called -= set(re.findall(r"__kernel void (\w+)", text))
+    called -= set(re.findall(r"\bvoid (\w+)\(", text))
     floats = FLOATS if "double" in text else FLOATS[:1]
     lines = ["#pragma OPENCL EXTENSION cl_khr_fp64 : enable"] if "double" in text else []
     lines += START.splitlines()

@@ -35,7 +35,7 @@ _erf_impl = _each(math.erf)
 _erfc_impl = _each(math.erfc)
 
 # For w = -log(1 - y**2): erf_inv(y) / y is a polynomial in w - 2.5 in the middle, and in sqrt(w) - 3
-# in the tails: XLA's formula for float32, which random.normal then shares to the bit or two.
+# in the tails: XLA's polynomials for float32, which random.normal shares with it.
 # Source: M. Giles, "Approximating the erfinv function", GPU Computing Gems (2012).
 ERF_INV_MIDDLE = (
     2.81022636e-08,
@@ -62,7 +62,8 @@ ERF_INV_TAILS = (
 
 
 def _erf_inv_polynomial(y: np.ndarray) -> np.ndarray:
-    w = -np.log1p(-y * y)
+    one = y.dtype.type(1)
+    w = -np.log((one - y) * (one + y))  # 1 - y * y would lose the digits of a y near 1
     middle = np.polyval(np.array(ERF_INV_MIDDLE, y.dtype), w - y.dtype.type(2.5))
     tails = np.polyval(np.array(ERF_INV_TAILS, y.dtype), np.sqrt(w) - y.dtype.type(3))
     return y * np.where(w < 5, middle, tails)

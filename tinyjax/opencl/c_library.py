@@ -3,7 +3,7 @@
 After this file you know how such functions are made: bring the argument into a small range, evaluate
 a polynomial there, undo the first step. OpenCL's own functions say the same, one element at a time
 on a CPU, and take about ten times as long; a kernel that computes in float64 uses those. Results are
-within 3 units in the last place. Builds on c_angles, c_hyperbolic and c_double, which hold the others.
+within 4 units in the last place. Builds on c_angles, c_hyperbolic and c_double, which hold the others.
 
 Source of the polynomials: S. Moshier, Cephes Math Library (1989), single precision,
 https://www.netlib.org/cephes/; those of exp, exp2, expm1, erf and erfc are fitted so that the largest
@@ -136,26 +136,22 @@ float tj_log1p(float x) {
 }
 """
 
-# exp(x) where x is 0 or less, which is never too large: 2**(n + 64) and a small factor keep the digits
-# of all. The last bits of m are n + 64 + 127, the exponent's: they only have to be shifted to their place.
-EXP_BELOW_0 = """\
-float tj_exp_below_0(float x) {
-  const float c = x < -104.0f ? -104.0f : x;
-  const float m = c * 1.44269504f + 12583103.0f, n = m - 12583103.0f;
-  const float r = (c - n * 0.693359375f) - n * -2.12194440e-4f;
-  const float z = r * r;
-  const float q = (8.3687557e-3f * r + 4.1668393e-2f) + 1.3814517e-3f * z;
-  const float p = (1.6666520e-1f * r + 4.9999994e-1f) + q * z;
-  const float y = (r + 1.0f) + p * z;
-  return y * as_float(as_int(m) << 23) * 5.421010862427522e-20f;
-}
-"""
-
-# exp(x) / (1 + exp(x)) left of 0 and 1 / (1 + exp(-x)) right of it: both with exp(-|x|)
+# 1 / (1 + exp(-x)), with both parts of the fraction times 2**-64: so exp(-x) is never too large, where the
+# result still has digits. The last bits of m are the exponent's, n - 64 + 127. The polynomial is of a
+# degree less than that of exp: it is fitted to exp(-r) so that the largest error is smallest.
 LOGISTIC = """\
 float tj_logistic(float x) {
-  const float e = tj_exp_below_0(as_float(as_int(x) | (int)0x80000000));
-  return (x < 0.0f ? e : 1.0f) / (1.0f + e);
+  const float above = x < -104.0f ? -104.0f : x, c = above > 40.0f ? 40.0f : above;
+  const float m = c * -1.44269504f + 12582975.0f, n = m - 12582975.0f;
+  const float r = (c + n * 0.693359375f) + n * -2.12194440e-4f;
+  float y = -8.31218623e-3f;
+  y = y * r + 4.18911576e-2f;
+  y = y * r + -1.66671216e-1f;
+  y = y * r + 4.99992251e-1f;
+  y = y * r + -1.0f;
+  y = y * r + 1.0f;
+  const float power = as_float(as_int(m) << 23);
+  return 5.421010862427522e-20f / (y * power + 5.421010862427522e-20f);
 }
 """
 
@@ -263,7 +259,7 @@ FUNCTIONS = {
     "expm1": [EXPM1],
     "log": [LOG],
     "log1p": [LOG1P],
-    "logistic": [EXP_BELOW_0, LOGISTIC],
+    "logistic": [LOGISTIC],
     "cbrt": [CBRT],
     "erf": [HALF_EXP, SMALL_ERF, ERF],
     "erfc": [EXP, SMALL_ERF, ERFC],

@@ -63,11 +63,11 @@ class Queue:
     each step: a profiler's ears. `runs_inline` says whether `launch(..., inline=True)` has a meaning
     here: see SharedMemoryQueue."""
 
-    # Calls that may be under way, and bytes that they may hold on to, before the next one waits. Two keep
-    # the device busy; with more of them, large results take turns in so much memory that none of it is
-    # still in a cache.
+    # Calls that may be under way, and bytes that they may make, before the next one waits for half of
+    # them. A few keep the device busy; with more of them, large results take turns in so much memory that
+    # none of it is still in a cache.
     MAX_PENDING = 8
-    MAX_PENDING_BYTES = 2**23
+    MAX_PENDING_BYTES = 2**24
     # Arrays of one shape and dtype, and bytes altogether, that are kept for reuse.
     MAX_FREE = 2
     MAX_FREE_BYTES = 2**28
@@ -90,7 +90,7 @@ class Queue:
         self.is_fork = False
         os.register_at_fork(before=self.finish, after_in_child=self._note_fork)
         # Calls under way, with what must live until they are done (OpenCL keeps no arguments alive),
-        # and its size.
+        # and the bytes that they make.
         self.pending: deque[tuple[Any, Any, int]] = deque()
         self.pending_bytes = 0
         self.last_event: Any = (
@@ -288,8 +288,8 @@ class Queue:
     # ---- waiting ----
 
     def keep(self, things: Any, nbytes: int) -> None:
-        """Holds on to `things`, of that size, until all that was launched is done; waits for earlier
-        calls if there is too much to hold on to."""
+        """Holds on to `things`, of which that many bytes are new, until all that was launched is done; waits
+        for earlier calls if there is too much under way."""
         if self.last_event is None:
             return
         with self.lock:
@@ -306,10 +306,11 @@ class Queue:
                 earliest = self._too_early()
 
     def _too_early(self) -> Any:
-        """The event of the earliest call, if there is too much under way."""
+        """The event to wait for, if there is too much under way: of the middle call, and not of the first,
+        so that the next calls need not wait. To fall asleep and to be woken takes longer than a launch."""
         too_many = len(self.pending) > self.MAX_PENDING
         too_large = self.pending_bytes > self.MAX_PENDING_BYTES and len(self.pending) > 1
-        return self.pending[0][0] if too_many or too_large else None
+        return self.pending[(len(self.pending) - 1) // 2][0] if too_many or too_large else None
 
     def _forget_done(self) -> None:
         """Lets go of what calls needed that are done. Needs the lock."""

@@ -131,7 +131,7 @@ class Routine:
         self.plan = plan
         self.name = name  # of the jitted function
         self.queue = queue
-        self.nbytes = nbytes  # what a run holds on to, about
+        self.nbytes = nbytes  # what a run makes
         self.steps: list[Any] = []
         self.numbers: list[Sequence[int]] = []  # of each step, the groups whose work it does
         self.overwrites: list[int] = []  # arguments in whose memory results are made

@@ -22,7 +22,7 @@ from tinyjax.opencl.loops import RoundsStep, loop_step
 from tinyjax.opencl.lowered import Lowered
 from tinyjax.opencl.matmul_step import MatmulStep
 from tinyjax.opencl.memory import Memory
-from tinyjax.opencl.memory_plan import MemoryPlan
+from tinyjax.opencl.memory_plan import MemoryPlan, bytes_of
 from tinyjax.opencl.one_launch import OneLaunch, function_text, launches_of, one_launch
 from tinyjax.opencl.plan import Plan
 from tinyjax.opencl.runtime import SharedMemoryQueue
@@ -82,7 +82,7 @@ class StepMaker:
 
     def routine(self, plan: Plan, memory: MemoryPlan, of_program: bool = False) -> Routine:
         """The steps of a plan. The results of the program's own are new memory for each call."""
-        routine = Routine(plan, self.queue, stored_bytes(plan), self.name)
+        routine = Routine(plan, self.queue, made_bytes(plan), self.name)
         routine.overwrites = memory.overwritten(plan)
         outvars = {v for v in plan.closed.jaxpr.outvars if isinstance(v, Var)}
 
@@ -212,4 +212,8 @@ def stored_variables(plan: Plan) -> set[Var]:
 
 
 def stored_bytes(plan: Plan) -> int:
-    return sum(v.aval.size * v.aval.dtype.itemsize for v in stored_variables(plan))
+    return sum(bytes_of(v.aval) for v in stored_variables(plan))
+
+
+def made_bytes(plan: Plan) -> int:
+    return sum(bytes_of(v.aval) for group in plan.groups for v in group.outputs)

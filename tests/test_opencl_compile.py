@@ -190,6 +190,25 @@ def test_an_error_in_a_host_step_leaves_the_device_usable(monkeypatch):
     np.testing.assert_allclose(f(x), -np.sin(x), rtol=1e-6)
 
 
+@needs_opencl
+def test_ctrl_c_just_after_a_launch_waits_for_it(monkeypatch):
+    monkeypatch.setattr(small_work, "is_small", lambda seconds, saved: False)
+    x = array(np.ones(100_000))
+    executable = compiled(lambda x: primitives.sin(primitives.sin(x)), x)
+    queue, events = queue_of(CPU), []
+    enqueue = queue.cl.enqueue_nd_range_kernel
+
+    def interrupted(*args):
+        events.append(enqueue(*args))
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(queue.cl, "enqueue_nd_range_kernel", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            executable([x])
+    assert [event.command_execution_status for event in events] == [0]  # COMPLETE
+
+
 @pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
 @needs_opencl
 def test_a_fork_reads_results_and_refuses_to_compute():

@@ -105,7 +105,7 @@ class Executable:
             try:
                 results = self.routine.run(memories)
             except BaseException:
-                queue.finish()  # kernels may be at work in the memory that is given up here
+                queue.settle()  # kernels may be at work in the memory that is given up here
                 raise
         except queue.driver_error as error:
             raise named_error(error, f"running {self.lowered.name}") from error

@@ -345,6 +345,12 @@ class Queue:
         if event is not None:
             self._wait_for(event)
 
+    def settle(self) -> None:
+        """Waits until the driver has nothing left to do, also of a launch that was cut short by an
+        exception, such as Ctrl-C's, before anybody noted its event."""
+        if not self.is_fork:
+            self.queue.finish()
+
     def _note_fork(self) -> None:
         self.is_fork = True
 

@@ -140,6 +140,9 @@ class NumpyQueue:
     def finish(self) -> None:
         pass
 
+    def settle(self) -> None:
+        pass
+
 
 def shares_host_memory(device: Device) -> bool:
     """Whether kernels can work in NumPy's memory: PoCL's CPU devices use the pointer as it is."""

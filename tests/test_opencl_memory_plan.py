@@ -197,6 +197,20 @@ def test_numpy_arrays_are_never_written_to():
     np.testing.assert_array_equal(x, np.ones(1000, np.float32))
 
 
+def test_a_call_that_fails_has_its_donated_arguments_all_the_same():
+    def fail(total):
+        raise ValueError("no")
+
+    def f(x):
+        y = jnp.sin(x)
+        return y + jax.pure_callback(fail, jax.ShapeDtypeStruct((), jnp.float32), y.sum())
+
+    p = ours(np.ones(1000, np.float32))
+    with pytest.raises(JaxRuntimeError, match="no"):
+        jax.jit(f, donate_argnums=0)(p).block_until_ready()
+    assert p.is_deleted()
+
+
 def test_a_donation_that_no_result_can_use_is_refused_with_a_warning():
     x = jnp.ones(1000)
     with pytest.warns(UserWarning, match=r"donated buffers were not usable: float32\[1000\]"):

@@ -107,10 +107,13 @@ class Executable:
             except BaseException:
                 queue.settle()  # kernels may be at work in the memory that is given up here
                 raise
+            finally:
+                for (
+                    number
+                ) in self.donated:  # also of a call that failed: it may have been overwritten
+                    args[number].delete()
         except queue.driver_error as error:
             raise named_error(error, f"running {self.lowered.name}") from error
-        for number in self.donated:
-            args[number].delete()
         for number in self.fresh:
             results[number].event = queue.last_event
         for number in self.key_results:

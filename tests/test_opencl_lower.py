@@ -5,7 +5,9 @@ import tinyjax as jax
 from tinyjax import lax
 from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
 from tinyjax.jaxpr import eval_jaxpr
+from tinyjax.opencl import fuse as fuse_module
 from tinyjax.opencl.codegen import CPU, GPU, kernel_text, program_text
+from tinyjax.opencl.cost_model import MAX_TRIED
 from tinyjax.opencl.fuse import fuse
 from tinyjax.opencl.groups import HostGroup
 from tinyjax.opencl.interpret import interpret_kernel
@@ -121,6 +123,17 @@ def test_no_work_is_repeated_exponentially():
         return x
 
     assert max(len(k.body) for k in stages(f, aval(4, 4))[2]) < 100
+
+
+def test_the_time_to_group_grows_as_the_program_does(monkeypatch):
+    tried = []
+    can_join = fuse_module._Plan._can_join
+    monkeypatch.setattr(
+        fuse_module._Plan, "_can_join", lambda *args: tried.append(0) or can_join(*args)
+    )
+    f = lambda x: [mul(x, np.float32(n + 2)) for n in range(1000)]  # noqa: E731
+    assert len(fuse(make_jaxpr(f)(aval(3)).jaxpr, CPU)) > MAX_TRIED
+    assert len(tried) <= MAX_TRIED * 1000
 
 
 # ---- kernels, interpreted ----

@@ -43,12 +43,14 @@ STEPS = (
     "opencl.wide_text",  # the same on sixteen elements side by side
     "opencl.codegen",  # a kernel as OpenCL C
     "opencl.rules",  # how each primitive lowers
+    "opencl.cost_model",  # what fusion takes a kernel to cost
     "opencl.algebra",  # the rules by which equations become simpler
     "opencl.products",  # products of matrices, and transpositions around them
     "opencl.simplify",  # a jaxpr with calls inlined and dead code gone
     "opencl.key_words",  # random keys as pairs of integers
     "opencl.reduction_groups",  # what shares a kernel with a reduction
     "opencl.groups",  # what fusion decides
+    "opencl.reach",  # what a value is computed from
     "opencl.fuse",  # equations into groups, one kernel each
     "opencl.side_by_side",  # where the neighbours of an element are
     "opencl.builder",  # the statements that compute one element

@@ -13,42 +13,41 @@ choosing where to stop: the values that are *stored* in memory. A value is store
 - its reader would need more of memory than a kernel may have parameters.
 
 All else is recomputed where it is read, in registers. Loops and branches (while, scan, cond) are
-groups of their own; loop_kernels.py says which of them become one kernel. Builds on rules and
-simplify.
+groups of their own; loop_kernels.py says which of them become one kernel. What is cheap and what is
+costly stands in cost_model.py. Builds on that, reach and reduction_groups.
 """
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Literal, Var, has_effects
+from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects
 from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.cost_model import (
+    CHEAP_WORK,
+    MAX_ARRAYS,
+    MAX_BUFFERS,
+    MAX_DEPTH,
+    MAX_TRIED,
+    combined,
+    cost_of,
+)
 from tinyjax.opencl.groups import Group, HostGroup, KernelGroup, LoopGroup
+from tinyjax.opencl.reach import Reach, reach_of
 from tinyjax.opencl.reduction_groups import Cluster, Clusters, variables
 from tinyjax.opencl.rules import (
-    ArgReduction,
     Blas,
     Elementwise,
     HostStep,
-    IndexMap,
     Lowering,
     Product,
     Reduction,
-    axes_sizes,
     lowering_of,
 )
 from tinyjax.opencl.simplify import BODIES
-
-# Values that cost up to so many simple operations an element are recomputed rather than stored: reading
-# an element of 4 bytes from main memory takes about as long.
-CHEAP_WORK = 6
-MAX_BUFFERS = 48  # a kernel's parameters; devices allow few more than a hundred
-MAX_ARRAYS = 64  # inputs and outputs of a reduction's kernel
-MAX_DEPTH = 24  # index maps upon index maps in one element
 
 
 @dataclass
@@ -56,14 +55,6 @@ class _ControlFlow:
     """The lowering of a LoopGroup's equation: what it reads and makes is in memory, as of a host step."""
 
     inputs: list[Var]
-
-
-@dataclass
-class _Reach:
-    """What computing one stored value reads: stored values, and whether only at its own place."""
-
-    eqns: dict[JaxprEqn, None] = field(default_factory=dict)  # a set that keeps the order
-    inputs: dict[Var, bool] = field(default_factory=dict)
 
 
 def fuse(
@@ -152,13 +143,13 @@ class _Plan:
             leaves = operands
         self._end_products(eqn, lowering, operands)
         recomputed = operands - self.stored
-        work = _cost(lowering) + sum(self.work[v] for v in recomputed)
-        work *= _combined(eqn, lowering)
+        work = cost_of(lowering) + sum(self.work[v] for v in recomputed)
+        work *= combined(eqn, lowering)
         depth = max((self.depth[v] for v in recomputed), default=0)
         depth += not isinstance(lowering, Elementwise)
         for v in eqn.outvars:
             self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
-            sums_up = isinstance(lowering, Reduction) and _combined(eqn, lowering) > 1
+            sums_up = isinstance(lowering, Reduction) and combined(eqn, lowering) > 1
             reason = self._reason_to_store(v)
             if depth > MAX_DEPTH:
                 reason = "index maps upon index maps are too deep"
@@ -210,7 +201,7 @@ class _Plan:
         """How many elements of an operand the equation asks for."""
         if isinstance(self.lowerings[eqn], _ControlFlow):
             return 0  # of what it does not compute by itself
-        return eqn.outvars[0].aval.size * _combined(eqn, self.lowerings[eqn])
+        return eqn.outvars[0].aval.size * combined(eqn, self.lowerings[eqn])
 
     def costly_values_in_two(self, groups: Sequence[Group]) -> set[Var]:
         """The costly values that more than one kernel computes."""
@@ -242,28 +233,27 @@ class _Plan:
 
     def group(self) -> list[Group]:
         """Gives every stored value a kernel, shared with others of its shape where that is possible."""
-        groups: list[Group] = []
-        home: dict[Var, Group] = {}
+        self.groups: list[Group] = []
+        self.home: dict[Var, Group] = {}
+        self.maps: dict[Hashable, list[KernelGroup]] = defaultdict(list)
         self.last_effect = 0
         placed: set[Cluster] = set()
         for eqn in self.eqns:
             lowering = self.lowerings[eqn]
             if isinstance(lowering, (HostStep, _ControlFlow)):
-                self._place_eqn(eqn, lowering, groups, home)
+                self._place_eqn(eqn, lowering)
                 continue
             if eqn in self.cluster:
                 if self.cluster[eqn] not in placed:
                     placed.add(self.cluster[eqn])
-                    self._place_cluster(self.cluster[eqn], groups, home)
+                    self._place_cluster(self.cluster[eqn])
                 continue
             for v in eqn.outvars:
                 if v in self.stored:
-                    self._place_value(v, groups, home)
-        return groups
+                    self._place_value(v)
+        return self.groups
 
-    def _place_eqn(
-        self, eqn: JaxprEqn, lowering: Any, groups: list[Group], home: dict[Var, Group]
-    ) -> None:
+    def _place_eqn(self, eqn: JaxprEqn, lowering: Any) -> None:
         """Makes a group of one equation; those with effects keep their order."""
         is_host = isinstance(lowering, HostStep)
         group: Group = (
@@ -271,33 +261,33 @@ class _Plan:
             if not is_host
             else HostGroup(eqn, lowering.reason, by_blas=isinstance(lowering, Blas))
         )
-        self._place(group, groups, home)
+        self._place(group)
         if has_effects(eqn):
             group.depth = self.last_effect = max(group.depth, self.last_effect)
 
-    def _place(self, group: Group, groups: list[Group], home: dict[Var, Group]) -> None:
-        group.depth = 1 + max((home[v].depth for v in group.inputs if v in home), default=0)
-        groups.append(group)
-        home.update((v, group) for v in group.outputs)
+    def _place(self, group: Group) -> None:
+        group.depth = 1 + max(self._depths(group.inputs), default=0)
+        self.groups.append(group)
+        self.home.update((v, group) for v in group.outputs)
 
-    def _place_value(self, v: Var, groups: list[Group], home: dict[Var, Group]) -> None:
-        reach = self._reach(v)
+    def _depths(self, values: Iterable[Var]) -> Iterator[int]:
+        return (self.home[v].depth for v in values if v in self.home)
+
+    def _place_value(self, v: Var) -> None:
+        """The kernel of a value: one of its shape that runs late enough, or a new one."""
+        reach = reach_of(v, self.producer, self.stored, self.lowerings)
         product = next((e for e in reach.eqns if isinstance(self.lowerings[e], Product)), None)
-        deepest = max((home[u].depth for u in reach.inputs if u in home), default=0)
-        for group in groups:
-            if group.depth < deepest:
-                continue  # runs too early; what _can_join says too, but a program can have many groups
-            if not isinstance(group, KernelGroup) or group.form is not None:
-                continue
-            if group.product is product:
-                if self._can_join(v, reach, group, home):
-                    _join(group, v, reach)
-                    home[v] = group
-                    return
-        group = KernelGroup([v], list(reach.inputs), list(reach.eqns), product=product)
-        self._place(group, groups, home)
+        deepest = max(self._depths(reach.inputs), default=0)
+        alike = self.maps[v.aval.shape, product]
+        for group in alike[-MAX_TRIED:]:
+            if group.depth >= deepest and self._can_join(v, reach, group):
+                _join(group, v, reach)
+                self.home[v] = group
+                return
+        alike.append(KernelGroup([v], list(reach.inputs), list(reach.eqns), product=product))
+        self._place(alike[-1])
 
-    def _place_cluster(self, cluster: Cluster, groups: list[Group], home: dict[Var, Group]) -> None:
+    def _place_cluster(self, cluster: Cluster) -> None:
         """The kernel of a reduction, and of what belongs to it."""
         members = sorted(cluster.eqns, key=self.number.__getitem__)
         made_here = {v for eqn in members for v in eqn.outvars}
@@ -313,11 +303,10 @@ class _Plan:
         eqns = sorted(inlined, key=self.number.__getitem__)
         read = dict.fromkeys(w for eqn in reversed(eqns) for w in variables(eqn))
         inputs = [w for w in read if self.producer.get(w) not in inlined]
-        self._place(KernelGroup(outputs, inputs, eqns, cluster.form), groups, home)
+        self._place(KernelGroup(outputs, inputs, eqns, cluster.form))
 
-    def _can_join(self, v: Var, reach: _Reach, group: KernelGroup, home: dict[Var, Group]) -> bool:
-        if v.aval.shape != group.outputs[0].aval.shape:
-            return False
+    def _can_join(self, v: Var, reach: Reach, group: KernelGroup) -> bool:
+        home = self.home
         if len({*group.inputs, *group.outputs, v, *reach.inputs}) > MAX_BUFFERS:
             return False
         for u, same_place in reach.inputs.items():
@@ -325,60 +314,8 @@ class _Plan:
                 return False
         return True
 
-    def _reach(self, v: Var) -> _Reach:
-        """Follows the equations back from `v` to the stored values."""
-        reach = _Reach()
-        seen: dict[Var, bool] = {v: True}  # computed inside -> at the place of `v` only
-        for u in self._inlined_before(v):
-            eqn = self.producer[u]
-            reach.eqns[eqn] = None
-            for w in eqn.invars:
-                if isinstance(w, Literal):
-                    continue
-                same = seen[u] and _reads_same_place(eqn, w, self.lowerings[eqn])
-                if w in self.stored:
-                    reach.inputs[w] = reach.inputs.get(w, True) and same
-                else:
-                    seen[w] = seen.get(w, True) and same
-        reach.eqns = dict.fromkeys(reversed(reach.eqns))
-        return reach
 
-    def _inlined_before(self, v: Var) -> Iterator[Var]:
-        """`v` and the values computed for it, readers before what they read."""
-        order: list[Var] = []
-        done: set[Var] = set()
-        stack: list[tuple[Var, bool]] = [(v, False)]
-        while stack:
-            u, finished = stack.pop()
-            if finished:
-                order.append(u)
-            elif u not in done:
-                done.add(u)
-                stack.append((u, True))
-                for w in self.producer[u].invars:
-                    if isinstance(w, Var) and w not in self.stored:
-                        stack.append((w, False))
-        return reversed(order)
-
-
-def _join(group: KernelGroup, v: Var, reach: _Reach) -> None:
+def _join(group: KernelGroup, v: Var, reach: Reach) -> None:
     group.outputs.append(v)
     group.inputs += [u for u in reach.inputs if u not in group.inputs and u not in group.outputs]
     group.eqns = list(dict.fromkeys([*group.eqns, *reach.eqns]))
-
-
-def _cost(lowering: Lowering) -> int:
-    if isinstance(lowering, Elementwise):
-        return lowering.cost
-    return 0 if isinstance(lowering, IndexMap) else 1
-
-
-def _combined(eqn: JaxprEqn, lowering: Lowering) -> int:
-    """How many elements make one element of the result."""
-    if isinstance(lowering, ArgReduction):
-        return math.prod(axes_sizes(eqn))
-    return math.prod(lowering.sizes(eqn)) if isinstance(lowering, Reduction) else 1
-
-
-def _reads_same_place(eqn: JaxprEqn, v: Var, lowering: Lowering) -> bool:
-    return isinstance(lowering, Elementwise) and v.aval.shape == eqn.outvars[0].aval.shape

@@ -15,7 +15,7 @@ import numpy as np
 from tinyjax.jaxpr import Atom, DropVar, JaxprEqn, Literal, Var
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.fuse import MAX_BUFFERS
+from tinyjax.opencl.cost_model import MAX_BUFFERS
 from tinyjax.opencl.indices import index
 from tinyjax.opencl.kernel_ir import (
     Buffer,

@@ -3,8 +3,8 @@
 After this file you can say why a vmapped loop that starts at zeros is a single launch. Two kinds of
 equations go into its kernel: those before the loop that make its operands and are cheap (zeros, an
 iota, a row repeated), and those of the body that give the same in every round and read other
-elements (again a row repeated: so each element reads its part of the row once). Builds on fuse and
-per_element.
+elements (again a row repeated: so each element reads its part of the row once). Builds on
+cost_model and per_element.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tinyjax.array import ShapedArray
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, has_effects
 from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.fuse import CHEAP_WORK
+from tinyjax.opencl.cost_model import CHEAP_WORK
 from tinyjax.opencl.per_element import only_repeats
 from tinyjax.opencl.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.primitives import broadcast_in_dim_p

@@ -10,7 +10,7 @@ After this file you can say why softmax is one kernel. A reduction's kernel has 
 
 Of columns and shared reductions, the kernel has siblings and what is computed from each result alone.
 A group must not wait for itself by way of another kernel: each equation has a *stage*, the number of
-reduction kernels before it, and a group's equations have the same. Builds on rules.
+reduction kernels before it, and a group's equations have the same. Builds on cost_model.
 """
 
 from __future__ import annotations
@@ -23,12 +23,8 @@ from typing import Any
 
 from tinyjax.jaxpr import JaxprEqn, Literal, Var, has_effects
 from tinyjax.opencl.codegen import Target
+from tinyjax.opencl.cost_model import MAX_OPERANDS, MIN_COLUMNS
 from tinyjax.opencl.rules import Elementwise, IndexMap, Reduction, axes_sizes, element_along_axes
-
-MAX_OPERANDS = (
-    32  # arrays that a group reads: few enough, with its results, for a kernel's parameters
-)
-MIN_COLUMNS = 16  # fewer neighbours fill no vector, and are not worth a kernel by columns
 
 
 @dataclass(frozen=True)

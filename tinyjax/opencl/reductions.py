@@ -8,7 +8,7 @@ more accurate than one sum after the other. Builds on group_builder.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.fuse import CHEAP_WORK
+from tinyjax.opencl.cost_model import CHEAP_WORK, cost_of
 from tinyjax.opencl.group_builder import GroupBuilder, statements_for
 from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.indices import Index, index, index_var
@@ -33,7 +33,7 @@ from tinyjax.opencl.kernel_ir import (
     statements_of,
 )
 from tinyjax.opencl.reduction_groups import form_of, leading_axes, variables
-from tinyjax.opencl.rules import Elementwise, Position, Reduction, lowering_of, sum_dtype
+from tinyjax.opencl.rules import Position, Reduction, lowering_of, sum_dtype
 from tinyjax.opencl.side_by_side import Neighbours
 from tinyjax.opencl.wide_text import has_wide_type
 
@@ -153,22 +153,22 @@ class ReductionBuilder(GroupBuilder):
         """Element number `at` of private memory."""
         return self.read(Place(lanes, width=self.width), at, name)
 
-    def work_of_terms(self) -> float:
-        """Operations for one element of each reduction, but for what other reductions give."""
+    def work(self, free: Container[Var]) -> dict[Var, float]:
+        """Operations for an element of each value that is computed; those in `free` are there."""
         work: dict[Var, float] = {}
-        totals = {v for eqn in self.reductions for v in eqn.outvars}
         for eqn in self.group.eqns:
-            lowering = lowering_of(eqn, self.target)
-            cost = lowering.cost if isinstance(lowering, Elementwise) else 0
+            cost = cost_of(lowering_of(eqn, self.target))
             total = cost + sum(work.get(v, 0) for v in variables(eqn))
-            work.update((v, 0 if v in totals else total) for v in eqn.outvars)
-        return sum(work.get(operand(eqn), 0) for eqn in self.reductions)
+            work.update((v, 0 if v in free else total) for v in eqn.outvars)
+        return work
 
     @property
     def unrolled(self) -> int:
         """How many elements to take at once: where there is little work, several accumulators advance side
         by side, so that one need not wait for the addition before."""
-        return UNROLLED if self.work_of_terms() <= CHEAP_WORK * len(self.reductions) else 1
+        work = self.work({v for eqn in self.reductions for v in eqn.outvars})
+        terms = sum(work.get(operand(eqn), 0) for eqn in self.reductions)
+        return UNROLLED if terms <= CHEAP_WORK * len(self.reductions) else 1
 
     def know(self, eqn: JaxprEqn, at: Index, combined: Scalar) -> None:
         """From now on the result of a reduction at `at` is this."""

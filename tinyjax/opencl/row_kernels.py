@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.opencl.builder import Place
 from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.fuse import CHEAP_WORK
+from tinyjax.opencl.cost_model import CHEAP_WORK
 from tinyjax.opencl.group_builder import padded, run_of, share, statements_for
 from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.indices import Index, index
@@ -30,7 +30,7 @@ from tinyjax.opencl.kernel_ir import (
 )
 from tinyjax.opencl.reduction_groups import variables
 from tinyjax.opencl.reductions import BOOL, ReductionBuilder, operand
-from tinyjax.opencl.rules import Elementwise, Position, lowering_of
+from tinyjax.opencl.rules import Position
 
 KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
 TOGETHER = 4  # rows: the sum of one need not wait for that of another
@@ -86,7 +86,7 @@ class RowKernel(ReductionBuilder):
         """A costly value is kept if a later sweep needs it for something else than the first did; gives
         the bytes that are kept of a row."""
         needed = [self._needed(sweep) for sweep in range(len(self.roots))]
-        work = self._work()
+        work = self.work({v for v in self.producer if v in self.totals or v.aval.size == self.rows})
         size = 0
         for first, early in enumerate(needed):
             for v in early:
@@ -104,17 +104,6 @@ class RowKernel(ReductionBuilder):
                     self.kept[v] = first
                     size += self.columns * v.aval.dtype.itemsize
         return size
-
-    def _work(self) -> dict[Var, float]:
-        """Operations for an element of what is computed for each column."""
-        work: dict[Var, float] = {}
-        for eqn in self.group.eqns:
-            if eqn not in self.reductions and eqn.outvars[0].aval.size != self.rows:
-                lowering = lowering_of(eqn, self.target)
-                cost = lowering.cost if isinstance(lowering, Elementwise) else 0
-                total = cost + sum(work.get(v, 0) for v in variables(eqn))
-                work.update((v, total) for v in eqn.outvars)
-        return work
 
     # ---- the kernel ----
 

@@ -1,0 +1,69 @@
+"""What one value is computed from: back through the equations, to values in memory.
+
+After this file you can say which equations a kernel computes once more for a value that it stores, and
+which of the arrays it reads only at the place of the element that it writes: such an array may be made by
+the same kernel. Builds on rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from tinyjax.jaxpr import JaxprEqn, Literal, Var
+from tinyjax.opencl.rules import Elementwise, Lowering
+
+
+@dataclass
+class Reach:
+    """What computing one stored value reads: stored values, and whether only at its own place."""
+
+    eqns: dict[JaxprEqn, None] = field(default_factory=dict)  # a set that keeps the order
+    inputs: dict[Var, bool] = field(default_factory=dict)
+
+
+def reach_of(
+    v: Var,
+    producer: Mapping[Var, JaxprEqn],
+    stored: Container[Var],
+    lowerings: Mapping[JaxprEqn, Any],
+) -> Reach:
+    """Follows the equations back from `v` to the stored values."""
+    reach = Reach()
+    same_place: dict[Var, bool] = {v: True}  # of what is computed: whether only at the place of `v`
+    for u in _computed_for(v, producer, stored):
+        eqn = producer[u]
+        reach.eqns[eqn] = None
+        for w in eqn.invars:
+            if isinstance(w, Literal):
+                continue
+            found = reach.inputs if w in stored else same_place
+            is_same = same_place[u] and _reads_same_place(eqn, w, lowerings[eqn])
+            found[w] = found.get(w, True) and is_same
+    reach.eqns = dict.fromkeys(reversed(reach.eqns))
+    return reach
+
+
+def _computed_for(
+    v: Var, producer: Mapping[Var, JaxprEqn], stored: Container[Var]
+) -> Iterator[Var]:
+    """`v` and the values computed for it, readers before what they read."""
+    order: list[Var] = []
+    done: set[Var] = set()
+    stack: list[tuple[Var, bool]] = [(v, False)]
+    while stack:
+        u, finished = stack.pop()
+        if finished:
+            order.append(u)
+        elif u not in done:
+            done.add(u)
+            stack.append((u, True))
+            for w in producer[u].invars:
+                if isinstance(w, Var) and w not in stored:
+                    stack.append((w, False))
+    return reversed(order)
+
+
+def _reads_same_place(eqn: JaxprEqn, v: Var, lowering: Lowering) -> bool:
+    return isinstance(lowering, Elementwise) and v.aval.shape == eqn.outvars[0].aval.shape

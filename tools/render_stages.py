@@ -41,8 +41,8 @@ STAGES = (
     ),
     (
         "groups",
-        """**Fusion** (`fuse.py`, with the numbers of `cost_model.py`) chooses which values are stored in memory;
-        each group of equations becomes a kernel, and values inside of it live in registers.""",
+        """**Fusion** (`fuse.py`, with the numbers of `cost_model.py`) chooses which values are stored in
+        memory; each group of equations becomes a kernel, and values inside of it live in registers.""",
     ),
     (
         "kernel",

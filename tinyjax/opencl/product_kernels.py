@@ -180,13 +180,13 @@ class ProductBuilder(GroupBuilder):
     # ---- operands ----
 
     def _right_elements(self, batch: Index, k: Index, column: Index) -> Scalar:
-        """Neighbours in a row of the right operand; at its end, some are repeated, and not used."""
+        """Neighbours in a row of the right operand; at its end, some are of the next row, and not used."""
         atom, side = self.eqn.invars[1], self.right
         lies_so = side.kept[-1] == len(side.shape) - 1 and side.are_one(side.kept)
         if lies_so and atom in self.places and atom.aval.dtype == self.dtype:
             assert isinstance(atom, Var)
             place, at = self.places[atom], self._flat(side, batch, column, k)
-            end = self._flat(side, batch, index(0), k) + self.columns if self.is_partial else None
+            end = index(math.prod(side.shape)) if self.is_partial else None
             target = Value(self.fresh(self.names[atom]), self.dtype, self.width)
             self.body.append(Load(target, place.memory, at, end))
             return target

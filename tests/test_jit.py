@@ -207,8 +207,10 @@ def test_jit_takes_functions_only():
 
 
 def test_an_unknown_backend_is_an_error():
+    with pytest.warns(DeprecationWarning, match="device_put"):
+        f = jax.jit(lambda x: x, backend="tpu")
     with pytest.raises(RuntimeError, match="tpu"):
-        jax.jit(lambda x: x, backend="tpu")(1.0)
+        f(1.0)
 
 
 def test_a_device_is_not_given_by_its_name():

@@ -93,9 +93,10 @@ STEPS = (
     "opencl.compile",  # all of it, and the call
     "opencl.background",  # answers while kernels build
     "stages",  # trace, lower, compile
+    "interpreters.jit_primitive",  # what a call of a jitted function is: one equation
     "interpreters.cache_misses",  # why a jitted function is traced again
     "interpreters.fast_call",  # calls that were made before, quickly
-    "interpreters.jit",  # jit: the primitive and the front door
+    "interpreters.jit",  # jit: functions that remember their jaxprs, and the front door
     "interpreters.jit_rules",  # the same in the other transformations
     "custom_derivatives.calls",  # a function and its rules, as one primitive
     "custom_derivatives.forward_rules",  # custom_jvp: a derivative rule of one's own

@@ -22,7 +22,7 @@ from tinyjax.core import (
 )
 from tinyjax.custom_derivatives.forward_rules import custom_jvp_call_p
 from tinyjax.custom_derivatives.vjp_call import custom_vjp_call_p
-from tinyjax.interpreters.jit import jit_p
+from tinyjax.interpreters.jit_primitive import jit_p
 from tinyjax.interpreters.jvp import full
 from tinyjax.interpreters.tracing import trace_to_jaxpr
 from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun

@@ -1,8 +1,7 @@
 """Compilation: `jit` traces a function once per kind of arguments, compiles the jaxpr, and reuses it.
 
-After this file you can say when a jitted function is traced again (its cache key), why a global is
-read once, and what a call of it is to a trace: one equation of a primitive, `jit_p`, that has the
-jaxpr as its parameter. Builds on tracing and the lowering in opencl.
+After this file you can say when a jitted function is traced again (its cache key), and why a global is
+read once. Builds on tracing and jit_primitive.
 
 Source: https://docs.jax.dev/en/latest/jit-compilation.html
 """
@@ -26,103 +25,27 @@ from tinyjax.api_util import (
     unhashable_error,
     with_static,
 )
-from tinyjax.array import ArrayImpl
 from tinyjax.compile_log import logged_time
 from tinyjax.config import config
 from tinyjax.core import (
-    Primitive,
     Tracer,
-    abstract_eval_rules,
     as_array,
-    check_finite,
     context,
-    impl_rules,
-    no_rule_reasons,
 )
 from tinyjax.devices import Device, committed_device, default_device, devices
 from tinyjax.interpreters.cache_misses import explain_miss
 from tinyjax.interpreters.fast_call import NOT_KNOWN, FastCalls, is_plain
+from tinyjax.interpreters.jit_primitive import committed_to, compiled, jit_p
 from tinyjax.interpreters.tracing import (
-    JaxprTrace,
     ShapeDtypeStruct,
     is_staging,
     named_avals,
-    staging_rules,
     trace_to_jaxpr,
 )
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, cached_on_jaxpr, eval_jaxpr
-from tinyjax.opencl.background import BackgroundBuild, executable_or_build
-from tinyjax.opencl.compile import Executable
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr
+from tinyjax.opencl.background import BackgroundBuild
 from tinyjax.stages import Traced
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
-
-# ---- the primitive ----
-
-# Parameters: name, jaxpr, donated_invars, keep_unused, inline and device (None: follow the arguments).
-jit_p = Primitive("jit", multiple_results=True, takes_arrays=True)
-
-
-def _jit_impl(
-    *args: Any, jaxpr: ClosedJaxpr, device: Device | None, **params: Any
-) -> list[ArrayImpl]:
-    """Runs the compiled jaxpr; compiles it at the first call on a device."""
-    arrays = [as_array(x) for x in args]
-    place = device or committed_to(jaxpr, arrays, params["name"])
-    run = compiled(jaxpr, place or default_device(), params["name"], params["donated_invars"])
-    outs = run(arrays)
-    if place is not None:
-        for out in outs:
-            out.committed = True
-    if config.jax_debug_nans or config.jax_debug_infs:
-        _find_first_nan(outs, jaxpr, arrays, params["name"])
-    return outs
-
-
-def committed_to(jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str) -> Device | None:
-    """The device that the arguments were put on, of which the jaxpr reads something; None if there is
-    none. Raises ValueError if they were put on several."""
-    if not any([x.committed for x in arrays]):
-        return None
-    return committed_device([x if r else None for x, r in zip(arrays, read_arguments(jaxpr))], name)
-
-
-@cached_on_jaxpr
-def read_arguments(jaxpr: ClosedJaxpr) -> list[bool]:
-    """Which arguments the jaxpr reads, or gives back."""
-    read = {*jaxpr.jaxpr.outvars, *(v for eqn in jaxpr.jaxpr.eqns for v in eqn.invars)}
-    return [v in read for v in jaxpr.jaxpr.invars]
-
-
-@cached_on_jaxpr
-def compiled(
-    jaxpr: ClosedJaxpr, device: Device, name: str, donated: tuple[bool, ...] = ()
-) -> Executable | BackgroundBuild:
-    """The executable of a jaxpr on a device, made once, or what answers until it is made; some arguments'
-    memory may be `donated` to it."""
-    return executable_or_build(jaxpr, device, name, donated)
-
-
-def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, name: str) -> None:
-    """Where a result has a NaN that jax_debug_nans forbids: runs op by op, to name the primitive."""
-    try:
-        check_finite(f"jit({name})", [x._value for x in outs])
-    except FloatingPointError:
-        eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
-        raise
-
-
-def _jit_staging(trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
-    """jit(inline=True) leaves its equations where it is called, not a jit equation."""
-    if not params["inline"]:
-        return NotImplemented
-    return eval_jaxpr(params["jaxpr"].jaxpr, params["jaxpr"].consts, *args)
-
-
-impl_rules[jit_p] = _jit_impl
-abstract_eval_rules[jit_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
-staging_rules[jit_p] = _jit_staging
-no_rule_reasons[jit_p, "lowering"] = "opencl/simplify.py puts its equations in its place"
-
 
 # ---- jitted functions ----
 

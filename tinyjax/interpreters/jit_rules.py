@@ -2,7 +2,7 @@
 
 After this file you can say what grad of a jitted function compiles (one jit for what is known now, which
 gives the residuals too, and one, of the transposed rest, for the backward pass), and you have seen the
-pattern that the rules of all primitives with a jaxpr as a parameter follow. Builds on jit.
+pattern that the rules of all primitives with a jaxpr as a parameter follow. Builds on jit_primitive.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 """
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr
-from tinyjax.interpreters.jit import jit_p
+from tinyjax.interpreters.jit_primitive import jit_p
 from tinyjax.interpreters.jvp import Zero, jvp_jaxpr, jvp_rules, primals_and_tangents
 from tinyjax.interpreters.partial_eval import (
     PartialEvalTrace,

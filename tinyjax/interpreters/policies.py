@@ -2,7 +2,7 @@
 
 After this file you can say what a policy of `jax.checkpoint` decides, and how it reaches the equations
 inside a jit: each equation whose operands are known runs now; if the policy does not save its results,
-the later part has a copy of it. Builds on jaxpr and interpreters.jit.
+the later part has a copy of it. Builds on jaxpr and jit_primitive.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
 """
@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tinyjax.core import Primitive
-from tinyjax.interpreters.jit import jit_p
+from tinyjax.interpreters.jit_primitive import jit_p
 from tinyjax.interpreters.jit_rules import with_inputs
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr, has_effects
 from tinyjax.lists import drop, pick

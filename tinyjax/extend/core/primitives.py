@@ -5,7 +5,7 @@ For who gives them rules of another interpreter. Builds on lax and the modules o
 
 from tinyjax import lax
 from tinyjax.ad_checkpoint import name_p as name_p
-from tinyjax.interpreters.jit import jit_p as jit_p
+from tinyjax.interpreters.jit_primitive import jit_p as jit_p
 from tinyjax.interpreters.jvp import add_any_p as add_jaxvals_p  # noqa: F401
 from tinyjax.interpreters.remat import remat_p as remat_p
 from tinyjax.random.threefry import random_bits_p as random_bits_p

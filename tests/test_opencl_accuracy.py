@@ -154,6 +154,23 @@ def test_16_bit_floats_are_rounded_from_a_good_float32(dtype):
         assert (bits != wanted).mean() < 0.01, name
 
 
+def test_every_float16_is_a_float32_and_each_float32_is_rounded_to_the_nearest_float16():
+    halves = np.arange(2**16).astype(np.uint16).view(np.float16)
+    numbers = np.sort(halves[np.isfinite(halves)].astype(np.float32))
+    ties = (numbers[1:] + numbers[:-1]) / 2
+    beside = [np.nextafter(ties, np.float32(to)) for to in (-np.inf, np.inf)]
+    most = [65519.996, 65520.0, 1e30, np.inf, -np.inf, np.nan, 2.0**-25, 1e-45, -0.0]
+    x = np.concatenate([floats(), ties, *beside, np.array(most, np.float32)])
+    to_float = jit(lambda h: lax.convert_element_type(h, np.float32))
+    to_half = jit(lambda x: lax.convert_element_type(x, np.float16))
+    for found, exact in (
+        (to_float(halves), halves.astype(np.float32)),
+        (to_half(x), x.astype(np.float16)),
+    ):
+        np.testing.assert_array_equal(np.asarray(found), exact)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(exact))
+
+
 # ---- why there are functions of our own ----
 
 BUILT_IN = """

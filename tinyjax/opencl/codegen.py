@@ -79,10 +79,23 @@ GPU = Target(
     reduction_items=4096, reduction_grain=64, lanes=1,
 )  # fmt: skip
 
-# Correct rounding, as NumPy does it, by way of the conversions that every OpenCL device has.
+# Correct rounding, to even, as NumPy does it. OpenCL's own vload_half and vstore_half are functions that
+# some drivers call for each element; choices between values that are all computed become vectors.
 HALF_HELPERS = """\
-float tj_load_float16(ushort bits) { return vload_half(0, (const half *)&bits); }
-ushort tj_store_float16(float x) { ushort bits; vstore_half_rte(x, 0, (half *)&bits); return bits; }
+float tj_load_float16(ushort bits) {
+  const int rest = bits & 0x7fff;
+  const float small = (float)rest * 0x1p-24f;
+  const float other = as_float((rest << 13) + (rest < 0x7c00 ? 112 << 23 : 224 << 23));
+  return as_float(as_int(rest < 0x400 ? small : other) | (bits & 0x8000) << 16);
+}
+ushort tj_store_float16(float x) {
+  const int bits = as_int(x), rest = bits & 0x7fffffff;
+  const int small = as_int(as_float(rest) + 0.5f) - as_int(0.5f);
+  const int normal = (rest - (112 << 23) + 0xfff + (rest >> 13 & 1)) >> 13;
+  const int large = rest > 0x7f800000 ? 0x7e00 | (rest >> 13 & 0x3ff) : 0x7c00;
+  const int found = rest < 113 << 23 ? small : rest < 143 << 23 ? normal : large;
+  return found | (bits >> 16 & 0x8000);
+}
 float tj_load_bfloat16(ushort bits) { return as_float((uint)bits << 16); }
 ushort tj_store_bfloat16(float x) {
   uint bits = as_uint(x);

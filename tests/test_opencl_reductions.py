@@ -54,6 +54,19 @@ def test_any_axes(axis):
     same(lambda x: x.sum(axis), data(3, 20, 17), rtol=1e-4)
 
 
+@pytest.mark.parametrize("axis", [0, 1, None])
+def test_what_is_added_up_can_be_a_result_too(axis):
+    def f(x):
+        y = 2 * x
+        return y, y.sum(axis)
+
+    same(f, data(600, 70), rtol=1e-4)
+
+
+def test_results_of_columns_take_another_shape():
+    same(lambda x: (x.min(1), x.min(1).reshape(24, 2)), data(3, 65, 16))
+
+
 def test_eight_axes():
     same(lambda x: jax.nn.softmax(x, (6, 7)), data(2, 1, 2, 2, 1, 2, 3, 5))
 

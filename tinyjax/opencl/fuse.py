@@ -112,7 +112,7 @@ class _Plan:
         for lowering in self.lowerings.values():
             if isinstance(lowering, _ControlFlow):
                 self._store("a loop or branch reads it", lowering.inputs)
-        clusters = Clusters(jaxpr.eqns, self.lowerings, target, alone)
+        clusters = Clusters(jaxpr.eqns, self.lowerings, target, alone, self.stored)
         self.cluster, self.eqns = clusters.of, clusters.order
         self.number = {eqn: number for number, eqn in enumerate(self.eqns)}
         for eqn in self.eqns:

@@ -120,7 +120,7 @@ def combines_nothing(eqn: JaxprEqn, lowering: Any) -> bool:
 class Clusters:
     """The clusters of equations; `order` is an order in which each cluster's stand together.
 
-    `alone` are equations that must not be in a cluster."""
+    `alone` are equations that must not be in a cluster, `stored` values that will be in memory."""
 
     def __init__(
         self,
@@ -128,10 +128,12 @@ class Clusters:
         lowerings: Mapping[JaxprEqn, Any],
         target: Target,
         alone: set[JaxprEqn],
+        stored: set[Var],
     ):
         self.lowerings = lowerings
         self.target = target
         self.alone = alone
+        self.stored = stored
         self.of: dict[JaxprEqn, Cluster] = {}
         self.producer = {v: eqn for eqn in eqns for v in eqn.outvars}
         self.readers: dict[Var, list[JaxprEqn]] = defaultdict(list)
@@ -215,7 +217,9 @@ class Clusters:
             sizes.append(form.results * form.combined)
         shapes = [v.aval.shape for v in eqn.outvars]
         return all(math.prod(shape) in sizes for shape in shapes) and all(
-            leading_axes(shape, form.results) is not None for shape in shapes
+            leading_axes(shape, rows) is not None
+            for shape in shapes
+            for rows in (form.outer, form.results)
         )
 
     def _join_readers(self, eqn: JaxprEqn) -> None:
@@ -230,6 +234,8 @@ class Clusters:
         form = cluster.form
         if any(v.aval.size != form.results * form.combined for v in eqn.outvars):
             return
+        if form.kind != "rows" and not self.stored.isdisjoint(eqn.outvars):
+            return  # that kernel stores nothing but what is computed from its results
         for reader in readers:
             if form_of(reader, self.lowerings[reader], self.target) is None:
                 keeps = (

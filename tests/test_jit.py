@@ -264,11 +264,14 @@ def test_clear_cache_forgets_traces():
     assert len(runs) == 2
 
 
-def test_clear_caches_forgets_all_traces():
-    traced = []
-    f = jax.jit(lambda x: traced.append(x) or x + 1)
+@pytest.mark.parametrize(
+    "transformed", [jax.jit, lambda f: functools.partial(jax.lax.cond, True, f, f)]
+)
+def test_clear_caches_forgets_all_traces(transformed):
+    fun, runs = counted(lambda x: x + 1)
+    f = transformed(fun)
     f(1.0)
     f(1.0)
     jax.clear_caches()
     assert f(1.0) == 2.0
-    assert len(traced) == 2
+    assert len(runs) == 2

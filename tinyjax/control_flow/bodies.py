@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from tinyjax import dtypes
-from tinyjax.api_util import FlatFun, memory_of
+from tinyjax.api_util import FlatFun, memory_of, memory_of_traces
 from tinyjax.array import Array, ShapedArray
 from tinyjax.config import config
 from tinyjax.core import Tracer, context, get_aval
@@ -29,7 +29,7 @@ from tinyjax.tree_util.prefixes import equality_errors
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_unflatten
 
 Traced = tuple[ClosedJaxpr, list[Any], PyTreeDef]  # a body, what it closes over, its result's tree
-_traced: WeakKeyDictionary[Callable, dict[tuple, Traced]] = WeakKeyDictionary()
+_traced: WeakKeyDictionary[Callable, dict[tuple, Traced]] = memory_of_traces()
 
 
 def trace_body(fun: Callable, in_tree: PyTreeDef, in_avals: Sequence[ShapedArray]) -> Traced:

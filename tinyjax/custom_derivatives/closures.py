@@ -13,7 +13,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from tinyjax import dtypes
-from tinyjax.api_util import FlatFun, fun_name, memory_of
+from tinyjax.api_util import FlatFun, fun_name, memory_of, memory_of_traces
 from tinyjax.config import config
 from tinyjax.core import Tracer, context, get_aval
 from tinyjax.custom_derivatives.reverse_rules import custom_vjp
@@ -140,7 +140,7 @@ def _converted(
 
 # Of each function: what it was converted to. The same function anew gives the same one anew, so that
 # a jit that has it as a static argument traces nothing anew.
-_conversions: WeakKeyDictionary[Callable, dict[tuple, Callable]] = WeakKeyDictionary()
+_conversions: WeakKeyDictionary[Callable, dict[tuple, Callable]] = memory_of_traces()
 
 
 def _may_be_differentiated(x: Any) -> bool:

@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary, WeakSet
 from tinyjax.api_util import (
     FlatFun,
     check_callable,
+    forget_traces,
     fun_name,
     memory_of,
     named_arguments,
@@ -218,7 +219,9 @@ class JitFunction:
 
 
 def clear_caches() -> None:
-    """Forgets what all jitted functions have traced and compiled; not what is on disk."""
+    """Forgets what all jitted functions, and the bodies of loops and branches, have traced and
+    compiled; not what is on disk."""
+    forget_traces()
     for function in list(_jit_functions):
         function.clear_cache()
 

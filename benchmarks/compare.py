@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from reasons import reason
 from report import machine, table, write_section
 from workloads import WORKLOADS, Workload
 
@@ -143,6 +144,27 @@ def speed_table(workloads: list[Workload], medians: list[dict[Contender, float]]
     return table(lines)
 
 
+def missed_goals(workloads: list[Workload], medians: list[dict[Contender, float]]) -> str:
+    """A line for each workload that misses a goal: by how much, and why."""
+    lines = []
+    for workload, row in zip(workloads, medians):
+        mode = workload.modes[-1]
+        goals = [(("JAX", mode), workload.goal), (("NumPy", ""), workload.numpy_goal)]
+        ratios = {
+            (other[0], goal): row[other] / row["tinyjax", mode]
+            for other, goal in goals
+            if goal and other in row
+        }
+        missed = [
+            f"{ratio:.2f} times as fast as {other}, wanted {goal:g}"
+            for (other, goal), ratio in ratios.items()
+            if ratio < goal
+        ]
+        if missed:
+            lines.append(f"- {workload.name}: {'; '.join(missed)}. {reason(workload.name)}")
+    return "\n".join(["### Missed", "", *(lines or ["Nothing."])])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -156,6 +178,7 @@ def main() -> None:
         return serve()
 
     numbers = [n for n, w in enumerate(WORKLOADS) if options.only.lower() in w.name.lower()]
+    workloads = [WORKLOADS[n] for n in numbers]
     medians = list(compare(numbers, options.jax_python, options.rounds))
     text = f"""## Speed
 
@@ -163,7 +186,9 @@ Written by `benchmarks/compare.py`. "JAX / tinyjax" is how many times as fast as
 the column after it how many times it is meant to be; then the same for NumPy. Medians of
 {options.rounds} rounds.
 
-{speed_table([WORKLOADS[n] for n in numbers], medians)}
+{speed_table(workloads, medians)}
+
+{missed_goals(workloads, medians)}
 
 {machine()}
 """

@@ -26,3 +26,27 @@ def test_a_workload_gives_the_answer_of_numpy(workload):
         got = jax.tree.leaves(transform(workload.make(jax))(*args))
         for x, y in zip(got, expected, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-3, atol=1e-4)
+
+
+# ---- what is missed ----
+
+
+@pytest.fixture
+def compare(monkeypatch):
+    monkeypatch.syspath_prepend(PATH.parent)
+    monkeypatch.setenv("TINYJAX_BACKGROUND_BUILD", "0")  # as it sets itself, and undone here
+    return importlib.import_module("compare")
+
+
+def test_a_missed_goal_is_told_with_its_reason(compare):
+    workload = workloads.Workload("SELU of 1M", tuple, None, lambda jax: None, goal=2, numpy_goal=5)
+    seconds = {("NumPy", ""): 9.0, ("JAX", "jit"): 1.5, ("tinyjax", "jit"): 1.0}
+    told = compare.missed_goals([workload], [seconds])
+    assert "SELU of 1M: 1.50 times as fast as JAX, wanted 2. The kernel takes" in told
+    assert "NumPy, wanted" not in told
+
+
+def test_reasons_are_of_workloads(compare):
+    names = [workload.name for workload in workloads.WORKLOADS]
+    for key in sys.modules["reasons"].REASONS:
+        assert any(name.startswith(key) for name in names), key

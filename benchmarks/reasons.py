@@ -39,9 +39,10 @@ what follows them as one kernel; small kernels in the calling thread, by PoCL's 
 six as one launch, which takes 48 microseconds of a call's 80.""",
     "gradient of the MLP, eager": """\
 Ten times JAX is 1.1 ms, and the same gradient, derived by hand in NumPy, takes 0.8: a quarter would be left
-for differentiation. It takes 2.0. Tried, each with a gain: operations' derivatives remembered by their avals, and
-run as NumPy calls; functions of jax.numpy as one operation each; the backward pass as a list of NumPy calls.
-What is left is the way of each operation through bind and the trace, some 25 microseconds for each of 48.""",
+for differentiation. It takes 2.0. Tried, each with a gain: operations' derivatives remembered by their avals,
+and run as NumPy calls; functions of jax.numpy as one operation each; the backward pass as a list of NumPy
+calls. What is left is the way of each operation through bind and the trace, some 25 microseconds for each of
+48.""",
 }
 
 

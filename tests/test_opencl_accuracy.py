@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tinyjax import lax
+from tinyjax.config import enable_x64
 from tinyjax.devices import devices
 from tinyjax.interpreters.jit import jit
 from tinyjax.opencl.runtime import queue_of
@@ -86,15 +87,15 @@ def pairs():
 
 def assert_accurate(found, exact, allowed):
     """nan, inf and the sign of 0 are as they should be, and the error is at most `allowed`."""
-    nearest = exact.astype(found.dtype)
+    nearest, wide = exact.astype(found.dtype), exact.dtype
     np.testing.assert_array_equal(np.isnan(found), np.isnan(exact))
     np.testing.assert_array_equal(np.isinf(exact) & (found != exact), False)
     is_zero = exact == 0
     np.testing.assert_array_equal(np.signbit(found)[is_zero], np.signbit(exact)[is_zero])
     largest = np.finfo(found.dtype).max
-    unit = np.spacing(np.minimum(np.abs(nearest), largest)).astype(np.float64)
+    unit = np.spacing(np.minimum(np.abs(nearest), largest)).astype(wide)
     # inf is one unit above the largest float
-    with_end = np.clip(found.astype(np.float64), -float(largest), float(largest))
+    with_end = np.clip(found.astype(wide), -float(largest), float(largest))
     error = np.abs(with_end - np.clip(exact, -float(largest), float(largest))) / unit
     worst = np.nanargmax(error)
     assert error[worst] <= allowed, (found[worst], exact[worst])
@@ -169,6 +170,53 @@ def test_every_float16_is_a_float32_and_each_float32_is_rounded_to_the_nearest_f
     ):
         np.testing.assert_array_equal(np.asarray(found), exact)
         np.testing.assert_array_equal(np.signbit(found), np.signbit(exact))
+
+
+# ---- float64 ----
+
+# The truth is that of long doubles, where those are longer; else it is as good as the function itself.
+LONG = np.longdouble
+NO_LONG = {"erf", "erfc", "erf_inv", "lgamma", "digamma"}  # of which there are none
+
+
+def doubles():
+    """Doubles of all exponents and both signs, and around those where a function turns or ends."""
+    rng = np.random.default_rng(0)
+    every = rng.integers(0, 2**64, 20_000, dtype=np.uint64).view(np.float64)
+    turning = np.array([0.5, 1, -1, 709.78, -745.13, -708.4, 1024, -1022, -1074])
+    near = turning.view(np.int64)[:, None] + np.arange(-100, 100)
+    usual = [rng.uniform(-size, size, 5000) for size in (1, 3, 30, 1000, 1e6)]
+    to_1 = [sign * (1 - 2.0 ** -np.arange(1, 54)) for sign in (1, -1)]
+    return np.concatenate([SPECIAL, floats(), every, near.ravel().view(np.float64), *usual, *to_1])
+
+
+@functools.cache
+def found_of_doubles():
+    with enable_x64(True):
+        return all_of(tuple(UNARY))(doubles())
+
+
+@pytest.mark.parametrize("name", [name for name in UNARY if name != "digamma"])
+def test_a_function_of_float64_is_within_4_units_in_the_last_place(name):
+    x = doubles() if name in NO_LONG else doubles().astype(LONG)
+    assert_accurate(np.asarray(found_of_doubles()[name]), UNARY[name][0](x).astype(LONG), 4)
+
+
+@pytest.mark.parametrize("name", BINARY)
+def test_a_function_of_two_float64s_is_within_4_units_in_the_last_place(name):
+    x, y = (np.concatenate([part, part[-5000:] * np.pi]) for part in map(np.float64, pairs()))
+    with enable_x64(True):
+        found = np.asarray(all_of(tuple(BINARY))(x, y)[name])
+    assert_accurate(found, BINARY[name][0](x.astype(LONG), y.astype(LONG)), 4)
+
+
+def test_digamma_of_float64_has_four_units_of_1_where_it_is_smaller():
+    x = np.linspace(0.01, 50, 5000)  # left of 0 SciPy has fewer digits
+    with enable_x64(True):
+        found = np.asarray(jit(lax.digamma)(x))
+    exact = digamma(x)
+    unit = np.spacing(np.maximum(np.abs(exact), 1))
+    assert np.max(np.abs(found - exact) / unit) <= 4
 
 
 # ---- why there are functions of our own ----

@@ -59,6 +59,15 @@ ERF_INV_TAILS = (
     1.00167406,
     2.83297682,
 )
+# Nearer to 1 than a float32 can be, where w is from 16 to 37: in sqrt(w) - 5. Fitted, with 7 digits.
+ERF_INV_FAR_TAILS = (
+    -2.19652994e-05,
+    8.39387551e-05,
+    -0.000213403298,
+    -0.000142034018,
+    1.01030013,
+    4.8499066,
+)
 
 
 def _erf_inv_polynomial(y: np.ndarray) -> np.ndarray:
@@ -66,6 +75,8 @@ def _erf_inv_polynomial(y: np.ndarray) -> np.ndarray:
     w = -np.log((one - y) * (one + y))  # 1 - y * y would lose the digits of a y near 1
     middle = np.polyval(np.array(ERF_INV_MIDDLE, y.dtype), w - y.dtype.type(2.5))
     tails = np.polyval(np.array(ERF_INV_TAILS, y.dtype), np.sqrt(w) - y.dtype.type(3))
+    if y.dtype == np.float64:
+        tails = np.where(w < 16, tails, np.polyval(ERF_INV_FAR_TAILS, np.sqrt(w) - 5))
     return y * np.where(w < 5, middle, tails)
 
 
@@ -101,21 +112,24 @@ _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6)  # B2
 
 @in_float64
 def _digamma_impl(x: np.ndarray) -> np.ndarray:
-    """By the asymptotic series at x >= 10, reached by psi(x) = psi(x + 1) - 1/x.
+    """By the asymptotic series at x >= 16, reached by psi(x) = psi(x + 1) - 1/x.
 
-    Left of 0 the reflection psi(x) = psi(1 - x) - pi / tan(pi x) is used first.
+    Left of 0 the reflection psi(x) = psi(1 - x) - pi / tan(pi x) is used first. All in long doubles (of more
+    than 64 bits on x86), as the terms are larger than the result near the zeros of psi.
     Source: https://dlmf.nist.gov/5.11.E2, 5.5.E2, 5.5.E4"""
+    x = x.astype(np.longdouble)
+    pi = 4 * np.arctan(np.longdouble(1))
     t = np.where(x < 0, 1 - x, x)
-    out = np.zeros_like(x)
-    for _ in range(10):
-        out = out - np.where(t < 10, 1 / t, 0)
-        t = np.where(t < 10, t + 1, t)
+    out = np.zeros_like(t)
+    for _ in range(16):
+        out = out - np.where(t < 16, 1 / t, 0)
+        t = np.where(t < 16, t + 1, t)
     for n, bernoulli in enumerate(_BERNOULLI, start=1):
         out = out - bernoulli / (2 * n * t ** (2 * n))
     out = out + np.log(t) - 0.5 / t
     fraction = x - np.rint(x)
-    out = np.where(x < 0, out - np.pi / np.tan(np.pi * fraction), out)
-    return np.where((x <= 0) & (fraction == 0) | (x == -np.inf), np.nan, out)
+    out = np.where(x < 0, out - pi / np.tan(pi * fraction), out)
+    return np.where((x <= 0) & (fraction == 0) | (x == -np.inf), np.nan, out).astype(np.float64)
 
 
 def _hurwitz_zeta(s: np.ndarray, q: np.ndarray) -> np.ndarray:

@@ -26,6 +26,16 @@ def test_device_put_copies_so_that_the_array_stays_what_it_was():
     np.testing.assert_array_equal(x, [1, 1, 1])
 
 
+def test_device_put_takes_memory_that_may_be_shared_as_it_is():
+    source = np.ones(100_000, np.float32)
+    x = jax.device_put(source, may_alias=True)
+    assert np.may_share_memory(np.asarray(x), source)
+    assert not np.asarray(x).flags.writeable and source.flags.writeable
+    jax.jit(lambda x: x + 1, donate_argnums=0)(x)
+    assert (source == 1).all()  # a copy of it was given away
+    assert jax.device_put(np.arange(3.0), may_alias=True).dtype == np.float32  # float64: a copy
+
+
 def test_device_get_gives_numpy():
     out = jax.device_get({"x": jnp.ones(3), "y": 2})
     assert type(out["x"]) is np.ndarray and out["y"] == 2

@@ -117,7 +117,8 @@ def device_put(
       device: a Device, a Sharding, None, or a tree prefix of `x` with these as leaves.
       src: where `x` is, in the same form; derivatives go back there. None: where its arrays are now.
       donate: whether `x` is not used again; as in JAX on a CPU, it can be all the same.
-      may_alias: False asks for a copy. Else the memory is shared where both are in the host's.
+      may_alias: False asks for a copy of an Array. True takes a NumPy array's memory as it is, for who
+        does not change it afterwards; else NumPy arrays are copied.
       Both can be tree prefixes too.
     Raises:
       TypeError: a leaf of `x` is no array or scalar.
@@ -129,6 +130,7 @@ def device_put(
     sources = flatten_axes("device_put source", tree, _checked_places(src))
     donated = flatten_axes("device_put donate", tree, donate)
     aliased = flatten_axes("device_put may_alias", tree, may_alias)
+    leaves = [_as_it_is(x) if alias else x for x, alias in zip(leaves, aliased)]
     for leaf in leaves:
         get_aval(leaf)
     outs = device_put_p.bind(
@@ -138,6 +140,13 @@ def device_put(
         copy_semantics=tuple(map(_copy_semantics, donated, aliased)),
     )
     return tree_unflatten(tree, outs)
+
+
+def _as_it_is(x: Any) -> Any:
+    """A NumPy array as an Array in the same memory, if its dtype is one that Arrays have."""
+    if type(x) is np.ndarray and x.flags.aligned and get_aval(x).dtype == x.dtype:
+        return ArrayImpl(x.view(), get_aval(x))
+    return x
 
 
 def _checked_places(places: Any) -> Any:

@@ -77,6 +77,7 @@ class ProductBuilder(GroupBuilder):
         self.dtype = sum_dtype(self.eqn.outvars[0].aval.dtype)
         self.width = VECTOR_BYTES // max(4, self.dtype.itemsize)
         self.panels = math.ceil(self.columns / self.width)
+        self.has_runs = self.depth > PANEL  # several, which add to the sums one after the other
         self.is_partial = self.columns % self.width != 0 or self.panels == 1
 
     # ---- the work shared out ----
@@ -117,9 +118,10 @@ class ProductBuilder(GroupBuilder):
         """`tiles` times `tile` rows from `first` on, of the columns of a panel."""
         sums = Lanes(self.fresh("sums"), self.dtype, tiles * tile, self.width)
         self.body.append(MakeLanes(sums, None))
-        zero = self._wide(Const(self.dtype.type(0), self.dtype))
-        with self.loop(0, sums.size, sums.size - 1) as i:
-            self.store(sums, i, zero)
+        if self.has_runs:
+            zero = self._zero()
+            with self.loop(0, sums.size, sums.size - 1) as i:
+                self.store(sums, i, zero)
         self._sum_up(batch, first, column, sums, tile)
         rows = (first + sums.size).min(self.rows)
         with self.loop(first, rows, self.rows - 1) as row:
@@ -158,10 +160,12 @@ class ProductBuilder(GroupBuilder):
         """A few rows through a panel. Beyond the last row of the operand, that one is taken again."""
         memory, start = sums
         accumulators = []
+        zero = None if self.has_runs else self._zero()
         for i in range(tile):
             accumulators.append(Lanes(self.fresh("acc"), self.dtype, 1, self.width))
             self.body.append(MakeLanes(accumulators[-1], None))
-            self.store(accumulators[-1], index(0), self._load_lane(memory, start + i))
+            so_far = zero or self._load_lane(memory, start + i)
+            self.store(accumulators[-1], index(0), so_far)
         with self.loop(*run, self.depth - 1) as k:
             right = self._load_lane(panel, k % panel.size)
             for i, accumulator in enumerate(accumulators):
@@ -272,9 +276,9 @@ class ProductBuilder(GroupBuilder):
         self.body.append(Load(target, lanes, at))
         return target
 
-    def _wide(self, value: Scalar) -> Value:
-        target = Value(self.fresh("t"), value.dtype, self.width)
-        self.body.append(Let(target, "copy", (value,)))
+    def _zero(self) -> Value:
+        target = Value(self.fresh("t"), self.dtype, self.width)
+        self.body.append(Let(target, "copy", (Const(self.dtype.type(0), self.dtype),)))
         return target
 
 

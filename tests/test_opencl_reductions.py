@@ -82,6 +82,13 @@ def test_other_dtypes(dtype):
     same(lambda x: (x.max(0), x.max(1), (x > 0).any(1), (x > 0).all(0)), x)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_halves_are_computed_side_by_side(dtype):
+    x = jnp.asarray(data(40, 70), dtype)
+    same(lambda x: (x.sum(0), x.sum(1), x.max(1), x * x + x), x, rtol=1e-2)
+    assert "x16" in jax.jit(lambda x: x.sum(1)).lower(x).as_text("kernel")
+
+
 def test_halves_are_added_in_float32():
     x = np.full((2, 4096), 1, np.float16)
     assert jax.jit(lambda x: x.sum(1))(x).tolist() == [4096, 4096]

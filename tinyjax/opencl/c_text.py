@@ -47,7 +47,7 @@ def type_text(value: Value | Lanes) -> str:
     of whose bits are the same."""
     if value.width == 1:
         return c_type(value.dtype)
-    return f"{'int' if value.dtype == np.bool_ else C_TYPES[value.dtype]}{value.width}"
+    return f"{'int' if value.dtype == np.bool_ else c_type(value.dtype)}{value.width}"
 
 
 def storage_type(dtype: np.dtype) -> str:
@@ -58,6 +58,9 @@ def storage_type(dtype: np.dtype) -> str:
 
 
 # ---- operations ----
+
+# What gives a half of halves without being rounded
+EXACT = "select copy neg max min abs low high lane any".split()
 
 
 def operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
@@ -82,8 +85,7 @@ def operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
         same_width_signed=C_TYPES[np.dtype(f"int{integer_bits}")],
         bits=integer_bits,
     )
-    exact = op in ("select", "copy", "neg", "max", "min", "abs")
-    return text if exact else _rounded(text, dtype)
+    return text if op in EXACT else _rounded(text, dtype)
 
 
 def _rounded(text: str, dtype: np.dtype) -> str:

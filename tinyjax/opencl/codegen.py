@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from tinyjax.opencl import c_halves
 from tinyjax.opencl.c_library import functions_text
 from tinyjax.opencl.c_text import HALVES, atom_text, operation_text, storage_type, type_text
 from tinyjax.opencl.indices import Index, index_var
@@ -79,31 +80,6 @@ GPU = Target(
     reduction_items=4096, reduction_grain=64, lanes=1,
 )  # fmt: skip
 
-# Correct rounding, to even, as NumPy does it. OpenCL's own vload_half and vstore_half are functions that
-# some drivers call for each element; choices between values that are all computed become vectors.
-HALF_HELPERS = """\
-float tj_load_float16(ushort bits) {
-  const int rest = bits & 0x7fff;
-  const float small = (float)rest * 0x1p-24f;
-  const float other = as_float((rest << 13) + (rest < 0x7c00 ? 112 << 23 : 224 << 23));
-  return as_float(as_int(rest < 0x400 ? small : other) | (bits & 0x8000) << 16);
-}
-ushort tj_store_float16(float x) {
-  const int bits = as_int(x), rest = bits & 0x7fffffff;
-  const int small = as_int(as_float(rest) + 0.5f) - as_int(0.5f);
-  const int normal = (rest - (112 << 23) + 0xfff + (rest >> 13 & 1)) >> 13;
-  const int large = rest > 0x7f800000 ? 0x7e00 | (rest >> 13 & 0x3ff) : 0x7c00;
-  const int found = rest < 113 << 23 ? small : rest < 143 << 23 ? normal : large;
-  return found | (bits >> 16 & 0x8000);
-}
-float tj_load_bfloat16(ushort bits) { return as_float((uint)bits << 16); }
-ushort tj_store_bfloat16(float x) {
-  uint bits = as_uint(x);
-  if (x != x) return (bits >> 16) | 64;
-  return (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-}
-"""
-
 # ---- programs ----
 
 Line = tuple[str, Any]  # a line of C, and the equation that it computes
@@ -127,7 +103,7 @@ def program_text(kernels: Sequence[Kernel], texts: Sequence[str] | None = None) 
     if any("double" in text for text in (*functions, *texts)):
         parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
     if dtypes & set(HALVES):
-        parts.append(HALF_HELPERS)
+        parts += c_halves.BY_NAME.values()
     if functions:
         parts += ["#pragma OPENCL FP_CONTRACT ON", *functions, "#pragma OPENCL FP_CONTRACT OFF"]
     parts += texts

@@ -16,10 +16,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from tinyjax.dtypes import kind
-from tinyjax.opencl import c_library
+from tinyjax.opencl import c_halves, c_library
 from tinyjax.opencl.c_text import (
     C_TYPES,
+    EXACT,
+    HALVES,
     atom_text,
+    c_type,
     constant_text,
     operation_text,
     storage_type,
@@ -33,8 +36,8 @@ BOOL, FLOAT32 = np.dtype(bool), np.dtype("float32")
 
 
 def has_wide_type(dtype: np.dtype) -> bool:
-    """Whether values of `dtype` can be computed side by side: all of 32 and 64 bits, and bools."""
-    return dtype == BOOL or (dtype in C_TYPES and dtype.itemsize >= 4)
+    """Whether values of `dtype` can be computed side by side: all of 32 and 64 bits, halves and bools."""
+    return dtype == BOOL or dtype in HALVES or (dtype in C_TYPES and dtype.itemsize >= 4)
 
 
 # ---- operations ----
@@ -70,6 +73,12 @@ SHIFTS = {
 
 def wide_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     """`op` of `args`, some of them wide, as a C expression; others are the same for all elements."""
+    text = _operation_text(op, target, args)
+    is_exact = target.dtype not in HALVES or target.width == 1 or op in EXACT
+    return text if is_exact else _loaded(_stored(text, target), target)
+
+
+def _operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     first = args[0]
     if op == "any":
         return f"tj_any{getattr(first, 'width', 1)}({first})"
@@ -86,12 +95,13 @@ def wide_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
         return f"{atom_text(first)} + (int{width})({numbers}) * {atom_text(args[1])}"
     texts = [repeated_text(arg, width) for arg in args]
     dtype = np.dtype("int32") if isinstance(first, Index) else first.dtype
+    dtype = FLOAT32 if dtype in HALVES else dtype  # halves are computed in that
     of_kind, bits, result = kind(dtype), dtype.itemsize * 8, type_text(target)
     if op == "copy":
         return texts[0]
     if op == "select":
         return f"{_mask(texts[0], target.dtype, width)} ? {texts[1]} : {texts[2]}"
-    if op == "bitcast":
+    if op == "bitcast" and target.dtype not in HALVES:
         return f"as_{result}({texts[0]})"
     if op == "convert":
         return _conversion_text(texts[0], dtype, target.dtype, result, width)
@@ -128,7 +138,7 @@ def repeated_text(arg: Atom, width: int) -> str:
         return f"(int{width})({text})"
     if arg.dtype == BOOL:
         return f"(int{width})({text} ? -1 : 0)"
-    return f"({C_TYPES[arg.dtype]}{width})({text})"
+    return f"({c_type(arg.dtype)}{width})({text})"
 
 
 def _mask(text: str, dtype: np.dtype, width: int) -> str:
@@ -139,7 +149,7 @@ def _mask(text: str, dtype: np.dtype, width: int) -> str:
 
 def _conversion_text(text: str, dtype: np.dtype, to: np.dtype, result: str, width: int) -> str:
     """`text` converted; floats out of an integer's range saturate and NaN becomes 0, as in XLA."""
-    if dtype == to:
+    if dtype == to or (dtype == FLOAT32 and to in HALVES):
         return text
     if dtype == BOOL:
         return converted_text(f"{text} & 1", result)
@@ -186,12 +196,26 @@ def wide_load_text(target: Value, source: Buffer | Lanes, at: Index, end: Index 
     """Neighbouring elements of a buffer, or of a private array."""
     pointer, width, of = f"{source.name} + {at}", target.width, storage_type(source.dtype)
     if isinstance(source, Lanes):
+        of = "float" if source.dtype in HALVES else of  # bits are in buffers only
         text = f"tj_load_private{width}_{of}({pointer})"
     elif end is None:
         text = f"tj_load{width}_{of}({pointer})"
     else:
         text = f"tj_load_part{width}_{of}({pointer}, {end - at})"
+    if source.dtype in HALVES and isinstance(source, Buffer):
+        return _loaded(text, target)
     return converted_text(text, f"int{width}") + " != 0" if source.dtype == BOOL else text
+
+
+def _loaded(text: str, target: Value) -> str:
+    """Halves as float32, from their bits."""
+    return f"tj_load_{target.dtype}_{target.width}({converted_text(text, f'int{target.width}')})"
+
+
+def _stored(text: str, value: Value) -> str:
+    """The bits of halves, from float32."""
+    bits = f"tj_store_{value.dtype}_{value.width}({text})"
+    return converted_text(bits, f"ushort{value.width}")
 
 
 def wide_store_text(destination: Buffer, at: Index, value: Value, end: Index | None) -> str:
@@ -200,6 +224,8 @@ def wide_store_text(destination: Buffer, at: Index, value: Value, end: Index | N
     text = str(value)
     if value.dtype == BOOL:
         text = converted_text(f"{value} & 1", f"uchar{width}")
+    if value.dtype in HALVES:
+        text = _stored(text, value)
     is_large = destination.size * destination.dtype.itemsize >= STREAMED
     store = "tj_stream" if is_large else "tj_store"
     if end is None:
@@ -301,8 +327,9 @@ def _definition(name: str) -> str | None:
         return CONVERT.format(t=found[1], w=found[2])
     if found := re.fullmatch(r"tj_saturate_(\w+?)(\d+)_(\w+)", name):
         return _saturate(*found.groups())
-    if (found := re.fullmatch(r"tj_(\w+)_(\d+)", name)) and found[1] in c_library.BY_NAME:
-        return _widened(c_library.BY_NAME[found[1]], int(found[2]))
+    functions = c_library.BY_NAME | c_halves.BY_NAME
+    if (found := re.fullmatch(r"tj_(\w+)_(\d+)", name)) and found[1] in functions:
+        return _widened(functions[found[1]], int(found[2]))
     return None
 
 

@@ -29,3 +29,9 @@ def test_the_package_runs_as_a_module():
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert "--output" in done.stdout
+
+
+def test_a_reader_that_has_seen_enough_ends_the_command_quietly():
+    command = f"{sys.executable} -m tinyjax explain tinyjax.nn:relu --args 1.5 | true"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True)
+    assert done.stderr == ""

@@ -42,6 +42,7 @@ def test_the_program_is_shown_at_each_stage(toured):
 def test_the_step_runs_in_kernels(toured):
     printed, _ = toured
     assert "__kernel" in printed
+    assert re.search(r"// \[\d+\] .*tour.py:\d+  hidden = jnp.tanh", printed)
     assert re.search(r"launch .*tanh", printed)
 
 

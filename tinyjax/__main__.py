@@ -1,6 +1,7 @@
 """The command `python -m tinyjax`, also installed as `tinyjax`: hands over to a module of cli/."""
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -18,7 +19,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         subparser = subparsers.add_parser(name, help=summary, description=summary)
         module.add_arguments(subparser)
     options = parser.parse_args(argv)
-    return COMMANDS[options.command].run(options)
+    try:
+        return COMMANDS[options.command].run(options)
+    except BrokenPipeError:  # who reads, `head` say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to print
+        return 1
 
 
 if __name__ == "__main__":

@@ -33,9 +33,24 @@ grad,vmap,jit is jit(vmap(grad(function)))."""
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments that say which function, on what, and how transformed."""
-    parser.add_argument("function", type=function_at, metavar="module:function")
-    parser.add_argument("--args", type=value_of, nargs="*", default=[], metavar="EXPR")
-    parser.add_argument("--transform", type=transforms_named, default=[], metavar="NAME,...")
+    parser.add_argument(
+        "function", type=function_at, metavar="module:function", help="such as model.py:loss"
+    )
+    parser.add_argument(
+        "--args",
+        type=value_of,
+        nargs="*",
+        default=[],
+        metavar="EXPR",
+        help='its arguments, such as "jnp.ones(3)" 2.0',
+    )
+    parser.add_argument(
+        "--transform",
+        type=transforms_named,
+        default=[],
+        metavar="NAME,...",
+        help=f"in which order of {', '.join(TRANSFORMS)}",
+    )
 
 
 def transformed(options: argparse.Namespace) -> Callable[..., Any]:

@@ -106,8 +106,9 @@ def run(options: argparse.Namespace) -> int:
 
     title("4. A training step, compiled: jax.jit(step)")
     print(inspect.getsource(step))
-    draw(folder, "step", jax.make_jaxpr(step)(params, velocity, *batch))
-    show_kernels(folder, step.lower(params, velocity, *batch).as_text())
+    lowered = step.lower(params, velocity, *batch)
+    show_kernels(folder, lowered.as_text("explain"), lowered.as_text("schedule"))
+    draw(folder, "step", viz.kernels(lowered))
 
     device = jax.devices()[0].device_kind
     title(f"5. Training on {device}: {STEPS} steps of {BATCH} images")
@@ -126,7 +127,8 @@ def run(options: argparse.Namespace) -> int:
     title("Where to go next")
     print(f"The graphs (.svg) and the whole listings (.txt) are in {folder.resolve()}")
     print("Read tinyjax/core.py first; CONTRIBUTING.md has the order for the rest.")
-    print("Draw a function of your own: python tools/draw_graph.py module:function -h")
+    print("See a function of your own at each stage: python -m tinyjax explain -h")
+    print("Draw it: python tools/draw_graph.py -h")
     print(f"The tour took {time.perf_counter() - began:.0f} seconds.")
     return 0
 
@@ -151,29 +153,27 @@ def title(text: str) -> None:
 def show_jaxpr(folder: Path, name: str, jaxpr: Any) -> None:
     print(jaxpr)
     (folder / f"{name}.txt").write_text(f"{jaxpr}\n")
-    draw(folder, name, jaxpr)
+    draw(folder, name, viz.dot(jaxpr))
 
 
-def draw(folder: Path, name: str, jaxpr: Any) -> None:
+def draw(folder: Path, name: str, graph: Any) -> None:
     """Write the graph and say where, or why it could not be drawn."""
     try:
-        print(f"\ngraph: {viz.save(viz.dot(jaxpr), folder / f'{name}.svg')}")
+        print(f"\ngraph: {viz.save(graph, folder / f'{name}.svg')}")
     except viz.DotNotFound as error:
         print(f"\n{error}")
 
 
-def show_kernels(folder: Path, text: str, longest: int = 40) -> None:
-    """Print the first kernels and the schedule of a listing, and where all of it is."""
+def show_kernels(folder: Path, program: str, schedule: str, longest: int = 80) -> None:
+    """Print the first lines of the kernels, and the schedule; write all of it to a file."""
     path = folder / "step_kernels.txt"
-    path.write_text(text)
-    program, _, schedule = text.rpartition("\nschedule of")
-    lines = program[
-        max(0, program.find("__kernel")) :
-    ].splitlines()  # functions stand before kernels
+    path.write_text(f"{program}\n\n{schedule}\n")
+    print("Each line of OpenCL C, by its equation, and the line of Python that this is from:\n")
+    lines = program.splitlines()
     print("\n".join(lines[:longest]))
     if len(lines) > longest:
         print(f"... {len(lines) - longest} more lines of kernels, see {path}")
-    print(f"\nschedule of{schedule}")
+    print(f"\n{schedule}")
 
 
 def show_progress(done: int, total: int, message: str) -> None:

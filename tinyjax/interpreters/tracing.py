@@ -44,13 +44,15 @@ from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, SourceLin
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+PROGRAMS_FOLDER = os.path.join(PACKAGE_FOLDER, "cli")  # written as any program is
 
 
 class _IsOurs(dict[str, bool]):
     """File -> whether it is one of tinyjax's."""
 
     def __missing__(self, file: str) -> bool:
-        self[file] = file.startswith(PACKAGE_FOLDER)
+        is_program = file.startswith(PROGRAMS_FOLDER)
+        self[file] = file.startswith((PACKAGE_FOLDER, "<frozen ")) and not is_program
         return self[file]
 
 

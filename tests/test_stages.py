@@ -133,6 +133,14 @@ def test_the_table_of_costs_has_a_line_for_each_step():
 
 
 @needs_opencl
+def test_each_step_has_its_cost():
+    compiled = jax.jit(lambda x: jnp.sort(jnp.sin(x))).lower(VECTOR).compile()
+    kernel, host = compiled.compiler_ir("cost")
+    assert (kernel.flops, kernel.transcendentals, kernel.bytes) == (0, 1000, 8000)
+    assert kernel.bytes + host.bytes == compiled.cost_analysis()["bytes accessed"]
+
+
+@needs_opencl
 def test_memory_is_known_before_the_run():
     def g(x):
         return jnp.sort(x * 2) + 1

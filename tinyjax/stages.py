@@ -197,7 +197,7 @@ class Compiled(_Signature):
 
     def cost_analysis(self) -> dict[str, float]:
         """As Lowered.cost_analysis, of the steps that run: fused equations hand each other their values
-        for nothing. `as_text("cost")` has a line for each step."""
+        for nothing. `as_text("cost")` has a line for each step, and `compiler_ir("cost")` a Cost."""
         return plan_cost(self.executable.lowered.plan).as_dict()
 
     def memory_analysis(self) -> CompiledMemoryStats:

@@ -136,17 +136,22 @@ def _equations(group: Group) -> list[JaxprEqn]:
     return group.eqns if isinstance(group, KernelGroup) else [group.eqn]
 
 
+def step_costs(plan: Plan) -> list[Cost]:
+    """The cost of each line of the schedule."""
+    return [group_cost(plan, number) for number in range(len(plan.groups))]
+
+
 def plan_cost(plan: Plan) -> Cost:
     """The cost of all steps."""
-    return total(group_cost(plan, number) for number in range(len(plan.groups)))
+    return total(step_costs(plan))
 
 
 def cost_lines(plan: Plan) -> Iterator[str]:
     """A table with a line for each step. In the last column, the operations that there are for a byte:
     below about ten, a step waits for memory."""
     yield f"{'flops':>12} {'functions':>12} {'bytes':>12} {'per byte':>9}  step"
-    for number in range(len(plan.groups)):
-        yield _row(group_cost(plan, number), f"{number}: {step_word(plan, number)}")
+    for number, cost in enumerate(step_costs(plan)):
+        yield _row(cost, f"{number}: {step_word(plan, number)}")
     yield _row(plan_cost(plan), "all")
 
 

@@ -14,7 +14,7 @@ from tinyjax.compile_log import compiling_logger, log_level, logged_time
 from tinyjax.devices import Device, warn_without_opencl
 from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
-from tinyjax.opencl.cost import cost_lines, plan_cost
+from tinyjax.opencl.cost import cost_lines, step_costs
 from tinyjax.opencl.explain import explain_lines, mapping
 from tinyjax.opencl.key_words import with_key_words
 from tinyjax.opencl.memory_plan import (
@@ -81,7 +81,7 @@ STAGES = {
         lambda it: mapping(it.plan), lambda it: "\n".join(explain_lines(it.plan)).lstrip("\n")
     ),
     "memory": Stage(lambda it: it.memory, lambda it: "\n".join(memory_lines(it.plan, it.memory))),
-    "cost": Stage(lambda it: plan_cost(it.plan), lambda it: "\n".join(cost_lines(it.plan))),
+    "cost": Stage(lambda it: step_costs(it.plan), lambda it: "\n".join(cost_lines(it.plan))),
     "schedule": Stage(lambda it: it.plan, lambda it: schedule_text(it)),
 }
 

@@ -106,6 +106,10 @@ def test_add_counts_repeated_indices():
     assert jnp.zeros(3).at[np.array([0, 0, 2])].add(1).tolist() == [2, 0, 1]
 
 
+def test_updates_of_an_array_without_elements_are_all_outside():
+    assert jnp.zeros((0, 3)).at[np.array([1, 0])].set(jnp.ones(3)).shape == (0, 3)
+
+
 def test_the_array_keeps_its_dtype_and_a_float_into_integers_warns():
     with pytest.warns(FutureWarning, match="incompatible types"):
         out = jnp.arange(3).at[0].set(2.5)

@@ -67,6 +67,18 @@ def test_results_of_columns_take_another_shape():
     same(lambda x: (x.min(1), x.min(1).reshape(24, 2)), data(3, 65, 16))
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: jnp.concatenate([x, x]),
+        lambda x: jnp.where(x > 0, x, 1)[::-1],
+        lambda x: jnp.repeat(x, 2, 1),
+    ],
+)
+def test_elements_that_move_may_be_none(f):
+    same(lambda x: (f(x).sum(0), f(x).sum()), data(0, 3))
+
+
 def test_eight_axes():
     same(lambda x: jax.nn.softmax(x, (6, 7)), data(2, 1, 2, 2, 1, 2, 3, 5))
 

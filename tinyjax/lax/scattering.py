@@ -73,7 +73,7 @@ def _scatter_impl(
     sizes = window_sizes(x.shape, updates.shape, dimension_numbers)
     windows = Windows(x.shape, indices, GatherDimensionNumbers(*dimension_numbers), sizes)
     out = x.copy()
-    if 0 in updates.shape:
+    if not (updates.size and out.size):
         return out
     kept = np.nonzero(np.ravel(windows.inside | (mode is GatherScatterMode.CLIP)))
     batch_shape = windows.inside.shape
@@ -133,7 +133,8 @@ def _scatter_aval(
     if updates.ndim != rank:
         raise TypeError(f"Updates tensor must be of rank {rank}; got {updates.ndim}.")
     sizes = window_sizes(x.shape, updates.shape, numbers)
-    if any(size > n for size, n in zip(sizes, x.shape) if 0 not in updates.shape):
+    # Where an axis has no elements, all windows are outside.
+    if any(size > max(n, 1) for size, n in zip(sizes, x.shape) if 0 not in updates.shape):
         raise TypeError(
             "Bounds of the window dimensions of updates must not exceed the bounds of the "
             f"corresponding dimensions of operand: got windows of {sizes} for operand shape {x.shape}."

@@ -290,7 +290,9 @@ class Builder:
 
     def _reduce(self, ctx: Context, eqn: JaxprEqn, rule: Reduction) -> Scalar:
         """A loop nest over the combined elements, the innermost with several lanes of accumulators."""
-        sizes = rule.sizes(eqn)
+        sizes, dtype = rule.sizes(eqn), eqn.outvars[0].aval.dtype
+        if 0 in sizes:  # nothing to combine, and no place to ask rules about
+            return Const(rule.identity(dtype), dtype)
         count = self.target.lanes if sizes and sizes[-1] >= 4 * self.target.lanes else 1
         if self.neighbours is not None:
             count = 1
@@ -300,7 +302,7 @@ class Builder:
             self.combine(rule, lanes, lane, self.term(ctx, eqn, rule, Position(sizes, reduced)))
 
         self._nest(sizes, (), count, accumulate)
-        return self.converted(self.total(rule, lanes), eqn.outvars[0].aval.dtype)
+        return self.converted(self.total(rule, lanes), dtype)
 
     def term(self, ctx: Context, eqn: JaxprEqn, rule: Reduction, reduced: Position) -> Scalar:
         """One of the elements that a reduction combines."""

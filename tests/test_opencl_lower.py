@@ -179,6 +179,18 @@ def test_a_chain_longer_than_the_stack_lowers():
 # ---- text ----
 
 
+@pytest.mark.parametrize(
+    "shape, permutation",
+    [((300, 333), (1, 0)), ((2, 300, 333), (2, 0, 1)), ((333, 2, 300), (2, 1, 0))],
+)
+def test_a_large_transposed_array_is_read_in_tiles(shape, permutation):
+    f = lambda x: add(transpose(x, permutation), np.float32(1))  # noqa: E731
+    _, _, (kernel,) = stages(f, aval(*shape))
+    assert "* 32 + 32" in str(kernel)
+    x = np.random.default_rng(0).uniform(-1, 1, shape).astype(np.float32)
+    np.testing.assert_array_equal(jax.jit(f)(x), x.transpose(permutation) + 1)
+
+
 def test_the_text_is_the_same_from_run_to_run():
     def text():
         return program_text(stages(softmax_like, aval(20, 30))[2])

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 from tinyjax.jaxpr import Var
 from tinyjax.opencl.check_kernel import check_kernel
@@ -23,13 +24,20 @@ from tinyjax.opencl.reduction_kernels import reduction_kernel
 from tinyjax.opencl.rules import Position
 from tinyjax.opencl.side_by_side import NotSideBySide
 from tinyjax.opencl.wide_text import has_wide_type
+from tinyjax.primitives import transpose_p
+
+# Transposed arrays are read in tiles of so many rows and columns, if more bytes lie between the first
+# row and the last than a core's second cache keeps: shorter loops would cost more than they spare.
+TILE = 32
+LARGE = 2**18
 
 
 def lower_group(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
     """The kernel of `group`; its buffers are the group's inputs, then its outputs (then scratch).
 
     Elements are numbered flat, in one loop, as long as nothing asks for the coordinates; on a CPU,
-    where the divisions would cost more than the work, those get a loop over rows and one within.
+    where the divisions would cost more than the work, those get a loop over rows and one within;
+    transposed arrays are read in tiles.
     There, neighbours are computed side by side wherever they are next to each other in memory."""
     if group.form is not None:
         kernel = reduction_kernel(group, name, names, target)
@@ -63,8 +71,22 @@ def _one_by_one(group: KernelGroup, name: str, names: dict[Var, str], target: Ta
     kernel = _MapBuilder(group, names, target).map(name, _flat_loop)
     rank = len(group.outputs[0].aval.shape)
     if rank > 1 and target.lanes > 1 and divides(kernel.body):
-        kernel = _MapBuilder(group, names, target).map(name, _row_loop)
+        axis = _contiguous_axis(group)
+        loop = _row_loop if axis is None else partial(_tile_loop, axis=axis)
+        kernel = _MapBuilder(group, names, target).map(name, loop)
     return kernel
+
+
+def _contiguous_axis(group: KernelGroup) -> int | None:
+    """The axis along which a large transposed operand's elements are neighbours, if not the last."""
+    for eqn in group.eqns:
+        out = eqn.outvars[0].aval
+        if eqn.primitive is transpose_p and out.shape == group.outputs[0].aval.shape:
+            axis = eqn.params["permutation"].index(out.ndim - 1)
+            plane = out.shape[axis] * out.shape[-1] * out.dtype.itemsize
+            if axis != out.ndim - 1 and plane > LARGE:
+                return axis
+    return None
 
 
 def divides(body: Sequence[Statement]) -> bool:
@@ -133,3 +155,25 @@ def _row_loop(
                 coords = (*Position(leading, flat=row).coords, column)
                 body(Position(shape, coords, row * columns + column))
     return items * pieces
+
+
+def _tile_loop(
+    builder: _MapBuilder, shape: tuple[int, ...], body: Callable[[Position], None], axis: int
+) -> int:
+    """Loops over tiles that are short along `axis` and along the last one; gives the number of work-items.
+
+    What is read down a tile's columns is in the same lines of the cache as what the next column reads."""
+    others = [size for n, size in enumerate(shape[:-1]) if n != axis]
+    rows, columns, target = shape[axis], shape[-1], builder.target
+    bands, blocks = math.ceil(rows / TILE), math.ceil(columns / TILE)
+    count = math.prod(others) * bands
+    items, run = share(count, max(1, target.grain // (TILE * columns)), target.max_items)
+    item = item_index(padded(items, target))
+    with builder.loop(*run_of(item, run, count), count - 1) as number:
+        leading = Position(others, flat=number // bands).coords
+        with builder.loop(0, blocks, blocks - 1) as block:
+            with builder.loop(*run_of(number % bands, TILE, rows), rows - 1) as row:
+                with builder.loop(*run_of(block, TILE, columns), columns - 1) as column:
+                    coords = (*leading[:axis], row, *leading[axis:], column)
+                    body(Position(shape, coords))
+    return items

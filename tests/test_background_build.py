@@ -124,6 +124,12 @@ def test_what_looks_for_nans_waits():
         jax.jit(lambda x: jnp.log(x) + 5)(-1.0)
 
 
+def test_while_a_trace_is_recorded_calls_wait(tmp_path):
+    with jax.profiler.trace(tmp_path):
+        jax.jit(lambda x: x * 3 + 7)(1.0)
+    assert [event.kind for event in jax.profiler.events()] == ["kernel"]
+
+
 # ---- results are as those of the compiled program ----
 
 PROGRAMS = {

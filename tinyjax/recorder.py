@@ -17,7 +17,7 @@ from typing import Any
 
 from tinyjax.devices import Device
 from tinyjax.opencl.groups import KernelGroup, LoopGroup
-from tinyjax.opencl.runtime import NumpyQueue, listen
+from tinyjax.opencl.runtime import is_listened, listen
 from tinyjax.opencl.schedule import Routine
 from tinyjax.transfer import block_until_ready
 
@@ -140,7 +140,7 @@ def step_times(run: Callable[[], Any], repeat: int = 5) -> dict[tuple[int, ...],
     of `repeat` calls of `run`, which calls one compiled function and gives its results.
 
     Raises RuntimeError while a trace is recorded. Not in JAX."""
-    if NumpyQueue.on_step is not None:
+    if is_listened():
         raise RuntimeError(
             "a trace is recorded: end it by jax.profiler.stop_trace(), and ask again"
         )

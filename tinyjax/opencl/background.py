@@ -31,6 +31,7 @@ from tinyjax.devices import Device
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
 from tinyjax.opencl.compile import Executable, check_donated, compile_jaxpr
 from tinyjax.opencl.memory_plan import usable_donations
+from tinyjax.opencl.runtime import is_listened
 from tinyjax.opencl.simplify import simplify
 
 # ---- what NumPy may compute meanwhile ----
@@ -65,9 +66,10 @@ def _eqn_seconds(eqn: JaxprEqn) -> float:
 
 
 def must_wait() -> bool:
-    """Whether calls wait for kernels whatever they are: so it is configured, or NaNs are looked for,
-    which an evaluation finds also where no result depends on them."""
-    return not config.tinyjax_background_build or config.jax_debug_nans or config.jax_debug_infs
+    """Whether calls wait for kernels whatever they are: so it is configured; or NaNs are looked for, which
+    an evaluation finds also where no result depends on them; or a profiler measures kernels."""
+    looks_for_nans = config.jax_debug_nans or config.jax_debug_infs
+    return not config.tinyjax_background_build or looks_for_nans or is_listened()
 
 
 def executable_or_build(

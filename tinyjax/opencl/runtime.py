@@ -171,6 +171,11 @@ def _new_queue(device: Device) -> Any:
     return SharedMemoryQueue(device) if shares_host_memory(device) else Queue(device)
 
 
+def is_listened() -> bool:
+    """Whether a profiler hears of the steps."""
+    return NumpyQueue.on_step is not None
+
+
 def listen(on_launch: Any, on_step: Any) -> None:
     """From now on, all queues tell these of launches, with times, and have them run the steps: a
     profiler. None ends it. Waits until all is done that has been launched so far."""

@@ -40,6 +40,7 @@ STEPS = (
     "opencl.c_double",  # pow and the gamma function, in float64 and rounded once
     "opencl.c_library",  # exp, log, erf and others, and a table of them all
     "opencl.c_halves",  # floats of 16 bits, to and from float32
+    "opencl.c_integers",  # division of 32-bit integers
     "opencl.c_text",  # one operation as C
     "opencl.wide_text",  # the same on sixteen elements side by side
     "opencl.codegen",  # a kernel as OpenCL C

@@ -3,7 +3,7 @@
 After this file you can read a kernel in which a value is a `float16`, the elements of sixteen
 neighbours in one variable: sixteen pixels go through a loop together, each until its own condition
 fails. A bool is then an int with all bits equal, as C's comparisons of vectors give it. What C has no
-vector form of is written once for each element. Builds on c_text and c_library.
+vector form of is written once for each element. Builds on c_text, c_library and c_integers.
 
 Source: the OpenCL C 1.2 specification, 6.1.2 (vectors) and 6.3 (operators on them)
 """
@@ -16,7 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tinyjax.dtypes import kind
-from tinyjax.opencl import c_halves, c_library
+from tinyjax.opencl import c_halves, c_integers, c_library
 from tinyjax.opencl.c_text import (
     C_TYPES,
     EXACT,
@@ -119,6 +119,9 @@ def _operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
         return f"tj_{op}_{width}({', '.join(texts)})"
     if op in SAME_TEXT.get(of_kind, ()):
         return scalar_ops[op].c[of_kind].format(*texts, t=result)
+    # (C compilers make a product of the division by a constant.)
+    if f"{op}_{C_TYPES[dtype]}" in c_integers.BY_NAME and isinstance(args[1], Value):
+        return f"tj_{op}_{C_TYPES[dtype]}_{width}({', '.join(texts)})"
     unsigned = [f"as_{C_TYPES[np.dtype(f'uint{bits}')]}{width}({text})" for text in texts]
     if of_kind in "iu" and op in WRAPPED:
         return f"as_{result}({f' {WRAPPED[op]} '.join(unsigned)})"
@@ -327,7 +330,7 @@ def _definition(name: str) -> str | None:
         return CONVERT.format(t=found[1], w=found[2])
     if found := re.fullmatch(r"tj_saturate_(\w+?)(\d+)_(\w+)", name):
         return _saturate(*found.groups())
-    functions = c_library.BY_NAME | c_halves.BY_NAME
+    functions = c_library.BY_NAME | c_halves.BY_NAME | c_integers.BY_NAME
     if (found := re.fullmatch(r"tj_(\w+)_(\d+)", name)) and found[1] in functions:
         return _widened(functions[found[1]], int(found[2]))
     return None
@@ -351,7 +354,7 @@ def _widened(text: str, width: int) -> str:
     """A function of c_library for vectors: the same text with float16 for float, int16 for int. What is
     set only `if` something is set for some elements only."""
     wide = re.sub(r"\b(tj_\w+)\(", rf"\1_{width}(", text)
-    wide = re.sub(r"\b((?:as_|convert_)?(?:float|int|double|long))\b", rf"\g<1>{width}", wide)
+    wide = re.sub(r"\b((?:as_|convert_)?(?:float|u?int|double|long))\b", rf"\g<1>{width}", wide)
     wide = wide.replace("convert_", "tj_convert_")
 
     def one_by_one(found: re.Match) -> str:

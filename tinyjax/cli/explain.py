@@ -16,7 +16,10 @@ STAGES = (
     ("jaxpr", "jaxpr: what was traced"),
     ("simplified", "simplified: calls inlined, nothing computed twice"),
     ("groups", "groups: what is computed together"),
-    ("explain", "OpenCL C, and beside it the equation and the line of Python that it is from"),
+    (
+        "explain",
+        "OpenCL C; beside it its equation and its line of Python, where they change",
+    ),
     ("memory", "memory: whose memory each array gets"),
     ("cost", "cost of each step"),
 )

@@ -168,7 +168,7 @@ def show_kernels(folder: Path, program: str, schedule: str, longest: int = 80) -
     """Print the first lines of the kernels, and the schedule; write all of it to a file."""
     path = folder / "step_kernels.txt"
     path.write_text(f"{program}\n\n{schedule}\n")
-    print("Each line of OpenCL C, by its equation, and the line of Python that this is from:\n")
+    print("OpenCL C; beside it its equation and its line of Python, where they change:\n")
     lines = program.splitlines()
     print("\n".join(lines[:longest]))
     if len(lines) > longest:

@@ -101,7 +101,7 @@ def _warned(doing: str) -> Iterator[None]:
         if config.jax_raise_persistent_cache_errors:
             raise
         warnings.warn(
-            f"compilation cache (jax_compilation_cache_dir): {doing} failed: {error}", stacklevel=2
+            f"compilation cache (jax_compilation_cache_dir): {doing} failed: {error}", stacklevel=3
         )
 
 

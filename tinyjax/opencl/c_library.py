@@ -31,13 +31,13 @@ from tinyjax.opencl.c_double import DIGAMMA, LGAMMA, LOG_DOUBLE, POW, SINE_OF_TU
 from tinyjax.opencl.c_hyperbolic import ACOSH, ASINH, ATANH, COSH, SINH, TANH
 
 # exp(x) = 2**n * exp(r): n is the nearest integer to x / log(2), found by a sum whose fraction does not
-# fit (its last bits are n); log(2) is subtracted in two parts. Adding n to the bits of the exponent
-# multiplies by 2**n. That is n - 1 here and then a factor of two, as 2**n may be no float where the
-# result is one; where the result has fewer digits than others, it is n + 63 and a small factor.
+# fit (its last bits are n); log(2) is subtracted in two parts. The last bits of m are n - 1 + 127, which
+# are the exponent's of 2**(n - 1); a factor of two follows, as 2**n may be no float where the result is
+# one. Where the result has fewer digits than others, it is n + 63 and a small factor.
 EXP = """\
 float tj_exp(float x) {
-  const float c = x < -104.0f ? -104.0f : x;
-  const float m = c * 1.44269504f + 12582912.0f, n = m - 12582912.0f;
+  const float above = x < -104.0f ? -104.0f : x, c = above > 89.0f ? 89.0f : above;
+  const float m = c * 1.44269504f + 12583038.0f, n = m - 12583038.0f;
   const float r = (c - n * 0.693359375f) - n * -2.12194440e-4f;
   float y = 1.3814517e-3f;
   y = y * r + 8.3687557e-3f;
@@ -47,9 +47,8 @@ float tj_exp(float x) {
   y = y * r + 1.0f;
   y = y * r + 1.0f;
   const int is_small = x < -80.0f;
-  const int k = as_int(m) + (is_small ? 63 : -1);
-  const float scaled = as_float(as_int(y) + (k << 23)) * (is_small ? 1.0842021724855044e-19f : 2.0f);
-  return x <= 88.8f ? scaled : x + INFINITY;
+  const float power = as_float((as_int(m) + (is_small ? 64 : 0)) << 23);
+  return y * power * (is_small ? 1.0842021724855044e-19f : 2.0f);
 }
 """
 
@@ -218,8 +217,8 @@ float tj_erfc(float x) {
 # 2**x as exp(x), without log(2)
 EXP2 = """\
 float tj_exp2(float x) {
-  const float c = x < -151.0f ? -151.0f : x;
-  const float m = c + 12582912.0f, r = c - (m - 12582912.0f);
+  const float above = x < -151.0f ? -151.0f : x, c = above > 128.0f ? 128.0f : above;
+  const float m = c + 12583038.0f, r = c - (m - 12583038.0f);
   float y = 1.53149485e-5f;
   y = y * r + 1.54671099e-4f;
   y = y * r + 1.3333431e-3f;
@@ -229,9 +228,8 @@ float tj_exp2(float x) {
   y = y * r + 6.93147182e-1f;
   y = y * r + 1.0f;
   const int is_small = x < -120.0f;
-  const int k = as_int(m) + (is_small ? 63 : -1);
-  const float scaled = as_float(as_int(y) + (k << 23)) * (is_small ? 1.0842021724855044e-19f : 2.0f);
-  return x < 128.0f ? scaled : x + INFINITY;
+  const float power = as_float((as_int(m) + (is_small ? 64 : 0)) << 23);
+  return y * power * (is_small ? 1.0842021724855044e-19f : 2.0f);
 }
 """
 

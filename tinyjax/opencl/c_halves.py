@@ -32,6 +32,17 @@ int tj_store_float16(float x) {
   return found | (bits >> 16 & 0x8000);
 }
 """
+# The same, but as a float32 again: between two operations
+ROUND_FLOAT16 = """\
+float tj_round_float16(float x) {
+  const int bits = as_int(x), rest = bits & 0x7fffffff;
+  const float small = as_float(rest) + 0.5f - 0.5f;
+  const int moved = (rest - (112 << 23) + 0xfff + (rest >> 13 & 1)) & (int)0xffffe000;
+  const float normal = as_float(moved + (112 << 23));
+  const float size = rest < 113 << 23 ? small : normal < 65536.0f ? normal : INFINITY;
+  return x != x ? x : as_float(as_int(size) | (bits & (int)0x80000000));
+}
+"""
 LOAD_BFLOAT16 = """\
 float tj_load_bfloat16(int bits) { return as_float(bits << 16); }
 """
@@ -41,9 +52,15 @@ int tj_store_bfloat16(float x) {
   return (x != x ? bits >> 16 | 64 : (bits + 0x7fff + is_odd) >> 16) & 0xffff;
 }
 """
+ROUND_BFLOAT16 = """\
+float tj_round_bfloat16(float x) {
+  const int bits = as_int(x), is_odd = bits >> 16 & 1;
+  return x != x ? x : as_float((bits + 0x7fff + is_odd) & (int)0xffff0000);
+}
+"""
+FUNCTIONS = (
+    LOAD_FLOAT16, STORE_FLOAT16, ROUND_FLOAT16, LOAD_BFLOAT16, STORE_BFLOAT16, ROUND_BFLOAT16
+)  # fmt: skip
 
 # each C function by its name, without tj_
-BY_NAME = {
-    text.split("tj_")[1].split("(")[0]: text
-    for text in (LOAD_FLOAT16, STORE_FLOAT16, LOAD_BFLOAT16, STORE_BFLOAT16)
-}
+BY_NAME = {text.split("tj_")[1].split("(")[0]: text for text in FUNCTIONS}

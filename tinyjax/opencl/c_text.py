@@ -90,7 +90,7 @@ def operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
 
 def _rounded(text: str, dtype: np.dtype) -> str:
     """Halves are computed in float and rounded after every operation, as NumPy does."""
-    return f"tj_load_{dtype}(tj_store_{dtype}({text}))" if dtype in HALVES else text
+    return f"tj_round_{dtype}({text})" if dtype in HALVES else text
 
 
 def conversion_text(arg: Atom, to: np.dtype) -> str:

@@ -75,7 +75,7 @@ def wide_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     """`op` of `args`, some of them wide, as a C expression; others are the same for all elements."""
     text = _operation_text(op, target, args)
     is_exact = target.dtype not in HALVES or target.width == 1 or op in EXACT
-    return text if is_exact else _loaded(_stored(text, target), target)
+    return text if is_exact else f"tj_round_{target.dtype}_{target.width}({text})"
 
 
 def _operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:

@@ -1,7 +1,7 @@
 """What kernels of groups have in common: the group's memory, and the work shared out.
 
 After this file you can say which buffers a kernel has, and which elements each of its work-items is for.
-Builds on fuse and builder.
+Builds on groups and builder.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """From a group of equations to a kernel: asking for each output element, back through the rules.
 
 After this file you can predict a kernel's text from the equations: a loop over the output's elements
-and, in it, one call of builder.py's `element(v, position)` an output. Builds on group_builder, reductions
-and product_kernels.
+and, in it, one call of builder.py's `element(v, position)` an output. Builds on group_builder,
+reduction_kernels and product_kernels.
 """
 
 from __future__ import annotations

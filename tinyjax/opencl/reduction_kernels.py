@@ -1,6 +1,8 @@
 """The kernel of a reduction, by its form.
 
-Builds on row_kernels, column_kernels and shared_reductions.
+After this file you can say which of three kernels sums an array up: one that sweeps over rows, one that
+walks down columns, or one sum that all work-items share. Builds on row_kernels, column_kernels and
+shared_reductions.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 After this file you can add an operation to the compiler: one line gives its C text, used by
 codegen.py, and its NumPy function, used by interpret.py; a test compares the two. Operations are
-named as the primitives they come from. Builds on dtypes.
+named as the primitives they come from. Builds on nothing.
 
 In C text `{0}`, `{1}`, ... are the operands, `{t}` is the C type of the result, and `{w}` an unsigned
 type in which its integers wrap around as NumPy's do (in C, signed overflow is undefined). `{bits}` is

@@ -1,6 +1,7 @@
 """How pooling lowers: a reduction over the places of a window, which may lie in the padding.
 
-Builds on index_rules.
+After this file you can say what a maximum over windows costs in a kernel: each element of the result
+reads its whole window. Builds on index_rules.
 """
 
 from __future__ import annotations

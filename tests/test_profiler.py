@@ -10,6 +10,10 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.opencl.runtime import queue_of
 
+pytestmark = pytest.mark.skipif(
+    jax.devices()[0].cl_device is None, reason="without OpenCL there are no kernels"
+)
+
 
 @pytest.fixture(autouse=True)
 def _compiled():

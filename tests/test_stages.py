@@ -51,12 +51,14 @@ def test_all_stages_know_the_arguments_and_results():
 # ---- lower ----
 
 
+@needs_opencl
 def test_lower_shows_opencl_c_and_the_schedule_before_anything_is_built():
     text = jax.jit(f).lower(jax.ShapeDtypeStruct((8,), np.float32)).as_text()
     assert "__kernel void" in text and "sin(" in text
     assert "schedule" in text and "launch" in text
 
 
+@needs_opencl
 def test_each_dialect_is_a_stage_of_the_compiler():
     lowered = jax.jit(lambda x: jax.jit(f)(x)).lower(VECTOR)
     assert "jit[" in lowered.as_text("jaxpr") and "jit[" not in lowered.as_text("simplified")

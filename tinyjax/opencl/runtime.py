@@ -122,6 +122,9 @@ class NumpyQueue:
     def upload(self, array: np.ndarray) -> Memory:
         return Memory(self, None, array, array.shape, array.dtype, None)
 
+    def copy(self, memory: Memory) -> Memory:
+        return memory  # no step writes to memory that is there
+
     def read(self, memory: Memory) -> np.ndarray:
         return memory.host
 

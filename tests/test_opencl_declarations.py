@@ -7,15 +7,15 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.opencl import device_queue
-from tinyjax.opencl.c_library import BY_NAME
+from tinyjax.opencl import c_halves, c_integers, c_library, device_queue
 from tinyjax.opencl.declarations import has_long_header, with_declarations
 from tinyjax.opencl.scalar_ops import scalar_ops
 
 OPERATIONS = [(name, text) for name, op in scalar_ops.items() for text in op.c.values()]
+FUNCTIONS = c_library.BY_NAME | c_halves.BY_NAME | c_integers.BY_NAME
 
 
-@pytest.mark.parametrize("name, text", [*OPERATIONS, *BY_NAME.items()])
+@pytest.mark.parametrize("name, text", [*OPERATIONS, *FUNCTIONS.items()])
 def test_all_functions_that_operations_call_are_known(name, text):
     assert with_declarations(text) is not None
 

@@ -66,9 +66,8 @@ class Recorder:
     def __init__(self) -> None:
         self.began = time.perf_counter_ns()
         self.events: list[Event] = []
-        self.launches: list[
-            tuple[Any, int, dict[str, Any]]
-        ] = []  # event, when it was heard of, what
+        # Of each launch: its event, when it was heard of, and what it is.
+        self.launches: list[tuple[Any, int, dict[str, Any]]] = []
         self.current = _Current()
 
     def now(self) -> float:

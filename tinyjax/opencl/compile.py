@@ -108,9 +108,7 @@ class Executable:
                 queue.settle()  # kernels may be at work in the memory that is given up here
                 raise
             finally:
-                for (
-                    number
-                ) in self.donated:  # also of a call that failed: it may have been overwritten
+                for number in self.donated:  # also of a failed call: it may be written over
                     args[number].delete()
         except queue.driver_error as error:
             raise named_error(error, f"running {self.lowered.name}") from error

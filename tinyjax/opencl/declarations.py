@@ -32,8 +32,6 @@ OTHERS = {
     "get_global_size": "size_t TJ_VALUE get_global_size(uint);",
     "mem_fence": "void TJ_MEMORY mem_fence(uint);",
     "atomic_inc": "int TJ_MEMORY atomic_inc(volatile __global int *);",
-    "vload_half": "float TJ_MEMORY vload_half(size_t, const __private half *);",
-    "vstore_half_rte": "void TJ_MEMORY vstore_half_rte(float, size_t, __private half *);",
 }
 START = """\
 typedef unsigned char uchar;

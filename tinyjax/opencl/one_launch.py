@@ -51,9 +51,8 @@ class OneLaunch:
         return "\n".join([*lines, "}"])
 
 
-MAX_KERNELS = (
-    64  # of a launch: a driver takes longer for a kernel of very many calls than for several
-)
+# Of a launch: a driver takes longer for a kernel of very many calls than for several.
+MAX_KERNELS = 64
 
 
 def launches_of(plan: Plan, stretch: Sequence[int]) -> list[list[int]]:

@@ -12,7 +12,7 @@ from tinyjax.devices import devices
 from tinyjax.opencl import small_work
 from tinyjax.opencl.lowered import lower_jaxpr
 from tinyjax.opencl.runtime import queue_of
-from tinyjax.opencl.small_work import inline_groups
+from tinyjax.opencl.small_work import inline_stretches
 
 CPU = devices("cpu")[0]
 pytestmark = pytest.mark.skipif(CPU.inline_device is None, reason="the driver has threads only")
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(CPU.inline_device is None, reason="the driver ha
 def routes(f, *args, cores=2):
     """For each group that is a kernel, whether the calling thread runs it."""
     plan = lower_jaxpr(jax.make_jaxpr(f)(*args), CPU).plan
-    inline = inline_groups(plan, cores)
+    inline = {number for stretch in inline_stretches(plan, cores) for number in stretch}
     return [number in inline for number in plan.kernels]
 
 

@@ -136,7 +136,8 @@ class Recorder:
 
 def step_times(run: Callable[[], Any], repeat: int = 5) -> dict[tuple[int, ...], float]:
     """For each step of a schedule, by the numbers of its lines, the microseconds that it takes: the least
-    of `repeat` calls of `run`, which calls one compiled function and gives its results.
+    of `repeat` calls of `run`, which calls one compiled function and gives its results. What other threads
+    call meanwhile is counted too.
 
     Raises RuntimeError while a trace is recorded. Not in JAX."""
     if is_listened():

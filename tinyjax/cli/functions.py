@@ -49,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=transforms_named,
         default=[],
         metavar="NAME,...",
-        help=f"in which order of {', '.join(TRANSFORMS)}",
+        help=f"some of {', '.join(TRANSFORMS)}, in the order in which they are applied",
     )
 
 

@@ -30,13 +30,9 @@ KERNEL_SECONDS = 10e-6
 MAX_INLINE_SECONDS = 200e-6
 
 
-def inline_groups(plan: Plan, cores: int) -> set[int]:
-    """The numbers of the groups whose kernels the calling thread runs, on a device of so many cores."""
-    return {number for stretch in inline_stretches(plan, cores) for number in stretch}
-
-
 def inline_stretches(plan: Plan, cores: int) -> list[list[int]]:
-    """The same numbers, together those that run one after the other."""
+    """The numbers of the groups whose kernels the calling thread runs, on a device of so many cores:
+    together those that run one after the other."""
     inline = []
     for stretch in filter(None, _stretches(plan)):
         seconds = [_seconds(plan, number) for number in stretch]

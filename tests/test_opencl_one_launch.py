@@ -126,6 +126,18 @@ def test_a_launch_has_so_many_kernels_at_most(monkeypatch):
     assert launches_of(lowered.plan, [0, 1, 2, 3, 4]) == [[0, 1], [2, 3]]
 
 
+def test_a_launch_has_so_many_parameters_at_most():
+    xs = [np.full((5, 6), i, np.float32) for i in range(64)]
+    products = lambda *xs: [jnp.tanh(x @ y.T) @ y for x, y in zip(xs, xs[1:])]  # noqa: E731
+    lowered = lower_jaxpr(jax.make_jaxpr(products)(*xs), CPU)
+    plan, memory = lowered.plan, lowered.memory
+    launches = launches_of(plan, list(plan.kernels))
+    counts = [len(one_launch.one_launch("k", plan, memory, n).buffers) for n in launches]
+    assert len(counts) > 1 and max(counts) <= 1024 / 8
+    for found, wanted in zip(jax.jit(products)(*xs), products(*xs)):
+        np.testing.assert_allclose(found, wanted, rtol=1e-5)
+
+
 def test_bodies_of_loops_have_such_steps(monkeypatch):
     def f(w, x):
         return lax.fori_loop(0, 3, lambda i, x: jnp.sort(network(w, x)), x)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from tinyjax.devices import Device
 from tinyjax.jaxpr import Var
@@ -53,18 +54,26 @@ class OneLaunch:
 
 # Of a launch: a driver takes longer for a kernel of very many calls than for several.
 MAX_KERNELS = 64
+# Devices promise 1024 bytes for a kernel's parameters.
+MAX_PARAMETERS = 1024 // 8
 
 
 def launches_of(plan: Plan, stretch: Sequence[int]) -> list[list[int]]:
     """The groups of an inline stretch that are launched together; a group that is alone, or launched
     several times, is none of these."""
     launches: list[list[int]] = [[]]
+    parameters: set[Any] = set()  # of the last one
     for number in stretch:
-        if plan.kernels[number].rounds is not None:
+        group, kernel = plan.groups[number], plan.kernels[number]
+        if kernel.rounds is not None:
             launches.append([])
             continue
-        if len(launches[-1]) == MAX_KERNELS:
+        scratch = [(number, buffer) for buffer in kernel.buffers if buffer.role == "scratch"]
+        own = {*group.inputs, *group.outputs, *scratch}
+        parameters = parameters | own if launches[-1] else own
+        if len(launches[-1]) == MAX_KERNELS or len(parameters) > MAX_PARAMETERS:
             launches.append([])
+            parameters = own
         launches[-1].append(number)
     return [launch for launch in launches if len(launch) > 1]
 

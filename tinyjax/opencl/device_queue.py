@@ -67,7 +67,7 @@ class Queue:
     # them. A few keep the device busy; with more of them, large results take turns in so much memory that
     # none of it is still in a cache.
     MAX_PENDING = 8
-    MAX_PENDING_BYTES = 2**24
+    MAX_PENDING_BYTES = 2**23
     # Arrays of one shape and dtype, and bytes altogether, that are kept for reuse.
     MAX_FREE = 2
     MAX_FREE_BYTES = 2**28

@@ -8,10 +8,10 @@ JAX 0.10.2.
 REASONS = {
     "matmul": """\
 Multiply-adds in registers, which read no memory, reach 185 GFLOP/s on both cores; NumPy's BLAS 175 (512 x
-512), and JAX 160: 1.5 times JAX would be 240, more than the processor has. Tried: a kernel of our own, packed
-and in register blocks (0.84 of BLAS; smaller products are such kernels, with what follows them); CLBlast (1.5
-GFLOP/s on PoCL); BLAS on the device's memory, with its result in place, which is what large products are.
-What it takes more than NumPy is the call.""",
+512), and JAX 160: 1.5 times JAX would be 240, more than the processor has. Tried: a kernel of our own,
+packed and in register blocks (0.84 of BLAS; smaller products are such kernels, with what follows them);
+CLBlast (1.5 GFLOP/s on PoCL); BLAS on the device's memory, with its result in place, which is what large
+products are. What it takes more than NumPy is the call.""",
     "sums of 2000 rows": """\
 The matrix has 16 MB. Kernels that only add up such an array, in 34 shapes (1 to 8 sums at a time, 2 to 64
 work-items, 8 or 16 neighbours, in blocks or in turns), read 84 GB/s at best, which takes 0.19 ms; JAX takes
@@ -19,58 +19,62 @@ work-items, 8 or 16 neighbours, in blocks or in turns), read 84 GB/s at best, wh
 (five times as fast); a row's sum in four parts; four rows at a time, so that sums do not wait for each
 other.""",
     "sum(x + y * z)": """\
-It reads 12 MB. Of 34 kernels that only add up so much, the best takes 0.15 ms, and JAX 0.26: 1.7 times JAX is
-what memory gives. Tried in these: work-items that take turns (half as fast as blocks, and worse), one sum at
-a time (a quarter slower than four), eight (as four), 8 or 16 neighbours, 2 to 64 work-items (the same).""",
+It reads 12 MB. Of 34 kernels that only add up so much, the best takes 0.15 ms, and JAX 0.26: 1.7 times JAX
+is what memory gives. Tried in these: work-items that take turns (half as fast as blocks, and worse), one
+sum at a time (a quarter slower than four), eight (as four), 8 or 16 neighbours, 2 to 64 work-items (the
+same).""",
     "gradient of sum(logistic(x))": """\
-A kernel that reads and writes as many bytes, x * 2 + 1, takes 0.08 ms; exp alone 0.2, this gradient 0.25: the
-time is that of exp. A call takes 0.07 more, for waking threads and for the result's memory. So it is 0.32
-against JAX's 0.43. Tried, each with a gain: two to the n from the bits of the sum that rounds, in place of a
-conversion and two products; logistic as one fraction; fewer results under way, so that their memory stays in
-the caches.""",
+A kernel that reads and writes as many bytes, x * 2 + 1, takes 0.08 ms; exp alone 0.2, this gradient 0.25:
+the time is that of exp. A call takes 0.07 more, for waking threads and for the result's memory. So it is
+0.32 against JAX's 0.43. Tried, each with a gain: two to the n from the bits of the sum that rounds, in
+place of a conversion and two products; logistic as one fraction; fewer results under way, so that their
+memory stays in the caches.""",
     "SELU": """\
 The kernel takes 0.25 ms, of which expm1 is 0.19; one that reads and writes as many bytes takes 0.08. A call
-takes 0.07 more, for waking threads and for the result's memory. So it is 0.32 at best against JAX's 0.74, and
-more where waking takes long. Tried, each with a gain: expm1 without branches (15 times as fast); two to the n
-from bits; fewer results under way, so that their memory stays in the caches.""",
+takes 0.07 more, for waking threads and for the result's memory. So it is 0.32 at best against JAX's 0.74,
+and more where waking takes long. Tried, each with a gain: expm1 without branches (15 times as fast); two to
+the n from bits; fewer results under way, so that their memory stays in the caches.""",
     "gradient of a small network": """\
 Six small kernels, which take less time than a launch of each would. Tried, each with a gain: products with
 what follows them as one kernel; small kernels in the calling thread, by PoCL's device without threads; all
 six as one launch, which takes 48 microseconds of a call's 80.""",
     "gradient of the MLP, eager": """\
 Ten times JAX is 1.1 ms, and the same gradient, derived by hand in NumPy, takes 0.8: a quarter would be left
-for differentiation. It takes 2.0. Tried, each with a gain: operations' derivatives remembered by their avals,
-and run as NumPy calls; functions of jax.numpy as one operation each; the backward pass as a list of NumPy
-calls. What is left is the way of each operation through bind and the trace, some 25 microseconds for each of
-48.""",
+for differentiation. It takes 2.0. Tried, each with a gain: operations' derivatives remembered by their
+avals, and run as NumPy calls; functions of jax.numpy as one operation each; the backward pass as a list of
+NumPy calls. What is left is the way of each operation through bind and the trace, some 25 microseconds for
+each of 48.""",
     "sin(x) * cos(x) + tanh(x)": """\
-The time is that of arithmetic: 2.4 ms of a core for 1M, of which sin and cos take 1.5 together and tanh 1.1;
-memory is 0.4. NumPy's functions use vector instructions too, so that two cores and one pass make four to five
-times. Tried: functions of our own for OpenCL's (ten times as fast); sin and cos that share their range
-reduction (1.6 for 2.2); fewer results under way (nothing).""",
+The time is that of arithmetic: 2.4 ms of a core for 1M, of which sin and cos take 1.5 together and tanh
+1.1; memory is 0.4. NumPy's functions use vector instructions too, so that two cores and one pass make four
+to five times. Tried: functions of our own for OpenCL's (ten times as fast); sin and cos that share their
+range reduction (1.6 for 2.2); fewer results under way (nothing).""",
     "x + y of 10": """\
 In a process of its own a call takes 3.9 microseconds, and JAX's 12 to 16; the processor has a mode in which
-Python takes 1.5 to 2 times as long, and measurements meet it. Tried, each with a gain: NumPy in a context that
-does not warn, and avals that are one object if they are equal (half the time together); less around promotion.""",
+Python takes 1.5 to 2 times as long, and measurements meet it. Tried, each with a gain: NumPy in a context
+that does not warn, and avals that are one object if they are equal (half the time together); less around
+promotion.""",
     "gradient of x * sin(x)": """\
-In a process of its own a call takes 84 microseconds, and JAX's 1830, 21 times as long; the processor has a mode
-in which Python takes 1.5 to 2 times as long, and measurements meet it. Tried, each with a gain: derivatives
-remembered by avals; the backward pass as a list of NumPy calls; functions of jax.numpy as one operation.""",
+In a process of its own a call takes 84 microseconds, and JAX's 1830, 21 times as long; the processor has a
+mode in which Python takes 1.5 to 2 times as long, and measurements meet it. Tried, each with a gain:
+derivatives remembered by avals; the backward pass as a list of NumPy calls; functions of jax.numpy as one
+operation.""",
     "x * sin(x) of a scalar": """\
-In a process of its own a call takes 11 to 12 microseconds, of which a launch is 4 to 5. Tried, each with a gain:
-one lookup from arguments to the program; the driver's device without threads; arguments of kernels as slots.
-Without a gain: small results from a pool (4.8 for 3.5), nested tuples as keys in place of a PyTreeDef.""",
+In a process of its own a call takes 11 to 12 microseconds, of which a launch is 4 to 5. Tried, each with a
+gain: one lookup from arguments to the program; the driver's device without threads; arguments of kernels as
+slots. Without a gain: small results from a pool (4.8 for 3.5), nested tuples as keys in place of a
+PyTreeDef.""",
     "softmax": """\
-In turns of its own it takes 2.0 to 2.5 ms, and JAX's 4.5 to 7; where others empty the caches in between it takes
-3 to 4, of which most is memory. Tried, each with a gain: one kernel for all of it, exp side by side, results that
-go past the caches, four rows at a time.""",
+In turns of its own it takes 2.0 to 2.5 ms, and JAX's 4.5 to 7; where others empty the caches in between it
+takes 3 to 4, of which most is memory. Tried, each with a gain: one kernel for all of it, exp side by side,
+results that go past the caches, four rows at a time.""",
     "sums of 2000 columns": """\
-The matrix has 16 MB, of which memory gives one in 0.19 ms at best. Tried, each with a gain: walking down rows in
-the order of memory, sixteen neighbours side by side, plain loads for PoCL's vload16.""",
+The matrix has 16 MB, of which memory gives one in 0.19 ms at best. Tried, each with a gain: walking down
+rows in the order of memory, sixteen neighbours side by side, plain loads for PoCL's vload16.""",
     "training step of an MLP": """\
-Its time is that of products, for which 1x is what the processor has to give; it is 0.9 to 1.2, by how free both
-cores are. Tried, each with a gain: products with what follows them as one kernel; small kernels in the calling
-thread, in one launch; arguments of kernels as slots.""",
+Its time is that of products, for which 1x is what the processor has to give; it is 0.9 to 1.2, by how free
+both cores are. Tried, each with a gain: products with what follows them as one kernel; small kernels in the
+calling thread, in one launch; arguments of kernels as slots.""",
     "make_jaxpr": """\
 It is four to six times as fast as JAX, by the mode that the processor is in. Tried, each with a gain: avals
 that are one object if they are equal; what abstract evaluation says of equal operands is remembered; the

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
+import tinyjax.numpy as jnp
 from tinyjax import core, dtypes
 from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass
 from tinyjax.primitives import add, mul, reduce_sum, sin
@@ -100,6 +101,13 @@ def test_a_cotangent_must_fit_the_result():
         f_vjp(np.ones(2, np.float32))
     with pytest.raises(ValueError, match="unexpected tree structure"):
         f_vjp((np.ones(3, np.float32),))
+
+
+def test_a_cotangent_can_be_a_python_number():
+    clipped = jax.custom_vjp(lambda x: x)
+    clipped.defvjp(lambda x: (x, ()), lambda _, ct: (jnp.minimum(ct, 1.0),))
+    assert jax.vjp(clipped, 3.0)[1](5.0) == (1.0,)
+    assert jax.vjp(lambda x: jnp.take(x[None], 0), 3.0)[1](5.0) == (5.0,)
 
 
 def test_jit_and_vmap_give_and_take_the_vjp_function():

@@ -18,7 +18,7 @@ import numpy as np
 from tinyjax import dtypes, primitives
 from tinyjax.api_util import FlatFun, check_callable
 from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, context, get_aval, missing_rule
+from tinyjax.core import Primitive, as_array, context, get_aval, missing_rule
 from tinyjax.interpreters.jvp import (
     Zero,
     add_any_p,
@@ -270,8 +270,10 @@ def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
             raise TypeError(
                 f"cotangent tree {ct_tree} does not match the result's {flat_fun.out_tree}"
             )
-        for ct, aval in zip(cts, closed.out_avals):
-            check_cotangent(ct, aval, "linear_transpose's function", TypeError)
+        who = "linear_transpose's function"
+        cts = [
+            checked_cotangent(ct, aval, who, TypeError) for ct, aval in zip(cts, closed.out_avals)
+        ]
         undefined = [UndefinedPrimal(aval) for aval in avals]
         outs = backward_pass(closed.jaxpr, closed.consts, undefined, cts)
         return tree_unflatten(primal_tree, [instantiate_zeros(ct) for ct in outs])
@@ -279,9 +281,10 @@ def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
     return transposed
 
 
-def check_cotangent(
+def checked_cotangent(
     ct: Any, expected: ShapedArray, who: str, error: type[Exception] = ValueError
-) -> None:
+) -> Any:
+    """A user's cotangent as an array: rules look at its aval, which a Python number does not have."""
     is_float0 = getattr(ct, "dtype", None) == dtypes.float0
     got = ShapedArray(np.shape(ct), dtypes.float0) if is_float0 else get_aval(ct)
     if got.shape != expected.shape or got.dtype != expected.dtype:
@@ -289,3 +292,4 @@ def check_cotangent(
             f"unexpected JAX type (e.g. shape/dtype) for argument to {who}: got {got.str_short()}, but "
             f"expected {expected.str_short()}, the type of the function's result"
         )
+    return ct if is_float0 else as_array(ct)

@@ -22,7 +22,7 @@ from tinyjax.interpreters.jvp import (
     instantiate_zeros,
 )
 from tinyjax.interpreters.partial_eval import Linearized, linearize_flat, with_aux_apart
-from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass, check_cotangent
+from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass, checked_cotangent
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.tree_util.registration import Partial
 
@@ -54,8 +54,7 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
                 f"unexpected tree structure of argument to vjp function: got {ct_tree}, but expected "
                 f"{out_tree}, that of the function's result"
             )
-        for ct, aval in zip(cts, out_avals):
-            check_cotangent(ct, aval, "vjp function")
+        cts = [checked_cotangent(ct, aval, "vjp function") for ct, aval in zip(cts, out_avals)]
         return tree_unflatten(primal_tree, pull_back(linearized, residuals, in_avals, cts))
 
     return tree_unflatten(out_tree, outs), Partial(f_vjp, linearized.residuals), *aux

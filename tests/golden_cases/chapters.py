@@ -25,6 +25,7 @@ CHAPTERS = (
     "matrix",
     "ode",
     "jet",
+    "optimizers",
 )
 
 

@@ -1,0 +1,156 @@
+"""Optimizers: what each remembers, what a step does, and how an optimizer of arrays becomes one of
+trees. That the numbers are JAX's, test_golden_values says."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.example_libraries import optimizers
+
+X, G = np.array([1.0, -2.0, 3.0], np.float32), np.array([0.5, -4.0, 0.0], np.float32)
+
+
+def states(optimizer, gradients, x=X):
+    """The states of one array: the first, and one after each gradient."""
+    init, update, _ = optimizer
+    found = [init(x)]
+    for i, g in enumerate(gradients):
+        found.append(update(i, g, found[-1]))
+    return [jax.tree.leaves(state) for state in found]
+
+
+def close(got, want):
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+
+
+# ---- momentum ----
+
+
+def test_momentum_begins_with_no_velocity():
+    ((x, velocity),) = states(optimizers.momentum(0.1, 0.9), [])
+    close(x, X)
+    close(velocity, [0, 0, 0])
+
+
+def test_the_first_step_with_momentum_is_that_of_sgd():
+    (_, (x, velocity)) = states(optimizers.momentum(0.1, 0.9), [G])
+    (_, (x_of_sgd,)) = states(optimizers.sgd(0.1), [G])
+    close(x, x_of_sgd)
+    close(velocity, G)
+
+
+def test_momentum_goes_on_when_the_gradient_is_gone():
+    *_, (x, velocity) = states(optimizers.momentum(0.1, 0.9), [G, 0 * G])
+    close(velocity, 0.9 * G)
+    close(x, X - 0.1 * G - 0.1 * 0.9 * G)
+
+
+def test_nesterov_looks_one_step_ahead():
+    *_, (x, velocity) = states(optimizers.nesterov(0.1, 0.9), [G])
+    close(velocity, G)
+    close(x, X - 0.1 * (0.9 * G + G))
+
+
+# ---- adam ----
+
+
+def test_adam_begins_with_means_of_zero():
+    ((x, m, v),) = states(optimizers.adam(0.1), [])
+    close(x, X)
+    close(m, [0, 0, 0])
+    close(v, [0, 0, 0])
+
+
+def test_the_first_step_of_adam_has_the_step_size_whatever_the_gradient():
+    _, (x, _, _) = states(optimizers.adam(0.1), [G])
+    close(x, X - 0.1 * np.sign(G))
+
+
+def test_adam_keeps_means_of_gradients_and_of_their_squares():
+    *_, (_, m, v) = states(optimizers.adam(0.1, b1=0.5, b2=0.75), [G, 2 * G])
+    close(m, 0.5 * (0.5 * G) + 0.5 * (2 * G))
+    close(v, 0.75 * (0.25 * G**2) + 0.25 * (2 * G) ** 2)
+
+
+def test_adam_steps_by_its_corrected_means():
+    _, (x, _, _), (after, m, v) = states(optimizers.adam(0.1, 0.5, 0.75, 1e-3), [G, 2 * G])
+    m, v = m / (1 - 0.5**2), v / (1 - 0.75**2)
+    close(after, x - 0.1 * m / (np.sqrt(v) + 1e-3))
+
+
+def test_adam_takes_a_schedule():
+    adam = optimizers.adam(lambda i: 0.1 / (i + 1))
+    _, (once, _, _), (twice, _, _) = states(adam, [G, G])
+    close(once, X - 0.1 * np.sign(G))
+    close(twice, X - 0.15 * np.sign(G))
+
+
+# ---- trees ----
+
+
+def test_an_optimizer_of_arrays_updates_a_tree_of_them():
+    init, update, get_params = optimizers.sgd(0.5)
+    params = {"w": jnp.ones((2, 2)), "b": (jnp.zeros(2), 3.0)}
+    grads = {"w": jnp.ones((2, 2)), "b": (jnp.ones(2), 2.0)}
+    params = get_params(update(0, grads, init(params)))
+    close(params["w"], np.full((2, 2), 0.5))
+    close(params["b"][0], [-0.5, -0.5])
+    close(params["b"][1], 2.0)
+
+
+def test_gradients_of_another_tree_are_refused():
+    init, update, _ = optimizers.sgd(0.5)
+    with pytest.raises(TypeError, match="gradients of another tree"):
+        update(0, [X], init((X,)))
+
+
+def test_a_state_goes_through_jit_and_keeps_its_trees():
+    init, update, get_params = optimizers.adam(0.1)
+    state = init({"x": X})
+    after = jax.jit(update)(0, {"x": G}, state)
+    assert jax.tree.structure(after) == jax.tree.structure(state)
+    close(get_params(after)["x"], X - 0.1 * np.sign(G))
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        optimizers.sgd(0.1),
+        optimizers.momentum(0.02, 0.9),
+        optimizers.nesterov(0.02, 0.9),
+        optimizers.adagrad(0.5),
+        optimizers.rmsprop(0.05),
+        optimizers.rmsprop_momentum(0.02),
+        optimizers.adam(0.2),
+        optimizers.adamax(0.2),
+        optimizers.sm3(0.5),
+    ],
+    ids="sgd momentum nesterov adagrad rmsprop rmsprop_momentum adam adamax sm3".split(),
+)
+def test_an_optimizer_finds_the_bottom_of_a_bowl(optimizer):
+    init, update, get_params = optimizer
+    state = init(X)
+    for i in range(150):
+        state = update(i, 2 * (get_params(state) - 1), state)
+    np.testing.assert_allclose(get_params(state), [1, 1, 1], atol=0.1)
+
+
+def test_packing_is_the_inverse_of_unpacking():
+    state = optimizers.adam(0.1).init_fn({"x": X, "y": [G, G]})
+    marked = optimizers.unpack_optimizer_state(state)
+    assert isinstance(marked["y"][1], optimizers.JoinPoint)
+    again = optimizers.pack_optimizer_state(marked)
+    assert jax.tree.structure(again) == jax.tree.structure(state)
+    close(jax.tree.leaves(again), jax.tree.leaves(state))
+
+
+def test_only_join_points_are_packed():
+    with pytest.raises(TypeError, match="JoinPoint"):
+        optimizers.pack_optimizer_state({"x": X})
+
+
+def test_clipped_gradients_keep_their_direction():
+    clipped = optimizers.clip_grads([G, -G], 1.0)
+    close(optimizers.l2_norm(clipped), 1.0)
+    close(clipped[0], G / np.sqrt(2 * np.sum(G**2)))

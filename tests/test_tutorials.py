@@ -1,0 +1,159 @@
+"""The lessons: their pages say what they show, their links lead somewhere, and they run as scripts."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+TUTORIALS = ROOT / "tutorials"
+TOOL = ROOT / "tools" / "render_tutorials.py"
+LESSONS = sorted(TUTORIALS.glob("[0-9][0-9]_*.py"))
+GLOSSARY = (TUTORIALS / "glossary.md").read_text()
+
+
+@pytest.fixture
+def tool():
+    spec = importlib.util.spec_from_file_location("render_tutorials", TOOL)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def python(*arguments):
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)], env=environment, capture_output=True, text=True
+    )
+
+
+# ---- the lessons ----
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+def test_a_page_says_what_the_lesson_shows(lesson):
+    done = python(TOOL, "--check", lesson.name[:2])
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_lesson_runs_as_a_script():
+    done = python(LESSONS[0])
+    assert done.returncode == 0, done.stderr
+    assert "0.42336" in done.stdout
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
+def test_a_lesson_ends_as_all_do(lesson):
+    text = lesson.read_text()
+    assert re.findall("^# ## (Summary|Exercises|Where this lives in JAX)$", text, re.MULTILINE) == [
+        "Summary",
+        "Exercises",
+        "Where this lives in JAX",
+    ]
+    summary = re.search("^# ## Summary$(.*?)^# ## ", text, re.DOTALL | re.MULTILINE)[1]
+    assert len(re.findall("^# - ", summary, re.MULTILINE)) == 3, "three lines, each after a dash"
+    assert f"learn start {lesson.name[:2]}" in text
+
+
+@pytest.mark.parametrize(
+    "page", [*LESSONS, TUTORIALS / "README.md", TUTORIALS / "glossary.md"], ids=lambda p: p.name
+)
+def test_links_lead_to_files_and_to_terms_of_the_glossary(page):
+    links = re.findall(r"\]\((?!\w+:)([^)#\s]*)(#[^)]*)?\)", page.read_text())
+    missing = [file for file, _ in links if not (TUTORIALS / file).exists()]
+    terms = [anchor[1:] for file, anchor in links if file == "glossary.md" and anchor]
+    missing += [term for term in terms if f'<a id="{term}"></a>' not in GLOSSARY]
+    assert missing == []
+
+
+def test_the_map_links_every_lesson():
+    linked = re.findall(r"\(rendered/(\w+)\.md\)", (TUTORIALS / "README.md").read_text())
+    assert linked == [lesson.stem for lesson in LESSONS]
+
+
+def test_the_glossary_has_a_line_a_term_which_links_to_a_file():
+    entries = re.findall(r"^- .*(?:\n  .*)*", GLOSSARY, re.MULTILINE)
+    for entry in entries:
+        assert re.match(r'- <a id="[\w-]+"></a>\*\*.+?\*\*: ', entry), entry
+        assert re.search(r"\[[\w./]+\]\(\.\./\S+\)$", entry), f"it ends with a link: {entry}"
+    anchors = re.findall('<a id="(.*?)"', GLOSSARY)
+    assert len(anchors) == len(set(anchors)) == len(entries)
+
+
+# ---- the renderer ----
+
+LESSON = """\
+# %% [markdown]
+# # A lesson
+# See [jvp](glossary.md#jvp) and [the next](02_next.py).
+
+# %%
+import types
+print("six")
+6
+
+# %% varies
+print("now")
+
+# %% [markdown]
+# ## Exercises
+# Do them.
+# ## End
+"""
+
+
+@pytest.fixture
+def lesson(tool, tmp_path, monkeypatch):
+    (tmp_path / "01_lesson.py").write_text(LESSON)
+    (tmp_path / "02_next.py").write_text("# %% [markdown]\n# # Next\n")
+    (tmp_path / "exercises.toml").write_text(
+        '[[exercise]]\nlesson = 1\nname = "twice"\ngrade = 2\nfunctions = ["m:f"]\ngoal = "a | b"\n'
+    )
+    monkeypatch.setattr(tool, "TUTORIALS", tmp_path)
+    monkeypatch.setattr(tool, "RENDERED", tmp_path / "rendered")
+    return tmp_path / "01_lesson.py"
+
+
+def test_output_stands_below_its_cell(tool, lesson):
+    page, _ = tool.render(lesson)
+    assert 'print("six")\n6\n```\n\n> ```text\n> six\n> 6\n> ```\n' in page
+    assert "<!-- varies -->\n> ```text\n> now\n" in page
+
+
+def test_links_are_those_of_the_page(tool, lesson):
+    page, _ = tool.render(lesson)
+    assert "[jvp](../glossary.md#jvp)" in page and "[the next](02_next.md)" in page
+    assert "[Next →](02_next.md)" in page
+
+
+def test_exercises_are_a_table_at_the_end_of_their_section(tool, lesson):
+    page, _ = tool.render(lesson)
+    assert "Do them.\n\n| | exercise" in page
+    assert "| 01.1 | twice | ★★ | `f`: a \\| b |\n\n## End" in page
+
+
+def test_a_check_sees_changed_output_but_not_rounding_nor_what_varies(tool, lesson):
+    tool.write(lesson)
+    assert tool.check(lesson) == []
+    lesson.write_text(LESSON.replace("now", "later"))
+    assert [line for line in tool.check(lesson) if "later" in line and "print" not in line] == []
+    lesson.write_text(LESSON.replace('"six"', '"seven"'))
+    assert "01_lesson.md is out of date" in tool.check(lesson)[0]
+    assert list(tool.unlike("page", "[0.5 1.25]", "[0.50000006 1.25]")) == []
+    assert list(tool.unlike("page", "0.5", "0.6"))
+
+
+def test_a_graph_is_a_figure_compared_by_its_source(tool, lesson):
+    graph = "import tinyjax as jax\njax.viz.dot(jax.make_jaxpr(lambda x: x * {})(1.0))"
+    lesson.write_text("# %%\n" + graph.format(2.0))
+    page, (figure,) = tool.render(lesson)
+    assert "![jax.viz.dot(jax.make_jaxpr(lambda x: x * 2.0)(1.0))](figures/01_lesson_1.svg)" in page
+    if tool.viz.dot.__globals__["layout_program"]():
+        tool.write(lesson)
+        assert (tool.RENDERED / "figures" / "01_lesson_1.dot").read_text() == figure.graph.source
+        lesson.write_text("# %%\n" + graph.format(3.0))
+        assert any("01_lesson_1.dot is out of date" in line for line in tool.check(lesson))

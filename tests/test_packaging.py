@@ -47,3 +47,14 @@ def test_digits_are_1797_scaled_images_with_a_label_each():
     assert (images.min(), images.max()) == (0.0, 1.0)
     assert (labels.shape, labels.dtype) == ((1797,), "int32")
     assert sorted(set(labels.tolist())) == list(range(10))
+
+
+def test_the_karate_club_has_34_members_78_friendships_and_two_halves():
+    edges, clubs = tinyjax.data.karate_club()
+    assert (edges.shape, edges.dtype) == ((78, 2), "int32")
+    assert (clubs.shape, clubs.dtype) == ((34,), "int32")
+    assert sorted(set(edges.ravel().tolist())) == list(range(34))
+    assert all(a < b for a, b in edges) and len({tuple(e) for e in edges.tolist()}) == 78
+    assert (clubs[0], clubs[33], clubs.sum()) == (0, 1, 17)
+    between = clubs[edges[:, 0]] != clubs[edges[:, 1]]
+    assert between.sum() == 11  # friends who did not go the same way

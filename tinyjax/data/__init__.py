@@ -1,8 +1,10 @@
-"""Data that ships with the package: after `digits()` you have something real to train on.
+"""Data that ships with the package: after `digits()` or `karate_club()` you have something real to
+train on.
 
 Builds on NumPy only.
 """
 
+import json
 from importlib import resources
 
 import numpy as np
@@ -20,3 +22,16 @@ def digits() -> tuple[np.ndarray, np.ndarray]:
         archive = np.load(file)
         images, labels = archive["images"], archive["labels"]
     return images.reshape(-1, 64).astype(np.float32) / 16, labels.astype(np.int32)
+
+
+def karate_club() -> tuple[np.ndarray, np.ndarray]:
+    """Return Zachary's karate club, a graph of 34 people, as `(edges, clubs)`.
+
+    `edges` is int32[78,2], each row two members who met outside of the club, the lower number first;
+    `clubs` is int32[34], whom each member followed when the club split: 0 the instructor (member 0),
+    1 the administrator (member 33).
+    Source: W. W. Zachary, "An information flow model for conflict and fission in small groups" (1977)
+    (see README.md in this folder).
+    """
+    club = json.loads(resources.files(__name__).joinpath("karate_club.json").read_text())
+    return np.array(club["edges"], np.int32), np.array(club["clubs"], np.int32)

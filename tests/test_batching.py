@@ -1,12 +1,177 @@
 """vmap: a function of one example becomes a function of a batch."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import tinyjax as jax
+from tinyjax import core, primitives
+from tinyjax.interpreters import batching
+from tinyjax.interpreters.batching import AxisData, BatchTrace, BatchTracer, batch_rules
 from tinyjax.primitives import add, mul, reduce_sum, sin
 
 x = np.arange(6, dtype=np.float32).reshape(2, 3)
+cube = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+
+
+# ---- moving the batch dim ----
+
+
+@pytest.mark.parametrize("source", [0, 1, 2, -1])
+@pytest.mark.parametrize("destination", [0, 1, 2, -1])
+def test_moveaxis_moves_one_axis_and_keeps_the_order_of_the_others(source, destination):
+    moved = batching.moveaxis(cube, source, destination)
+    np.testing.assert_array_equal(moved, np.moveaxis(cube, source, destination))
+
+
+def test_a_batch_dim_is_brought_to_the_front():
+    np.testing.assert_array_equal(batching.bdim_at_front(cube, 2, 4), np.moveaxis(cube, 2, 0))
+
+
+def test_a_value_that_is_not_mapped_is_repeated_in_front():
+    np.testing.assert_array_equal(batching.bdim_at_front(x, None, 4), np.stack([x] * 4))
+
+
+# ---- rules, called by hand ----
+
+
+def assert_is_batch(got, operands, dims, fun):
+    """That a rule's result holds what `fun` gives for each example."""
+    assert isinstance(got, tuple) and len(got) == 2, "a rule gives a pair: (value, its batch dim)"
+    size = next(op.shape[dim] for op, dim in zip(operands, dims) if dim is not None)
+    examples = [
+        fun(*[op if dim is None else np.take(op, i, dim) for op, dim in zip(operands, dims)])
+        for i in range(size)
+    ]
+    value, out_dim = got
+    want = np.stack(examples, out_dim)
+    assert np.shape(value) == want.shape, (
+        f"operands {[np.shape(op) for op in operands]} with batch dims {dims}: the value has shape "
+        f"{np.shape(value)}, but {size} results of shape {examples[0].shape} along batch dim {out_dim} "
+        f"have {want.shape}"
+    )
+    np.testing.assert_array_equal(value, want, f"shape as expected; batch dims {dims}")
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+@pytest.mark.parametrize("axes", [(), (0,), (1,), (0, 1)])
+def test_a_reduction_counts_the_axes_of_one_example(dim, axes):
+    rule = batch_rules[primitives.reduce_sum_p]
+    got = rule((cube,), (dim,), axes=axes, out_sharding=None)
+    assert_is_batch(got, [cube], [dim], lambda example: example.sum(axes))
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2, 3])
+@pytest.mark.parametrize("permutation", list(itertools.permutations(range(3))))
+def test_a_transposition_permutes_the_axes_of_one_example(dim, permutation):
+    operand = np.arange(120, dtype=np.float32).reshape(2, 3, 4, 5)
+    got = batch_rules[primitives.transpose_p]((operand,), (dim,), permutation=permutation)
+    assert_is_batch(got, [operand], [dim], lambda example: example.transpose(permutation))
+
+
+def test_operands_with_equal_batch_dims_are_multiplied_as_they_are():
+    assert_is_batch(batch_rules[primitives.mul_p]((x, x), (1, 1)), [x, x], [1, 1], np.multiply)
+
+
+def test_batch_dims_are_brought_together():
+    operands, dims = [cube, np.moveaxis(cube, 0, 2)], [0, 2]
+    assert_is_batch(batch_rules[primitives.mul_p](operands, dims), operands, dims, np.multiply)
+
+
+def test_an_operand_that_is_not_mapped_is_stretched_over_the_batch():
+    for operands, dims in [([cube, cube[:, 1]], [1, None]), ([cube[0], cube], [None, 0])]:
+        assert_is_batch(batch_rules[primitives.mul_p](operands, dims), operands, dims, np.multiply)
+
+
+def test_an_operand_that_is_not_mapped_may_have_the_shape_of_the_whole_batch():
+    square = np.arange(9, dtype=np.float32).reshape(3, 3)
+    stack = np.stack([square, square + 10, square + 20])
+    operands, dims = [stack, square], [0, None]
+    assert_is_batch(batch_rules[primitives.mul_p](operands, dims), operands, dims, np.multiply)
+
+
+def test_a_number_that_is_not_mapped_fits_any_batch():
+    got = batch_rules[primitives.mul_p]((x, 2.0), (1, None))
+    assert_is_batch(got, [x], [1], lambda example: example * 2)
+
+
+def test_a_batch_of_numbers_fits_a_batch_of_arrays():
+    numbers = np.array([1, 10], np.float32)
+    for operands, dims in [([cube, numbers], [0, 0]), ([numbers, x[0]], [0, None])]:
+        assert_is_batch(batch_rules[primitives.mul_p](operands, dims), operands, dims, np.multiply)
+
+
+# ---- the trace ----
+
+
+def new_trace(name=None, size=2):
+    return BatchTrace(core.context.trace, AxisData(name, size))
+
+
+def new_primitive(rule, **options):
+    primitive = core.Primitive("new", **options)
+    batch_rules[primitive] = rule
+    return primitive
+
+
+def test_a_batch_trace_applies_the_rule_and_hides_the_batch_dim_of_its_result():
+    trace = new_trace()
+    with core.set_current_trace(trace):
+        out = sin(trace.tracer(x, 0))
+    assert isinstance(out, BatchTracer), "the result of a batch must be a tracer again"
+    assert out.aval.shape == (3,)
+    np.testing.assert_array_equal(out.val, np.sin(x))
+
+
+def test_an_operation_without_a_batch_is_left_to_the_parent():
+    with core.set_current_trace(new_trace()):
+        out = sin(x)
+    assert not isinstance(out, BatchTracer), "no operand is mapped: the result has no batch dim"
+    np.testing.assert_array_equal(out, np.sin(x))
+
+
+def test_while_a_batching_rule_runs_the_parent_is_the_current_trace():
+    seen = []
+
+    def rule(vals, dims):
+        seen.append(core.context.trace)
+        return vals[0], dims[0]
+
+    trace, primitive = new_trace(), new_primitive(rule)
+    with core.set_current_trace(trace):
+        primitive.bind(trace.tracer(x, 0))
+        assert core.context.trace is trace, "after the rule, this trace must be current again"
+    assert seen == [trace.parent]
+
+
+def test_several_results_have_a_batch_dim_each():
+    primitive = new_primitive(lambda vals, dims: ([vals[0], 1.0], [1, None]), multiple_results=True)
+    trace = new_trace(size=3)
+    with core.set_current_trace(trace):
+        batch, same_for_all = primitive.bind(trace.tracer(x, 1))
+    assert batch.aval.shape == (2,) and same_for_all == 1.0
+
+
+def test_a_rule_that_asks_for_the_axis_gets_it():
+    axes, primitive = [], core.Primitive("new")
+    batching.axis_batch_rules[primitive] = lambda axis, vals, dims: (axes.append(axis) or x, 0)
+    trace = new_trace("i")
+    with core.set_current_trace(trace):
+        primitive.bind(trace.tracer(x, 0))
+        out = primitive.bind(3.0)
+    assert axes == [trace.axis] * 2, "an axis with a name counts also where no operand is mapped"
+    assert isinstance(out, BatchTracer)
+
+
+def test_a_missing_batching_rule_names_the_primitive():
+    trace = new_trace()
+    with core.set_current_trace(trace):
+        with pytest.raises(NotImplementedError, match="primitive 'new' has no batch rule"):
+            core.Primitive("new").bind(trace.tracer(x, 0))
+
+
+# ---- vmap ----
 
 
 def test_vmap_maps_the_first_axis_and_stacks_the_results():

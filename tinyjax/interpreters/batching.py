@@ -99,6 +99,11 @@ class BatchTrace(Trace):
         return x, not_mapped
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        """Applies the primitive's rule, in `parent`, and hides the batch dims of what it gives.
+
+        What no batch enters is `parent`'s alone, but for primitives that speak of the axis by its name,
+        and those that take functions, which may hold tracers. Raises NotImplementedError if the primitive
+        has no rule."""
         vals, dims = zip(*[self.val_and_dim(x) for x in args]) if args else ((), ())
         named = self.axis.name is not None and primitive in axis_batch_rules
         needed = named or primitive.takes_functions
@@ -122,6 +127,7 @@ class BatchTrace(Trace):
 
 
 def moveaxis(x: Any, source: int, destination: int) -> Any:
+    """`x` with its axis `source` at `destination`, the others in their order; as np.moveaxis."""
     ndim = len(primitives.shape_of(x))
     source, destination = source % ndim, destination % ndim
     permutation = [i for i in range(ndim) if i != source]
@@ -179,6 +185,8 @@ def defbroadcasting(primitive: Primitive) -> None:
 
 
 def _broadcasting_rule(primitive: Primitive, vals: Any, dims: Any, **params: Any) -> Any:
+    """Brings the batch dims to one place. An operand without one may be shared: of any shape that fits
+    an example's; and examples may be numbers in one operand and arrays in another."""
     batched = [(x, d) for x, d in zip(vals, dims) if d is not not_mapped]
     shape, dim = primitives.shape_of(batched[0][0]), batched[0][1]
     ranked = [(x, d) for x, d in zip(vals, dims) if primitives.shape_of(x)]
@@ -207,6 +215,7 @@ def defreducer(primitive: Primitive) -> None:
 
 
 def _reducer_rule(primitive: Primitive, vals: Any, dims: Any, *, axes: Any, **params: Any) -> Any:
+    """`axes` are those of one example: in the whole array, those from `dim` on are one further."""
     (x,), (dim,) = vals, dims
     # np.where makes np.int64 of the axes, which jaxprs then show: so does JAX.
     axes = tuple(np.where(np.less(axes, dim), axes, np.add(axes, 1)))
@@ -230,6 +239,7 @@ def _reshape_rule(vals: Any, dims: Any, *, new_sizes: Any, dimensions: None, sha
 
 
 def _transpose_rule(vals: Any, dims: Any, *, permutation: Any) -> Any:
+    """`permutation` is that of one example's axes; the result has the batch dim in front."""
     (x,), (dim,) = vals, dims
     return primitives.transpose(x, (dim, *(i if i < dim else i + 1 for i in permutation))), 0
 

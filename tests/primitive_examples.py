@@ -460,6 +460,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "pure_callback": step(lambda a: jax.pure_callback(np.sin, a, a, vmap_method="expand_dims"), x),
     "io_callback": step(lambda a: io_callback(np.sin, a, a), x),
     # ---- over named axes ----
+    "pmap": unary(lambda a: jax.pmap(lambda r: jnp.sin(lax.psum(r, "i")), "i")(a[None])[0], x),
     "psum": unary(over_rows(lambda r: lax.psum(r, "i")), x),
     "pmax": step(over_rows(lambda r: lax.pmax(r, "i")), x),
     "pmin": step(over_rows(lambda r: lax.pmin(r, "i")), x),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from golden_cases.four_devices import answers_with_four_devices
 
 from tinyjax.array import ShapedArray
 from tinyjax.devices import (
@@ -123,9 +124,7 @@ PLACEMENT = json.loads((HERE / "golden" / "placement.json").read_text())
 @pytest.fixture(scope="module")
 def placement():
     """What tinyjax answers with four CPU devices."""
-    script = (HERE / "golden_cases" / "placement.py").read_text()
-    code = f"import sys; sys.argv[1:] = ['tinyjax']\n{script}"
-    return json.loads(run(code, JAX_NUM_CPU_DEVICES="4", JAX_PLATFORMS="cpu"))
+    return answers_with_four_devices("placement", "tinyjax")
 
 
 @pytest.mark.parametrize("call", PLACEMENT)

@@ -47,6 +47,7 @@ from tinyjax.devices import process_count as process_count
 from tinyjax.devices import process_index as process_index
 from tinyjax.devices import process_indices as process_indices
 from tinyjax.interpreters import jit_rules as _jit_rules  # noqa: F401  (fills the rule tables)
+from tinyjax.interpreters import pmap_rules as _pmap_rules  # noqa: F401
 from tinyjax.interpreters.batching import vmap as vmap
 from tinyjax.interpreters.jacobian import hessian as hessian
 from tinyjax.interpreters.jacobian import jacfwd as jacfwd
@@ -55,6 +56,7 @@ from tinyjax.interpreters.jit import clear_caches as clear_caches
 from tinyjax.interpreters.jit import jit as jit
 from tinyjax.interpreters.jvp import jvp as jvp
 from tinyjax.interpreters.partial_eval import linearize as linearize
+from tinyjax.interpreters.pmap import pmap as pmap
 from tinyjax.interpreters.tracing import ShapeDtypeStruct as ShapeDtypeStruct
 from tinyjax.interpreters.tracing import eval_shape as eval_shape
 from tinyjax.interpreters.tracing import make_jaxpr as make_jaxpr

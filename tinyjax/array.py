@@ -173,9 +173,6 @@ class ArrayImpl(Array):
         """The device that the array is on, or would be put on."""
         return self._device or default_device()
 
-    def devices(self) -> set[Device]:
-        return {self.device}
-
     def block_until_ready(self) -> ArrayImpl:
         """Waits until the value has been computed; raises what its computation raised."""
         if self._host is None and self.buffer is not None:

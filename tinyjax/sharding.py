@@ -1,8 +1,8 @@
-"""Shardings: where the elements of an array are. Here, each array is on one device.
+"""Shardings: where the elements of an array are: on one device, or, of a result of pmap, on several.
 
-After this file you can read `x.sharding`, and hand it to device_put. JAX also has arrays that are spread
-over several devices (NamedSharding over a Mesh); tinyjax has none. Builds on devices
-and array, to whose values it gives `sharding`, `addressable_shards` and the like, and stages.
+After this file you can read `x.sharding`, and hand that of one device to device_put. JAX also has arrays
+that are spread in any other way (NamedSharding over a Mesh); tinyjax has none. Builds on devices, array, to
+whose values it gives `sharding`, `addressable_shards` and the like, stages and pmap.
 
 Source: https://docs.jax.dev/en/latest/jax.sharding.html
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 from tinyjax.array import Array, ArrayImpl
 from tinyjax.devices import Device
+from tinyjax.interpreters.pmap import Shards
 from tinyjax.stages import Compiled
 from tinyjax.tree_util.pytrees import tree_map
 
@@ -83,8 +84,52 @@ class SingleDeviceSharding(Sharding):
         return f"SingleDeviceSharding(device={self._device!r}, memory_kind={self.memory_kind})"
 
 
+class PmapSharding(Sharding):
+    """Slice by slice along axis 0, on a device each: where pmap leaves its results.
+
+    JAX 0.10 says the same by a NamedSharding over a mesh of one axis."""
+
+    memory_kind = "device"
+    is_fully_replicated = False
+
+    def __init__(self, devices: tuple[Device, ...]):
+        self.devices = devices
+
+    @property
+    def device_set(self) -> set[Device]:
+        return set(self.devices)
+
+    def shard_shape(self, global_shape: tuple[int, ...]) -> tuple[int, ...]:
+        """The shape of one device's part, which keeps the axis."""
+        return (1, *global_shape[1:])
+
+    def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]:
+        """The part that each device has, as an index."""
+        rest = (slice(None),) * (len(global_shape) - 1)
+        return {device: (slice(i, i + 1), *rest) for i, device in enumerate(self.devices)}
+
+    def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
+        """Whether an array with `ndim` axes is at the same places by both."""
+        return self == other
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is PmapSharding and self.devices == other.devices
+
+    def __hash__(self) -> int:
+        return hash((PmapSharding, self.devices))
+
+    def __repr__(self) -> str:
+        return f"PmapSharding(devices={list(self.devices)})"
+
+
 def device_of(place: Device | Sharding | None) -> Device | None:
-    """The device that a Device or a SingleDeviceSharding stands for."""
+    """The device that a Device or a SingleDeviceSharding stands for.
+
+    Raises ValueError for several devices."""
+    if isinstance(place, PmapSharding):
+        raise ValueError(
+            f"{place} spreads an array over several devices: only pmap does that. Give one device"
+        )
     if isinstance(place, Sharding):
         (device,) = place.device_set
         return device
@@ -104,19 +149,24 @@ class Shard:
     data: Array
 
 
-def _sharding(array: ArrayImpl) -> SingleDeviceSharding:
+def _sharding(array: ArrayImpl) -> SingleDeviceSharding | PmapSharding:
     """Where the array is."""
+    if isinstance(array.buffer, Shards):
+        return PmapSharding(array.buffer.devices)
     return SingleDeviceSharding(array.device)
 
 
 def _shards(array: ArrayImpl) -> list[Shard]:
-    """Its parts, one a device: here, the whole array."""
+    """Its parts, one a device."""
+    if isinstance(array.buffer, Shards):
+        places = array.sharding.devices_indices_map(array.shape)
+        return [Shard(device, at, 0, array[at]) for device, at in places.items()]
     return [Shard(array.device, (slice(None),) * array.ndim, 0, array)]
 
 
-def _addressable_data(array: ArrayImpl, index: int) -> ArrayImpl:
-    """The part number `index` of the array: there is one, number 0."""
-    return [array][index]
+def _addressable_data(array: ArrayImpl, index: int) -> Array:
+    """The part number `index` of the array."""
+    return array.addressable_shards[index].data
 
 
 def _is_ready(array: ArrayImpl) -> bool:
@@ -130,6 +180,7 @@ def _copy_to_host_async(array: ArrayImpl) -> None:
 
 
 ArrayImpl.sharding = property(_sharding)  # type: ignore[attr-defined]
+ArrayImpl.devices = lambda array: array.sharding.device_set  # type: ignore[attr-defined]
 ArrayImpl.addressable_shards = property(_shards)  # type: ignore[attr-defined]
 ArrayImpl.global_shards = property(_shards)  # type: ignore[attr-defined]
 ArrayImpl.addressable_data = _addressable_data  # type: ignore[attr-defined]
@@ -138,7 +189,9 @@ ArrayImpl.copy_to_host_async = _copy_to_host_async  # type: ignore[attr-defined]
 ArrayImpl.on_device_size_in_bytes = lambda array: array.nbytes  # type: ignore[attr-defined]
 ArrayImpl.platform = lambda array: array.device.platform  # type: ignore[attr-defined]
 ArrayImpl.is_fully_addressable = True  # type: ignore[attr-defined]
-ArrayImpl.is_fully_replicated = True  # type: ignore[attr-defined]
+ArrayImpl.is_fully_replicated = property(  # type: ignore[attr-defined]
+    lambda array: array.sharding.is_fully_replicated
+)
 
 
 # ---- what compiled programs know of it ----

@@ -9,9 +9,8 @@ The data is text, a case a line or a paragraph: read its diff before committing 
 
 import argparse
 import importlib
-import os
+import json
 import re
-import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -100,16 +99,10 @@ def record_promotion(x64: bool) -> str:
     return importlib.import_module("golden_cases.promotion").table(jax, jnp, x64)
 
 
-def record_placement() -> str:
+def record_with_four_devices(cases: str) -> str:
     """In a process of its own, which has four CPU devices."""
-    result = subprocess.run(
-        [sys.executable, str(TESTS / "golden_cases" / "placement.py"), "jax"],
-        env=os.environ | {"JAX_NUM_CPU_DEVICES": "4", "JAX_PLATFORMS": "cpu"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return result.stdout
+    four_devices = importlib.import_module("golden_cases.four_devices")
+    return json.dumps(four_devices.answers_with_four_devices(cases, "jax"), indent=1) + "\n"
 
 
 def record_chapter(chapter: str) -> None:
@@ -141,7 +134,8 @@ FILES = {
     "derivatives": ("derivatives.json", lambda: record_values("derivatives")),
     "errors": ("errors.json", record_errors),
     "promotion": ("promotion.txt", lambda: record_promotion(False)),
-    "placement": ("placement.json", record_placement),
+    "placement": ("placement.json", lambda: record_with_four_devices("placement")),
+    "pmap": ("pmap.json", lambda: record_with_four_devices("pmap")),
     "promotion_x64": ("promotion_x64.txt", lambda: record_promotion(True)),
 }
 

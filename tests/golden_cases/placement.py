@@ -1,15 +1,7 @@
-"""Where arrays are: calls whose answers are recorded from JAX with four CPU devices.
+"""Where arrays are: calls whose answers are recorded from JAX with four CPU devices (four_devices.py)."""
 
-A process of its own answers them, as the number of devices is settled when they are first asked for:
-
-    JAX_NUM_CPU_DEVICES=4 python tests/golden_cases/placement.py tinyjax    # or: jax
-
-prints {call: what it gives, as text; of an error the class} as JSON."""
-
-import importlib
-import json
-import sys
-import warnings
+import copy
+import pickle
 
 import numpy as np
 
@@ -91,9 +83,8 @@ jax.make_jaxpr(jax.vmap(lambda a: jax.device_put(a, d[2])))(x)
 """.strip().splitlines()
 
 
-def answers(jax) -> dict[str, str]:
-    """What each call gives, as text."""
-    jnp = importlib.import_module(f"{jax.__name__}.numpy")
+def names(jax, jnp):
+    """What the calls speak of."""
 
     def on(tree):
         return [
@@ -106,13 +97,11 @@ def answers(jax) -> dict[str, str]:
 
     d = jax.devices()
     x = jnp.arange(4.0)
-    names = {
-        "jax": jax,
-        "jnp": jnp,
+    return {
         "np": np,
         "Single": jax.sharding.SingleDeviceSharding,
-        "pickle": importlib.import_module("pickle"),
-        "copy": importlib.import_module("copy"),
+        "pickle": pickle,
+        "copy": copy,
         "on": on,
         "within": within,
         "d": d,
@@ -120,17 +109,3 @@ def answers(jax) -> dict[str, str]:
         "y": jax.device_put(x, d[1]),
         "z": jax.device_put(x, d[2]),
     }
-    return {call: _answer(call, names) for call in CALLS}
-
-
-def _answer(call, names) -> str:
-    try:
-        value = eval(call, dict(names))
-    except Exception as error:
-        return type(error).__name__
-    return str(value) if hasattr(value, "jaxpr") else repr(value)
-
-
-if __name__ == "__main__":
-    warnings.simplefilter("ignore")
-    print(json.dumps(answers(importlib.import_module(sys.argv[1])), indent=1))

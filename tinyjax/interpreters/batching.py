@@ -341,9 +341,9 @@ def vmap(
             )
         leaves, in_tree = tree_flatten((args, kwargs))
         dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0))
-        paths = _paths("args", args) + _paths("kwargs", kwargs)
-        dims = [_checked_dim(x, d, path) for x, d, path in zip(leaves, dims, paths)]
-        size = _mapped_size(leaves, dims, paths, axis_size)
+        paths = leaf_paths(args, kwargs)
+        dims = [checked_dim(x, d, path, "vmap") for x, d, path in zip(leaves, dims, paths)]
+        size = mapped_size(leaves, dims, paths, axis_size, "vmap")
 
         trace = BatchTrace(context.trace, AxisData(axis_name, size))
         with set_current_trace(trace), extend_axis_env(trace.axis.env):
@@ -368,30 +368,41 @@ def vmap(
     return vmap_f
 
 
-def _paths(name: str, tree: Any) -> list[str]:
-    """How each leaf is reached, as in args[0]['a']."""
-    return [name + keystr(path) for path, _ in tree_flatten_with_path(tree)[0]]
+def leaf_paths(args: tuple, kwargs: dict) -> list[str]:
+    """How each leaf of the arguments is reached, as in args[0]['a']."""
+    trees = {"args": args, "kwargs": kwargs}
+    return [
+        name + keystr(path)
+        for name, tree in trees.items()
+        for path, _ in tree_flatten_with_path(tree)[0]
+    ]
 
 
-def _checked_dim(x: Any, dim: Any, path: str) -> int | None:
-    """The axis to map as a non-negative int, or None."""
+def checked_dim(x: Any, dim: Any, path: str, transformation: str) -> int | None:
+    """The axis to map as a non-negative int, or None; `transformation` is vmap or pmap."""
     if dim is None:
         return None
     if not isinstance(dim, (int, np.integer)) or isinstance(dim, bool):
-        raise TypeError(f"vmap in_axes must be ints or None, got {dim!r} for argument {path}")
+        raise TypeError(
+            f"{transformation} in_axes must be ints or None, got {dim!r} for argument {path}"
+        )
     ndim = get_aval(x).ndim
     if not -ndim <= dim < ndim:
         needed = dim + 1 if dim >= 0 else -dim
         raise ValueError(
-            f"vmap was requested to map its argument along axis {dim}, which implies that its rank "
-            f"should be at least {needed}, but is only {ndim} (its shape is {primitives.shape_of(x)}; the "
-            f"argument is {path})"
+            f"{transformation} was requested to map its argument along axis {dim}, which implies that "
+            f"its rank should be at least {needed}, but is only {ndim} (its shape is "
+            f"{primitives.shape_of(x)}; the argument is {path})"
         )
     return int(dim) % ndim
 
 
-def _mapped_size(
-    leaves: Sequence[Any], dims: Sequence[int | None], paths: Sequence[str], axis_size: int | None
+def mapped_size(
+    leaves: Sequence[Any],
+    dims: Sequence[int | None],
+    paths: Sequence[str],
+    axis_size: int | None,
+    transformation: str,
 ) -> int:
     """The one size of all mapped axes."""
     sizes = [
@@ -403,13 +414,14 @@ def _mapped_size(
         sizes.append((axis_size, "axis_size"))
     if not sizes:
         raise ValueError(
-            "vmap must have at least one non-None value in in_axes, or axis_size: it maps no argument"
+            f"{transformation} must have at least one non-None value in in_axes, or axis_size: it maps "
+            "no argument"
         )
     if len({size for size, _ in sizes}) > 1:
         listed = "\n".join(f"  * {path} has size {size}" for size, path in sizes)
         raise ValueError(
-            f"vmap got inconsistent sizes for array axes to be mapped:\n{listed}\nAll mapped axes need "
-            "one size: use in_axes=None for an argument that all examples share"
+            f"{transformation} got inconsistent sizes for array axes to be mapped:\n{listed}\nAll mapped "
+            "axes need one size: use in_axes=None for an argument that all examples share"
         )
     return sizes[0][0]
 

@@ -170,7 +170,7 @@ class JitFunction:
         flat_fun = FlatFun(with_static(self.fun, static), in_tree)
         with logged_time(f"tracing {self.params['name']} for jit"):
             closed = trace_to_jaxpr(flat_fun, avals)
-        closed, tracers = _consts_to_args(closed)
+        closed, tracers = consts_to_args(closed)
         entry = closed, flat_fun.out_tree, self._donated(args, kwargs)
         if not tracers:  # a jaxpr that closes over an outer trace's values is of use but once
             self.cache[key] = entry
@@ -226,7 +226,7 @@ def clear_caches() -> None:
         function.clear_cache()
 
 
-def _consts_to_args(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Tracer]]:
+def consts_to_args(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Tracer]]:
     """Constants that are an outer trace's tracers become the first arguments."""
     pairs = list(zip(closed.jaxpr.constvars, closed.consts))
     tracers = [(v, x) for v, x in pairs if isinstance(x, Tracer)]

@@ -1,0 +1,156 @@
+"""pmap: one program, a slice for each device, and collectives where they meet."""
+
+import json
+from pathlib import Path
+
+import pytest
+from golden_cases.four_devices import answers_with_four_devices
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.devices import Device
+from tinyjax.interpreters.batching import AxisData
+from tinyjax.interpreters.pmap import pieces
+
+
+@pytest.fixture(scope="module")
+def two():
+    """Two CPU devices of the one driver, as JAX_NUM_CPU_DEVICES=2 makes them."""
+    first = jax.devices()[0]
+    like_first = first.device_kind, first.cl_device, first.inline_device
+    return [first, Device("cpu", 1, *like_first)]
+
+
+# ---- what users see ----
+
+RECORDED = json.loads((Path(__file__).parent / "golden" / "pmap.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def answers():
+    return answers_with_four_devices("pmap", "tinyjax")
+
+
+@pytest.mark.parametrize("call", RECORDED)
+def test_pmap_gives_what_jax_gives(answers, call):
+    assert answers[call] == RECORDED[call]
+
+
+def test_each_device_computes_with_its_slice(two):
+    y = jax.pmap(lambda x: x * 2, devices=two)(jnp.arange(6.0).reshape(2, 3))
+    places = [shard.device for shard in y.addressable_shards]
+    assert places == two
+    assert y.tolist() == [[0, 2, 4], [6, 8, 10]]
+
+
+def test_a_result_that_goes_into_pmap_again_stays_where_it_is(two):
+    double = jax.pmap(lambda x: x * 2, devices=two)
+    y = double(jnp.arange(2.0))
+    shards = y.buffer.shards
+    double(y)
+    assert y.is_unread and y.buffer.shards is shards
+
+
+def test_the_function_is_traced_once_for_equal_shapes(two):
+    traced = []
+    f = jax.pmap(lambda x: traced.append(x) or x + 1, devices=two)
+    f(jnp.ones(2))
+    f(jnp.zeros(2))
+    assert len(traced) == 1
+    f(jnp.ones((2, 3)))
+    assert len(traced) == 2
+
+
+def test_data_parallel_training_follows_the_whole_batch(two):
+    """The mean of the devices' gradients is the gradient of the mean."""
+    x, y = jnp.arange(8.0).reshape(4, 2), jnp.arange(4.0)
+
+    def loss(w, x, y):
+        return jnp.mean((x @ w - y) ** 2)
+
+    def step(w, x, y):
+        return w - 0.01 * lax.pmean(jax.grad(loss)(w, x, y), "devices")
+
+    w = jnp.ones(2)
+    parallel = jax.pmap(step, "devices", in_axes=(None, 0, 0), out_axes=None, devices=two)
+    got = parallel(w, x.reshape(2, 2, 2), y.reshape(2, 2))
+    assert jnp.allclose(got, w - 0.01 * jax.grad(loss)(w, x, y), rtol=1e-6)
+
+
+def test_a_donated_argument_is_gone(two):
+    x = jnp.ones(2)
+    jax.pmap(lambda a: a + 1, devices=two, donate_argnums=0)(x)
+    assert x.is_deleted()
+
+
+# ---- how it works ----
+
+
+def test_a_call_is_one_equation_with_the_program_of_one_device(two):
+    jaxpr = jax.make_jaxpr(jax.pmap(lambda x: lax.psum(x, "i"), "i", devices=two))(jnp.ones(2))
+    (eqn,) = jaxpr.eqns
+    assert eqn.primitive.name == "pmap"
+    assert str(eqn.params["jaxpr"].in_avals) == "[ShapedArray(float32[])]"
+
+
+def test_the_program_is_cut_at_its_collectives():
+    def f(x):
+        y = jnp.sin(x) * x
+        return lax.psum(y, "i") * 2
+
+    jaxpr = jax.make_jaxpr(f, axis_env=[("i", 2)])(1.0)
+    found = [
+        (piece.is_collective, [eqn.primitive.name for eqn in piece.jaxpr.eqns])
+        for piece in pieces(jaxpr, AxisData("i", 2))
+    ]
+    assert found == [(False, ["sin", "mul"]), (True, ["psum"]), (False, ["mul"])]
+
+
+def test_a_loop_with_a_collective_in_it_is_one_piece():
+    def f(x):
+        return lax.fori_loop(0, 3, lambda i, c: c + lax.psum(c, "i"), x)
+
+    jaxpr = jax.make_jaxpr(f, axis_env=[("i", 2)])(1.0)
+    assert [piece.is_collective for piece in pieces(jaxpr, AxisData("i", 2))] == [True]
+
+
+def test_the_cotangent_of_what_all_devices_share_is_the_sum_of_theirs(two):
+    def total(w):
+        scaled = jax.pmap(lambda w, x: w * x, in_axes=(None, 0), devices=two)
+        return scaled(w, jnp.array([2.0, 3.0])).sum()
+
+    assert jax.grad(total)(1.0) == 5.0
+
+
+# ---- errors ----
+
+
+def test_too_few_devices_say_how_to_have_more():
+    with pytest.raises(ValueError, match="over 999 slices.*JAX_NUM_CPU_DEVICES=999"):
+        jax.pmap(lambda x: x)(jnp.ones(999))
+
+
+def test_slices_of_different_numbers_are_named(two):
+    with pytest.raises(ValueError, match=r"pmap got inconsistent sizes[\s\S]*args\[1\] has size 3"):
+        jax.pmap(lambda x, y: x + y, devices=two)(jnp.ones(2), jnp.ones(3))
+
+
+def test_a_pmap_within_a_pmap_points_to_vmap(two):
+    with pytest.raises(ValueError, match="Use vmap for the inner one"):
+        jax.pmap(jax.pmap(lambda x: x, devices=two), devices=two)(jnp.ones((2, 2)))
+
+
+def test_in_axes_must_fit_the_arguments(two):
+    with pytest.raises(TypeError, match="pmap in_axes must be an int, None, or a tuple"):
+        jax.pmap(lambda x: x, in_axes={"x": 0}, devices=two)
+    with pytest.raises(ValueError, match=r"len\(in_axes\)=2, len\(args\)=1"):
+        jax.pmap(lambda x: x, in_axes=(0, 0), devices=two)(jnp.ones(2))
+    with pytest.raises(ValueError, match="rank should be at least 3"):
+        jax.pmap(lambda x: x, in_axes=2, devices=two)(jnp.ones(2))
+
+
+def test_an_array_of_several_devices_is_not_a_place_to_put_others(two):
+    y = jax.pmap(lambda x: x, devices=two)(jnp.ones(2))
+    with pytest.raises(ValueError, match="only pmap does that"):
+        jax.device_put(jnp.ones(2), y.sharding)

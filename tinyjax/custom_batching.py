@@ -27,15 +27,8 @@ from tinyjax.core import (
 )
 from tinyjax.custom_derivatives.calls import positional, trace_call
 from tinyjax.interpreters.batching import AxisData, axis_batch_rules, bdim_at_front
-from tinyjax.interpreters.jvp import (
-    JVPTrace,
-    JVPTracer,
-    Zero,
-    instantiate_zeros,
-    jvp_jaxpr,
-    jvp_rules,
-    primals_and_tangents,
-)
+from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, instantiate_zeros, jvp_rules
+from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.lists import drop, merge, pick
 from tinyjax.tree_util.pytrees import (

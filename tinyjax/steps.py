@@ -26,6 +26,7 @@ STEPS = (
     "pretty_printer",  # a jaxpr as text
     "interpreters.tracing",  # make_jaxpr: from a Python function to a jaxpr
     "interpreters.jvp",  # forward mode
+    "interpreters.jvp_of_jaxpr",  # the same for a jaxpr that is a parameter
     "interpreters.batching",  # vmap
     "interpreters.partial_eval",  # linearize: known now, unknown later
     "interpreters.transposition",  # a linear jaxpr run backwards

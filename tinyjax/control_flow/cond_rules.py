@@ -23,7 +23,8 @@ from tinyjax.interpreters.batching import (
     moveaxis,
     not_mapped,
 )
-from tinyjax.interpreters.jvp import Zero, jvp_jaxpr, jvp_rules, primals_and_tangents
+from tinyjax.interpreters.jvp import Zero, jvp_rules
+from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 from tinyjax.interpreters.partial_eval import (
     PartialEvalTrace,
     Source,

@@ -20,13 +20,8 @@ from tinyjax.interpreters.batching import (
     move_batch_dim,
     not_mapped,
 )
-from tinyjax.interpreters.jvp import (
-    Zero,
-    instantiate_zeros,
-    jvp_jaxpr,
-    jvp_rules,
-    primals_and_tangents,
-)
+from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
+from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 from tinyjax.interpreters.partial_eval import (
     PartialEvalTrace,
 )

@@ -24,10 +24,10 @@ from tinyjax.interpreters.jvp import (
     add_tangents,
     instantiate_zeros,
     jvp,
-    jvp_jaxpr,
     jvp_rules,
     zero_tangent,
 )
+from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr
 from tinyjax.interpreters.partial_eval import linearize
 from tinyjax.interpreters.transposition import (
     is_undefined_primal,

@@ -35,7 +35,8 @@ from tinyjax.core import (
 )
 from tinyjax.interpreters import jit, vjp
 from tinyjax.interpreters.jit import JitFunction
-from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, full, jvp_jaxpr, jvp_rules
+from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, full, jvp_rules
+from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr
 from tinyjax.interpreters.numpy_program import NumpyProgram
 from tinyjax.interpreters.partial_eval import (
     Linearized,

@@ -14,7 +14,8 @@ from typing import Any
 
 from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr
 from tinyjax.interpreters.jit_primitive import jit_p
-from tinyjax.interpreters.jvp import Zero, jvp_jaxpr, jvp_rules, primals_and_tangents
+from tinyjax.interpreters.jvp import Zero, jvp_rules
+from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 from tinyjax.interpreters.partial_eval import (
     PartialEvalTrace,
     partial_eval_jaxpr,

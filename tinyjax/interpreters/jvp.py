@@ -2,7 +2,7 @@
 
 After this file you can push a tangent through a function by hand, say what a JVP rule is, and why
 nested differentiation does not mix up its tangents (each `JVPTrace` knows its own tracers; all
-others are constants to it). Builds on primitives and tracing.
+others are constants to it). Builds on core, primitives and pytrees.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html
 """
@@ -27,9 +27,6 @@ from tinyjax.core import (
     missing_rule,
     set_current_trace,
 )
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
-from tinyjax.lists import pick, split_list
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 # ---- tangents that are known to be zero ----
@@ -48,11 +45,12 @@ class Zero:
 
 
 def zero_tangent(primal: Any) -> Zero:
+    """The tangent of a value that does not move."""
     return Zero(get_aval(primal).to_tangent_aval())
 
 
 def instantiate_zeros(tangent: Any) -> Any:
-    """A tangent as an array, also where it is a Zero."""
+    """A tangent as an array, also where it is a Zero; `full` makes arrays of one value."""
     return full(tangent.aval, 0) if type(tangent) is Zero else tangent
 
 
@@ -76,6 +74,7 @@ core.abstract_eval_rules[add_any_p] = _add_any_aval
 
 
 def add_tangents(x: Any, y: Any) -> Any:
+    """The sum of two tangents of one value. A Zero costs nothing: the other one is the sum."""
     if type(x) is Zero:
         return y
     return x if type(y) is Zero else add_any_p.bind(x, y)
@@ -104,6 +103,7 @@ class JVPTracer(Tracer):
         return next((line for line in known if line), None)
 
     def concrete(self) -> Any:
+        """The primal, if it is a value; if it is a tracer in turn, what that one says."""
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
 
 
@@ -114,6 +114,7 @@ class JVPTrace(Trace):
         self.parent = parent
 
     def primal_and_tangent(self, x: Any) -> tuple[Any, Any]:
+        """What a tracer of this trace carries. All else is a constant here: its tangent is Zero."""
         if type(x) is JVPTracer and x._trace is self:
             return x.primal, x.tangent
         return x, zero_tangent(x)
@@ -122,6 +123,8 @@ class JVPTrace(Trace):
         return x.primal if type(x) is JVPTracer and x._trace is self else x
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        """The primitive's JVP rule, applied to primals and tangents; what the rule binds goes to the
+        parent. Where no operand has a tangent there is no need of a rule, nor of tracers."""
         primals, tangents = zip(*[self.primal_and_tangent(x) for x in args]) if args else ((), ())
         if all([type(t) is Zero for t in tangents]):
             return self.parent.process_primitive(primitive, primals, params)
@@ -133,6 +136,7 @@ class JVPTrace(Trace):
         return self.pair(out, tangent_out)
 
     def pair(self, primal: Any, tangent: Any) -> Any:
+        """A tracer of this trace; a primal that has no tangent needs none."""
         return primal if type(tangent) is Zero else JVPTracer(self, primal, tangent)
 
 
@@ -157,6 +161,10 @@ def defjvp2(primitive: Primitive, *rules: Callable | None) -> None:
 def _jvp_by_operand(
     primitive: Primitive, rules: Any, use_result: bool, primals: Any, tangents: Any, **params: Any
 ) -> tuple[Any, Any]:
+    """The result, and its tangent: what the operands' rules give, summed; Zero if no operand moves.
+
+    rules: one an operand, None where there is none, called as defjvp says, or with `use_result` as
+    defjvp2 says, and only for operands whose tangent is not a Zero."""
     out = primitive.bind(*primals, **params)
     operands = (out, *primals) if use_result else primals
     parts = [
@@ -173,6 +181,7 @@ def deflinear_jvp(primitive: Primitive) -> None:
 
 
 def _linear_jvp(primitive: Primitive, primals: Any, tangents: Any, **params: Any) -> Any:
+    """The result, and the primitive of the tangents as arrays."""
     out = primitive.bind(*primals, **params)
     return out, primitive.bind(*[instantiate_zeros(t) for t in tangents], **params)
 
@@ -218,64 +227,42 @@ def sum_jvp(primitive: Primitive, negate_y: Callable | None = None) -> Callable[
     return rule
 
 
+def sin_jvp(tangent: Any, x: Any) -> Any:
+    """The derivative of sin at x, times the tangent."""
+    return primitives.mul(tangent, primitives.cos(x))
+
+
+def cos_jvp(tangent: Any, x: Any) -> Any:
+    """The derivative of cos at x, times the tangent."""
+    return primitives.neg(primitives.mul(tangent, primitives.sin(x)))
+
+
+def mul_jvp_x(tangent: Any, x: Any, y: Any) -> Any:
+    """How x * y moves when x moves by the tangent, and y stays."""
+    return primitives.mul(tangent, y)
+
+
+def mul_jvp_y(tangent: Any, x: Any, y: Any) -> Any:
+    """How x * y moves when y moves by the tangent, and x stays."""
+    return primitives.mul(x, tangent)
+
+
 def _broadcast_in_dim_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
     out = primitives.broadcast_in_dim_p.bind(*primals, **params)
     return out, primitives.broadcast_in_dim_p.bind(*tangents, **params)
 
 
 jvp_rules[primitives.add_p] = sum_jvp(primitives.add_p)
-defjvp(primitives.mul_p, lambda g, x, y: primitives.mul(g, y), lambda g, x, y: primitives.mul(x, g))
+defjvp(primitives.mul_p, mul_jvp_x, mul_jvp_y)
 deflinear_jvp(primitives.neg_p)
-defjvp(primitives.sin_p, lambda g, x: primitives.mul(g, primitives.cos(x)))
-defjvp(primitives.cos_p, lambda g, x: primitives.neg(primitives.mul(g, primitives.sin(x))))
+defjvp(primitives.sin_p, sin_jvp)
+defjvp(primitives.cos_p, cos_jvp)
 defzero(primitives.gt_p)
 deflinear_jvp(primitives.reduce_sum_p)
 jvp_rules[primitives.broadcast_in_dim_p] = _broadcast_in_dim_jvp
 deflinear_jvp(primitives.reshape_p)
 deflinear_jvp(primitives.transpose_p)
 deflinear_jvp(add_any_p)
-
-
-# ---- the jvp of a jaxpr, for primitives that have one as a parameter ----
-
-
-@cached_on_jaxpr
-def jvp_jaxpr(
-    closed_jaxpr: ClosedJaxpr, nonzeros: tuple[bool, ...], instantiate: tuple[bool, ...] = ()
-) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
-    """The jaxpr of primals and non-zero tangents that gives results and their non-zero tangents.
-
-    Also says which results have one. Those that `instantiate` names (an entry a result) do always."""
-    nonzero_outs: list[bool] = []
-    in_avals = closed_jaxpr.in_avals
-
-    def jvp_fun(*flat: Any) -> list[Any]:
-        primals, tangents = flat[: len(in_avals)], iter(flat[len(in_avals) :])
-        trace = JVPTrace(context.trace)
-        args = [
-            JVPTracer(trace, p, next(tangents)) if nz else p for p, nz in zip(primals, nonzeros)
-        ]
-        with set_current_trace(trace):
-            outs = jaxpr_as_fun(closed_jaxpr)(*args)
-        pairs = [trace.primal_and_tangent(x) for x in outs]
-        forced = instantiate or (False,) * len(outs)
-        tangents_out = [instantiate_zeros(t) if f else t for (_, t), f in zip(pairs, forced)]
-        nonzero_outs.extend(type(t) is not Zero for t in tangents_out)
-        return [p for p, _ in pairs] + [t for t in tangents_out if type(t) is not Zero]
-
-    tangent_avals = [aval.to_tangent_aval() for aval in pick(in_avals, nonzeros)]
-    return trace_to_jaxpr(jvp_fun, in_avals + tangent_avals), tuple(nonzero_outs)
-
-
-def primals_and_tangents(
-    outs: Sequence[Any], nonzero_outs: Sequence[bool]
-) -> tuple[list[Any], list[Any]]:
-    """What a jaxpr made by jvp_jaxpr gave: the results, and a tangent for each, Zero among them."""
-    primals_out, nonzero_tangents = split_list(outs, len(nonzero_outs))
-    found = iter(nonzero_tangents)
-    return primals_out, [
-        next(found) if nz else zero_tangent(x) for x, nz in zip(primals_out, nonzero_outs)
-    ]
 
 
 # ---- the front door ----

@@ -19,7 +19,8 @@ from tinyjax.array import ShapedArray
 from tinyjax.control_flow.bodies import eager_body
 from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
 from tinyjax.interpreters.batching import batch_rules, bdim_at_front
-from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_jaxpr, jvp_rules
+from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
+from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr
 from tinyjax.interpreters.transposition import deflinear2
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr
 from tinyjax.lax import shape as shapes

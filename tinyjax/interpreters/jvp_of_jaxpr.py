@@ -1,0 +1,55 @@
+"""Forward mode for a whole jaxpr: what primitives need that have one as a parameter.
+
+After this file you can say what the JVP rule of jit, cond or scan does: it puts in place of its jaxpr
+one that computes tangents too. Builds on jvp and tracing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tinyjax.core import context, set_current_trace
+from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, instantiate_zeros, zero_tangent
+from tinyjax.interpreters.tracing import trace_to_jaxpr
+from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
+from tinyjax.lists import pick, split_list
+
+
+@cached_on_jaxpr
+def jvp_jaxpr(
+    closed_jaxpr: ClosedJaxpr, nonzeros: tuple[bool, ...], instantiate: tuple[bool, ...] = ()
+) -> tuple[ClosedJaxpr, tuple[bool, ...]]:
+    """The jaxpr of primals and non-zero tangents that gives results and their non-zero tangents.
+
+    Also says which results have one. Those that `instantiate` names (an entry a result) do always."""
+    nonzero_outs: list[bool] = []
+    in_avals = closed_jaxpr.in_avals
+
+    def jvp_fun(*flat: Any) -> list[Any]:
+        primals, tangents = flat[: len(in_avals)], iter(flat[len(in_avals) :])
+        trace = JVPTrace(context.trace)
+        args = [
+            JVPTracer(trace, p, next(tangents)) if nz else p for p, nz in zip(primals, nonzeros)
+        ]
+        with set_current_trace(trace):
+            outs = jaxpr_as_fun(closed_jaxpr)(*args)
+        pairs = [trace.primal_and_tangent(x) for x in outs]
+        forced = instantiate or (False,) * len(outs)
+        tangents_out = [instantiate_zeros(t) if f else t for (_, t), f in zip(pairs, forced)]
+        nonzero_outs.extend(type(t) is not Zero for t in tangents_out)
+        return [p for p, _ in pairs] + [t for t in tangents_out if type(t) is not Zero]
+
+    tangent_avals = [aval.to_tangent_aval() for aval in pick(in_avals, nonzeros)]
+    return trace_to_jaxpr(jvp_fun, in_avals + tangent_avals), tuple(nonzero_outs)
+
+
+def primals_and_tangents(
+    outs: Sequence[Any], nonzero_outs: Sequence[bool]
+) -> tuple[list[Any], list[Any]]:
+    """What a jaxpr made by jvp_jaxpr gave: the results, and a tangent for each, Zero among them."""
+    primals_out, nonzero_tangents = split_list(outs, len(nonzero_outs))
+    found = iter(nonzero_tangents)
+    return primals_out, [
+        next(found) if nz else zero_tangent(x) for x, nz in zip(primals_out, nonzero_outs)
+    ]

@@ -1,0 +1,291 @@
+"""What a recording is made of: events, the values in them, and places in source files.
+
+After this file you can read an event, and say how a value is followed from one to the next: equal ids
+mean the same value. Only short texts of values are kept, never the arrays. Builds on the traces of
+interpreters/; record.py makes the events.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import re
+import sys
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tinyjax.api_util import fun_name
+from tinyjax.array import ArrayImpl, ShapedArray
+from tinyjax.core import Primitive, Tracer, get_aval
+from tinyjax.custom_derivatives.calls import SymbolicZero
+from tinyjax.interpreters.batching import BatchTracer
+from tinyjax.interpreters.jvp import JVPTracer, Zero
+from tinyjax.interpreters.tracing import JaxprTracer
+from tinyjax.interpreters.transposition import UndefinedPrimal
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
+from tinyjax.opencl.memory import Memory
+from tinyjax.pretty_printer import variable_names
+
+
+class Place(NamedTuple):
+    """A line of a source file, and the function that it is in."""
+
+    file: str
+    line: int
+    function: str
+
+
+@dataclass
+class Value:
+    """An operand or result. `kind` is "array", "tracer" or "other" (a scalar, a Zero, an aval); equal
+    `id`s are the same value. `role` says what it is to a rule: "primal", "tangent", "batch dim 0", ..."""
+
+    aval: str  # as in printed jaxprs, f32[3]; "" where there is none
+    text: str
+    kind: str
+    id: int
+    role: str = ""
+
+
+@dataclass
+class Event:
+    """Something that happened: `parent` is the number of the event within which it did.
+
+    `stage` is "bind", "impl", "abstract eval", "jvp rule", "batch rule", "transpose rule", "partial eval
+    rule", "equation" (written to a jaxpr), "trace" (a whole function), "compile" or "launch". `trace`
+    has the names of the traces from the outermost to the current one. `rule` is the function that was
+    applied, `line` the user's line. Where something was raised, `error` says what."""
+
+    number: int
+    parent: int | None
+    stage: str
+    name: str
+    trace: tuple[str, ...] = ()
+    operands: tuple[Value, ...] = ()
+    params: dict[str, str] = field(default_factory=dict)
+    results: tuple[Value, ...] = ()
+    rule: Place | None = None
+    line: Place | None = None
+    error: str | None = None
+
+
+# ---- values ----
+
+MAX_ELEMENTS = 12  # an array of more is shown by the first of them
+MAX_READ_BYTES = 2**20  # what is larger, and in a device's own memory, is not fetched to be shown
+
+
+class Values:
+    """Describes values, and knows those again that it has seen.
+
+    It has weak references to arrays: a recording keeps none alive. The variables of a jaxpr are named as
+    where that is printed, which is known when it is finished: until `name_variables`, texts have their
+    numbers in braces."""
+
+    def __init__(self) -> None:
+        self.numbers = itertools.count(1)
+        self.ids: dict[Any, int] = {}  # of variables, scalars, and what is made of other values
+        self.arrays: dict[int, tuple[weakref.ref, int]] = {}  # by the id() of the array
+        self.names: dict[int, str] = {}  # of variables, by their numbers
+        self.unnamed: list[Value] = []
+
+    def describe(self, x: Any, role: str = "") -> Value:
+        """The description of a value: an array, a tracer, a scalar or what else rules are given."""
+        try:
+            return self._describe(x, role)
+        except Exception as error:  # what is recorded goes on, whatever is wrong with a description
+            return Value("", f"{type(x).__name__} ({error})", "other", next(self.numbers), role)
+
+    def describe_all(self, xs: Sequence[Any], role: str = "") -> tuple[Value, ...]:
+        return tuple([self.describe(x, role) for x in xs])
+
+    def _describe(self, x: Any, role: str) -> Value:
+        if isinstance(x, ShapedArray):
+            return Value(_aval_text(x), "", "other", self._id(x), role)
+        if isinstance(x, Var):
+            return self._named(
+                Value(_aval_text(x.aval), f"{{{self._id(x)}}}", "tracer", self._id(x), role)
+            )
+        if isinstance(x, Literal):
+            return self._describe(x.val, role)
+        if isinstance(x, UndefinedPrimal):
+            return Value(_aval_text(x.aval), "?", "other", next(self.numbers), role)
+        if isinstance(x, (Zero, SymbolicZero)):
+            return Value(_aval_text(x.aval), "Zero", "other", self._id(("Zero", x.aval)), role)
+        if x is None or callable(x):
+            text = "None" if x is None else fun_name(x)
+            return Value("", text, "other", self._id(("", text)), role)
+        if isinstance(x, Memory):
+            return Value(
+                _aval_text(ShapedArray(x.shape, x.dtype)), self._text(x), "array", self._id(x), role
+            )
+        kind = "tracer" if isinstance(x, Tracer) else "array" if _is_array(x) else "other"
+        return self._named(Value(_aval_text(get_aval(x)), self._text(x), kind, self._id(x), role))
+
+    def _named(self, value: Value) -> Value:
+        """The same value, whose text will get the names of variables."""
+        if "{" in value.text:
+            self.unnamed.append(value)
+        return value
+
+    # ---- which value it is ----
+
+    def written(self, memory: Memory) -> None:
+        """Notes that what was in this memory is there no more: another value is."""
+        if memory.host is not None:
+            self.arrays[id(memory.host)] = weakref.ref(memory.host), next(self.numbers)
+
+    def _id(self, x: Any) -> int:
+        if isinstance(x, JaxprTracer):
+            x = x.atom if isinstance(x.atom, Var) else x.atom.meaning
+        elif isinstance(x, JVPTracer):
+            x = "jvp", self._id(x.primal), self._id(x.tangent)
+        elif isinstance(x, BatchTracer):
+            x = "batch", self._id(x.val), x.batch_dim
+        elif isinstance(x, Zero):
+            x = "Zero", x.aval
+        if isinstance(x, Tracer) or _is_array(x) or isinstance(x, Memory):
+            return self._id_of_array(x)
+        key = x if isinstance(x, (Var, tuple, ShapedArray)) else (type(x), repr(x))
+        if key not in self.ids:
+            self.ids[key] = next(self.numbers)
+        return self.ids[key]
+
+    def _id_of_array(self, x: Any) -> int:
+        """The number of an array, which may be known by the NumPy array that has its elements."""
+        memory = x if isinstance(x, Memory) else getattr(x, "buffer", None)
+        host = None if memory is None else memory.host
+        same = [host, getattr(x, "_host", None), None if x is memory else x]
+        same = [array for array in same if array is not None]
+        number = next(filter(None, map(self._known, same)), 0) or next(self.numbers)
+        for array in same:
+            self.arrays[id(array)] = weakref.ref(array), number
+        return number
+
+    def _known(self, array: Any) -> int:
+        """The number of an array that was met before, or 0."""
+        ref, number = self.arrays.get(id(array), (None, 0))
+        return number if ref is not None and ref() is array else 0
+
+    # ---- as text ----
+
+    def _text(self, x: Any) -> str:
+        if isinstance(x, JVPTracer):
+            return f"JVP({self._text(x.primal)}, {self._text(x.tangent)})"
+        if isinstance(x, BatchTracer):
+            return f"Batch({self._text(x.val)}, dim {x.batch_dim})"
+        if isinstance(x, JaxprTracer):
+            return f"{{{self._id(x)}}}"
+        if isinstance(x, Tracer):
+            return type(x).__name__
+        if isinstance(x, Zero):
+            return "Zero"
+        if isinstance(x, (ArrayImpl, Memory)):
+            return self._text_of_stored(x)
+        return _numbers_text(np.asarray(x))
+
+    def _text_of_stored(self, x: ArrayImpl | Memory) -> str:
+        """Reads the elements, and leaves no mark on the array that it was read."""
+        if isinstance(x, ArrayImpl) and not x.is_unread:
+            return _numbers_text(x._value)
+        memory: Any = x if isinstance(x, Memory) else x.buffer
+        if memory is None:
+            return "deleted"
+        if memory.host is None and memory.nbytes > MAX_READ_BYTES:
+            return "on the device"
+        return _numbers_text(memory.read())
+
+    # ---- variables ----
+
+    def finished(self, jaxpr: Jaxpr) -> None:
+        """Takes the names that the variables of a jaxpr have where it is printed."""
+        for v, name in variable_names(jaxpr).items():
+            self.names.setdefault(self._id(v), name)
+
+    def name_variables(self) -> None:
+        """Puts names into the texts; a variable of no finished jaxpr has its number as a name."""
+        for value in self.unnamed:
+            value.text = re.sub(
+                r"\{(\d+)\}", lambda n: self.names.get(int(n[1]), f"v{n[1]}"), value.text
+            )
+        self.unnamed.clear()
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, (ArrayImpl, np.ndarray))
+
+
+def _aval_text(aval: ShapedArray) -> str:
+    return aval.str_short(short_dtypes=True)
+
+
+def _numbers_text(x: np.ndarray) -> str:
+    """An array on one line; of a large one, the first elements."""
+    if x.dtype.names:  # random keys: their words
+        x = x[x.dtype.names[0]]
+    if x.ndim == 0:
+        return _number_text(x.item())
+    most = MAX_ELEMENTS if x.size <= MAX_ELEMENTS else 3 if x.ndim == 1 else 1
+    shown = [_numbers_text(row) for row in x[:most]]
+    return f"[{' '.join([*shown, *(['...'] if len(x) > most else [])])}]"
+
+
+def _number_text(x: Any) -> str:
+    """Six digits are enough to know a number again."""
+    return str(float(f"{x:.6g}")) if isinstance(x, float) else str(x)
+
+
+# ---- parameters ----
+
+MAX_TEXT = 120  # characters
+
+
+def params_text(params: dict[str, Any]) -> dict[str, str]:
+    return {name: _param_text(value) for name, value in params.items() if value is not None}
+
+
+def _param_text(value: Any) -> str:
+    if isinstance(value, (Jaxpr, ClosedJaxpr)):
+        return f"a jaxpr of {len(value.eqns)} equations"
+    if callable(value):
+        return fun_name(value)
+    if isinstance(value, (tuple, list)) and any(
+        isinstance(x, (Jaxpr, ClosedJaxpr)) or callable(x) for x in value
+    ):
+        return f"({', '.join(map(_param_text, value))})"
+    text = re.sub(r" at 0x[0-9a-f]+", "", str(value))  # not the same in the next run
+    return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
+
+
+# ---- places ----
+
+
+def place_of(rule: Any, primitive: Primitive | None = None) -> Place | None:
+    """Where a function is written. Of a rule that a helper made (defjvp), what the helper was given; of
+    a function of NumPy's, the line that makes it a rule of `primitive`."""
+    rule = inspect.unwrap(rule)
+    while isinstance(rule, functools.partial):
+        given = [f for x in rule.args if isinstance(x, tuple) for f in x if callable(f)]
+        rule = inspect.unwrap((given or [rule.func])[0])
+    code = getattr(rule, "__code__", None) or getattr(type(rule).__call__, "__code__", None)
+    if code is not None:
+        return Place(code.co_filename, code.co_firstlineno, code.co_name)
+    return None if primitive is None else _line_with(primitive, f"np.{rule.__name__}")
+
+
+@functools.cache
+def _line_with(primitive: Primitive, text: str) -> Place | None:
+    """The line of a module of tinyjax on which a primitive and `text` stand together."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("tinyjax.") and module.__file__:
+            variables = [key for key, value in vars(module).items() if value is primitive]
+            source = inspect.getsource(module).splitlines() if variables else []
+            for number, line in enumerate(source, 1):
+                if text in line and any(v in line for v in variables):
+                    return Place(module.__file__, number, text)
+    return None

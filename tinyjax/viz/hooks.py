@@ -1,0 +1,307 @@
+"""Which calls a recording notes, and what its events say of them.
+
+After this file you know where everything in tinyjax passes through: six tables of rules, three methods,
+and a handful of functions. For each there is a function here that takes what the call was given, and
+says what its event is to show. Builds on events.py; record.py puts these to work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tinyjax.api_util import FlatFun, fun_name
+from tinyjax.core import EvalTrace, Primitive, abstract_eval_rules, context, impl_rules
+from tinyjax.interpreters import partial_eval, tracing, transposition
+from tinyjax.interpreters.batching import axis_batch_rules, batch_rules
+from tinyjax.interpreters.jvp import jvp_rules
+from tinyjax.interpreters.partial_eval import partial_eval_rules
+from tinyjax.interpreters.tracing import JaxprTrace
+from tinyjax.interpreters.transposition import transpose_rules
+from tinyjax.jaxpr import JaxprEqn
+from tinyjax.opencl import compile, fuse, loop_kernels, lower, simplify, step_maker
+from tinyjax.opencl.device_queue import Queue
+from tinyjax.opencl.groups import KernelGroup
+from tinyjax.opencl.loop_frame import LoopKernel
+from tinyjax.opencl.plan import step_word
+from tinyjax.opencl.schedule import HostStep, Routine
+from tinyjax.viz.events import Place, place_of
+
+ADD_EQN = place_of(JaxprTrace.add_eqn)
+
+Roles = list[tuple[Any, str]]  # values, and what each of them is to a rule
+
+
+@dataclass
+class Call:
+    """What an event says of a call before it is made; `results` picks the values out of what it gave,
+    and may add to the parameters."""
+
+    stage: str
+    name: str
+    operands: Roles = field(default_factory=list)
+    params: dict[str, Any] = field(default_factory=dict)
+    rule: Place | None = None
+    results: Callable[[Any], Roles] = lambda out: listed(out)
+    primitive: Primitive | None = None  # one whose rules may be asked for
+    eqn: JaxprEqn | None = None  # what was written
+
+
+def listed(xs: Any, role: str = "") -> Roles:
+    """The results of a primitive, of which there may be one or a list."""
+    return [(x, role) for x in (xs if isinstance(xs, (list, tuple)) else [xs])]
+
+
+# ---- binds and equations ----
+
+
+def bind(primitive: Primitive, *args: Any, **params: Any) -> Call:
+    rule = place_of(type(context.trace).process_primitive)
+    return Call("bind", primitive.name, listed(args), params, rule, primitive=primitive)
+
+
+def impl(trace: EvalTrace, primitive: Primitive, args: Sequence[Any], params: dict) -> Call:
+    rule = place_of(impl_rules[primitive], primitive) if primitive in impl_rules else None
+    return Call("impl", primitive.name, listed(args), params, rule)
+
+
+def equation(trace: JaxprTrace, primitive: Primitive, args: Sequence[Any], params: dict) -> Call:
+    def results(out: Any) -> Roles:
+        call.eqn = trace.eqns[-1]
+        return listed(out)
+
+    call = Call("equation", primitive.name, listed(args), params, ADD_EQN, results)
+    return call
+
+
+# ---- rules ----
+
+# Each takes the primitive, the rule, and what the rule was called with.
+
+
+def jvp_rule(
+    primitive: Primitive, rule: Callable, primals: Any, tangents: Any, **params: Any
+) -> Call:
+    def results(out: Any) -> Roles:
+        return [*listed(out[0], "primal"), *listed(out[1], "tangent")]
+
+    operands = [*listed(primals, "primal"), *listed(tangents, "tangent")]
+    return Call("jvp rule", primitive.name, operands, params, place_of(rule), results)
+
+
+def batch_rule(primitive: Primitive, rule: Callable, vals: Any, dims: Any, **params: Any) -> Call:
+    def results(out: Any) -> Roles:
+        many = primitive.multiple_results
+        return batched(*out) if many else batched([out[0]], [out[1]])
+
+    return Call("batch rule", primitive.name, batched(vals, dims), params, place_of(rule), results)
+
+
+def axis_batch_rule(
+    primitive: Primitive, rule: Callable, axis: Any, vals: Any, dims: Any, **params: Any
+) -> Call:
+    return batch_rule(primitive, rule, vals, dims, **params)
+
+
+def batched(vals: Sequence[Any], dims: Sequence[Any]) -> Roles:
+    return [(x, "" if d is None else f"batch dim {d}") for x, d in zip(vals, dims)]
+
+
+def transpose_rule(
+    primitive: Primitive, rule: Callable, ct: Any, *operands: Any, **params: Any
+) -> Call:
+    values = [*listed(ct, "cotangent"), *listed(operands)]
+    rule_results = lambda out: listed(out, "cotangent")  # noqa: E731
+    return Call("transpose rule", primitive.name, values, params, place_of(rule), rule_results)
+
+
+def partial_eval_rule(
+    primitive: Primitive, rule: Callable, trace: Any, args: Sequence[Any], params: dict
+) -> Call:
+    return Call("partial eval rule", primitive.name, listed(args), params, place_of(rule))
+
+
+def abstract_eval(primitive: Primitive, rule: Callable, *avals: Any, **params: Any) -> Call:
+    return Call("abstract eval", primitive.name, listed(avals), {}, place_of(rule))
+
+
+TABLES: list[tuple[dict[Primitive, Callable], Callable[..., Call]]] = [
+    (abstract_eval_rules, abstract_eval),
+    (jvp_rules, jvp_rule),
+    (batch_rules, batch_rule),
+    (axis_batch_rules, axis_batch_rule),
+    (transpose_rules, transpose_rule),
+    (partial_eval_rules, partial_eval_rule),
+]
+
+
+# ---- whole functions ----
+
+
+def trace(flat_fun: Callable, in_avals: Sequence[Any]) -> Call:
+    function = wrapped_function(flat_fun)
+
+    def results(closed: Any) -> Roles:
+        call.operands[:] = listed(closed.jaxpr.invars)
+        call.params |= {"equations": len(closed.eqns)}
+        return listed(closed.jaxpr.outvars)
+
+    call = Call("trace", fun_name(function), listed(in_avals), {}, place_of(function), results)
+    return call
+
+
+def wrapped_function(flat_fun: Callable) -> Callable:
+    """The function that is traced, out of what makes it one of a flat list of arrays."""
+    if isinstance(flat_fun, FlatFun):
+        return wrapped_function(flat_fun.fun)
+    names = getattr(getattr(flat_fun, "__code__", None), "co_freevars", ())
+    if "fun" in names and getattr(flat_fun, "__name__", "") == "call":
+        return wrapped_function(flat_fun.__closure__[names.index("fun")].cell_contents)  # type: ignore[index]
+    return flat_fun
+
+
+def linearize(jvp_trace: Any, fun: Callable, primals: Sequence[Any]) -> Call:
+    def results(out: Any) -> Roles:
+        call.params |= {"linear equations": len(out[1].eqns)}
+        return listed(out[0], "primal")
+
+    rule = place_of(partial_eval.trace_linear)
+    call = Call("trace", "linearize", listed(primals, "primal"), {}, rule, results)
+    return call
+
+
+def backward_pass(
+    jaxpr: Any, consts: Sequence[Any], args: Any, cotangents: Any, so_far: Sequence[Any] = ()
+) -> Call:
+    rule = place_of(transposition.backward_pass)
+    operands = listed(cotangents, "cotangent")
+    params = {"linear equations": len(jaxpr.eqns)}
+    results = lambda out: listed(out, "cotangent")  # noqa: E731
+    return Call("trace", "backward pass", operands, params, rule, results)
+
+
+# ---- the compiler ----
+
+
+def compiling(closed: Any, device: Any, name: str = "jitted", donated: Any = ()) -> Call:
+    return _compile("compile", compile.compile_jaxpr, function=name, device=device)
+
+
+def simplifying(closed: Any) -> Call:
+    def results(out: Any) -> Roles:
+        call.params["equations left"] = len(out.eqns)
+        return []
+
+    call = _compile("simplify", simplify.simplify, equations=len(closed.eqns))
+    call.results = results
+    return call
+
+
+def fusing(jaxpr: Any, target: Any, loop_inputs: Any = None) -> Call:
+    def results(groups: Any) -> Roles:
+        for number, group in enumerate(groups):
+            eqns = group.eqns if isinstance(group, KernelGroup) else [group.eqn]
+            call.params[f"group {number}"] = " ".join(eqn.primitive.name for eqn in eqns)
+        return []
+
+    call = _compile("fuse", fuse.fuse, equations=len(jaxpr.eqns))
+    call.results = results
+    return call
+
+
+def lowering(group: Any, name: str, names: Any, target: Any) -> Call:
+    def results(kernel: Any) -> Roles:
+        call.params["work-items"] = kernel.items
+        return []
+
+    inside = " ".join(eqn.primitive.name for eqn in group.eqns)
+    call = _compile("lower", lower.lower_group, kernel=name, group=group_of(name), computes=inside)
+    call.results = results
+    return call
+
+
+def lowering_loop(eqn: Any, producer: Any, names: Any, target: Any) -> Call:
+    def results(made: Any) -> Roles:
+        one_kernel = isinstance(made, LoopKernel)
+        call.params["becomes"] = "one kernel" if one_kernel else f"steps: {made}"
+        return []
+
+    call = _compile("lower", loop_kernels.loop_kernel, loop=eqn.primitive.name)
+    call.results = results
+    return call
+
+
+def writing_code(kernels: Sequence[Any]) -> Call:
+    def results(text: str) -> Roles:
+        call.params["lines of OpenCL C"] = text.count("\n") + 1
+        return []
+
+    names = " ".join(kernel.name for kernel in kernels)
+    call = _compile("codegen", step_maker.text_of, kernels=names)
+    call.results = results
+    return call
+
+
+def building(queue: Any, text: str, names: Sequence[str], *options: Any) -> Call:
+    return _compile("build", Queue.build, kernels=" ".join(names), device=queue.device)
+
+
+def group_of(kernel_name: str) -> str:
+    """The numbers of the group in the name of its kernel: 2 in k2_sin_mul, and of loops' bodies more."""
+    return kernel_name.removeprefix("k").split("_")[0]
+
+
+def _compile(name: str, function: Callable, /, **params: Any) -> Call:
+    return Call("compile", name, [], params, place_of(function), lambda out: [])
+
+
+# ---- the steps of a compiled program ----
+
+
+def launch(routine: Routine, step: Any, slots: list) -> Call:
+    plan = routine.plan
+    numbers = next(n for known, n in zip(routine.steps, routine.numbers) if known is step)
+    groups = [plan.groups[number] for number in numbers]
+
+    def memories(variables: Sequence[Any]) -> Roles:
+        """What is in memory of its own: within one launch of several kernels, not all is."""
+        found = [slots[routine.slot(v)] for v in dict.fromkeys(variables)]
+        return [(memory, "") for memory in found if memory is not None]
+
+    kernels = [plan.kernels[number] for number in numbers if number in plan.kernels]
+    params: dict[str, Any] = {"function": routine.name, "groups": " ".join(map(str, numbers))}
+    if kernels:
+        params["kernels"] = " ".join(kernel.name for kernel in kernels)
+        params["work-items"] = " ".join(str(kernel.items) for kernel in kernels)
+    rule = place_of(type(step).run)
+    if isinstance(step, HostStep):
+        rule = place_of(impl_rules[step.eqn.primitive], step.eqn.primitive)
+    made = {v for group in groups for v in group.outputs}
+    inputs = [v for group in groups for v in group.inputs if v not in made]
+    outputs = [v for group in groups for v in group.outputs]
+    name = ", ".join(step_word(plan, number) for number in numbers)
+    return Call("launch", name, memories(inputs), params, rule, lambda out: memories(outputs))
+
+
+# ---- where they are ----
+
+METHODS: list[tuple[type, str, Callable[..., Call]]] = [
+    (Primitive, "bind", bind),
+    (EvalTrace, "process_primitive", impl),
+    (JaxprTrace, "add_eqn", equation),
+    (Queue, "build", building),
+]
+
+# Other modules have imported these by their names: see `replaced_everywhere` in record.py.
+FUNCTIONS: list[tuple[Callable, Callable[..., Call]]] = [
+    (tracing.trace_to_jaxpr, trace),
+    (partial_eval.trace_linear, linearize),
+    (transposition.backward_pass, backward_pass),
+    (compile.compile_jaxpr, compiling),
+    (simplify.simplify, simplifying),
+    (fuse.fuse, fusing),
+    (lower.lower_group, lowering),
+    (loop_kernels.loop_kernel, lowering_loop),
+    (step_maker.text_of, writing_code),
+]

@@ -1,0 +1,258 @@
+"""The recorder: `with viz.record() as recording:` keeps all that happens within as a list of events.
+
+After this file you can say how a program is watched that was not written to be watched. While a recording
+is on, the functions that hooks.py names are replaced by others that note the operands, call the original,
+and note its results; afterwards everything is as it was, and a program that is not recorded pays nothing.
+Builds on hooks.py.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+from tinyjax.config import config
+from tinyjax.core import Primitive, Trace, context
+from tinyjax.interpreters import vjp
+from tinyjax.interpreters.tracing import JaxprTrace, user_line
+from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn
+from tinyjax.opencl.device_queue import Queue
+from tinyjax.opencl.runtime import NumpyQueue
+from tinyjax.viz import hooks
+from tinyjax.viz.events import Event, Place, Value, Values, params_text
+from tinyjax.viz.hooks import Call, Roles
+
+MAX_EVENTS = 20_000  # some tens of megabytes
+
+
+class Recording:
+    """What happened, in order. Events over the limit are left out: `missed` counts them."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+        self.missed = 0
+        self.equations: dict[int, JaxprEqn] = {}  # what was written, by the number of the event
+
+    def __repr__(self) -> str:
+        missed = f", and {self.missed} more that were left out" if self.missed else ""
+        return f"<recording of {len(self.events)} events{missed}>"
+
+
+@contextmanager
+def record(limit: int = MAX_EVENTS) -> Iterator[Recording]:
+    """Within the block, what this thread does in tinyjax is recorded: see `events` of what it gives.
+
+    Results are what they are without it. It takes several times as long: no fast path hides anything,
+    and each step of a compiled program is waited for, to show what it made. What was traced or compiled
+    before is not traced again (jax.clear_caches() forgets it). The first `limit` events are kept.
+    An exception ends the recording like the end of the block; events that it left have it as `error`.
+    Raises RuntimeError within another recording. Not in JAX.
+    """
+    recorder = Recorder(limit)
+    with recorder.at_work():
+        yield recorder.recording
+
+
+@contextmanager
+def without_fast_paths() -> Iterator[None]:
+    """Everything goes the way that its step tells of. All fast paths, and how they are turned off:
+
+    - calls of a jitted function that were made before (interpreters/fast_call.py), and NumPy's answers
+      while kernels build (opencl/background.py): by a `with` block of the configuration;
+    - derivatives of single operations, remembered by an eager grad (interpreters/eager_linearize.py and
+      numpy_program.py): vjp.py has the plain way."""
+    before = vjp.vjp_for_grad
+    vjp.vjp_for_grad = vjp.vjp_flat
+    try:
+        with config.set("tinyjax_background_build", False):
+            yield
+    finally:
+        vjp.vjp_for_grad = before
+
+
+# ---- the recorder ----
+
+_one_at_a_time = threading.Lock()
+
+
+class Recorder:
+    """Makes the events of one recording. In `run_at`, by the number of an event, may stand what makes
+    its call instead: `(function, *args, **kwargs)`, as Pdb.runcall."""
+
+    def __init__(self, limit: int = MAX_EVENTS):
+        self.limit = limit
+        self.recording = Recording()
+        self.run_at: dict[int, Callable[..., Any]] = {}
+        self.values = Values()
+        self.thread = threading.get_ident()
+        self.is_listening = False  # not while an event is being described
+        self.within: list[int] = []  # numbers of the events that have begun, and not ended
+        self.originals: dict[int, Any] = {}  # of what stands in their places, by its id
+
+    @contextmanager
+    def at_work(self) -> Iterator[None]:
+        """Within the block, calls in this thread are recorded."""
+        if not _one_at_a_time.acquire(blocking=False):
+            raise RuntimeError(
+                "a recording is on already, and there is one at a time: end its `with viz.record()` "
+                "block first, or look at the events of that one"
+            )
+        with ExitStack() as at_end:
+            at_end.callback(_one_at_a_time.release)
+            at_end.callback(self.values.name_variables)
+            at_end.enter_context(without_fast_paths())
+            at_end.enter_context(self._replaced())
+            self.is_listening = True
+            at_end.callback(setattr, self, "is_listening", False)
+            yield
+
+    # ---- events ----
+
+    def recorded(self, original: Callable, describe: Callable[..., Call]) -> Callable[..., Any]:
+        """A function that does what `original` does, and makes an event of each call."""
+
+        def recorded(*args: Any, **kwargs: Any) -> Any:
+            if not self.is_listening or threading.get_ident() != self.thread:
+                return original(*args, **kwargs)
+            if len(self.recording.events) >= self.limit:
+                self.recording.missed += 1
+                return original(*args, **kwargs)
+            with self._deaf():
+                call = describe(*args, **kwargs)
+                event = self._begin(call)
+            run = self.run_at.get(event.number)
+            try:
+                out = run(original, *args, **kwargs) if run else original(*args, **kwargs)
+                with self._deaf():
+                    self._end(event, call, out)
+                return out
+            except BaseException as error:
+                event.error = f"{type(error).__name__}: {error}"
+                raise
+            finally:
+                self.within.pop()
+
+        recorded.__wrapped__ = original  # type: ignore[attr-defined]  # where inspect.unwrap looks
+        self.originals[id(recorded)] = original
+        return recorded
+
+    @contextmanager
+    def _deaf(self) -> Iterator[None]:
+        """While an event is being described nothing is recorded."""
+        self.is_listening = False
+        try:
+            yield
+        finally:
+            self.is_listening = True
+
+    def _begin(self, call: Call) -> Event:
+        if call.primitive is not None:
+            self._replace_rules(call.primitive)
+        line = user_line()
+        event = Event(
+            number=len(self.recording.events),
+            parent=self.within[-1] if self.within else None,
+            stage=call.stage,
+            name=call.name,
+            trace=trace_names(context.trace),
+            operands=self._described(call.operands),
+            params=params_text(call.params),
+            rule=call.rule,
+            line=Place(*line) if line else None,
+        )
+        self.recording.events.append(event)
+        self.within.append(event.number)
+        return event
+
+    def _end(self, event: Event, call: Call, out: Any) -> None:
+        results = call.results(out)
+        if call.stage == "launch":
+            for memory, _ in results:
+                self.values.written(memory)
+        event.results = self._described(results)
+        if call.stage in ("trace", "compile"):  # of which more is known now
+            event.operands = self._described(call.operands)
+            event.params = params_text(call.params)
+        if call.eqn is not None:
+            self.recording.equations[event.number] = call.eqn
+
+    def _described(self, values: Roles) -> tuple[Value, ...]:
+        return tuple([self.values.describe(x, role) for x, role in values])
+
+    # ---- what stands in place of what ----
+
+    @contextmanager
+    def _replaced(self) -> Iterator[None]:
+        """Within the block, what hooks.py names is replaced."""
+        with ExitStack() as at_end:
+            for owner, name, describe in hooks.METHODS:
+                original = getattr(owner, name)
+                at_end.callback(setattr, owner, name, original)
+                setattr(owner, name, self.recorded(original, describe))
+            at_end.callback(setattr, JaxprTrace, "finish", JaxprTrace.finish)
+            JaxprTrace.finish = self._naming(JaxprTrace.finish)  # type: ignore[method-assign]
+
+            before = NumpyQueue.on_step  # a profiler's
+            at_end.callback(self._set_on_step, before)
+            run = before or (lambda routine, step, slots: step.run(routine.queue, slots))
+            self._set_on_step(staticmethod(self.recorded(run, hooks.launch)))
+
+            at_end.callback(self._rules_as_before)
+            for table, _ in hooks.TABLES:
+                for primitive in list(table):
+                    self._replace_rules(primitive)
+
+            at_end.callback(replace_everywhere, self.originals)
+            functions = {id(f): self.recorded(f, describe) for f, describe in hooks.FUNCTIONS}
+            replace_everywhere(functions)
+            yield
+
+    def _replace_rules(self, primitive: Primitive) -> None:
+        """Has the rules of a primitive recorded, also those that were written since."""
+        for table, describe in hooks.TABLES:
+            rule = table.get(primitive)
+            if rule is not None and id(rule) not in self.originals:
+                table[primitive] = self.recorded(rule, functools.partial(describe, primitive, rule))
+
+    def _rules_as_before(self) -> None:
+        for table, _ in hooks.TABLES:
+            for primitive, rule in table.items():
+                table[primitive] = self.originals.get(id(rule), rule)
+
+    @staticmethod
+    def _set_on_step(on_step: Any) -> None:
+        Queue.on_step = NumpyQueue.on_step = on_step
+
+    def _naming(self, finish: Callable) -> Callable:
+        """JaxprTrace.finish, of whose jaxprs the recorder learns the variables' names."""
+
+        def finish_and_name(trace: JaxprTrace, outs: Sequence[Any]) -> ClosedJaxpr:
+            closed = finish(trace, outs)
+            if self.is_listening and threading.get_ident() == self.thread:
+                self.values.finished(closed.jaxpr)
+            return closed
+
+        return finish_and_name
+
+
+def trace_names(trace: Trace | None) -> tuple[str, ...]:
+    """The traces that a bind in `trace` can reach, from the outermost."""
+    names: list[str] = []
+    while trace is not None:
+        names.append(type(trace).__name__)
+        trace = getattr(trace, "parent", None)
+    return tuple(reversed(names))
+
+
+def replace_everywhere(others: dict[int, Any]) -> None:
+    """Puts others in place of functions, given by their ids, in all modules of tinyjax that have
+    imported them by name."""
+    for module_name, module in list(sys.modules.items()):
+        if module_name.startswith("tinyjax"):
+            for name, value in list(vars(module).items()):
+                if id(value) in others:
+                    setattr(module, name, others[id(value)])

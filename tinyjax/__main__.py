@@ -5,9 +5,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tinyjax.cli import explain, tour
+from tinyjax.cli import doctor, explain, tour
 
-COMMANDS = {"tour": tour, "explain": explain}
+COMMANDS = {
+    "tour": tour,
+    "explain": explain,
+    "doctor": doctor,
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -341,7 +341,7 @@ def vmap(
             )
         leaves, in_tree = tree_flatten((args, kwargs))
         dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0))
-        paths = leaf_paths(args, kwargs)
+        paths = argument_paths(args, kwargs)
         dims = [checked_dim(x, d, path, "vmap") for x, d, path in zip(leaves, dims, paths)]
         size = mapped_size(leaves, dims, paths, axis_size, "vmap")
 
@@ -368,7 +368,7 @@ def vmap(
     return vmap_f
 
 
-def leaf_paths(args: tuple, kwargs: dict) -> list[str]:
+def argument_paths(args: tuple, kwargs: dict) -> list[str]:
     """How each leaf of the arguments is reached, as in args[0]['a']."""
     trees = {"args": args, "kwargs": kwargs}
     return [

@@ -49,9 +49,9 @@ from tinyjax.devices import Device
 from tinyjax.devices import devices as listed_devices
 from tinyjax.interpreters.batching import (
     AxisData,
+    argument_paths,
     batch_jaxpr,
     checked_dim,
-    leaf_paths,
     mapped_size,
     moveaxis,
 )
@@ -281,7 +281,7 @@ def pmap(
         fixed = positions(static_argnums, len(args))
         leaves, in_tree = tree_flatten(dynamic)
         dims = flatten_axes("pmap in_axes", in_tree, (_dynamic_axes(in_axes, args, fixed), 0))
-        paths = leaf_paths(*dynamic)
+        paths = argument_paths(*dynamic)
         dims = [checked_dim(x, d, p, "pmap") for x, d, p in zip(leaves, dims, paths)]
         if all(dim is None for dim in dims):
             raise ValueError(

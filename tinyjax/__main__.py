@@ -5,11 +5,12 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tinyjax.cli import doctor, explain, tour
+from tinyjax.cli import doctor, explain, learn, tour
 
 COMMANDS = {
     "tour": tour,
     "explain": explain,
+    "learn": learn,
     "doctor": doctor,
 }
 

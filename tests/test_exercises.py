@@ -1,0 +1,145 @@
+"""Every exercise can be done, and its tests tell right from wrong.
+
+For each exercise, with the functions of those before it in its lesson written and all others empty: its
+tests fail and say which exercise is to be written; with the reference they pass; with the wrong answer
+that stands beside it they fail. With the whole lesson empty, the tests of all lessons before it pass.
+"""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from tinyjax.learn.exercises import LESSONS, NAMES, ROOT, complaints, load
+from tinyjax.learn.functions import function_text, functions_of, with_function
+from tinyjax.learn.work_folder import copy_tests, empty_sources, fill, read
+
+EXERCISES = load()
+PROOF = Path(__file__).with_name("exercise_proof.py")
+can_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the proof forks")
+each_exercise = pytest.mark.parametrize("e", EXERCISES, ids=lambda e: f"{e.number}_{e.name}")
+
+
+def of_lesson(lesson):
+    return [e for e in EXERCISES if e.lesson == lesson]
+
+
+# ---- what is written in exercises.toml ----
+
+
+@each_exercise
+def test_an_exercise_names_functions_and_tests_that_are_there(e):
+    assert complaints(e) == []
+
+
+def test_no_two_exercises_have_one_name():
+    names = [e.name for e in EXERCISES]
+    assert sorted(names) == sorted(set(names))
+
+
+def test_the_lessons_are_those_that_are_written():
+    written = {path.stem for path in (ROOT / "tutorials").glob("[0-9]*.py")}
+    assert written <= set(NAMES)
+
+
+def test_a_lesson_builds_on_earlier_ones():
+    assert all(before < lesson for lesson, needed in LESSONS.items() for before in needed)
+
+
+# ---- the proof ----
+
+
+def answered(sources, exercise, wrong=False):
+    """The sources with the reference's functions of an exercise, or with its wrong answer, in place."""
+    sources = dict(sources)
+    given = functions_of(exercise.wrong) if wrong else {}
+    for file, name in exercise.places:
+        last = name.rpartition(".")[2]
+        if last in given:
+            text = function_text(exercise.wrong, last)
+        else:
+            text = function_text(read(ROOT / file), name)
+        sources[file] = with_function(sources[file], name, text)
+    return sources
+
+
+def states_of(lesson):
+    """By name, each state of the lesson's functions and the tests to be run in it."""
+    exercises = of_lesson(lesson)
+    functions = [place for e in exercises for place in e.places]
+    sources = empty_sources(exercises)
+    earlier = sorted({test for e in EXERCISES if e.lesson < lesson for test in e.tests})
+    states = {"earlier lessons": {"sources": sources, "tests": earlier}}
+    for i, e in enumerate(exercises):
+        states[f"{e.name} empty"] = {"sources": sources, "tests": e.tests}
+        states[f"{e.name} wrong"] = {"sources": answered(sources, e, wrong=True), "tests": e.tests}
+        sources = answered(sources, e)
+        tests = sorted({test for done in exercises[: i + 1] for test in done.tests})
+        states[f"{e.name} right"] = {"sources": sources, "tests": tests}
+    return {name: state | {"functions": functions} for name, state in states.items()}
+
+
+@functools.cache
+def proof(lesson):
+    """What happened in each state of the lesson: {state: {test: None, or what it said}}."""
+    states = states_of(lesson)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary).resolve()
+        fill(folder, lesson)
+        copy_tests(folder, [e for e in EXERCISES if e.lesson < lesson])
+        done = subprocess.run(
+            [sys.executable, PROOF, folder],
+            input=json.dumps(list(states.values())),
+            env={**os.environ, "PYTHONPATH": str(folder / "src")},
+            cwd=folder,
+            capture_output=True,
+            text=True,
+        )
+    said = done.stdout.splitlines()
+    assert done.returncode == 0 and said, done.stdout + done.stderr
+    report = json.loads(said[-1])
+    assert report["errors"] == []
+    assert len(report["results"]) == len(states), done.stderr
+    assert Path(report["package"]).is_relative_to(folder), "the tests ran another tinyjax"
+    return dict(zip(states, report["results"]))
+
+
+def failures(outcomes):
+    return {test: said for test, said in outcomes.items() if said is not None}
+
+
+@can_fork
+@each_exercise
+def test_an_emptied_exercise_fails_each_of_its_tests_which_say_what_to_write(e):
+    outcomes = proof(e.lesson)[f"{e.name} empty"]
+    assert outcomes
+    names = [name.rpartition(".")[2] for _, name in e.places]
+    for test, said in outcomes.items():
+        assert said is not None, f"{test} passes without {names}"
+        assert f"exercise {e.number}" in said or any(name in said for name in names), said
+
+
+@can_fork
+@each_exercise
+def test_with_the_reference_an_exercise_passes_and_those_before_it_do(e):
+    assert failures(proof(e.lesson)[f"{e.name} right"]) == {}
+
+
+@can_fork
+@each_exercise
+def test_a_plausible_wrong_answer_fails(e):
+    found = failures(proof(e.lesson)[f"{e.name} wrong"])
+    assert found, f"the wrong answer passes; {e.wrong_why}"
+    for said in found.values():  # it fails as an answer that is wrong, not as one that is not there
+        assert "NameError" not in said and "NotImplementedError: exercise" not in said, said
+
+
+@can_fork
+@pytest.mark.parametrize("lesson", sorted({e.lesson for e in EXERCISES}))
+def test_with_a_whole_lesson_empty_the_tests_of_earlier_lessons_pass(lesson):
+    assert failures(proof(lesson)["earlier lessons"]) == {}

@@ -1,0 +1,293 @@
+"""Write functions of tinyjax again: exercises for each lesson, with hints, tests and a reference.
+
+python -m tinyjax learn start 2     makes the folder learn/02_jvp; its README.md says what to write
+python -m tinyjax learn test        says which exercises pass, and what fails first
+"""
+
+import argparse
+import difflib
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from tinyjax.learn import exercises as catalogue
+from tinyjax.learn import progress, renewal
+from tinyjax.learn.changes import others, unreadable
+from tinyjax.learn.exercises import NAMES, PACKAGE, ROOT, Exercise, LearnError
+from tinyjax.learn.functions import function_text
+from tinyjax.learn.judge import Verdict, judge
+from tinyjax.learn.work_folder import NOTES, WorkFolder, read, start
+
+PRINTED = 8  # lines of a failed test's output that are shown
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.description = __doc__
+    commands = parser.add_subparsers(dest="learn_command", required=True, metavar="command")
+    for name, function in COMMANDS.items():
+        words = (function.__doc__ or "").partition("\n")[0]
+        command = commands.add_parser(name, help=words, description=words)
+        if name == "start":
+            command.add_argument("lesson", help="its number, such as 2")
+            command.add_argument("folder", nargs="?", type=Path, help="default: learn/NN_name")
+        elif name in ("hint", "diff"):
+            command.add_argument("exercise", nargs="?", help="such as 02.1")
+        elif name == "reset":
+            command.add_argument(
+                "what", nargs="?", help="an exercise (02.1) or a file (tinyjax/core.py)"
+            )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the command; return the exit status."""
+    try:
+        return COMMANDS[options.learn_command](options)
+    except LearnError as error:
+        print(error, file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print()
+        return 130
+
+
+# ---- what there is ----
+
+
+def list_(options: argparse.Namespace) -> int:
+    """the exercises of all lessons; * to *** says how hard, and x which have passed"""
+    passed = progress.load()["passed"]
+    exercises = catalogue.load()
+    for number, name in enumerate(NAMES, start=1):
+        print(name)
+        for e in exercises:
+            if e.lesson == number:
+                print(
+                    f"  {'x' if e.name in passed else ' '} {e.number}  {'*' * e.grade:3}  {e.name}"
+                )
+    print("\nTo begin: python -m tinyjax learn start 1")
+    return 0
+
+
+def start_(options: argparse.Namespace) -> int:
+    """make a folder to work in: a copy of tinyjax in which a lesson's functions are emptied"""
+    lesson = catalogue.lesson_number(options.lesson)
+    path = (options.folder or parent_folder() / NAMES[lesson - 1]).resolve()
+    folder = start(lesson, path)
+    progress.note(lesson, path)
+    print(f"{path} is ready. To be written there:\n")
+    for e in folder.exercises:
+        print_exercise(folder, e)
+    print("Then: python -m tinyjax learn test (and hint, when stuck). More is in README.md there.")
+    return 0
+
+
+def print_exercise(folder: WorkFolder, e: Exercise) -> None:
+    print(f"{e.number} {e.name} {'*' * e.grade}")
+    print(textwrap.fill(e.goal, 100, initial_indent="    ", subsequent_indent="    "))
+    for file, name in e.places:
+        print(f"    {name}: {folder.path / 'src' / file}:{folder.line(file, name)}")
+    print()
+
+
+# ---- which folder ----
+
+
+def enclosing_folder() -> Path | None:
+    """The work folder that the shell is in."""
+    here = Path.cwd()
+    return next((path for path in (here, *here.parents) if (path / NOTES).exists()), None)
+
+
+def parent_folder() -> Path:
+    """Where work folders go: beside the one that the shell is in, else into learn/ here."""
+    inside = enclosing_folder()
+    return inside.parent if inside else Path("learn")
+
+
+def this_folder() -> WorkFolder:
+    """The work folder that the shell is in, or else the one used last; renewed if tinyjax has changed."""
+    if (PACKAGE.parent.parent / NOTES).exists():
+        raise LearnError(f"This ran the copy that you work on. First: cd {PACKAGE.parent.parent}")
+    path = enclosing_folder() or Path(progress.load()["current"] or "nowhere")
+    if not (path / NOTES).exists():
+        raise LearnError("There is no work folder yet: python -m tinyjax learn start 1")
+    folder = WorkFolder(path)
+    if told := renewal.renew(folder):
+        print(*told, "", sep="\n")
+        folder = WorkFolder(path)
+    progress.note(folder.lesson, path)
+    return folder
+
+
+def chosen(folder: WorkFolder, text: str | None) -> Exercise | None:
+    """The exercise that is named, or else the first that has not passed."""
+    if text is not None:
+        return catalogue.find(folder.exercises, text)
+    return next((e for e in folder.exercises if e.name not in folder.notes["passed"]), None)
+
+
+# ---- working ----
+
+
+def test(options: argparse.Namespace) -> int:
+    """run the lesson's tests; says which exercises pass, and what fails first"""
+    return show_test(this_folder())
+
+
+def show_test(folder: WorkFolder) -> int:
+    """Run the tests and print how each exercise stands; 0 if all pass."""
+    run, verdicts = judge(folder)
+    progress.note(folder.lesson, folder.path, folder.notes["passed"])
+    notes = [] if unreadable(folder) else others(folder)
+    if run.broken:
+        print("The tests cannot run:")
+    if run.broken or notes:
+        print(*run.broken, *notes, "", sep="\n")
+    for v in verdicts:
+        count = f"  {v.passed} of {len(v.exercise.tests)} tests" if v.state == "failed" else ""
+        print(f"{v.state:8} {v.exercise.number} {v.exercise.name}{count}")
+        if v.state == "failed":
+            print(*why(v), sep="\n")
+    done = sum(v.state == "passed" for v in verdicts)
+    bar = progress.bar(done, len(verdicts))
+    print(f"\n{bar} {done} of {len(verdicts)} in {NAMES[folder.lesson - 1]}")
+    if done == len(verdicts):
+        print("All pass. `learn diff` shows the reference, `learn next` what comes next.")
+    return 0 if done == len(verdicts) else 1
+
+
+def why(v: Verdict) -> list[str]:
+    """The first useful lines about a failure, and how to see all of it."""
+    failure = v.failure
+    lines = [failure.get("test", ""), failure.get("place", ""), *failure.get("message", [])]
+    lines += [f"printed: {line}" for line in failure.get("printed", "").splitlines()[-PRINTED:]]
+    return [f"{'':9}{line}" for line in lines if line] + [f"{'':9}all of it: pytest {v.test}"]
+
+
+def watch(options: argparse.Namespace) -> int:
+    """run the tests whenever a file is saved, until Ctrl-C"""
+    folder = this_folder()
+    while True:
+        show_test(folder)
+        print(
+            f"\n{time.strftime('%H:%M:%S')}  waiting for a file to be saved (Ctrl-C ends)",
+            flush=True,
+        )
+        saved = folder.saved()
+        while folder.saved() == saved:
+            time.sleep(0.3)
+        print()
+
+
+def hint(options: argparse.Namespace) -> int:
+    """a hint for an exercise (by default, the first that has not passed); one more each time"""
+    folder = this_folder()
+    e = chosen(folder, options.exercise)
+    if e is None:
+        print("All exercises of this lesson have passed: no hint is needed.")
+        return 0
+    shown = min(folder.notes["hints"].get(e.name, 0) + 1, len(e.hints))
+    folder.notes["hints"][e.name] = shown
+    folder.save()
+    print(f"{e.number} {e.name}")
+    for i, text in enumerate(e.hints[:shown], start=1):
+        print(f"  {i} of {len(e.hints)}: {text.strip()}")
+    if shown == len(e.hints):
+        print(f"That was the last one. `learn diff {e.number}` shows the reference.")
+    return 0
+
+
+def diff(options: argparse.Namespace) -> int:
+    """what you wrote beside the reference: of exercises that pass, or of the one that is named"""
+    folder = this_folder()
+    named = options.exercise and [catalogue.find(folder.exercises, options.exercise)]
+    passed = [e for e in folder.exercises if e.name in folder.notes["passed"]]
+    for e in named or passed:
+        for file, name in e.places:
+            print_diff(folder, file, name)
+    if not named and len(passed) < len(folder.exercises):
+        print(
+            "Shown are the exercises that have passed; of any other if you name it: learn diff 02.1"
+        )
+    return 0
+
+
+def print_diff(folder: WorkFolder, file: str, name: str) -> None:
+    yours = (folder.text(file, name) or "").splitlines()
+    reference = function_text(read(ROOT / file), name).splitlines()
+    if yours == reference:
+        print(f"{name}: the same as the reference")
+    lines = difflib.unified_diff(
+        yours, reference, f"{name}: yours", f"{name}: reference", lineterm=""
+    )
+    print(*lines, "", sep="\n")
+
+
+def reset(options: argparse.Namespace) -> int:
+    """begin again: with the whole lesson, one exercise (02.1), or a file (tinyjax/core.py)"""
+    folder = this_folder()
+    what = options.what
+    is_file = what is not None and what.endswith(".py")
+    exercise = None if what is None or is_file else catalogue.find(folder.exercises, what)
+    words = what if is_file else exercise.number if exercise else f"all of {folder.path}"
+    if input(f"Reset {words}? What is there now goes to {renewal.BEFORE}/. [y/N] ").lower() != "y":
+        print("Nothing was changed.")
+        return 1
+    if is_file:
+        kept = renewal.put_back(folder, what)
+        print(f"{what} is back" + (f", with your {', '.join(kept)}." if kept else "."))
+    elif exercise:
+        renewal.empty_again(folder, exercise)
+        print(f"{exercise.number} is empty again.")
+    else:
+        renewal.begin_again(folder)
+        print("All is as it was handed out.")
+    return 0
+
+
+# ---- how far ----
+
+
+def progress_(options: argparse.Namespace) -> int:
+    """how much of each lesson is done; with a file name, as a picture of the lessons"""
+    shares = progress.shares(catalogue.load(), progress.load()["passed"])
+    for name, (done, total) in shares.items():
+        print(f"{name:18} {progress.bar(done, total)} {done} of {total}")
+    done, total = (sum(numbers) for numbers in zip(*shares.values()))
+    print(f"{'all':18} {progress.bar(done, total)} {done} of {total}")
+    return 0
+
+
+def next_(options: argparse.Namespace) -> int:
+    """what to do next: the first exercise that has not passed, or the next lesson"""
+    folder = this_folder()
+    e = chosen(folder, None)
+    if e is not None:
+        print_exercise(folder, e)
+        print("python -m tinyjax learn test | hint")
+        return 0
+    known = progress.shares(catalogue.load(), progress.load()["passed"])
+    left = [name for name, (done, total) in known.items() if done < total]
+    later = [name for name in left if name > NAMES[folder.lesson - 1]] or left
+    if later:
+        print(f"{NAMES[folder.lesson - 1]} is done. Next: read lesson {later[0]}, then")
+        print(f"python -m tinyjax learn start {int(later[0][:2])}")
+    else:
+        print("All exercises of all lessons are done.")
+    return 0
+
+
+COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
+    "list": list_,
+    "start": start_,
+    "test": test,
+    "watch": watch,
+    "hint": hint,
+    "diff": diff,
+    "reset": reset,
+    "next": next_,
+    "progress": progress_,
+}

@@ -1,0 +1,77 @@
+"""What a learner has changed besides the exercises: found by reading the files, not by importing them.
+
+After this file you can say which changes are told, and which are the learner's own business: new functions
+and new imports are. Builds on work_folder and functions.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from tinyjax.learn.exercises import ROOT
+from tinyjax.learn.functions import functions_of
+from tinyjax.learn.work_folder import WorkFolder, empty_sources, read
+
+
+def unreadable(folder: WorkFolder) -> list[str]:
+    """Each changed file that is no Python: where and why, in lines."""
+    told = []
+    for file in folder.changed_files():
+        try:
+            compile(folder.source(file), file, "exec")
+        except FileNotFoundError:
+            told.append(f"src/{file} is gone: `learn reset {file}` puts it back.")
+        except SyntaxError as error:  # wrong indentation is one
+            told.append(f"src/{file}, line {error.lineno}: {type(error).__name__}: {error.msg}")
+            told += [f"    {error.text.strip()}"] if error.text and error.text.strip() else []
+    return told
+
+
+def others(folder: WorkFolder) -> list[str]:
+    """What has been changed or deleted that is not the learner's to write, a line each."""
+    told = []
+    given = empty_sources(folder.exercises)
+    for file in folder.changed_files():
+        if not (ROOT / file).exists():
+            continue  # a new file
+        before = given.get(file) or read(ROOT / file)
+        own = {name for place, name in folder.places if place == file}
+        found = differences(before, folder.source(file), own)
+        told += [f"src/{file}: {line}" for line in found]
+        if found:
+            told.append(f"    `learn reset {file}` puts this back, and keeps what you wrote.")
+    return told
+
+
+def differences(before: str, after: str, own: set[str]) -> list[str]:
+    """What differs between two versions of a file, but for the bodies of the functions `own`."""
+    told = []
+    old, new = functions_of(before), functions_of(after)
+    for name, node in old.items():
+        if name not in new:
+            told.append(f"the function {name} is gone.")
+        elif name in own:
+            if ast.dump(new[name].args) != ast.dump(node.args):
+                told.append(f"the signature of {name} was ({ast.unparse(node.args)}).")
+        elif ast.dump(new[name]) != ast.dump(node):
+            told.append(
+                f"line {new[name].lineno}: {name} is changed; it is not part of this lesson."
+            )
+    there = [ast.dump(node) for node in other_statements(after)]
+    for statement in other_statements(before):
+        if ast.dump(statement) not in there:
+            told.append(f"gone or changed: {ast.unparse(statement).splitlines()[0]}")
+    return told
+
+
+def other_statements(source: str) -> list[ast.stmt]:
+    """The statements of a module that are no functions and no classes; of an import, a part a name."""
+    parts: list[ast.stmt] = []
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import):
+            parts += [ast.Import([alias]) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            parts += [ast.ImportFrom(node.module, [alias], node.level) for alias in node.names]
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            parts.append(node)
+    return parts

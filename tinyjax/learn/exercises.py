@@ -1,0 +1,164 @@
+"""The lessons, and the exercises of each, as tutorials/exercises.toml has them.
+
+After this file you can say what an exercise consists of, and add one. Builds on the standard library
+alone, as everything in learn/ but the map: it is to work while the learner's tinyjax does not.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from tinyjax.learn.functions import functions_of
+
+PACKAGE = Path(__file__).parent.parent  # the tinyjax that runs this command: the reference
+ROOT = PACKAGE.parent  # where tests/ and tutorials/ are, in a clone
+
+
+class LearnError(Exception):
+    """Something that the learner can mend; the message says how."""
+
+
+# ---- lessons ----
+
+# Each lesson, and those that it builds on directly.
+LESSONS: dict[str, tuple[str, ...]] = {
+    "01_primitives": (),
+    "02_jvp": ("01_primitives",),
+    "03_nesting": ("02_jvp",),
+    "04_pytrees": ("01_primitives",),
+    "05_vmap": ("02_jvp", "04_pytrees"),
+    "06_jaxprs": ("04_pytrees",),
+    "07_linearize": ("02_jvp", "06_jaxprs"),
+    "08_grad": ("07_linearize",),
+    "09_custom_rules": ("05_vmap", "08_grad"),
+    "10_jit": ("06_jaxprs",),
+    "11_lowering": ("10_jit",),
+    "12_fusion": ("11_lowering",),
+    "13_cond_and_while": ("05_vmap", "08_grad", "10_jit"),
+    "14_scan": ("13_cond_and_while",),
+    "15_random": ("05_vmap",),
+    "16_training": ("12_fusion", "14_scan", "15_random"),
+}
+NAMES = tuple(LESSONS)  # NAMES[0] is lesson 1
+
+
+# ---- exercises ----
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """One entry of exercises.toml; there, each field is explained."""
+
+    lesson: int
+    name: str
+    grade: int
+    functions: tuple[str, ...]
+    goal: str
+    hints: tuple[str, ...]
+    tests: tuple[str, ...]
+    wrong: str
+    wrong_why: str
+    number: str = ""  # as "02.1": the first exercise of lesson 2
+
+    @cached_property
+    def places(self) -> list[tuple[str, str]]:
+        """Of each function, its file within the package and its qualified name there."""
+        return [place_of(function) for function in self.functions]
+
+    @property
+    def message(self) -> str:
+        """What an emptied function says when it is called."""
+        names = " and ".join(name for _, name in self.places)
+        return f"exercise {self.number} ({self.name}): write {names}"
+
+
+def place_of(function: str) -> tuple[str, str]:
+    """The file and the qualified name of "tinyjax.module:qualified.name"."""
+    module, _, name = function.partition(":")
+    path = PACKAGE.parent.joinpath(*module.split("."))
+    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return path.relative_to(PACKAGE.parent).as_posix(), name
+
+
+def load(path: Path = ROOT / "tutorials" / "exercises.toml") -> list[Exercise]:
+    """All exercises in order. Raises LearnError where the file is not there, or an entry is not right."""
+    if not path.exists():
+        raise LearnError(
+            "The exercises, their tests and the lessons come with tinyjax's source, not with the "
+            "installed package. Clone the repository, run `pip install -e .` in it, and ask again."
+        )
+    try:
+        entries = tomllib.loads(path.read_text(encoding="utf-8")).get("exercise", [])
+    except tomllib.TOMLDecodeError as error:
+        raise LearnError(f"{path} is not right: {error}") from None
+    exercises: list[Exercise] = []
+    expected = {field.name for field in fields(Exercise)} - {"number"}
+    for entry in entries:
+        if set(entry) != expected:
+            wrong = ", ".join(sorted(set(entry) ^ expected))
+            raise LearnError(
+                f"{path}: exercise {entry.get('name')!r} lacks, or should not have: {wrong}"
+            )
+        values: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in entry.items()
+        }
+        count = sum(e.lesson == entry["lesson"] for e in exercises) + 1
+        values["goal"] = " ".join(values["goal"].split())  # in one line
+        exercises.append(Exercise(**values, number=f"{entry['lesson']:02}.{count}"))
+    return sorted(exercises, key=lambda e: e.lesson)  # those of a lesson stay in order
+
+
+def complaints(exercise: Exercise) -> list[str]:
+    """What is not right with an exercise, as far as reading it tells."""
+    found = []
+    if not 1 <= exercise.lesson <= len(NAMES):
+        found.append(f"there is no lesson {exercise.lesson}")
+    if exercise.grade not in (1, 2, 3):
+        found.append(f"the grade is 1, 2 or 3, not {exercise.grade}")
+    if len(exercise.hints) not in (2, 3):
+        found.append(f"there are to be two or three hints, not {len(exercise.hints)}")
+    if not 1 <= len(exercise.tests) <= 6:
+        found.append(f"there are to be one to six tests, not {len(exercise.tests)}")
+    for function, (file, name) in zip(exercise.functions, exercise.places):
+        path = PACKAGE.parent / file
+        if not path.exists() or name not in functions_of(path.read_text(encoding="utf-8")):
+            found.append(f"there is no function {function}")
+    for test in exercise.tests:
+        file, _, name = test.partition("::")
+        path = ROOT / file
+        plain = name.partition("[")[0].replace("::", ".")
+        if not path.exists() or plain not in functions_of(path.read_text(encoding="utf-8")):
+            found.append(f"there is no test {test}")
+    try:
+        written = set(functions_of(exercise.wrong))
+    except SyntaxError as error:
+        return [*found, f"the wrong answer is no Python: {error}"]
+    wanted = {name.rpartition(".")[2] for _, name in exercise.places}
+    if not written or not written <= wanted:
+        found.append(
+            f"the wrong answer is to define some of {sorted(wanted)}, not {sorted(written)}"
+        )
+    return found
+
+
+def lesson_number(text: str) -> int:
+    """The lesson meant by "8", "08" or "08_grad". Raises LearnError if there is none."""
+    number = text.partition("_")[0]
+    if not number.isdecimal() or not 1 <= int(number) <= len(NAMES):
+        raise LearnError(
+            f"There is no lesson {text!r}: they are 01 to {len(NAMES)}; see `learn list`."
+        )
+    return int(number)
+
+
+def find(exercises: list[Exercise], text: str) -> Exercise:
+    """The exercise meant by its number ("02.1") or its name. Raises LearnError if there is none."""
+    for exercise in exercises:
+        if text in (exercise.number, exercise.number.lstrip("0"), exercise.name):
+            return exercise
+    known = ", ".join(e.number for e in exercises)
+    raise LearnError(f"There is no exercise {text!r} here. There are: {known}")

@@ -1,0 +1,93 @@
+"""Functions as text: found in a file, emptied, and put in place of each other.
+
+After this file you can say what is left of a function that is emptied: its decorators, signature and
+docstring. All other text of the file stays as it is, byte for byte. Builds on ast, Python's own parser.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import textwrap
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions_of(source: str) -> dict[str, Function]:
+    """The functions of a module and the methods of its classes, by qualified name; of two with one
+    name, the last. Raises SyntaxError if `source` is no Python."""
+    found: dict[str, Function] = {}
+
+    def visit(nodes: list[ast.stmt], prefix: str) -> None:
+        for node in nodes:
+            if isinstance(node, Function):
+                found[prefix + node.name] = node
+            elif isinstance(node, ast.ClassDef):
+                visit(node.body, f"{prefix}{node.name}.")
+            elif isinstance(node, ast.If | ast.Try):
+                visit([n for n in ast.iter_child_nodes(node) if isinstance(n, ast.stmt)], prefix)
+
+    visit(ast.parse(source).body, "")
+    return found
+
+
+def lines_of(node: Function) -> slice:
+    """Where the function stands among the lines of its file, decorators included."""
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return slice(first - 1, node.end_lineno)
+
+
+def function_text(source: str, name: str) -> str:
+    """The function as it stands in the file, but not indented. Raises KeyError if it is not there."""
+    lines = _lines(source)
+    return textwrap.dedent("".join(lines[lines_of(functions_of(source)[name])]))
+
+
+def with_function(source: str, name: str, text: str) -> str:
+    """`source` with `text` in place of the function `name`. Raises KeyError if it is not there."""
+    node = functions_of(source)[name]
+    lines = _lines(source)
+    lines[lines_of(node)] = [textwrap.indent(text.rstrip("\n") + "\n", " " * node.col_offset)]
+    return "".join(lines)
+
+
+def emptied(source: str, name: str, message: str) -> str:
+    """`source` with the body of the function `name` replaced: it raises a NotImplementedError that
+    says `message`. Comments in the body go too. Raises KeyError if there is no such function."""
+    node = functions_of(source)[name]
+    lines = _lines(source)
+    body = slice(_end_of_heading(node, lines), node.end_lineno)
+    lines[body] = [f"{' ' * (node.col_offset + 4)}raise NotImplementedError({_quoted(message)})\n"]
+    return "".join(lines)
+
+
+def is_empty(node: Function) -> bool:
+    """Whether the body is what `emptied` leaves, as far as Python reads it."""
+    body = node.body[ast.get_docstring(node) is not None :]
+    return [ast.unparse(s).startswith("raise NotImplementedError('exercise ") for s in body] == [
+        True
+    ]
+
+
+def is_empty_text(text: str) -> bool:
+    """The same of a function's text."""
+    return any(is_empty(node) for node in functions_of(text).values())
+
+
+def _lines(source: str) -> list[str]:
+    """The lines as Python numbers them: a form feed, say, ends none."""
+    return io.StringIO(source).readlines()
+
+
+def _end_of_heading(node: Function, lines: list[str]) -> int:
+    """The number of lines up to the end of the signature, or of the docstring."""
+    if ast.get_docstring(node) is not None:
+        return node.body[0].end_lineno or 0
+    end = node.body[0].lineno - 1  # comments may stand between: the signature ends above them
+    while end > node.lineno and not lines[end - 1].partition("#")[0].strip():
+        end -= 1
+    return end
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,159 @@
+"""Runs a lesson's tests on the learner's copy, and says of each exercise how it stands.
+
+After this file you can say when an exercise passes: all of its functions are written, all of its tests
+have passed, and the package that the tests ran is the learner's. Builds on work_folder, and on grader,
+which runs within the tests' process.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tinyjax.learn.changes import unreadable
+from tinyjax.learn.exercises import Exercise, LearnError
+from tinyjax.learn.work_folder import WorkFolder, read
+
+SECONDS = 20.0  # that a test may take
+
+
+@dataclass
+class Run:
+    """What happened to the tests of a lesson."""
+
+    broken: list[str] = field(default_factory=list)  # what kept all tests from running, in lines
+    passed: set[str] = field(default_factory=set)
+    failures: dict[str, dict[str, Any]] = field(default_factory=dict)  # by test
+
+
+@dataclass
+class Verdict:
+    """How an exercise stands: "passed", "empty", "not run", or "failed" with the first test that did."""
+
+    exercise: Exercise
+    state: str
+    passed: int = 0  # so many of its tests
+    test: str = ""
+    failure: dict[str, Any] = field(default_factory=dict)
+
+
+def judge(folder: WorkFolder, seconds: float = SECONDS) -> tuple[Run, list[Verdict]]:
+    """Run the lesson's tests; a verdict for each exercise. An exercise that passes is noted as passed."""
+    lines = unreadable(folder)
+    run = Run(broken=lines) if lines else run_tests(folder, seconds)
+    verdicts = [verdict(folder, exercise, run) for exercise in folder.exercises]
+    for v in verdicts:
+        if v.state == "passed" and v.exercise.name not in folder.notes["passed"]:
+            folder.notes["passed"].append(v.exercise.name)
+    folder.save()
+    return run, verdicts
+
+
+def verdict(folder: WorkFolder, exercise: Exercise, run: Run) -> Verdict:
+    if folder.is_empty(exercise):
+        return Verdict(exercise, "empty")
+    if run.broken:
+        return Verdict(exercise, "not run")
+    outcomes = {test: outcome(test, run) for test in exercise.tests}
+    passed = sum(o == "passed" for o in outcomes.values())
+    for test, found in outcomes.items():
+        if found != "passed":
+            return Verdict(exercise, "failed", passed, test, run.failures.get(found, {}))
+    return Verdict(exercise, "passed", passed)
+
+
+def outcome(test: str, run: Run) -> str:
+    """ "passed", or the first failed test of this name (one with parameters is several), or "not run"."""
+    for failed in run.failures:
+        if is_of(test, failed):
+            return failed
+    ran = any(is_of(test, name) for name in run.passed)
+    return "passed" if ran else "not run"
+
+
+# ---- running the tests ----
+
+
+def is_of(test: str, ran: str) -> bool:
+    """Whether a test that ran is the one named; one with parameters is several."""
+    return ran == test or ran.startswith(f"{test}[")
+
+
+def run_tests(folder: WorkFolder, seconds: float) -> Run:
+    """Run the tests of what is written, in a process of their own; after a test that ends it, in another."""
+    if importlib.util.find_spec("pytest") is None:
+        raise LearnError(
+            "The exercises are judged by pytest: run `pip install pytest`, and ask again."
+        )
+    folder.forget_compiled()
+    run = Run()
+    written = [e for e in folder.exercises if not folder.is_empty(e)]
+    tests = list(dict.fromkeys(test for e in written for test in e.tests))
+    while tests:
+        ended_in = run_once(folder, tests, run, seconds)
+        at = [i for i, test in enumerate(tests) if is_of(test, ended_in)]
+        tests = tests[at[0] + 1 :] if at and not run.broken else []
+    return run
+
+
+def run_once(folder: WorkFolder, tests: list[str], run: Run, seconds: float) -> str:
+    """Run these tests and add to `run` what happened. Gives the test in which the process ended, or ""."""
+    with tempfile.TemporaryDirectory() as temporary:
+        report, stack = Path(temporary, "report"), Path(temporary, "report.stack")
+        report.touch()
+        settings = {"TINYJAX_LEARN_REPORT": str(report), "TINYJAX_LEARN_SECONDS": str(seconds)}
+        environment = {**os.environ, **settings, "PYTHONPATH": str(folder.path / "src")}
+        command = [sys.executable, "-m", "pytest", "--tb=native", "-p", "no:cacheprovider", *tests]
+        done = subprocess.run(
+            command,
+            cwd=folder.path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            errors="replace",
+        )
+        lines = [json.loads(line) for line in read(report).splitlines()]
+        where = innermost(read(stack), folder.path / "src") if stack.exists() else ""
+    under_way, finished = "", False
+    for line in lines:
+        if "broken" in line:
+            run.broken = line["broken"]
+        elif "begun" in line:
+            under_way = line["begun"]
+        elif "failed" in line:
+            run.failures.setdefault(line["failed"], line)
+        elif "passed" in line:
+            run.passed.add(line["passed"])
+        elif "ended" in line:
+            under_way = ""
+        finished = finished or "finished" in line
+    if run.broken or finished and not under_way:
+        return ""
+    what = (
+        f"did not end within {seconds:g} seconds: is there a loop, or a call of itself, without an end?"
+        if where
+        else f"Python itself stopped (exit status {done.returncode})"
+    )
+    failure = {"message": [what], "place": where, "test": "", "kind": ""}
+    if under_way:
+        run.failures[under_way] = failure
+    else:
+        said = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
+        run.broken = [f"importing tinyjax {what}", where] if where or not said else said[:2]
+    return under_way
+
+
+def innermost(stack: str, src: Path) -> str:
+    """Of the stack that faulthandler writes: the innermost line in the learner's package."""
+    for file, line, name in re.findall(r'File "(.*)", line (\d+) in (.*)', stack):
+        if Path(file).is_relative_to(src):
+            return f"{Path(file).relative_to(src).as_posix()}, line {line}, in {name}"
+    return ""

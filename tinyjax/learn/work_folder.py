@@ -1,0 +1,254 @@
+"""The folder that a learner works in: a copy of the package with a lesson's functions emptied.
+
+After this file you can say what is in it, and how it is known what the learner has changed.
+Builds on exercises and functions.
+
+    learn/02_jvp/
+        src/tinyjax/    the copy: what is written here is what the tests run
+        tests/          those of the lesson's exercises, and what they import
+        conftest.py     the grader (see grader.py)
+        lesson.json     the lesson's exercises, for the grader; hints asked for, exercises passed
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import importlib.util
+import json
+import shutil
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from tinyjax.learn import exercises as catalogue
+from tinyjax.learn.exercises import NAMES, PACKAGE, ROOT, Exercise, LearnError
+from tinyjax.learn.functions import emptied, function_text, functions_of, is_empty_text
+
+NOTES = "lesson.json"
+PYTEST_INI = """\
+[pytest]
+testpaths = tests
+pythonpath = src
+addopts = -q --tb=short
+"""
+
+
+class WorkFolder:
+    """One lesson's folder: `path`, `lesson`, its `exercises`, and the `notes` kept in lesson.json."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.notes: dict[str, Any] = json.loads(read(path / NOTES))
+        self.lesson: int = self.notes["lesson"]
+        self.exercises = of_lesson(self.lesson)
+
+    def save(self) -> None:
+        write(self.path / NOTES, json.dumps(self.notes, indent=1))
+
+    def source(self, file: str) -> str:
+        """The learner's version of a file such as "tinyjax/core.py"."""
+        return read(self.path / "src" / file)
+
+    def line(self, file: str, name: str) -> int:
+        """The line in which a function begins; 1 if it cannot be found."""
+        try:
+            return functions_of(self.source(file))[name].lineno
+        except (SyntaxError, KeyError, OSError):
+            return 1
+
+    def text(self, file: str, name: str) -> str | None:
+        """What the learner has written of a function; None if the file does not parse, or lacks it."""
+        try:
+            return function_text(self.source(file), name)
+        except (SyntaxError, KeyError, OSError):
+            return None
+
+    @property
+    def places(self) -> list[tuple[str, str]]:
+        """The file and the name of each function that is to be written."""
+        return [place for exercise in self.exercises for place in exercise.places]
+
+    def is_empty(self, exercise: Exercise) -> bool:
+        """Whether a function of the exercise is still to be written."""
+        texts = [self.text(*place) for place in exercise.places]
+        return any(text and is_empty_text(text) for text in texts)
+
+    def forget_compiled(self) -> None:
+        """Remove what Python has compiled of the changed files: a file that is saved twice within a second
+        and is as long as before would not be compiled again."""
+        for file in self.changed_files():
+            compiled = importlib.util.cache_from_source(str(self.path / "src" / file))
+            Path(compiled).unlink(missing_ok=True)
+
+    def saved(self) -> dict[Path, float]:
+        """When each file that matters was saved."""
+        paths = [*(self.path / "src").rglob("*.py"), *(self.path / "tests").rglob("*.py")]
+        return {path: path.stat().st_mtime for path in paths if path.exists()}
+
+    def changed_files(self) -> list[str]:
+        """The files of the copy that are not as they were handed out, those gone included."""
+        known: dict[str, str] = self.notes["files"]
+        here = digests(self.path / "src" / "tinyjax")
+        return sorted(
+            file for file in known.keys() | here.keys() if known.get(file) != here.get(file)
+        )
+
+
+# ---- making it ----
+
+
+def of_lesson(lesson: int) -> list[Exercise]:
+    return [e for e in catalogue.load() if e.lesson == lesson]
+
+
+def start(lesson: int, path: Path) -> WorkFolder:
+    """Make the folder. Raises LearnError if there is something in its place, or nothing to do yet."""
+    if (path / NOTES).exists():
+        raise LearnError(
+            f"{path} is a work folder already: go on with `learn test`, or begin again with `learn reset`."
+        )
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise LearnError(
+            f"There is something in {path}: name another folder, as in `learn start {lesson:02} DIR`."
+        )
+    if not of_lesson(lesson):
+        raise LearnError(f"Lesson {NAMES[lesson - 1]} has no exercises.")
+    fill(path, lesson)
+    return WorkFolder(path)
+
+
+def fill(path: Path, lesson: int, notes: dict[str, Any] | None = None) -> None:
+    """Put fresh copies of everything in place, with the lesson's functions emptied."""
+    exercises = of_lesson(lesson)
+    shutil.copytree(
+        PACKAGE, path / "src" / "tinyjax"
+    )  # compiled files too: the first import is quick
+    for file, source in empty_sources(exercises).items():
+        write(path / "src" / file, source)
+    copy_tests(path, exercises)
+    write(path / "conftest.py", read(Path(__file__).with_name("grader.py")))
+    write(path / "pytest.ini", PYTEST_INI)
+    write(path / "README.md", readme(lesson, exercises))
+    notes = notes or {"hints": {}, "passed": []}
+    notes |= {
+        "lesson": lesson,
+        "fingerprint": fingerprint(exercises),
+        "exercises": [
+            {"number": e.number, "name": e.name, "functions": e.functions, "tests": e.tests}
+            for e in exercises
+        ],
+        "files": digests(path / "src" / "tinyjax"),
+    }
+    write(path / NOTES, json.dumps(notes, indent=1))
+
+
+def copy_tests(path: Path, exercises: Iterable[Exercise]) -> None:
+    """Put the tests of the exercises into a folder, with all that they need."""
+    for file in test_files(exercises):
+        (path / file).parent.mkdir(parents=True, exist_ok=True)
+        if (ROOT / file).is_dir():
+            shutil.copytree(ROOT / file, path / file, dirs_exist_ok=True)
+        else:
+            shutil.copy(ROOT / file, path / file)
+
+
+def empty_sources(exercises: Iterable[Exercise]) -> dict[str, str]:
+    """Each file that has a function of an exercise, with these functions emptied."""
+    sources: dict[str, str] = {}
+    for exercise in exercises:
+        for file, name in exercise.places:
+            source = sources.get(file) or read(PACKAGE.parent / file)
+            sources[file] = emptied(source, name, exercise.message)
+    return sources
+
+
+def test_files(exercises: Iterable[Exercise]) -> list[str]:
+    """The files and folders in tests/ that the exercises' tests need: what they import, and their data."""
+    needed = {"tests/conftest.py"}
+    todo = {test.partition("::")[0] for e in exercises for test in e.tests}
+    while todo:
+        file = todo.pop()
+        needed.add(file)
+        paths = sorted((ROOT / file).rglob("*.py")) if (ROOT / file).is_dir() else [ROOT / file]
+        sources = [read(path) for path in paths]
+        names = {name for source in sources for name in imported(source)}
+        if any('"golden"' in source for source in sources):
+            names.add("golden")
+        for name in names:
+            for found in (f"tests/{name}.py", f"tests/{name}"):
+                if (ROOT / found).exists() and found not in needed:
+                    todo.add(found)
+    return sorted(needed)
+
+
+def imported(source: str) -> set[str]:
+    """The modules that a file imports, by the first part of their names."""
+    found = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.partition(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found
+
+
+def readme(lesson: int, exercises: list[Exercise]) -> str:
+    """What a learner who opens the folder is told."""
+    name = NAMES[lesson - 1]
+    lines = [
+        f"# Exercises of lesson {name}\n",
+        f"The lesson: {ROOT / 'tutorials' / 'rendered' / f'{name}.md'}\n",
+        "Write the functions below in `src/tinyjax`, in this order. Each says what it is to do in its",
+        "docstring. The rest of the copy is tinyjax as it is; read in it whatever you like.\n",
+    ]
+    for e in exercises:
+        lines.append(f"## {e.number} {e.name} ({'*' * e.grade})\n\n{textwrap.fill(e.goal, 100)}\n")
+        lines += [f"- write `{function}` in `src/{file}`" for file, function in e.places]
+        lines += [f"- judged by `{test}`" for test in e.tests] + [""]
+    lines += [
+        "## Commands\n",
+        "In this folder:\n",
+        "    python -m tinyjax learn test     # which exercises pass, and what fails first",
+        "    python -m tinyjax learn watch    # the same after each save",
+        "    python -m tinyjax learn hint     # one more each time",
+        "    python -m tinyjax learn diff     # yours beside the reference, once it passes",
+        "    python -m tinyjax learn reset    # begin again",
+        "    python -m tinyjax learn next     # what to do next\n",
+        "Plain `pytest` runs the same tests, `pytest --pdb` stops where one fails, and an editor that",
+        "knows pytest finds them too. To try something: `PYTHONPATH=src python`.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+# ---- files ----
+
+
+def fingerprint(exercises: Iterable[Exercise]) -> str:
+    """A text that differs when the package, the exercises or their tests differ."""
+    digest = hashlib.sha256(repr((exercises, sorted(digests(PACKAGE).items()))).encode())
+    for file in test_files(exercises):
+        if (ROOT / file).is_file():
+            digest.update((ROOT / file).read_bytes())
+    return digest.hexdigest()
+
+
+def digests(package: Path) -> dict[str, str]:
+    """A short text for each Python file of a package, that differs when the file does."""
+    return {
+        path.relative_to(package.parent).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()[
+            :16
+        ]
+        for path in package.rglob("*.py")
+    }
+
+
+def read(path: Path) -> str:
+    with open(path, encoding="utf-8", newline="") as file:  # newline="": as it is, to the byte
+        return file.read()
+
+
+def write(path: Path, text: str) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as file:
+        file.write(text)

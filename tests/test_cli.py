@@ -32,6 +32,6 @@ def test_the_package_runs_as_a_module():
 
 
 def test_a_reader_that_has_seen_enough_ends_the_command_quietly():
-    command = f"{sys.executable} -m tinyjax explain tinyjax.nn:relu --args 1.5 | true"
+    command = f"{sys.executable} -m tinyjax explain tinyjax.nn:relu --args 1.5 --text | true"
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.stderr == ""

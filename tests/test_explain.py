@@ -172,11 +172,10 @@ def f(x, y):
 """
 
 
-def test_the_command_shows_every_stage(tmp_path, capsys):
+def test_the_command_prints_every_stage_as_text(tmp_path, capsys):
     file = tmp_path / "model_to_explain.py"
     file.write_text(MODEL)
-    options = ["--args", "-3.0", "jnp.ones(2)", "--transform", "vmap,jit"]
-    options[1] = "jnp.ones(2)"
+    options = ["--text", "--args", "jnp.ones(2)", "jnp.ones(2)", "--transform", "vmap,jit"]
     assert main(["explain", f"{file}:f", *options]) == 0
     shown = capsys.readouterr().out
     assert "z = jnp.sin(x)\n" in shown  # Python

@@ -53,8 +53,9 @@ STAGES = (
     (
         "explain",
         """**Code generation** (`codegen.py`) prints each statement as a line of C. `explain.py` knows the
-        equation and the line of Python that it is from: `python -m tinyjax explain` shows this for any
-        function. Helper functions such as those for sine are left out, and lines' numbers.""",
+        equation and the line of Python that it is from: `python -m tinyjax explain` writes a page that
+        lights what is whose, and prints this with `--text`. Helper functions such as those for sine are
+        left out, and lines' numbers.""",
     ),
     (
         "memory",

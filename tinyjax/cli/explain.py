@@ -1,14 +1,16 @@
-"""Show what becomes of a function: Python, jaxpr, groups, OpenCL C with the lines it is from, timed steps.
+"""Show what becomes of a function, in a page for a browser: Python, jaxpr, kernels, times, and what is whose.
 
 Example: python -m tinyjax explain model.py:loss --args "jnp.ones(1000)" --transform grad
 """
 
 import argparse
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
 import tinyjax as jax
+from tinyjax import viz
 from tinyjax.cli import functions
 from tinyjax.opencl.plan import step_word
 
@@ -28,9 +30,29 @@ STAGES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = functions.ARGUMENTS
     functions.add_arguments(parser)
+    parser.add_argument(
+        "-o", "--output", default="explain.html", metavar="FILE", help="the page (%(default)s)"
+    )
+    parser.add_argument(
+        "--text", action="store_true", help="print all stages in the terminal; write no page"
+    )
 
 
 def run(options: argparse.Namespace) -> int:
+    """Write the page, or print all the stages; return the exit status."""
+    if options.text:
+        return print_stages(options)
+    page = viz.explain(options.function, *options.args, transforms=options.transform)
+    try:
+        path = page.save(options.output)
+    except OSError as error:
+        print(f"cannot write {options.output}: {error.strerror}", file=sys.stderr)
+        return 1
+    print(f"{page.title}\n{page.summary}\nwrote {path}; to look at it: {path.resolve().as_uri()}")
+    return 0
+
+
+def print_stages(options: argparse.Namespace) -> int:
     """Print all the stages; return the exit status."""
     function = functions.transformed(options)
     _title("Python")

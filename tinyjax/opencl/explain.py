@@ -53,7 +53,7 @@ def mapping(plan: Plan) -> list[MappedLine]:
     """All lines of all kernels, in the order of the program."""
     kernels = plan.all_kernels()
     program = program_text(kernels)
-    numbers = {_name_of(plan, eqn): number for number, eqn in enumerate(numbered_eqns(plan))}
+    numbers = {eqn_name(plan, eqn): number for number, eqn in enumerate(numbered_eqns(plan))}
     lines = []
     for kernel in kernels:
         first = program[: program.index(kernel_text(kernel))].count("\n") + 1
@@ -61,13 +61,13 @@ def mapping(plan: Plan) -> list[MappedLine]:
         for number, (text, origin) in enumerate(kernel_lines(kernel), first):
             eqns = [] if origin is None else alike.get(origin, [origin])
             sources = dict.fromkeys(eqn.source_info for eqn in eqns if eqn.source_info)
-            names = [_name_of(plan, eqn) for eqn in eqns]
+            names = [eqn_name(plan, eqn) for eqn in eqns]
             known = tuple(numbers[name] for name in names if name in numbers)
             lines.append(MappedLine(kernel.name, number, text, known, tuple(sources)))
     return lines
 
 
-def _name_of(plan: Plan, eqn: JaxprEqn) -> Hashable:
+def eqn_name(plan: Plan, eqn: JaxprEqn) -> Hashable:
     """What tells an equation from others, also where a loop has been rewritten for one element of its
     arrays: the primitive, and the names that the results have in the printed jaxpr."""
     return eqn.primitive, tuple(plan.names.get(v, v) for v in eqn.outvars)

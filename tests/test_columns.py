@@ -1,0 +1,126 @@
+"""Columns of what became of a function: what is kin to what."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.devices import devices
+from tinyjax.viz.columns import columns_of
+from tinyjax.viz.kinship import kin
+
+needs_kernels = pytest.mark.skipif(
+    devices("cpu")[0].cl_device is None, reason="there is no OpenCL device"
+)
+
+
+def f(x):
+    return jnp.sin(x) * x
+
+
+def items_of(columns, name):
+    (column,) = (column for column in columns if column.name == name)
+    return [item for block in column.blocks for item in block.items]
+
+
+def found(columns, name, text):
+    """The only item of a column that has this text in it."""
+    (item,) = (item for item in items_of(columns, name) if text in item.text)
+    return item
+
+
+def kin_of(columns, item, name):
+    """The texts of an item's kin in a column."""
+    related = kin(columns)[item]
+    return [other.text.strip() for other in items_of(columns, name) if other in related]
+
+
+def test_an_equation_is_kin_to_its_line():
+    columns = columns_of(f, [3.0])
+    sin = found(columns, "transformed", "= sin")
+    assert kin_of(columns, sin, "python") == ["return jnp.sin(x) * x"]
+
+
+def test_equations_of_one_line_are_told_apart():
+    columns = columns_of(f, [3.0], [jax.grad])
+    assert kin_of(columns, found(columns, "traced", "= sin"), "transformed") == [
+        "b:f32[] = sin a",
+        "c:f32[] = cos a",
+        "f:f32[] = mul e c",  # backwards through sin
+        "g:f32[] = add_any d f",
+    ]
+    assert kin_of(columns, found(columns, "transformed", "= cos"), "traced") == ["b:f32[] = sin a"]
+
+
+def test_kinship_is_mutual():
+    related = kin(columns_of(f, [3.0], [jax.grad]))
+    assert all(item in related[other] for item in related for other in related[item])
+
+
+def test_what_is_simplified_away_is_marked():
+    columns = columns_of(f, [3.0], [jax.grad])
+    gone = [item.text.strip() for item in items_of(columns, "transformed") if item.gone]
+    assert gone == ["_:f32[] = mul b a", "d:f32[] = mul b 1.0", "e:f32[] = mul 1.0 a"]
+
+
+@needs_kernels
+def test_a_line_of_c_is_kin_to_the_line_of_python_that_it_is_from():
+    def two_lines(x):
+        y = jnp.sin(x)
+        return y * 2.0
+
+    columns = columns_of(two_lines, [np.ones(3, np.float32)])
+    line = found(columns, "c", "2.0f")
+    assert kin_of(columns, line, "python") == ["return y * 2.0"]
+    assert kin_of(columns, line, "groups")[-1].endswith("mul b 2.0")
+
+
+@needs_kernels
+def test_a_launch_is_kin_to_all_that_it_computes():
+    columns = columns_of(f, [3.0], [jax.grad])
+    (launch,) = items_of(columns, "time")
+    assert "return jnp.sin(x) * x" in kin_of(columns, launch, "python")
+    assert len(kin_of(columns, launch, "groups")) == 1 + 4  # the group, and its equations
+
+
+def test_the_jaxpr_is_of_the_types_that_the_function_is_called_with():
+    columns = columns_of(f, [np.ones(5, np.float32)], [jax.grad, jax.vmap])
+    assert items_of(columns, "traced")[0].text == "lambda a:f32[]. let"
+    assert items_of(columns, "transformed")[0].text == "lambda a:f32[5]. let"
+
+
+def test_without_a_transformation_there_is_one_jaxpr():
+    titles = [column.title for column in columns_of(f, [3.0], [jax.jit])]
+    assert titles == ["Python", "jaxpr", "groups", "OpenCL C", "time"]
+
+
+def test_the_body_of_a_loop_keeps_its_kin():
+    def loop(x):
+        return lax.fori_loop(0, 5, lambda i, c: jnp.sin(c) * 3.0, x)
+
+    columns = columns_of(loop, [2.0], [jax.grad])
+    sin = found(columns, "traced", "= sin")
+    assert any("cos" in text for text in kin_of(columns, sin, "transformed"))
+    assert any("sin" in text for text in kin_of(columns, sin, "groups"))
+
+
+def test_a_function_that_is_called_is_shown_too():
+    def outer(x):
+        return f(x) + 1.0
+
+    columns = columns_of(outer, [3.0])
+    titles = [block.title for block in columns[0].blocks]
+    assert titles == ["test_columns.py: outer", "test_columns.py: f"]
+
+
+def test_a_derivative_rule_keeps_its_own_line():
+    @jax.custom_jvp
+    def g(x):
+        return jnp.sin(x)
+
+    g.defjvp(lambda primals, tangents: (g(*primals), tangents[0] * 7.0))
+    columns = columns_of(lambda x: g(x), [3.0], [jax.grad])
+    seven = found(columns, "transformed", "7.0")
+    assert any("7.0" in text for text in kin_of(columns, seven, "python"))
+    assert any("custom_jvp_call" in text for text in kin_of(columns, seven, "traced"))

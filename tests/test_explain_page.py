@@ -1,0 +1,200 @@
+"""The page that explains a function, as data and in a browser."""
+
+import json
+import re
+
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tests.browser import chromium, messages, resize
+from tinyjax import viz
+from tinyjax.__main__ import main
+
+MODEL = """
+import tinyjax.numpy as jnp
+
+def f(x):
+    return jnp.sin(x) * x
+"""
+
+
+def f(x):
+    return jnp.sin(x) * x
+
+
+def data_of(page):
+    return json.loads(re.search(r'id="data">(.*?)</script>', page.html, re.DOTALL)[1])
+
+
+# ---- as data ----
+
+
+def test_the_command_writes_a_page(tmp_path, capsys):
+    (tmp_path / "model.py").write_text(MODEL)
+    path = tmp_path / "page.html"
+    options = ["--args", "3.0", "--transform", "grad", "-o", str(path)]
+    assert main(["explain", f"{tmp_path / 'model.py'}:f", *options]) == 0
+    shown = capsys.readouterr().out
+    assert "grad(f)(3.0)" in shown and "transformed jaxpr   7 equations" in shown
+    assert path.as_uri() in shown
+    assert "return jnp.sin(x) * x" in path.read_text()
+
+
+def test_a_page_that_cannot_be_written_is_no_traceback(tmp_path, capsys):
+    (tmp_path / "model.py").write_text(MODEL)
+    path = tmp_path / "no folder" / "page.html"
+    assert main(["explain", f"{tmp_path / 'model.py'}:f", "--args", "3.0", "-o", str(path)]) == 1
+    assert "cannot write" in capsys.readouterr().err
+
+
+def test_a_page_names_the_transformations_and_the_types_of_arguments():
+    page = viz.explain(f, {"a": jnp.ones(3)}["a"], transforms=[jax.vmap, jax.jit])
+    assert page.title == "jit(vmap(f))(f32[3])"
+
+
+def test_a_page_loads_nothing():
+    page = viz.explain(f, 3.0).html
+    assert not re.search(r"https?://|src=|@import|url\(", page)
+    assert "default-src 'none'" in page
+
+
+def test_in_a_notebook_a_page_is_a_frame_of_its_own():
+    frame = viz.explain(f, 3.0)._repr_html_()
+    assert frame.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;') and frame.count('"') == 4
+
+
+# ---- in a browser ----
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with chromium(tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+@pytest.fixture
+def opened(browser, tmp_path):
+    """Opens a page from its file; fails if anything was written to the console."""
+
+    def opened(page, width=1440, height=900, scheme="light"):
+        resize(browser, width, height, scheme)
+        browser.get(page.save(tmp_path / "page.html").as_uri())
+        return browser
+
+    yield opened
+    assert messages(browser) == []
+
+
+@pytest.fixture(scope="module")
+def gradient():
+    return viz.explain(f, 3.0, transforms=[jax.grad])
+
+
+def lines_with(browser, kind):
+    """The texts of the lines that are lit in this way."""
+    return browser.execute_script(
+        f"return [...document.querySelectorAll('.columns .{kind} .text')].map(e => e.textContent.trim())"
+    )
+
+
+def line(browser, column, text):
+    """The line of a column that has this text in it."""
+    script = (
+        "return [...document.querySelectorAll(`.${arguments[0]} button.line`)]"
+        ".find(e => e.textContent.includes(arguments[1]))"
+    )
+    found = browser.execute_script(script, column, text)
+    assert found, f"no line in the column {column} has {text!r}"
+    return found
+
+
+def press(browser, *keys):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    ActionChains(browser).send_keys(*(getattr(Keys, key) for key in keys)).perform()
+
+
+def point_at(browser, element):
+    from selenium.webdriver.common.action_chains import ActionChains
+
+    ActionChains(browser).move_to_element(element).perform()
+
+
+def test_pointing_at_a_line_lights_its_kin_in_all_columns(opened, gradient):
+    browser = opened(gradient)
+    point_at(browser, line(browser, "traced", "= sin"))
+    assert lines_with(browser, "here") == ["b:f32[] = sin a"]
+    kin = lines_with(browser, "kin")
+    assert "return jnp.sin(x) * x" in kin and "c:f32[] = cos a" in kin
+    assert "c:f32[] = mul b a" not in kin
+    assert "b:f32[] = sin a" in browser.find_element("css selector", ".trail").text
+
+
+def test_nothing_is_lit_when_the_pointer_has_left(opened, gradient):
+    browser = opened(gradient)
+    point_at(browser, line(browser, "traced", "= sin"))
+    point_at(browser, browser.find_element("css selector", "h1"))
+    assert lines_with(browser, "kin") == []
+
+
+def test_a_click_keeps_a_line_lit_until_escape(opened, gradient):
+    browser = opened(gradient)
+    line(browser, "traced", "= sin").click()
+    point_at(browser, line(browser, "traced", "= mul"))
+    assert lines_with(browser, "here") == ["b:f32[] = sin a"]
+    press(browser, "ESCAPE")
+    assert lines_with(browser, "here") == []
+
+
+def test_keys_do_what_the_pointer_does(opened, gradient):
+    browser = opened(gradient)
+    browser.execute_script("document.querySelector('[role=tab]').focus()")
+    press(browser, "TAB")
+    assert lines_with(browser, "here") == ["return jnp.sin(x) * x"]
+    press(browser, "ARROW_RIGHT")
+    assert lines_with(browser, "here") == ["b:f32[] = sin a"]
+    press(browser, "ARROW_DOWN")
+    assert lines_with(browser, "here") == ["c:f32[] = mul b a"]
+    assert browser.execute_script("return document.activeElement.matches(':focus-visible')")
+
+
+def test_what_is_simplified_away_says_so(opened, gradient):
+    browser = opened(gradient)
+    point_at(browser, line(browser, "transformed", "mul b 1.0"))
+    assert "simplified away" in browser.find_element("css selector", ".trail").text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1000, 1440])
+def test_no_width_makes_the_page_scroll_sideways(opened, gradient, width, scheme):
+    browser = opened(gradient, width, 844, scheme)
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
+def test_a_phone_shows_one_column_below_the_other(opened, gradient):
+    browser = opened(gradient, 390, 844)
+    lefts = browser.execute_script(
+        "return [...document.querySelectorAll('.column')].map(e => e.getBoundingClientRect().left)"
+    )
+    assert len(lefts) == 6 and len(set(lefts)) == 1
+
+
+def test_texts_of_a_program_are_never_read_as_html(opened, tmp_path, monkeypatch):
+    file = tmp_path / "wicked_model.py"
+    file.write_text(
+        "import tinyjax.numpy as jnp\n\n"
+        "def wicked(x):\n"
+        "    '</script><script>document.title = 1</script><!-- <img src=x onerror=alert(1)>'\n"
+        "    return jnp.sin(x)  # </script> {{name}} &amp;\n"
+        "wicked.__name__ = '</script><b>bold</b>{{css}}'\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    from wicked_model import wicked
+
+    browser = opened(viz.explain(wicked, 3.0))
+    assert browser.title == "</script><b>bold</b>{{css}}(3.0)"
+    assert browser.execute_script("return document.querySelectorAll('b, img').length") == 0
+    source = browser.find_element("css selector", ".python").text
+    assert "</script> {{name}} &amp;" in source and "<!-- <img" in source

@@ -1,0 +1,308 @@
+"""What became of a function, as columns of items that know their kin in all other columns.
+
+After this file you can ask of a line of Python which equations, kernels, lines of C and microseconds are its
+own, and of any of those where it is from. The columns: Python, the function's jaxpr, the transformed jaxpr,
+groups (the simplified jaxpr, by what is computed together), OpenCL C, and the measured time of each step.
+Builds on kinship, provenance and opencl.explain; html.py shows it.
+"""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import tinyjax as jax
+from tinyjax.api_util import fun_name
+from tinyjax.interpreters.tracing import user_line
+from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, SourceLine, Var, subjaxprs
+from tinyjax.opencl.cost import step_costs
+from tinyjax.opencl.explain import eqn_name, mapping, numbered_eqns
+from tinyjax.opencl.groups import Group, HostGroup, KernelGroup
+from tinyjax.opencl.plan import Plan, step_word
+from tinyjax.pretty_printer import literal_text, variable_names
+from tinyjax.viz.kinship import Block, Column, Item, Thread, note_what_is_gone
+from tinyjax.viz.provenance import Seen, mark_of, marked, origins, printed_eqns
+from tinyjax.viz.sources import function_around, source_of
+
+_LONGEST = 48  # of a parameter's text
+
+
+def columns_of(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    transforms: Sequence[Callable[..., Any]] = (),
+) -> list[Column]:
+    """Takes `f` through its transformations and all stages of jit, and runs what comes out, for its times.
+
+    Raises what tracing, compiling and running raise."""
+    here = user_line()  # what transformations write before and after f runs is from no line of f
+    seen = Seen(f)
+    traced = _jitted(transformed(seen, transforms)).trace(*args)
+    own, run = seen.traced()
+    from_marks = _jitted(transformed(run, transforms)).trace(*args)
+    origin = origins(traced.jaxpr, from_marks.jaxpr)
+    traced.jaxpr = marked(traced.jaxpr)
+    compiled = traced.lower().compile()
+    times = jax.profiler.step_times(lambda: compiled(*args))
+    plan = compiled.compiler_ir("schedule")
+    return _Columns(f, own, traced.jaxpr, origin, plan, here).made(
+        times, (name_of(f), name_of(f, transforms))
+    )
+
+
+def name_of(f: Callable[..., Any], transforms: Sequence[Callable[..., Any]] = ()) -> str:
+    """jit(grad(f))"""
+    name = fun_name(f)
+    for transform in transforms:
+        name = f"{fun_name(transform)}({name})"
+    return name
+
+
+def _jitted(f: Callable[..., Any]) -> jax.stages.Wrapped:
+    return f if isinstance(f, jax.stages.Wrapped) else jax.jit(f)
+
+
+def transformed(
+    f: Callable[..., Any], transforms: Iterable[Callable[..., Any]]
+) -> Callable[..., Any]:
+    """`f` with the transformations applied, the first one first."""
+    for transform in transforms:
+        f = transform(f)
+    return f
+
+
+# ---- columns ----
+
+
+class _Columns:
+    """The columns of one program in the making."""
+
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        traced: ClosedJaxpr,
+        transformed: ClosedJaxpr,
+        origin: Sequence[int | None],
+        plan: Plan,
+        here: SourceLine | None,
+    ):
+        self.f = f
+        self.traced = traced
+        self.transformed = transformed
+        self.plan = plan
+        self.here = here
+        self.names = {eqn_name(plan, eqn): n for n, eqn in enumerate(numbered_eqns(plan))}
+        # What each thread is from, with itself.
+        self.threads: dict[Thread, set[Thread]] = {}
+        for n, (_, eqn) in enumerate(printed_eqns(traced.jaxpr)):
+            self.threads["traced", n] = {("traced", n), *self.line_of(eqn)}
+        for n, (_, eqn) in enumerate(printed_eqns(transformed.jaxpr)):
+            above = self.threads.get(("traced", origin[n]), set())
+            self.threads["transformed", n] = {("transformed", n), *self.line_of(eqn)} | above
+        for n, eqn in enumerate(numbered_eqns(plan)):
+            above = self.threads.get(("transformed", mark_of(eqn)), set())
+            self.threads["simplified", n] = {("simplified", n)} | above
+
+    def line_of(self, eqn: JaxprEqn) -> list[Thread]:
+        line = eqn.source_info
+        return [("line", *line[:2])] if line and line[0] and line != self.here else []
+
+    def item(self, text: str, own: Iterable[Thread], **more: Any) -> Item:
+        own = set(own)
+        everything = (self.threads.get(thread, {thread}) for thread in own)
+        return Item(text, own=own, all=set().union(*everything), **more)
+
+    def made(self, times: dict[tuple[int, ...], float], names: tuple[str, str]) -> list[Column]:
+        name, its_name = names
+        columns = [
+            Column("python", "Python", "your program", "line", "lines", "python", self.python()),
+            self.jaxpr_column("traced", "jaxpr", name, self.traced),
+            self.jaxpr_column("transformed", "transformed jaxpr", its_name, self.transformed),
+            Column(
+                "groups",
+                "groups",
+                "simplified; one kernel each",
+                "equation",
+                "equations",
+                "jaxpr",
+                list(self.groups(self.plan, "")),
+                "Nothing is left to compute.",
+            ),
+            Column(
+                "c",
+                "OpenCL C",
+                "the kernels",
+                "line",
+                "lines",
+                "c",
+                self.kernels(),
+                "There is no kernel: NumPy computes it all.",
+            ),
+            Column("time", "time", "best of 5", "launch", "launches", "jaxpr", self.times(times)),
+        ]
+        if str(self.traced) == str(self.transformed):  # one jaxpr is enough
+            del columns[1]
+            columns[1].title = "jaxpr"
+        note_what_is_gone(columns)
+        return columns
+
+    # ---- Python ----
+
+    def python(self) -> list[Block]:
+        """The function, and all others that equations are from a line of."""
+        lines = {t[1:] for threads in self.threads.values() for t in threads if t[0] == "line"}
+        places = [place] if (place := source_of(self.f)) else []
+        for file, number in sorted(lines):
+            if not any(f == file and number in of_f for f, of_f, _ in places):
+                places.append(function_around(file, number))
+        return [self.function(*place) for place in places]
+
+    def function(self, file: str, numbers: range, name: str) -> Block:
+        """One function's lines."""
+        texts = [linecache.getline(file, number).rstrip() for number in numbers]
+        known = set().union(*self.threads.values())
+        margin = min((len(t) - len(t.lstrip()) for t in texts if t), default=0)
+        items = [
+            self.item(text[margin:], {("line", file, number)} & known, number=str(number))
+            for number, text in zip(numbers, texts)
+        ]
+        return Block(f"{os.path.basename(file)}: {name}", items)
+
+    # ---- jaxprs ----
+
+    def jaxpr_column(self, kind: str, title: str, function: str, closed: ClosedJaxpr) -> Column:
+        blocks = self.jaxpr(kind, closed)
+        return Column(kind, title, f"of {function}", "equation", "equations", "jaxpr", blocks)
+
+    def jaxpr(self, kind: str, closed: ClosedJaxpr) -> list[Block]:
+        """A jaxpr, an item an equation."""
+        names = variable_names(closed.jaxpr)
+        eqns = list(printed_eqns(closed.jaxpr))
+        numbers = {id(eqn): n for n, (_, eqn) in enumerate(eqns)}
+        typed = [f"{names.get(v, '_')}:{_type(v)}" for v in closed.jaxpr.invars]
+        head = self.item(f"lambda {' '.join(typed)}. let", [])
+        items = [
+            self.item(
+                "  " * (depth + 1) + eqn_text(eqn, names),
+                {(kind, numbers[id(e)]) for e in [eqn, *_within(eqn)] if id(e) in numbers},
+            )
+            for depth, eqn in eqns
+        ]
+        results = [
+            names.get(v, "_") if isinstance(v, Var) else literal_text(v)
+            for v in closed.jaxpr.outvars
+        ]
+        ending = f"in ({', '.join(results)}{',' * (len(results) == 1)})"
+        return [Block("", [head, *items, self.item(ending, [])])]
+
+    # ---- groups, kernels, times ----
+
+    def numbers_of(self, eqn: JaxprEqn) -> set[Thread]:
+        """What an equation of the plan stands for, with the equations of its bodies."""
+        names = [eqn_name(self.plan, e) for e in [eqn, *_within(eqn)]]
+        return {("simplified", self.names[name]) for name in names if name in self.names}
+
+    def eqns_of(self, group: Group) -> list[JaxprEqn]:
+        return group.eqns if isinstance(group, KernelGroup) else [group.eqn]
+
+    def group_threads(self, group: Group) -> set[Thread]:
+        return set().union(*map(self.numbers_of, self.eqns_of(group)))
+
+    def groups(self, plan: Plan, prefix: str) -> Iterator[Block]:
+        """A block a group, and after it those of its bodies."""
+        for number, group in enumerate(plan.groups):
+            title = f"{prefix}{number}: {step_word(plan, number)}"
+            head = self.item(f"makes {_stored(plan, group)}", self.group_threads(group))
+            eqns = [e for eqn in self.eqns_of(group) for e in (eqn, *_within(eqn))]
+            items = [
+                self.item("  " + eqn_text(eqn, plan.names), self.numbers_of(eqn)) for eqn in eqns
+            ]
+            yield Block(title, [head, *items], _why(plan, number, group))
+            for label, body in plan.bodies.get(number, {}).items():
+                yield from self.groups(body, f"{prefix}{number} {label} ")
+
+    def kernels(self) -> list[Block]:
+        """A block a kernel, an item a line."""
+        blocks: dict[str, Block] = {}
+        for line in mapping(self.plan):
+            block = blocks.setdefault(line.kernel, Block(line.kernel, []))
+            own = [("simplified", number) for number in line.eqns]
+            block.items.append(self.item(line.text, own, number=str(line.number)))
+        for plan in self.plan.all_plans():
+            for number, kernel in plan.kernels.items():  # its first line stands for all of it
+                head, group = blocks[kernel.name].items[0], plan.groups[number]
+                whole = self.item(head.text, head.own | self.group_threads(group))
+                head.own, head.all = whole.own, head.all | whole.all
+        return list(blocks.values())
+
+    def times(self, times: dict[tuple[int, ...], float]) -> list[Block]:
+        """An item a launch."""
+        every, costs = sum(times.values()), step_costs(self.plan)
+        items = []
+        for numbers, microseconds in times.items():
+            own = set().union(*(self.group_threads(self.plan.groups[n]) for n in numbers))
+            cost = sum((costs[n] for n in numbers), start=type(costs[0])())
+            words = "\n".join(f"{n}: {step_word(self.plan, n)}" for n in numbers)
+            text = f"{words}\n{cost.flops + cost.transcendentals:,.0f} operations\n{cost.bytes:,.0f} bytes"
+            share = microseconds / every if every else 0.0
+            items.append(self.item(text, own, number=f"{microseconds:,.1f} µs", share=share))
+        return [Block(f"{every:,.1f} µs in all", items)]
+
+
+# ---- text ----
+
+
+def eqn_text(eqn: JaxprEqn, names: dict[Var, str]) -> str:
+    """An equation on one line, without the jaxprs among its parameters."""
+    outs = " ".join(f"{names.get(v, '_')}:{_type(v)}" for v in eqn.outvars)
+    args = [names.get(v, "_") if isinstance(v, Var) else f"{literal_text(v)}" for v in eqn.invars]
+    params = " ".join(f"{key}={text}" for key, text in told_params(eqn))
+    params = f"[{params}]" if params else ""
+    return " ".join([outs, "=" if outs else "", f"{eqn.primitive.name}{params}", *args]).strip()
+
+
+def told_params(eqn: JaxprEqn) -> Iterator[tuple[str, str]]:
+    """The parameters that say something, as short text: jaxprs are shown as equations; functions, what is
+    not set, and what the results' types say are left out."""
+    told = [x for v in eqn.outvars[:1] for x in (v.aval.shape, v.aval.dtype)]
+    for key, value in sorted(eqn.params.items()):
+        parts = value if isinstance(value, tuple | list) else (value,)
+        unset = all(part in (None, False) for part in parts)
+        if unset or value in told or callable(value) or any(subjaxprs({key: value})):
+            continue
+        text = re.sub(r" at 0x[0-9a-f]+", "", str(value))
+        yield key, text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def _type(v: Var) -> str:
+    return v.aval.str_short(short_dtypes=True)
+
+
+def _within(eqn: JaxprEqn) -> list[JaxprEqn]:
+    """The equations of the jaxprs inside of an equation."""
+    return [e for inner in subjaxprs(eqn.params) for _, e in printed_eqns(inner)]
+
+
+def _stored(plan: Plan, group: Group) -> str:
+    made = ", ".join(f"{plan.names[v]}:{_type(v)}" for v in group.outputs)
+    read = ", ".join(plan.names[v] for v in group.inputs)
+    return f"{made} from {read or 'nothing'}"
+
+
+def _why(plan: Plan, number: int, group: Group) -> str:
+    """Why NumPy computes it, or a loop is no kernel, or what is stored between two kernels."""
+    if isinstance(group, HostGroup):
+        return group.reason
+    if number in plan.reasons:
+        return f"steps, not one kernel: {plan.reasons[number]}"
+    if not isinstance(group, KernelGroup):
+        return f"one kernel, {plan.kernels[number].form}"
+    reasons = [
+        f"{plan.names[v]} is stored: {reason}"
+        for v, reason in zip(group.outputs, group.reasons)
+        if v not in plan.closed.jaxpr.outvars
+    ]
+    return "; ".join(reasons)

@@ -1,0 +1,82 @@
+"""Columns of items, and which items of different columns are kin.
+
+After this file you can say how a page knows what to light: an item stands for some *threads* (a line, an
+equation of a stage), and is made from these and those that they are made from. Two items are kin if one
+stands for what the other is made from. Builds on nothing; columns.py fills the columns.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+# A thread: ("line", file, number), ("traced", n), ("transformed", n), ("simplified", n)
+Thread = tuple[Any, ...]
+
+
+@dataclass(eq=False)
+class Item:
+    """One line of a column. Two items are kin if what one stands for is what the other is made from."""
+
+    text: str
+    number: str = ""  # in the margin
+    own: set[Thread] = field(default_factory=set)  # what it stands for
+    all: set[Thread] = field(default_factory=set)  # the same, and what that was made from
+    share: float | None = None  # of the measured time
+    gone: bool = False  # an equation that nothing was compiled from
+
+
+@dataclass
+class Block:
+    """Items under a heading: a function, a group, a kernel."""
+
+    title: str
+    items: list[Item]
+    note: str = ""
+
+
+@dataclass
+class Column:
+    """One stage."""
+
+    name: str
+    title: str
+    about: str
+    unit: str  # what one of its items is,
+    units: str  # and what several are
+    language: str  # by which they are coloured
+    blocks: list[Block]
+    empty: str = ""  # what to say where there are none
+
+    def count(self, related: Mapping[Item, Sequence[Item]]) -> str:
+        """How many items there are, of those that have kin."""
+        number = sum(bool(related[item]) for block in self.blocks for item in block.items)
+        return f"{number} {self.unit if number == 1 else self.units}"
+
+
+def kin(columns: Sequence[Column]) -> dict[Item, list[Item]]:
+    """For each item, those that it is made from or that are made from it, in the order of the page."""
+    items = [item for column in columns for block in column.blocks for item in block.items]
+    stand_for, made_from = defaultdict(set), defaultdict(set)
+    for place, item in enumerate(items):
+        for thread in item.own:
+            stand_for[thread].add(place)
+        for thread in item.all:
+            made_from[thread].add(place)
+    found = {}
+    for place, item in enumerate(items):
+        below = (made_from[thread] for thread in item.own)
+        above = (stand_for[thread] for thread in item.all)
+        found[item] = [items[i] for i in sorted(set().union(*below, *above) - {place})]
+    return found
+
+
+def note_what_is_gone(columns: Sequence[Column]) -> None:
+    """Says so where an equation of the last jaxpr is kin to nothing that is compiled."""
+    related = kin(columns)
+    compiled = {item for column in columns[-3:] for block in column.blocks for item in block.items}
+    for block in columns[-4].blocks:
+        for item in block.items:
+            item.gone = bool(item.own) and compiled.isdisjoint(related[item])

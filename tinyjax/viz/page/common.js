@@ -1,0 +1,71 @@
+// ---- what both views need: elements, coloured code, tabs ----
+
+const data = JSON.parse(document.getElementById("data").textContent);
+
+/** An element with attributes and children; text is always text, never HTML. */
+function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
+  made.append(...children);
+  return made;
+}
+
+const KEYWORDS = {
+  python: "and as assert async await break class continue def del elif else except finally for from global "
+    + "if import in is lambda None nonlocal not or pass raise return True False try while with yield",
+  jaxpr: "lambda let in makes from",
+  c: "__kernel __global __local __attribute__ restrict const static void if else for while return break "
+    + "continue goto switch case unsigned char short int long half float double bool size_t",
+};
+const TOKENS = Object.fromEntries(Object.entries(KEYWORDS).map(([language, words]) => [language, new RegExp(
+  `(?<comment>${language === "c" ? "//.*|/\\*.*?\\*/" : "#.*"})`
+  + `|(?<string>"(?:[^"\\\\]|\\\\.)*"|'(?:[^'\\\\]|\\\\.)*')`
+  + `|(?<keyword>\\b(?:${words.split(" ").join("|")})\\d*\\b)`
+  + `|(?<type>:[a-z]+\\d*\\[[\\d,]*\\])`
+  + `|(?<number>\\b\\d[\\d.]*(?:e[-+]?\\d+)?[fuUlL]*\\b)`, "g")]));
+
+/** A line of code as nodes, its words coloured. */
+function painted(text, language) {
+  const nodes = [];
+  let end = 0;
+  for (const match of text.matchAll(TOKENS[language])) {
+    const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
+    if (kind === "type" && language !== "jaxpr") continue;
+    nodes.push(text.slice(end, match.index), element("span", { class: kind }, match[0]));
+    end = match.index + match[0].length;
+  }
+  return [...nodes, text.slice(end)];
+}
+
+/** Scrolls only the box that an element is in, and only if it is out of sight. */
+function reveal(element, box) {
+  const inner = element.getBoundingClientRect();
+  const outer = box.getBoundingClientRect();
+  if (inner.top < outer.top || inner.bottom > outer.bottom) {
+    box.scrollTop += inner.top - outer.top - (outer.height - inner.height) / 3;
+  }
+}
+
+// ---- tabs: arrow keys move between them, as the pattern for tabs has it ----
+
+const tabs = [...document.querySelectorAll("[role=tab]")];
+
+function choose(tab) {
+  for (const other of tabs) {
+    const chosen = other === tab;
+    other.setAttribute("aria-selected", chosen);
+    other.tabIndex = chosen ? 0 : -1;
+    document.getElementById(other.getAttribute("aria-controls")).hidden = !chosen;
+  }
+  document.dispatchEvent(new CustomEvent("chosen", { detail: tab.getAttribute("aria-controls") }));
+}
+
+tabs.forEach((tab, number) => {
+  tab.addEventListener("click", () => choose(tab));
+  tab.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    const other = tabs[(number + 1) % tabs.length];
+    choose(other);
+    other.focus();
+  });
+});

@@ -1,0 +1,120 @@
+"""Which equation each equation is from: of a transformed program, of the function that was transformed.
+
+After this file you can say of each equation of grad(f) which equation of f it serves, even if f is a single
+line of Python. The trick is small: a jaxpr keeps a source line with each equation, and whoever runs a jaxpr
+hands these lines on to what is written meanwhile. So the equations of f get *marks*, which are source lines
+that also know a number; f's jaxpr is run in f's place, through the same transformations; and each equation of
+the result bears the mark of the one that it is from. Builds on jaxpr and tracing.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tinyjax.api_util import FlatFun
+from tinyjax.array import ShapedArray
+from tinyjax.core import get_aval
+from tinyjax.interpreters.tracing import trace_to_jaxpr
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, SourceLine, eval_jaxpr, subjaxprs
+from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
+
+
+class Mark(tuple):
+    """A source line that knows its equation's number; where only the line matters it is one as any other."""
+
+    eqn: int
+
+    def __new__(cls, line: SourceLine | None, eqn: int) -> Mark:
+        mark = super().__new__(cls, line or ("", 0, ""))
+        mark.eqn = eqn
+        return mark
+
+
+def printed_eqns(jaxpr: Jaxpr) -> Iterator[tuple[int, JaxprEqn]]:
+    """The equations as they are printed, with their depth: each is followed by those of its jaxprs.
+
+    What is printed once, as it stands in the program twice, is here once."""
+    seen: set[int] = set()
+
+    def walk(jaxpr: Jaxpr, depth: int) -> Iterator[tuple[int, JaxprEqn]]:
+        for eqn in jaxpr.eqns:
+            yield depth, eqn
+            for inner in subjaxprs(eqn.params):
+                if id(inner) not in seen:
+                    seen.add(id(inner))
+                    yield from walk(inner, depth + 1)
+
+    return walk(jaxpr, 0)
+
+
+def marked(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same program, each equation marked with its number in `printed_eqns`."""
+    numbers = {id(eqn): number for number, (_, eqn) in enumerate(printed_eqns(closed.jaxpr))}
+    copies: dict[int, Any] = {}  # what is one object stays one
+
+    def copy(value: Any) -> Any:
+        if type(value) in (tuple, list):
+            return type(value)(map(copy, value))
+        if not isinstance(value, Jaxpr | ClosedJaxpr):
+            return value
+        if id(value) not in copies:
+            copies[id(value)] = (
+                ClosedJaxpr(copy(value.jaxpr), value.consts)
+                if isinstance(value, ClosedJaxpr)
+                else value.replace(eqns=[copy_eqn(eqn) for eqn in value.eqns])
+            )
+        return copies[id(value)]
+
+    def copy_eqn(eqn: JaxprEqn) -> JaxprEqn:
+        params = {name: copy(value) for name, value in eqn.params.items()}
+        return eqn.replace(params=params, source_info=Mark(eqn.source_info, numbers[id(eqn)]))
+
+    return copy(closed)
+
+
+def mark_of(eqn: JaxprEqn) -> int | None:
+    """The number of the equation that this one is from, if it is from one."""
+    return eqn.source_info.eqn if isinstance(eqn.source_info, Mark) else None
+
+
+# ---- a function among transformations ----
+
+
+class Seen:
+    """A function that notes the types of its first arguments: what it is called with by transformations."""
+
+    def __init__(self, fun: Callable[..., Any]):
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.avals: list[ShapedArray] | None = None
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if self.avals is None:
+            leaves, self.tree = tree_flatten((args, kwargs))
+            self.avals = [get_aval(leaf) for leaf in leaves]
+        return self.fun(*args, **kwargs)
+
+    def traced(self) -> tuple[ClosedJaxpr, Callable[..., Any]]:
+        """The function's own jaxpr, and a function that runs it, each of its equations marked."""
+        flat = FlatFun(self.fun, self.tree)
+        closed = trace_to_jaxpr(flat, self.avals or [])
+        program = marked(closed)
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            outs = eval_jaxpr(program.jaxpr, program.consts, *tree_flatten((args, kwargs))[0])
+            return tree_unflatten(flat.out_tree, outs)
+
+        return closed, functools.update_wrapper(run, self.fun)
+
+
+def origins(transformed: ClosedJaxpr, from_marks: ClosedJaxpr) -> list[int | None]:
+    """For each equation of `transformed` the number of the one that it is from, where that is known.
+
+    `from_marks` is the same program, made of marked equations; should it differ all the same, as where a
+    function does something else each time, nothing is known."""
+    ours, theirs = ([eqn for _, eqn in printed_eqns(j.jaxpr)] for j in (transformed, from_marks))
+    if [eqn.primitive for eqn in ours] != [eqn.primitive for eqn in theirs]:
+        return [None] * len(ours)
+    return [mark_of(eqn) for eqn in theirs]

@@ -12,6 +12,9 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.custom_derivatives import SymbolicZero, linear_call
 
+# What is defined is used as it is, and inside of jit.
+eager_and_jitted = pytest.mark.parametrize("around", [lambda f: f, jax.jit], ids=["eager", "jit"])
+
 # ---- custom_jvp: the rule, in place of the derivative ----
 
 
@@ -78,6 +81,28 @@ def test_defjvps_takes_a_rule_for_each_argument():
     assert jax.grad(f, (0, 1, 2))(2.0, 3.0, 4.0) == (24.0, 0.0, 3.0)
 
 
+def test_what_the_rules_of_defjvps_give_is_added_up_leaf_by_leaf():
+    both = jax.custom_jvp(lambda x, y: (x + y, x * y))
+    both.defjvps(lambda t, out, x, y: (t, 10 * t * y), lambda t, out, x, y: (t, 10 * t * x))
+    _, tangents = jax.jvp(both, (2.0, 3.0), (1.0, 1.0))
+    assert tangents == (2.0, 50.0), "each leaf has the sum of its two parts: 1 + 1, and 30 + 20"
+
+
+def test_a_rule_is_given_arrays_for_tangents_that_are_zero():
+    product = jax.custom_jvp(lambda x, y: x * y)
+    seen = []
+
+    def product_jvp(primals, tangents):
+        seen.append(tangents)
+        return product(*primals), tangents[0] * primals[1]
+
+    product.defjvp(product_jvp)
+    assert jax.jvp(lambda x: product(x, 3.0), (2.0,), (1.0,)) == (6.0, 3.0)
+    (of_x, of_y), *_ = seen
+    assert isinstance(of_y, jax.Array), f"y is a constant; its tangent was shown as {of_y!r}"
+    assert of_x == 1.0 and of_y == 0.0
+
+
 def test_arguments_and_results_are_pytrees():
     @jax.custom_jvp
     def f(p):
@@ -124,7 +149,8 @@ def test_a_nondiff_argument_that_is_an_array_is_a_constant():
     assert jax.grad(lambda x: scale(x, x))(3.0) == 3.0
 
 
-def test_symbolic_zeros_tell_the_rule_what_is_not_differentiated():
+@eager_and_jitted
+def test_symbolic_zeros_tell_the_rule_what_is_not_differentiated(around):
     product = jax.custom_jvp(lambda x, y: x * y)
     seen = []
 
@@ -133,10 +159,10 @@ def test_symbolic_zeros_tell_the_rule_what_is_not_differentiated():
         return product(*primals), tangents[0] * primals[1]
 
     product.defjvp(product_jvp, symbolic_zeros=True)
-    assert jax.grad(product)(2.0, 3.0) == 3.0
-    assert jax.grad(jax.jit(product))(2.0, 3.0) == 3.0
-    np.testing.assert_array_equal(jax.vmap(jax.grad(product), (0, None))(jnp.ones(2), 3.0), [3, 3])
-    assert seen == 3 * [[False, True]]
+    gradient = jax.grad(around(product))
+    assert gradient(2.0, 3.0) == 3.0
+    np.testing.assert_array_equal(jax.vmap(gradient, (0, None))(jnp.ones(2), 3.0), [3, 3])
+    assert seen == 2 * [[False, True]]
 
 
 def test_a_rule_may_answer_with_a_symbolic_zero():
@@ -146,7 +172,8 @@ def test_a_rule_may_answer_with_a_symbolic_zero():
     assert jax.grad(jax.jit(flat))(3.0) == 0.0
 
 
-def test_integers_have_float0_tangents():
+@eager_and_jitted
+def test_integers_have_float0_tangents(around):
     power = jax.custom_jvp(lambda x, n: x**n)
 
     @power.defjvp
@@ -155,8 +182,7 @@ def test_integers_have_float0_tangents():
         assert n_dot.dtype == jax.dtypes.float0
         return power(x, n), n * t
 
-    assert jax.grad(power)(2.0, 3) == 3.0
-    assert jax.grad(jax.jit(power))(2.0, 3) == 3.0
+    assert jax.grad(around(power))(2.0, 3) == 3.0
 
 
 def test_closed_over_arrays_are_constants_to_the_rule():
@@ -268,7 +294,43 @@ product.defvjp(product_fwd, product_bwd)
 def test_grad_runs_fwd_and_then_bwd():
     assert product(2.0, 3.0) == 6.0
     assert jax.grad(product, (0, 1))(2.0, 3.0) == (30.0, 20.0)
+    assert jax.grad(product, 1)(2.0, 3.0) == 20.0
     assert jax.grad(lambda x: 5 * clipped(x))(2.0) == 1.0
+
+
+def test_jvp_runs_fwd_and_leaves_the_tangents_to_custom_lin():
+    def pushed(x, t):
+        return jax.jvp(product, (x, 3.0), (t, 1.0))
+
+    jaxpr = jax.make_jaxpr(pushed)(2.0, 1.0).jaxpr
+    *_, linear = jaxpr.eqns
+    assert linear.primitive.name == "custom_lin"
+    assert linear.params["num_res"] == 2, "the residuals are x and y"
+    assert len(linear.invars) == 4, "two residuals, and then two tangents"
+    assert linear.invars[2] is jaxpr.invars[1] and linear.outvars[0] is jaxpr.outvars[1]
+
+
+def test_custom_lin_has_no_operand_for_a_tangent_that_is_zero():
+    def pushed(x, t):
+        return jax.jvp(lambda x: product(3.0, x), (x,), (t,))
+
+    jaxpr = jax.make_jaxpr(pushed)(2.0, 1.0).jaxpr
+    *_, linear = jaxpr.eqns
+    assert linear.params["in_zeros"] == [True, False], "3.0 is a constant, x is not"
+    assert linear.invars[2:] == [jaxpr.invars[1]]
+
+
+def test_fwd_is_told_what_is_differentiated():
+    seen = []
+    f = jax.custom_vjp(lambda x, y: x * y)
+
+    def fwd(x, y):
+        seen.append((x.perturbed, y.perturbed))
+        return f(x.value, y.value), None
+
+    f.defvjp(fwd, lambda _, ct: (ct, ct), symbolic_zeros=True)
+    jax.make_jaxpr(lambda x, t: jax.jvp(lambda x: f(x, 3.0), (x,), (t,)))(2.0, 1.0)
+    assert seen == [(True, False)]
 
 
 def test_bwd_is_differentiated_for_the_second_derivative():
@@ -330,26 +392,27 @@ def clip_none(x):
 clip_none.defvjp(lambda x: (x, None), lambda residuals, ct: (None,))
 
 
-def test_residuals_can_be_any_pytree():
+@eager_and_jitted
+def test_residuals_can_be_any_pytree(around):
     f = jax.custom_vjp(lambda x: x)
     f.defvjp(lambda x: (x, {"n": 2, "t": (x, None)}), lambda r, ct: (ct * r["n"] * r["t"][0],))
-    assert jax.grad(f)(3.0) == 6.0
-    assert jax.grad(jax.jit(f))(3.0) == 6.0
+    assert jax.grad(around(f))(3.0) == 6.0
 
 
-def test_results_are_pytrees_with_a_cotangent_each():
+@eager_and_jitted
+def test_results_are_pytrees_with_a_cotangent_each(around):
     f = jax.custom_vjp(lambda x: {"a": x, "b": (2 * x,)})
     f.defvjp(lambda x: (f(x), ()), lambda r, ct: (ct["a"] + 100 * ct["b"][0],))
-    assert jax.grad(lambda x: f(x)["b"][0])(1.0) == 100.0
-    assert jax.grad(lambda x: jax.jit(lambda x: f(x)["a"])(x))(1.0) == 1.0
+    assert jax.grad(around(lambda x: f(x)["b"][0]))(1.0) == 100.0
+    assert jax.grad(around(lambda x: f(x)["a"]))(1.0) == 1.0
 
 
-def test_integers_have_no_cotangents():
+@eager_and_jitted
+def test_integers_have_no_cotangents(around):
     f = jax.custom_vjp(lambda x, n: (x * n, n))
     f.defvjp(lambda x, n: (f(x, n), n), lambda n, cts: (cts[0] * n, None))
-    assert jax.grad(lambda x: f(x, 3)[0])(2.0) == 3.0
-    assert jax.grad(lambda x: jax.jit(f)(x, 3)[0])(2.0) == 3.0
-    assert jax.grad(lambda n: f(2.0, n)[0], allow_int=True)(3).dtype == jax.dtypes.float0
+    assert jax.grad(lambda x: around(f)(x, 3)[0])(2.0) == 3.0
+    assert jax.grad(lambda n: around(f)(2.0, n)[0], allow_int=True)(3).dtype == jax.dtypes.float0
 
 
 def test_nondiff_arguments_go_to_fwd_in_place_and_to_bwd_first():

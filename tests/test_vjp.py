@@ -75,6 +75,20 @@ def test_linear_transpose_of_a_linear_function():
     assert float(transposed(2.0)[0]) == 6.0
 
 
+def test_the_gradient_by_a_complex_number_is_the_slope_along_x_minus_i_times_that_along_y():
+    assert jax.grad(jax.lax.real)(3 + 1j) == 1, "real(x + iy) is x: its slopes are 1 and 0"
+    assert jax.grad(jax.lax.imag)(3 + 1j) == -1j, "imag(x + iy) is y: its slopes are 0 and 1"
+    squares = lambda z: jax.lax.real(z) ** 2 + jax.lax.imag(z) ** 2  # noqa: E731
+    assert jax.grad(squares)(3 + 1j) == 6 - 2j
+
+
+def test_the_real_part_of_a_holomorphic_function_has_its_gradient():
+    z = 3 + 1j
+    np.testing.assert_array_equal(
+        jax.grad(lambda z: jax.lax.real(f(z)))(z), jax.grad(f, holomorphic=True)(z)
+    )
+
+
 def test_the_gradient_of_an_integer_is_refused():
     with pytest.raises(TypeError, match="grad requires real- or complex-valued inputs.*int32"):
         jax.grad(f)(3)

@@ -124,6 +124,11 @@ custom_jvp_call_p = CallWithRules("custom_jvp_call", _jvp_functions)
 def _custom_jvp_jvp(
     primals: Any, tangents: Any, *, jvp: Callable, symbolic_zeros: bool, **params: Any
 ) -> Any:
+    """The pair (outs, out_tangents) that the user's rule, the parameter `jvp`, makes of primals and
+    tangents.
+
+    A tangent may be a Zero. A rule that asked for no symbolic_zeros is given arrays in their place;
+    but the tangents of integers and bools, whose tangent dtype is float0, are handed on as they are."""
     if not symbolic_zeros:
         tangents = [
             t if get_aval(x).to_tangent_aval().dtype == dtypes.float0 else instantiate_zeros(t)
@@ -229,11 +234,7 @@ class custom_jvp:  # noqa: N801  (used as a decorator)
             raise TypeError("Can't use defjvps with nondiff_argnums: defjvp takes one rule for all")
 
         def jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
-            out = self(*primals)
-            zeros = tree_map(zero_tangent, out)
-            parts = [rule(t, out, *primals) if rule else zeros for rule, t in zip(jvps, tangents)]
-            sums = tree_map(lambda _, *terms: functools.reduce(add_tangents, terms), out, *parts)
-            return out, sums
+            return _sum_of_rules(self, jvps, primals, tangents)
 
         self.defjvp(jvp)
 
@@ -266,6 +267,20 @@ def _constant(x: Any) -> Any:
 
 
 # ---- a user's rule, and what it must give ----
+
+
+def _sum_of_rules(
+    function: Callable, jvps: Sequence[Callable | None], primals: tuple, tangents: tuple
+) -> tuple[Any, Any]:
+    """The result of `function`, and its tangent: the sum of what the rules make of the tangents.
+
+    The rule of an argument is called as rule(tangent, out, *primals); one that is None adds nothing.
+    The result, and so what each rule gives, may be a pytree: it is added up leaf by leaf."""
+    out = function(*primals)
+    zeros = tree_map(zero_tangent, out)
+    parts = [rule(t, out, *primals) if rule else zeros for rule, t in zip(jvps, tangents)]
+    sums = tree_map(lambda _, *terms: functools.reduce(add_tangents, terms), out, *parts)
+    return out, sums
 
 
 def _call_rule(

@@ -59,6 +59,11 @@ def no_forward_mode(*args: Any, **params: Any) -> NoReturn:
 def _custom_lin_transpose(
     cts: Any, *args: Any, num_res: int, bwd: Callable, in_zeros: list[bool], **params: Any
 ) -> list[Any]:
+    """The cotangents of the operands: None for each residual, then those that bwd gives.
+
+    bwd(residuals, cts) gives one for each argument of the function; those whose tangent was Zero
+    (`in_zeros`) are no operands here, and left out. A cotangent that is Zero becomes an array, unless
+    the rule asked for symbolic_zeros; those of dtype float0 are handed on as they are."""
     if not params["symbolic_zeros"]:
         cts = [ct if ct.aval.dtype == dtypes.float0 else instantiate_zeros(ct) for ct in cts]
     wanted = drop(bwd(args[:num_res], cts), in_zeros)
@@ -135,6 +140,10 @@ custom_vjp_call_p = CallWithRules("custom_vjp_call", _vjp_functions)
 def _custom_vjp_jvp(
     primals: Any, tangents: Any, *, fwd: Callable, names: Any, symbolic_zeros: bool, **params: Any
 ) -> Any:
+    """The pair (outs, out_tangents): outs are those of fwd, and the tangents those of custom_lin, which
+    is bound to the residuals and to the tangents that are not Zero. See its parameters above.
+
+    Tangents of integers and bools (dtype float0) become Zero again, by hidden_zero."""
     in_zeros = [type(t) is Zero for t in tangents]
     outs, residuals, bwd = fwd(primals, [not zero for zero in in_zeros])
     tangents_out = custom_lin_p.bind(

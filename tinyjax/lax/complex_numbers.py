@@ -61,6 +61,16 @@ def _zero_part(ct: Any) -> np.ndarray:
     return np.zeros((), dtypes.dtype(ct))
 
 
+def _real_transpose(ct: Any, x: Any) -> list[Any]:
+    """The cotangent of the complex operand of real: complex, of the real cotangent `ct`."""
+    return [complex(ct, _zero_part(ct))]
+
+
+def _imag_transpose(ct: Any, x: Any) -> list[Any]:
+    """The cotangent of the complex operand of imag: complex, of the real cotangent `ct`."""
+    return [complex(_zero_part(ct), neg(ct))]
+
+
 def _complex_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
     return [
         unbroadcast(x.aval, real(ct)) if is_undefined_primal(x) else None,
@@ -72,8 +82,8 @@ def _conj_transpose(ct: Any, x: Any, *, input_dtype: np.dtype) -> list[Any]:
     return [conj(ct) if dtypes.kind(input_dtype) == "c" else real(ct)]
 
 
-deflinear2(real_p, lambda ct, x: [complex(ct, _zero_part(ct))])
-deflinear2(imag_p, lambda ct, x: [complex(_zero_part(ct), neg(ct))])
+deflinear2(real_p, _real_transpose)
+deflinear2(imag_p, _imag_transpose)
 deflinear2(complex_p, _complex_transpose)
 deflinear2(conj_p, _conj_transpose)
 

@@ -12,12 +12,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from tinyjax import viz
 from tinyjax.learn import exercises as catalogue
 from tinyjax.learn import progress, renewal
 from tinyjax.learn.changes import others, unreadable
 from tinyjax.learn.exercises import NAMES, PACKAGE, ROOT, Exercise, LearnError
 from tinyjax.learn.functions import function_text
 from tinyjax.learn.judge import Verdict, judge
+from tinyjax.learn.lesson_map import lesson_map
 from tinyjax.learn.work_folder import NOTES, WorkFolder, read, start
 
 PRINTED = 8  # lines of a failed test's output that are shown
@@ -35,6 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             command.add_argument("folder", nargs="?", type=Path, help="default: learn/NN_name")
         elif name in ("hint", "diff"):
             command.add_argument("exercise", nargs="?", help="such as 02.1")
+        elif name == "progress":
+            command.add_argument(
+                "picture", nargs="?", type=Path, help="a file to draw it to, such as map.svg"
+            )
         elif name == "reset":
             command.add_argument(
                 "what", nargs="?", help="an exercise (02.1) or a file (tinyjax/core.py)"
@@ -252,12 +258,20 @@ def reset(options: argparse.Namespace) -> int:
 
 
 def progress_(options: argparse.Namespace) -> int:
-    """how much of each lesson is done; with a file name, as a picture of the lessons"""
+    """how much of each lesson is done; with the name of a file, also as a picture"""
     shares = progress.shares(catalogue.load(), progress.load()["passed"])
     for name, (done, total) in shares.items():
         print(f"{name:18} {progress.bar(done, total)} {done} of {total}")
     done, total = (sum(numbers) for numbers in zip(*shares.values()))
     print(f"{'all':18} {progress.bar(done, total)} {done} of {total}")
+    if options.picture is None:
+        print("\nAs a picture: python -m tinyjax learn progress map.svg")
+        return 0
+    parts = {name: done / total for name, (done, total) in shares.items() if total}
+    try:
+        print(f"\nwrote {viz.save(lesson_map(parts), options.picture)}")
+    except (viz.DotNotFound, ValueError, OSError) as error:
+        raise LearnError(str(error)) from None
     return 0
 
 

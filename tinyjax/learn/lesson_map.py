@@ -1,0 +1,37 @@
+"""A picture of the lessons, each below those that it builds on.
+
+    viz.save(lesson_map({"01_primitives": 1.0, "02_jvp": 0.5}), "map.svg")
+
+A lesson is filled as far as it is done. Builds on exercises and viz.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import graphviz
+
+from tinyjax.learn.exercises import LESSONS
+from tinyjax.viz.dot import _EDGE, _GRAPH, _NODE, _Graph
+
+_DONE, _OPEN = "#8fd8bf", "#f4f4f4"
+_LESSON = {"shape": "box", "style": "filled,rounded", "margin": "0.16,0.08"}
+
+
+def lesson_map(done: Mapping[str, float] | None = None) -> graphviz.Digraph:
+    """The lessons and what each builds on; `done` says how much of a lesson is done, from 0 to 1."""
+    graph = _Graph(graph_attr=_GRAPH, node_attr=_NODE | _LESSON, edge_attr=_EDGE)
+    for lesson, needed in LESSONS.items():
+        number, _, words = lesson.partition("_")
+        share = (done or {}).get(lesson, 0.0)
+        mark = "\u2713 " if share == 1 else ""
+        label = f"{mark}{int(number)}  {words.replace('_', ' ')}"
+        graph.node(lesson, label, fillcolor=_fill(share))
+        for before in needed:
+            graph.edge(before, lesson)
+    return graph
+
+
+def _fill(share: float) -> str:
+    """The colour of a node that is filled from the left, as far as `share` says."""
+    return _DONE if share >= 1 else f"{_DONE};{share:.2f}:{_OPEN}" if share > 0 else _OPEN

@@ -32,6 +32,27 @@ def test_a_jaxpr_is_run_by_binding_its_equations_in_order():
     assert float(out) == np.sin(np.float32(3)) * np.float32(3)
 
 
+def test_several_results_of_an_equation_have_a_variable_each():
+    pair_p = core.Primitive("pair", multiple_results=True)
+    pair_p.def_impl(lambda x: [x + 1, x + 2])
+    pair_p.def_abstract_eval(lambda aval: [aval, aval])
+    a, b, c = Var(scalar), Var(scalar), Var(scalar)
+    jaxpr = Jaxpr([], [a], [c, b], [JaxprEqn(pair_p, [a], [b, c], {})])
+    assert [float(x) for x in eval_jaxpr(jaxpr, [], np.float32(0))] == [2.0, 1.0]
+
+
+def test_while_a_jaxpr_runs_the_users_line_is_that_of_each_equation():
+    lines = []
+    note_p = core.Primitive("note")
+    note_p.def_impl(lambda x: lines.append(core.context.source_info) or x)
+    note_p.def_abstract_eval(lambda aval: aval)
+    a, b = Var(scalar), Var(scalar)
+    line = ("program.py", 7, "f")
+    eval_jaxpr(Jaxpr([], [a], [b], [JaxprEqn(note_p, [a], [b], {}, line)]), [], 1.0)
+    assert lines == [line]
+    assert core.context.source_info is None, "afterwards the line is what it was before"
+
+
 def test_a_well_formed_jaxpr_passes_the_checker():
     check_jaxpr(sin_times_x())
 
@@ -46,6 +67,11 @@ def test_a_variable_is_bound_once():
     jaxpr = sin_times_x()
     with pytest.raises(JaxprTypeError, match="bound twice"):
         check_jaxpr(jaxpr.replace(eqns=[jaxpr.eqns[0], *jaxpr.eqns]))
+
+
+def test_a_result_of_the_jaxpr_must_be_bound():
+    with pytest.raises(JaxprTypeError, match="used in outvars before it is bound"):
+        check_jaxpr(sin_times_x().replace(outvars=[Var(scalar)]))
 
 
 def test_a_result_must_have_the_aval_that_the_rule_says():

@@ -1,12 +1,14 @@
 """Printing: how documents break into lines, and how a jaxpr becomes a document."""
 
+import itertools
+
 import numpy as np
 
 from tinyjax.array import ShapedArray
 from tinyjax.interpreters.jit import jit
 from tinyjax.interpreters.tracing import make_jaxpr
 from tinyjax.jaxpr import Jaxpr, Var
-from tinyjax.pretty_printer import Break, Group, Nest, render
+from tinyjax.pretty_printer import Break, Group, Nest, _alphabetic_names, render
 from tinyjax.primitives import mul, sin
 
 
@@ -30,6 +32,13 @@ def test_what_follows_a_group_does_not_count_for_whether_it_fits():
 def test_a_short_jaxpr_is_one_line():
     text = str(make_jaxpr(lambda x: mul(sin(x), x))(3.0))
     assert text == "{ lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = mul b a in (c,) }"
+
+
+def test_names_are_numbers_with_letters_as_digits():
+    names = list(itertools.islice(_alphabetic_names(), 26 * 26 + 2))
+    assert names[:3] == ["a", "b", "c"]
+    assert names[25:28] == ["z", "ba", "bb"]
+    assert names[26 * 26 - 1 :] == ["zz", "baa", "bab"]
 
 
 def test_the_27th_variable_is_called_ba():

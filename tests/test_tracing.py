@@ -4,7 +4,98 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
+from tinyjax import core, primitives
+from tinyjax.array import LiteralArray, ShapedArray
+from tinyjax.interpreters.tracing import JaxprTrace
+from tinyjax.jaxpr import Literal
 from tinyjax.primitives import add, gt, mul, sin
+
+scalar = ShapedArray((), np.dtype("float32"))
+
+
+# ---- what a trace writes, by hand ----
+
+
+def test_a_tracer_is_written_as_the_atom_that_it_holds():
+    trace = JaxprTrace()
+    tracer = trace.new_arg(scalar)
+    assert trace.atom(tracer) is tracer.atom
+
+
+@pytest.mark.parametrize("x", [2.0, 3, True, 1j, np.float32(2)], ids=repr)
+def test_a_scalar_is_written_as_a_literal(x):
+    literal = JaxprTrace().atom(x)
+    assert isinstance(literal, Literal)
+    assert literal.val is x and literal.aval == core.get_aval(x)
+
+
+def test_a_literal_array_is_written_as_what_it_says():
+    literal = JaxprTrace().atom(LiteralArray(np.float32(0.1), scalar, 0.1))
+    assert isinstance(literal, Literal) and literal.val == 0.1
+
+
+def test_an_array_from_outside_is_one_constvar_however_often_it_is_used():
+    trace, array = JaxprTrace(), core.as_array(np.float32(2))
+    assert trace.atom(array) is trace.atom(array)
+    assert [value for _, value in trace.consts.values()] == [array]
+
+
+def test_a_tracer_of_another_trace_is_a_constvar():
+    outer, inner = JaxprTrace(), JaxprTrace()
+    tracer = outer.new_arg(scalar)
+    assert inner.atom(tracer) is not tracer.atom, "a variable belongs to one jaxpr"
+    assert [value for _, value in inner.consts.values()] == [tracer]
+
+
+def test_a_tracer_whose_trace_has_finished_is_not_written():
+    trace = JaxprTrace()
+    tracer = trace.new_arg(scalar)
+    trace.finish([tracer])
+    with pytest.raises(jax.errors.UnexpectedTracerError, match="leaked"):
+        JaxprTrace().atom(tracer)
+
+
+def test_an_operation_is_written_as_an_equation():
+    trace = JaxprTrace()
+    x = trace.new_arg(ShapedArray((2, 3), np.dtype("float32")))
+    params = {"axes": (0,), "out_sharding": None}
+    out = trace.add_eqn(primitives.reduce_sum_p, [x], params)
+    (eqn,) = trace.eqns
+    assert (eqn.primitive, eqn.invars, eqn.params) == (primitives.reduce_sum_p, [x.atom], params)
+    assert eqn.outvars == [out.atom] and out.atom is not x.atom
+    assert out.aval.shape == eqn.outvars[0].aval.shape == (3,)
+
+
+def test_operands_that_are_no_tracers_are_written_as_atoms():
+    trace = JaxprTrace()
+    trace.add_eqn(primitives.mul_p, [trace.new_arg(scalar), 2.0], {})
+    literal = trace.eqns[0].invars[1]
+    assert isinstance(literal, Literal) and literal.val == 2.0
+
+
+def test_an_equation_with_several_results_gives_a_tracer_of_each():
+    pair_p = core.Primitive("pair", multiple_results=True)
+    pair_p.def_abstract_eval(lambda aval: [aval, aval.update(shape=(5,))])
+    trace = JaxprTrace()
+    first, second = trace.add_eqn(pair_p, [trace.new_arg(scalar)], {})
+    assert trace.eqns[0].outvars == [first.atom, second.atom]
+    assert (first.aval.shape, second.aval.shape) == ((), (5,))
+
+
+def test_an_equation_knows_the_users_line_that_made_it():
+    trace = JaxprTrace()
+    out = trace.add_eqn(primitives.sin_p, [trace.new_arg(scalar)], {})
+    file, _, function = trace.eqns[0].source_info
+    assert file == __file__ and function.startswith("test_an_equation_knows")
+    assert out.line is not None, "the tracer of the result knows it too"
+
+
+def test_a_primitive_without_an_abstract_eval_rule_cannot_be_written():
+    with pytest.raises(NotImplementedError, match="primitive 'new' has no abstract_eval rule"):
+        JaxprTrace().add_eqn(core.Primitive("new"), [], {})
+
+
+# ---- make_jaxpr ----
 
 
 def test_a_traced_function_runs_on_tracers_that_show_avals(capsys):

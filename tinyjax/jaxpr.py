@@ -172,7 +172,8 @@ def has_effects(eqn: JaxprEqn) -> bool:
 
 
 def eval_jaxpr(jaxpr: Jaxpr, consts: Sequence[Any], *args: Any) -> list[Any]:
-    """Runs a jaxpr on values, or on tracers: each equation is one `bind`.
+    """Runs a jaxpr on values, or on tracers: each equation is one `bind`, during which the user's line
+    (`context.source_info`) is the equation's.
 
     Raises TypeError if the number of arguments is not that of the jaxpr's invars."""
     if len(args) != len(jaxpr.invars):
@@ -214,7 +215,8 @@ class JaxprTypeError(TypeError):
 def check_jaxpr(jaxpr: Jaxpr) -> None:
     """Checks that variables are bound once and before use, and that avals are what rules say.
 
-    Raises JaxprTypeError, naming the equation."""
+    Raises JaxprTypeError, which names the variable and the equation: "is bound twice, the second time
+    in" it, or "is used in" it "before it is bound"."""
     bound: set[Var] = set()
 
     def bind(variables: Sequence[Var], where: str) -> None:

@@ -126,6 +126,7 @@ class Context:
 
 
 def _alphabetic_names() -> Iterator[str]:
+    """a, b, ..., z, ba, bb, ...: the numbers from 0 on, in the base of 26, with letters as digits."""
     for n in itertools.count():
         name = ""
         while not name or n:

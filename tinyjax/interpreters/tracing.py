@@ -115,7 +115,9 @@ class JaxprTrace(Trace):
         return JaxprTracer(self, aval, var, source)
 
     def atom(self, x: Any) -> Atom:
-        """What names `x` in this jaxpr: a tracer's own atom, a literal or a constvar."""
+        """What names `x` in this jaxpr: of a tracer of this trace its own atom; a Literal, if `x` is a
+        scalar of Python or NumPy or a LiteralArray (its `written` is shown), and no random key (kind
+        "V"); else a constvar. Raises UnexpectedTracerError for a tracer whose trace has finished."""
         if type(x) is JaxprTracer and x._trace is self:
             return x.atom
         if isinstance(x, Tracer) and getattr(x._trace, "finished", False):
@@ -139,7 +141,8 @@ class JaxprTrace(Trace):
         return self.add_eqn(primitive, args, params)
 
     def add_eqn(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-        """Writes the equation and gives tracers of its results."""
+        """Writes the equation, with the user's line, and gives a tracer of its result, or a list of
+        them. Raises NotImplementedError if the primitive has no abstract_eval rule."""
         atoms = [
             x.atom if type(x) is JaxprTracer and x._trace is self else self.atom(x) for x in args
         ]

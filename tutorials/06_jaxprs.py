@@ -1,0 +1,398 @@
+# %% [markdown]
+# # 6. Jaxprs and tracing
+#
+# After this lesson you can turn a Python function into a program that you can read, print, check, run
+# and change; say what a tracer knows and what it does not; and say why `print` prints once and why
+# `if x > 0` fails.
+#
+# You need lesson 1 (`bind`, traces, avals). This lesson is the door to the second half: `linearize`,
+# `grad`, `jit` and the compiler all work on what is made here.
+
+# %%
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import viz
+
+
+def f(x):
+    return jnp.sin(x) * x
+
+
+print(jax.make_jaxpr(f)(3.0))
+
+# %% [markdown]
+# ## Reading a jaxpr
+#
+# This is a **jaxpr**: a program as a list of equations. Read it from left to right:
+#
+# | part | here | says |
+# |---|---|---|
+# | before the `;` | nothing | **constvars**: arrays that the function took from outside |
+# | behind the `;` | `a:f32[]` | the arguments, here one: a `float32` without axes |
+# | an **equation** | `b:f32[] = sin a` | a new **variable** `b`, its type, the primitive, its operands |
+# | an equation | `c:f32[] = mul b a` | each variable is set once, and never changes |
+# | behind `in` | `(c,)` | the results |
+#
+# The types are avals, as in lesson 1: `f32[2,3]` is an array of `float32` with shape `(2, 3)`, `i32[]`
+# a single integer. Names have no meaning; they are given out in order when the jaxpr is printed.
+#
+# Primitives with parameters show them in square brackets. A number that stands in your function stands
+# in the equation: a **literal**, such as `2.0:f32[]`. An array that your function takes from outside
+# becomes a constvar.
+
+# %%
+weights = jnp.array([1.0, 10.0, 100.0])
+
+
+def score(x):
+    return jnp.sum(f(x) * weights) / 2.0
+
+
+print(jax.make_jaxpr(score)(jnp.arange(3.0)))
+
+# %% [markdown]
+# A jaxpr together with the values of its constvars is a **closed jaxpr**. That is what `make_jaxpr`
+# gives. All of its parts are plain Python objects:
+
+# %%
+closed = jax.make_jaxpr(score)(jnp.arange(3.0))
+print("consts: ", closed.consts)
+print("in:     ", closed.in_avals, " out:", closed.out_avals)
+
+for eqn in closed.eqns:
+    operands = [type(v).__name__ for v in eqn.invars]
+    file, line, function = eqn.source_info
+    print(f"{eqn.primitive!s:10} of {operands} from line {line}, in {function}")
+
+# %% [markdown]
+# An operand is a `Var` or a `Literal`; the word for both is **atom**. Every equation remembers the line
+# of *your* program that it is from. That is how later stages, down to the lines of OpenCL C, can say
+# where they come from.
+#
+# ## The function runs, once
+#
+# Where does the jaxpr come from? tinyjax does not read your source code. It *runs* your function and
+# watches. Let us print on the way.
+
+
+# %%
+def talking(x):
+    print("x is", x)
+    y = jnp.sin(x)
+    print("y is", y)
+    return y * x
+
+
+print(jax.make_jaxpr(talking)(3.0))
+
+# %% [markdown]
+# The prints ran, and are not in the jaxpr. `x` is no number: it is a **tracer**, here a `JaxprTracer`.
+# It has an aval (`float32`, no axes) but no value. Running a function on such tracers is called
+# **tracing**.
+#
+# (The `~` marks a *weak type*: the argument was the Python number `3.0`, which takes the dtype of what it
+# meets.)
+#
+# Since only the aval is known, the jaxpr holds for *all* values with that aval. Nothing is computed, and
+# so the arrays need not even exist. `eval_shape` traces to find shapes alone:
+
+# %%
+huge = jax.ShapeDtypeStruct((1_000_000, 1_000_000), jnp.float32)  # four terabytes, if it existed
+print(jax.eval_shape(f, huge))
+
+# %% [markdown]
+# ## What a tracer knows, and what it doesn't
+
+# %%
+import numpy as np
+
+
+def attempt(what, fun):
+    def tried(x):
+        try:
+            print(f"{what:18}", fun(x))
+        except Exception as error:
+            print(f"{what:18}", type(error).__name__)
+        return x
+
+    jax.make_jaxpr(tried)(jnp.arange(3.0))
+
+
+attempt("x.shape", lambda x: x.shape)
+attempt("x.dtype", lambda x: x.dtype)
+attempt("len(x)", lambda x: len(x))
+attempt("x + 1.0", lambda x: x + 1.0)
+attempt("x[0]", lambda x: x[0])
+attempt("x > 0.0", lambda x: x > 0.0)
+attempt("if x[0] > 0.0", lambda x: "yes" if x[0] > 0.0 else "no")
+attempt("float(x[0])", lambda x: float(x[0]))
+attempt("np.sin(x)", lambda x: np.sin(x))
+attempt("range(x[0])", lambda x: range(x[0]))
+
+# %% [markdown]
+# What follows from shape and dtype works. Operations work too: they give new tracers. What needs a
+# *value* is an error.
+#
+# ## How it works: a trace that takes notes
+#
+# `bind` hands every operation to the current trace (lesson 1). So all that is needed is a trace that
+# writes each operation down. Here is a small one. It writes text:
+
+# %%
+from tinyjax.core import Trace, Tracer, abstract_eval_rules, get_aval, set_current_trace
+
+
+class Note(Tracer):
+    def __init__(self, trace, name, aval):
+        self._trace, self.name, self.aval = trace, name, aval
+
+
+class NoteTrace(Trace):
+    def __init__(self):
+        self.lines = []
+        self.names = iter("abcdefgh")
+
+    def new(self, aval):
+        return Note(self, next(self.names), aval)
+
+    def process_primitive(self, primitive, args, params):
+        aval = abstract_eval_rules[primitive](*[get_aval(x) for x in args], **params)
+        out = self.new(aval)
+        operands = [x.name if isinstance(x, Note) else str(x) for x in args]
+        self.lines.append(f"{out.name}:{aval} = {primitive} {' '.join(operands)}")
+        return out
+
+
+trace = NoteTrace()
+x = trace.new(get_aval(np.float32(3.0)))
+with set_current_trace(trace):
+    f(x * 2.0)
+print("\n".join(trace.lines))
+
+# %% [markdown]
+# Two things happen for each operation. The primitive's `abstract_eval` rule finds the aval of the result
+# from the avals of the operands: no values are needed. And a line is written, in which the result has a
+# new name.
+#
+# The real one is `JaxprTrace`, in
+# [tinyjax/interpreters/tracing.py](../tinyjax/interpreters/tracing.py). It does the same with objects
+# in place of text:
+#
+# - `new_arg(aval)` makes a `Var`, adds it to `invars`, and gives a tracer that holds it.
+# - `atom(x)` says what stands for an operand in the jaxpr. For a tracer *of this trace*, that is the atom
+#   that it holds. A Python or NumPy scalar becomes a `Literal`. Anything else came from outside: it
+#   becomes a constvar (`new_const`), the same one if the same array comes again.
+# - `add_eqn(primitive, args, params)` asks the `abstract_eval` rule for the aval of the result (or a list
+#   of avals, if the primitive has several results), makes a `Var` of each, writes a `JaxprEqn` with the
+#   line of your program (`user_line()`), and gives tracers of the results.
+# - `finish(outs)` ends it: the atoms of what the function returned are the `outvars`.
+#
+# Around these, `trace_to_jaxpr` makes the trace, makes it the current one, and calls the function.
+#
+# Why a tracer of *another* trace is "from outside": it may belong to a transformation around this one,
+# whose value is known there. But a tracer whose trace has finished belongs nowhere any more. It *leaked*:
+
+# %%
+kept = []
+
+
+def leaks(x):
+    kept.append(jnp.sin(x))
+    return x
+
+
+jax.make_jaxpr(leaks)(1.0)
+try:
+    kept[0] + 1.0
+except jax.errors.UnexpectedTracerError as error:
+    print(error)
+
+# %% [markdown]
+# ## Side effects happen once
+#
+# A *side effect* is what a function does besides returning a result: printing, appending to a list,
+# counting in a global, drawing a random number from NumPy. Python does these while it traces, and only
+# then. The jaxpr knows nothing of them:
+
+# %%
+from tinyjax.jaxpr import jaxpr_as_fun
+
+calls = 0
+
+
+def counted(x):
+    global calls
+    calls += 1
+    return x * calls
+
+
+closed = jax.make_jaxpr(counted)(10.0)
+run = jaxpr_as_fun(closed)
+print("Python says: ", counted(10.0), counted(10.0))
+print("the jaxpr:   ", *run(10.0), *run(10.0), "  because it is", closed)
+
+# %% [markdown]
+# The same holds for everything read from outside: it is read while tracing, and what was found is written
+# down. A function whose result depends on its arguments alone, and that does nothing else, is called
+# **pure**. For pure functions none of this makes a difference. Write pure functions.
+#
+# ## Python's control flow is gone
+#
+# A `for` loop is Python's. Tracing runs it, and the jaxpr has its rounds one after the other. An `if` on
+# a shape is decided while tracing. So is an `if` on a plain Python number:
+
+
+# %%
+def power(x, n):
+    result = x
+    for _ in range(n - 1):
+        result = result * x
+    if x.ndim > 0:
+        result = jnp.sum(result)
+    return result
+
+
+print(jax.make_jaxpr(power, static_argnums=1)(jnp.arange(3.0), 4))
+
+# %% [markdown]
+# (`static_argnums=1` says: argument 1 is no array but a Python value, and is not to be traced.)
+#
+# But an `if` on the *value* of an array can't be decided while tracing. The tracer refuses, and says what
+# to do:
+
+
+# %%
+def absolute(x):
+    if x > 0:
+        return x
+    return -x
+
+
+try:
+    jax.make_jaxpr(absolute)(3.0)
+except jax.errors.TracerBoolConversionError as error:
+    print(error)
+
+# %% [markdown]
+# | in Python | on tracers |
+# |---|---|
+# | `a if x > 0 else b` | `jnp.where(x > 0, a, b)`: computes both, and chooses element by element |
+# | `if` with costly branches | `lax.cond` (lesson 13) |
+# | `while x > 0:` | `lax.while_loop` (lesson 13) |
+# | `for` over many rounds | works, but writes every round; `lax.fori_loop`, `lax.scan` (lesson 14) |
+# | `if n > 3:` where `n` is an option | make `n` static |
+#
+# Does that not contradict lesson 2, in which an `if` inside `jvp` worked? A `JVPTracer` carries a real
+# value beside its tangent. There is something to ask. A `JaxprTracer` has none.
+
+# %%
+print(jax.jvp(absolute, (-3.0,), (1.0,)))
+
+# %% [markdown]
+# ## Running a jaxpr
+#
+# `eval_jaxpr` runs a jaxpr, and it is a short loop. It keeps a dict from variables to values: at first
+# the constvars and the arguments are in it. For each equation it looks up the operands, **binds** the
+# primitive, and puts the results into the dict. At the end it looks up the results.
+#
+# Since it binds, a jaxpr is run by whichever trace is current. Run it with no transformation, and NumPy
+# computes. Run it under `vmap`, and it is batched. Run it while tracing, and it is written down again:
+
+# %%
+closed = jax.make_jaxpr(f)(3.0)
+run = jaxpr_as_fun(closed)
+print("eager:  ", run(3.0))
+print("vmap:   ", jax.vmap(run)(jnp.arange(3.0)))
+print("traced: ", jax.make_jaxpr(run)(3.0))
+
+# %% [markdown]
+# ## Changing a jaxpr
+#
+# A jaxpr is data. So a program that changes programs is a loop over equations. This one puts a cosine in
+# place of each sine:
+
+# %%
+from tinyjax.jaxpr import check_jaxpr, eval_jaxpr
+from tinyjax.primitives import cos_p, sin_p
+
+jaxpr = closed.jaxpr
+eqns = [eqn.replace(primitive=cos_p) if eqn.primitive is sin_p else eqn for eqn in jaxpr.eqns]
+changed = jaxpr.replace(eqns=eqns)
+
+check_jaxpr(changed)
+print(changed)
+print(eval_jaxpr(changed, [], 3.0), "is", jnp.cos(3.0) * 3.0)
+
+# %% [markdown]
+# Whoever changes programs makes mistakes. `check_jaxpr` finds two kinds. Every variable must be bound
+# once (as a constvar, an argument or a result), and before it is used. And every result must have the
+# aval that the `abstract_eval` rule says. Here are equations in the wrong order. (A variable has no name
+# of its own, so the message shows its `id`, which differs from run to run.)
+
+# %% varies
+try:
+    check_jaxpr(jaxpr.replace(eqns=jaxpr.eqns[::-1]))
+except TypeError as error:
+    print(type(error).__name__, "-", error)
+
+# %% [markdown]
+# ## What transformations leave behind
+#
+# `jvp` and `vmap` are traces too. When you trace a transformed function, *their* rules bind primitives,
+# and these end up in the jaxpr. The transformation itself is gone:
+
+
+# %%
+def slope(x):
+    return jax.jvp(f, (x,), (1.0,))
+
+
+print(jax.make_jaxpr(slope)(3.0))
+print(jax.make_jaxpr(jax.vmap(score))(jnp.ones((2, 3))))
+
+# %% [markdown]
+# The first has the derivative: `cos`, two products and their sum. (`add_any` is the sum of two tangents.)
+# The second has arrays with one axis more, and `reduce_sum` over axis 1 instead of 0. No trace of `vmap`
+# is left, and nothing needs to be paid for it later. Compilers like such programs: straight lines, known
+# shapes, no Python.
+#
+# To see the trace write one equation after the other, step through the function under `jit`, which traces
+# it first:
+#
+# ```sh
+# python -m tinyjax step tutorials/06_jaxprs.py:f --args 3.0 --transform jit
+# ```
+#
+# ## Where tinyjax differs from JAX
+#
+# - The printed jaxprs are the same, letter for letter; tests compare them with text recorded from JAX.
+# - JAX calls the tracer `JitTracer(~float32[])`, and its class `DynamicJaxprTracer`. `JaxprTrace` is in JAX
+#   the name of the trace that tinyjax calls `PartialEvalTrace` (lesson 7).
+# - JAX's jaxprs also keep sets of *effects*; tinyjax looks at the primitives (`has_effects`).
+#
+# ## The picture
+#
+# `viz.dot` draws a jaxpr: arguments are ellipses, equations boxes, constvars slanted, literals plain
+# text, results point down. Arrows are variables, named as in the text.
+
+# %%
+viz.dot(jax.make_jaxpr(score)(jnp.arange(3.0)))
+
+# %% [markdown]
+# ## Summary
+#
+# - Tracing runs a function once on tracers that have an aval and no value, and writes down each `bind`.
+# - A jaxpr is a list of equations: plain data that can be printed, checked, run and changed.
+# - What Python does while tracing (print, count, loop, choose) is done then, and is not in the jaxpr.
+#
+# ## Exercises
+#
+# `python -m tinyjax learn start 06`
+#
+# ## Where this lives in JAX
+#
+# - `jax/_src/core.py`: `Jaxpr`, `JaxprEqn`, `Var`, `Literal`, `eval_jaxpr`, `check_jaxpr`, and the printer
+#   (`pp_jaxpr`, `pp_eqn`).
+# - `jax/_src/interpreters/partial_eval.py`: `DynamicJaxprTrace`, `DynamicJaxprTracer`,
+#   `trace_to_jaxpr`.
+# - `jax/_src/api.py`: `make_jaxpr`, `eval_shape`.

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from tinyjax import core, dtypes, primitives
+from tinyjax import core, dtypes, errors, primitives
 from tinyjax import numpy as jnp
 from tinyjax.array import ArrayImpl, ShapedArray
 
@@ -16,10 +16,155 @@ def test_bind_without_a_transformation_computes_with_numpy():
     assert np.asarray(x) == np.sin(np.float32(3.0))
 
 
+# ---- the current trace ----
+
+
+class Notes(core.Trace):
+    """Does nothing with a primitive but to say what it was handed."""
+
+    def process_primitive(self, primitive, args, params):
+        return primitive, args, params
+
+
+def test_bind_hands_itself_operands_and_parameters_to_the_current_trace():
+    p = core.Primitive("p")
+    with core.set_current_trace(Notes()):
+        assert p.bind(1, 2, axis=0) == (p, (1, 2), {"axis": 0})
+
+
+def test_a_trace_is_current_within_its_block_and_the_one_before_it_after():
+    before, outer, inner = core.context.trace, Notes(), Notes()
+    with core.set_current_trace(outer):
+        assert core.context.trace is outer, "within the block, its trace is current"
+        with core.set_current_trace(inner):
+            assert core.context.trace is inner, "a block within a block has its own trace"
+        assert core.context.trace is outer, (
+            "after the inner block, the outer trace is current again"
+        )
+    assert core.context.trace is before, "after the block, the trace before it is current again"
+
+
+def test_the_trace_before_is_current_again_after_an_error_which_goes_on():
+    before = core.context.trace
+    with pytest.raises(KeyError), core.set_current_trace(Notes()):
+        raise KeyError
+    assert core.context.trace is before
+
+
+# ---- avals ----
+
+
+def test_a_python_number_has_a_weakly_typed_aval_of_32_bits():
+    names = {type(x).__name__: str(core.get_aval(x)) for x in (2, 2.0, 2j)}
+    assert names == {"int": "~int32[]", "float": "~float32[]", "complex": "~complex64[]"}
+    assert str(core.get_aval(True)) == "bool[]", "a bool gives way to every dtype anyway"
+
+
+def test_a_numpy_value_has_its_shape_and_a_dtype_of_at_most_32_bits():
+    assert str(core.get_aval(np.zeros((2, 3)))) == "float32[2,3]", "float64 becomes float32"
+    assert str(core.get_aval(np.int16(7))) == "int16[]"
+
+
+def test_an_array_knows_its_aval():
+    aval = ShapedArray((2,), np.dtype("float32"))
+    assert core.get_aval(ArrayImpl(np.zeros(2, np.float32), aval)) is aval
+
+
+@pytest.mark.parametrize("value", ["two", [1.0, 2.0], None])
+def test_what_is_no_array_has_no_aval(value):
+    with pytest.raises(TypeError, match="is not a valid JAX type"):
+        core.get_aval(value)
+
+
+def test_an_object_may_say_which_array_it_stands_for():
+    class Two:
+        def __jax_array__(self):
+            return 2.0
+
+    assert str(core.get_aval(Two())) == "~float32[]"
+
+
+def shapes(*shapes):
+    return [ShapedArray(shape, np.dtype("float32")) for shape in shapes]
+
+
+@pytest.mark.parametrize(
+    "operands, result",
+    [
+        ([(), ()], ()),
+        ([(3,), (3,)], (3,)),
+        ([(), (2, 3)], (2, 3)),
+        ([(2, 1), (1, 3)], (2, 3)),
+        ([(4, 1, 3), (1, 2, 3), ()], (4, 2, 3)),
+        ([(1, 1), (1, 1)], (1, 1)),
+        ([(1,), (0,)], (0,)),
+    ],
+)
+def test_equal_shapes_ones_and_scalars_broadcast(operands, result):
+    assert primitives.broadcast_shapes("add", *shapes(*operands)) == result
+
+
+@pytest.mark.parametrize("operands", [[(3,), (4,)], [(2, 3), (3,)], [(2, 3), (3, 2)]])
+def test_other_shapes_do_not_broadcast_nor_are_dimensions_added(operands):
+    with pytest.raises(TypeError, match="add got incompatible shapes for broadcasting"):
+        primitives.broadcast_shapes("add", *shapes(*operands))
+
+
+# ---- impl rules ----
+
+
+def broadcast_in_dim(x, shape, broadcast_dimensions):
+    impl = core.impl_rules[primitives.broadcast_in_dim_p]
+    return impl(x, shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=None)
+
+
+def test_a_row_is_repeated_down_the_rows_and_a_column_along_them():
+    x = np.array([1.0, 2.0], np.float32)
+    np.testing.assert_array_equal(broadcast_in_dim(x, (3, 2), (1,)), [[1, 2]] * 3)
+    np.testing.assert_array_equal(broadcast_in_dim(x, (2, 3), (0,)), [[1, 1, 1], [2, 2, 2]])
+
+
+def test_broadcast_dimensions_say_where_each_dimension_goes_and_ones_stretch():
+    x = np.arange(2.0).reshape(2, 1)
+    out = broadcast_in_dim(x, (2, 3, 4), (0, 2))
+    np.testing.assert_array_equal(out, np.broadcast_to(x[:, None, :], (2, 3, 4)))
+
+
+def test_a_scalar_fills_an_array_and_nothing_is_added_without_need():
+    np.testing.assert_array_equal(broadcast_in_dim(np.float32(7), (2, 2), ()), np.full((2, 2), 7))
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(broadcast_in_dim(x, (2, 3), (0, 1)), x)
+
+
+# ---- eager evaluation ----
+
+
 def test_a_python_scalar_is_weakly_typed_and_so_is_what_is_made_of_it():
     assert core.get_aval(2.0) == ShapedArray((), np.dtype("float32"), weak_type=True)
     assert primitives.mul(2.0, 3.0).weak_type
     assert not primitives.mul(2.0, np.float32(3)).weak_type
+
+
+def test_a_primitive_with_several_results_gives_a_list_of_arrays():
+    both_p = core.Primitive("both", multiple_results=True)
+    both_p.def_abstract_eval(lambda aval: [aval, aval])
+    both_p.def_impl(lambda x: [x + 1, x - 1])
+    more, less = both_p.bind(1.0)
+    assert isinstance(more, ArrayImpl) and (float(more), float(less)) == (2.0, 0.0)
+
+
+def test_a_primitive_that_takes_arrays_is_given_them_and_computes_its_avals_itself():
+    twice_p = core.Primitive("twice", takes_arrays=True)
+    twice_p.def_impl(lambda x: primitives.add(x, x))
+    assert float(twice_p.bind(primitives.neg(2.0))) == -4.0
+
+
+def test_a_tracer_without_its_trace_has_leaked():
+    class Lost(core.Tracer):
+        aval = ShapedArray((), np.dtype("float32"))
+
+    with pytest.raises(errors.UnexpectedTracerError, match="leaked"):
+        core.EvalTrace().process_primitive(primitives.sin_p, [Lost()], {})
 
 
 def test_abstract_eval_knows_shape_and_dtype_without_values():
@@ -49,16 +194,6 @@ def test_a_primitive_of_ones_own_needs_an_impl_and_an_abstract_eval_rule():
     double_p.def_abstract_eval(lambda aval: aval)
     double_p.def_impl(lambda x: 2 * x)
     assert float(double_p.bind(4.0)) == 8.0
-
-
-def test_the_current_trace_decides_what_bind_does():
-    class Shout(core.Trace):
-        def process_primitive(self, primitive, args, params):
-            return primitive.name.upper()
-
-    with core.set_current_trace(Shout()):
-        assert primitives.sin(1.0) == "SIN"
-    assert float(primitives.sin(0.0)) == 0.0
 
 
 def test_a_python_integer_that_does_not_fit_is_an_error():

@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from tinyjax import tree, tree_util
+from tinyjax.tree_util import pytrees
 
 Point = collections.namedtuple("Point", "x y")
 structure = tree_util.tree_structure
@@ -84,6 +85,27 @@ TREES = [
 # ---- flatten and unflatten ----
 
 
+def test_leaves_stand_in_order_whatever_they_are_nested_in():
+    leaves, treedef = tree_util.tree_flatten((1, [2, (3,), []], "four", Point(5, 6)))
+    assert leaves == [1, 2, 3, "four", 5, 6]
+    assert treedef.num_leaves == 6
+    assert (
+        repr(treedef) == "PyTreeDef((*, [*, (*,), []], *, CustomNode(namedtuple[Point], [*, *])))"
+    )
+
+
+def test_a_lone_value_is_a_leaf_and_none_is_a_node_without_leaves():
+    assert tree_util.tree_flatten(3) == ([3], pytrees.LEAF)
+    leaves, treedef = tree_util.tree_flatten((None, 1))
+    assert leaves == [1] and repr(treedef) == "PyTreeDef((None, *))"
+
+
+def test_a_dicts_leaves_are_in_the_order_of_its_keys_however_it_was_made():
+    leaves, treedef = tree_util.tree_flatten({"b": 2, "a": 1})
+    assert leaves == [1, 2] and repr(treedef) == "PyTreeDef({'a': *, 'b': *})"
+    assert treedef == structure({"a": 0, "b": 0})
+
+
 @pytest.mark.parametrize("value, leaves, text, paths", TREES)
 def test_a_tree_is_leaves_and_a_structure(value, leaves, text, paths):
     got, treedef = tree_util.tree_flatten(value)
@@ -142,6 +164,12 @@ def test_unflatten_wants_exactly_the_leaves(leaves, word):
         tree_util.tree_unflatten(structure((0, 0)), leaves)
 
 
+def test_unflatten_hands_out_the_leaves_from_left_to_right():
+    treedef = structure((0, [0, (0, None)], Point(0, 0)))
+    assert treedef.unflatten("abcde") == ("a", ["b", ("c", None)], Point("d", "e"))
+    assert structure(0).unflatten(["a"]) == "a"
+
+
 # ---- structures ----
 
 
@@ -185,6 +213,14 @@ def test_structures_are_put_together():
 
 def test_flatten_up_to_gives_the_subtrees_under_the_leaves():
     assert structure((0, [0])).flatten_up_to(({"a": 1}, [(2, 3)])) == [{"a": 1}, (2, 3)]
+
+
+@pytest.mark.parametrize("other", [[1, [2]], (1, (2,)), (1, [2, 3]), (1, [2], 3), 5, (1, {"a": 2})])
+def test_flatten_up_to_refuses_another_type_length_or_keys(other):
+    with pytest.raises(ValueError, match="treedef"):
+        structure((0, [0])).flatten_up_to(other)
+    with pytest.raises(ValueError, match="treedef"):
+        structure({"a": 0}).flatten_up_to({"b": other})
 
 
 # ---- functions of whole trees ----
@@ -252,11 +288,11 @@ def test_reduce_associative_is_balanced():
         tree.reduce_associative(max, ())
 
 
-@pytest.mark.parametrize("inner", [structure({"x": 0, "y": 0}), None])
-def test_a_list_of_dicts_becomes_a_dict_of_lists(inner):
+def test_a_list_of_dicts_becomes_a_dict_of_lists():
     rows = [{"x": 1, "y": 2}, {"x": 3, "y": 4}, {"x": 5, "y": 6}]
-    got = tree.transpose(structure([0, 0, 0]), inner, rows)
-    assert got == {"x": [1, 3, 5], "y": [2, 4, 6]}
+    for inner in (structure({"x": 0, "y": 0}), None):
+        got = tree.transpose(structure([0, 0, 0]), inner, rows)
+        assert got == {"x": [1, 3, 5], "y": [2, 4, 6]}
 
 
 def test_transpose_wants_the_outer_structure_of_inner_structures():

@@ -274,6 +274,9 @@ class EvalTrace(Trace):
     """No transformation: checks the operands by their avals, then runs the impl rule."""
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        """The result as an Array: its aval is from the abstract_eval rule, which checks the operands,
+        its elements are from the impl rule, which gets NumPy arrays. If the primitive takes_arrays,
+        its impl rule does all this itself."""
         avals, values = [], []
         place = None  # the device that an operand was put on
         for x in args:

@@ -27,7 +27,7 @@ from tinyjax.core import (
     missing_rule,
     set_current_trace,
 )
-from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
 # ---- tangents that are known to be zero ----
 
@@ -279,21 +279,7 @@ def jvp(
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.jvp.html
     """
     check_callable(fun, "differentiate")
-    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
-        raise TypeError(
-            "primal and tangent arguments to jax.jvp must be tuples or lists; found "
-            f"{type(primals).__name__} and {type(tangents).__name__}."
-        )
-    flat_primals, in_tree = tree_flatten(primals)
-    flat_tangents, tangent_tree = tree_flatten(tangents)
-    if in_tree != tangent_tree:
-        raise TypeError(
-            "primal and tangent arguments to jax.jvp must have the same tree structure; primals have "
-            f"tree structure {in_tree} whereas tangents have tree structure {tangent_tree}."
-        )
-    for primal, tangent in zip(flat_primals, flat_tangents):
-        _check_tangent(get_aval(primal), tangent)
-
+    flat_primals, flat_tangents, in_tree = _flat_pairs(primals, tangents)
     trace = JVPTrace(context.trace)
     args = [_as_tracer(trace, p, t) for p, t in zip(flat_primals, flat_tangents)]
     with set_current_trace(trace):
@@ -310,7 +296,27 @@ def jvp(
     return primal_out, tangent_out, *aux
 
 
+def _flat_pairs(primals: Any, tangents: Any) -> tuple[list[Any], list[Any], PyTreeDef]:
+    """The leaves of both, and their structure. Raises where jvp says that it does."""
+    if not isinstance(primals, (tuple, list)) or not isinstance(tangents, (tuple, list)):
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp must be tuples or lists; found "
+            f"{type(primals).__name__} and {type(tangents).__name__}."
+        )
+    flat_primals, in_tree = tree_flatten(primals)
+    flat_tangents, tangent_tree = tree_flatten(tangents)
+    if in_tree != tangent_tree:
+        raise TypeError(
+            "primal and tangent arguments to jax.jvp must have the same tree structure; primals have "
+            f"tree structure {in_tree} whereas tangents have tree structure {tangent_tree}."
+        )
+    for primal, tangent in zip(flat_primals, flat_tangents):
+        _check_tangent(get_aval(primal), tangent)
+    return flat_primals, flat_tangents, in_tree
+
+
 def _as_tracer(trace: JVPTrace, primal: Any, tangent: Any) -> Any:
+    """The pair as a tracer; an integer, whose tangent has dtype float0, is a constant."""
     float0 = getattr(tangent, "dtype", None) == dtypes.float0
     return primal if float0 else JVPTracer(trace, primal, tangent)
 

@@ -34,6 +34,7 @@ class Kind(NamedTuple):
 
 
 def _flatten_dict(d: dict[Any, Any]) -> tuple[Sequence[Any], tuple[Any, ...]]:
+    """The values in the order of the sorted keys, and these keys. ValueError: they can't be sorted."""
     try:
         keys = tuple(sorted(d))
     except Exception as e:
@@ -199,6 +200,7 @@ class PyTreeDef:
         return leaves[0] if self.node_type is None else self._build(iter(leaves))
 
     def _build(self, leaves: Iterator[Any]) -> Any:
+        """The tree of this structure, with the next leaves of the iterator; it is no single leaf."""
         children = []
         for child in self.child_defs:
             children.append(next(leaves) if child.node_type is None else child._build(leaves))
@@ -252,6 +254,7 @@ def tree_flatten(tree: Any, is_leaf: IsLeaf = None) -> tuple[list[Any], PyTreeDe
 
 
 def _flatten(tree: Any, is_leaf: IsLeaf, leaves: list[Any]) -> PyTreeDef:
+    """The structure of `tree`, whose leaves are appended to `leaves`."""
     kind = kind_of[type(tree)]
     if (is_leaf is not None and stops(is_leaf, tree)) or kind is None:
         leaves.append(tree)

@@ -1,8 +1,8 @@
-"""Loops and branches within jax.checkpoint: the policy is asked about the equations of their bodies.
+"""Loops, branches and pmap within jax.checkpoint: the policy is asked about the equations of their bodies.
 
 After this file you can say what is kept of a scan under a policy: what the policy saves of each step,
 stacked; of a cond: what it saves of either branch; of a while_loop: nothing, as nobody knows for how
-many steps. Builds on interpreters.policies and the rules of cond.
+many steps; of a pmap: what it saves on each device. Builds on interpreters.policies and the rules of cond.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
 """
@@ -21,6 +21,7 @@ from tinyjax.control_flow.cond_rules import (
 )
 from tinyjax.control_flow.scan import scan_p
 from tinyjax.control_flow.while_loop import while_p
+from tinyjax.interpreters.pmap import pmap_p
 from tinyjax.interpreters.policies import (
     EqnSplit,
     Policy,
@@ -31,7 +32,7 @@ from tinyjax.interpreters.policies import (
     split_by_policy,
 )
 from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, Var
-from tinyjax.lists import drop, split_list
+from tinyjax.lists import drop, pick, split_list
 
 Flags = Sequence[bool]
 
@@ -153,6 +154,29 @@ def _cond_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn)
     return EqnSplit([known], [staged], unknown_outs, every, kept)
 
 
+# ---- pmap ----
+
+
+def _pmap_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn) -> EqnSplit:
+    jaxpr, in_axes, size = (eqn.params[k] for k in ("jaxpr", "in_axes", "axis_size"))
+    split = split_by_policy(jaxpr, tuple(unknown), tuple(available), policy)
+    kept = split.known.out_avals[split.unknown_outs.count(False) :]
+    residuals = [Var(aval.update(shape=(size, *aval.shape))) for aval in kept]
+    known = eqn.replace(
+        invars=drop(eqn.invars, unknown),
+        outvars=drop(eqn.outvars, split.unknown_outs) + residuals,
+        params=eqn.params | {"jaxpr": split.known, "in_axes": tuple(drop(in_axes, unknown))},
+    )
+    staged_axes = (*[0] * len(residuals), *pick(in_axes, available))
+    staged = eqn.replace(
+        invars=residuals + pick(eqn.invars, available),
+        outvars=pick(eqn.outvars, split.available_outs),
+        params=eqn.params | {"jaxpr": split.staged, "in_axes": staged_axes},
+    )
+    return EqnSplit([known], [staged], split.unknown_outs, split.available_outs, residuals)
+
+
+policy_rules[pmap_p] = _pmap_split
 policy_rules[scan_p] = _scan_split
 policy_rules[while_p] = _while_split
 policy_rules[cond_p] = _cond_split

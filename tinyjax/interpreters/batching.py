@@ -47,10 +47,12 @@ not_mapped = None  # the batch dim of a value that is the same for all examples
 
 
 class AxisData(NamedTuple):
-    """The axis that a vmap adds: its name (None: it has none) and its size."""
+    """The axis that a vmap adds: its name (None: it has none), its size, and whether not examples are
+    along it, but devices, which pmap brought together."""
 
     name: Hashable | None
     size: int
+    of_devices: bool = False
 
     @property
     def env(self) -> AxisEnv:

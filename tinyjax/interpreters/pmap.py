@@ -83,7 +83,7 @@ def _pmap_impl(
     axis_size: int,
 ) -> list[ArrayImpl]:
     """Runs the pieces of the jaxpr in order, each on all devices."""
-    axis = AxisData(axis_name, axis_size)
+    axis = AxisData(axis_name, axis_size, of_devices=True)
     lanes: dict[Var, list[ArrayImpl]] = {}
     for var, x, dim in zip(jaxpr.jaxpr.invars, args, in_axes):
         lanes[var] = spread(as_array(x), dim, devices)

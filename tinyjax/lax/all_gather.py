@@ -13,7 +13,7 @@ from typing import Any
 from tinyjax import primitives
 from tinyjax.array import ShapedArray
 from tinyjax.core import Primitive
-from tinyjax.interpreters.batching import moveaxis, not_mapped
+from tinyjax.interpreters.batching import AxisData, moveaxis, not_mapped
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.parallel import (
     Groups,
@@ -80,10 +80,10 @@ def _all_gather_aval(
     return x.update(shape=tuple(shape))
 
 
-def _all_gather_along(x: Any, dim: int | None, size: int, params: dict[str, Any]) -> Any:
+def _all_gather_along(x: Any, dim: int | None, axis: AxisData, params: dict[str, Any]) -> Any:
     place = params["all_gather_dimension"]
     if dim is not_mapped:
-        shape = shapes.insert(shape_of(x), place, size)
+        shape = shapes.insert(shape_of(x), place, axis.size)
         kept = [i for i in range(len(shape)) if i != place]
         gathered = primitives.broadcast_in_dim(x, shape, kept)
     else:
@@ -167,11 +167,11 @@ def _check_scattered(size: int, axis_size: int, tiled: bool) -> None:
         )
 
 
-def _reduce_scatter_along(x: Any, dim: int | None, size: int, params: dict[str, Any]) -> Any:
+def _reduce_scatter_along(x: Any, dim: int | None, axis: AxisData, params: dict[str, Any]) -> Any:
     place, tiled = params["scatter_dimension"], params["tiled"]
-    total = x * size if dim is not_mapped else primitives.reduce_sum(x, (dim,))
-    _check_scattered(shape_of(total)[place], size, tiled)
-    return split_axis_in_two(total, place, size) if tiled else total, place
+    total = x * axis.size if dim is not_mapped else primitives.reduce_sum(x, (dim,))
+    _check_scattered(shape_of(total)[place], axis.size, tiled)
+    return split_axis_in_two(total, place, axis.size) if tiled else total, place
 
 
 def _reduce_scatter_beside(dim: int, params: dict[str, Any]) -> Any:

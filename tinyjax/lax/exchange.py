@@ -115,8 +115,8 @@ def _all_to_all_aval(
     return ShapedArray(tuple(shape), x.dtype)
 
 
-def _all_to_all_along(x: Any, dim: int | None, size: int, params: dict[str, Any]) -> Any:
-    split, concat = params["split_axis"], params["concat_axis"]
+def _all_to_all_along(x: Any, dim: int | None, axis: AxisData, params: dict[str, Any]) -> Any:
+    split, concat, size = params["split_axis"], params["concat_axis"], axis.size
     if dim is not_mapped:
         x, dim = shapes.broadcast(x, (size,)), 0
     if split != concat:
@@ -221,24 +221,38 @@ def _same_aval(x: ShapedArray, *, axis_name: Any, **params: Any) -> ShapedArray:
     return x
 
 
-def _ppermute_along(x: Any, dim: int | None, size: int, params: dict[str, Any]) -> Any:
-    if len(params["perm"]) != size:
+def _ppermute_along(x: Any, dim: int | None, axis: AxisData, params: dict[str, Any]) -> Any:
+    if axis.of_devices:
+        return _ppermute_devices(x, dim, axis.size, params["perm"])
+    if len(params["perm"]) != axis.size:
         raise AssertionError(
             f"ppermute under vmap takes a pair for each index of the axis: got {len(params['perm'])} "
-            f"pairs for size {size}"
+            f"pairs for size {axis.size}"
         )
-    source_of = np.zeros(size, int)
+    source_of = np.zeros(axis.size, int)
     for source, destination in params["perm"]:
         source_of[destination] = source
     return x if dim is not_mapped else x.take(source_of, dim), dim
 
 
-def _pbroadcast_along(x: Any, dim: int | None, size: int, params: dict[str, Any]) -> Any:
-    if not 0 <= params["source"] < size:
+def _ppermute_devices(
+    x: Any, dim: int | None, size: int, perm: Sequence[tuple[int, int]]
+) -> tuple[Any, int]:
+    """A device that nobody sends to gets zeros."""
+    if dim is not_mapped:
+        x, dim = shapes.broadcast(x, (size,)), 0
+    source_of = np.full(size, size)
+    for source, destination in perm:
+        source_of[destination] = source
+    return x.take(source_of, dim, mode="fill", fill_value=0), dim
+
+
+def _pbroadcast_along(x: Any, dim: int | None, axis: AxisData, params: dict[str, Any]) -> Any:
+    if not 0 <= params["source"] < axis.size:
         raise AssertionError(
-            f"pbroadcast's source {params['source']} is no index of an axis of size {size}"
+            f"pbroadcast's source {params['source']} is no index of an axis of size {axis.size}"
         )
-    return x if dim is not_mapped else x.take(np.full(size, params["source"]), dim), dim
+    return x if dim is not_mapped else x.take(np.full(axis.size, params["source"]), dim), dim
 
 
 def _ppermute_transpose(ct: Any, params: dict[str, Any]) -> Any:

@@ -277,7 +277,7 @@ def def_collective(
 ) -> None:
     """All rules of a primitive, linear in its one operand, that has a parameter `axis_name`.
 
-    `along(x, dim, size, params) -> (out, out_dim)` batches it over the axis that it names, of `size`;
+    `along(x, dim, axis, params) -> (out, out_dim)` batches it over the axis that it names;
     `beside(dim, params) -> (changed params, out_dim)` over another axis of the operand;
     `among(x, dim, axis, params) -> (out, out_dim)` over one of several axes that it names."""
 
@@ -289,7 +289,7 @@ def def_collective(
             return primitive.bind(x, **(params | changed)), dim
         refuse_groups(params.get("axis_index_groups"))
         if names == (axis.name,):
-            return along(x, dim, axis.size, params)
+            return along(x, dim, axis, params)
         if among is not None:
             return among(x, dim, axis, params)
         raise NotImplementedError(

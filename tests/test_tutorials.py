@@ -154,7 +154,7 @@ def test_a_graph_is_a_figure_compared_by_its_source(tool, lesson):
     lesson.write_text("# %%\n" + graph.format(2.0))
     page, (figure,) = tool.render(lesson)
     assert "![jax.viz.dot(jax.make_jaxpr(lambda x: x * 2.0)(1.0))](figures/01_lesson_1.svg)" in page
-    if tool.viz.dot.__globals__["layout_program"]():
+    if tool.viz.save.__globals__["layout_program"]():
         tool.write(lesson)
         assert (tool.RENDERED / "figures" / "01_lesson_1.dot").read_text() == figure.graph.source
         lesson.write_text("# %%\n" + graph.format(3.0))

@@ -1,6 +1,5 @@
 """Graphs: what is drawn is read from the dot source; that it can be drawn, from the picture."""
 
-import importlib
 import re
 import shutil
 
@@ -10,9 +9,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import viz
-
-# The function viz.dot hides the module that it is in.
-dot_module = importlib.import_module("tinyjax.viz.dot")
+from tinyjax.viz import output
 
 
 def f(x):
@@ -29,7 +26,7 @@ def source_of(fun, *args):
 
 @pytest.fixture
 def no_layout_program(monkeypatch):
-    monkeypatch.setattr(dot_module, "layout_program", lambda: None)
+    monkeypatch.setattr(output, "layout_program", lambda: None)
 
 
 # ---- what is drawn ----
@@ -85,11 +82,11 @@ def test_a_function_instead_of_a_jaxpr_is_refused_with_the_remedy():
 def test_the_graph_is_a_graphviz_object_that_shows_itself_in_a_notebook():
     graph = viz.dot(jax.make_jaxpr(f)(3.0))
     assert isinstance(graph, graphviz.Digraph)
-    if dot_module.layout_program():
+    if output.layout_program():
         assert "<svg" in graph._repr_mimebundle_()["image/svg+xml"]
 
 
-@pytest.mark.skipif(not dot_module.layout_program(), reason="no layout program on this machine")
+@pytest.mark.skipif(not output.layout_program(), reason="no layout program on this machine")
 def test_the_ending_of_the_path_chooses_the_format(tmp_path):
     graph = viz.dot(jax.make_jaxpr(nested)(3.0))
     assert "</svg>" in viz.save(graph, tmp_path / "f.svg").read_text()
@@ -104,14 +101,14 @@ def test_an_ending_that_is_no_picture_is_refused_before_the_layout(no_layout_pro
 
 def test_a_system_dot_is_preferred(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: f"/found/{name}")
-    assert dot_module.layout_program() == "/found/dot"
+    assert output.layout_program() == "/found/dot"
 
 
 def test_without_a_layout_program_save_names_the_remedy_and_writes_the_source(
     no_layout_program, tmp_path
 ):
     graph = viz.dot(jax.make_jaxpr(f)(3.0))
-    with pytest.raises(dot_module.DotNotFound, match="pip install graphviz-pure.*f.dot"):
+    with pytest.raises(viz.DotNotFound, match="pip install graphviz-pure.*f.dot"):
         viz.save(graph, tmp_path / "f.svg")
     assert (tmp_path / "f.dot").read_text() == graph.source
 

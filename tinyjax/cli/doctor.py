@@ -20,7 +20,7 @@ import graphviz
 
 import tinyjax as jax
 from tinyjax import viz
-from tinyjax.viz.dot import layout_program
+from tinyjax.viz.output import layout_program
 
 OLDEST_PYTHON = (3, 11)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "firefox", "microsoft-edge")

@@ -15,11 +15,13 @@ from collections.abc import Iterator, Mapping
 
 import graphviz
 
-from tinyjax.jaxpr import Atom, Jaxpr, Var
-from tinyjax.opencl.groups import HostGroup, KernelGroup, LoopGroup
+from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var
+from tinyjax.opencl.groups import KernelGroup, LoopGroup
 from tinyjax.opencl.plan import Plan, step_word
 from tinyjax.stages import Compiled, Lowered
-from tinyjax.viz.dot import Drawing
+from tinyjax.viz.control import Bodies
+from tinyjax.viz.drawing import Drawing
+from tinyjax.viz.style import Look
 
 _STEP = {"style": "rounded"}
 _THICKEST = 6.0
@@ -44,15 +46,21 @@ def kernels(
     plan = program.compiler_ir("schedule")
     drawing = _Kernels(plan, times or {})
     drawing.whole(plan.closed.jaxpr)
-    return drawing.graph
+    return drawing.finished()
 
 
 class _Kernels(Drawing):
     """A drawing whose equations stand in the frames of their steps."""
 
     def __init__(self, plan: Plan, times: Mapping[tuple[int, ...], float]):
-        super().__init__(plan.names)
+        super().__init__(plan.closed.jaxpr, names=plan.names)
         self.plan = plan
+        self.bodies = {
+            group.eqn: each.bodies[number]
+            for each in plan.all_plans()
+            for number, group in enumerate(each.groups)
+            if number in each.bodies and isinstance(group, LoopGroup)
+        }
         self.times = times
         self.registers: set[str] = set()  # the nodes of the step that is being drawn
 
@@ -109,47 +117,26 @@ class _Kernels(Drawing):
         title = f"{number}: {step_word(plan, number)}{timed}"
         with self.frame(graph, title, **_STEP, **style) as frame:
             self.registers = set()
-            if isinstance(group, KernelGroup):
-                self.kernel(frame, group, sources)
-            elif isinstance(group, HostGroup):
-                self.host_step(frame, group, sources)
-            else:
-                self.loop(frame, plan, number, sources)
+            eqns = group.eqns if isinstance(group, KernelGroup) else [group.eqn]
+            within = dict(sources)  # kernels also compute what others compute again
+            for eqn in eqns:
+                self.one_equation(frame, eqn, within)
+            sources.update({v: within[v] for v in group.outputs})
 
-    def kernel(self, frame: graphviz.Digraph, group: KernelGroup, sources: dict[Var, str]) -> None:
-        """The equations that a kernel computes, those too that others compute again."""
-        within = dict(sources)
-        for eqn in group.eqns:
-            operands = [(x, self.source(frame, x, within)) for x in eqn.invars]
-            within.update(zip(eqn.outvars, self.equation(frame, eqn, operands)))
-        sources.update({v: within[v] for v in group.outputs})
-
-    def host_step(self, frame: graphviz.Digraph, group: HostGroup, sources: dict[Var, str]) -> None:
-        """One equation, which NumPy computes."""
-        operands = [(x, self.source(frame, x, sources)) for x in group.eqn.invars]
-        sources.update(zip(group.outputs, self.equation(frame, group.eqn, operands)))
-
-    def loop(
-        self, frame: graphviz.Digraph, plan: Plan, number: int, sources: dict[Var, str]
-    ) -> None:
-        """A loop or branch: one kernel, or steps that run in turn."""
-        group = plan.groups[number]
-        assert isinstance(group, LoopGroup)
-        operands: list[tuple[Atom, str]] = [(v, sources[v]) for v in group.inputs]
-        if number in plan.kernels:
-            results = self.equation(frame, group.eqn, operands)
-        else:
-            box = self.box(frame, group.eqn, operands)
-            results = [box] * len(group.outputs)
-            for label, body in plan.bodies[number].items():
-                draw_body = functools.partial(self.steps_of, body)
-                self.hang(frame, box, label, body.closed.jaxpr, draw_body)
-        sources.update(zip(group.outputs, results))
+    def inside(self, eqn: JaxprEqn) -> Bodies:
+        """The jaxprs of a loop, as steps of their own where it is no kernel."""
+        plans = self.bodies.get(eqn)
+        if plans is None:
+            return super().inside(eqn)
+        return {
+            label: (plan.closed.jaxpr, functools.partial(self.steps_of, plan))
+            for label, plan in plans.items()
+        }
 
     # ---- the smallest parts ----
 
-    def node(self, graph: graphviz.Digraph, label: str, kind: dict[str, str]) -> str:
-        name = super().node(graph, label, kind)
+    def node(self, graph: graphviz.Digraph, text: str, look: Look, classes: str = "") -> str:
+        name = super().node(graph, text, look, classes)
         self.registers.add(name)
         return name
 

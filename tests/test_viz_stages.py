@@ -1,0 +1,170 @@
+"""Pictures of what transformations make of a function: read from the dot source."""
+
+import re
+
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax, viz
+
+
+def f(x):
+    return jnp.sin(x) * x
+
+
+def softmax(x):
+    e = jnp.exp(x - jnp.max(x))
+    return e / jnp.sum(e)
+
+
+def rnn(w, h, xs):
+    def step(h, x):
+        h = jnp.tanh(w * h + x)
+        return h, 2 * h
+
+    return lax.scan(step, h, xs)
+
+
+def dot(function, *args):
+    return viz.dot(jax.make_jaxpr(function)(*args)).source
+
+
+def boxes(graph):
+    """The first line of each equation's box, and the lines below it."""
+    labels = re.findall(r"label=<(.*?)>(?: class| fill| margin| shape|\])", graph.source)
+    texts = [re.sub(r"<[^>]*>", "|", label) for label in labels if "<b>" in label]
+    return {parts[0]: parts[1:] for parts in ([t for t in x.split("|") if t] for x in texts)}
+
+
+def frames(source):
+    return re.findall(r'label="?([^"]*?)"? labeljust', source)
+
+
+# ---- values ----
+
+
+def test_each_node_has_its_value():
+    found = boxes(viz.values(f, 3.0))
+    assert found == {"sin": ["0.1411"], "mul": ["0.4234"]}
+
+
+def test_a_large_array_is_shown_by_its_range_and_its_mean():
+    assert boxes(viz.values(jnp.sin, jnp.zeros(100))) == {"sin": ["0.0 .. 0.0, mean 0.0"]}
+
+
+def test_only_the_branch_that_is_taken_has_values():
+    found = boxes(viz.values(lambda x: lax.cond(x > 0, jnp.sin, jnp.cos, x), 3.0))
+    assert (found["sin"], found["cos"]) == (["0.1411"], [])
+
+
+def test_two_calls_of_one_function_have_their_own_values():
+    g = jax.jit(jnp.sin)
+    source = viz.values(lambda x: g(x) + g(x + 1), 3.0).source
+    assert "0.1411" in source and "-0.7568" in source
+
+
+# ---- jvp ----
+
+
+def test_each_node_has_a_primal_and_a_tangent():
+    found = boxes(viz.jvp(f, 3.0))
+    assert found["mul"] == ["primal 0.4234", "tangent -2.829"]
+
+
+def test_tangents_can_be_given():
+    assert boxes(viz.jvp(f, 3.0, tangents=(2.0,)))["mul"][-1] == "tangent -5.658"
+
+
+def test_what_does_not_depend_on_the_input_has_no_tangent():
+    found = boxes(viz.jvp(lambda x: x * jnp.floor(x), 3.0))
+    assert found["floor"] == ["primal 3.0"]
+
+
+# ---- vmap ----
+
+
+def test_the_batch_dim_is_marked_in_the_type():
+    source = viz.vmap(softmax, jnp.ones((4, 3)), in_axes=1).source
+    assert "a:f32[4,B=3]" in source and "f32[B=3,4]" in source
+
+
+def test_what_one_batching_rule_writes_is_in_a_frame():
+    titles = frames(viz.vmap(softmax, jnp.ones((4, 3)), in_axes=1).source)
+    assert titles == ["batch rule of sub", "batch rule of div"]
+
+
+def test_what_is_not_mapped_is_not_marked():
+    source = viz.vmap(jnp.multiply, jnp.ones(3), 2.0, in_axes=(0, None)).source
+    assert "a:f32[B=3]" in source and "b:f32[]" in source
+
+
+# ---- linearize and transpose ----
+
+
+def test_what_is_known_and_what_is_not_have_their_own_frames_with_residuals_between():
+    source = viz.linearize(f, 3.0).source
+    known, later = source.split("n7 ->")[0], source.split("n7 ->", 1)[1]
+    assert re.findall(r"<b>(\w+)</b>", known) == ["sin", "cos", "mul"]
+    assert re.findall(r"<b>(\w+)</b>", later) == ["mul", "mul", "mul", "add_any"]
+    assert len(re.findall(r'color="#cc79a7" penwidth', source)) == 3  # sin x, cos x and x
+
+
+def test_cotangents_arrive_as_the_gradient():
+    source = viz.transpose(f, 3.0).source
+    assert "-2.829" in source.split("cotangent")[-1]
+
+
+def test_a_value_used_twice_has_a_sum_of_cotangents():
+    assert viz.transpose(f, 3.0).source.count("shape=circle") == 1
+    assert viz.transpose(jnp.sin, 3.0).source.count("shape=circle") == 0
+
+
+def test_a_loop_without_a_transpose_is_refused():
+    with pytest.raises(ValueError, match="while_loop"):
+        viz.transpose(lambda x: lax.while_loop(lambda c: c < 9, lambda c: c * 2, x), 3.0)
+
+
+# ---- branches and loops ----
+
+
+def test_a_scan_marks_const_carry_and_slices_and_its_way_back():
+    source = dot(rnn, 1.0, 2.0, jnp.ones(5))
+    assert frames(source) == ["scan: 5 steps"]
+    assert all(word in source for word in ("const: ", "carry: ", "slice: "))
+    assert source.count("constraint=false") == 1
+
+
+def test_a_while_loop_has_a_frame_for_its_condition_and_one_for_its_body():
+    source = dot(lambda x: lax.while_loop(lambda c: c < 9, lambda c: c * 2, x), 3.0)
+    assert frames(source) == ["while", "cond", "body"]
+    assert "go on?" in source
+
+
+def test_the_branches_of_a_cond_stand_in_one_frame():
+    source = dot(lambda x: lax.cond(x > 0, jnp.sin, jnp.cos, x), 3.0)
+    assert frames(source) == ["cond", "branch 0 (False)", "branch 1 (True)"]
+
+
+# ---- all of them ----
+
+PICTURES = {
+    "values": lambda: viz.values(softmax, jnp.ones(3)),
+    "jvp": lambda: viz.jvp(softmax, jnp.ones(3)),
+    "vmap": lambda: viz.vmap(softmax, jnp.ones((2, 3))),
+    "linearize": lambda: viz.linearize(softmax, jnp.ones(3)),
+    "transpose": lambda: viz.transpose(softmax, jnp.ones(3)),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_equal_input_gives_equal_source(name):
+    assert PICTURES[name]().source == PICTURES[name]().source
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_box_says_by_its_class_which_equation_it_is(name):
+    source = PICTURES[name]().source
+    assert len(re.findall(r'class="?eqn-[\d-]+( from-[\d-]+)?"?', source)) == source.count(
+        "<b>"
+    ) + (source.count("shape=circle"))

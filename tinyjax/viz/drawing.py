@@ -1,0 +1,272 @@
+"""The drawing language that all pictures of programs share.
+
+A box is an equation, an arrow a value (named and typed as in the printed jaxpr), a frame a jaxpr
+inside an equation. Inputs, results, constants and literals have shapes and colours of their own.
+After this file you can draw a jaxpr in a way of your own: `notes` adds lines to the node that makes a
+value, `threads` changes a value's arrows, `looks` an equation's box. Builds on style.py and output.py.
+
+Each node has a class in the SVG: `eqn-2` is that of equation 2, `eqn-2-0-1` of equation 1 in the first
+jaxpr inside it; `from-2` says that equation 2 of the function before its transformation wrote this one.
+"""
+
+import functools
+import html
+import itertools
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import graphviz
+
+from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from tinyjax.opencl.plan import bodies_of
+from tinyjax.pretty_printer import literal_text, variable_names
+from tinyjax.viz import style
+from tinyjax.viz.control import CONTROL, Bodies
+from tinyjax.viz.origins import origin, paths
+from tinyjax.viz.output import Graph
+from tinyjax.viz.style import Look
+
+_LONGEST_PARAMETER = 48
+
+
+class Note(NamedTuple):
+    """A line in a node, below its title; on a patch of colour, where that means something."""
+
+    text: str
+    fill: str = ""
+
+
+class Drawing:
+    """One picture in the making: the graph, and the names that its nodes and values have so far."""
+
+    def __init__(self, *jaxprs: Jaxpr, names: Mapping[Var, str] | None = None, remark: str = ""):
+        self.graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE, edge_attr=style.EDGE)
+        self.names = dict(names or variable_names(jaxprs[0]))
+        self.paths = functools.reduce(lambda a, b: a | b, map(paths, jaxprs))
+        self.notes: dict[Var, list[Note]] = {}
+        self.threads: dict[Var, Look] = {}
+        self.equation_look = style.EQUATION
+        self.upwards = False
+        self.remark = remark
+        self.fresh = (f"n{i}" for i in itertools.count())
+        self.looks: list[Look] = []  # those that the legend is to explain
+
+    def finished(self) -> graphviz.Digraph:
+        """The graph, with its legend."""
+        legend = style.legend(self.looks, self.remark)
+        if legend:
+            self.graph.attr(label=legend, labelloc="t", labeljust="l")
+        return self.graph
+
+    # ---- a jaxpr ----
+
+    def whole(self, jaxpr: Jaxpr) -> None:
+        """Draw inputs, equations and outputs."""
+        outputs = self.body(self.graph, jaxpr, self.inputs(self.graph, jaxpr, style.INPUT))
+        self.outputs(self.graph, jaxpr.outvars, outputs, style.OUTPUT)
+
+    def inputs(self, graph: graphviz.Digraph, jaxpr: Jaxpr, look: Look) -> dict[Var, str]:
+        """A node for each input and constant: where the values of these variables come from."""
+        sources = {v: self.variable(graph, v, style.CONSTANT) for v in jaxpr.constvars}
+        return sources | {v: self.variable(graph, v, look) for v in jaxpr.invars}
+
+    def outputs(
+        self,
+        graph: graphviz.Digraph,
+        values: Sequence[Atom],
+        sources: list[str],
+        look: Look,
+        title: str = "out",
+    ) -> list[str]:
+        """A node for each output of a jaxpr."""
+        return self.joined(graph, [(values, sources)], look, title)
+
+    def joined(
+        self,
+        graph: graphviz.Digraph,
+        ends: Sequence[tuple[Sequence[Atom], list[str]]],
+        look: Look,
+        title: str = "out",
+    ) -> list[str]:
+        """A node for each output of jaxprs that give alike: the branches of a cond, or just one."""
+        several = len(ends[0][0]) > 1
+        nodes = []
+        for i, values in enumerate(zip(*[values for values, _ in ends])):
+            notes = self.notes.get(values[0], []) if len(ends) == 1 else []
+            lines = [f"{title} {i}" if several else title]
+            nodes.append(self.node(graph, label(lines, notes), look))
+            for value, (_, sources) in zip(values, ends):
+                self.edge(value, sources[i], nodes[i])
+        return nodes
+
+    def body(self, graph: graphviz.Digraph, jaxpr: Jaxpr, sources: dict[Var, str]) -> list[str]:
+        """Draw the equations; give the node that each output of the jaxpr comes from."""
+        for eqn in jaxpr.eqns:
+            self.one_equation(graph, eqn, sources)
+        return [self.source(graph, x, sources) for x in jaxpr.outvars]
+
+    def one_equation(self, graph: graphviz.Digraph, eqn: JaxprEqn, sources: dict[Var, str]) -> None:
+        """Draw an equation; `sources` gets the nodes of its results."""
+        operands = [self.source(graph, x, sources) for x in eqn.invars]
+        sources.update(zip(eqn.outvars, self.equation(graph, eqn, operands)))
+
+    # ---- an equation ----
+
+    def equation(self, graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[str]) -> list[str]:
+        """Draw an equation whose operands come from these nodes; give the nodes of its results."""
+        name = eqn.primitive.name
+        if name in CONTROL:
+            return CONTROL[name](self, graph, eqn, operands, self.inside(eqn))
+        inner = called(eqn)
+        if inner is not None:
+            return self.call(graph, eqn, inner, operands)
+        box = self.box(graph, eqn, operands)
+        for title, jaxpr in bodies(eqn):
+            self.hang(graph, box, title, jaxpr)
+        return [box] * len(eqn.outvars)
+
+    def inside(self, eqn: JaxprEqn) -> Bodies:
+        """The jaxprs of a branch or a loop, and what draws them."""
+        return {name: (closed.jaxpr, self.body) for name, closed in bodies_of(eqn).items()}
+
+    def call(
+        self, graph: graphviz.Digraph, eqn: JaxprEqn, inner: Jaxpr, operands: list[str]
+    ) -> list[str]:
+        """A frame around the one jaxpr that the equation runs on its operands."""
+        with self.frame(graph, f"{eqn.primitive.name} {eqn.params.get('name', '')}") as frame:
+            sources = self.inputs(frame, inner, style.INPUT)
+            for operand, source, var in zip(eqn.invars, operands, inner.invars):
+                self.edge(operand, source, sources[var])
+            return self.body(frame, inner, sources)
+
+    def hang(self, graph: graphviz.Digraph, box: str, title: str, inner: Jaxpr) -> None:
+        """A frame around a jaxpr that an equation may run in a way of its own, below its box."""
+        with self.frame(graph, title) as frame:
+            sources = self.inputs(frame, inner, style.INPUT)
+            for node in sources.values():
+                self.graph.edge(box, node, style="dashed")
+            outputs = self.body(frame, inner, sources)
+            self.outputs(frame, inner.outvars, outputs, style.OUTPUT)
+
+    def box(self, graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[str]) -> str:
+        lines = [f"<b>{html.escape(eqn.primitive.name)}</b>", *map(_small, _parameters(eqn))]
+        several = len(eqn.outvars) > 1
+        notes = [
+            note._replace(text=f"{self.names[v]}: {note.text}") if several else note
+            for v in eqn.outvars
+            for note in self.notes.get(v, [])
+        ]
+        box = self.node(graph, label(lines, notes), self.equation_look, self.classes(eqn))
+        for value, source in zip(eqn.invars, operands):
+            self.edge(value, source, box)
+        return box
+
+    def classes(self, eqn: JaxprEqn) -> str:
+        """By which scripts find the equation in an SVG."""
+        found = [f"eqn-{self.paths[eqn]}"] if eqn in self.paths else []
+        before = origin(eqn)
+        return " ".join(found + ([f"from-{before.path}"] if before else []))
+
+    # ---- the smallest parts: a frame, a node, an edge, and the node that a value comes from ----
+
+    def frame(self, graph: graphviz.Digraph, title: str, **attributes: str) -> Any:
+        return graph.subgraph(
+            name=f"cluster_{next(self.fresh)}",
+            graph_attr=style.FRAME | {"label": graphviz.escape(title.strip())} | attributes,
+        )
+
+    def variable(self, graph: graphviz.Digraph, var: Var, look: Look) -> str:
+        notes = self.notes.get(var, [])
+        if any(note.fill for note in notes):
+            look = look._replace(style=look.style | {"shape": "box", "style": "filled,rounded"})
+        return self.node(graph, label([self.names[var]], notes), look)
+
+    def node(self, graph: graphviz.Digraph, text: str, look: Look, classes: str = "") -> str:
+        name = next(self.fresh)
+        graph.node(name, text, **look.style, **({"class": classes} if classes else {}))
+        self.looks.append(look)
+        return name
+
+    def edge(self, value: Atom, tail: str, head: str, **attributes: str) -> None:
+        if isinstance(value, Var) and value in self.threads:
+            self.looks.append(self.threads[value])
+            attributes = self.threads[value].style | attributes
+        self.arrow(tail, head, self.edge_label(value), **attributes)
+
+    def edge_label(self, value: Atom) -> str:
+        """Name and type; the spaces keep it off the arrow."""
+        type_ = value.aval.str_short(short_dtypes=True)
+        return f" {type_} " if isinstance(value, Literal) else f" {self.names[value]}:{type_} "
+
+    def arrow(self, tail: str, head: str, text: str = "", **attributes: str) -> None:
+        if self.upwards:
+            tail, head, attributes = head, tail, attributes | {"dir": "back"}
+        self.graph.edge(tail, head, text or None, **attributes)
+
+    def source(self, graph: graphviz.Digraph, value: Atom, sources: dict[Var, str]) -> str:
+        if isinstance(value, Literal):
+            return self.node(graph, graphviz.escape(literal_text(value)), style.LITERAL)
+        return sources[value]
+
+
+# ---- what is written in a node ----
+
+
+def label(lines: list[str], notes: list[Note]) -> str:
+    """A node's label: lines of HTML, and its notes below them; on patches if these have colours."""
+    plain = [_small(note.text) for note in notes if not note.fill]
+    patches = [note for note in notes if note.fill]
+    if not patches:
+        return f"<{'<br/>'.join(lines + plain)}>" if notes or "<" in lines[0] else lines[0]
+    rows = [f"<tr><td>{line}</td></tr>" for line in lines + plain]
+    rows += [f'<tr><td bgcolor="{n.fill}">{_small(n.text)}</td></tr>' for n in patches]
+    return f'<<table border="0" cellspacing="2" cellpadding="1">{"".join(rows)}</table>>'
+
+
+def _small(text: str) -> str:
+    return f'<font point-size="9">{html.escape(text)}</font>'
+
+
+def _parameters(eqn: JaxprEqn) -> list[str]:
+    """The parameters which the arrows and frames do not tell already."""
+    told = [x for v in eqn.outvars[:1] for x in (v.aval.shape, v.aval.dtype)]
+    jaxprs = [key.split("[")[0] for key, _ in bodies(eqn)]
+    lines = []
+    for key, value in eqn.params.items():
+        if key in jaxprs or value is None or value in (False, (), *told):
+            continue
+        text = re.sub(r" at 0x[0-9a-f]+", "", str(value))  # of functions: differs from run to run
+        text = re.sub(r"np\.int64\((-?\d+)\)", r"\1", text)
+        if len(text) > _LONGEST_PARAMETER:
+            text = text[: _LONGEST_PARAMETER - 1] + "…"
+        lines.append(f"{key}={text}")
+    return lines
+
+
+# ---- jaxprs inside an equation ----
+
+
+def opened(jaxpr: Jaxpr | ClosedJaxpr) -> Jaxpr:
+    return jaxpr.jaxpr if isinstance(jaxpr, ClosedJaxpr) else jaxpr
+
+
+def bodies(eqn: JaxprEqn) -> list[tuple[str, Jaxpr]]:
+    """The jaxprs among the parameters of `eqn`, each with the parameter's name."""
+    found = []
+    for key, value in eqn.params.items():
+        several = isinstance(value, tuple | list)
+        for i, item in enumerate(value if several else [value]):
+            if isinstance(item, Jaxpr | ClosedJaxpr):
+                found.append((f"{key}[{i}]" if several else key, opened(item)))
+    return found
+
+
+def called(eqn: JaxprEqn) -> Jaxpr | None:
+    """The jaxpr of `eqn` if it has one, with the same inputs and outputs as `eqn` itself."""
+    inside = list(subjaxprs(eqn.params))
+    if len(inside) != 1:
+        return None
+    same = len(inside[0].invars) == len(eqn.invars)
+    same = same and len(inside[0].outvars) == len(eqn.outvars)
+    return inside[0] if same else None

@@ -1,0 +1,96 @@
+"""Partial evaluation as a picture: what linearize computes at once, and what it leaves for later.
+
+    viz.linearize(f, 3.0)
+
+After this file you can point at the residuals: they are the values that go from what is known to what is
+not. Builds on drawing.py, origins.py and interpreters/partial_eval.py.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import graphviz
+
+from tinyjax.core import get_aval
+from tinyjax.interpreters.jvp import JVPTrace
+from tinyjax.interpreters.partial_eval import PartialEvalTrace, trace_linear
+from tinyjax.interpreters.tracing import JaxprTrace
+from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun, without_dead_code
+from tinyjax.viz import style
+from tinyjax.viz.drawing import Drawing, Note
+from tinyjax.viz.origins import Program
+from tinyjax.viz.values import all_values, value_text
+
+
+def linearize(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
+    """Draw `f` at these primals in two parts: the known one, with its values, and the linear jaxpr.
+
+    Raises ValueError where primals and tangents cannot be parted, as in a while_loop.
+    """
+    parts = Linearized(f, primals)
+    later = parts.linear
+    drawing = Drawing(parts.with_known(later))
+    found = all_values(parts.known, parts.leaves)
+    drawing.notes = {v: [Note(value_text(x))] for v, x in found.items()}
+    sources = draw_known(drawing, parts, "now: from primals to the value")
+    drawing.equation_look = style.UNKNOWN
+    with drawing.frame(drawing.graph, "later: from tangents to the value's tangent") as frame:
+        sources |= {v: drawing.variable(frame, v, style.TANGENT_INPUT) for v in later.invars}
+        outputs = drawing.body(frame, later, sources)
+        drawing.outputs(frame, later.outvars, outputs, style.OUTPUT, "tangent")
+    return drawing.finished()
+
+
+def draw_known(drawing: Drawing, parts: "Linearized", title: str) -> dict[Var, str]:
+    """Draw what is known; give the nodes of its values, whose edges are residuals from here on."""
+    known = parts.known.jaxpr
+    drawing.equation_look = style.KNOWN
+    with drawing.frame(drawing.graph, title) as frame:
+        sources = drawing.inputs(frame, known, style.INPUT)
+        outputs = drawing.body(frame, known, sources)
+        count = parts.num_outs
+        drawing.outputs(frame, known.outvars[:count], outputs[:count], style.OUTPUT)
+    drawing.threads |= {v: style.RESIDUAL for v in sources}
+    return sources
+
+
+class Linearized:
+    """A function in two parts: `known`, of its primals, and `linear`, of their tangents.
+
+    `linear` speaks of residuals by the variables that they are in `known`, whose results are those of the
+    function and then the residuals."""
+
+    def __init__(self, f: Callable[..., Any], primals: Sequence[Any]):
+        program = Program(f, tuple(primals))
+        known, unknown = JaxprTrace(), JaxprTrace()
+        trace = JVPTrace(PartialEvalTrace(known, unknown))
+        args = [known.new_arg(get_aval(x)) for x in program.leaves]
+        outs, linear, _, _ = trace_linear(trace, jaxpr_as_fun(program.closed), args)
+        linear = without_dead_code(linear)
+        self.leaves = program.leaves
+        self.num_outs = len(outs)
+        self.known = without_dead_code(known.finish([*outs, *linear.consts]))
+        self.residuals = self.known.jaxpr.outvars[len(outs) :]
+        self.linear = renamed(linear.jaxpr, dict(zip(linear.jaxpr.constvars, self.residuals)))
+
+    def with_known(self, later: Jaxpr) -> Jaxpr:
+        """One jaxpr of what is known and of what comes later, for the names of their variables."""
+        known = self.known.jaxpr
+        outs = known.outvars[: self.num_outs]
+        return Jaxpr(
+            known.constvars,
+            known.invars + later.invars,
+            outs + later.outvars,
+            known.eqns + later.eqns,
+        )
+
+
+def renamed(jaxpr: Jaxpr, new: Mapping[Any, Atom]) -> Jaxpr:
+    """A jaxpr without the constants and inputs that `new` has other variables for."""
+
+    def replaced(atoms: Sequence[Atom]) -> list[Atom]:
+        return [new.get(v, v) for v in atoms]
+
+    eqns: list[JaxprEqn] = [eqn.replace(invars=replaced(eqn.invars)) for eqn in jaxpr.eqns]
+    constvars, invars = ([v for v in vs if v not in new] for vs in (jaxpr.constvars, jaxpr.invars))
+    return Jaxpr(constvars, invars, replaced(jaxpr.outvars), eqns)

@@ -1,0 +1,99 @@
+"""How pictures look: colours, shapes, and the legend that says what they mean.
+
+After this file you can say why one picture can be read on white and on black, and with any eyes: nodes
+carry dark text on a light fill of their own; what is drawn on the page itself has a contrast of 4 or so
+against both. The colours are those of Okabe and Ito (https://jfly.uni-koeln.de/color), which every eye
+can tell apart, and no colour stands alone: a shape, a word or a dash says the same.
+"""
+
+from typing import NamedTuple
+
+GREY = "#7b7b7b"
+
+TEXT = {"fontname": "Arial", "fontsize": "10", "fontcolor": GREY}
+# newrank: rank frames and all in one go, ten times as fast for hundreds of equations in frames.
+GRAPH = TEXT | {"bgcolor": "transparent", "nodesep": "0.25", "ranksep": "0.3", "newrank": "true"}
+GRAPH |= {"compound": "true"}  # arrows may end at a frame
+EDGE = TEXT | {"color": GREY, "arrowsize": "0.6"}
+NODE = TEXT | {"fontsize": "12", "fontcolor": "#111111", "color": GREY, "style": "filled"}
+NODE |= {"height": "0.3", "margin": "0.12,0.05"}
+FRAME = TEXT | {"style": "rounded,dashed", "color": GREY, "labeljust": "l"}
+FRAME |= {"penwidth": "1"}  # not that of the frame around it
+
+
+class Look(NamedTuple):
+    """The attributes of a node or an edge, and what the legend says of it (nothing: not in there)."""
+
+    style: dict[str, str]
+    meaning: str = ""
+
+
+# ---- nodes ----
+
+# The light shades of the palette.
+BLUE, ORANGE, PINK, GREEN, YELLOW = "#8ccbf2", "#f5c35f", "#e6bdd4", "#8fd8bf", "#f5ee9b"
+
+EQUATION = Look({"shape": "box", "style": "filled,rounded", "fillcolor": "#f4f4f4"})
+INPUT = Look({"shape": "ellipse", "fillcolor": "#d9eefb"})
+TANGENT_INPUT = Look(INPUT.style | {"fillcolor": "#fae8c4"})
+OUTPUT = Look({"shape": "invhouse", "fillcolor": "#ddd3ee"})
+CONSTANT = Look({"shape": "parallelogram", "fillcolor": PINK}, "constant")
+LITERAL = Look({"shape": "plain", "style": "", "fontcolor": GREY})
+
+# What an operand or a result is to a loop.
+CONST = Look({"shape": "parallelogram", "fillcolor": PINK}, "const: the same at each step")
+CARRY = Look({"shape": "ellipse", "fillcolor": GREEN}, "carry: from one step to the next")
+NEXT_CARRY = Look({"shape": "invhouse", "fillcolor": GREEN})
+SLICE = Look({"shape": "ellipse", "fillcolor": YELLOW}, "slice: one of each array a step")
+NEXT_SLICE = Look({"shape": "invhouse", "fillcolor": YELLOW}, "slice: one of each array a step")
+CHOICE = Look({"shape": "diamond", "fillcolor": YELLOW, "margin": "0"})
+
+# The two parts of what travels through a transformed program.
+PRIMAL = Look({"fillcolor": BLUE}, "primal: the value")
+TANGENT = Look({"fillcolor": ORANGE}, "tangent: how fast it moves")
+
+KNOWN = Look(EQUATION.style | {"fillcolor": BLUE}, "known")
+UNKNOWN = Look(EQUATION.style | {"fillcolor": ORANGE}, "unknown: left for later")
+BACKWARD = Look(EQUATION.style | {"fillcolor": ORANGE}, "backward")
+FAN_OUT = Look({"shape": "circle", "fillcolor": GREEN}, "fan-out: the sum over all uses of a value")
+
+# ---- edges ----
+
+LOOP_BACK = Look(
+    {"color": "#009e73", "penwidth": "2", "style": "dashed", "constraint": "false"}, "next step"
+)
+
+BATCHED = Look({"color": "#2f86c8", "penwidth": "2"}, "a batch: B is the size of its batch dim")
+RESIDUAL = Look(
+    {"color": "#cc79a7", "penwidth": "2", "style": "dashed"}, "residual: kept for later"
+)
+
+
+# ---- the legend ----
+
+
+def legend(looks: list[Look], remark: str) -> str:
+    """A row of samples, each with what it means, as the label of the whole graph; "" if there are none."""
+    shown = {look.meaning: look.style for look in looks if look.meaning}
+    cells = [
+        f'<td>{_sample(style)}</td><td align="left">{meaning}  </td>'
+        for meaning, style in shown.items()
+    ]
+    rows = [f'<tr><td align="left" colspan="{2 * len(cells) or 1}">{remark}</td></tr>'] * bool(
+        remark
+    )
+    rows += [f"<tr>{''.join(cells)}</tr>"] * bool(cells)
+    return f'<<table border="0" cellspacing="2" cellpadding="0">{"".join(rows)}</table>>' * bool(
+        rows
+    )
+
+
+def _sample(style: dict[str, str]) -> str:
+    """A patch in a node's fill, or a stroke in an edge's colour."""
+    if "fillcolor" not in style:
+        stroke = "- - -" if style.get("style") == "dashed" else "&#8212;&#8212;"
+        return f'<font color="{style["color"]}">{stroke}</font>'
+    return (
+        f'<table border="1" cellborder="0" color="{GREY}" cellspacing="0" cellpadding="0" '
+        f'bgcolor="{style["fillcolor"]}"><tr><td width="13" height="8" fixedsize="true"></td></tr></table>'
+    )

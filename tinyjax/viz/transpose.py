@@ -1,0 +1,78 @@
+"""Reverse mode as a picture: the forward pass, and beside it the cotangents that flow back.
+
+    viz.transpose(f, 3.0)
+
+After this file you can follow a cotangent from the result up to the arguments: through the transposed
+linear equations, which read residuals of the forward pass, and through a sum wherever a value was
+used twice. Builds on linearize.py and interpreters/transposition.py.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import graphviz
+
+from tinyjax.core import set_current_trace
+from tinyjax.interpreters.jvp import add_any_p, full, instantiate_zeros
+from tinyjax.interpreters.tracing import JaxprTrace
+from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from tinyjax.viz import style
+from tinyjax.viz.drawing import Drawing, Note, label
+from tinyjax.viz.linearize import Linearized, draw_known, renamed
+from tinyjax.viz.values import all_values, value_text
+
+
+def transpose(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
+    """Draw `f` at these primals, and how cotangents of ones flow back through it.
+
+    Of a function that gives a scalar, what arrives at the top is the gradient.
+    Raises as `jax.vjp` does.
+    """
+    parts = Linearized(f, primals)
+    backward = _backward(parts)
+    whole = parts.with_known(backward)
+    drawing = _Transposed(whole)
+    seeds = [full(v.aval, 1) for v in backward.invars]
+    found = all_values(ClosedJaxpr(whole, parts.known.consts), [*parts.leaves, *seeds])
+    drawing.notes = {v: [Note(value_text(x))] for v, x in found.items()}
+
+    sources = draw_known(drawing, parts, "forward: from primals to the value")
+    drawing.equation_look = style.BACKWARD
+    drawing.upwards = True
+    with drawing.frame(drawing.graph, "backward, from below: cotangents") as frame:
+        sources |= {v: drawing.variable(frame, v, style.TANGENT_INPUT) for v in backward.invars}
+        outputs = drawing.body(frame, backward, sources)
+        drawing.outputs(frame, backward.outvars, outputs, style.OUTPUT, "cotangent")
+    return drawing.finished()
+
+
+def _backward(parts: Linearized) -> Jaxpr:
+    """The transpose of the linear jaxpr: from the results' cotangents to the primals'."""
+    linear, trace = parts.linear, JaxprTrace()
+    residuals = list(dict.fromkeys(v for v in parts.residuals if isinstance(v, Var)))
+    args = [trace.new_arg(v.aval) for v in residuals]
+    cotangents = [trace.new_arg(v.aval) for v in linear.outvars]
+    jaxpr = linear.replace(constvars=residuals)
+    with set_current_trace(trace):
+        undefined = [UndefinedPrimal(v.aval) for v in linear.invars]
+        outs = backward_pass(jaxpr, args, undefined, cotangents)
+        closed = trace.finish([instantiate_zeros(ct) for ct in outs])
+    return renamed(closed.jaxpr, {a.atom: v for a, v in zip(args, residuals)})
+
+
+class _Transposed(Drawing):
+    """A drawing in which sums of cotangents are round, and say what was transposed."""
+
+    def equation(self, graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[str]) -> list[str]:
+        if not (self.upwards and eqn.primitive is add_any_p):
+            return super().equation(graph, eqn, operands)
+        node = self.node(
+            graph,
+            label(["+"], self.notes.get(eqn.outvars[0], [])),
+            style.FAN_OUT,
+            self.classes(eqn),
+        )
+        for value, source in zip(eqn.invars, operands):
+            self.edge(value, source, node)
+        return [node]

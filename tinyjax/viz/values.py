@@ -1,0 +1,113 @@
+"""A function's jaxpr with its values, and how a value is put into few words.
+
+    viz.values(f, 3.0)
+
+After this file you can run a jaxpr equation by equation and keep every value on the way; under a
+`JVPTrace` the same gives all primals and tangents (viz/jvp.py). Builds on drawing.py and jaxpr.py.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import graphviz
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.core import Tracer, get_aval, to_numpy
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, literal_value
+from tinyjax.viz.drawing import Drawing, Note
+from tinyjax.viz.origins import Program
+
+_SMALL = 6  # elements that are shown one by one
+
+
+def values(f: Callable[..., Any], *args: Any) -> graphviz.Digraph:
+    """Draw the jaxpr of `f` with the value that each equation gives at these arguments.
+
+    Small arrays are shown; of larger ones, the least, the mean and the greatest element. Branches that
+    are not taken have no values, nor has the inside of a loop, which has others at each step.
+    """
+    program = Program(f, args)
+    drawing = Drawing(program.closed.jaxpr, names=program.names)
+    found = all_values(program.closed, program.leaves)
+    drawing.notes = {v: [Note(value_text(x))] for v, x in found.items()}
+    drawing.whole(program.closed.jaxpr)
+    return drawing.finished()
+
+
+# ---- running a jaxpr ----
+
+# Equations that run the one jaxpr inside them on their operands.
+_CALLS = ("jit", "closed_call", "remat2", "custom_jvp_call", "custom_vjp_call")
+
+
+def all_values(closed: ClosedJaxpr, args: Sequence[Any]) -> dict[Var, Any]:
+    """The value of each variable, those of called functions and taken branches included."""
+    env: dict[Var, Any] = {}
+    _run(closed, args, env)
+    return env
+
+
+def _run(closed: ClosedJaxpr, args: Sequence[Any], env: dict[Var, Any]) -> list[Any]:
+    jaxpr = closed.jaxpr
+    env.update(zip(jaxpr.constvars, closed.consts))
+    env.update(zip(jaxpr.invars, args))
+    value = lambda v: literal_value(v) if isinstance(v, Literal) else env[v]  # noqa: E731
+    for eqn in jaxpr.eqns:
+        operands = [value(v) for v in eqn.invars]
+        runs = _runs(eqn, operands)
+        if runs is not None:
+            outs = _run(runs[0], runs[1], env)
+        else:
+            outs = eqn.primitive.bind(*operands, **eqn.params)
+            outs = outs if eqn.primitive.multiple_results else [outs]
+        env.update(zip(eqn.outvars, outs))
+    return [value(v) for v in jaxpr.outvars]
+
+
+def _runs(eqn: JaxprEqn, operands: list[Any]) -> tuple[ClosedJaxpr, list[Any]] | None:
+    """The jaxpr that an equation runs once, and on what; None for loops, and for what has rules of its
+    own where these are in use."""
+    name = eqn.primitive.name
+    if name == "cond":
+        return eqn.params["branches"][int(operands[0])], operands[1:]
+    is_custom = name.startswith("custom") and any(isinstance(x, Tracer) for x in operands)
+    if name not in _CALLS or is_custom:
+        return None
+    inner = next(x for x in eqn.params.values() if isinstance(x, Jaxpr | ClosedJaxpr))
+    return (inner if isinstance(inner, ClosedJaxpr) else ClosedJaxpr(inner)), operands
+
+
+# ---- a value in few words ----
+
+
+def value_text(x: Any) -> str:
+    """A small array's elements; of a larger one the least, the mean and the greatest."""
+    aval = get_aval(x)
+    if dtypes.kind(aval.dtype) == "V":
+        return "random keys" if aval.shape else "a random key"
+    array = to_numpy(x, aval)
+    if array.size <= _SMALL:
+        return _elements(array)
+    if array.dtype == bool:
+        return f"{np.count_nonzero(array):,} of {array.size:,} true"
+    with np.errstate(all="ignore"):
+        if dtypes.kind(array.dtype) == "c":
+            return f"mean {_number(array.mean())}, greatest size {_number(np.abs(array).max())}"
+        wide = array.astype(np.float64)
+        low, mean, high = (_number(g) for g in (wide.min(), wide.mean(), wide.max()))
+    return f"{low} .. {high}, mean {mean}"
+
+
+def _elements(array: np.ndarray) -> str:
+    if array.ndim == 0:
+        return _number(array.item())
+    return f"[{', '.join(map(_elements, array))}]"
+
+
+def _number(x: Any) -> str:
+    """Four digits of a number; a float looks like one."""
+    if isinstance(x, bool | int | np.bool_ | np.integer):
+        return str(x)
+    text = f"{x:.4g}"
+    return f"{text}.0" if text.lstrip("-").isdigit() else text

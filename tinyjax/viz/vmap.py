@@ -1,0 +1,95 @@
+"""Vectorisation as a picture: what vmap makes of each equation, and where the batch dim goes.
+
+    viz.vmap(f, jnp.arange(3.0))
+
+After this file you can follow a batch dim along the edges, and see which rules have to move it, or to
+repeat an operand. Builds on drawing.py, origins.py and interpreters/batching.py.
+"""
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import graphviz
+
+from tinyjax.interpreters import batching
+from tinyjax.interpreters.tracing import JaxprTracer, make_jaxpr
+from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun
+from tinyjax.viz.drawing import Drawing
+from tinyjax.viz.origins import Program, origin
+from tinyjax.viz.style import BATCHED
+
+
+def vmap(f: Callable[..., Any], *args: Any, in_axes: Any = 0) -> graphviz.Digraph:
+    """Draw the jaxpr of `jax.vmap(f, in_axes)`, with the batch dim marked in the type of each value.
+
+    What a batching rule writes for one equation of `f` stands in a frame, if it is more than one.
+    """
+
+    def marked(*example: Any) -> list[Any]:
+        program = Program(f, example)
+        return jaxpr_as_fun(program.closed)(*program.leaves)
+
+    with _noted_batch_dims() as dims:
+        jaxpr = make_jaxpr(batching.vmap(marked, in_axes))(*args).jaxpr
+    drawing = _Batched(jaxpr, dims)
+    drawing.whole(jaxpr)
+    return drawing.finished()
+
+
+@contextlib.contextmanager
+def _noted_batch_dims() -> Iterator[dict[Var, int]]:
+    """The batch dims of the variables of all jaxprs that are batched within the block."""
+    dims: dict[Var, int] = {}
+    tracer = batching.BatchTrace.tracer
+
+    def noting(trace: batching.BatchTrace, val: Any, dim: int | None) -> Any:
+        if isinstance(val, JaxprTracer) and isinstance(val.atom, Var) and dim is not None:
+            dims[val.atom] = dim
+        return tracer(trace, val, dim)
+
+    batching.BatchTrace.tracer = noting  # type: ignore
+    try:
+        yield dims
+    finally:
+        batching.BatchTrace.tracer = tracer  # type: ignore
+
+
+class _Batched(Drawing):
+    """A drawing that knows batch dims, and which equations one rule wrote."""
+
+    def __init__(self, jaxpr: Jaxpr, dims: dict[Var, int]):
+        super().__init__(jaxpr)
+        self.dims = dims
+        self.threads = {v: BATCHED for v in dims}
+
+    def body(self, graph: graphviz.Digraph, jaxpr: Jaxpr, sources: dict[Var, str]) -> list[str]:
+        for _, group in itertools.groupby(jaxpr.eqns, _path):
+            eqns = list(group)
+            before = origin(eqns[0])
+            if before is None or len(eqns) == 1:
+                self.steps(graph, eqns, sources)
+            else:
+                with self.frame(graph, f"batch rule of {before.primitive}") as frame:
+                    self.steps(frame, eqns, sources)
+        return [self.source(graph, x, sources) for x in jaxpr.outvars]
+
+    def steps(self, graph: graphviz.Digraph, eqns: list[JaxprEqn], sources: dict[Var, str]) -> None:
+        for eqn in eqns:
+            self.one_equation(graph, eqn, sources)
+            if any(v in self.threads for v in eqn.invars if isinstance(v, Var)):
+                self.threads |= {v: BATCHED for v in eqn.outvars}
+
+    def edge_label(self, value: Atom) -> str:
+        if value not in self.dims:
+            return super().edge_label(value)
+        dtype, _, shape = value.aval.str_short(short_dtypes=True).rstrip("]").partition("[")
+        sizes = shape.split(",")
+        sizes[self.dims[value]] = f"B={sizes[self.dims[value]]}"
+        return f" {self.names[value]}:{dtype}[{','.join(sizes)}] "
+
+
+def _path(eqn: JaxprEqn) -> str:
+    before = origin(eqn)
+    return before.path if before else ""

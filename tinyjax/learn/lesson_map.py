@@ -12,7 +12,8 @@ from collections.abc import Mapping
 import graphviz
 
 from tinyjax.learn.exercises import LESSONS
-from tinyjax.viz.dot import _EDGE, _GRAPH, _NODE, _Graph
+from tinyjax.viz.output import Graph
+from tinyjax.viz.style import EDGE, GRAPH, NODE
 
 _DONE, _OPEN = "#8fd8bf", "#f4f4f4"
 _LESSON = {"shape": "box", "style": "filled,rounded", "margin": "0.16,0.08"}
@@ -20,7 +21,7 @@ _LESSON = {"shape": "box", "style": "filled,rounded", "margin": "0.16,0.08"}
 
 def lesson_map(done: Mapping[str, float] | None = None) -> graphviz.Digraph:
     """The lessons and what each builds on; `done` says how much of a lesson is done, from 0 to 1."""
-    graph = _Graph(graph_attr=_GRAPH, node_attr=_NODE | _LESSON, edge_attr=_EDGE)
+    graph = Graph(graph_attr=GRAPH, node_attr=NODE | _LESSON, edge_attr=EDGE)
     for lesson, needed in LESSONS.items():
         number, _, words = lesson.partition("_")
         share = (done or {}).get(lesson, 0.0)

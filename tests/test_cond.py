@@ -245,6 +245,17 @@ def test_a_batch_of_predicates_runs_all_branches_and_selects():
     assert "cond" not in names and {"sin", "cos", "select_n"} <= set(names)
 
 
+def test_a_batch_of_predicates_chooses_whole_arrays():
+    """Each example is a row of three, and has one predicate."""
+    f = jax.vmap(lambda p, x: lax.cond(p, lambda x: x * 2, lambda x: -x, x))
+    rows = f(jnp.array([True, False]), jnp.stack([v, v]))
+    np.testing.assert_array_equal(rows, [[2, 4, 6], [-1, -2, -3]])
+    turned = jax.vmap(lambda p, x: lax.cond(p, lambda x: x, lambda x: -x, x), (0, 1))
+    np.testing.assert_array_equal(
+        turned(jnp.array([True, False]), jnp.stack([v, v], 1)), [[1, 2, 3], [-1, -2, -3]]
+    )
+
+
 def test_one_predicate_for_the_batch_stays_a_cond():
     f = jax.vmap(lambda p, x: lax.cond(p, jnp.sin, jnp.cos, x), in_axes=(None, 0))
     np.testing.assert_allclose(f(False, v), np.cos(v), rtol=1e-6)

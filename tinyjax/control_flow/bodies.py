@@ -79,8 +79,11 @@ def eager_body(body: ClosedJaxpr) -> Callable[..., list[Any]]:
 def fixed_point(
     step: Callable[[tuple[bool, ...]], Sequence[bool]], carry: tuple[bool, ...]
 ) -> tuple[bool, ...]:
-    """Which parts of a carry have some property (a tangent, a batch dim, being unknown), of which
-    `step` says which have it after the body if these have it before: what has it once, has it always."""
+    """Which parts of a carry have some property: a tangent, a batch dim, being unknown.
+
+    `carry` has a flag for each part: whether it has the property before the first round.
+    `step(flags)` says which parts have it after a round if those that are flagged have it before. What
+    has it once, has it always: so ask again until nothing is added."""
     while (after := tuple(a or b for a, b in zip(carry, step(carry)))) != carry:
         carry = after
     return carry

@@ -71,6 +71,10 @@ def _in_any(flags_by_branch: Iterable[Sequence[bool]]) -> tuple[bool, ...]:
 
 
 def _cond_jvp(primals: Any, tangents: Any, *, branches: Branches) -> Any:
+    """The rule of cond for jvp: (results, their tangents). The first primal is the index.
+
+    Each branch becomes one of operands and of those tangents that are not Zero, by jvp_jaxpr, which
+    gives results and then tangents. Where any branch has a tangent, all must be told to have one."""
     nonzeros = tuple([type(t) is not Zero for t in tangents[1:]])  # an index has no tangent
     nonzero_outs = _in_any(jvp_jaxpr(branch, nonzeros)[1] for branch in branches)
     jvp_branches = tuple([jvp_jaxpr(branch, nonzeros, nonzero_outs)[0] for branch in branches])
@@ -111,6 +115,10 @@ def _has_io(jaxpr: Jaxpr) -> bool:
 
 
 def _select_branches(axis: AxisData, vals: Any, dims: Any, branches: Branches) -> Any:
+    """All branches for all examples, and for each the results of its own: (results, batch dims).
+
+    `vals` are the index and the operands, `dims` their batch dims. Before branch i, each operand is
+    its stop_gradient for the examples whose index is another than i. Batch dims go to the front."""
     index, *operands = [bdim_at_front(x, d, axis.size) for x, d in zip(vals, dims)]
     outs_by_branch = []
     for i, branch in enumerate(branches):
@@ -126,7 +134,9 @@ def _select_branches(axis: AxisData, vals: Any, dims: Any, branches: Branches) -
 
 
 def _choose(which: Any, *cases: Any) -> Any:
-    """select_n by a batch of scalars, of a batch of arrays."""
+    """select_n by a batch of scalars, of a batch of arrays: for each example, its whole array of the case
+    that its scalar says. select_n itself takes an index for each element, so `which`, of shape (n,), is
+    broadcast to the shape of the cases, (n, ...)."""
     shape = shape_of(cases[0])
     return select_n(which if len(shape) == 1 else broadcast_in_dim(which, shape, (0,)), *cases)
 

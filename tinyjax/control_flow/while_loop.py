@@ -59,14 +59,33 @@ def _while_impl(
     body_jaxpr: ClosedJaxpr,
 ) -> list[ArrayImpl]:
     """The loop, in Python."""
-    cond_consts, body_consts, carry = split_list(args, cond_nconsts, body_nconsts)
-    carry = [as_array(x) for x in carry]
+    cond_consts, body_consts, init = split_list(args, cond_nconsts, body_nconsts)
     cond_fun, body_fun = eager_body(cond_jaxpr), eager_body(body_jaxpr)
-    while (pred := as_array(cond_fun(*cond_consts, *carry)[0])._value).any():
-        after = [as_array(x) for x in body_fun(*body_consts, *carry)]
-        carry = after if pred.all() else [_where(pred, x, y) for x, y in zip(after, carry)]
+
+    def predicate(carry: list[ArrayImpl]) -> np.ndarray:
+        return as_array(cond_fun(*cond_consts, *carry)[0])._value
+
+    def step(carry: list[ArrayImpl]) -> list[ArrayImpl]:
+        return [as_array(x) for x in body_fun(*body_consts, *carry)]
+
+    carry = run_while(predicate, step, [as_array(x) for x in init])
     outs = [ArrayImpl(x._value, aval) for x, aval in zip(carry, body_jaxpr.out_avals)]
     return placed(outs, args, "while")
+
+
+def run_while(
+    predicate: Callable[[list[ArrayImpl]], np.ndarray],
+    step: Callable[[list[ArrayImpl]], list[ArrayImpl]],
+    carry: list[ArrayImpl],
+) -> list[ArrayImpl]:
+    """The last carry: `step` is applied again and again, as long as the predicate holds for any example.
+
+    `predicate(carry)` is a NumPy array of bools: a scalar, or under vmap one for each example. An
+    example for which it does not hold is done, and keeps its carry while others go on (`_where`)."""
+    while (pred := predicate(carry)).any():
+        after = step(carry)
+        carry = after if pred.all() else [_where(pred, x, y) for x, y in zip(after, carry)]
+    return carry
 
 
 def _where(pred: np.ndarray, x: ArrayImpl, y: ArrayImpl) -> ArrayImpl:

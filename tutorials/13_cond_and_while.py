@@ -1,0 +1,357 @@
+# %% [markdown]
+# # 13. cond and while_loop
+#
+# After this lesson you can put a branch and a loop into a jaxpr, read them there, and say what `jvp`,
+# `grad` and `vmap` make of each: which branch is run, what a batch of predicates costs, why a loop that
+# does not know its length has no `grad`.
+
+# %%
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax, viz
+
+
+def f(x):
+    return jnp.sin(x) * x
+
+
+# %% [markdown]
+# ## Why `if` is not enough
+#
+# Take a function that goes on smoothly to the right of zero, and otherwise elsewhere.
+
+
+# %%
+def with_if(x):
+    if x > 0:
+        return f(x)
+    return x * x
+
+
+print(with_if(3.0), with_if(-3.0))
+
+# %% [markdown]
+# Eagerly that is fine: `x > 0` is an array with a value, and Python asks it for that value. While
+# tracing there is none. A tracer stands for all values that may come, and `if` wants a
+# single yes or no.
+
+# %%
+try:
+    jax.make_jaxpr(with_if)(3.0)
+except jax.errors.TracerBoolConversionError as error:
+    print(error)
+
+# %% [markdown]
+# ## cond: one equation with two jaxprs
+#
+# `lax.cond(predicate, true_fun, false_fun, *operands)` is an `if` that can be traced. The **predicate** is
+# a scalar: a bool, or a number that is not 0. Each of the functions is a **branch**.
+
+
+# %%
+def g(x):
+    return lax.cond(x > 0, f, lambda x: x * x, x)
+
+
+print(g(3.0), g(-3.0))
+print(jax.make_jaxpr(g)(3.0))
+
+# %% [markdown]
+# The primitive `cond` has a parameter, `branches`: a jaxpr for each branch. Its first operand is an index
+# into them. `False` is 0, so the false branch stands first. `lax.switch(index, functions, *operands)` is
+# the same primitive with more branches.
+#
+# Both branches are *traced*, always: both are in the jaxpr. One of them is *run*. We can see both facts. A
+# Python `print` happens while tracing; `jax.debug.print` happens when the branch is run.
+
+
+# %%
+def talking(name):
+    def branch(x):
+        print("traced:", name)
+        jax.debug.print("ran: " + name)
+        return x
+
+    return branch
+
+
+lax.cond(True, talking("one"), talking("the other"), 1.0)
+
+# %% [markdown]
+# Tracing both has a price: the branches must give results of one tree, and of equal shapes and dtypes.
+# Otherwise the equation could not say what its result is.
+
+# %%
+try:
+    lax.cond(True, lambda x: x, lambda x: jnp.stack([x, x]), 3.0)
+except TypeError as error:
+    print(error)
+
+# %% [markdown]
+# ## One rule for all rules
+#
+# A primitive that holds jaxprs needs rules that transform jaxprs. The rules of `cond` all look alike:
+# *transform each branch, and bind `cond` to the results*. Here is `jvp`. Each branch now takes a primal and
+# a tangent, and gives both.
+
+# %%
+print(jax.make_jaxpr(lambda x, x_dot: jax.jvp(g, (x,), (x_dot,)))(3.0, 1.0))
+
+# %% [markdown]
+# There is one difficulty. The branches must still agree, also in whether a result *has* a tangent. In the
+# next function one branch depends on `x` and the other does not. So what one branch needs, all must give:
+# the second branch gives a tangent of zeros.
+
+
+# %%
+def half(x):
+    return lax.cond(x > 0, lambda x: x / 2, lambda x: 7.0, x)
+
+
+print(jax.make_jaxpr(lambda x, x_dot: jax.jvp(half, (x,), (x_dot,)))(3.0, 1.0))
+
+# %% [markdown]
+# The rule needs two passes for this. The first asks each branch which of its results have a tangent; a
+# result that has one in *any* branch will have one in all. The second pass makes the branches, and is told
+# so. `jvp_jaxpr(branch, nonzeros)` is both: it gives the transformed jaxpr, and a bool for each result.
+
+# %%
+from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr
+
+eqn = jax.make_jaxpr(half)(3.0).eqns[-1]
+for branch in eqn.params["branches"]:
+    print(jvp_jaxpr(branch, (True,))[1], "forced:", jvp_jaxpr(branch, (True,), (True,))[1])
+
+# %% [markdown]
+# ## grad: two conds
+#
+# Reverse mode is linearize and transpose. So the gradient of a `cond` is two: one runs now,
+# and gives the residuals; one runs later, backwards, and reads them. Each takes the same
+# index, so the branch that ran is the branch that is transposed.
+
+# %%
+print(jax.grad(g)(3.0), jax.grad(g)(-3.0))
+print(jax.make_jaxpr(jax.grad(g))(3.0))
+
+# %% [markdown]
+# The branches must agree on the residuals too, but they have different ones: `x * x` needs `x`, and `f`
+# needs `cos(x)`, `x` and `sin(x)`. So the first `cond` returns places for three float32s (`d`, `e`, `f`).
+# Where a branch has nothing for a place, it puts an `empty2` there, an array that nobody reads.
+#
+# ## vmap: one predicate, or many
+#
+# With one predicate for the whole batch, `cond` stays a `cond`, of batched branches.
+
+# %%
+xs = jnp.array([3.0, -3.0, 0.5])
+one_for_all = jax.vmap(lambda p, x: lax.cond(p, f, lambda x: x * x, x), in_axes=(None, 0))
+print(jax.make_jaxpr(one_for_all)(True, xs))
+
+# %% [markdown]
+# With a predicate for each example, one branch will not do. All branches are run for all examples, and
+# `select_n` chooses: its first operand says, element by element, which of the others to take.
+
+# %%
+print(jax.vmap(g)(xs))
+print(jax.make_jaxpr(jax.vmap(g))(xs))
+
+# %% [markdown]
+# So inside `vmap` a `cond` saves no work: if one branch is expensive, all examples pay for it.
+#
+# What are the lines before each branch for, `eq`, `stop_gradient` and `select_n`? They guard the gradient.
+# A branch that an example does not take may have an infinite derivative there: `log` at 0, say. Its result
+# is thrown away, so its cotangent is 0, and 0 times infinity is `nan`. `jnp.where` has this trap. `cond`
+# under `vmap` has not: for examples that take another branch, the operand is made a constant first, by
+# `stop_gradient`. No derivative goes that way at all.
+
+
+# %%
+def by_where(x):
+    return jnp.where(x > 0, jnp.log(x), 2 * x)
+
+
+def by_cond(x):
+    return lax.cond(x > 0, jnp.log, lambda x: 2 * x, x)
+
+
+points = jnp.array([2.0, 0.0])
+print(jax.grad(lambda x: by_where(x).sum())(points))
+print(jax.grad(lambda x: jax.vmap(by_cond)(x).sum())(points))
+
+# %% [markdown]
+# ## while_loop
+#
+# `lax.while_loop(cond_fun, body_fun, init)` applies `body_fun` again and again, as long as `cond_fun`
+# holds. What goes from one round to the next is the **carry**. It is a pytree, whose shapes and dtypes
+# stay.
+#
+# Where is `f` zero, near 3? Newton's method goes along the tangent line to where that is zero, `x - f(x) /
+# f'(x)`, and does so again. How many steps it takes depends on the values, so tracing cannot write them
+# out.
+
+
+# %%
+def solve(target, x):
+    """An x near the given one where f(x) is the target, and the number of steps to it."""
+
+    def goes_on(carry):
+        x, _ = carry
+        return abs(f(x) - target) > 1e-5
+
+    def step(carry):
+        x, steps = carry
+        return x - (f(x) - target) / jax.grad(f)(x), steps + 1
+
+    return lax.while_loop(goes_on, step, (x, 0))
+
+
+x, steps = solve(0.0, 3.0)
+print(f"f({x:.4f}) is zero, after {steps} steps")
+
+# %% [markdown]
+# Again one equation, with two jaxprs. `cond_jaxpr` gives the predicate, `body_jaxpr` the next carry. The
+# `grad` inside the body is already done: it is a few more equations. `target` is not part of the carry. It
+# is the same in each round; both jaxprs take it as a **const**, before the carry. (Below, `a` is the
+# target.)
+
+# %%
+print(jax.make_jaxpr(solve)(0.0, 3.0))
+
+# %% [markdown]
+# Run eagerly, the primitive is a Python loop over these two jaxprs. Compiled, it is a loop in C. (`python
+# -m tinyjax explain` shows such a kernel beside your lines of Python.)
+
+
+# %%
+def half_until_small(x):
+    return lax.while_loop(lambda x: x > 1.0, lambda x: x / 2, x)
+
+
+kernel = jax.jit(half_until_small).lower(3.0).as_text("kernel")
+print(kernel[kernel.index("  while") : kernel.index("  t12")])
+
+# %% [markdown]
+# This is a part of the kernel in tinyjax's small language, before it is printed as C.
+# (`stop1` and `count1` cut a loop that takes very long into several launches.)
+#
+# ## The jvp of a loop, and fixed points
+#
+# The rule for `while_loop` carries tangents along with the primals: one loop, of a longer carry. The
+# condition reads the primals alone. If `target` moves a little, so does the solution: by `1 / f'(x)`.
+
+# %%
+(x, _), (x_dot, _) = jax.jvp(lambda target: solve(target, 3.0), (0.5,), (1.0,))
+print(x, x_dot, 1 / jax.grad(f)(x))
+
+# %% [markdown]
+# The two agree to five digits, not seven. The loop stops when `x` is good enough; its tangent is one Newton
+# step behind. That is a general truth about derivatives of loops, and one reason to write rules of your own
+# for such functions.
+#
+# Which parts of the carry need a tangent? Here the first `x` has none: 3.0 is a constant. But after one
+# round it depends on `target`, and has one. So the rule must ask again, with that part marked, until
+# nothing changes any more. Such an answer is called a **fixed point**. Take a carry of four parts, where
+# each round hands part 0 on to part 1, 1 to 2, 2 to 3:
+
+
+# %%
+def one_round(has_tangent):
+    a, b, c, _ = has_tangent
+    return (a, a, b, c)
+
+
+marks = (True, False, False, False)
+while True:
+    after = tuple(old or new for old, new in zip(marks, one_round(marks)))
+    print(marks, "->", after)
+    if after == marks:
+        break
+    marks = after
+
+# %% [markdown]
+# Marks are only ever added, so this ends: after at most as many rounds as there are parts. The rules of
+# `while_loop` and of scan ask this question of tangents, of batch dims, of what is known, and
+# of what is used. All call one function, `fixed_point` in
+# [control_flow/bodies.py](../tinyjax/control_flow/bodies.py).
+#
+# ## vmap: until the last one is done
+#
+# From different starting points Newton's method takes a different number of steps, and may end elsewhere.
+# Under `vmap` there is one loop for all. Its predicate is then a vector. The loop goes on while *any*
+# example goes on, and an example that is done keeps its carry.
+
+# %%
+starts = jnp.array([3.0, 2.5, 6.0, 3.14159])
+xs, steps = jax.vmap(solve, in_axes=(None, 0))(0.0, starts)
+print(xs)
+print(steps, "steps, and the loop made", max(steps))
+
+# %% [markdown]
+# The same in NumPy, to see what "keeps its carry" means. The mask is the predicate of each example.
+
+# %%
+import numpy as np
+
+count = np.array([5, 40, 300])
+while (mask := count > 20).any():
+    count = np.where(mask, count // 2, count)
+    print(mask, count)
+
+# %% [markdown]
+# ## No grad, and why
+#
+# Reverse mode runs the loop backwards, and needs the residuals of every round. How many rounds there will
+# be is not known when the program is made, and so neither is the memory to keep them in.
+
+# %%
+try:
+    jax.grad(lambda x: solve(0.5, x)[0])(3.0)
+except ValueError as error:
+    print(error)
+
+# %% [markdown]
+# What to do instead: forward mode, as above; a loop of known length (lesson 14); or
+# `jax.custom_vjp`, which for a solver is also cheaper and more exact.
+#
+# To look at each round of a loop, run it as plain Python. Under `jax.disable_jit()` a `print` in the body,
+# and pdb, see every step.
+
+
+# %%
+def newton_step(x):
+    print(x)
+    return x - f(x) / jax.grad(f)(x)
+
+
+with jax.disable_jit():
+    lax.while_loop(lambda x: abs(f(x)) > 1e-5, newton_step, 2.5)
+
+# %% [markdown]
+# ## Where tinyjax differs from JAX
+#
+# The jaxprs above are JAX's, letter for letter. What runs them is not. Called outside of `jit`, JAX
+# compiles a `cond` or a loop by XLA, and runs that; tinyjax runs it in Python, with NumPy. In compiled
+# code, JAX hands both to XLA's own conditional and loop. In tinyjax, a small one becomes an `if` or a `for`
+# in an OpenCL kernel; a large one becomes a branch or a loop in the schedule, whose body launches kernels.
+#
+# At last the graph of `g`. The dashed frames are the branches.
+
+# %%
+viz.dot(jax.make_jaxpr(g)(3.0))
+
+# %% [markdown]
+# ## Summary
+#
+# - `cond` and `while_loop` are primitives whose parameters are jaxprs; all rules transform these jaxprs.
+# - Branches must agree: on types, tangents, batch dims and residuals. A batch of predicates runs all.
+# - What a part of a carry has once, it has always: a fixed point. With no known length there is no `grad`.
+#
+# ## Exercises
+#
+# Write the functions that this lesson is about: `python -m tinyjax learn start 13`
+#
+# ## Where this lives in JAX
+#
+# - `jax/_src/lax/control_flow/conditionals.py`: `cond`, `switch`, `_cond_jvp`, `_cond_batching_rule`,
+#   `_cond_partial_eval`; `_merge_branch_residuals` finds the places of the residuals
+# - `jax/_src/lax/control_flow/loops.py`: `while_loop`, `_while_loop_jvp`, `_while_loop_batching_rule`

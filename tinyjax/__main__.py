@@ -5,13 +5,14 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tinyjax.cli import doctor, explain, learn, tour
+from tinyjax.cli import doctor, explain, learn, step, tour
 
 COMMANDS = {
     "tour": tour,
     "explain": explain,
     "learn": learn,
     "doctor": doctor,
+    "step": step,
 }
 
 

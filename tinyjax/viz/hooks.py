@@ -19,7 +19,6 @@ from tinyjax.interpreters.jvp import jvp_rules
 from tinyjax.interpreters.partial_eval import partial_eval_rules
 from tinyjax.interpreters.tracing import JaxprTrace
 from tinyjax.interpreters.transposition import transpose_rules
-from tinyjax.jaxpr import JaxprEqn
 from tinyjax.opencl import compile, fuse, loop_kernels, lower, simplify, step_maker
 from tinyjax.opencl.device_queue import Queue
 from tinyjax.opencl.groups import KernelGroup
@@ -44,8 +43,7 @@ class Call:
     params: dict[str, Any] = field(default_factory=dict)
     rule: Place | None = None
     results: Callable[[Any], Roles] = lambda out: listed(out)
-    primitive: Primitive | None = None  # one whose rules may be asked for
-    eqn: JaxprEqn | None = None  # what was written
+    primitive: Primitive | None = None  # of a bind or an equation
 
 
 def listed(xs: Any, role: str = "") -> Roles:
@@ -67,12 +65,7 @@ def impl(trace: EvalTrace, primitive: Primitive, args: Sequence[Any], params: di
 
 
 def equation(trace: JaxprTrace, primitive: Primitive, args: Sequence[Any], params: dict) -> Call:
-    def results(out: Any) -> Roles:
-        call.eqn = trace.eqns[-1]
-        return listed(out)
-
-    call = Call("equation", primitive.name, listed(args), params, ADD_EQN, results)
-    return call
+    return Call("equation", primitive.name, listed(args), params, ADD_EQN, primitive=primitive)
 
 
 # ---- rules ----

@@ -16,10 +16,10 @@ from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from tinyjax.config import config
-from tinyjax.core import Primitive, Trace, context
+from tinyjax.core import Primitive, Trace, context, get_aval
 from tinyjax.interpreters import vjp
 from tinyjax.interpreters.tracing import JaxprTrace, user_line
-from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn
+from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from tinyjax.opencl.device_queue import Queue
 from tinyjax.opencl.runtime import NumpyQueue
 from tinyjax.viz import hooks
@@ -35,7 +35,8 @@ class Recording:
     def __init__(self) -> None:
         self.events: list[Event] = []
         self.missed = 0
-        self.equations: dict[int, JaxprEqn] = {}  # what was written, by the number of the event
+        # Each "bind" and "equation" to be drawn, by its number: equal variables are equal values.
+        self.equations: dict[int, JaxprEqn] = {}
 
     def __repr__(self) -> str:
         missed = f", and {self.missed} more that were left out" if self.missed else ""
@@ -88,6 +89,7 @@ class Recorder:
         self.recording = Recording()
         self.run_at: dict[int, Callable[..., Any]] = {}
         self.values = Values()
+        self.variables: dict[int, Var] = {}  # by the id of the value
         self.thread = threading.get_ident()
         self.is_listening = False  # not while an event is being described
         self.within: list[int] = []  # numbers of the events that have begun, and not ended
@@ -150,7 +152,7 @@ class Recorder:
             self.is_listening = True
 
     def _begin(self, call: Call) -> Event:
-        if call.primitive is not None:
+        if call.primitive is not None:  # one whose rules will be asked for
             self._replace_rules(call.primitive)
         line = user_line()
         event = Event(
@@ -177,8 +179,21 @@ class Recorder:
         if call.stage in ("trace", "compile"):  # of which more is known now
             event.operands = self._described(call.operands)
             event.params = params_text(call.params)
-        if call.eqn is not None:
-            self.recording.equations[event.number] = call.eqn
+        if call.primitive is not None:
+            self._keep_equation(call.primitive, event, call, results)
+
+    def _keep_equation(
+        self, primitive: Primitive, event: Event, call: Call, results: Roles
+    ) -> None:
+        def variables(values: Sequence[Value], xs: Roles) -> list[Var]:
+            avals = [get_aval(x) for x, _ in xs]
+            return [self.variables.setdefault(v.id, Var(a)) for v, a in zip(values, avals)]
+
+        if all(value.aval for value in event.operands):
+            invars = variables(event.operands, call.operands)
+            outvars = variables(event.results, results)
+            params = {k: v for k, v in call.params.items() if not callable(v)}  # nothing lives on
+            self.recording.equations[event.number] = JaxprEqn(primitive, invars, outvars, params)
 
     def _described(self, values: Roles) -> tuple[Value, ...]:
         return tuple([self.values.describe(x, role) for x, role in values])

@@ -1,0 +1,105 @@
+"""Events as lines of text, for a terminal of any width.
+
+After this file you can read a line of `tinyjax step`: the event's number, indented by what it is within,
+its stage and name, the values that went in and came out, the traces that a bind goes through, and the
+user's line. Builds on events.py.
+"""
+
+from __future__ import annotations
+
+import inspect
+import linecache
+import os
+import textwrap
+
+from tinyjax.interpreters.tracing import PACKAGE_FOLDER
+from tinyjax.viz.events import Event, Place, Value
+
+# ANSI codes by stage.
+COLOURS = {
+    "bind": "1",
+    "impl": "32",
+    "abstract eval": "2",
+    "jvp rule": "36",
+    "batch rule": "36",
+    "transpose rule": "36",
+    "partial eval rule": "36",
+    "equation": "33",
+    "trace": "35",
+    "compile": "34",
+    "launch": "32",
+}
+ERROR_COLOUR = "31"
+MAX_INDENT = 8  # levels: values need room too
+MAX_LINES = 4  # of values
+
+
+def event_text(event: Event, depth: int, within: int, width: int, colours: bool = False) -> str:
+    """The event on one line if it fits, with what is around it on a second one if not. `within` is how
+    many events happened directly within it."""
+    indent = " " * (5 + 2 * min(depth, MAX_INDENT))
+    what = f"{event.number:<4} {indent[5:]}{parts_text(event)}"
+    where = f"[{' > '.join(reversed(event.trace))}]"
+    if event.line is not None:
+        where += f"  {place_text(event.line)}"
+    if within:
+        where += f"  ({within} within)"
+    if len(what) + len(where) + 3 <= width:
+        lines = [f"{what}   {where}"]
+    else:
+        indent = indent[: width // 2] + "  "
+        lines = textwrap.wrap(
+            what, width, subsequent_indent=indent, max_lines=MAX_LINES, placeholder=" ..."
+        )
+        lines += textwrap.wrap(where, width, initial_indent=indent, subsequent_indent=indent)
+    text = "\n".join(lines)
+    if colours:
+        colour = ERROR_COLOUR if event.error is not None else COLOURS[event.stage]
+        text = text.replace(event.stage, f"\033[{colour}m{event.stage}\033[0m", 1)
+    return text
+
+
+def parts_text(event: Event) -> str:
+    """Stage, name and values."""
+    return f"{event.stage}  {event.name}  {_values_text(event)}".rstrip()
+
+
+def _values_text(event: Event) -> str:
+    if event.error is not None:
+        return f"raised {event.error}"
+    if event.stage == "compile":
+        return ", ".join(f"{name} {text}" for name, text in event.params.items())
+    operands, results = (", ".join(map(value_text, vs)) for vs in (event.operands, event.results))
+    return f"{operands} -> {results}".lstrip()
+
+
+def value_text(value: Value) -> str:
+    """3.0:f32[], with its role before it."""
+    typed = f"{value.text}:{value.aval}" if value.text and value.aval else value.text or value.aval
+    return typed if value.role in ("", "primal") else f"{value.role} {typed}"
+
+
+def place_text(place: Place) -> str:
+    """A line, with a file name that is as short as can be."""
+    return f"{_short(place.file)}:{place.line}"
+
+
+def _short(file: str) -> str:
+    if file.startswith(PACKAGE_FOLDER):
+        return "tinyjax/" + file.removeprefix(PACKAGE_FOLDER)
+    below = os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file
+    return below
+
+
+def source_text(place: Place, around: int, whole: bool = False) -> str:
+    """The source at a place, its line marked; with `whole`, the first lines of the function there."""
+    lines = linecache.getlines(place.file)
+    at = place.line - 1
+    last = at + around + 1
+    if whole and at < len(lines):
+        last = at + min(len(inspect.getblock(lines[at:])), 20)
+    shown = [f"  {place_text(place)} in {place.function}"]
+    for number in range(max(0, at - around), min(last, len(lines))):
+        mark = "->" if number == at else "  "
+        shown.append(f"{number + 1:>6} {mark} {lines[number].rstrip()}".rstrip())
+    return "\n".join(shown)

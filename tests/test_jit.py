@@ -10,6 +10,8 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.api_util import split_static
+from tinyjax.jaxpr import eval_jaxpr
 
 
 def counted(fun):
@@ -29,6 +31,12 @@ def test_a_jitted_function_gives_what_the_function_gives():
     np.testing.assert_allclose(jax.jit(f)(3.0), f(3.0), rtol=1e-6)
 
 
+@pytest.fixture(params=["call", "eval_shape"])
+def use(request):
+    """Calls a jitted function, or only traces it for the arguments."""
+    return lambda f, *args: f(*args) if request.param == "call" else f.eval_shape(*args)
+
+
 def test_python_runs_only_while_tracing():
     fun, runs = counted(lambda x: x + 1)
     f = jax.jit(fun)
@@ -36,16 +44,27 @@ def test_python_runs_only_while_tracing():
     assert len(runs) == 1
 
 
-@pytest.mark.parametrize(
-    "other",
-    [np.ones(3, np.float32), np.int32(1), 1.0, np.float32(1), {"x": np.float32(1)}],
-    ids=["shape", "dtype", "weak type", "the same", "tree"],
-)
-def test_a_new_kind_of_argument_is_a_new_trace(other, request):
-    fun, runs = counted(lambda x: jax.tree.map(lambda leaf: leaf * 2, x))
+OTHERS = {
+    "shape": np.ones(3, np.float32),
+    "dtype": np.int32(1),
+    "weak type": 1.0,
+    "tree": {"x": np.float32(1)},
+}
+
+
+def test_a_new_kind_of_argument_is_a_new_trace(use):
+    for what, other in OTHERS.items():
+        fun, runs = counted(lambda x: jax.tree.map(lambda leaf: leaf * 2, x))
+        f = jax.jit(fun)
+        use(f, np.float32(5)), use(f, other)
+        assert len(runs) == 2, f"another {what}, but {len(runs)} traces"
+
+
+def test_another_value_of_the_same_kind_is_no_new_trace(use):
+    fun, runs = counted(lambda x: x * 2)
     f = jax.jit(fun)
-    f(np.float32(5)), f(other)
-    assert len(runs) == (1 if request.node.callspec.id == "the same" else 2)
+    use(f, np.float32(5)), use(f, np.float32(1))
+    assert len(runs) == 1
 
 
 def test_a_weakly_typed_argument_gives_way_in_promotion():
@@ -54,12 +73,25 @@ def test_a_weakly_typed_argument_gives_way_in_promotion():
     assert f(np.float16(1), np.float32(2)).dtype == np.float32
 
 
-def test_a_configuration_change_is_a_new_trace():
+def test_a_configuration_change_is_a_new_trace(use):
     fun, runs = counted(lambda x: x + 1)
     f = jax.jit(fun)
-    f(np.float32(1))
+    use(f, np.float32(1))
     with jax.enable_x64(True):
-        f(np.float32(1))
+        use(f, np.float32(1))
+    assert len(runs) == 2
+
+
+def test_another_size_of_an_axis_around_the_call_is_a_new_trace():
+    fun, runs = counted(lambda y: y / jax.lax.axis_size("batch"))
+    f = jax.jit(fun)
+
+    def example(x):
+        assert f.eval_shape(1.0).shape == ()
+        return x
+
+    for size in (2, 3, 2):
+        jax.vmap(example, axis_name="batch")(np.ones(size, np.float32))
     assert len(runs) == 2
 
 
@@ -86,10 +118,26 @@ def test_static_argnames_hold_by_position_too():
     assert float(f(3.0, 2)) == 9.0
 
 
-def test_static_values_that_are_equal_but_of_other_types_are_told_apart():
+def test_static_values_that_are_equal_but_of_other_types_are_told_apart(use):
     f = jax.jit(lambda x, n: x * n, static_argnums=1)
-    assert f(np.int32(2), 1).dtype == np.int32
-    assert f(np.int32(2), 1.0).dtype == np.float32
+    assert use(f, np.int32(2), 1).dtype == np.int32
+    assert use(f, np.int32(2), 1.0).dtype == np.float32
+
+
+def test_static_arguments_are_split_off_each_with_its_place_and_type():
+    dynamic, static = split_static((1.0, 2, 3.0), {"x": 4.0, "k": "v"}, (1,), ("k",))
+    assert dynamic == ((1.0, 3.0), {"x": 4.0}), "these are traced"
+    assert static == ((1, int, 2), ("k", str, "v")), "by number first, then by name"
+
+
+def test_a_static_argument_may_be_counted_from_the_end():
+    dynamic, static = split_static((1.0, 2.0, 3), {}, (-1,), ())
+    assert (dynamic, static) == (((1.0, 2.0), {}), ((2, int, 3),))
+
+
+def test_a_static_argument_may_be_missing_in_a_call():
+    dynamic, static = split_static((1.0,), {"x": 4.0}, (1,), ("k",))
+    assert (dynamic, static) == (((1.0,), {"x": 4.0}), ())
 
 
 def test_an_unhashable_static_argument_is_an_error_that_names_it():
@@ -275,3 +323,55 @@ def test_clear_caches_forgets_all_traces(transformed):
     jax.clear_caches()
     assert f(1.0) == 2.0
     assert len(runs) == 2
+
+
+# ---- jit inside the other transformations ----
+
+
+def the_jit_of(transformed, *args):
+    """The only equation of a function's jaxpr, a jit."""
+    (eqn,) = jax.make_jaxpr(transformed)(*args).eqns
+    assert eqn.primitive.name == "jit"
+    return eqn
+
+
+def test_vmap_of_a_jitted_function_is_one_jit_of_the_batched_jaxpr():
+    f = jax.jit(lambda x, y: jnp.sin(x) * y)
+    xs = np.ones(3, np.float32)
+    eqn = the_jit_of(jax.vmap(f, (0, None)), xs, 2.0)
+    assert [aval.shape for aval in eqn.params["jaxpr"].in_avals] == [(3,), ()]
+    (out,) = eval_jaxpr(eqn.params["jaxpr"].jaxpr, [], xs, 2.0)
+    np.testing.assert_array_equal(out, 2 * np.sin(xs))
+
+
+def test_a_batch_of_a_jitted_function_has_its_batch_dims_where_the_jaxpr_has_them():
+    f = jax.jit(lambda x, y: (x.T, y))
+    xs = np.ones((2, 5, 3), np.float32)
+    mapped = jax.vmap(f, (1, None), (0, None))  # an unmapped result has no batch dim to give
+    first, second = jax.eval_shape(mapped, xs, 1.0)
+    assert (first.shape, second.shape) == ((5, 3, 2), ())
+
+
+def test_a_batch_donates_nothing():
+    f = jax.jit(lambda x: x * 2, donate_argnums=0)
+    assert the_jit_of(jax.vmap(f), np.ones(3, np.float32)).params["donated_invars"] == (False,)
+
+
+def test_jvp_of_a_jitted_function_is_one_jit_of_the_jvp():
+    f = jax.jit(lambda x: jnp.sin(x) * x)
+    eqn = the_jit_of(lambda x, t: jax.jvp(f, (x,), (t,)), 3.0, 1.0)
+    outs = eval_jaxpr(eqn.params["jaxpr"].jaxpr, [], 3.0, 1.0)
+    np.testing.assert_allclose(outs, [np.sin(3) * 3, np.cos(3) * 3 + np.sin(3)], rtol=1e-6)
+
+
+def test_a_tangent_that_is_zero_is_no_operand_of_the_jit():
+    f = jax.jit(lambda x, y: x * y)
+    eqn = the_jit_of(lambda x, t: jax.jvp(lambda x: f(x, 2.0), (x,), (t,)), 3.0, 1.0)
+    assert len(eqn.invars) == 3, "x, 2.0, and the tangent of x"
+
+
+def test_a_result_of_a_jitted_function_that_nothing_moves_has_a_zero_tangent():
+    f = jax.jit(lambda x: (np.float32(1), x * 2.0))
+    jaxpr = jax.make_jaxpr(lambda x, t: jax.jvp(f, (x,), (t,))[1])(3.0, 1.0)
+    zero, moved = jaxpr.jaxpr.outvars
+    assert zero.val == 0.0 and moved is jaxpr.eqns[0].outvars[-1]

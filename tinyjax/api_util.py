@@ -178,7 +178,11 @@ def positions(argnums: tuple[int, ...], num_args: int) -> set[int]:
 def split_static(
     args: tuple, kwargs: dict, argnums: tuple[int, ...], argnames: tuple[str, ...]
 ) -> tuple[tuple[tuple, dict], Static]:
-    """The (args, kwargs) that are traced, and the static ones."""
+    """The pair (args, kwargs) without the static arguments, and these, as (place, type, value) of each.
+
+    The place of an argument given by position is its number, counted from the front also where argnums
+    counts from the end; of one given by name, its name. Numbers come first, in order, and then names,
+    sorted. A number or name that the call does not have is no error."""
     if not argnums and not argnames:
         return (args, kwargs), ()
     numbers = positions(argnums, len(args))

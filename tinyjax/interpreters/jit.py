@@ -144,16 +144,22 @@ class JitFunction:
         """A jitted method: `self` is its first argument."""
         return self if instance is None else functools.partial(self, instance)
 
-    def trace_cached(self, args: tuple, kwargs: dict) -> tuple[list, tuple, list]:
-        """The dynamic leaves, the entry of the cache for them, and closed-over tracers.
+    def cache_key(self, args: tuple, kwargs: dict) -> tuple[list, tuple]:
+        """The dynamic leaves of a call, and its key in the cache, which has all that a trace can depend
+        on: (tree of the dynamic arguments, their avals, static arguments, named axes, configuration).
 
-        The key has all that a trace can depend on: tree, avals with weak types, static values (by
-        equality and type), the named axes around the call, and configuration."""
+        Avals know weak types, static arguments are as `split_static` gives them, named axes are those
+        around the call, and the configuration is `config.key`."""
         dynamic, static = split_static(args, kwargs, self.static_argnums, self.static_argnames)
         leaves, in_tree = tree_flatten(dynamic)
         static_positions = positions(self.static_argnums, len(args))
         avals = named_avals(self.fun, static_positions, in_tree, leaves)
-        key = (in_tree, avals, static, context.axis_env, config.key)
+        return leaves, (in_tree, avals, static, context.axis_env, config.key)
+
+    def trace_cached(self, args: tuple, kwargs: dict) -> tuple[list, tuple, list]:
+        """The dynamic leaves, the entry of the cache for them, and closed-over tracers."""
+        leaves, key = self.cache_key(args, kwargs)
+        in_tree, avals, static, *_ = key
         try:
             entry = self.cache.get(key)
         except TypeError:
@@ -166,6 +172,7 @@ class JitFunction:
                 "types or static arguments are new (jax.explain_cache_misses says which)"
             )
         if config.jax_explain_cache_misses:
+            static_positions = positions(self.static_argnums, len(args))
             explain_miss(self.fun, static_positions, key, list(self.cache))
         flat_fun = FlatFun(with_static(self.fun, static), in_tree)
         with logged_time(f"tracing {self.params['name']} for jit"):

@@ -38,6 +38,10 @@ def with_inputs(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
 
 
 def _jit_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    """The pair (results, their tangents), both computed by one jit, of the jvp of the jaxpr.
+
+    It takes the primals, and the tangents that are not Zero. jvp_jaxpr says which results have tangents
+    that are not Zero; they come after the primal results."""
     nonzeros = tuple(type(t) is not Zero for t in tangents)
     new_jaxpr, nonzero_outs = jvp_jaxpr(jaxpr, nonzeros)
     nonzero_tangents = [t for t in tangents if type(t) is not Zero]
@@ -46,6 +50,7 @@ def _jit_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) 
 
 
 def _jit_batch(axis: AxisData, vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:
+    """The results of the batch, by one jit of the batched jaxpr, and the batch dim of each."""
     new_jaxpr, out_dims = batch_jaxpr(jaxpr, axis, dims)
     return jit_p.bind(*vals, **with_inputs(params, new_jaxpr)), out_dims
 

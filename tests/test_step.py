@@ -107,6 +107,11 @@ def test_graph_writes_a_picture_and_says_where(step, tmp_path):
     assert "add_any" in (tmp_path / "step-0.svg").read_text()
 
 
+def test_a_variable_that_nothing_reads_is_named_as_in_the_printed_jaxpr(step):
+    output = step("model.py:f --args 3.0 --transform grad,jit", "next linearize")
+    assert "-> _:f32[]" in after("next linearize", output)
+
+
 def test_pdb_stops_in_the_rule_of_the_event_and_comes_back(step):
     output = step(GRAD, "2", "pdb", "p x", "q", "out")
     assert "jvp.py" in output.partition("(step) pdb")[2]
@@ -150,7 +155,7 @@ def test_what_can_not_be_run_is_refused_in_a_line(arguments, step, capsys):
 
 def test_lines_fit_a_narrow_terminal(step, monkeypatch):
     monkeypatch.setenv("COLUMNS", "40")
-    output = step(GRAD, "next", "2", "next cos")
+    output = step(GRAD, "next", "2", "print", "list", "next cos")
     shown = output.partition("next goes on.\n")[2]
     assert all(len(line) <= 40 for line in shown.splitlines())
 

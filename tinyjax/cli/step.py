@@ -69,6 +69,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _answer(stepper: Stepper) -> None:
     """Ctrl-C leaves a command, not the stepper."""
+    stepper.show()
     while True:
         try:
             return stepper.cmdloop()

@@ -91,7 +91,7 @@ def _short(file: str) -> str:
     return below
 
 
-def source_text(place: Place, around: int, whole: bool = False) -> str:
+def source_text(place: Place, width: int, around: int, whole: bool = False) -> str:
     """The source at a place, its line marked; with `whole`, the first lines of the function there."""
     lines = linecache.getlines(place.file)
     at = place.line - 1
@@ -102,4 +102,4 @@ def source_text(place: Place, around: int, whole: bool = False) -> str:
     for number in range(max(0, at - around), min(last, len(lines))):
         mark = "->" if number == at else "  "
         shown.append(f"{number + 1:>6} {mark} {lines[number].rstrip()}".rstrip())
-    return "\n".join(shown)
+    return "\n".join(line if len(line) <= width else line[: width - 1] + "…" for line in shown)

@@ -204,7 +204,9 @@ class Values:
 
     def finished(self, jaxpr: Jaxpr) -> None:
         """Takes the names that the variables of a jaxpr have where it is printed."""
-        for v, name in variable_names(jaxpr).items():
+        names = variable_names(jaxpr)
+        unread = {v: "_" for eqn in jaxpr.eqns for v in eqn.outvars}
+        for v, name in (unread | names).items():
             self.names.setdefault(self._id(v), name)
 
     def name_variables(self) -> None:

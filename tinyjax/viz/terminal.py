@@ -10,6 +10,7 @@ from __future__ import annotations
 import cmd
 import pdb
 import shutil
+import textwrap
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import IO, Any
@@ -75,8 +76,9 @@ class Stepper(cmd.Cmd):
     def say(self, text: str = "") -> None:
         print(text, file=self.stdout)
 
-    def preloop(self) -> None:
-        self.show()
+    def say_item(self, text: str) -> None:
+        """A line of a list, as several where it has to be."""
+        self.say(textwrap.fill(text, self.width, initial_indent="  ", subsequent_indent="    "))
 
     def precmd(self, line: str) -> str:
         """The line with its command in full; echoed if it was not typed here."""
@@ -95,8 +97,12 @@ class Stepper(cmd.Cmd):
 
     def text_of(self, event: Event) -> str:
         within = len(self.children.get(event.number, ()))
-        width = shutil.get_terminal_size().columns
-        return event_text(event, len(self.around(event)), within, width, self.colours)
+        return event_text(event, len(self.around(event)), within, self.width, self.colours)
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal, which may change."""
+        return shutil.get_terminal_size().columns
 
     # ---- moving ----
 
@@ -167,12 +173,12 @@ class Stepper(cmd.Cmd):
         self.say(f"{event.stage} {event.name}, event {event.number}")
         for title, values in (("operand", event.operands), ("result", event.results)):
             for position, value in enumerate(values):
-                self.say(f"  {title} {position}  {value_text(value)}   {self.flow(value.id)}")
+                self.say_item(f"{title} {position}  {value_text(value)}   {self.flow(value.id)}")
         for name, text in event.params.items():
-            self.say(f"  {name} = {text}")
+            self.say_item(f"{name} = {text}")
         if event.error is not None:
-            self.say(f"  raised {event.error}")
-        self.say(f"  traces that a bind goes through here: {' > '.join(reversed(event.trace))}")
+            self.say_item(f"raised {event.error}")
+        self.say_item(f"traces that a bind goes through here: {' > '.join(reversed(event.trace))}")
 
     def print_value(self, name: str) -> None:
         """The value of that name or number nearest to this event."""
@@ -203,9 +209,10 @@ class Stepper(cmd.Cmd):
             self.say(self.text_of(event).splitlines()[0])
         self.say(self.text_of(self.event))
         if self.event.line is not None:
-            self.say(f"\nyour program\n{source_text(self.event.line, around=2)}")
+            self.say(f"\nyour program\n{source_text(self.event.line, self.width, around=2)}")
         if self.event.rule is not None:
-            self.say(f"\nwhat was applied\n{source_text(self.event.rule, around=1, whole=True)}")
+            rule = source_text(self.event.rule, self.width, around=1, whole=True)
+            self.say(f"\nwhat was applied\n{rule}")
 
     def do_graph(self, _: str) -> None:
         """Draws what there is so far to a file."""

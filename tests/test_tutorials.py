@@ -135,7 +135,7 @@ def test_links_are_those_of_the_page(tool, lesson):
 def test_exercises_are_a_table_at_the_end_of_their_section(tool, lesson):
     page, _ = tool.render(lesson)
     assert "Do them.\n\n| | exercise" in page
-    assert "| 01.1 | twice | ★★ | `f`: a \\| b |\n\n## End" in page
+    assert "| 01.1 | twice | ★★ | `f`<br>a \\| b |\n\n## End" in page
 
 
 def test_a_check_sees_changed_output_but_not_rounding_nor_what_varies(tool, lesson):

@@ -159,7 +159,7 @@ def with_exercises(text: str, path: Path) -> str:
     for place, exercise in enumerate([e for e in everything if e["lesson"] == number], 1):
         functions = ", ".join(f"`{function.split(':')[1]}`" for function in exercise["functions"])
         goal = " ".join(exercise["goal"].split()).replace("|", r"\|")
-        what = f"{functions}: {goal}"
+        what = f"{functions}<br>{goal}"
         rows.append(
             f"| {number:02}.{place} | {exercise['name']} | {'★' * exercise['grade']} | {what} |"
         )

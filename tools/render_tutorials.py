@@ -229,6 +229,8 @@ def unlike(name: str, written: str, now: str) -> Iterator[str]:
 
 
 def without_varying(text: str) -> str:
+    """The text without output that varies, nor links to the neighbours, which may be new."""
+    text = re.sub(r"^.*\[map\]\(.*$", "", text, flags=re.MULTILINE)
     return re.sub(f"{VARIES}.*?(?=\n\n)", VARIES, text, flags=re.DOTALL)
 
 

@@ -314,8 +314,9 @@ attempt(jax.jvp, cube, (3.0,), (1.0,))
 #
 # ## See for yourself
 #
-# Walk through the events one by one: `python -m tinyjax step tutorials/01_primitives.py:f --args 3.0`. Or write
-# `breakpoint()` before a call of `f(3.0)`, run the script, and press `s`, for step, until you are in NumPy.
+# Walk through the events one by one: `python -m tinyjax step tutorials/01_primitives.py:f --args 3.0`. Or
+# write `breakpoint()` before a call of `f(3.0)`, run the script, and press `s`, for step, until you are in
+# NumPy.
 #
 # And as a picture. Boxes are primitives, arrows are values with their avals:
 

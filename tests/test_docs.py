@@ -75,3 +75,10 @@ def test_links_and_named_files_exist(text):
     named = re.findall(r"`((?:tests|tools|tinyjax|benchmarks)/[\w./]*)`", text)
     missing = [place for place in links + named if not (ROOT / place).exists()]
     assert missing == []
+
+
+def test_the_table_of_jax_names_is_what_is_there():
+    written = (ROOT / "docs" / "names.md").read_text()
+    assert runpy.run_path(str(ROOT / "tools" / "list_names.py"))["table"]() == written, (
+        "run python tools/list_names.py"
+    )

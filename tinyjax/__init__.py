@@ -86,6 +86,7 @@ from tinyjax import viz as viz
 from tinyjax.ad_checkpoint import checkpoint as checkpoint
 from tinyjax.ad_checkpoint import checkpoint_policies as checkpoint_policies
 from tinyjax.ad_checkpoint import remat as remat
+from tinyjax.as_jax import install_as_jax as install_as_jax
 from tinyjax.callback import pure_callback as pure_callback
 from tinyjax.debugging import effects_barrier as effects_barrier
 from tinyjax.interpreters import eager_linearize as _eager_linearize  # noqa: F401  (fast grad)
@@ -95,6 +96,9 @@ from tinyjax.opencl import lax_rules as _lax_rules  # noqa: F401  (fills lowerin
 from tinyjax.opencl import product_rules as _product_rules  # noqa: F401
 from tinyjax.opencl import random_rules as _random_rules  # noqa: F401  (fills word_rules)
 from tinyjax.opencl import window_rules as _window_rules  # noqa: F401
+
+# isort: split
+from tinyjax import missing_names as _missing_names  # noqa: F401  (of all modules above)
 
 # jax.core has a few names of later steps.
 core.Atom = Atom  # type: ignore[attr-defined]

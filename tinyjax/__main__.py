@@ -5,10 +5,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tinyjax.cli import doctor, explain, learn, step, tour
+from tinyjax.cli import doctor, explain, learn, run, step, tour
 
 COMMANDS = {
     "tour": tour,
+    "run": run,
     "explain": explain,
     "learn": learn,
     "doctor": doctor,

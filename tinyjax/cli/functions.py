@@ -14,6 +14,7 @@ import numpy as np
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.as_jax import install_as_jax
 
 TRANSFORMS: dict[str, Callable[..., Any]] = {
     "grad": jax.grad,
@@ -68,6 +69,7 @@ def function_at(place: str) -> Callable[..., Any]:
         raise argparse.ArgumentTypeError(f"{place!r} is not of the form module:function")
     if "" not in sys.path:
         sys.path.insert(0, "")
+    install_as_jax()  # for programs that import jax
     try:
         found = (
             _module_of_file(module) if module.endswith(".py") else importlib.import_module(module)

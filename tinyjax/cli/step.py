@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import tinyjax as jax
+from tinyjax.as_jax import install_as_jax
 from tinyjax.cli import functions
 from tinyjax.interpreters.tracing import PACKAGE_FOLDER
 from tinyjax.viz.event_text import place_text
@@ -115,6 +116,7 @@ def _script(file: str, arguments: list[str]) -> Callable[[], Any]:
         raise argparse.ArgumentTypeError(
             f"there is no file {file!r}. Give a script, or a function in one: model.py:loss"
         )
+    install_as_jax()  # for programs that import jax
     loaded = set(sys.modules)
 
     def script() -> None:

@@ -1,0 +1,140 @@
+"""Programs that say `import jax`, with tinyjax in its place; and names that are not there yet."""
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+import tinyjax
+from tinyjax.missing_names import NAMES_FILE, getattr_of
+
+PROGRAM = """
+import sys
+
+import jax
+import jax.numpy as jnp
+from jax import grad, lax
+from jax.numpy.linalg import norm
+
+print(jax.__name__, sys.argv[1:], grad(lambda x: jnp.sin(x) * x)(3.0))
+sys.exit(3)
+"""
+
+
+def python(*arguments, cwd=None, **environment):
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env=os.environ | environment,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def program(tmp_path):
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM)
+    return path
+
+
+# ---- tinyjax run ----
+
+
+def test_a_jax_program_runs_on_tinyjax(program):
+    done = python("-m", "tinyjax", "run", program, "--steps", "10")
+    assert done.stdout == "tinyjax ['--steps', '10'] -2.8288574\n", done.stderr
+
+
+def test_the_exit_status_is_the_programs(program):
+    assert python("-m", "tinyjax", "run", program).returncode == 3
+
+
+def test_a_module_runs_too(program):
+    done = python("-m", "tinyjax", "run", "-m", "program", cwd=program.parent)
+    assert done.stdout.startswith("tinyjax []"), done.stderr
+
+
+def test_jax_itself_stays_outside_where_it_is_installed(program, tmp_path):
+    """A folder `jax` that comes first on the path stands for it here."""
+    (tmp_path / "jax").mkdir()
+    (tmp_path / "jax" / "__init__.py").write_text("raise AssertionError('this is JAX')")
+    done = python("-m", "tinyjax", "run", program, cwd=tmp_path)
+    assert done.stdout.startswith("tinyjax []"), done.stderr
+
+
+def test_the_other_commands_take_jax_programs_too(tmp_path):
+    (tmp_path / "model.py").write_text("import jax.numpy as jnp\ndef f(x): return jnp.sin(x) * x\n")
+    explain = ["-m", "tinyjax", "explain", "model.py:f", "--args", "3.0", "--text"]
+    done = python(*explain, cwd=tmp_path)
+    assert "b:f32[] = sin a" in done.stdout, done.stderr
+
+
+# ---- as a function ----
+
+
+def test_each_module_of_jax_is_that_of_tinyjax():
+    code = """
+import tinyjax; tinyjax.install_as_jax(); tinyjax.install_as_jax()
+import jax, jax.numpy, jax.example_libraries.optimizers as o
+import tinyjax.example_libraries.optimizers as ours
+print(jax is tinyjax, jax.numpy is tinyjax.numpy, o is ours, ours.__spec__.name, jax.__spec__.name)
+"""
+    assert python("-c", code).stdout.split() == ["True"] * 3 + [
+        "tinyjax.example_libraries.optimizers",
+        "tinyjax",
+    ]
+
+
+def test_after_jax_has_been_imported_it_is_too_late(monkeypatch):
+    monkeypatch.setitem(sys.modules, "jax", object())
+    monkeypatch.setattr(sys, "meta_path", [])
+    with pytest.raises(RuntimeError, match=r"before any `import jax`"):
+        tinyjax.install_as_jax()
+
+
+# ---- names that are not there yet ----
+
+
+@pytest.fixture
+def jax_has_more(monkeypatch):
+    """As if JAX had a function jax.numpy.later, and a module jax.numpy.soon."""
+    names = {"jax.numpy": ["later", "soon"], "jax.numpy.soon": []}
+    monkeypatch.setattr("tinyjax.missing_names.jax_names", lambda: names)
+
+
+def test_a_name_that_is_not_there_yet_says_so(jax_has_more):
+    with pytest.raises(
+        AttributeError, match="jax.numpy.later is a name of JAX that tinyjax does not"
+    ):
+        tinyjax.numpy.later  # noqa: B018
+
+
+def test_importing_it_says_so_too(jax_has_more):
+    with pytest.raises(ImportError, match="jax.numpy.later is a name of JAX"):
+        from tinyjax.numpy import later  # noqa: F401
+    with pytest.raises(ImportError, match="jax.numpy.soon is a name of JAX"):
+        importlib.import_module("tinyjax.numpy.soon")
+
+
+def test_a_name_that_jax_has_not_either_is_just_not_there(jax_has_more):
+    with pytest.raises(AttributeError, match="module 'tinyjax.numpy' has no attribute 'laetr'"):
+        tinyjax.numpy.laetr  # noqa: B018
+    assert not hasattr(tinyjax.numpy, "laetr")
+
+
+def test_a_module_that_jax_has_not_either_is_just_not_there():
+    code = "import tinyjax; tinyjax.install_as_jax(); import jax.nonsense"
+    assert "stands in for JAX here, has none of this name" in python("-c", code).stderr
+
+
+def test_the_recorded_names_are_read_when_one_is_missing():
+    assert "numpy" in json.loads(NAMES_FILE.read_text())["names"]["jax"]
+    code = "import tinyjax.missing_names as m; print(m.jax_names.cache_info().currsize)"
+    assert python("-c", code).stdout == "0\n"
+    with pytest.raises(AttributeError):
+        getattr_of("tinyjax.numpy")("__wrapped__")

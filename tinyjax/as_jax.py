@@ -1,0 +1,62 @@
+"""`import jax` that gives tinyjax: a JAX program runs unchanged, and every layer can be stepped through.
+
+After this file you can say what `import jax.numpy as jnp` does when tinyjax stands in for JAX: a finder
+that Python asks before all others gives, for each module of jax, the module of tinyjax by the same name.
+Builds on missing_names, which says what is not there.
+
+Source: https://docs.python.org/3/reference/import.html#the-meta-path
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import sys
+from types import ModuleType
+from typing import Any
+
+
+class TinyjaxAsJax(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    """Finds `jax` and all modules in it, and loads those of tinyjax."""
+
+    def find_spec(
+        self, fullname: str, path: Any = None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if fullname.partition(".")[0] != "jax":
+            return None
+        return importlib.machinery.ModuleSpec(fullname, self)
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        name = "tinyjax" + spec.name.removeprefix("jax")
+        try:
+            module = importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise
+            raise ModuleNotFoundError(
+                f"No module named {spec.name!r}: tinyjax, which stands in for JAX here, has none of "
+                "this name",
+                name=spec.name,
+            ) from None
+        self.own_spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It has been run. Python has given it the spec of `jax`: it gets its own back."""
+        module.__spec__ = self.own_spec
+
+
+def install_as_jax() -> None:
+    """From now on, in this process, `import jax` and its submodules give tinyjax's, whether or not JAX
+    is installed. Calling it again does nothing.
+
+    Raises RuntimeError if JAX has been imported already. Not in JAX."""
+    if any(isinstance(finder, TinyjaxAsJax) for finder in sys.meta_path):
+        return
+    if "jax" in sys.modules:
+        raise RuntimeError(
+            "JAX itself has been imported already: call tinyjax.install_as_jax() before any `import jax`, "
+            "or run the program as `python -m tinyjax run program.py`"
+        )
+    sys.meta_path.insert(0, TinyjaxAsJax())

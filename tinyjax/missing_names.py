@@ -1,0 +1,82 @@
+"""Names of JAX that tinyjax does not have: asking for one says so.
+
+After this file you can tell a name that is misspelt from one that is yet to come. Modules get a
+`__getattr__` that says it of attributes, and a finder at the end of Python's list of finders says it of
+modules, for which all others have looked in vain. Builds on data/jax_names.json, which
+tools/list_names.py records, and on all modules that tinyjax imports at first.
+
+Source: https://peps.python.org/pep-0562 (`__getattr__` of modules); docs/names.md lists all names
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.abc
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+NAMES_FILE = Path(__file__).parent / "data" / "jax_names.json"
+
+
+@functools.cache
+def jax_names() -> dict[str, list[str]]:
+    """The public names of each of JAX's modules, such as "jax.numpy"."""
+    return json.loads(NAMES_FILE.read_text())["names"]
+
+
+def is_jax_name(module: str, name: str) -> bool:
+    """Whether JAX's module of this name has a public `name`."""
+    return name in jax_names().get(module, []) or f"{module}.{name}" in jax_names()
+
+
+def not_there_yet(jax_name: str) -> str:
+    return (
+        f"{jax_name} is a name of JAX that tinyjax does not have yet; docs/names.md lists which ones "
+        "are there"
+    )
+
+
+def getattr_of(module: str) -> Callable[[str], Any]:
+    """The `__getattr__` of a module of tinyjax: it raises AttributeError."""
+    jax_module = "jax" + module.removeprefix("tinyjax")
+
+    def missing(name: str) -> NoReturn:
+        if not name.startswith("_") and is_jax_name(jax_module, name):
+            raise AttributeError(not_there_yet(f"{jax_module}.{name}"), name=name)
+        raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
+
+    return missing
+
+
+class MissingNames(importlib.abc.MetaPathFinder):
+    """Asked last for a module of tinyjax: raises ImportError if JAX has one, or another thing, of that
+    name. `from tinyjax.numpy import fft` asks for the module tinyjax.numpy.fft too."""
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
+        module, _, name = fullname.rpartition(".")
+        if module.partition(".")[0] == "tinyjax":
+            jax_module = "jax" + module.removeprefix("tinyjax")
+            if is_jax_name(jax_module, name):
+                raise ImportError(not_there_yet(f"{jax_module}.{name}"), name=fullname)
+
+
+# Those that `import tinyjax` imports; the names are read when the first one is missing.
+MODULES = (
+    "tinyjax",
+    "tinyjax.lax",
+    "tinyjax.nn",
+    "tinyjax.nn.initializers",
+    "tinyjax.numpy",
+    "tinyjax.numpy.linalg",
+    "tinyjax.random",
+    "tinyjax.scipy",
+    "tinyjax.scipy.special",
+    "tinyjax.tree",
+    "tinyjax.tree_util",
+)
+for _name in MODULES:
+    vars(sys.modules[_name])["__getattr__"] = getattr_of(_name)
+sys.meta_path.append(MissingNames())

@@ -1,0 +1,103 @@
+"""Which of JAX's public names tinyjax has: writes docs/names.md.
+
+    python tools/list_names.py              # the table, from the names that were recorded
+    python tools/list_names.py --record     # first record the names: needs JAX 0.10
+
+Names are recorded in tinyjax/data/jax_names.json, where a missing one is looked up at run time too.
+"""
+
+import argparse
+import importlib
+import json
+import types
+import warnings
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+RECORDED = ROOT / "tinyjax" / "data" / "jax_names.json"
+TABLE = ROOT / "docs" / "names.md"
+
+# Recorded with all their submodules that are public.
+MODULES = (
+    "jax",
+    "jax.numpy",
+    "jax.lax",
+    "jax.nn",
+    "jax.random",
+    "jax.scipy",
+    "jax.tree_util",
+    "jax.tree",
+    "jax.scipy.optimize",
+    "jax.scipy.spatial.transform",
+    "jax.example_libraries.stax",
+    "jax.example_libraries.optimizers",
+)
+HEADING = """# Names of JAX, and which of them tinyjax has
+
+Written by `python tools/list_names.py`; the names are those of JAX {version}. A missing one raises an
+AttributeError or ImportError that says so.
+
+| module | names | there | missing |
+|---|---|---|---|
+"""
+
+
+def public_names(module: types.ModuleType) -> list[str]:
+    """Without what the example libraries import for themselves."""
+    names = [name for name in dir(module) if not name.startswith("_")]
+    if module.__name__.startswith("jax.example_libraries"):
+        names = [n for n in names if getattr(vars(module)[n], "__module__", "") == module.__name__]
+    return sorted(names)
+
+
+def record() -> None:
+    """Write the names of the JAX that is installed."""
+    jax: Any = importlib.import_module("jax")
+    names: dict[str, list[str]] = {}
+    waiting = list(MODULES)
+    for name in waiting:
+        module = importlib.import_module(name)
+        names[name] = public_names(module)
+        inner = [getattr(module, n) for n in names[name] if "." in name]
+        waiting += [
+            m.__name__
+            for m in inner
+            if isinstance(m, types.ModuleType) and m.__name__.startswith(f"{name}.")
+        ]
+    document = {"version": jax.__version__, "names": dict(sorted(names.items()))}
+    RECORDED.write_text(json.dumps(document, indent=0) + "\n")
+
+
+def table() -> str:
+    """The table, as it should stand in docs/names.md."""
+    recorded = json.loads(RECORDED.read_text())
+    text = HEADING.format(version=recorded["version"])
+    for name, names in recorded["names"].items():
+        present = names_there(name)
+        missing = [n for n in names if n not in present]
+        listed = ", ".join(f"`{n}`" for n in missing) if present else "all of it"
+        text += f"| `{name}` | {len(names)} | {len(names) - len(missing)} | {listed or 'none'} |\n"
+    return text
+
+
+def names_there(module_name: str) -> list[str]:
+    """What tinyjax has of a module; nothing, if it has no such module."""
+    try:
+        return dir(importlib.import_module("tinyjax" + module_name.removeprefix("jax")))
+    except ImportError:
+        return []
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--record", action="store_true", help="take the names from JAX anew")
+    if parser.parse_args().record:
+        warnings.simplefilter("ignore")
+        record()
+    TABLE.write_text(table())
+    print(f"wrote {TABLE}")
+
+
+if __name__ == "__main__":
+    main()

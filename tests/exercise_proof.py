@@ -116,9 +116,9 @@ def main(folder: Path) -> None:
     tests = sorted({test for state in states for test in state["tests"]})
     options = ["--tb=native", "-p", "no:cacheprovider"]
     pytest.main([*options, *(str(folder / test) for test in tests)], plugins=[prover])
-    import tinyjax
-
-    report = {"package": tinyjax.__file__, "results": prover.results, "errors": prover.errors}
+    loaded = [m for m in sys.modules.values() if m.__name__.partition(".")[0] == "tinyjax"]
+    files = [m.__file__ for m in loaded if m.__file__]
+    report = {"files": files, "results": prover.results, "errors": prover.errors}
     print("\n" + json.dumps(report))  # the last line
 
 

@@ -105,7 +105,7 @@ def proof(lesson):
     report = json.loads(said[-1])
     assert report["errors"] == []
     assert len(report["results"]) == len(states), done.stderr
-    assert Path(report["package"]).is_relative_to(folder), "the tests ran another tinyjax"
+    assert all(Path(file).is_relative_to(folder) for file in report["files"]), "another tinyjax ran"
     return dict(zip(states, report["results"]))
 
 

@@ -147,11 +147,10 @@ def show_test(folder: WorkFolder) -> int:
     """Run the tests and print how each exercise stands; 0 if all pass."""
     run, verdicts = judge(folder)
     progress.note(folder.lesson, folder.path, folder.notes["passed"])
-    notes = [] if unreadable(folder) else others(folder)
+    if notes := [] if unreadable(folder) else others(folder):
+        print(*notes, "", sep="\n")
     if run.broken:
-        print("The tests cannot run:")
-    if run.broken or notes:
-        print(*run.broken, *notes, "", sep="\n")
+        print("No test could run:", *run.broken, "", sep="\n")
     for v in verdicts:
         count = f"  {v.passed} of {len(v.exercise.tests)} tests" if v.state == "failed" else ""
         print(f"{v.state:8} {v.exercise.number} {v.exercise.name}{count}")
@@ -169,7 +168,8 @@ def why(v: Verdict) -> list[str]:
     """The first useful lines about a failure, and how to see all of it."""
     failure = v.failure
     lines = [failure.get("test", ""), failure.get("place", ""), *failure.get("message", [])]
-    lines += [f"printed: {line}" for line in failure.get("printed", "").splitlines()[-PRINTED:]]
+    printed = [line for line in failure.get("printed", "").splitlines() if line.strip()]
+    lines += [f"printed: {line}" for line in printed[-PRINTED:]]
     return [f"{'':9}{line}" for line in lines if line] + [f"{'':9}all of it: pytest {v.test}"]
 
 
@@ -200,7 +200,11 @@ def hint(options: argparse.Namespace) -> int:
     folder.save()
     print(f"{e.number} {e.name}")
     for i, text in enumerate(e.hints[:shown], start=1):
-        print(f"  {i} of {len(e.hints)}: {text.strip()}")
+        print(
+            textwrap.fill(
+                " ".join(text.split()), 100, initial_indent=f"  {i}. ", subsequent_indent="     "
+            )
+        )
     if shown == len(e.hints):
         print(f"That was the last one. `learn diff {e.number}` shows the reference.")
     return 0

@@ -7,9 +7,10 @@ and new imports are. Builds on work_folder and functions.
 from __future__ import annotations
 
 import ast
+import copy
 
 from tinyjax.learn.exercises import ROOT
-from tinyjax.learn.functions import functions_of
+from tinyjax.learn.functions import Function, functions_of
 from tinyjax.learn.work_folder import WorkFolder, empty_sources, read
 
 
@@ -22,8 +23,8 @@ def unreadable(folder: WorkFolder) -> list[str]:
         except FileNotFoundError:
             told.append(f"src/{file} is gone: `learn reset {file}` puts it back.")
         except SyntaxError as error:  # wrong indentation is one
-            told.append(f"src/{file}, line {error.lineno}: {type(error).__name__}: {error.msg}")
-            told += [f"    {error.text.strip()}"] if error.text and error.text.strip() else []
+            told.append(f"src/{file}:{error.lineno}: {(error.text or '').strip()}")
+            told.append(f"    {type(error).__name__}: {error.msg}")
     return told
 
 
@@ -51,8 +52,8 @@ def differences(before: str, after: str, own: set[str]) -> list[str]:
         if name not in new:
             told.append(f"the function {name} is gone.")
         elif name in own:
-            if ast.dump(new[name].args) != ast.dump(node.args):
-                told.append(f"the signature of {name} was ({ast.unparse(node.args)}).")
+            if parameters(new[name]) != parameters(node):
+                told.append(f"the parameters of {name} were ({parameters(node)}).")
         elif ast.dump(new[name]) != ast.dump(node):
             told.append(
                 f"line {new[name].lineno}: {name} is changed; it is not part of this lesson."
@@ -62,6 +63,15 @@ def differences(before: str, after: str, own: set[str]) -> list[str]:
         if ast.dump(statement) not in there:
             told.append(f"gone or changed: {ast.unparse(statement).splitlines()[0]}")
     return told
+
+
+def parameters(node: Function) -> str:
+    """As they stand in the signature, without types."""
+    bare = copy.deepcopy(node.args)
+    for part in ast.walk(bare):
+        if isinstance(part, ast.arg):
+            part.annotation = None
+    return ast.unparse(bare)
 
 
 def other_statements(source: str) -> list[ast.stmt]:

@@ -11,11 +11,12 @@ import faulthandler
 import hashlib
 import json
 import os
+import re
 import sys
 import traceback
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -23,7 +24,8 @@ FOLDER = Path(__file__).parent
 SRC = FOLDER / "src"
 LESSON = json.loads((FOLDER / "lesson.json").read_text(encoding="utf-8"))
 REPORT = os.environ.get("TINYJAX_LEARN_REPORT")  # a file, under `learn test`
-SECONDS = float(os.environ.get("TINYJAX_LEARN_SECONDS", "20"))  # that a test may take
+STACK = open(f"{REPORT}.stack", "w", encoding="utf-8") if REPORT else sys.stderr  # noqa: SIM115
+SECONDS = int(os.environ.get("TINYJAX_LEARN_SECONDS", "20"))  # that a test may take
 sys.path.insert(0, str(SRC))
 
 
@@ -38,11 +40,9 @@ def tell(**what: Any) -> None:
 
 
 def place(frame: traceback.FrameSummary) -> str:
-    """As "tinyjax/core.py, line 12, in bind"."""
-    path = Path(frame.filename)
-    root = SRC if path.is_relative_to(SRC) else FOLDER
+    """As "src/tinyjax/core.py:12, in bind: the line", which a terminal may know as a link."""
     inside = "" if frame.name.startswith("<") else f", in {frame.name}"
-    return f"{path.relative_to(root).as_posix()}, line {frame.lineno}{inside}"
+    return f"{Path(frame.filename).relative_to(FOLDER).as_posix()}:{frame.lineno}{inside}: {frame.line}"
 
 
 def frames(tb: TracebackType | None, folder: Path) -> list[traceback.FrameSummary]:
@@ -58,28 +58,22 @@ def is_changed(file: str) -> bool:
 
 
 def why_no_import(error: BaseException) -> list[str]:
-    """What keeps the package from importing, in a line or two."""
+    """What keeps the package from importing: where, and why."""
     if isinstance(error, SyntaxError) and error.filename:
         path = Path(error.filename)
-        name = path.relative_to(SRC).as_posix() if path.is_relative_to(SRC) else path.name
-        kind = type(error).__name__
-        return [
-            f"{name}, line {error.lineno}: {kind}: {error.msg}",
-            f"    {(error.text or '').strip()}",
-        ]
+        name = path.relative_to(FOLDER).as_posix() if path.is_relative_to(FOLDER) else path.name
+        kind = type(error).__name__  # IndentationError is one
+        return [f"{name}:{error.lineno}: {(error.text or '').strip()}", f"{kind}: {error.msg}"]
     there = frames(error.__traceback__, SRC)
     theirs = [f for f in there if is_changed(f.filename)] or there
-    message = first_lines(error)[0]
-    if not theirs:
-        return [f"tinyjax cannot be imported: {message}"]
-    line = f"    {theirs[-1].line}"
-    if "circular import" in message or "partially initialized" in message:
-        return [
-            f"{place(theirs[-1])}: a circular import: what is imported here imports this file, which is "
-            "not there yet. Import it in the function that needs it, or not at all.",
-            line,
+    where = [place(f) for f in theirs[-1:]]
+    message = [re.sub(r" \(/.*\.py\)$", "", first_lines(error, 1)[0])]  # ImportError adds its file
+    if "circular import" in message[0] or "partially initialized" in message[0]:
+        message = [
+            "This import goes round in a circle: what is imported here imports this file itself, which "
+            "is not there yet. Import it within the function that needs it."
         ]
-    return [f"{place(theirs[-1])}: {message}", line]
+    return where + message
 
 
 def first_lines(error: BaseException, most: int = 3) -> list[str]:
@@ -105,8 +99,8 @@ def failure(error: BaseException) -> dict[str, Any]:
     inner = (mine or package)[-1:]
     return {
         "kind": type(error).__name__,
-        "test": f"{place(tests[0])}: {tests[0].line}" if tests else "",
-        "place": f"{place(inner[0])}: {inner[0].line}" if inner else "",
+        "test": place(tests[0]) if tests else "",
+        "place": place(inner[0]) if inner else "",
         "message": first_lines(error),
     }
 
@@ -115,19 +109,27 @@ def failure(error: BaseException) -> dict[str, Any]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    watch_over("importing tinyjax")
+    watch_over(60)
     try:
-        import tinyjax
-    except BaseException as error:
-        lines = why_no_import(error)
-        tell(broken=lines)
-        raise pytest.UsageError("tinyjax cannot be imported.\n" + "\n".join(lines)) from None
-    found = Path(tinyjax.__file__ or "")
-    if not found.is_relative_to(SRC):
-        lines = [f"The tests would run {found.parent}, not the copy in {SRC}."]
-        tell(broken=lines)
-        raise pytest.UsageError(lines[0])
-    tell(package=str(found))
+        import tinyjax  # noqa: F401
+    except (Exception, SystemExit) as error:
+        stop("tinyjax cannot be imported.", *why_no_import(error))
+    check_that_the_copy_ran()
+
+
+def check_that_the_copy_ran() -> None:
+    """Stops if any part of tinyjax is not the learner's: an installed one, say, steps in for a lost file."""
+    for name, module in sorted(sys.modules.items()):
+        file = getattr(module, "__file__", None)
+        if file and name.partition(".")[0] == "tinyjax" and not Path(file).is_relative_to(SRC):
+            here = Path("src", *name.split("."))
+            stop(f"{name} was imported from {file}, not from the copy here: is {here}.py gone?")
+
+
+def stop(*lines: str) -> NoReturn:
+    """No test counts; pytest prints the lines and ends."""
+    tell(broken=lines)
+    raise pytest.UsageError("\n".join(lines)) from None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -148,7 +150,7 @@ def pytest_collectreport(report: pytest.CollectReport) -> None:
 
 
 def pytest_runtest_logstart(nodeid: str, location: tuple) -> None:
-    watch_over(nodeid)
+    watch_over(SECONDS)
     tell(begun=nodeid)
 
 
@@ -157,6 +159,7 @@ def pytest_runtest_logfinish(nodeid: str, location: tuple) -> None:
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
+    check_that_the_copy_ran()
     tell(finished=True)
 
 
@@ -172,9 +175,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Any:
     return report
 
 
-def watch_over(what: str) -> None:
-    """From here on, `what` may take SECONDS; then Python writes where it is, and ends."""
+def watch_over(seconds: int) -> None:
+    """From here on, what comes may take so long; then Python writes where it is, and ends."""
     if REPORT:
-        stacks = open(f"{REPORT}.stack", "w", encoding="utf-8")  # noqa: SIM115  (kept for the dump)
-        faulthandler.dump_traceback_later(SECONDS, exit=True, file=stacks)
-        watch_over.file = stacks  # type: ignore[attr-defined]
+        faulthandler.dump_traceback_later(seconds, exit=True, file=STACK)

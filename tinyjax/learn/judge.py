@@ -22,7 +22,7 @@ from tinyjax.learn.changes import unreadable
 from tinyjax.learn.exercises import Exercise, LearnError
 from tinyjax.learn.work_folder import WorkFolder, read
 
-SECONDS = 20.0  # that a test may take
+SECONDS = 20  # that a test may take
 
 
 @dataclass
@@ -45,10 +45,10 @@ class Verdict:
     failure: dict[str, Any] = field(default_factory=dict)
 
 
-def judge(folder: WorkFolder, seconds: float = SECONDS) -> tuple[Run, list[Verdict]]:
+def judge(folder: WorkFolder) -> tuple[Run, list[Verdict]]:
     """Run the lesson's tests; a verdict for each exercise. An exercise that passes is noted as passed."""
     lines = unreadable(folder)
-    run = Run(broken=lines) if lines else run_tests(folder, seconds)
+    run = Run(broken=lines) if lines else run_tests(folder)
     verdicts = [verdict(folder, exercise, run) for exercise in folder.exercises]
     for v in verdicts:
         if v.state == "passed" and v.exercise.name not in folder.notes["passed"]:
@@ -87,7 +87,7 @@ def is_of(test: str, ran: str) -> bool:
     return ran == test or ran.startswith(f"{test}[")
 
 
-def run_tests(folder: WorkFolder, seconds: float) -> Run:
+def run_tests(folder: WorkFolder) -> Run:
     """Run the tests of what is written, in a process of their own; after a test that ends it, in another."""
     if importlib.util.find_spec("pytest") is None:
         raise LearnError(
@@ -98,18 +98,18 @@ def run_tests(folder: WorkFolder, seconds: float) -> Run:
     written = [e for e in folder.exercises if not folder.is_empty(e)]
     tests = list(dict.fromkeys(test for e in written for test in e.tests))
     while tests:
-        ended_in = run_once(folder, tests, run, seconds)
+        ended_in = run_once(folder, tests, run)
         at = [i for i, test in enumerate(tests) if is_of(test, ended_in)]
         tests = tests[at[0] + 1 :] if at and not run.broken else []
     return run
 
 
-def run_once(folder: WorkFolder, tests: list[str], run: Run, seconds: float) -> str:
+def run_once(folder: WorkFolder, tests: list[str], run: Run) -> str:
     """Run these tests and add to `run` what happened. Gives the test in which the process ended, or ""."""
     with tempfile.TemporaryDirectory() as temporary:
         report, stack = Path(temporary, "report"), Path(temporary, "report.stack")
         report.touch()
-        settings = {"TINYJAX_LEARN_REPORT": str(report), "TINYJAX_LEARN_SECONDS": str(seconds)}
+        settings = {"TINYJAX_LEARN_REPORT": str(report), "TINYJAX_LEARN_SECONDS": str(SECONDS)}
         environment = {**os.environ, **settings, "PYTHONPATH": str(folder.path / "src")}
         command = [sys.executable, "-m", "pytest", "--tb=native", "-p", "no:cacheprovider", *tests]
         done = subprocess.run(
@@ -138,7 +138,7 @@ def run_once(folder: WorkFolder, tests: list[str], run: Run, seconds: float) -> 
     if run.broken or finished and not under_way:
         return ""
     what = (
-        f"did not end within {seconds:g} seconds: is there a loop, or a call of itself, without an end?"
+        f"did not end within {SECONDS} seconds: is there a loop, or a call of itself, without an end?"
         if where
         else f"Python itself stopped (exit status {done.returncode})"
     )
@@ -155,5 +155,5 @@ def innermost(stack: str, src: Path) -> str:
     """Of the stack that faulthandler writes: the innermost line in the learner's package."""
     for file, line, name in re.findall(r'File "(.*)", line (\d+) in (.*)', stack):
         if Path(file).is_relative_to(src):
-            return f"{Path(file).relative_to(src).as_posix()}, line {line}, in {name}"
+            return f"src/{Path(file).relative_to(src).as_posix()}:{line}, in {name}"
     return ""

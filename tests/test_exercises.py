@@ -1,8 +1,9 @@
 """Every exercise can be done, and its tests tell right from wrong.
 
 For each exercise, with the functions of those before it in its lesson written and all others empty: its
-tests fail and say which exercise is to be written; with the reference they pass; with the wrong answer
-that stands beside it they fail. With the whole lesson empty, the tests of all lessons before it pass.
+tests fail and say which exercise is to be written; with the reference they pass. With the wrong answer that
+stands beside it, and all else right, they fail. With the whole lesson empty, the tests of all lessons before
+it pass.
 """
 
 import functools
@@ -75,9 +76,10 @@ def states_of(lesson):
     sources = empty_sources(exercises)
     earlier = sorted({test for e in EXERCISES if e.lesson < lesson for test in e.tests})
     states = {"earlier lessons": {"sources": sources, "tests": earlier}}
+    whole = functools.reduce(answered, exercises, sources)
     for i, e in enumerate(exercises):
+        states[f"{e.name} wrong"] = {"sources": answered(whole, e, wrong=True), "tests": e.tests}
         states[f"{e.name} empty"] = {"sources": sources, "tests": e.tests}
-        states[f"{e.name} wrong"] = {"sources": answered(sources, e, wrong=True), "tests": e.tests}
         sources = answered(sources, e)
         tests = sorted({test for done in exercises[: i + 1] for test in done.tests})
         states[f"{e.name} right"] = {"sources": sources, "tests": tests}

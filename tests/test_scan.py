@@ -334,6 +334,15 @@ def test_consts_that_are_not_mapped_stay_one_for_all():
     assert eqn.invars[0].aval.shape == (3, 3)
 
 
+def test_a_batch_of_loops_is_a_loop_of_batches():
+    batch = np.stack([XS, 2 * XS, -XS], axis=1)
+    last, states = jax.vmap(rnn, (None, None, 1), (0, 1))(W, H, batch)
+    for i in range(3):
+        one_last, one_states = rnn(W, H, batch[:, i])
+        np.testing.assert_allclose(last[i], one_last, rtol=1e-6)
+        np.testing.assert_allclose(states[:, i], one_states, rtol=1e-6)
+
+
 def test_vmap_of_grad_and_grad_of_jit():
     batch = np.stack([XS, 2 * XS])
     got = jax.jit(jax.vmap(jax.grad(loss), (None, None, 0)))(W, H, batch)

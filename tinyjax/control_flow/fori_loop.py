@@ -97,6 +97,10 @@ def _reference_to(fun: Callable) -> Callable[[], Any]:
 def _fori_scan(
     lower: int, upper: int, body_fun: Callable, init_val: Any, unroll: int | bool
 ) -> Any:
+    """The loop as a scan without xs and ys, whose carry is (i, val) and begins as (lower, init_val).
+
+    `_as_body_of(scan, body_fun)` is its body. Where upper is not above lower, there are no steps. Under
+    jax_disable_jit a scan cannot have none: then the value is init_val itself."""
     length = max(upper - lower, 0)
     if config.jax_disable_jit and length == 0:
         return init_val

@@ -62,20 +62,41 @@ def _scan_impl(
     unroll: int,
 ) -> list[ArrayImpl]:
     """The loop, in Python."""
-    consts, carry, xs = split_list(args, num_consts, num_carry)
+    consts, init, xs = split_list(args, num_consts, num_carry)
     x_avals = jaxpr.in_avals[num_consts + num_carry :]
     carry_avals, y_avals = split_list(jaxpr.out_avals, num_carry)
     body = eager_body(jaxpr)
+
+    def step(carry: list[Any], slices: list[np.ndarray]) -> tuple[list[Any], list[np.ndarray]]:
+        x = [ArrayImpl(np.asarray(x), aval) for x, aval in zip(slices, x_avals)]
+        carry, y = split_list(body(*consts, *carry, *x), num_carry)
+        return carry, [to_numpy(value, aval) for value, aval in zip(y, y_avals)]
+
     xs = [to_numpy(x, get_aval(x)) for x in xs]
     ys = [np.empty((length, *aval.shape), aval.dtype) for aval in y_avals]
-    for i in reversed(range(length)) if reverse else range(length):
-        x = [ArrayImpl(np.asarray(x[i]), aval) for x, aval in zip(xs, x_avals)]
-        carry, y = split_list(body(*consts, *carry, *x), num_carry)
-        for stacked, value, aval in zip(ys, y, y_avals):
-            stacked[i] = to_numpy(value, aval)
+    carry = run_scan(step, init, xs, ys, length, reverse)
     carry = [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(carry, carry_avals)]
     stacks = [ArrayImpl(y, stacked_aval(aval, length)) for y, aval in zip(ys, y_avals)]
     return placed([*carry, *stacks], args, "scan")
+
+
+def run_scan(
+    step: Callable[[list[Any], list[np.ndarray]], tuple[list[Any], list[np.ndarray]]],
+    carry: list[Any],
+    xs: list[np.ndarray],
+    ys: list[np.ndarray],
+    length: int,
+    reverse: bool,
+) -> list[Any]:
+    """Fills `ys`, and gives the last carry: `length` steps, each of which is `carry, y = step(carry, x)`.
+
+    x has the slice i of each of `xs`, and y, a list too, is what becomes the slice i of each of `ys`:
+    for i from 0 on, or with `reverse` from the last one back to 0."""
+    for i in reversed(range(length)) if reverse else range(length):
+        carry, y = step(carry, [x[i] for x in xs])
+        for stacked, value in zip(ys, y):
+            stacked[i] = value
+    return carry
 
 
 def stacked_aval(aval: ShapedArray, length: int) -> ShapedArray:

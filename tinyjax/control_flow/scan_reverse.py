@@ -178,8 +178,13 @@ def _scan_transpose(
     reverse: bool,
     **params: Any,
 ) -> list[Any]:
-    """Cotangents of the carry go from the last step to the first; those of consts are added up on
-    the way, so they are part of the carry; those of each x are stacked."""
+    """The rule of scan for transposition: for each operand its cotangent, None where it is known.
+
+    One scan the other way round, of `_transpose_body`. Cotangents of the carry go from step to step;
+    those of linear consts are added up on the way, from zeros on, so they are carried too, before the
+    others; those of ys are its xs, those of linear xs its ys. Known consts and xs stay what they are:
+    its consts are the known ones, and known xs come behind the cotangents of ys.
+    Some of ys have a Zero as cotangent, which no array stands for; for the carry's it is made one."""
     consts, _, xs = split_list(args, num_consts, num_carry)
     consts_lin, xs_lin = (tuple(map(is_undefined_primal, part)) for part in (consts, xs))
     ct_carry, ct_ys = split_list(cts, num_carry)

@@ -116,7 +116,11 @@ def _scan_batch(
     num_carry: int,
     **params: Any,
 ) -> Any:
-    """Batch dims stand in front in the body; so in xs and ys behind the axis of the loop."""
+    """The rule of scan for vmap: (results, their batch dims), by a scan of the batched body.
+
+    `vals` are consts, the first carry and xs, `dims` their batch dims. In the body, batch dims stand in
+    front; so they are at 0 in consts and carry, and at 1 in xs and ys, behind the axis of the loop. A
+    part of the carry has one if its first value has, or if the body gives it one."""
     mapped = [dim is not not_mapped for dim in dims]
     const_mapped, init_mapped, xs_mapped = split_list(mapped, num_consts, num_carry)
     no_ys = (False,) * (len(jaxpr.out_avals) - num_carry)

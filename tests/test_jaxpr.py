@@ -14,6 +14,7 @@ from tinyjax.jaxpr import (
     Var,
     check_jaxpr,
     dce_jaxpr,
+    dce_rules,
     eval_jaxpr,
     jaxpr_as_fun,
 )
@@ -99,6 +100,42 @@ def test_dead_code_elimination_keeps_what_the_results_need():
     smaller, _, used_invars = dce_jaxpr(Jaxpr([], [a], [b, c], eqns), [True, False])
     assert [eqn.primitive.name for eqn in smaller.eqns] == ["sin"]
     assert used_invars == [True]
+
+
+def test_dead_code_elimination_goes_backwards_through_chains():
+    a, b, c = Var(scalar), Var(scalar), Var(scalar)
+    eqns = [JaxprEqn(primitives.sin_p, [a], [b], {}), JaxprEqn(primitives.cos_p, [b], [c], {})]
+    smaller, _, used_invars = dce_jaxpr(Jaxpr([], [a], [c, a], eqns), [False, True])
+    assert smaller.eqns == [] and smaller.outvars == [a] and used_invars == [True]
+
+
+def test_dead_code_elimination_drops_unused_constants_but_no_arguments():
+    c, d, a, b = Var(scalar), Var(scalar), Var(scalar), Var(scalar)
+    eqns = [JaxprEqn(primitives.sin_p, [d], [b], {})]
+    smaller, used_consts, used_invars = dce_jaxpr(Jaxpr([c, d], [a], [b], eqns), [True])
+    assert (used_consts, used_invars) == ([False, True], [False])
+    assert smaller.constvars == [d] and smaller.invars == [a]
+
+
+def test_dead_code_elimination_keeps_side_effects():
+    shout_p = core.Primitive("shout", has_effects=True)
+    a, b, c = Var(scalar), Var(scalar), Var(scalar)
+    eqns = [JaxprEqn(primitives.sin_p, [a], [b], {}), JaxprEqn(shout_p, [b], [c], {})]
+    smaller, _, _ = dce_jaxpr(Jaxpr([], [a], [], eqns), [])
+    assert [eqn.primitive for eqn in smaller.eqns] == [primitives.sin_p, shout_p]
+
+
+def test_dead_code_elimination_lets_an_equation_make_itself_smaller(monkeypatch):
+    pair_p = core.Primitive("pair", multiple_results=True)
+    a, b, c, d = (Var(scalar) for _ in range(4))
+    asked = []
+    rule = lambda eqn, used: asked.append(used) or eqn.replace(invars=[a])  # noqa: E731
+    monkeypatch.setitem(dce_rules, pair_p, rule)
+    smaller, _, used_invars = dce_jaxpr(
+        Jaxpr([], [a, d], [c], [JaxprEqn(pair_p, [a, d], [b, c], {})]), [True]
+    )
+    assert asked == [[False, True]] and smaller.eqns[0].invars == [a]
+    assert used_invars == [True, False], "what the smaller equation needs, not the one before"
 
 
 def test_a_literal_keeps_its_weak_type():

@@ -288,7 +288,7 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[b
     """Keeps the equations that the used outputs need, and those with effects.
 
     Gives the smaller jaxpr, and which of its constvars and invars are still used (all invars stay
-    in the jaxpr; unused constvars go)."""
+    in the jaxpr; unused constvars go). Jaxprs within equations are left to dce_rules."""
     outvars = pick(jaxpr.outvars, used_outputs)
     needed = {v for v in outvars if isinstance(v, Var)}
     eqns = []

@@ -46,6 +46,7 @@ class PartialEvalTrace(Trace):
         return type(x) is JaxprTracer and x._trace is self.unknown
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        """Of a primitive with an unknown operand, the rule in partial_eval_rules if there is one."""
         if not any([type(x) is JaxprTracer and x._trace is self.unknown for x in args]):
             return self.parent.process_primitive(primitive, args, params)
         if primitive in partial_eval_rules:
@@ -155,7 +156,7 @@ def trace_linear(
 ) -> tuple[list, ClosedJaxpr, list[bool], list[bool]]:
     """Runs `fun` on primals that are known and tangents that are not, in a JVPTrace above a
     PartialEvalTrace. Gives the results, the jaxpr of what was left for later, and which arguments and
-    which results have tangents there."""
+    which results have tangents there: an integer has none. Raises ValueError if a result is unknown."""
     partial_trace = jvp_trace.parent
     assert isinstance(partial_trace, PartialEvalTrace)
     unknown, source = partial_trace.unknown, user_line()

@@ -5,12 +5,13 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tinyjax.cli import doctor, explain, learn, run, step, tour
+from tinyjax.cli import doctor, explain, graph, learn, run, step, tour
 
 COMMANDS = {
     "tour": tour,
     "run": run,
     "explain": explain,
+    "graph": graph,
     "learn": learn,
     "doctor": doctor,
     "step": step,

@@ -128,7 +128,7 @@ def run(options: argparse.Namespace) -> int:
     print(f"The graphs (.svg) and the whole listings (.txt) are in {folder.resolve()}")
     print("Read tinyjax/core.py first; CONTRIBUTING.md has the order for the rest.")
     print("See a function of your own at each stage: python -m tinyjax explain -h")
-    print("Draw it: python tools/draw_graph.py -h")
+    print("Draw it at each stage: python -m tinyjax graph -h")
     print(f"The tour took {time.perf_counter() - began:.0f} seconds.")
     return 0
 

@@ -5,11 +5,10 @@ inside an equation. Inputs, results, constants and literals have shapes and colo
 After this file you can draw a jaxpr in a way of your own: `notes` adds lines to the node that makes a
 value, `threads` changes a value's arrows, `looks` an equation's box. Builds on style.py and output.py.
 
-Each node has a class in the SVG: `eqn-2` is that of equation 2, `eqn-2-0-1` of equation 1 in the first
-jaxpr inside it; `from-2` says that equation 2 of the function before its transformation wrote this one.
+Each box has a class in the SVG: `eqn-2` is that of equation 2 of the jaxpr's text (`printed_eqns` counts
+them); `from-2` says that the box was made from equation 2 of the function that was transformed.
 """
 
-import functools
 import html
 import itertools
 import re
@@ -23,8 +22,8 @@ from tinyjax.opencl.plan import bodies_of
 from tinyjax.pretty_printer import literal_text, variable_names
 from tinyjax.viz import style
 from tinyjax.viz.control import CONTROL, Bodies
-from tinyjax.viz.origins import origin, paths
 from tinyjax.viz.output import Graph
+from tinyjax.viz.provenance import mark_of, printed_eqns
 from tinyjax.viz.style import Look
 
 _LONGEST_PARAMETER = 48
@@ -40,10 +39,16 @@ class Note(NamedTuple):
 class Drawing:
     """One picture in the making: the graph, and the names that its nodes and values have so far."""
 
-    def __init__(self, *jaxprs: Jaxpr, names: Mapping[Var, str] | None = None, remark: str = ""):
+    def __init__(
+        self,
+        jaxpr: Jaxpr,
+        names: Mapping[Var, str] | None = None,
+        numbers: Mapping[JaxprEqn, int] | None = None,
+        remark: str = "",
+    ):
         self.graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE, edge_attr=style.EDGE)
-        self.names = dict(names or variable_names(jaxprs[0]))
-        self.paths = functools.reduce(lambda a, b: a | b, map(paths, jaxprs))
+        self.names = names or variable_names(jaxpr)
+        self.numbers = numbers or {eqn: n for n, (_, eqn) in enumerate(printed_eqns(jaxpr))}
         self.notes: dict[Var, list[Note]] = {}
         self.threads: dict[Var, Look] = {}
         self.equation_look = style.EQUATION
@@ -157,16 +162,19 @@ class Drawing:
             for v in eqn.outvars
             for note in self.notes.get(v, [])
         ]
-        box = self.node(graph, label(lines, notes), self.equation_look, self.classes(eqn))
+        box = self.node(graph, label(lines, notes), self.look_of(eqn), self.classes(eqn))
         for value, source in zip(eqn.invars, operands):
             self.edge(value, source, box)
         return box
 
+    def look_of(self, eqn: JaxprEqn) -> Look:
+        return self.equation_look
+
     def classes(self, eqn: JaxprEqn) -> str:
         """By which scripts find the equation in an SVG."""
-        found = [f"eqn-{self.paths[eqn]}"] if eqn in self.paths else []
-        before = origin(eqn)
-        return " ".join(found + ([f"from-{before.path}"] if before else []))
+        found = [f"eqn-{self.numbers[eqn]}"] if eqn in self.numbers else []
+        mark = mark_of(eqn)
+        return " ".join(found if mark is None else [*found, f"from-{mark}"])
 
     # ---- the smallest parts: a frame, a node, an edge, and the node that a value comes from ----
 

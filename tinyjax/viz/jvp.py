@@ -16,7 +16,7 @@ from tinyjax.dtypes import is_inexact
 from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, full
 from tinyjax.tree_util.pytrees import tree_leaves
 from tinyjax.viz.drawing import Drawing, Note
-from tinyjax.viz.origins import Program
+from tinyjax.viz.program import Program
 from tinyjax.viz.style import PRIMAL, TANGENT
 from tinyjax.viz.values import all_values, value_text
 
@@ -40,7 +40,7 @@ def jvp(
     ]
     with set_current_trace(trace):
         found = all_values(program.closed, args)
-    drawing = Drawing(program.closed.jaxpr, names=program.names)
+    drawing = Drawing(program.closed.jaxpr, program.names, program.numbers)
     drawing.notes = {v: _notes(*trace.primal_and_tangent(x)) for v, x in found.items()}
     drawing.looks += [PRIMAL, TANGENT]
     drawing.whole(program.closed.jaxpr)

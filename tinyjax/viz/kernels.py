@@ -53,7 +53,7 @@ class _Kernels(Drawing):
     """A drawing whose equations stand in the frames of their steps."""
 
     def __init__(self, plan: Plan, times: Mapping[tuple[int, ...], float]):
-        super().__init__(plan.closed.jaxpr, names=plan.names)
+        super().__init__(plan.closed.jaxpr, plan.names)
         self.plan = plan
         self.bodies = {
             group.eqn: each.bodies[number]

@@ -3,7 +3,7 @@
     viz.linearize(f, 3.0)
 
 After this file you can point at the residuals: they are the values that go from what is known to what is
-not. Builds on drawing.py, origins.py and interpreters/partial_eval.py.
+not. Builds on drawing.py, program.py and interpreters/partial_eval.py.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +18,8 @@ from tinyjax.interpreters.tracing import JaxprTrace
 from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun, without_dead_code
 from tinyjax.viz import style
 from tinyjax.viz.drawing import Drawing, Note
-from tinyjax.viz.origins import Program
+from tinyjax.viz.program import Program
+from tinyjax.viz.style import Look
 from tinyjax.viz.values import all_values, value_text
 
 
@@ -32,26 +33,28 @@ def linearize(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
     drawing = Drawing(parts.with_known(later))
     found = all_values(parts.known, parts.leaves)
     drawing.notes = {v: [Note(value_text(x))] for v, x in found.items()}
-    sources = draw_known(drawing, parts, "now: from primals to the value")
+    sources, _ = draw_known(drawing, parts, "now: from primals to the value", style.RESIDUAL)
     drawing.equation_look = style.UNKNOWN
     with drawing.frame(drawing.graph, "later: from tangents to the value's tangent") as frame:
         sources |= {v: drawing.variable(frame, v, style.TANGENT_INPUT) for v in later.invars}
         outputs = drawing.body(frame, later, sources)
-        drawing.outputs(frame, later.outvars, outputs, style.OUTPUT, "tangent")
+        drawing.outputs(frame, later.outvars, outputs, style.TANGENT_OUTPUT, "tangent")
     return drawing.finished()
 
 
-def draw_known(drawing: Drawing, parts: "Linearized", title: str) -> dict[Var, str]:
-    """Draw what is known; give the nodes of its values, whose edges are residuals from here on."""
+def draw_known(
+    drawing: Drawing, parts: "Linearized", title: str, residual: Look
+) -> tuple[dict[Var, str], list[str]]:
+    """Draw what is known, whose values' edges are residuals from here on; give the nodes of its values,
+    and those at its end."""
     known = parts.known.jaxpr
     drawing.equation_look = style.KNOWN
     with drawing.frame(drawing.graph, title) as frame:
         sources = drawing.inputs(frame, known, style.INPUT)
-        outputs = drawing.body(frame, known, sources)
-        count = parts.num_outs
-        drawing.outputs(frame, known.outvars[:count], outputs[:count], style.OUTPUT)
-    drawing.threads |= {v: style.RESIDUAL for v in sources}
-    return sources
+        outputs = drawing.body(frame, known, sources)[: parts.num_outs]
+        ends = drawing.outputs(frame, known.outvars[: parts.num_outs], outputs, style.OUTPUT)
+    drawing.threads |= {v: residual for v in sources}
+    return sources, ends
 
 
 class Linearized:

@@ -37,6 +37,8 @@ EQUATION = Look({"shape": "box", "style": "filled,rounded", "fillcolor": "#f4f4f
 INPUT = Look({"shape": "ellipse", "fillcolor": "#d9eefb"})
 TANGENT_INPUT = Look(INPUT.style | {"fillcolor": "#fae8c4"})
 OUTPUT = Look({"shape": "invhouse", "fillcolor": "#ddd3ee"})
+TANGENT_OUTPUT = Look({"shape": "invhouse", "fillcolor": "#fae8c4"})
+COTANGENT_OUTPUT = Look({"shape": "house", "fillcolor": "#fae8c4"})
 CONSTANT = Look({"shape": "parallelogram", "fillcolor": PINK}, "constant")
 LITERAL = Look({"shape": "plain", "style": "", "fontcolor": GREY})
 
@@ -55,7 +57,9 @@ TANGENT = Look({"fillcolor": ORANGE}, "tangent: how fast it moves")
 KNOWN = Look(EQUATION.style | {"fillcolor": BLUE}, "known")
 UNKNOWN = Look(EQUATION.style | {"fillcolor": ORANGE}, "unknown: left for later")
 BACKWARD = Look(EQUATION.style | {"fillcolor": ORANGE}, "backward")
-FAN_OUT = Look({"shape": "circle", "fillcolor": GREEN}, "fan-out: the sum over all uses of a value")
+FAN_OUT = Look(
+    {"shape": "ellipse", "fillcolor": GREEN}, "fan-out: the sum over all uses of a value"
+)
 
 # ---- edges ----
 
@@ -67,6 +71,7 @@ BATCHED = Look({"color": "#2f86c8", "penwidth": "2"}, "a batch: B is the size of
 RESIDUAL = Look(
     {"color": "#cc79a7", "penwidth": "2", "style": "dashed"}, "residual: kept for later"
 )
+RESIDUAL_UP = Look(RESIDUAL.style | {"constraint": "false"}, RESIDUAL.meaning)
 
 
 # ---- the legend ----
@@ -79,13 +84,10 @@ def legend(looks: list[Look], remark: str) -> str:
         f'<td>{_sample(style)}</td><td align="left">{meaning}  </td>'
         for meaning, style in shown.items()
     ]
-    rows = [f'<tr><td align="left" colspan="{2 * len(cells) or 1}">{remark}</td></tr>'] * bool(
-        remark
-    )
-    rows += [f"<tr>{''.join(cells)}</tr>"] * bool(cells)
-    return f'<<table border="0" cellspacing="2" cellpadding="0">{"".join(rows)}</table>>' * bool(
-        rows
-    )
+    rows = [f'<td align="left" colspan="{2 * len(cells) or 1}">{remark}</td>'] if remark else []
+    rows += ["".join(cells)] if cells else []
+    table = "".join([f"<tr>{row}</tr>" for row in rows])
+    return f'<<table border="0" cellspacing="2" cellpadding="0">{table}</table>>' if rows else ""
 
 
 def _sample(style: dict[str, str]) -> str:

@@ -18,8 +18,9 @@ from tinyjax.interpreters.tracing import JaxprTrace
 from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from tinyjax.viz import style
-from tinyjax.viz.drawing import Drawing, Note, label
+from tinyjax.viz.drawing import Drawing, Note
 from tinyjax.viz.linearize import Linearized, draw_known, renamed
+from tinyjax.viz.style import Look
 from tinyjax.viz.values import all_values, value_text
 
 
@@ -37,13 +38,19 @@ def transpose(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
     found = all_values(ClosedJaxpr(whole, parts.known.consts), [*parts.leaves, *seeds])
     drawing.notes = {v: [Note(value_text(x))] for v, x in found.items()}
 
-    sources = draw_known(drawing, parts, "forward: from primals to the value")
+    sources, values = draw_known(
+        drawing, parts, "forward: from primals to the value", style.RESIDUAL_UP
+    )
     drawing.equation_look = style.BACKWARD
     drawing.upwards = True
     with drawing.frame(drawing.graph, "backward, from below: cotangents") as frame:
-        sources |= {v: drawing.variable(frame, v, style.TANGENT_INPUT) for v in backward.invars}
-        outputs = drawing.body(frame, backward, sources)
-        drawing.outputs(frame, backward.outvars, outputs, style.OUTPUT, "cotangent")
+        cotangents = {v: drawing.variable(frame, v, style.TANGENT_INPUT) for v in backward.invars}
+        outputs = drawing.body(frame, backward, sources | cotangents)
+        ends = drawing.outputs(
+            frame, backward.outvars, outputs, style.COTANGENT_OUTPUT, "cotangent"
+        )
+    drawing.side_by_side(values, list(cotangents.values()))
+    drawing.side_by_side([sources[v] for v in parts.known.jaxpr.invars], ends)
     return drawing.finished()
 
 
@@ -62,17 +69,16 @@ def _backward(parts: Linearized) -> Jaxpr:
 
 
 class _Transposed(Drawing):
-    """A drawing in which sums of cotangents are round, and say what was transposed."""
+    """A drawing in which sums of cotangents stand out."""
 
-    def equation(self, graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[str]) -> list[str]:
-        if not (self.upwards and eqn.primitive is add_any_p):
-            return super().equation(graph, eqn, operands)
-        node = self.node(
-            graph,
-            label(["+"], self.notes.get(eqn.outvars[0], [])),
-            style.FAN_OUT,
-            self.classes(eqn),
-        )
-        for value, source in zip(eqn.invars, operands):
-            self.edge(value, source, node)
-        return [node]
+    def look_of(self, eqn: JaxprEqn) -> Look:
+        is_sum = self.upwards and eqn.primitive is add_any_p
+        return style.FAN_OUT if is_sum else super().look_of(eqn)
+
+    def side_by_side(self, forward: list[str], backward: list[str]) -> None:
+        """Put where the forward pass begins or ends beside where the backward pass ends or begins."""
+        with self.graph.subgraph() as row:
+            row.attr(rank="same")
+            for node in forward + backward:
+                row.node(node)
+        self.graph.edge(forward[-1], backward[0], style="invis")

@@ -16,7 +16,7 @@ from tinyjax import dtypes
 from tinyjax.core import Tracer, get_aval, to_numpy
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, literal_value
 from tinyjax.viz.drawing import Drawing, Note
-from tinyjax.viz.origins import Program
+from tinyjax.viz.program import Program
 
 _SMALL = 6  # elements that are shown one by one
 
@@ -28,7 +28,7 @@ def values(f: Callable[..., Any], *args: Any) -> graphviz.Digraph:
     are not taken have no values, nor has the inside of a loop, which has others at each step.
     """
     program = Program(f, args)
-    drawing = Drawing(program.closed.jaxpr, names=program.names)
+    drawing = Drawing(program.closed.jaxpr, program.names, program.numbers)
     found = all_values(program.closed, program.leaves)
     drawing.notes = {v: [Note(value_text(x))] for v, x in found.items()}
     drawing.whole(program.closed.jaxpr)

@@ -3,7 +3,7 @@
     viz.vmap(f, jnp.arange(3.0))
 
 After this file you can follow a batch dim along the edges, and see which rules have to move it, or to
-repeat an operand. Builds on drawing.py, origins.py and interpreters/batching.py.
+repeat an operand. Builds on drawing.py, program.py and interpreters/batching.py.
 """
 
 import contextlib
@@ -17,7 +17,8 @@ from tinyjax.interpreters import batching
 from tinyjax.interpreters.tracing import JaxprTracer, make_jaxpr
 from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun
 from tinyjax.viz.drawing import Drawing
-from tinyjax.viz.origins import Program, origin
+from tinyjax.viz.program import Program
+from tinyjax.viz.provenance import mark_of
 from tinyjax.viz.style import BATCHED
 
 
@@ -27,13 +28,15 @@ def vmap(f: Callable[..., Any], *args: Any, in_axes: Any = 0) -> graphviz.Digrap
     What a batching rule writes for one equation of `f` stands in a frame, if it is more than one.
     """
 
+    programs = []
+
     def marked(*example: Any) -> list[Any]:
-        program = Program(f, example)
-        return jaxpr_as_fun(program.closed)(*program.leaves)
+        programs.append(Program(f, example))
+        return jaxpr_as_fun(programs[0].closed)(*programs[0].leaves)
 
     with _noted_batch_dims() as dims:
         jaxpr = make_jaxpr(batching.vmap(marked, in_axes))(*args).jaxpr
-    drawing = _Batched(jaxpr, dims)
+    drawing = _Batched(jaxpr, programs[0], dims)
     drawing.whole(jaxpr)
     return drawing.finished()
 
@@ -59,19 +62,20 @@ def _noted_batch_dims() -> Iterator[dict[Var, int]]:
 class _Batched(Drawing):
     """A drawing that knows batch dims, and which equations one rule wrote."""
 
-    def __init__(self, jaxpr: Jaxpr, dims: dict[Var, int]):
+    def __init__(self, jaxpr: Jaxpr, program: Program, dims: dict[Var, int]):
         super().__init__(jaxpr)
+        self.program = program
         self.dims = dims
         self.threads = {v: BATCHED for v in dims}
 
     def body(self, graph: graphviz.Digraph, jaxpr: Jaxpr, sources: dict[Var, str]) -> list[str]:
-        for _, group in itertools.groupby(jaxpr.eqns, _path):
+        for mark, group in itertools.groupby(jaxpr.eqns, mark_of):
             eqns = list(group)
-            before = origin(eqns[0])
-            if before is None or len(eqns) == 1:
+            if mark is None or len(eqns) == 1:
                 self.steps(graph, eqns, sources)
             else:
-                with self.frame(graph, f"batch rule of {before.primitive}") as frame:
+                primitive = self.program.eqns[mark].primitive
+                with self.frame(graph, f"batch rule of {primitive}") as frame:
                     self.steps(frame, eqns, sources)
         return [self.source(graph, x, sources) for x in jaxpr.outvars]
 
@@ -88,8 +92,3 @@ class _Batched(Drawing):
         sizes = shape.split(",")
         sizes[self.dims[value]] = f"B={sizes[self.dims[value]]}"
         return f" {self.names[value]}:{dtype}[{','.join(sizes)}] "
-
-
-def _path(eqn: JaxprEqn) -> str:
-    before = origin(eqn)
-    return before.path if before else ""

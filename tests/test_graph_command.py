@@ -1,10 +1,16 @@
-"""tools/draw_graph.py: from a function's name to a picture of its jaxpr."""
+"""tinyjax graph: from a function's name to a picture of it at any stage."""
 
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+from tinyjax.__main__ import main
+from tinyjax.cli.graph import STAGES
+
 TOOL = Path(__file__).parent.parent / "tools" / "draw_graph.py"
+
 MODEL = """
 import tinyjax.numpy as jnp
 
@@ -15,7 +21,7 @@ def f(x, y):
 
 def draw(folder, *arguments):
     (folder / "model.py").write_text(MODEL)
-    command = [sys.executable, str(TOOL), *arguments]
+    command = [sys.executable, "-m", "tinyjax", "graph", *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True)
 
 
@@ -36,10 +42,10 @@ def test_transformations_are_applied_in_the_order_of_their_names(tmp_path):
 
 
 def test_kernels_are_drawn_with_their_times(tmp_path):
-    options = ("--args", "jnp.ones(3)", "2.0", "--kernels", "-o", "f.dot")
+    options = ("--args", "jnp.ones(3)", "2.0", "--stage", "kernels", "-o", "f.dot")
     done = draw(tmp_path, "model:f", *options)
     assert done.returncode == 0, done.stderr
-    assert " us, " in (tmp_path / "f.dot").read_text()
+    assert " us" in (tmp_path / "f.dot").read_text()
 
 
 def test_what_cannot_be_found_or_evaluated_is_named(tmp_path):
@@ -54,3 +60,18 @@ def test_a_place_that_can_not_be_written_and_an_ending_that_can_not_be_drawn_are
         done = draw(tmp_path, "model:f", "--args", "1.0", "2.0", "-o", output)
         assert (done.returncode, done.stdout) == (1, "")
         assert output in done.stderr and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_every_stage_of_a_transformed_function_is_drawn(stage, tmp_path):
+    path = tmp_path / "softmax.dot"
+    function = ["tinyjax.nn:softmax", "--args", "jnp.ones((2, 3, 4))", "--transform", "vmap"]
+    assert main(["graph", *function, "--stage", stage, "-o", str(path)]) == 0
+    assert path.read_text().startswith("digraph")
+
+
+def test_the_tool_is_the_command_by_another_name(tmp_path):
+    arguments = ["tinyjax.nn:relu", "--args", "1.5", "-o", "relu.dot"]
+    command = [sys.executable, str(TOOL), *arguments]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "wrote relu.dot\n", done.stderr

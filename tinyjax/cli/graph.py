@@ -1,0 +1,58 @@
+"""Draw a function at any stage: its jaxpr, its values, a transformation at work, its kernels with times.
+
+Example: python -m tinyjax graph model.py:loss --args "jnp.ones(3)" --transform grad --stage jvp -o loss.svg
+"""
+
+import argparse
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import graphviz
+
+import tinyjax as jax
+from tinyjax import viz
+from tinyjax.cli import functions
+
+
+def _jaxpr(function: Callable[..., Any], *args: Any) -> graphviz.Digraph:
+    return viz.dot(jax.make_jaxpr(function)(*args))
+
+
+def _kernels(function: Callable[..., Any], *args: Any) -> graphviz.Digraph:
+    compiled = jax.jit(function).lower(*args).compile()
+    return viz.kernels(compiled, jax.profiler.step_times(lambda: compiled(*args)))
+
+
+# name -> (what draws it, what is drawn)
+STAGES: dict[str, tuple[Callable[..., graphviz.Digraph], str]] = {
+    "jaxpr": (_jaxpr, "the equations of the function"),
+    "values": (viz.values, "the same, with the values that they give"),
+    "jvp": (viz.jvp, "with primals and tangents"),
+    "vmap": (viz.vmap, "over a batch: axis 0 of each argument"),
+    "linearize": (viz.linearize, "what is known, and what is linear and left for later"),
+    "transpose": (viz.transpose, "the forward pass, and cotangents that flow back"),
+    "kernels": (_kernels, "compiled: what is one kernel, and how long it takes"),
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    stages = "\n".join(f"  {name:10} {about}" for name, (_, about) in STAGES.items())
+    parser.epilog = f"stages, each of the function after its transformations:\n{stages}\n\n"
+    parser.epilog += functions.ARGUMENTS
+    functions.add_arguments(parser)
+    parser.add_argument("--stage", choices=STAGES, default="jaxpr", help="default: %(default)s")
+    parser.add_argument("-o", "--output", required=True, help="a .svg, .png, .pdf or .dot file")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw what is asked for; return the exit status."""
+    draw, _ = STAGES[options.stage]
+    graph = draw(functions.transformed(options), *options.args)
+    try:
+        print(f"wrote {viz.save(graph, options.output)}")
+    except (viz.DotNotFound, ValueError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0

@@ -10,6 +10,7 @@ Source: https://docs.jax.dev/en/latest/autodidax.html#part-4-linearize-and-vjp-a
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -67,7 +68,9 @@ def backward_pass(
 ) -> list[Any]:
     """The cotangents of the UndefinedPrimals among `args` (Zero for the other arguments).
 
-    `so_far`: what those of the first arguments are added to (a loop's; None: nothing)."""
+    `cotangents` are those of the jaxpr's results, Zero among them. Equations without an UndefinedPrimal
+    are run first, forwards. `so_far`: what the cotangents of the first arguments are added to (a loop's;
+    None: nothing). Raises NotImplementedError if a primitive has no transpose rule."""
     env: dict[Var, Any] = dict(zip(jaxpr.constvars, consts))
     env.update(zip(jaxpr.invars, args))
 
@@ -169,14 +172,32 @@ def defbilinear(primitive: Primitive, lhs_transpose: Callable, rhs_transpose: Ca
         lambda g, x, y, **params: primitive.bind(x, g, **params),
     )
 
-    def transpose(ct: Any, x: Any, y: Any, **params: Any) -> Any:
-        if is_undefined_primal(x) and is_undefined_primal(y):
-            raise not_linear(primitive)
-        if is_undefined_primal(x):
-            return lhs_transpose(ct, x, y, **params), None
-        return None, rhs_transpose(ct, x, y, **params)
+    defproduct(primitive, lhs_transpose, rhs_transpose)
 
-    transpose_rules[primitive] = transpose
+
+def defproduct(primitive: Primitive, lhs_transpose: Callable, rhs_transpose: Callable) -> None:
+    """The same for a product that has its JVP rule already."""
+    rules = functools.partial(product_transpose, primitive, lhs_transpose, rhs_transpose)
+    transpose_rules[primitive] = rules
+
+
+def product_transpose(
+    primitive: Primitive,
+    lhs_transpose: Any,
+    rhs_transpose: Any,
+    ct: Any,
+    x: Any,
+    y: Any,
+    **params: Any,
+) -> tuple[Any, Any]:
+    """A product is linear in each operand while the other is known: that one gets None.
+
+    Raises `not_linear` if both are UndefinedPrimals."""
+    if is_undefined_primal(x) and is_undefined_primal(y):
+        raise not_linear(primitive)
+    if is_undefined_primal(x):
+        return lhs_transpose(ct, x, y, **params), None
+    return None, rhs_transpose(ct, x, y, **params)
 
 
 def not_linear(primitive: Primitive) -> NotImplementedError:
@@ -188,7 +209,8 @@ def not_linear(primitive: Primitive) -> NotImplementedError:
 
 
 def unbroadcast(aval: ShapedArray, ct: Any) -> Any:
-    """The cotangent of an operand that an elementwise primitive stretched: the sum over copies."""
+    """The cotangent of an operand of this aval that an elementwise primitive may have stretched (or
+    that is a scalar): the sum over its copies."""
     shape = primitives.shape_of(ct)
     if shape == aval.shape:
         return ct
@@ -201,12 +223,24 @@ def unbroadcast(aval: ShapedArray, ct: Any) -> Any:
 
 
 def _add_transpose(ct: Any, x: Any, y: Any) -> list[Any]:
+    """A sum hands its cotangent to each of its linear operands."""
     return [unbroadcast(v.aval, ct) if is_undefined_primal(v) else None for v in (x, y)]
+
+
+def mul_transpose_x(ct: Any, x: Any, y: Any) -> Any:
+    """The cotangent of x in x * y, of which y is known. Either may have been stretched."""
+    return unbroadcast(x.aval, primitives.mul(ct, y))
+
+
+def mul_transpose_y(ct: Any, x: Any, y: Any) -> Any:
+    """The cotangent of y in x * y, of which x is known."""
+    return unbroadcast(y.aval, primitives.mul(x, ct))
 
 
 def _broadcast_in_dim_transpose(
     ct: Any, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: None
 ) -> list[Any]:
+    """What was copied gets the sum over the copies: along axes that x did not have, or had with size 1."""
     unit_dims = [i for i, size in enumerate(x.aval.shape) if size == 1]
     kept = [d for i, d in enumerate(broadcast_dimensions) if i not in unit_dims]
     axes = [axis for axis in range(len(shape)) if axis not in kept]
@@ -214,6 +248,7 @@ def _broadcast_in_dim_transpose(
 
 
 def _reduce_sum_transpose(ct: Any, x: Any, *, axes: Any, out_sharding: None) -> list[Any]:
+    """Each element that was added up gets the cotangent of the sum."""
     kept: Any = [np.int64(i) for i in range(x.aval.ndim) if i not in axes]  # as JAX prints them
     return [primitives.broadcast_in_dim(ct, x.aval.shape, kept)]
 
@@ -224,11 +259,7 @@ def inverse(permutation: Sequence[int]) -> list[int]:
 
 
 transpose_rules[primitives.add_p] = _add_transpose
-defbilinear(
-    primitives.mul_p,
-    lambda ct, x, y: unbroadcast(x.aval, primitives.mul(ct, y)),
-    lambda ct, x, y: unbroadcast(y.aval, primitives.mul(x, ct)),
-)
+defproduct(primitives.mul_p, mul_transpose_x, mul_transpose_y)
 deflinear2(primitives.neg_p, lambda ct, x: [primitives.neg(ct)])
 transpose_rules[primitives.reduce_sum_p] = _reduce_sum_transpose
 transpose_rules[primitives.broadcast_in_dim_p] = _broadcast_in_dim_transpose

@@ -66,7 +66,8 @@ def pull_back(
     in_avals: Sequence[ShapedArray],
     cts: Sequence[Any],
 ) -> list[Any]:
-    """The cotangents of all primals, zeros made into arrays."""
+    """The cotangents of all primals from those of all results. Zeros are made into arrays: also for
+    primals that are not in the linear jaxpr (integers), of the dtype that `in_avals` says."""
     jaxpr = linearized.jaxpr
     used = [ct for ct, nonzero in zip(cts, linearized.nonzero_outs) if nonzero]
     args = [UndefinedPrimal(v.aval) for v in jaxpr.invars]

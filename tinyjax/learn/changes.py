@@ -56,7 +56,7 @@ def differences(before: str, after: str, own: set[str]) -> list[str]:
                 told.append(f"the parameters of {name} were ({parameters(node)}).")
         elif ast.dump(new[name]) != ast.dump(node):
             told.append(
-                f"line {new[name].lineno}: {name} is changed; it is not part of this lesson."
+                f"{name} (line {new[name].lineno}) is changed, which is not part of this lesson."
             )
     there = [ast.dump(node) for node in other_statements(after)]
     for statement in other_statements(before):

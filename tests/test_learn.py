@@ -1,0 +1,304 @@
+"""`learn`, as a learner uses it: on three exercises of its own, functions of tinyjax.lists."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tinyjax.__main__ import main
+from tinyjax.learn import changes, exercises, judge, progress, renewal
+from tinyjax.learn.exercises import ROOT, Exercise, LearnError
+from tinyjax.learn.functions import emptied, function_text, functions_of, with_function
+from tinyjax.learn.lesson_map import lesson_map
+from tinyjax.learn.work_folder import WorkFolder
+
+LISTS = "src/tinyjax/lists.py"
+SPLIT = "tests/test_lists.py::test_a_list_in_parts_of_given_sizes_and_the_rest"
+MERGE = "tests/test_lists.py::test_flags_part_a_list_in_two_and_merge_puts_it_together"
+INSTALLED = {
+    **os.environ,
+    "PYTHONPATH": str(ROOT),
+}  # another tinyjax, whose functions are not empty
+RIGHT = {
+    name: function_text((ROOT / "tinyjax/lists.py").read_text(), name)
+    for name in ("split_list", "pick", "drop", "merge")
+}
+
+
+def exercise(number, name, function, test):
+    return Exercise(
+        1,
+        name,
+        1,
+        (f"tinyjax.lists:{function}",),
+        "Write it.",
+        ("a nudge", "the idea"),
+        (test,),
+        "",
+        "",
+        number,
+    )
+
+
+@pytest.fixture
+def learner(tmp_path, monkeypatch):
+    """A learner in a folder without anything, for whom lesson 1 has three exercises."""
+    three = [
+        exercise("01.1", "parts", "split_list", SPLIT),
+        exercise(
+            "01.2", "drop", "drop", "tests/test_lists.py::test_there_must_be_a_flag_for_each[drop]"
+        ),
+        exercise("01.3", "merge", "merge", MERGE),
+    ]
+    monkeypatch.setattr(exercises, "load", lambda: three)
+    monkeypatch.setattr(progress, "path", lambda: tmp_path / "home" / "learn.json")
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def folder(learner, tmp_path, capsys):
+    assert main(["learn", "start", "1"]) == 0
+    capsys.readouterr()
+    return tmp_path / "learn" / "01_primitives"
+
+
+def answer(folder, **functions):
+    """Write functions into the learner's copy."""
+    source = (folder / LISTS).read_text()
+    for name, text in functions.items():
+        source = with_function(source, name, text)
+    (folder / LISTS).write_text(source)
+
+
+# ---- emptying ----
+
+SOURCE = '''\
+import math
+
+@decorated
+def f(x: int,
+      y="#") -> int:  # a signature of two lines
+    """Adds.
+
+    And no more."""
+    # the answer
+    return x + y  # here
+
+
+class C:
+    def g(self):
+        # the answer
+
+        return 1
+
+    h = 3
+'''
+
+
+def test_an_emptied_function_keeps_decorators_signature_and_docstring_and_the_rest_of_the_file():
+    emptied_f = emptied(SOURCE, "f", "exercise 1")
+    before, after = SOURCE.split("    # the answer\n    return x + y  # here\n")
+    assert emptied_f == f'{before}    raise NotImplementedError("exercise 1")\n{after}'
+
+
+def test_a_method_without_a_docstring_keeps_its_signature():
+    before, after = SOURCE.split("        # the answer\n\n        return 1\n")
+    expected = f'{before}        raise NotImplementedError("exercise 1")\n{after}'
+    assert emptied(SOURCE, "C.g", "exercise 1") == expected
+
+
+def test_a_function_put_back_into_an_emptied_file_gives_the_file():
+    text = function_text(SOURCE, "C.g")
+    assert with_function(emptied(SOURCE, "C.g", "exercise 1"), "C.g", text) == SOURCE
+    assert list(functions_of(SOURCE)) == ["f", "C.g"]
+
+
+# ---- handing out, judging ----
+
+
+def test_start_says_what_to_write_and_where(learner, tmp_path, capsys):
+    main(["learn", "start", "1", "here"])
+    said = capsys.readouterr().out
+    assert "01.1 parts *" in said and "Write it." in said
+    assert f"split_list: {tmp_path / 'here' / LISTS}:" in said
+    assert main(["learn", "start", "1", "here"]) == 1
+    assert "is a work folder already" in capsys.readouterr().err
+
+
+def test_an_untouched_folder_does_not_pass(folder, capsys):
+    assert main(["learn", "test"]) == 1
+    assert capsys.readouterr().out.count("empty ") == 3
+
+
+def test_all_passes_with_the_reference_and_only_in_the_learners_folder(folder, capsys):
+    answer(folder, **{name: RIGHT[name] for name in ("split_list", "drop", "merge")})
+    assert main(["learn", "test"]) == 0
+    assert "3 of 3" in capsys.readouterr().out
+    assert progress.load()["passed"] == ["drop", "merge", "parts"]
+    main(["learn", "diff"])
+    assert capsys.readouterr().out.count("the same as the reference") == 3
+    main(["learn", "next"])
+    assert "All exercises of all lessons are done." in capsys.readouterr().out
+
+
+def test_each_exercise_is_told_with_the_first_thing_that_fails(folder, capsys, monkeypatch):
+    monkeypatch.setattr(judge, "SECONDS", 2)
+    answer(
+        folder,
+        split_list="def split_list(xs, *sizes):\n    while True:\n        pass\n",
+        drop="def drop(xs, flags):\n    return [x for x, flag in zip(xs, flags) if not flag]\n",
+        merge="def merge(flags, picked, dropped):\n    print('hello')\n    return picked + dropped\n",
+    )
+    assert main(["learn", "test"]) == 1
+    loop, drop, merge, _ = capsys.readouterr().out.split("\n\n")[0].split("failed ")[1:] + [""]
+    assert (
+        "did not end within 2 seconds" in loop and f"{LISTS}:" in loop and "in split_list" in loop
+    )
+    assert "DID NOT RAISE" in drop
+    assert "printed: hello" in merge and "assert ['a', 'd', 'b', 'c'] ==" in merge
+    assert all(
+        len(part.splitlines()) < 10 and "Traceback" not in part for part in (loop, drop, merge)
+    )
+
+
+def test_plain_pytest_runs_the_lessons_tests_on_the_learners_copy(folder):
+    answer(folder, split_list="def split_list(xs, *sizes):\n    return ['mine']\n")
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=folder, env=INSTALLED, capture_output=True, text=True)
+    assert "3 failed" in done.stdout
+    assert "exercise 01.2 (drop): write drop" in done.stdout and "['mine']" in done.stdout
+
+
+# ---- what else may break ----
+
+
+def test_a_file_that_is_no_python_is_told_in_two_lines(folder, capsys):
+    (folder / LISTS).write_text((folder / LISTS).read_text().replace("def pick(", "def pick(("))
+    main(["learn", "test"])
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "No test could run:"
+    assert said[1].startswith(f"{LISTS}:") and "def pick((xs" in said[1]
+    assert said[2].strip().startswith("SyntaxError")
+    assert said[3] == ""
+
+
+def test_a_lost_file_is_not_taken_from_an_installed_tinyjax(folder):
+    (folder / LISTS).unlink()
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=folder, env=INSTALLED, capture_output=True, text=True)
+    assert done.returncode != 0
+    assert "tinyjax.lists" in done.stderr and "passed" not in done.stdout
+    assert len(done.stderr.splitlines()) <= 5
+
+
+def test_a_circular_import_is_told_in_the_line_that_began_it(folder, capsys):
+    answer(folder, drop=RIGHT["drop"])
+    (folder / LISTS).write_text("import tinyjax.jaxpr\n" + (folder / LISTS).read_text())
+    text = (
+        (folder / LISTS)
+        .read_text()
+        .replace("import tinyjax.jaxpr", "from tinyjax.jaxpr import Var", 1)
+    )
+    (folder / LISTS).write_text(text.replace("from __future__ import annotations\n", ""))
+    main(["learn", "test"])
+    said = capsys.readouterr().out
+    assert f"{LISTS}:1: from tinyjax.jaxpr import Var" in said
+    assert "goes round in a circle" in said
+
+
+def test_changes_beside_the_exercises_are_told_by_name():
+    after = (
+        SOURCE.replace("import math\n", "").replace("return 1", "return 2").replace("x: int,", "x,")
+    )
+    told = changes.differences(SOURCE, after, own={"f"})
+    assert told == [
+        "C.g (line 13) is changed, which is not part of this lesson.",
+        "gone or changed: import math",
+    ]
+    assert changes.differences(SOURCE, "import os\n" + SOURCE, own={"f"}) == []
+    renamed = SOURCE.replace("y=", "z=")
+    assert changes.differences(SOURCE, renamed, own={"f"}) == [
+        "the parameters of f were (x, y='#')."
+    ]
+
+
+# ---- help on the way ----
+
+
+def test_a_hint_more_is_given_each_time(folder, capsys):
+    main(["learn", "hint"])
+    first = capsys.readouterr().out
+    assert "a nudge" in first and "the idea" not in first
+    main(["learn", "hint"])
+    assert "the idea" in capsys.readouterr().out
+
+
+def test_the_reference_is_shown_of_an_exercise_that_is_named(folder, capsys):
+    main(["learn", "diff"])
+    assert "start += size" not in capsys.readouterr().out
+    main(["learn", "diff", "01.1"])
+    assert "start += size" in capsys.readouterr().out
+
+
+def test_watch_runs_the_tests_again_when_a_file_is_saved(folder, capsys, monkeypatch):
+    naps = []
+
+    def sleep(seconds):
+        naps.append(seconds)
+        if len(naps) > 2:
+            raise KeyboardInterrupt
+        os.utime(folder / LISTS, (len(naps), len(naps)))
+
+    monkeypatch.setattr("time.sleep", sleep)
+    main(["learn", "watch"])
+    assert capsys.readouterr().out.count("0 of 3") == 3
+
+
+@pytest.mark.parametrize("reply, is_kept", [("n", True), ("y", False)])
+def test_reset_asks(folder, monkeypatch, reply, is_kept):
+    answer(folder, drop=RIGHT["drop"])
+    monkeypatch.setattr("builtins.input", lambda question: reply)
+    main(["learn", "reset"])
+    drop = WorkFolder(folder).exercises[1]
+    assert WorkFolder(folder).is_empty(drop) != is_kept
+
+
+def test_one_exercise_or_one_file_can_be_reset(folder, monkeypatch):
+    answer(folder, drop=RIGHT["drop"], merge=RIGHT["merge"], pick="def pick(): ...\n")
+    monkeypatch.setattr("builtins.input", lambda question: "y")
+    main(["learn", "reset", "01.3"])
+    main(["learn", "reset", "tinyjax/lists.py"])
+    here = WorkFolder(folder)
+    assert [here.is_empty(e) for e in here.exercises] == [True, False, True]
+    assert here.text("tinyjax/lists.py", "pick") == RIGHT["pick"]
+
+
+def test_the_learners_functions_are_carried_into_a_changed_tinyjax(folder, capsys):
+    mine = "def drop(items, flags):\n    return helper(items)\n"
+    answer(folder, drop=mine)
+    here = WorkFolder(folder)
+    here.notes["fingerprint"] = "that of another version"
+    here.save()
+    main(["learn", "test"])
+    said = capsys.readouterr().out
+    assert "tinyjax has changed." in said and "carried over: drop." in said
+    assert (
+        "drop uses helper" in said and "def drop(xs: Iterable[Any], flags: Iterable[bool])" in said
+    )
+    assert here.text("tinyjax/lists.py", "drop") == mine
+    assert mine in (folder / renewal.BEFORE / LISTS).read_text()
+
+
+def test_without_the_lessons_learn_says_where_they_are(tmp_path):
+    with pytest.raises(LearnError, match="Clone the repository"):
+        exercises.load(tmp_path / "exercises.toml")
+
+
+def test_the_map_fills_a_lesson_as_far_as_it_is_done():
+    source = lesson_map({"01_primitives": 1.0, "02_jvp": 0.5}).source
+    assert "\u2713 1  primitives" in source and ";0.50:" in source
+    assert (
+        "01_primitives" in source
+        and source == lesson_map({"01_primitives": 1.0, "02_jvp": 0.5}).source
+    )

@@ -6,7 +6,8 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import random
-from tinyjax.random.threefry import threefry2x32
+from tinyjax.random.distributions import one_to_two
+from tinyjax.random.threefry import fold_in_words, keys_by_counting, rotate_left, threefry2x32
 
 KEY = random.key(0)
 
@@ -14,9 +15,42 @@ KEY = random.key(0)
 # ---- the cipher and keys ----
 
 
+def test_what_falls_out_at_the_left_comes_back_at_the_right():
+    rotated = rotate_left(np.array([0x80000001, 0x0000FFFF], "uint32"), 4)
+    assert [hex(x) for x in rotated] == ["0x18", "0xffff0"]
+    assert rotated.dtype == np.uint32
+
+
+def test_all_bits_survive_a_rotation():
+    x = np.array([0x12345678, 0xFFFFFFFF, 0], "uint32")
+    assert [hex(x) for x in rotate_left(x, 16)] == ["0x56781234", "0xffffffff", "0x0"]
+    np.testing.assert_array_equal(rotate_left(rotate_left(x, 13), 19), x)
+
+
 def test_threefry_encrypts_the_test_vectors_of_its_paper():
     words = np.array([[0x13198A2E], [0x03707344], [0x243F6A88], [0x85A308D3]], "uint32")
     assert [hex(x) for (x,) in threefry2x32(*words)] == ["0xc4923a9c", "0x483df7a0"]
+
+
+def test_threefry_encrypts_zeros_and_ones_as_its_paper_does():
+    zeros, ones = np.array([0], "uint32"), np.array([0xFFFFFFFF], "uint32")
+    assert [hex(x) for (x,) in threefry2x32(*[zeros] * 4)] == ["0x6b200159", "0x99ba4efe"]
+    assert [hex(x) for (x,) in threefry2x32(*[ones] * 4)] == ["0x1cb996fc", "0xbb002be7"]
+
+
+def test_split_words_encrypt_a_counter():
+    words = np.array([[0, 0], [0, 7]], "uint32")
+    keys = keys_by_counting(words, (3,))
+    assert keys.shape == (2, 3, 2)
+    for (k1, k2), of_key in zip(words, keys):
+        for i in range(3):
+            encrypted = threefry2x32(*(np.array([x], "uint32") for x in (k1, k2, 0, i)))
+            assert of_key[i].tolist() == [int(x) for (x,) in encrypted]
+
+
+def test_folded_words_encrypt_a_number():
+    folded = fold_in_words(np.array([[0, 0], [0, 1]], "uint32"), np.array([7, 7], "uint32"))
+    assert folded.tolist() == [[2716826189, 292468403], [954670714, 4016809582]]
 
 
 def test_the_cipher_as_a_primitive_encrypts_the_halves_of_an_array_together():
@@ -87,6 +121,22 @@ def test_draws_of_the_new_layout_do_not_depend_on_the_size():
 
 
 # ---- draws ----
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_bits_become_the_fraction_of_a_float_from_one_up_to_two(dtype):
+    dtype, width = np.dtype(dtype), 8 * np.dtype(dtype).itemsize
+    none, half, all_of_them = 0, 2 ** (width - 1), 2**width - 1
+    bits = jnp.array(np.array([none, half, all_of_them], f"uint{width}"))
+    floats = one_to_two(bits, width, dtype)
+    assert floats.dtype == dtype
+    np.testing.assert_array_equal(floats, [1, 1.5, 2 - np.finfo(dtype).eps])
+
+
+def test_bits_of_another_width_than_the_float_are_converted():
+    floats = one_to_two(jnp.array([0, 128, 255], "uint8"), 8, jnp.bfloat16.dtype)
+    np.testing.assert_array_equal(floats.astype("float32"), [1, 1.5, 2 - 2**-7])
+
 
 DRAWS = {
     "uniform": (lambda: random.uniform(KEY, (3,)), [0.947667, 0.9785799, 0.3322915]),

@@ -101,18 +101,27 @@ def _uniform(key: Any, minval: Any, maxval: Any, shape: tuple[int, ...], dtype: 
     maxval = lax.convert_element_type(maxval, dtype)
     minval, maxval = (broadcast_to_rank(x, len(shape)) for x in (minval, maxval))
 
-    # Random bits as the fraction of a float, with the exponent of 1.0: uniform in [1, 2).
-    float_bits, fraction_bits = 8 * dtype.itemsize, dtypes.finfo(dtype).nmant
-    unsigned = np.dtype(f"uint{float_bits}")
-    bit_width = 8 if fraction_bits < 8 else float_bits
-    words = lax.convert_element_type(random_bits(key, bit_width, shape), unsigned)
-    fraction = lax.shift_right_logical(words, constant(bit_width - fraction_bits, unsigned))
-    one = np.ones((), dtype).view(unsigned)
-    floats = lax.bitcast_convert_type(lax.bitwise_or(fraction, constant(one, unsigned)), dtype)
+    bit_width = 8 if dtypes.finfo(dtype).nmant < 8 else 8 * dtype.itemsize
+    floats = one_to_two(random_bits(key, bit_width, shape), bit_width, dtype)
     unit = lax.sub(floats, constant(1, dtype))
 
     # maxval - minval may round up: lax.max keeps draws from falling below minval.
     return lax.max(minval, lax.reshape(unit * (maxval - minval) + minval, shape))
+
+
+def one_to_two(bits: Any, bit_width: int, dtype: np.dtype) -> Any:
+    """Floats of `dtype` in [1, 2): the highest of the random bits as the fraction, the exponent of 1.0.
+
+    `bits` is an unsigned integer array of `bit_width` bits. It is converted to the unsigned dtype of the
+    float's size, and shifted to the right until as many bits are left as the fraction has
+    (`dtypes.finfo(dtype).nmant`); then the bits of 1.0 are set, and all is read as a float. `constant(x,
+    dtype)` is the number x as an operand."""
+    unsigned = np.dtype(f"uint{8 * dtype.itemsize}")
+    words = lax.convert_element_type(bits, unsigned)
+    unused = bit_width - dtypes.finfo(dtype).nmant
+    fraction = lax.shift_right_logical(words, constant(unused, unsigned))
+    one = np.ones((), dtype).view(unsigned)
+    return lax.bitcast_convert_type(lax.bitwise_or(fraction, constant(one, unsigned)), dtype)
 
 
 # ---- integers ----

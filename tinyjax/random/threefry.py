@@ -34,7 +34,8 @@ PARITY = np.uint32(0x1BD11BDA)  # mixed into the third key word, so that a zero 
 
 
 def rotate_left(x: np.ndarray, distance: int) -> np.ndarray:
-    """The bits of a uint32 moved to the left; those that fall out come back at the right."""
+    """The bits of each uint32 moved `distance` places to the left; those that fall out come back at the
+    right. `distance` is from 1 to 31. The result is uint32: so is what is shifted, and the distance."""
     return (x << np.uint32(distance)) | (x >> np.uint32(32 - distance))
 
 
@@ -43,7 +44,9 @@ def threefry2x32(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Encrypts pairs of uint32 words with pairs of key words: 20 rounds, all operands broadcast.
 
-    Every four rounds two of the three key words are added, and the number of rounds so far."""
+    A round adds x2 to x1, and then makes x2 its rotation, xor the new x1. Every four rounds two of the
+    three key words are added, and the number of such groups so far to x2. The third key word is the
+    xor of the others and PARITY. Sums of uint32 arrays lose what goes beyond 32 bits, as they should."""
     keys = (key1, key2, key1 ^ key2 ^ PARITY)
     x1, x2 = x1 + key1, x2 + key2
     for group in range(5):
@@ -100,13 +103,23 @@ def seed_words(seeds: np.ndarray) -> np.ndarray:
 def split_words(words: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """`shape` new keys from each key."""
     if config.jax_threefry_partitionable:
-        return np.stack(counted(words, shape), axis=-1)
+        return keys_by_counting(words, shape)
     bits = encrypt_halves(words, np.arange(2 * math.prod(shape), dtype=UINT32))
     return bits.reshape((*words.shape[:-1], *shape, 2))
 
 
+def keys_by_counting(words: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """`shape` new keys from each key: the two words that each counter is encrypted to (`counted`).
+
+    The result has the shape (*shape of the keys, *shape, 2)."""
+    return np.stack(counted(words, shape), axis=-1)
+
+
 def fold_in_words(words: np.ndarray, data: np.ndarray) -> np.ndarray:
-    """A new key from each key and a number: the number, as a seed, encrypted."""
+    """A new key from each key and a number: the number, as a seed, encrypted with the key.
+
+    `words` has the shape (..., 2), and `data` is an array of integers, which is broadcast with the keys;
+    `seed_words` makes words of it. The result has the shape (..., 2)."""
     data_words = seed_words(data)
     return np.stack(
         threefry2x32(words[..., 0], words[..., 1], data_words[..., 0], data_words[..., 1]), axis=-1

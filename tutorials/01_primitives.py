@@ -5,8 +5,8 @@
 # own in ten lines; and make a primitive of your own.
 #
 # You need Python and NumPy. All lessons use one small function, at one place: `f(x) = sin(x) * x` at 3.
-# The page that you read shows what the script `tutorials/01_primitives.py` prints. Run it beside you, cell
-# by cell, and change things.
+# The page that you read shows what the script `tutorials/01_primitives.py` prints. Run it beside you,
+# cell by cell, and change things.
 
 # %%
 import tinyjax as jax
@@ -51,8 +51,8 @@ print(inspect.getsource(lax.sin))
 #
 # - `jnp.sin` is for convenience, as NumPy is. It takes integers too, and turns them into floats.
 # - `lax.sin` is strict: it takes what it is given.
-# - `sin_p` is where it ends. It is a **[primitive](glossary.md#primitive)**: an operation that is not made
-#   of other operations. By custom the names of primitives end in `_p`.
+# - `sin_p` is where it ends. It is a **[primitive](glossary.md#primitive)**: an operation that is not
+#   made of other operations. By custom the names of primitives end in `_p`.
 #
 # `x * y` ends at the primitive `mul_p` in the same way. There are about 160 of them, and everything in
 # `jax.numpy` is made of these.
@@ -71,8 +71,8 @@ print(repr(sin_p), "is a", type(sin_p).__name__, "with", vars(sin_p))
 #
 # ## Two rules that every primitive has
 #
-# The **[impl rule](glossary.md#impl-rule)** computes, from NumPy arrays to a NumPy array. For `sin_p` it is
-# NumPy's own function:
+# The **[impl rule](glossary.md#impl-rule)** computes, from NumPy arrays to a NumPy array. For `sin_p`
+# it is NumPy's own function:
 
 # %%
 import numpy as np
@@ -81,10 +81,10 @@ print(core.impl_rules[sin_p])
 print(core.impl_rules[sin_p](np.float32(3.0)))
 
 # %% [markdown]
-# The **[abstract_eval rule](glossary.md#abstract-eval-rule)** does not compute. It answers another question:
-# *what kind of array will come out?* It takes and gives **[avals](glossary.md#aval)**, which is short for
-# abstract values. An aval is what is known of an array without its elements: shape and dtype. It is
-# printed as `float32[2,3]`.
+# The **[abstract_eval rule](glossary.md#abstract-eval-rule)** does not compute. It answers another
+# question: *what kind of array will come out?* It takes and gives **[avals](glossary.md#aval)**, which
+# is short for abstract values. An aval is what is known of an array without its elements: shape and
+# dtype. It is printed as `float32[2,3]`.
 
 # %%
 row = core.get_aval(np.ones((1, 3), np.float32))
@@ -132,10 +132,10 @@ print((jnp.ones(2, "float16") * np.float32(3.0)).dtype)
 #
 # ## bind: who answers?
 #
-# Now the heart of it. `lax.sin` called `sin_p.bind(x)`. What does `bind` do? It does not look up the impl
-# rule. It asks *who is in charge*, and hands over everything: itself, its
-# **[operands](glossary.md#operand)** (the arrays) and its **[parameters](glossary.md#parameter)** (everything
-# else, such as the axes of a sum).
+# Now the heart of it. `lax.sin` called `sin_p.bind(x)`. What does `bind` do? It does not look up the
+# impl rule. It asks *who is in charge*, and hands over everything: itself, its
+# **[operands](glossary.md#operand)** (the arrays) and its **[parameters](glossary.md#parameter)**
+# (everything else, such as the axes of a sum).
 #
 # Whoever is in charge is called the **[current trace](glossary.md#current-trace)**. A
 # **[trace](glossary.md#trace)** is a transformation at work. It needs one method:
@@ -144,8 +144,8 @@ print((jnp.ones(2, "float16") * np.float32(3.0)).dtype)
 print(inspect.getsource(core.Trace))
 
 # %% [markdown]
-# So all of **[bind](glossary.md#bind)** is: fetch the current trace, and call its `process_primitive`. You
-# will write that line yourself, in the exercises. In a picture:
+# So all of **[bind](glossary.md#bind)** is: fetch the current trace, and call its `process_primitive`.
+# You will write that line yourself, in the exercises. In a picture:
 #
 # ```text
 #    f(3.0)   calls  jnp.sin(3.0)  calls  lax.sin(3.0)  calls  sin_p.bind(3.0)
@@ -173,7 +173,8 @@ print(type(core.context.trace).__name__)
 # 4. It puts the answer of step 3 and the aval of step 2 into an `Array`, and returns that.
 #
 # We can watch it. `viz.record` keeps what happens as a list of events, each within another. The event
-# "impl" is all that `EvalTrace` does for a primitive; before NumPy computes, it asks the abstract_eval rule.
+# "impl" is all that `EvalTrace` does for a primitive; before NumPy computes, it asks the abstract_eval
+# rule.
 
 # %%
 from tinyjax import viz
@@ -224,10 +225,10 @@ with core.set_current_trace(Diary(core.context.trace)):
 # ## A trace that does not compute
 #
 # The next trace goes further: it does not compute at all. It writes the formula down. But what should
-# `jnp.sin(x)` give back, so that `* x` can go on with it? Something that looks like an array to `f`, and
-# to us is a piece of text. Such a thing is a **[tracer](glossary.md#tracer)**: it stands for an array while a
-# function runs under a trace. It needs an aval, as code may ask for `x.shape` or `x.dtype`; here the
-# abstract_eval rule comes in.
+# `jnp.sin(x)` give back, so that `* x` can go on with it? Something that looks like an array to `f`,
+# and to us is a piece of text. Such a thing is a **[tracer](glossary.md#tracer)**: it stands for an
+# array while a function runs under a trace. It needs an aval, as code may ask for `x.shape` or
+# `x.dtype`; here the abstract_eval rule comes in.
 
 
 # %%
@@ -292,8 +293,8 @@ print(cube(3.0))
 print(formula(lambda x: f(cube(x)), core.get_aval(3.0)))
 
 # %% [markdown]
-# Even our own `formula` knows it: that needs no more than the abstract_eval rule. `jvp` needs a rule which
-# nobody has written yet. It says so:
+# Even our own `formula` knows it: that needs no more than the abstract_eval rule. `jvp` needs a rule
+# which nobody has written yet. It says so:
 
 # %%
 attempt(jax.jvp, cube, (3.0,), (1.0,))
@@ -305,18 +306,19 @@ attempt(jax.jvp, cube, (3.0,), (1.0,))
 #
 # The idea and most names are JAX's. Three things are not the same:
 #
-# - JAX's impl rules are not NumPy. An eager operation is compiled by XLA for the avals of its operands, and
-#   runs on the device. tinyjax computes it with NumPy: that can be read, and all compiled code is compared
-#   with it. A rule that you register by `def_impl` gets NumPy arrays here, and JAX's arrays there.
+# - JAX's impl rules are not NumPy. An eager operation is compiled by XLA for the avals of its operands,
+#   and runs on the device. tinyjax computes it with NumPy: that can be read, and all compiled code is
+#   compared with it. A rule that you register by `def_impl` gets NumPy arrays here, and JAX's arrays
+#   there.
 # - Many functions of JAX's `jax.numpy` are jitted, so that an eager call binds a primitive `jit` first.
 # - JAX keeps the impl and abstract_eval rules on the primitive (`sin_p.impl`), and all others in tables.
 #   Its current trace is `core.trace_ctx.trace`.
 #
 # ## See for yourself
 #
-# Walk through the events one by one: `python -m tinyjax step tutorials/01_primitives.py:f --args 3.0`. Or
-# write `breakpoint()` before a call of `f(3.0)`, run the script, and press `s`, for step, until you are in
-# NumPy.
+# Walk through the events one by one: `python -m tinyjax step tutorials/01_primitives.py:f --args 3.0`.
+# Or write `breakpoint()` before a call of `f(3.0)`, run the script, and press `s`, for step, until you
+# are in NumPy.
 #
 # And as a picture. Boxes are primitives, arrows are values with their avals:
 
@@ -327,13 +329,14 @@ viz.dot(jax.make_jaxpr(f)(3.0))
 # ## Summary
 #
 # - A primitive is a name; what it means stands in tables of rules, one table an interpretation.
-# - `bind` hands primitive, operands and parameters to the current trace, and it alone decides what happens.
+# - `bind` hands primitive, operands and parameters to the current trace, and it alone decides what
+#   happens.
 # - A transformation is a trace with tracers; with none active, `EvalTrace` checks avals and runs NumPy.
 #
 # ## Exercises
 #
-# Write the real ones: `python -m tinyjax learn start 01` makes a folder in which these functions are empty;
-# `python -m tinyjax learn test`, in that folder, says what works.
+# Write the real ones: `python -m tinyjax learn start 01` makes a folder in which these functions are
+# empty; `python -m tinyjax learn test`, in that folder, says what works.
 #
 # ## Where this lives in JAX
 #

@@ -30,17 +30,17 @@ for step in [0.1, 0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-7]:
 print("truly        slope", jax.jvp(f, (3.0,), (1.0,))[1])
 
 # %% [markdown]
-# With a large step the answer is wrong because `f` is no straight line. With a small step it is wrong because
-# two nearly equal numbers of 7 digits are subtracted, and few digits are left. In between three digits
-# are right. The last line has all digits, and there is no step in it. How?
+# With a large step the answer is wrong because `f` is no straight line. With a small step it is wrong
+# because two nearly equal numbers of 7 digits are subtracted, and few digits are left. In between three
+# digits are right. The last line has all digits, and there is no step in it. How?
 #
 # ## By hand
 #
 # `f` is made of two operations, `sin` and `mul`. Of each we know how it moves:
 #
 # - `sin(x)` moves by `cos(x)` times the movement of `x`.
-# - A product is like the area of a rectangle. If side `x` grows by a little, the area grows by that little
-#   times `y`; if side `y` grows, by that little times `x`; if both do, by the sum.
+# - A product is like the area of a rectangle. If side `x` grows by a little, the area grows by that
+#   little times `y`; if side `y` grows, by that little times `x`; if both do, by the sum.
 #
 # So walk through `f` line by line, and beside each value write down how fast it moves. We begin with `x`,
 # which is 3, and moves at speed 1:
@@ -60,12 +60,12 @@ print(f"y = {y:9.6f}   moves at {y_dot:9.6f}")
 # That is all of forward-mode differentiation. Three words for it:
 #
 # - The value itself is the **[primal](glossary.md#primal)**.
-# - How fast it moves is its **[tangent](glossary.md#tangent)**; in code it is written with a dot, `x_dot`. A
-#   tangent has the shape and dtype of its primal.
+# - How fast it moves is its **[tangent](glossary.md#tangent)**; in code it is written with a dot,
+#   `x_dot`. A tangent has the shape and dtype of its primal.
 # - What one primitive does to a pair of primal and tangent is its **[JVP rule](glossary.md#jvp-rule)**.
 #
-# (JVP is short for *Jacobian-vector product*. You will see why in lesson 8; until then, read it as "push a
-# tangent through".)
+# (JVP is short for *Jacobian-vector product*. You will see why in lesson 8; until then, read it as
+# "push a tangent through".)
 #
 # ## The trace that does it
 #
@@ -106,8 +106,8 @@ def add_rule(primals, tangents):
 rules = {primitives.sin_p: sin_rule, primitives.mul_p: mul_rule, primitives.add_p: add_rule}
 
 # %% [markdown]
-# And the trace. For each primitive it takes the operands apart, calls the rule, and wraps what comes out. A
-# number such as the `2.0` in `2.0 * x` is no `Pair`: it does not move, and so its tangent is 0.
+# And the trace. For each primitive it takes the operands apart, calls the rule, and wraps what comes
+# out. A number such as the `2.0` in `2.0 * x` is no `Pair`: it does not move, and so its tangent is 0.
 
 
 # %%
@@ -136,15 +136,16 @@ print(push(f, 3.0, 1.0))
 # There it is: twenty lines, and `f` is differentiated without being touched.
 #
 # One line deserves a second look: `with core.set_current_trace(self.parent)`. The rules bind primitives
-# themselves. These must not come back to our trace, or each `mul` would ask `mul_rule`, which binds `mul`,
-# and so on for ever. They go to the **[parent](glossary.md#parent)**, the trace that was current when ours
-# began: here `EvalTrace`, which computes. Lesson 3 is about what happens when the parent is something else.
+# themselves. These must not come back to our trace, or each `mul` would ask `mul_rule`, which binds
+# `mul`, and so on for ever. They go to the **[parent](glossary.md#parent)**, the trace that was current
+# when ours began: here `EvalTrace`, which computes. Lesson 3 is about what happens when the parent is
+# something else.
 #
-# `push` fails with a `KeyError` on functions that contain, say, `cos`: there is no rule for it yet. Add one,
-# and try `push(jnp.cos, 3.0, 1.0)`.
+# `push` fails with a `KeyError` on functions that contain, say, `cos`: there is no rule for it yet. Add
+# one, and try `push(jnp.cos, 3.0, 1.0)`.
 #
-# The work is done by rules, so `push` knows all functions that can be made of primitives with rules, loops
-# and branches included. Whatever Python does around them is simply done:
+# The work is done by rules, so `push` knows all functions that can be made of primitives with rules,
+# loops and branches included. Whatever Python does around them is simply done:
 
 
 # %%
@@ -176,9 +177,10 @@ print("both move:    ", jax.jvp(area, (2.0, 3.0), (1.0, 1.0)))
 print("twice as fast:", jax.jvp(area, (2.0, 3.0), (2.0, 2.0)))
 
 # %% [markdown]
-# The tangent of the result is *linear* in the tangents: the third line is the sum of the first two, and the
-# fourth is twice the third. One run gives one direction. To know how a function of a million weights moves
-# with each of them, you would need a million runs; for that there is a better way, in lesson 8.
+# The tangent of the result is *linear* in the tangents: the third line is the sum of the first two, and
+# the fourth is twice the third. One run gives one direction. To know how a function of a million
+# weights moves with each of them, you would need a million runs; for that there is a better way, in
+# lesson 8.
 #
 # For arrays, each element has its own speed:
 
@@ -220,13 +222,14 @@ print(jax.jvp(lambda x: f(cube_p.bind(x)), (2.0,), (1.0,)))
 
 # %% [markdown]
 # We wrote one rule for one primitive, and every function that contains it has a derivative. The rule is
-# written with functions of `lax`, not of NumPy: it binds primitives, and so it can itself be differentiated,
-# batched and compiled.
+# written with functions of `lax`, not of NumPy: it binds primitives, and so it can itself be
+# differentiated, batched and compiled.
 #
 # ## What does not move
 #
-# Our `push` handles `2.0 * f(x)` correctly, but wastes work. Let us look at what is computed. `make_jaxpr`
-# writes down the operations instead of computing them (lesson 6); each line is one primitive.
+# Our `push` handles `2.0 * f(x)` correctly, but wastes work. Let us look at what is computed.
+# `make_jaxpr` writes down the operations instead of computing them (lesson 6); each line is one
+# primitive.
 
 
 # %%
@@ -238,18 +241,19 @@ print(jax.make_jaxpr(lambda x: push(g, x, 1.0))(3.0))
 print(jax.make_jaxpr(lambda x: jax.jvp(g, (x,), (1.0,)))(3.0))
 
 # %% [markdown]
-# Ours multiplies by the tangent of `2.0`, which is 0, and adds the product. The real one has two operations
-# less. It knows that `2.0` does not move, and says so by a **[Zero](glossary.md#zero)**: an object that
-# stands for a tangent of zeros, without memory and without arithmetic. (`add_any` is the addition of two
-# tangents of one value.)
+# Ours multiplies by the tangent of `2.0`, which is 0, and adds the product. The real one has two
+# operations less. It knows that `2.0` does not move, and says so by a **[Zero](glossary.md#zero)**: an
+# object that stands for a tangent of zeros, without memory and without arithmetic. (`add_any` is the
+# addition of two tangents of one value.)
 
 # %%
 print(jvp_module.zero_tangent(2.0))
 print(jvp_module.zero_tangent(np.ones((2, 3), np.float32)))
 
 # %% [markdown]
-# In `defjvp`'s rules, an operand whose tangent is a Zero has no share. If all are Zeros, no rule is called at
-# all. At the very end, `jvp` makes an array of a Zero that is left, so that you never see one:
+# In `defjvp`'s rules, an operand whose tangent is a Zero has no share. If all are Zeros, no rule is
+# called at all. At the very end, `jvp` makes an array of a Zero that is left, so that you never see
+# one:
 
 # %%
 print(jax.jvp(lambda x: jnp.cos(1.0), (3.0,), (1.0,)))
@@ -259,10 +263,10 @@ print(jax.jvp(lambda x: jnp.cos(1.0), (3.0,), (1.0,)))
 #
 # - **Linear primitives**, such as `neg`, `reduce_sum`, `reshape`: the tangent goes the same way as
 #   the primal. The sum of an array moves by the sum of the movements.
-# - **Steps**, such as comparisons and rounding: the result stays where it is until it jumps. The tangent is
-#   Zero.
-# - **Integers** do not move smoothly at all. Their tangents have a dtype of their own, `float0`, which holds
-#   nothing.
+# - **Steps**, such as comparisons and rounding: the result stays where it is until it jumps. The
+#   tangent is Zero.
+# - **Integers** do not move smoothly at all. Their tangents have a dtype of their own, `float0`, which
+#   holds nothing.
 
 # %%
 v, v_dot = jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 10.0, 100.0])
@@ -273,9 +277,10 @@ print("which is largest? Tangent", jax.jvp(jnp.argmax, (v,), (v_dot,))[1].dtype)
 # %% [markdown]
 # ## What it costs
 #
-# A product becomes three products and a sum; a sine becomes a sine, a cosine and a product. Whatever the
-# function, value and tangent together take a small number of times what the value takes alone. And nothing
-# has to be remembered: when a line is done, its pair is there, and what came before can be forgotten.
+# A product becomes three products and a sum; a sine becomes a sine, a cosine and a product. Whatever
+# the function, value and tangent together take a small number of times what the value takes alone. And
+# nothing has to be remembered: when a line is done, its pair is there, and what came before can be
+# forgotten.
 #
 # Let us watch the real one at work. Each JVP rule binds primitives of its own:
 
@@ -297,8 +302,8 @@ for event in recording.events:
 #
 # ## Where tinyjax differs from JAX
 #
-# In this lesson, nearly nowhere. `jvp`, `JVPTrace`, `JVPTracer`, `Zero`, `defjvp` and the form of the rules
-# are JAX's. JAX has rules for more primitives, and its error messages differ in wording.
+# In this lesson, nearly nowhere. `jvp`, `JVPTrace`, `JVPTracer`, `Zero`, `defjvp` and the form of the
+# rules are JAX's. JAX has rules for more primitives, and its error messages differ in wording.
 #
 # As a picture: each box shows primal and tangent of its result.
 

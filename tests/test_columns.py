@@ -111,7 +111,7 @@ def test_a_function_that_is_called_is_shown_too():
 
     columns = columns_of(outer, [3.0])
     titles = [block.title for block in columns[0].blocks]
-    assert titles == ["test_columns.py: outer", "test_columns.py: f"]
+    assert [title.split("test_columns.py: ")[1] for title in titles] == ["outer", "f"]
 
 
 def test_a_derivative_rule_keeps_its_own_line():

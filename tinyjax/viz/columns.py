@@ -9,20 +9,19 @@ Builds on kinship, provenance and opencl.explain; html.py shows it.
 from __future__ import annotations
 
 import linecache
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import tinyjax as jax
 from tinyjax.api_util import fun_name
-from tinyjax.interpreters.tracing import user_line
 from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, SourceLine, Var, subjaxprs
 from tinyjax.opencl.cost import step_costs
 from tinyjax.opencl.explain import eqn_name, mapping, numbered_eqns
 from tinyjax.opencl.groups import Group, HostGroup, KernelGroup
 from tinyjax.opencl.plan import Plan, step_word
 from tinyjax.pretty_printer import literal_text, variable_names
+from tinyjax.viz.event_text import short_file
 from tinyjax.viz.kinship import Block, Column, Item, Thread, note_what_is_gone
 from tinyjax.viz.provenance import Seen, mark_of, marked, origins, printed_eqns
 from tinyjax.viz.sources import function_around, source_of
@@ -34,11 +33,12 @@ def columns_of(
     f: Callable[..., Any],
     args: Sequence[Any],
     transforms: Sequence[Callable[..., Any]] = (),
+    here: SourceLine | None = None,
 ) -> list[Column]:
     """Takes `f` through its transformations and all stages of jit, and runs what comes out, for its times.
+    `here` is a line that is none of the function's: who asked for the columns.
 
     Raises what tracing, compiling and running raise."""
-    here = user_line()  # what transformations write before and after f runs is from no line of f
     seen = Seen(f)
     traced = _jitted(transformed(seen, transforms)).trace(*args)
     own, run = seen.traced()
@@ -169,7 +169,7 @@ class _Columns:
             self.item(text[margin:], {("line", file, number)} & known, number=str(number))
             for number, text in zip(numbers, texts)
         ]
-        return Block(f"{os.path.basename(file)}: {name}", items)
+        return Block(f"{short_file(file)}: {name}", items)
 
     # ---- jaxprs ----
 
@@ -180,16 +180,15 @@ class _Columns:
     def jaxpr(self, kind: str, closed: ClosedJaxpr) -> list[Block]:
         """A jaxpr, an item an equation."""
         names = variable_names(closed.jaxpr)
-        eqns = list(printed_eqns(closed.jaxpr))
-        numbers = {id(eqn): n for n, (_, eqn) in enumerate(eqns)}
+        numbers = {eqn: n for n, (_, eqn) in enumerate(printed_eqns(closed.jaxpr))}
         typed = [f"{names.get(v, '_')}:{_type(v)}" for v in closed.jaxpr.invars]
         head = self.item(f"lambda {' '.join(typed)}. let", [])
         items = [
             self.item(
                 "  " * (depth + 1) + eqn_text(eqn, names),
-                {(kind, numbers[id(e)]) for e in [eqn, *_within(eqn)] if id(e) in numbers},
+                {(kind, numbers[e]) for e in [eqn, *_within(eqn)]},
             )
-            for depth, eqn in eqns
+            for depth, eqn in printed_eqns(closed.jaxpr)
         ]
         results = [
             names.get(v, "_") if isinstance(v, Var) else literal_text(v)

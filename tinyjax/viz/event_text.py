@@ -81,10 +81,11 @@ def value_text(value: Value) -> str:
 
 def place_text(place: Place) -> str:
     """A line, with a file name that is as short as can be."""
-    return f"{_short(place.file)}:{place.line}"
+    return f"{short_file(place.file)}:{place.line}"
 
 
-def _short(file: str) -> str:
+def short_file(file: str) -> str:
+    """A file below the current folder, or in the package, from there on."""
     if file.startswith(PACKAGE_FOLDER):
         return "tinyjax/" + file.removeprefix(PACKAGE_FOLDER)
     below = os.path.relpath(file) if file.startswith(os.getcwd() + os.sep) else file

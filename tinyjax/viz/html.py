@@ -20,10 +20,12 @@ from typing import Any
 
 import tinyjax as jax
 from tinyjax.core import get_aval
-from tinyjax.viz.columns import columns_of, name_of
+from tinyjax.interpreters.tracing import user_line
+from tinyjax.viz.columns import columns_of, name_of, transformed
 from tinyjax.viz.kinship import Column, kin
+from tinyjax.viz.timeline import recorded, timeline
 
-_SCRIPTS = ("common.js", "stages.js")
+_SCRIPTS = ("common.js", "stages.js", "steps.js")
 
 
 @dataclass(frozen=True)
@@ -58,10 +60,12 @@ def explain(
     Raises:
       What tracing, compiling and running the function raise.
     """
-    columns = columns_of(f, args, transforms)
+    here = user_line()  # what transformations do before and after f runs is from no line of f
+    recording = recorded(transformed(f, transforms), args)
+    columns = columns_of(f, args, transforms, here)
     name, shown = name_of(f, transforms), f"({', '.join(map(_short, args))})"
-    summary = _summary(columns)
-    data = {"columns": _columns_data(columns)}
+    summary = f"{_summary(columns)}\n{'steps':20}{len(recording.events)} events"
+    data = {"columns": _columns_data(columns), "steps": timeline(recording, here)}
     return Page(name + shown, summary, _filled(name, shown, data))
 
 

@@ -19,22 +19,29 @@ const KEYWORDS = {
 };
 const TOKENS = Object.fromEntries(Object.entries(KEYWORDS).map(([language, words]) => [language, new RegExp(
   `(?<comment>${language === "c" ? "//.*|/\\*.*?\\*/" : "#.*"})`
-  + `|(?<string>"(?:[^"\\\\]|\\\\.)*"|'(?:[^'\\\\]|\\\\.)*')`
+  + (language === "python" ? `|(?<docs>"""[^]*?(?:"""|$)|\'\'\'[^]*?(?:\'\'\'|$))` : "")
+  + `|(?<string>"(?:[^"\\\\\n]|\\\\.)*"|'(?:[^'\\\\\n]|\\\\.)*')`
   + `|(?<keyword>\\b(?:${words.split(" ").join("|")})\\d*\\b)`
-  + `|(?<type>:[a-z]+\\d*\\[[\\d,]*\\])`
+  + (language === "jaxpr" ? "|(?<type>:[a-z]+\\d*\\[[\\d,]*\\])" : "")
   + `|(?<number>\\b\\d[\\d.]*(?:e[-+]?\\d+)?[fuUlL]*\\b)`, "g")]));
 
-/** A line of code as nodes, its words coloured. */
-function painted(text, language) {
-  const nodes = [];
+/** Lines of code as lists of nodes, their words coloured; a string may go on over several lines. */
+function painted(texts, language) {
+  const text = texts.join("\n");
+  const lines = [[]];
+  const put = (part, kind) => part.split("\n").forEach((piece, i) => {
+    if (i) lines.push([]);
+    if (piece) lines.at(-1).push(kind ? element("span", { class: kind }, piece) : piece);
+  });
   let end = 0;
   for (const match of text.matchAll(TOKENS[language])) {
     const kind = Object.keys(match.groups).find((name) => match.groups[name] !== undefined);
-    if (kind === "type" && language !== "jaxpr") continue;
-    nodes.push(text.slice(end, match.index), element("span", { class: kind }, match[0]));
+    put(text.slice(end, match.index));
+    put(match[0], kind);
     end = match.index + match[0].length;
   }
-  return [...nodes, text.slice(end)];
+  put(text.slice(end));
+  return lines;
 }
 
 /** Scrolls only the box that an element is in, and only if it is out of sight. */
@@ -61,7 +68,10 @@ function choose(tab) {
 }
 
 tabs.forEach((tab, number) => {
-  tab.addEventListener("click", () => choose(tab));
+  tab.addEventListener("click", () => {
+    choose(tab);
+    document.getElementById(tab.getAttribute("aria-controls")).focus({ preventScroll: true }); // its keys work at once
+  });
   tab.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
     const other = tabs[(number + 1) % tabs.length];

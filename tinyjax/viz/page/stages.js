@@ -24,7 +24,8 @@ function drawColumns() {
 
 function drawBlock(block, column, place) {
   const list = element("ol", {});
-  for (const item of block.items) list.append(drawItem(item, column, place));
+  const texts = painted(block.items.map((item) => item.text), column.language);
+  for (const item of block.items) list.append(drawItem(item, texts, place));
   const made = element("div", { class: "block" });
   if (block.title) made.append(element("h3", {}, block.title));
   if (block.note) made.append(element("p", { class: "note" }, block.note));
@@ -32,9 +33,11 @@ function drawBlock(block, column, place) {
   return made;
 }
 
-function drawItem(item, column, place) {
+/** An item, whose lines are the next of the block's. */
+function drawItem(item, texts, place) {
   const number = element("span", { class: "number" }, item.number);
-  const text = element("span", { class: "text" }, ...painted(item.text, column.language));
+  const own = texts.splice(0, item.text.split("\n").length);
+  const text = element("span", { class: "text" }, ...own.flatMap((line, i) => (i ? ["\n", ...line] : line)));
   const parts = item.share === null ? [number, text] : [number, meter(item.share), text];
   if (item.gone) parts.push(element("span", { class: "unseen" }, " simplified away"));
   const kind = item.gone ? "line gone" : "line";

@@ -1,0 +1,111 @@
+"""What a recorded program computed, as a graph: from which values each value was made.
+
+After this file you can see how the steps of a recording hang together: a node is an event that computes
+(NumPy, or a kernel) or writes an equation; an arrow is a value; a frame is what happened while one
+function was traced. Builds on events and style.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+
+import graphviz
+
+from tinyjax.viz import style
+from tinyjax.viz.events import Event, Value
+from tinyjax.viz.output import Graph
+from tinyjax.viz.style import Look
+
+MAX_NODES = 120  # of one picture: more is no help, and takes long to lay out
+
+LOOKS = {
+    "impl": Look(style.EQUATION.style | {"fillcolor": style.BLUE}, "computed by NumPy"),
+    "equation": Look(style.EQUATION.style, "written down: an equation of a jaxpr"),
+    "launch": Look(style.EQUATION.style | {"fillcolor": style.GREEN}, "run on the device"),
+}
+_LONGEST = 16
+
+
+def leaves(events: Sequence[Event]) -> list[Event]:
+    """The events that compute or write something themselves, and not by others within them."""
+    doing = [event for event in events if event.stage in LOOKS]
+    parent = {event.number: event.parent for event in events}
+    around: set[int] = set()
+    for event in doing:
+        number = event.parent
+        while number is not None and number not in around:
+            around.add(number)
+            number = parent[number]
+    return [event for event in doing if event.number not in around]
+
+
+def flow(events: Sequence[Event]) -> list[graphviz.Digraph]:
+    """Draws the events that compute or write something, at most MAX_NODES in one graph; in the SVG, the
+    node of event number 7 has the id "event-7", and arrows to it have the class "to-7"."""
+    shown = leaves(events)
+    starts = range(0, len(shown), MAX_NODES)
+    return [_Flow(events, shown[start : start + MAX_NODES]).graph for start in starts]
+
+
+class _Flow:
+    """A graph of some of the events in the making."""
+
+    def __init__(self, events: Sequence[Event], shown: Sequence[Event]):
+        self.events = {event.number: event for event in events}
+        self.graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE, edge_attr=style.EDGE)
+        self.makers: dict[int, str] = {}  # the node that made a value, by the value's id
+        self.inputs = {v.id for event in events if event.parent is None for v in event.operands}
+        self.frames(self.graph, None, shown)
+        for event in shown:
+            self.arrows(event)
+        looks = [look for stage, look in LOOKS.items() if any(e.stage == stage for e in shown)]
+        self.graph.attr(label=style.legend(looks, ""), labelloc="t", labeljust="l")
+
+    def frames(self, graph: graphviz.Digraph, around: int | None, shown: Sequence[Event]) -> None:
+        """Draws nodes, those of a traced function within a frame."""
+        inside: dict[int | None, list[Event]] = {}
+        for event in shown:
+            inside.setdefault(self.frame_of(event, around), []).append(event)
+        for number, events in inside.items():
+            if number == around:
+                for event in events:
+                    self.node(graph, event)
+                continue
+            assert number is not None
+            attributes = style.FRAME | {"label": self.events[number].name}
+            with graph.subgraph(name=f"cluster_{number}", graph_attr=attributes) as frame:
+                self.frames(frame, number, events)
+
+    def frame_of(self, event: Event, around: int | None) -> int | None:
+        """The outermost trace of a function, within the one numbered `around`, that an event is in."""
+        frame, number = around, event.parent
+        while number is not None and number != around:
+            if self.events[number].stage == "trace":
+                frame = number
+            number = self.events[number].parent
+        return frame
+
+    def node(self, graph: graphviz.Digraph, event: Event) -> None:
+        name = f"event-{event.number}"
+        lines = [f"<b>{html.escape(event.name)}</b>"]
+        lines += [f'<font point-size="9">{_text(value)}</font>' for value in event.results[:1]]
+        graph.node(name, f"<{'<br/>'.join(lines)}>", id=name, **LOOKS[event.stage].style)
+        for value in event.results:
+            self.makers.setdefault(value.id, name)
+
+    def arrows(self, event: Event) -> None:
+        for value in event.operands:
+            if value.kind == "other" and value.id not in self.inputs:
+                continue  # a number in the program
+            if value.id not in self.makers:
+                self.makers[value.id] = f"value-{value.id}"
+                self.graph.node(self.makers[value.id], f"<{_text(value)}>", **style.INPUT.style)
+            to = {"class": f"to-{event.number}"}
+            self.graph.edge(self.makers[value.id], f"event-{event.number}", **to)
+
+
+def _text(value: Value) -> str:
+    """A value if it is short, else its type."""
+    text = value.text if value.text and len(value.text) <= _LONGEST else value.aval
+    return html.escape(text or value.aval or "?")

@@ -1,0 +1,147 @@
+"""A recording as the page's data: events, the values and places in them, and the sources of all these lines.
+
+After this file you can say what the steps' view has to work with. What many events share is written once,
+and events have its number: 2,000 of them are some 300 kB. Builds on events, flow and sources.
+"""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from tinyjax.core import Trace
+from tinyjax.jaxpr import SourceLine
+from tinyjax.viz.event_text import short_file
+from tinyjax.viz.events import Event, Place, Value
+from tinyjax.viz.flow import flow, leaves
+from tinyjax.viz.output import DotNotFound
+from tinyjax.viz.record import Recording, record
+from tinyjax.viz.sources import function_around
+
+MAX_EVENTS = 2_000  # what a page can show, and a reader go through
+
+STAGES = {
+    "bind": "an operation is called; the current trace decides what becomes of it",
+    "impl": "NumPy computes it",
+    "abstract eval": "from the operands' types follows the result's",
+    "jvp rule": "forward mode: the value, and how fast it moves",
+    "batch rule": "vmap: one operation for the whole batch",
+    "transpose rule": "reverse mode: what comes in at the result goes out at the operands",
+    "partial eval rule": "what is known is computed, what is unknown is written down",
+    "equation": "it is written down as an equation of a jaxpr",
+    "trace": "a whole function is run to find out what it does",
+    "compile": "a stage of the compiler",
+    "launch": "compiled code runs",
+}
+
+
+def recorded(f: Callable[..., Any], args: Sequence[Any]) -> Recording:
+    """What happens when `f` is called."""
+    with record(MAX_EVENTS) as recording:
+        f(*args)
+    return recording
+
+
+def timeline(recording: Recording, here: SourceLine | None) -> dict[str, Any]:
+    """The recording as JSON has it. `here` is a line that is not to be shown as the user's: it is where
+    the page was asked for."""
+    return _Timeline(recording, here).data
+
+
+class _Shared:
+    """Things that are written once: each has a number."""
+
+    def __init__(self, written: Callable[[Any], Any]):
+        self.written = written
+        self.numbers: dict[Hashable, int] = {}
+        self.data: list[Any] = []
+
+    def number(self, thing: Hashable) -> int:
+        if thing not in self.numbers:
+            self.numbers[thing] = len(self.data)
+            self.data.append(None)  # its place, also if others are written meanwhile
+            self.data[self.numbers[thing]] = self.written(thing)
+        return self.numbers[thing]
+
+
+class _Timeline:
+    """One recording on its way to the page."""
+
+    def __init__(self, recording: Recording, here: SourceLine | None):
+        self.here = here
+        self.values = _Shared(lambda v: {"aval": v[0], "text": v[1], "kind": v[2], "id": v[3]})
+        self.stacks = _Shared(list)
+        self.sources = _Shared(_source)
+        self.places = _Shared(self.place)
+        events = list(map(self.event, recording.events))
+        names = {name for stack in self.stacks.data for name in stack}
+        pictures, remark = _pictures(recording.events)
+        self.data = {
+            "events": events,
+            "values": self.values.data,
+            "stacks": self.stacks.data,
+            "places": self.places.data,
+            "sources": self.sources.data,
+            "stages": STAGES,
+            "traces": {name: text for name, text in _trace_texts().items() if name in names},
+            "missed": recording.missed,
+            "graph": pictures,
+            "graphRemark": remark,
+        }
+
+    def event(self, event: Event) -> dict[str, Any]:
+        is_here = event.line is not None and self.here == tuple(event.line)
+        return {
+            "parent": event.parent,
+            "stage": event.stage,
+            "name": event.name,
+            "stack": self.stacks.number(event.trace),
+            "operands": self.numbered(event.operands),
+            "results": self.numbered(event.results),
+            "params": event.params,
+            "rule": self.place_number(event.rule),
+            "line": None if is_here else self.place_number(event.line),
+            "error": event.error,
+        }
+
+    def numbered(self, values: Sequence[Value]) -> list[list[Any]]:
+        """The number and the role of each."""
+        return [[self.values.number((v.aval, v.text, v.kind, v.id)), v.role] for v in values]
+
+    def place_number(self, place: Place | None) -> int | None:
+        return None if place is None else self.places.number(place)
+
+    def place(self, place: Place) -> dict[str, int]:
+        file, numbers, name = function_around(place.file, place.line)
+        return {"source": self.sources.number((file, numbers, name)), "line": place.line}
+
+
+def _source(function: tuple[str, range, str]) -> dict[str, Any]:
+    file, numbers, name = function
+    lines = [linecache.getline(file, number).rstrip() for number in numbers]
+    return {"file": short_file(file), "name": name, "first": numbers.start, "lines": lines}
+
+
+def _trace_texts() -> dict[str, str]:
+    """What each kind of trace does: the first sentence of its documentation."""
+    texts, pending = {}, [Trace]
+    while pending:
+        kind = pending.pop()
+        pending += kind.__subclasses__()
+        words = " ".join((kind.__doc__ or "").split())
+        texts[kind.__name__] = re.sub(r"\.( .*)?$", "", words).replace("`", "")
+    return texts
+
+
+def _pictures(events: Sequence[Event]) -> tuple[list[str], str]:
+    """The graph as SVG, in parts if it is large, and what is to be said of it."""
+    if not leaves(events):
+        return [], "Nothing was computed or written down."
+    try:
+        pictures = [part.pipe(format="svg", encoding="utf-8", quiet=True) for part in flow(events)]
+    except DotNotFound as error:
+        return [], str(error)
+    unseen = re.compile(r"<!--.*?-->\n?|<title>.*?</title>\n?", re.DOTALL)
+    return [unseen.sub("", svg[svg.index("<svg") :]) for svg in pictures], ""

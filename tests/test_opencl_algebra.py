@@ -9,7 +9,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.interpreters.tracing import make_jaxpr
 from tinyjax.jaxpr import Literal, eval_jaxpr
-from tinyjax.opencl.algebra import ARITHMETIC, RULES
+from tinyjax.opencl.algebra import ARITHMETIC, RULES, rewrite
 from tinyjax.opencl.simplify import simplify
 
 HALVES = np.array([0.0, -0.0, 1.5, np.inf, np.nan, 6e-8], np.float16)
@@ -116,6 +116,38 @@ def test_a_rule_applies_where_no_bit_can_differ_and_only_there(f, x, left):
     if result.dtype.kind == "f":
         numbers = ~np.isnan(expected)
         assert (np.signbit(result) == np.signbit(expected))[numbers].all()
+
+
+def rewritten(f, *args):
+    """What the rules make of the last equation of a function."""
+    *before, eqn = make_jaxpr(f)(*args).eqns
+    return rewrite(eqn, {v: made_by for made_by in before for v in made_by.outvars})
+
+
+def divided_by(number):
+    return rewritten(lambda x: lax.div(x, np.float32(number)), F)
+
+
+@pytest.mark.parametrize("number", [8.0, -0.25, 1024.0])
+def test_division_by_a_power_of_two_is_a_multiplication(number):
+    eqn = divided_by(number)
+    assert eqn.primitive.name == "mul"
+    assert eqn.invars[1].val == 1 / number
+
+
+@pytest.mark.parametrize("number", [3.0, 6.0, 0.1])
+def test_division_by_a_number_whose_inverse_is_rounded_stays(number):
+    assert divided_by(number).primitive.name == "div"
+
+
+@pytest.mark.parametrize("number", [0.0, np.inf, np.nan])
+def test_division_by_what_has_no_inverse_stays(number):
+    assert divided_by(number).primitive.name == "div"
+
+
+def test_division_of_integers_and_by_variables_stays():
+    assert rewritten(lambda i: lax.div(i, np.int32(8)), I).primitive.name == "div"
+    assert rewritten(lambda x: lax.div(x, x), F).primitive.name == "div"
 
 
 def test_every_line_of_the_table_is_a_rule():

@@ -10,8 +10,10 @@ from tinyjax.opencl.kernel_ir import (
     For,
     If,
     Kernel,
+    Lanes,
     Let,
     Load,
+    MakeLanes,
     Store,
     Value,
     While,
@@ -133,6 +135,51 @@ def test_what_is_defined_in_one_branch_is_gone_after_it():
     yes = Const(np.True_, np.dtype(bool))
     with pytest.raises(KernelError, match="a is not defined"):
         check_kernel(kernel(If(yes, [Load(A, X, index(0))]), Store(OUT, index(0), A)))
+
+
+def test_an_index_must_not_be_negative():
+    with pytest.raises(KernelError, match=r"i1 - 1 spans -1 .. 6, x_in has 8 elements"):
+        check_kernel(kernel(loop(lambda i: i - 1)))
+
+
+def test_memory_that_is_no_parameter_is_refused():
+    other = Buffer("z_in", F32, 8, "in")
+    with pytest.raises(KernelError, match="z_in is not defined"):
+        check_kernel(kernel(Load(A, other, index(0))))
+
+
+def interpreted(*body):
+    """What a kernel stores, given the numbers from 0 to 7."""
+    x, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    interpret_kernel(kernel(*body), [x, out])
+    return out
+
+
+def test_the_interpreter_loads_and_stores_one_element():
+    out = interpreted(Load(A, X, index(3)), Store(OUT, index(1), A))
+    np.testing.assert_array_equal(out, [0, 3, 0, 0, 0, 0, 0, 0])
+
+
+def test_the_interpreter_loads_and_stores_elements_side_by_side():
+    out = interpreted(Load(WIDE, X, index(3)), Store(OUT, index(1), WIDE))
+    np.testing.assert_array_equal(out, [0, 3, 4, 5, 6, 0, 0, 0])
+
+
+def test_the_interpreter_stores_nothing_beyond_the_end():
+    out = interpreted(Load(WIDE, X, index(4)), Store(OUT, index(1), WIDE, index(3)))
+    np.testing.assert_array_equal(out, [0, 4, 5, 0, 0, 0, 0, 0])
+
+
+def test_lanes_of_wide_elements_hold_one_at_each_index():
+    lanes = Lanes("kept", F32, 2, width=4)
+    out = interpreted(
+        MakeLanes(lanes, Const(0.0, F32)),
+        Load(WIDE, X, index(4)),
+        Store(lanes, index(1), WIDE),
+        Load(Value("v", F32, 4), lanes, index(1)),
+        Store(OUT, index(0), Value("v", F32, 4)),
+    )
+    np.testing.assert_array_equal(out, [4, 5, 6, 7, 0, 0, 0, 0])
 
 
 def test_the_interpreter_repeats_the_first_element_beyond_the_end():

@@ -3,17 +3,20 @@
 That it does so for a plain call of every primitive is in test_primitives.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from tinyjax import lax, primitives
-from tinyjax.array import ArrayImpl
+from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.config import config
 from tinyjax.devices import devices
 from tinyjax.dtypes import bfloat16, is_float, is_inexact, np_dtype
 from tinyjax.interpreters.tracing import make_jaxpr
 from tinyjax.jaxpr import eval_jaxpr
 from tinyjax.opencl.compile import compile_jaxpr
+from tinyjax.opencl.interpret import apply_op
 from tinyjax.opencl.rules import HostStep, lowering_rules
 
 FLOATS = ["float32", "float16", "bfloat16", "float64"]
@@ -251,6 +254,69 @@ def test_products(dtype):
 def test_a_large_product_is_numpy_s():
     product = {"product": lambda x, y: lax.dot_general(x, y, (((1,), (0,)), ((), ())))}
     compare(product, data(60, 70), data(70, 50), ulps=10_000)
+
+
+# ---- rules by themselves, applied to numbers instead of a kernel's values ----
+
+
+class Numbers:
+    """What a rule sees; `op` computes, and counts the operations."""
+
+    def __init__(self, coords=()):
+        self.position = SimpleNamespace(coords=coords)
+        self.ops = []
+
+    def op(self, name, *args, dtype=None):
+        self.ops.append(name)
+        return apply_op(name, dtype or args[0].dtype, args)
+
+    def constant(self, value, dtype):
+        return dtype.type(value)
+
+
+def powers(x, exponent):
+    ctx = Numbers()
+    rule = lowering_rules[lax.integer_pow_p]
+    return rule.emit(ctx, np.float32(x), y=exponent), ctx.ops
+
+
+@pytest.mark.parametrize("exponent", range(10))
+def test_a_whole_power_is_made_of_products(exponent):
+    power, ops = powers(3.0, exponent)
+    assert power == 3.0**exponent, f"3 to the power of {exponent} is {3**exponent}"
+    assert set(ops) <= {"mul"}
+
+
+def test_a_negative_power_is_one_divided_by_the_positive():
+    power, ops = powers(2.0, -3)
+    assert power == 1 / 8
+    assert ops.count("div") == 1
+
+
+@pytest.mark.parametrize("exponent, products", [(1, 0), (2, 1), (4, 2), (5, 3), (15, 6), (64, 6)])
+def test_a_power_takes_few_products(exponent, products):
+    _, ops = powers(1.5, exponent)
+    assert len(ops) == products, f"x**{exponent} can be made by {products} products"
+
+
+def mapped(rule, x, shape, **params):
+    """The result of an index map on a NumPy array, element by element."""
+    operand = SimpleNamespace(
+        aval=ShapedArray(x.shape, x.dtype), at=lambda coords: x[tuple(coords)]
+    )
+    out = np.empty(shape, x.dtype)
+    for place in np.ndindex(*shape):
+        out[place] = rule.emit(Numbers(place), operand, **params)
+    return out
+
+
+@pytest.mark.parametrize("axes", [(1, 0), (0, 1), (1, 2, 0), (2, 0, 1), (0, 2, 1), (3, 1, 0, 2)])
+def test_an_element_of_a_transpose_is_one_of_the_operand_at_another_place(axes):
+    shape = (2, 3, 4, 5)[: len(axes)]
+    x = np.arange(np.prod(shape)).reshape(shape)
+    expected = x.transpose(axes)
+    rule = lowering_rules[lax.transpose_p]
+    np.testing.assert_array_equal(mapped(rule, x, expected.shape, permutation=axes), expected)
 
 
 # ---- the table ----

@@ -119,7 +119,11 @@ def _check_condition(condition: Scalar, scope: dict[str, Any]) -> None:
 def _check_access(
     memory: Buffer | Lanes, at: Index, width: int, end: Index | None, scope: dict[str, Any]
 ) -> None:
-    """`width` elements from `at` on: those before `end`, the first in any case, are in the memory."""
+    """Checks that the memory is known, and that `width` elements from the index `at` on are all in it;
+    with an `end`, those before it, and the first in any case. Lanes that are wide hold wide elements: there
+    `at` is the number of one, and `width` theirs.
+
+    Raises KernelError such as 'index i1 + 1 spans 1 .. 8, x_in has 8 elements'."""
     _require(scope.get(memory.name) == memory, f"{memory.name} is not defined")
     _check_atom(at, scope)
     last = at.hi

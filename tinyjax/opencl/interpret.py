@@ -90,6 +90,10 @@ def _position(memory: Any, at: Index, scope: dict[str, Any]) -> int:
 
 
 def _load(width: int, source: Any, at: Index, end: Index | None, scope: dict[str, Any]) -> Any:
+    """The element of the array scope[source.name] at the index, or `width` of them, as an array.
+
+    With an `end`, those before it, and copies of the first in place of all others. Lanes of wide elements
+    are an array of two dimensions, of which one row is loaded. What is given is a copy."""
     position, array = _position(source, at, scope), scope[source.name]
     if width == 1 or array.ndim == 2:
         return array[position].copy()
@@ -102,6 +106,8 @@ def _load(width: int, source: Any, at: Index, end: Index | None, scope: dict[str
 def _store(
     value: Any, destination: Any, at: Index, end: Index | None, scope: dict[str, Any]
 ) -> None:
+    """Sets the element at the index to a scalar, or those from there on, before `end` if there is one, to
+    the first elements of an array. In lanes of wide elements, one row is set."""
     position, array = _position(destination, at, scope), scope[destination.name]
     if np.ndim(value) == 0 or array.ndim == 2:
         array[position] = value

@@ -80,7 +80,8 @@ def _pow(ctx: Any, x: Scalar, y: Scalar) -> Scalar:
 
 
 def _integer_pow(ctx: Any, x: Scalar, *, y: int) -> Scalar:
-    """By repeated squaring, in the order of the impl rule."""
+    """The product of those of x, x**2, x**4, x**8, ... that make up the exponent, each the square of the one
+    before, from left to right as in the impl rule; for a negative exponent, 1 divided by it."""
     exponent, power = abs(y), x
     factors: list[Scalar] = []
     while exponent:

@@ -285,6 +285,7 @@ def _reshape(ctx: Context, x: Operand, **_: Any) -> Scalar:
 
 
 def _transpose(ctx: Context, x: Operand, *, permutation: Sequence[int]) -> Scalar:
+    """Axis i of the result is axis permutation[i] of the operand."""
     coords = dict(zip(permutation, ctx.position.coords))
     return x.at(coords[axis] for axis in range(len(permutation)))
 

@@ -159,7 +159,10 @@ def simplify_bodies(eqn: JaxprEqn, constants: dict[Var, Any]) -> JaxprEqn:
 
 def reduce_work(closed: ClosedJaxpr) -> ClosedJaxpr:
     """One walk through the equations: each is rewritten by the rules of algebra.py, computed right now
-    if it is made of constants, and dropped if an equation before computes the same."""
+    if it is made of constants, and dropped if an equation before computes the same (`_meaning`). What
+    reads a result that is gone reads what took its place. An equation with effects stays as it is.
+
+    What is computed right now becomes a Literal if it is a number, and a constant if it is an array."""
     consts = dict(zip(closed.jaxpr.constvars, closed.consts))
     producer: dict[Var, JaxprEqn] = {}
     first_results: dict[Hashable, list[Var]] = {}

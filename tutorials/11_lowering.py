@@ -1,0 +1,386 @@
+# %% [markdown]
+# # 11. Lowering to OpenCL C
+#
+# `jit` has a jaxpr. Now it must become a program that a device can run. In JAX, this is where
+# Python ends and C++ begins. Here it goes on in Python, stage by stage, and each stage has a
+# result that you can print. After this lesson you can
+#
+# - name the stages between a jaxpr and a device, and print what each one made;
+# - say what simplification may change, and why it must leave `x + 0.0` alone;
+# - predict a kernel from the equations;
+# - step through a kernel in Python, with pdb;
+# - point at a line of C, and say which line of Python it is from.
+
+# %%
+import inspect
+
+import numpy as np
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import viz
+from tinyjax.jaxpr import jaxpr_as_fun
+from tinyjax.opencl import algebra, interpret, kernel_ir, lax_rules, rules
+from tinyjax.opencl.check_kernel import KernelError, check_kernel
+from tinyjax.opencl.codegen import CPU, GPU, kernel_text
+from tinyjax.opencl.explain import explain_lines
+from tinyjax.opencl.indices import index, index_var
+from tinyjax.opencl.interpret import interpret_kernel
+from tinyjax.opencl.kernel_ir import Buffer, For, Kernel, Load, Store, Value
+from tinyjax.opencl.plan import groups_lines, make_plan
+from tinyjax.opencl.rules import lowering_rules
+from tinyjax.opencl.simplify import simplify
+
+
+def f(x):
+    return jnp.sin(x) * x
+
+
+# %% [markdown]
+# ## The whole way, once
+#
+# [*OpenCL*](glossary.md#opencl) is a dialect of C for processors of many kinds. The part of a
+# program that runs on the device is called a [*kernel*](glossary.md#kernel): a C function that
+# gets some memory, and is run many times side by side. Each run is a
+# [*work-item*](glossary.md#work-item), and knows its number. Here is the way to a kernel for the
+# running example, by the four functions that `jit(f).lower(x)` calls:
+
+# %%
+closed = jax.make_jaxpr(jax.jit(f))(3.0)  # 1. trace
+print(closed)
+
+# %%
+closed = simplify(closed)  # 2. simplify: calls in line, nothing twice, nothing needless
+print(closed)
+
+# %%
+plan = make_plan(closed, CPU)  # 3. plan: what is computed together (fusion), and a kernel for it
+print(*groups_lines(plan), "", *plan.all_kernels(), sep="\n")
+
+# %%
+(kernel,) = plan.all_kernels()
+print(kernel_text(kernel))  # 4. generate code
+
+# %% [markdown]
+# Read the last two side by side. The kernel is a list of statements: load an element, two
+# operations, store the result. The C has one line for each. `tj_sin` is a sine that comes with
+# tinyjax, in C, and is put before the kernel. The rest of this lesson goes through the stages one
+# by one. Only fusion has to wait: it has the next lesson to itself.
+#
+# ## Simplification changes no bit
+#
+# [simplify.py](../tinyjax/opencl/simplify.py) takes a jaxpr and gives a jaxpr. It puts the
+# equations of called functions in place of the calls, computes nothing twice, computes now what is
+# made of constants, and drops what nobody needs. The gradient of the running example has a lot of
+# that:
+
+# %%
+gradient = jax.make_jaxpr(jax.grad(jax.jit(f)))(3.0)
+print("before:", gradient, "", "after:", simplify(gradient), sep="\n")
+
+# %% [markdown]
+# Two calls with seven equations have become four equations. The value itself, which nobody asked
+# for, is gone, and so are two multiplications by 1.0. That is done by *rules*, each a line of a
+# table in [algebra.py](../tinyjax/opencl/algebra.py). Some of them, with the kinds of numbers that
+# they hold for (integers, unsigned integers, floats):
+
+# %%
+for line in algebra.ARITHMETIC.splitlines():
+    if line.split()[:1] in (["add"], ["sub"], ["mul"]):
+        print(line)
+
+# %% [markdown]
+# Look for what is missing. `x + 0 = x` holds for integers, and for floats only with `-0.0`. A rule
+# must give the very bits that the equation gives, for each number there is. Floats have two zeros,
+# an infinity and `nan`, and many laws of school do not hold for them:
+
+# %%
+x = np.float32(-0.0)
+infinity = np.float32(np.inf)
+with np.errstate(invalid="ignore"):
+    print("x + 0.0 is not x:    ", x + np.float32(0.0))
+    print("x * 0.0 is not 0.0:  ", infinity * np.float32(0.0))
+    print("x - x is not 0.0:    ", infinity - infinity)
+    print("x / 3 is not x * 1/3:", np.float32(5) / np.float32(3), np.float32(5) * np.float32(1 / 3))
+
+# %% [markdown]
+# The last one is about rounding. 1/3 cannot be written exactly with a finite number of bits, so it
+# is rounded, and the product is rounded again. But 1/8 can be: it is a power of two, and to
+# multiply by it changes the exponent of `x` and nothing else. So `x / 8` and `x * 0.125` are the
+# same number, rounded once. The product is several times as fast, and one of the exercises is that
+# rule. (All this is what compilers for C call *fast math*, when they do it all the same.)
+#
+# As the result is a jaxpr, we can run it, and compare:
+
+# %%
+xs = np.linspace(-3, 3, 1000, dtype=np.float32)
+before = jax.make_jaxpr(jax.vmap(jax.grad(f)))(xs)
+after = simplify(before)
+same = jaxpr_as_fun(before)(xs)[0] == jaxpr_as_fun(after)(xs)[0]
+print(len(before.eqns), "and", len(after.eqns), "equations; all bits equal:", same.all())
+
+# %% [markdown]
+# ## What is one element of the result?
+#
+# A kernel has a loop over the elements of its results. So the one question to each primitive is:
+# what is *one element* of the result? Its answer is a [*lowering
+# rule*](glossary.md#lowering-rule), in a table like those for derivatives. There are few kinds:
+
+# %%
+for name in ("sin", "mul", "transpose", "reduce_sum", "sort"):
+    rule = next(rule for p, rule in lowering_rules.items() if p.name == name)
+    print(f"{name:10}", type(rule).__name__)
+
+# %% [markdown]
+# - `Elementwise`: an operation on the operands' elements at the same place.
+# - `IndexMap`: an element of an operand, at another place.
+# - `Reduction`: many elements, combined.
+# - `HostStep`: none of these. NumPy computes it, between two kernels, and the program says why.
+#
+# A rule is a small function. `ctx.op(name, *values)` writes one operation into the kernel, and
+# gives the value that it makes. For an index map, `ctx.position.coords` is the place of the
+# element that is asked for, and `x.at(coords)` gives the operand's element there. Here is one of
+# each kind. Limiting a number to a range takes two operations; joining rows takes none, only
+# another way of counting:
+
+# %%
+print(inspect.getsource(lax_rules._clamp))
+print(inspect.getsource(rules._reshape))
+
+# %% [markdown]
+# With rules for single elements, a kernel is written *from its end*. To store the result, we need
+# an element of it. For that, we need elements of its operands, and so on, back to the arguments,
+# which are loaded from memory. Here is the idea, for elementwise equations:
+
+
+# %%
+def toy_kernel(jaxpr):
+    """The lines that compute one element of the result, number i."""
+    producer = {eqn.outvars[0]: eqn for eqn in jaxpr.eqns}
+    names, lines = {}, []
+
+    def element(v):
+        """The name of an element of v. Writes the lines that compute it, when asked for the first time."""
+        if v not in names:
+            eqn = producer.get(v)
+            operands = [element(x) for x in eqn.invars] if eqn else []
+            names[v] = chr(ord("a") + len(names))
+            what = " ".join([eqn.primitive.name, *operands]) if eqn else f"{names[v]}_in[i]"
+            lines.append(f"{names[v]} = {what}")
+        return names[v]
+
+    lines.append(f"out[i] = {element(jaxpr.outvars[0])}")
+    return lines
+
+
+print(*toy_kernel(closed.jaxpr), sep="\n")
+
+# %% [markdown]
+# Compare with the kernel at the beginning. (The real one is `element` in
+# [builder.py](../tinyjax/opencl/builder.py). It asks the rules, and so can do more than
+# elementwise operations.) Note what did *not* happen: `sin(x)` was never stored. It is a variable
+# of the kernel, which the C compiler keeps in a register.
+#
+# ## The kernel language
+#
+# Between the equations and C there is a language of its own, with nine kinds of statements. A
+# kernel is a piece of data. You can print it, look at its parts, check it, run it.
+
+# %%
+load = kernel.body[0]
+print("target:", load.target, " source:", load.source, " index:", load.index)
+print(inspect.getsource(kernel_ir.Load))
+print(inspect.getsource(kernel_ir.Store))
+
+# %% [markdown]
+# What do "a wide target" and `end` mean? Give the kernel a hundred elements:
+
+# %%
+x = jnp.arange(100.0)
+plan = make_plan(simplify(jax.make_jaxpr(f)(x)), CPU)
+(wide_kernel,) = plan.all_kernels()
+print(wide_kernel)
+
+# %% [markdown]
+# Processors can do the same operation on several numbers at once. `x16` are sixteen neighbours,
+# side by side, in one variable. So there are 7 rounds for 100 elements, and the last has only
+# four. `a_in[i1 * 16 x16 before 100]` loads sixteen elements from there on, those before the end,
+# 100. In place of the others it takes copies of the first, so that there is something to compute
+#      with; the store leaves them out.
+#
+# A GPU would be served badly by that. It runs neighbouring work-items together, and wants one
+# element for each. What differs between devices stands in one small record, the *target*. The same
+# equations for the other one:
+
+# %%
+print(make_plan(simplify(jax.make_jaxpr(f)(x)), GPU).all_kernels()[0])
+
+# %% [markdown]
+# ## Proved before it runs
+#
+# A kernel that reads beside its memory may crash, or worse, give wrong numbers. C does not notice.
+# So each kernel is checked before it is built. That is possible because an index knows the range
+# of its values:
+
+# %%
+i = index_var("i", 0, 6)  # a loop variable, from 0 to 6
+at = i * 16 + 1
+print(at, "is at least", at.lo, "and at most", at.hi)
+
+# %% [markdown]
+# If the lowest is not negative, and the highest is within the memory, no access can go wrong,
+# whatever the loop does. For a wide one, the highest is that of its last element; with an `end`,
+# it is the last before the end (or the index itself, which is read in any case). Here is a kernel
+# with a mistake in it, written by hand:
+
+# %%
+F32 = np.dtype("float32")
+x_in, y_out = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")
+i, a = index_var("i", 0, 7), Value("a", F32)
+shift = For(i, index(0), index(8), [Load(a, x_in, i + 1), Store(y_out, i, a)])
+mistaken = Kernel("shift", [x_in, y_out], 1, [shift])
+print(mistaken)
+try:
+    check_kernel(mistaken)
+except KernelError as error:
+    print("KernelError:", error)
+
+# %% [markdown]
+# ## Run it in Python
+#
+# [interpret.py](../tinyjax/opencl/interpret.py) runs a kernel in Python: each loop a Python loop,
+# each number a NumPy number. Memory is a list of flat arrays, one for each of the kernel's
+# parameters.
+
+# %%
+memory = [np.arange(100, dtype=np.float32), np.zeros(100, np.float32)]
+interpret_kernel(wide_kernel, memory)
+print(memory[1][:5])
+print(np.sin(memory[0][:5]) * memory[0][:5])
+
+# %% [markdown]
+# It is slow, and right; code generation is tested against it without a device. And it is a place
+# to look at. To see each statement at work, write `import pdb; pdb.runcall(interpret_kernel,
+# kernel, memory)` in place of the call. `n` and `s` go on, and `p scope` shows the variables. Here
+# is the same as a program: run one statement, look at what it made.
+
+# %%
+scope = {"a_in": np.array([3.0], np.float32), "c_out": np.zeros(1, np.float32)}
+for statement in kernel.body:
+    interpret._run([statement], scope, is_last=True)
+    values = {name: round(value.item(), 4) for name, value in scope.items()}
+    print(f"{next(kernel_ir.statement_lines(statement)):16}", values)
+
+# %% [markdown]
+# ## One statement, one line of C
+#
+# What is left is to print. For the statements that the running example has, that takes a dozen
+# lines:
+
+
+# %%
+def toy_c(statements, indent="  "):
+    for s in statements:
+        match s:
+            case kernel_ir.Load(target, source, at):
+                print(f"{indent}const float {target} = {source.name}[{at}];")
+            case kernel_ir.Let(target, "mul", (x, y)):
+                print(f"{indent}const float {target} = {x} * {y};")
+            case kernel_ir.Let(target, op, (x,)):
+                print(f"{indent}const float {target} = tj_{op}({x});")
+            case kernel_ir.Store(memory, at, value):
+                print(f"{indent}{memory.name}[{at}] = {value};")
+            case kernel_ir.For(i, start, stop, body):
+                print(f"{indent}for (int {i} = {start}; {i} < {stop}; ++{i}) {{")
+                toy_c(body, indent + "  ")
+                print(indent + "}")
+
+
+(three,) = make_plan(simplify(jax.make_jaxpr(f)(jnp.arange(3.0))), CPU).all_kernels()
+toy_c(three.body)
+
+# %% [markdown]
+# And the real one, for a hundred elements. `float16` is OpenCL's type for sixteen floats, and what
+# is done to it is done to all of them:
+
+# %%
+print(kernel_text(wide_kernel))
+
+# %% [markdown]
+# ## Who wrote this line?
+#
+# Each statement remembers the equation that it was made for, and each equation the line of Python
+# where its primitive was bound. Nothing that the compiler does loses that. So any line of C can be
+# traced back, also after `grad` and `vmap`:
+
+# %%
+gradient = jax.make_jaxpr(jax.vmap(jax.grad(f)))(jnp.arange(3.0))
+for line in explain_lines(make_plan(simplify(gradient), CPU), width=44):
+    print(line[5:])  # before it stands the line's number in the program
+
+# %% [markdown]
+# All of it is from one line of Python: the forward pass, and the backward pass that nobody wrote.
+# The shell shows this for any function, with times, on a page where each line lights up its kin in
+# all stages:
+#
+#     python -m tinyjax explain tutorials/11_lowering.py:f --args "jnp.arange(100.0)" --transform grad
+#
+# ## What is no kernel
+#
+# To sort, one needs all elements before one can place the first. No rule for one element can say
+# that. So `sort` is a host step, and only `sort`: what comes before and after is compiled.
+
+# %%
+sorted_waves = jax.make_jaxpr(lambda x: jnp.sort(f(x)) * 2.0)(x)
+print(*groups_lines(make_plan(simplify(sorted_waves), CPU)), sep="\n")
+
+# %% [markdown]
+# ## On the device
+#
+# `compile` hands the text to the OpenCL driver, which makes machine code of it. The result must be
+# that of NumPy, up to the rounding of `sin`: no two libraries agree on the last bit of it.
+
+# %%
+compiled = jax.jit(f).lower(x).compile()
+difference = np.abs(compiled(x) - f(x)).max()
+print("largest difference is small:", difference < 1e-5)
+
+# %% [markdown]
+# ## What differs from JAX
+#
+# Everything below the jaxpr. JAX translates a jaxpr to StableHLO, and hands that to XLA. XLA goes
+# through stages of the same kind (simplify, fuse, generate code by LLVM), in C++, on programs of
+# its own language. Its simplifier has many more rules, and some of them may change the last bit of
+# a result. The ideas, and most of the words, are the same.
+#
+# ## The graph
+#
+# The program with the sort. A frame is a step: a kernel, or the host. A thick arrow is an array in
+# memory, a thin one never leaves registers.
+
+# %%
+cpu = jax.devices("cpu")[0]
+viz.kernels(jax.jit(lambda x: jnp.sort(f(x)) * 2.0).lower(jax.device_put(x, cpu)))
+
+# %% [markdown]
+# ## Summary
+#
+# - A jaxpr is simplified, cut into groups, written in a kernel language, checked, and printed as
+#   OpenCL C.
+# - A lowering rule says what one element of a result is; a kernel is written from its results back
+#   to its arguments.
+# - Each stage is data: print it, run it in Python, or ask of any line of C where it is from.
+#
+# ## Exercises
+#
+# `python -m tinyjax learn start 11` makes a folder in which these functions are empty, for you to
+# write again.
+#
+# ## Where this lives in JAX
+#
+# - `jax/_src/interpreters/mlir.py`: `jaxpr_subcomp` and the lowering rules, from primitives to
+#   StableHLO
+# - `jax/_src/compiler.py`: where StableHLO is handed to XLA
+# - XLA itself: `xla/hlo/transforms/simplifiers/algebraic_simplifier.cc`, `xla/service/cpu/` and
+#   `xla/service/gpu/`
+# - `jax/_src/pallas/`: kernels that one writes oneself, in a kernel language for Python

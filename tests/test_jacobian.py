@@ -55,6 +55,11 @@ def test_the_hessian_is_the_jacobian_of_the_gradient():
     np.testing.assert_allclose(jax.hessian(cubed)(x), np.diag(6 * x), rtol=1e-6)
 
 
+def test_a_hessian_by_two_arguments_has_a_table_for_each_pair():
+    (xx, xy), (yx, yy) = jax.hessian(lambda x, y: mul(x, mul(x, y)), argnums=(0, 1))(2.0, 3.0)
+    assert [float(h) for h in (xx, xy, yx, yy)] == [6.0, 4.0, 4.0, 0.0]
+
+
 def test_jacrev_takes_complex_inputs_of_a_real_function_as_grad_does():
     squared = lambda z: jnp.abs(z) ** 2  # noqa: E731
     assert jax.jacrev(squared)(1 + 2j) == jax.grad(squared)(1 + 2j) == 2 - 4j

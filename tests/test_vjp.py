@@ -41,6 +41,24 @@ def test_vjp_pulls_a_cotangent_back_to_every_primal():
     assert float(ct_y) == 3.0
 
 
+def test_a_primal_that_the_result_does_not_depend_on_has_a_cotangent_of_zeros():
+    _, f_vjp = jax.vjp(lambda x, y: sin(x), 0.0, np.ones(3, np.float32))
+    ct_x, ct_y = f_vjp(2.0)
+    assert float(ct_x) == 2.0
+    np.testing.assert_array_equal(ct_y, [0, 0, 0])
+
+
+def test_an_integer_among_the_primals_has_a_float0_cotangent():
+    _, f_vjp = jax.vjp(lambda n, x: mul(x, float(n)), 3, 1.0)
+    ct_n, ct_x = f_vjp(2.0)
+    assert ct_n.dtype == dtypes.float0 and float(ct_x) == 6.0
+
+
+def test_a_result_that_does_not_move_takes_a_cotangent_too():
+    _, f_vjp = jax.vjp(lambda x: (5.0, mul(x, 2.0)), 1.0)
+    assert float(f_vjp((100.0, 1.0))[0]) == 2.0
+
+
 def test_a_stretched_operand_gets_the_sum_over_its_copies():
     x = np.ones((2, 3), np.float32)
     g = jax.grad(lambda b: reduce_sum(add(x, b), (0, 1)))(np.zeros((1, 3), np.float32))

@@ -403,7 +403,7 @@ def weighted(x, w):
     return jnp.sum(f(x) * w)
 
 
-viz.dot(jax.make_jaxpr(jax.vmap(weighted, in_axes=(1, None)))(rows.T, weights))
+viz.vmap(weighted, rows.T, weights, in_axes=(1, None))
 
 # %% [markdown]
 # ## Summary

@@ -294,10 +294,11 @@ print("the linear part:    ", milliseconds(lambda: rounds_jvp(ts)))
 #
 # ## The picture
 #
-# The jaxpr of the whole `jvp`: `a` is the point and is known, `b` is the direction and is not.
+# `f` at 3.0, linearized. What is known is computed now, and has its value. What is unknown waits. The
+# arrows from the one to the other are the residuals.
 
 # %%
-viz.dot(closed)
+viz.linearize(f, 3.0)
 
 # %% [markdown]
 # ## Summary

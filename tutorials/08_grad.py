@@ -1,0 +1,367 @@
+# %% [markdown]
+# # 8. vjp, grad, Jacobians
+#
+# After this lesson you can say what `grad` does, step by step, with no magic left: `linearize`, and then
+# a walk backwards. You can write the rule by which an operation is walked backwards. And you can choose
+# between `grad`, `jacfwd`, `jacrev` and a Hessian-vector product.
+#
+# You need lesson 7 (`linearize`), and from lesson 5 that `vmap` makes batches.
+
+# %%
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import viz
+
+
+def f(x):
+    return jnp.sin(x) * x
+
+
+print("f(3.0)       ", f(3.0))
+print("its gradient ", jax.grad(f)(3.0))
+print("by hand      ", f"{(f(3.01) - f(2.99)) / 0.02:.2f}")
+
+# %% [markdown]
+# ## One result, many inputs
+#
+# `jvp` pushes *one* direction through a function. That is fine for one input. But a network has a million
+# inputs (its parameters) and *one* result (the loss), and you want to know how the loss moves with each of
+# them. That would take a million directions.
+#
+# The other way round it takes one pass. Start at the result, and ask backwards: what counts, and how much?
+
+# %%
+from collections import Counter
+
+
+def loss(v):
+    return jnp.sum(f(v))
+
+
+def by_directions(v):
+    return jax.vmap(lambda direction: jax.jvp(loss, (v,), (direction,))[1])(jnp.eye(v.size))
+
+
+v = jnp.arange(1.0, 1001.0)
+print("equal:", jnp.allclose(by_directions(v), jax.grad(loss)(v), atol=1e-2))
+
+for name, fun in [("directions", by_directions), ("backwards", jax.grad(loss))]:
+    sizes = Counter(eqn.outvars[0].aval.size for eqn in jax.make_jaxpr(fun)(v).eqns)
+    print(f"{name:10} computes {sum(n * size for size, n in sizes.items()):,} numbers")
+
+# %% [markdown]
+# ## Running backwards
+#
+# Only linear functions can be run backwards, and lesson 7 gave us a linear function. Take a small one:
+#
+#     z = 2 * x + 5 * y
+#
+# *Forwards*, you say how far `x` and `y` move, and get how far `z` moves: that is a
+# [tangent](02_jvp.py). *Backwards*, you say how much `z` counts, and get how much `x` and `y` count. If `z`
+# counts 1, then `x` counts 2, and `y` counts 5. If `z` counts 10, they count 20 and 50.
+#
+# This is a **cotangent**: how much the final result changes, for each unit by which a value changes. Each
+# value has a tangent, which comes from the inputs, and a cotangent, which comes from the result.
+#
+# Now every linear operation can be run backwards, by a rule of its own:
+#
+# | forwards | backwards, given the cotangent `ct` of `z` |
+# |---|---|
+# | `z = -x` | `x` gets `-ct` |
+# | `z = x + y` | both get `ct` |
+# | `z = x * 5` | `x` gets `ct * 5` |
+# | `z = sum(x)` | each element of `x` gets `ct`: the cotangent is *copied* |
+# | `z` is `x`, copied three times | `x` gets the *sum* of the three cotangents |
+# | `z = x` reshaped, or transposed | `ct` goes back into the shape of `x` |
+#
+# Sums become copies, and copies become sums. Remember this pair, for most mistakes are made there.
+#
+# If you know matrices: a linear function is `A @ x`. Backwards it is `A.T @ ct`. That is why running
+# backwards is called **transposition**.
+
+
+# %%
+def small(x):  # from two numbers to three
+    return jnp.array([2 * x[0] + 5 * x[1], 3 * x[1], x[0]])
+
+
+forwards = jax.vmap(small)(jnp.eye(2)).T
+(backwards,) = jax.vmap(jax.linear_transpose(small, jnp.ones(2)))(jnp.eye(3))
+print("A   =", forwards.tolist())
+print("A.T =", backwards.T.tolist())
+
+# %% [markdown]
+# ## Transpose rules
+#
+# The rules stand in a table, like all rules. A **transpose rule** takes the cotangent of the result, the
+# operands and the parameters. It gives a list (or tuple) with a cotangent for each operand.
+#
+# Some operands are linear. They have no value: nobody runs forwards now. For them the rule gets an
+# `UndefinedPrimal`, which has an aval alone. Others are known, such as the 5 in `x * 5`. They have a value,
+# and get `None` as their cotangent.
+
+# %%
+from tinyjax import primitives
+from tinyjax.core import get_aval
+from tinyjax.interpreters.transposition import UndefinedPrimal, transpose_rules
+
+x = UndefinedPrimal(get_aval(jnp.ones(3)))
+ct = jnp.array([1.0, 10.0, 100.0])
+
+print("neg:         ", transpose_rules[primitives.neg_p](ct, x))
+print("x * 5:       ", transpose_rules[primitives.mul_p](ct, x, 5.0))
+print("x + x:       ", transpose_rules[primitives.add_p](ct, x, x))
+print(
+    "reduce_sum:  ", transpose_rules[primitives.reduce_sum_p](7.0, x, axes=(0,), out_sharding=None)
+)
+
+# %% [markdown]
+# One thing is easy to forget. Many operations stretch an operand: a number times an array, or a row of
+# shape `(1, 3)` plus a matrix of shape `(2, 3)`. Stretching is copying. So the rule has to *add up* what
+# belongs to the copies, until the cotangent has the shape of the operand again. In tinyjax this is done
+# by `unbroadcast(aval, ct)`:
+
+# %%
+from tinyjax.interpreters.transposition import unbroadcast
+
+matrix = jnp.arange(6.0).reshape(2, 3)
+print("cotangent of the result: ", matrix.tolist())
+print("operand of shape (1, 3): ", unbroadcast(get_aval(jnp.ones((1, 3))), matrix).tolist())
+print("operand of shape ():     ", unbroadcast(get_aval(1.0), matrix).tolist())
+
+# %% [markdown]
+# A product of *two* linear operands, such as `x * x`, is not linear at all, and the rule says so. That
+# can't happen after `linearize`: there, one of the two is always known.
+#
+# ## The backward pass
+#
+# Here is what `linearize` leaves of `f` at 3.0. It is the linear jaxpr of lesson 7:
+
+# %%
+from tinyjax.interpreters.partial_eval import linearize_flat
+
+_, linearized = linearize_flat(lambda x: [f(x)], [jnp.float32(3.0)])
+a, b, c = (float(r) for r in linearized.residuals)
+print(linearized.jaxpr)
+print("residuals: a =", a, " b =", b, " c =", c)
+
+# %% [markdown]
+# `d` is the direction, and `h` the tangent of the result. We walk from the last equation to the first.
+# The result counts 1. Each line below undoes one equation:
+
+# %%
+ct_h = 1.0
+ct_f = ct_h  # h = add_any f g: both get it
+ct_g = ct_h
+ct_d = ct_g * c  # g = mul c d
+ct_e = ct_f * b  # f = mul e b
+ct_d = ct_d + ct_e * a  # e = mul d a: d was used before! so add
+print(ct_d)
+
+# %% [markdown]
+# That is the derivative. Look at `d` once more. It is used by two equations, so it moves the result in two
+# ways, and what it counts is the *sum* of both. Using a value twice is copying it, and copies become
+# sums. In the picture below you will find this place as a node of its own.
+#
+# `backward_pass` does the same for every linear jaxpr:
+
+# %%
+from tinyjax.interpreters.transposition import backward_pass
+
+undefined = [UndefinedPrimal(v.aval) for v in linearized.jaxpr.invars]
+print(backward_pass(linearized.jaxpr, linearized.residuals, undefined, [1.0]))
+
+# %% [markdown]
+# It takes the jaxpr, the values of its constvars (the residuals), its arguments (an `UndefinedPrimal` for
+# each linear one), and a cotangent for each result. What it does:
+#
+# 1. **Forwards**: go through the equations. Those without a linear operand are computed; there may be some
+#    among residuals. Of the others, note the operands; their results are `UndefinedPrimal`s too.
+# 2. Give each result of the jaxpr its cotangent. (A variable may be there twice: add.)
+# 3. **Backwards**: for each noted equation, from the last to the first, take the cotangent that its result
+#    has by now. It has them all: who uses a value stands behind it. If it has none, nothing that counts
+#    depends on it: skip the equation. Else call the rule, and *add* what it gives to what the operands have.
+# 4. The cotangents of the jaxpr's arguments are the answer.
+#
+# A cotangent that is zero is a `Zero`, as for tangents in lesson 2: no memory, no arithmetic.
+#
+# ## grad, by hand
+#
+# We have all the parts. `grad` is: linearize at the arguments, run backwards from a cotangent of 1.
+
+
+# %%
+def my_grad(fun):
+    def gradient(x):
+        _, linearized = linearize_flat(lambda x: [fun(x)], [x])
+        undefined = [UndefinedPrimal(v.aval) for v in linearized.jaxpr.invars]
+        (ct,) = backward_pass(linearized.jaxpr, linearized.residuals, undefined, [1.0])
+        return ct
+
+    return gradient
+
+
+print(my_grad(f)(3.0), jax.grad(f)(3.0))
+print(my_grad(my_grad(f))(3.0), jax.grad(jax.grad(f))(3.0))
+
+# %% [markdown]
+# It nests, because every part of it binds primitives: the rules, the additions, and the known half of
+# `linearize`.
+#
+# Other libraries keep a *tape*: a list of all operations that ran, to be played backwards. There is none
+# here. What is kept is a small program and its residuals. And where that program is written into a jaxpr,
+# nothing but equations is left:
+
+# %%
+print(jax.make_jaxpr(jax.grad(f))(3.0))
+
+# %% [markdown]
+# ## vjp: results of any shape
+#
+# `grad` needs one number as a result, for only then "a cotangent of 1" makes sense. `vjp` (vector-Jacobian
+# product) is the general form. It gives the result, and a function that waits for a cotangent of the
+# result's shape. That function gives a tuple with the cotangent of each argument:
+
+
+# %%
+def scaled(x, factor):
+    return {"scaled": x * factor, "total": jnp.sum(x)}
+
+
+out, pull_back = jax.vjp(scaled, jnp.arange(3.0), 2.0)
+print(out)
+print(pull_back({"scaled": jnp.ones(3), "total": 0.0}))
+print(pull_back({"scaled": jnp.zeros(3), "total": 1.0}))
+
+# %% [markdown]
+# Around it, `grad` adds what one needs every day:
+#
+# - `argnums`: which arguments to differentiate by. The others are constants.
+# - Arguments may be pytrees; the gradient is a tree of the same structure.
+# - `value_and_grad` gives the value too: it was computed anyway.
+# - `has_aux=True`: the function returns `(result, anything else)`.
+
+
+# %%
+def squared_error(params, xs, ys):
+    guess = params["slope"] * xs + params["offset"]
+    return jnp.mean((guess - ys) ** 2)
+
+
+params = {"slope": 1.0, "offset": 0.0}
+xs, ys = jnp.arange(4.0), 3.0 * jnp.arange(4.0) + 1.0
+for _ in range(200):
+    value, gradient = jax.value_and_grad(squared_error)(params, xs, ys)
+    params = jax.tree.map(lambda p, g: p - 0.1 * g, params, gradient)
+print(f"error {value:.1e}, slope {params['slope']:.3f}, offset {params['offset']:.3f}")
+
+# %%
+for wrong in (lambda: jax.grad(f)(jnp.ones(3)), lambda: jax.grad(f)(3)):
+    try:
+        wrong()
+    except TypeError as error:
+        print("TypeError:", error)
+
+# %% [markdown]
+# ## Jacobians
+#
+# A function from several numbers to several numbers has a whole table of derivatives, its **Jacobian**: a
+# row for each result, a column for each input.
+#
+# - A `jvp` along the direction in which one input moves gives one *column*. `jacfwd` does all of them with
+#   `vmap`.
+# - A `vjp` with a cotangent in which one result counts gives one *row*. `jacrev` does all of them with
+#   `vmap`.
+
+
+# %%
+def g(v):
+    return jnp.array([v[0] * v[1], jnp.sin(v[0]) + v[1], v[2]])
+
+
+v = jnp.array([3.0, 2.0, 1.0])
+columns = jax.vmap(lambda direction: jax.jvp(g, (v,), (direction,))[1], out_axes=1)(jnp.eye(3))
+rows = jax.vmap(lambda cotangent: jax.vjp(g, v)[1](cotangent)[0])(jnp.eye(3))
+print(columns)
+print("the same:", jnp.allclose(columns, rows), jnp.allclose(rows, jax.jacrev(g)(v)))
+
+# %% [markdown]
+# Both give the same table. Few inputs and many results: take `jacfwd`. Many inputs and few results: take
+# `jacrev`. If the arguments or results are arrays, the table of each pair has the shape
+# `result.shape + argument.shape`:
+
+# %%
+print(jax.jacrev(lambda m: jnp.sum(m, axis=0))(jnp.ones((2, 3))).shape)
+
+# %% [markdown]
+# ## Second derivatives
+#
+# The gradient of a function of n numbers is a function from n numbers to n numbers. Its Jacobian is the
+# **Hessian**: how each entry of the gradient moves with each input. `hessian(fun)` is
+# `jacfwd(jacrev(fun))`.
+#
+# For a million inputs the Hessian has a million times a million entries. But often you only need it *times
+# a vector*: how the gradient moves if all inputs move in one direction. That is a `jvp` of `grad`, and
+# costs a few times what the function costs. The table is never made:
+
+
+# %%
+def hvp(fun, x, direction):
+    """The Hessian of `fun` at `x`, times `direction`."""
+    return jax.jvp(jax.grad(fun), (x,), (direction,))[1]
+
+
+def bumpy(v):
+    return jnp.sum(f(v)) * v[0]
+
+
+direction = jnp.array([1.0, 0.0, 2.0])
+print(jax.hessian(bumpy)(v) @ direction)
+print(hvp(bumpy, v, direction))
+print("for a million numbers:", hvp(bumpy, jnp.ones(1_000_000), jnp.ones(1_000_000)).shape)
+
+# %% [markdown]
+# ## Stepping through it
+#
+# To see the two halves happen, the forward one and the backward one, step through them:
+#
+# ```sh
+# python -m tinyjax step tutorials/08_grad.py:f --args 3.0 --transform grad
+# ```
+#
+# You may be surprised by a primitive called `linear_step`. Eager `grad` remembers, for each operation,
+# what its rules have written down, so that it need not ask them again. The results are the same;
+# [eager_linearize.py](../tinyjax/interpreters/eager_linearize.py) says more. `jax.vjp` and `grad` inside of
+# other transformations go the plain way of this lesson.
+#
+# ## Where tinyjax differs from JAX
+#
+# - JAX's backward pass adds cotangents up in objects (`GradAccum`), some of which add in place; and its
+#   transpose rules may write to these. Names, results and jaxprs are the same.
+# - The memory of single operations (above) is tinyjax's own: JAX without `jit` asks the rules each time.
+#
+# ## The picture
+#
+# `f` at 3.0: what flows forwards, and what flows back. Find the place where two cotangents are added.
+
+# %%
+viz.transpose(f, 3.0)
+
+# %% [markdown]
+# ## Summary
+#
+# - A cotangent says how much a value counts; transposition runs a linear jaxpr backwards, by rules.
+# - Copies become sums, and sums become copies: a value that is used twice adds up its cotangents.
+# - `grad` is `linearize`, then a backward pass from 1; `vmap` of it gives Jacobians, `jvp` of it a Hessian
+#   times a vector.
+#
+# ## Exercises
+#
+# `python -m tinyjax learn start 08`
+#
+# ## Where this lives in JAX
+#
+# - `jax/_src/interpreters/ad.py`: `backward_pass`, `UndefinedPrimal`, `deflinear2`, `defbilinear`.
+# - `jax/_src/lax/lax.py`: the rules of each primitive, such as `_reduce_sum_transpose_rule`, and
+#   `_unbroadcast`.
+# - `jax/_src/api.py`: `vjp`, `grad`, `value_and_grad`, `jacfwd`, `jacrev`, `hessian`.

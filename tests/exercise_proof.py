@@ -9,11 +9,13 @@ functions are given other code objects. So a state costs what its tests cost, no
 
 from __future__ import annotations
 
+import functools
 import gc
 import json
 import os
 import pickle
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any
@@ -21,7 +23,15 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
+Living = dict[tuple[str, str], list[FunctionType]]  # functions by file and qualified name
+Codes = list[tuple[str, str, CodeType]]  # the code that a function is to have, by the same
 State = dict[str, Any]  # {"sources": {file: source}, "functions": [(file, name)], "tests": [...]}
+
+
+@functools.cache
+def codes_in(source: str, file: str) -> dict[str, CodeType]:
+    """The code of each function in a file with this source."""
+    return codes_of(compile(source, file, "exec"))
 
 
 def codes_of(code: CodeType) -> dict[str, CodeType]:
@@ -35,9 +45,9 @@ def codes_of(code: CodeType) -> dict[str, CodeType]:
     return found
 
 
-def living_functions() -> dict[tuple[str, str], list[FunctionType]]:
-    """By file and qualified name, the functions that this process has."""
-    found: dict[tuple[str, str], list[FunctionType]] = {}
+def living_functions() -> Living:
+    """The functions that this process has."""
+    found: Living = {}
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType):
             key = thing.__code__.co_filename, thing.__code__.co_qualname
@@ -45,15 +55,20 @@ def living_functions() -> dict[tuple[str, str], list[FunctionType]]:
     return found
 
 
-def enter(state: State, src: Path, living: dict[tuple[str, str], list[FunctionType]]) -> None:
-    """Give the functions of a state the code that they have in its sources."""
-    files = {file: str(src / file) for file, _ in state["functions"]}
-    codes = {file: codes_of(compile(state["sources"][file], files[file], "exec")) for file in files}
-    for file, name in state["functions"]:
-        functions = living.get((files[file], name), [])
-        assert functions, f"{name} of {file} is not what was imported"
-        for function in functions:
-            function.__code__ = codes[file][name]
+def codes_for(state: State, src: Path) -> Codes:
+    """The code that each function has in the sources of a state."""
+    return [
+        (str(src / file), name, codes_in(state["sources"][file], str(src / file))[name])
+        for file, name in state["functions"]
+    ]
+
+
+def enter(codes: Codes, living: Living) -> None:
+    """Give each function its code."""
+    for file, name, code in codes:
+        assert (file, name) in living, f"{name} of {file} is not what was imported"
+        for function in living[file, name]:
+            function.__code__ = code
 
 
 class Prover:
@@ -74,30 +89,30 @@ class Prover:
         for state in self.states:
             wanted = set(state["tests"])
             items = [i for i in session.items if {i.nodeid, i.nodeid.partition("[")[0]} & wanted]
-            self.results.append(in_a_fork(lambda: self.outcomes(state, items, living)))  # noqa: B023
+            codes = codes_for(state, self.src)
+            self.results.append(in_a_fork(outcomes, codes, living, items))
         return True
 
-    def outcomes(
-        self, state: State, items: list[pytest.Item], living: dict
-    ) -> dict[str, str | None]:
-        """For each test None, or what it said when it failed."""
-        enter(state, self.src, living)
-        found: dict[str, str | None] = {}
-        for item in items:
-            found[item.nodeid] = None
-            for report in runtestprotocol(item, log=False, nextitem=None):
-                if not report.passed:
-                    found[item.nodeid] = f"{report.outcome}: {report.longrepr}"[-1500:]
-        return found
+
+def outcomes(codes: Codes, living: Living, items: list[pytest.Item]) -> dict[str, str | None]:
+    """With these codes: for each test None, or what it said when it failed."""
+    enter(codes, living)
+    found: dict[str, str | None] = {}
+    for item in items:
+        found[item.nodeid] = None
+        for report in runtestprotocol(item, log=False, nextitem=None):
+            if not report.passed:
+                found[item.nodeid] = f"{report.outcome}: {report.longrepr}"[-1500:]
+    return found
 
 
-def in_a_fork(function: Any) -> Any:
+def in_a_fork(function: Callable[..., Any], *args: Any) -> Any:
     """The result of a function that is called in a copy of this process."""
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:
         try:
-            answer = function()
+            answer = function(*args)
         except BaseException as error:
             answer = {"proof": repr(error)}
         with os.fdopen(theirs, "wb") as pipe:

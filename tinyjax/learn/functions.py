@@ -7,12 +7,14 @@ docstring. All other text of the file stays as it is, byte for byte. Builds on a
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import textwrap
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@functools.lru_cache(256)
 def functions_of(source: str) -> dict[str, Function]:
     """The functions of a module and the methods of its classes, by qualified name; of two with one
     name, the last. Raises SyntaxError if `source` is no Python."""

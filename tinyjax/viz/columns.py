@@ -9,7 +9,6 @@ Builds on kinship, provenance and opencl.explain; html.py shows it.
 from __future__ import annotations
 
 import linecache
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -21,12 +20,11 @@ from tinyjax.opencl.explain import eqn_name, mapping, numbered_eqns
 from tinyjax.opencl.groups import Group, HostGroup, KernelGroup
 from tinyjax.opencl.plan import Plan, step_word
 from tinyjax.pretty_printer import literal_text, variable_names
+from tinyjax.viz.drawing import told_params
 from tinyjax.viz.event_text import short_file
 from tinyjax.viz.kinship import Block, Column, Item, Thread, note_what_is_gone
 from tinyjax.viz.provenance import Seen, mark_of, marked, origins, printed_eqns
 from tinyjax.viz.sources import function_around, source_of
-
-_LONGEST = 48  # of a parameter's text
 
 
 def columns_of(
@@ -124,7 +122,7 @@ class _Columns:
             Column(
                 "groups",
                 "groups",
-                "simplified; one kernel each",
+                "simplified",
                 "equation",
                 "equations",
                 "jaxpr",
@@ -258,22 +256,9 @@ def eqn_text(eqn: JaxprEqn, names: dict[Var, str]) -> str:
     """An equation on one line, without the jaxprs among its parameters."""
     outs = " ".join(f"{names.get(v, '_')}:{_type(v)}" for v in eqn.outvars)
     args = [names.get(v, "_") if isinstance(v, Var) else f"{literal_text(v)}" for v in eqn.invars]
-    params = " ".join(f"{key}={text}" for key, text in told_params(eqn))
+    params = " ".join(told_params(eqn))
     params = f"[{params}]" if params else ""
     return " ".join([outs, "=" if outs else "", f"{eqn.primitive.name}{params}", *args]).strip()
-
-
-def told_params(eqn: JaxprEqn) -> Iterator[tuple[str, str]]:
-    """The parameters that say something, as short text: jaxprs are shown as equations; functions, what is
-    not set, and what the results' types say are left out."""
-    told = [x for v in eqn.outvars[:1] for x in (v.aval.shape, v.aval.dtype)]
-    for key, value in sorted(eqn.params.items()):
-        parts = value if isinstance(value, tuple | list) else (value,)
-        unset = all(part in (None, False) for part in parts)
-        if unset or value in told or callable(value) or any(subjaxprs({key: value})):
-            continue
-        text = re.sub(r" at 0x[0-9a-f]+", "", str(value))
-        yield key, text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 
 def _type(v: Var) -> str:

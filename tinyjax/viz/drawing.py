@@ -155,7 +155,7 @@ class Drawing:
             self.outputs(frame, inner.outvars, outputs, style.OUTPUT)
 
     def box(self, graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[str]) -> str:
-        lines = [f"<b>{html.escape(eqn.primitive.name)}</b>", *map(_small, _parameters(eqn))]
+        lines = [f"<b>{html.escape(eqn.primitive.name)}</b>", *map(_small, told_params(eqn))]
         several = len(eqn.outvars) > 1
         notes = [
             note._replace(text=f"{self.names[v]}: {note.text}") if several else note
@@ -236,13 +236,15 @@ def _small(text: str) -> str:
     return f'<font point-size="9">{html.escape(text)}</font>'
 
 
-def _parameters(eqn: JaxprEqn) -> list[str]:
-    """The parameters which the arrows and frames do not tell already."""
+def told_params(eqn: JaxprEqn) -> list[str]:
+    """The parameters which say what arrows, types and jaxprs do not tell already."""
     told = [x for v in eqn.outvars[:1] for x in (v.aval.shape, v.aval.dtype)]
     jaxprs = [key.split("[")[0] for key, _ in bodies(eqn)]
     lines = []
     for key, value in eqn.params.items():
-        if key in jaxprs or value is None or value in (False, (), *told):
+        parts = value if isinstance(value, tuple | list) else (value,)
+        unset = all(part is None or part is False for part in parts)  # but for 0
+        if key in jaxprs or unset or callable(value) or value in told:
             continue
         text = re.sub(r" at 0x[0-9a-f]+", "", str(value))  # of functions: differs from run to run
         text = re.sub(r"np\.int64\((-?\d+)\)", r"\1", text)

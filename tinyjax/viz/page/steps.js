@@ -268,7 +268,9 @@ function revealNode(node) {
 
 function startSteps() {
   if (!events.length) {
-    panel.append(element("p", { class: "note" }, "Nothing happened that could be shown."));
+    panel.append(element("p", { class: "note" }, 
+      "No operation of tinyjax was called: Python or NumPy computed it all. Call the function with arrays, such as "
+      + "jnp.array(3.0), or name a transformation."));
     return;
   }
   drawSteps();

@@ -1,5 +1,6 @@
 """`learn`, as a learner uses it: on three exercises of its own, functions of tinyjax.lists."""
 
+import io
 import os
 import subprocess
 import sys
@@ -121,7 +122,7 @@ def test_start_says_what_to_write_and_where(learner, tmp_path, capsys):
     main(["learn", "start", "1", "here"])
     said = capsys.readouterr().out
     assert "01.1 parts *" in said and "Write it." in said
-    assert f"split_list: {tmp_path / 'here' / LISTS}:" in said
+    assert f"split_list: here/{LISTS}:" in said
     assert main(["learn", "start", "1", "here"]) == 1
     assert "is a work folder already" in capsys.readouterr().err
 
@@ -207,6 +208,16 @@ def test_a_circular_import_is_told_in_the_line_that_began_it(folder, capsys):
     assert "goes round in a circle" in said
 
 
+def test_a_changed_test_is_put_back_before_it_judges(folder, capsys):
+    test = folder / "tests" / "test_lists.py"
+    test.write_text(test.read_text().replace("assert", "assert True or"))
+    answer(folder, merge="def merge(*parts):\n    return []\n")
+    main(["learn", "test"])
+    said = capsys.readouterr().out
+    assert "tests/test_lists.py was changed. The original is back" in said
+    assert "failed   01.3 merge" in said and "0 of 3" in said
+
+
 def test_changes_beside_the_exercises_are_told_by_name():
     after = (
         SOURCE.replace("import math\n", "").replace("return 1", "return 2").replace("x: int,", "x,")
@@ -258,7 +269,7 @@ def test_watch_runs_the_tests_again_when_a_file_is_saved(folder, capsys, monkeyp
 @pytest.mark.parametrize("reply, is_kept", [("n", True), ("y", False)])
 def test_reset_asks(folder, monkeypatch, reply, is_kept):
     answer(folder, drop=RIGHT["drop"])
-    monkeypatch.setattr("builtins.input", lambda question: reply)
+    monkeypatch.setattr("sys.stdin", io.StringIO(f"{reply}\n"))
     main(["learn", "reset"])
     drop = WorkFolder(folder).exercises[1]
     assert WorkFolder(folder).is_empty(drop) != is_kept
@@ -266,7 +277,7 @@ def test_reset_asks(folder, monkeypatch, reply, is_kept):
 
 def test_one_exercise_or_one_file_can_be_reset(folder, monkeypatch):
     answer(folder, drop=RIGHT["drop"], merge=RIGHT["merge"], pick="def pick(): ...\n")
-    monkeypatch.setattr("builtins.input", lambda question: "y")
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\ny\n"))
     main(["learn", "reset", "01.3"])
     main(["learn", "reset", "tinyjax/lists.py"])
     here = WorkFolder(folder)

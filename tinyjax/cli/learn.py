@@ -83,10 +83,11 @@ def start_(options: argparse.Namespace) -> int:
     path = (options.folder or parent_folder() / NAMES[lesson - 1]).resolve()
     folder = start(lesson, path)
     progress.note(lesson, path)
-    print(f"{path} is ready. To be written there:\n")
+    print(f"{shown(path)} is ready. To be written there:\n")
     for e in folder.exercises:
         print_exercise(folder, e)
-    print("Then: python -m tinyjax learn test (and hint, when stuck). More is in README.md there.")
+    print("Then, there or here: python -m tinyjax learn test (and hint, when stuck).")
+    print(f"The same and more is in {shown(path / 'README.md')}.")
     return 0
 
 
@@ -94,8 +95,14 @@ def print_exercise(folder: WorkFolder, e: Exercise) -> None:
     print(f"{e.number} {e.name} {'*' * e.grade}")
     print(textwrap.fill(e.goal, 100, initial_indent="    ", subsequent_indent="    "))
     for file, name in e.places:
-        print(f"    {name}: {folder.path / 'src' / file}:{folder.line(file, name)}")
+        print(f"    {name}: {shown(folder.path / 'src' / file)}:{folder.line(file, name)}")
     print()
+
+
+def shown(path: Path) -> str:
+    """A path as one would type it here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 # ---- which folder ----
@@ -145,6 +152,8 @@ def test(options: argparse.Namespace) -> int:
 
 def show_test(folder: WorkFolder) -> int:
     """Run the tests and print how each exercise stands; 0 if all pass."""
+    if told := renewal.originals(folder):
+        print(*told, "", sep="\n")
     run, verdicts = judge(folder)
     progress.note(folder.lesson, folder.path, folder.notes["passed"])
     if notes := [] if unreadable(folder) else others(folder):
@@ -153,7 +162,7 @@ def show_test(folder: WorkFolder) -> int:
         print("No test could run:", *run.broken, "", sep="\n")
     for v in verdicts:
         count = f"  {v.passed} of {len(v.exercise.tests)} tests" if v.state == "failed" else ""
-        print(f"{v.state:8} {v.exercise.number} {v.exercise.name}{count}")
+        print(f"{v.state:8} {v.exercise.number} {v.exercise.name}{count}{unfinished(folder, v)}")
         if v.state == "failed":
             print(*why(v), sep="\n")
     done = sum(v.state == "passed" for v in verdicts)
@@ -164,9 +173,17 @@ def show_test(folder: WorkFolder) -> int:
     return 0 if done == len(verdicts) else 1
 
 
+def unfinished(folder: WorkFolder, v: Verdict) -> str:
+    """What is still to be written of an exercise that is begun."""
+    left = [name for file, name in v.exercise.places if folder.is_empty_function(file, name)]
+    return f": {' and '.join(left)} to be written" if 0 < len(left) < len(v.exercise.places) else ""
+
+
 def why(v: Verdict) -> list[str]:
     """The first useful lines about a failure, and how to see all of it."""
     failure = v.failure
+    if failure.get("message", [""])[0].startswith("NotImplementedError: exercise "):
+        return [f"{'':9}needs another first: {failure['message'][0].partition(': ')[2]}"]
     lines = [failure.get("test", ""), failure.get("place", ""), *failure.get("message", [])]
     printed = [line for line in failure.get("printed", "").splitlines() if line.strip()]
     lines += [f"printed: {line}" for line in printed[-PRINTED:]]
@@ -243,7 +260,11 @@ def reset(options: argparse.Namespace) -> int:
     is_file = what is not None and what.endswith(".py")
     exercise = None if what is None or is_file else catalogue.find(folder.exercises, what)
     words = what if is_file else exercise.number if exercise else f"all of {folder.path}"
-    if input(f"Reset {words}? What is there now goes to {renewal.BEFORE}/. [y/N] ").lower() != "y":
+    print(
+        f"Reset {words}? What is there now goes to {shown(folder.path / renewal.BEFORE)}. [y/N] ",
+        end="",
+    )
+    if sys.stdin.readline().strip().lower() != "y":
         print("Nothing was changed.")
         return 1
     if is_file:

@@ -69,11 +69,9 @@ class Exercise:
         """Of each function, its file within the package and its qualified name there."""
         return [place_of(function) for function in self.functions]
 
-    @property
-    def message(self) -> str:
+    def message(self, name: str) -> str:
         """What an emptied function says when it is called."""
-        names = " and ".join(name for _, name in self.places)
-        return f"exercise {self.number} ({self.name}): write {names}"
+        return f"exercise {self.number} ({self.name}): write {name}"
 
 
 def place_of(function: str) -> tuple[str, str]:

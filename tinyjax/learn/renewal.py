@@ -14,7 +14,16 @@ from pathlib import Path
 
 from tinyjax.learn.exercises import ROOT, Exercise, LearnError
 from tinyjax.learn.functions import function_text, functions_of, is_empty_text, with_function
-from tinyjax.learn.work_folder import WorkFolder, empty_sources, fill, fingerprint, read, write
+from tinyjax.learn.work_folder import (
+    GRADER,
+    WorkFolder,
+    empty_sources,
+    fill,
+    fingerprint,
+    read,
+    test_files,
+    write,
+)
 
 BEFORE = "before"
 
@@ -124,6 +133,20 @@ def put_back(folder: WorkFolder, file: str) -> list[str]:
     put_aside(folder.path, place)
     write(folder.path / place, source)
     return [name for name, text in kept.items() if text]
+
+
+def originals(folder: WorkFolder) -> list[str]:
+    """Put back what judges the learner, where it was changed. Gives what is to be told, in lines."""
+    told = []
+    for file in test_files(folder.exercises):
+        path = folder.path / file
+        if (ROOT / file).is_file() and not (path.exists() and read(path) == read(ROOT / file)):
+            put_back(folder, file)
+            told.append(
+                f"{file} was changed. The original is back; yours is in {folder.path / BEFORE}."
+            )
+    write(folder.path / "conftest.py", read(GRADER))
+    return told
 
 
 def put_aside(path: Path, *names: str) -> None:

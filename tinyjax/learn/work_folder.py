@@ -27,6 +27,7 @@ from tinyjax.learn.exercises import NAMES, PACKAGE, ROOT, Exercise, LearnError
 from tinyjax.learn.functions import emptied, function_text, functions_of, is_empty_text
 
 NOTES = "lesson.json"
+GRADER = Path(__file__).with_name("grader.py")  # the conftest.py
 PYTEST_INI = """\
 [pytest]
 testpaths = tests
@@ -72,8 +73,11 @@ class WorkFolder:
 
     def is_empty(self, exercise: Exercise) -> bool:
         """Whether a function of the exercise is still to be written."""
-        texts = [self.text(*place) for place in exercise.places]
-        return any(text and is_empty_text(text) for text in texts)
+        return any(self.is_empty_function(*place) for place in exercise.places)
+
+    def is_empty_function(self, file: str, name: str) -> bool:
+        text = self.text(file, name)
+        return text is not None and is_empty_text(text)
 
     def forget_compiled(self) -> None:
         """Remove what Python has compiled of the changed files: a file that is saved twice within a second
@@ -128,7 +132,7 @@ def fill(path: Path, lesson: int, notes: dict[str, Any] | None = None) -> None:
     for file, source in empty_sources(exercises).items():
         write(path / "src" / file, source)
     copy_tests(path, exercises)
-    write(path / "conftest.py", read(Path(__file__).with_name("grader.py")))
+    write(path / "conftest.py", read(GRADER))
     write(path / "pytest.ini", PYTEST_INI)
     write(path / "README.md", readme(lesson, exercises))
     notes = notes or {"hints": {}, "passed": []}
@@ -160,7 +164,7 @@ def empty_sources(exercises: Iterable[Exercise]) -> dict[str, str]:
     for exercise in exercises:
         for file, name in exercise.places:
             source = sources.get(file) or read(PACKAGE.parent / file)
-            sources[file] = emptied(source, name, exercise.message)
+            sources[file] = emptied(source, name, exercise.message(name))
     return sources
 
 

@@ -113,23 +113,22 @@ def test_a_state_goes_through_jit_and_keeps_its_trees():
     close(get_params(after)["x"], X - 0.1 * np.sign(G))
 
 
-@pytest.mark.parametrize(
-    "optimizer",
-    [
-        optimizers.sgd(0.1),
-        optimizers.momentum(0.02, 0.9),
-        optimizers.nesterov(0.02, 0.9),
-        optimizers.adagrad(0.5),
-        optimizers.rmsprop(0.05),
-        optimizers.rmsprop_momentum(0.02),
-        optimizers.adam(0.2),
-        optimizers.adamax(0.2),
-        optimizers.sm3(0.5),
-    ],
-    ids="sgd momentum nesterov adagrad rmsprop rmsprop_momentum adam adamax sm3".split(),
-)
-def test_an_optimizer_finds_the_bottom_of_a_bowl(optimizer):
-    init, update, get_params = optimizer
+STEP_SIZES = {
+    "sgd": (0.1,),
+    "momentum": (0.02, 0.9),
+    "nesterov": (0.02, 0.9),
+    "adagrad": (0.5,),
+    "rmsprop": (0.05,),
+    "rmsprop_momentum": (0.02,),
+    "adam": (0.2,),
+    "adamax": (0.2,),
+    "sm3": (0.5,),
+}
+
+
+@pytest.mark.parametrize("name", STEP_SIZES)
+def test_an_optimizer_finds_the_bottom_of_a_bowl(name):
+    init, update, get_params = getattr(optimizers, name)(*STEP_SIZES[name])
     state = init(X)
     for i in range(150):
         state = update(i, 2 * (get_params(state) - 1), state)
@@ -148,6 +147,16 @@ def test_packing_is_the_inverse_of_unpacking():
 def test_only_join_points_are_packed():
     with pytest.raises(TypeError, match="JoinPoint"):
         optimizers.pack_optimizer_state({"x": X})
+
+
+def test_the_norm_is_that_of_all_arrays_together():
+    close(optimizers.l2_norm({"a": np.array([3.0]), "b": (np.array([[4.0]]), 12.0)}), 13.0)
+
+
+def test_gradients_that_are_short_enough_stay():
+    a, b = optimizers.clip_grads([G, -G], 100.0)
+    close(a, G)
+    close(b, -G)
 
 
 def test_clipped_gradients_keep_their_direction():

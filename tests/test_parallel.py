@@ -67,6 +67,17 @@ def test_the_error_for_an_unbound_name_lists_the_others():
         over(lambda x: lax.psum(x, "k"))(x)
 
 
+def test_what_is_the_same_for_all_counts_for_each():
+    fun = jax.jit(lambda y: over(lambda _: (lax.psum(y, "i"), lax.pmax(y, "i")))(x))
+    np.testing.assert_array_equal(fun(5.0), [[15, 15, 15], [5, 5, 5]])
+
+
+def test_another_name_stays_and_so_does_the_batch_dim():
+    jaxpr = jax.make_jaxpr(jax.vmap(lambda x: lax.psum(x, "j"), 1, 0), axis_env=[("j", 2)])(table)
+    assert jaxpr.eqns[0].params["axes"] == ("j",)
+    assert jaxpr.out_avals[0].shape == (3, 2)
+
+
 # ---- what vmap makes of a collective ----
 
 

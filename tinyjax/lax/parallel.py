@@ -184,7 +184,13 @@ def _reduction_aval(name: str, x: ShapedArray, *, axes: Any, axis_index_groups: 
 def _reduction_batch(
     primitive: Primitive, axis: AxisData, vals: Any, dims: Any, *, axes: Any, axis_index_groups: Any
 ) -> Any:
-    """The axis's name becomes its position; positions behind it move up by one."""
+    """The rule of psum, pmax and pmin for vmap: (result, its batch dim). `axes` are names and positions.
+
+    An operand that is not batched is the same for each example: over this vmap's axis (`axis.name`, None
+    where it has no name) its sum is `axis.size` times itself, its greatest and least itself; the other
+    axes are left to be reduced. A batched one stays as it is where our name is not asked for, nor any
+    position. Else its batch dim goes to the front: our name becomes position 0, and positions move up
+    by one. Groups are refused for what vmap itself reduces."""
     (x,), (dim,) = vals, dims
     bind = functools.partial(primitive.bind, axis_index_groups=axis_index_groups)
     ours = axis.name is not None and axis.name in axes

@@ -190,6 +190,29 @@ def test_an_exception_is_noted_and_passed_on_and_everything_is_as_before():
     assert all(now is then for now, then in zip(what_can_be_replaced(), before, strict=True))
 
 
+def test_a_rule_that_gives_no_pair_fails_as_it_does_without_a_recording():
+    thing_p = core.Primitive("thing")
+    jvp.jvp_rules[thing_p] = lambda primals, tangents: 3.0
+
+    def differentiate():
+        jax.jvp(thing_p.bind, (3.0,), (1.0,))
+
+    with pytest.raises(TypeError) as expected:
+        differentiate()
+    with pytest.raises(TypeError) as raised, viz.record() as recording:
+        differentiate()
+    assert str(raised.value) == str(expected.value)
+    assert named(recording.events, "jvp rule") == ["thing"]
+
+
+def test_parameters_may_have_any_name():
+    thing_p = core.Primitive("thing")
+    thing_p.def_impl(lambda x, *, rule, primitive: x)
+    thing_p.def_abstract_eval(lambda x, *, rule, primitive: x)
+    events = events_of(lambda: thing_p.bind(3.0, rule=1, primitive=2))
+    assert events[0].params == {"rule": "1", "primitive": "2"}
+
+
 def test_a_recording_within_a_recording_is_refused_and_the_outer_one_goes_on():
     with viz.record() as recording:
         with pytest.raises(RuntimeError, match="one at a time"), viz.record():

@@ -54,7 +54,7 @@ def listed(xs: Any, role: str = "") -> Roles:
 # ---- binds and equations ----
 
 
-def bind(primitive: Primitive, *args: Any, **params: Any) -> Call:
+def bind(primitive: Primitive, /, *args: Any, **params: Any) -> Call:
     rule = place_of(type(context.trace).process_primitive)
     return Call("bind", primitive.name, listed(args), params, rule, primitive=primitive)
 
@@ -74,7 +74,7 @@ def equation(trace: JaxprTrace, primitive: Primitive, args: Sequence[Any], param
 
 
 def jvp_rule(
-    primitive: Primitive, rule: Callable, primals: Any, tangents: Any, **params: Any
+    primitive: Primitive, rule: Callable, primals: Any, tangents: Any, /, **params: Any
 ) -> Call:
     def results(out: Any) -> Roles:
         return [*listed(out[0], "primal"), *listed(out[1], "tangent")]
@@ -83,7 +83,9 @@ def jvp_rule(
     return Call("jvp rule", primitive.name, operands, params, place_of(rule), results)
 
 
-def batch_rule(primitive: Primitive, rule: Callable, vals: Any, dims: Any, **params: Any) -> Call:
+def batch_rule(
+    primitive: Primitive, rule: Callable, vals: Any, dims: Any, /, **params: Any
+) -> Call:
     def results(out: Any) -> Roles:
         many = primitive.multiple_results
         return batched(*out) if many else batched([out[0]], [out[1]])
@@ -92,7 +94,7 @@ def batch_rule(primitive: Primitive, rule: Callable, vals: Any, dims: Any, **par
 
 
 def axis_batch_rule(
-    primitive: Primitive, rule: Callable, axis: Any, vals: Any, dims: Any, **params: Any
+    primitive: Primitive, rule: Callable, axis: Any, vals: Any, dims: Any, /, **params: Any
 ) -> Call:
     return batch_rule(primitive, rule, vals, dims, **params)
 
@@ -102,7 +104,7 @@ def batched(vals: Sequence[Any], dims: Sequence[Any]) -> Roles:
 
 
 def transpose_rule(
-    primitive: Primitive, rule: Callable, ct: Any, *operands: Any, **params: Any
+    primitive: Primitive, rule: Callable, ct: Any, /, *operands: Any, **params: Any
 ) -> Call:
     values = [*listed(ct, "cotangent"), *listed(operands)]
     rule_results = lambda out: listed(out, "cotangent")  # noqa: E731
@@ -115,7 +117,7 @@ def partial_eval_rule(
     return Call("partial eval rule", primitive.name, listed(args), params, place_of(rule))
 
 
-def abstract_eval(primitive: Primitive, rule: Callable, *avals: Any, **params: Any) -> Call:
+def abstract_eval(primitive: Primitive, rule: Callable, /, *avals: Any, **params: Any) -> Call:
     return Call("abstract eval", primitive.name, listed(avals), {}, place_of(rule))
 
 

@@ -171,7 +171,10 @@ class Recorder:
         return event
 
     def _end(self, event: Event, call: Call, out: Any) -> None:
-        results = call.results(out)
+        try:
+            results = call.results(out)
+        except Exception:  # a rule gave what no rule may give: who asked for it will say so
+            results = []
         if call.stage == "launch":
             for memory, _ in results:
                 self.values.written(memory)
@@ -189,7 +192,7 @@ class Recorder:
             avals = [get_aval(x) for x, _ in xs]
             return [self.variables.setdefault(v.id, Var(a)) for v, a in zip(values, avals)]
 
-        if all(value.aval for value in event.operands):
+        if all(value.aval for value in (*event.operands, *event.results)):
             invars = variables(event.operands, call.operands)
             outvars = variables(event.results, results)
             params = {k: v for k, v in call.params.items() if not callable(v)}  # nothing lives on

@@ -2,16 +2,18 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
+import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
 from tinyjax.jaxpr import eval_jaxpr
 from tinyjax.opencl import fuse as fuse_module
 from tinyjax.opencl.codegen import CPU, GPU, kernel_text, program_text
-from tinyjax.opencl.cost_model import MAX_TRIED
+from tinyjax.opencl.cost_model import MAX_TRIED, combined
 from tinyjax.opencl.fuse import fuse
-from tinyjax.opencl.groups import HostGroup
+from tinyjax.opencl.groups import HostGroup, KernelGroup
 from tinyjax.opencl.interpret import interpret_kernel
 from tinyjax.opencl.lower import lower_group
+from tinyjax.opencl.rules import lowering_of
 from tinyjax.opencl.simplify import simplify
 from tinyjax.pretty_printer import variable_names
 from tinyjax.primitives import (
@@ -94,6 +96,26 @@ def test_a_reduction_and_its_elementwise_inputs_are_one_kernel(size):
     assert program_text(kernels).count("__kernel") == 1
 
 
+def combined_for(f, *avals):
+    """How many elements are combined for one element of an equation's result."""
+    (eqn,) = make_jaxpr(f)(*avals).eqns
+    return combined(eqn, lowering_of(eqn, CPU))
+
+
+def test_an_element_of_a_sum_is_made_of_all_elements_along_the_axes():
+    assert combined_for(lambda x: total(x, (0, 2)), aval(3, 4, 5)) == 15
+    assert combined_for(lambda x: lax.argmax(x, 1, np.int32), aval(3, 4)) == 4
+
+
+def test_an_element_of_a_product_is_made_of_a_row_and_a_column():
+    assert combined_for(lambda x, y: x @ y, jnp.ones((3, 4)), jnp.ones((4, 5))) == 4
+
+
+def test_an_element_of_all_else_is_made_of_one():
+    assert combined_for(sin, aval(3)) == 1
+    assert combined_for(lambda x: transpose(x, (1, 0)), aval(3, 4)) == 1
+
+
 def test_outputs_of_one_shape_share_a_kernel():
     _, groups, _ = stages(lambda x: (sin(x), add(sin(x), 1.0)), aval(100))
     assert [len(g.outputs) for g in groups] == [2]
@@ -102,6 +124,64 @@ def test_outputs_of_one_shape_share_a_kernel():
 def test_a_costly_value_that_a_broadcast_repeats_is_stored():
     _, groups, _ = stages(lambda x: broadcast_in_dim(sin(x), (100, 50), (1,)), aval(50))
     assert len(groups) == 2
+
+
+def test_a_cheap_value_that_a_broadcast_repeats_is_computed_again():
+    _, groups, _ = stages(lambda x: broadcast_in_dim(neg(x), (100, 50), (1,)), aval(50))
+    assert len(groups) == 1
+
+
+def test_a_costly_value_that_is_read_at_two_places_is_stored():
+    def f(x):
+        y = sin(x)
+        return mul(reshape(transpose(y, (1, 0)), (16,)), reshape(y, (16,)))
+
+    _, groups, _ = stages(f, aval(4, 4))
+    assert len(groups) == 2
+
+
+def test_a_costly_value_that_is_read_twice_at_one_place_is_not_stored():
+    _, groups, _ = stages(lambda x: mul(sin(x), add(sin(x), 1.0)), aval(4, 4))
+    assert len(groups) == 1
+
+
+def test_what_the_host_reads_is_stored():
+    _, groups, _ = stages(lambda x: lax.sort(neg(x)), aval(100))
+    assert [type(g) for g in groups] == [KernelGroup, HostGroup]
+
+
+def assert_that_each_group_finds_what_it_reads(groups):
+    made = set()
+    all_made = {v for group in groups for v in group.outputs}
+    for group in groups:
+        assert made.issuperset(all_made.intersection(group.inputs)), "it is read before it is made"
+        made.update(group.outputs)
+
+
+def test_a_value_that_reads_another_at_another_place_is_in_a_kernel_of_its_own():
+    _, groups, _ = stages(lambda x: (sin(x), transpose(sin(x), (1, 0))), aval(4, 4))
+    assert [len(g.outputs) for g in groups] == [1, 1]
+    assert_that_each_group_finds_what_it_reads(groups)
+
+
+def test_a_kernel_is_not_shared_with_what_needs_another_that_may_run_after_it():
+    def f(x, y):
+        return sin(x), sin(y), add(x, broadcast_in_dim(sin(y), x.shape, (1,)))
+
+    _, groups, _ = stages(f, aval(4, 4), aval(4))
+    assert [len(g.outputs) for g in groups] == [1, 1, 1]
+    assert_that_each_group_finds_what_it_reads(groups)
+
+
+def test_what_reads_the_result_of_a_host_step_shares_a_kernel():
+    def f(x):
+        y = sin(x)
+        placed = lax.sort(y)
+        return y, add(x, placed), mul(placed, 2.0)
+
+    _, groups, _ = stages(f, aval(100))
+    assert [len(g.outputs) for g in groups] == [1, 1, 2]
+    assert_that_each_group_finds_what_it_reads(groups)
 
 
 def test_index_maps_cost_no_kernel():

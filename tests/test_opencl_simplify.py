@@ -104,6 +104,15 @@ def test_large_constants_are_left_to_the_program():
     ]
 
 
+def test_equations_with_effects_are_all_kept():
+    def f(x):
+        debug.print("{}", x)
+        debug.print("{}", x)
+        return x
+
+    assert primitive_names(f, 1.0) == ["debug_print"] * 2
+
+
 def test_effects_and_random_bits_of_constants_stay():
     def f(x):
         debug.print("{}", np.float32(2.0))

@@ -8,7 +8,11 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.devices import default_device, devices
 from tinyjax.jaxpr import ClosedJaxpr
+from tinyjax.opencl.codegen import CPU
+from tinyjax.opencl.cost import Cost, group_cost
 from tinyjax.opencl.kernel_ir import Kernel
+from tinyjax.opencl.plan import make_plan
+from tinyjax.opencl.simplify import simplify
 from tinyjax.sharding import SingleDeviceSharding
 
 needs_opencl = pytest.mark.skipif(
@@ -116,6 +120,30 @@ def test_costs_are_those_that_jax_counts(name):
 def test_before_fusion_each_equation_reads_and_writes_memory():
     cost = jax.jit(lambda x, y, z: x * y + z).lower(VECTOR, VECTOR, VECTOR).cost_analysis()
     assert cost == {"flops": 2000, "bytes accessed": 24000}
+
+
+def costs_on_a_cpu(f, *args):
+    """The cost of each step, without a device."""
+    plan = make_plan(simplify(jax.make_jaxpr(f)(*args)), CPU)
+    return [group_cost(plan, number) for number in range(len(plan.groups))]
+
+
+def test_a_kernel_reads_and_writes_memory_once_whatever_it_computes():
+    costs = costs_on_a_cpu(lambda x, y, z: jnp.sin(x * y) + z, VECTOR, VECTOR, VECTOR)
+    assert costs == [Cost(flops=2000, transcendentals=1000, bytes=16000)]
+
+
+def test_a_host_step_has_the_cost_of_its_equation():
+    _, of_sort = costs_on_a_cpu(lambda x: jnp.sort(jnp.sin(x)), VECTOR)
+    assert of_sort == Cost(flops=10000, transcendentals=0, bytes=8000)
+
+
+def test_a_branch_on_the_host_costs_what_the_dearer_one_does():
+    def g(x):
+        return lax.cond(x[0] > 0, lambda x: jnp.sort(jnp.sin(x)), lambda x: x + 1, x)
+
+    *_, branch = costs_on_a_cpu(g, VECTOR)
+    assert (branch.flops, branch.transcendentals) == (10000, 1000)
 
 
 def test_a_loop_counts_one_round_and_a_branch_that_which_costs_most():

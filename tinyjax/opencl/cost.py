@@ -122,7 +122,8 @@ def _multiplications(power: int) -> int:
 
 def group_cost(plan: Plan, number: int) -> Cost:
     """The cost of a step: the arithmetic of all equations inside, and the bytes of what it reads and
-    makes. What two kernels compute for themselves is counted in both."""
+    makes. What two kernels compute for themselves is counted in both. A loop or branch that is no
+    kernel counts one round of the plans in plan.bodies[number]."""
     group = plan.groups[number]
     if number in plan.bodies:
         name = group.eqn.primitive.name  # type: ignore[union-attr]

@@ -56,7 +56,8 @@ def cost_of(lowering: Lowering) -> int:
 
 
 def combined(eqn: JaxprEqn, lowering: Lowering) -> int:
-    """How many elements make one element of the result."""
+    """How many elements make one element of the result: of a reduction, as many as there are places in
+    an array of its sizes; of an ArgReduction, as many as along its axes; else one."""
     if isinstance(lowering, ArgReduction):
         return math.prod(axes_sizes(eqn))
     return math.prod(lowering.sizes(eqn)) if isinstance(lowering, Reduction) else 1

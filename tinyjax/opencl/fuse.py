@@ -185,7 +185,12 @@ class _Plan:
             self.product.update((v, first) for v in eqn.outvars)
 
     def _reason_to_store(self, v: Var) -> str:
-        """Why `v` has to be stored, or nothing."""
+        """Why `v` has to be stored, or an empty text.
+
+        A host step among its readers needs it in memory. Else it may be computed again where it is read
+        if its work is at most CHEAP_WORK. A costly value is stored if a reader asks for more elements than
+        it has (`_reads`), or if it has several readers, not all of which take the element at their own
+        place: one is not Elementwise, or is in the cluster of a reduction."""
         readers = self.readers[v]
         if any(isinstance(self.lowerings[eqn], HostStep) for eqn in readers):
             return "the host reads it"
@@ -306,6 +311,11 @@ class _Plan:
         self._place(KernelGroup(outputs, inputs, eqns, cluster.form))
 
     def _can_join(self, v: Var, reach: Reach, group: KernelGroup) -> bool:
+        """Whether the kernel of a group of `v`'s shape can store `v` too, which reads `reach.inputs`.
+
+        It may have MAX_BUFFERS arrays. What it makes itself can be read at the element's own place alone
+        (True in reach.inputs); what another group makes must be there before: that has a smaller depth.
+        Values that no group makes are arguments."""
         home = self.home
         if len({*group.inputs, *group.outputs, v, *reach.inputs}) > MAX_BUFFERS:
             return False

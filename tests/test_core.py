@@ -101,13 +101,15 @@ def shapes(*shapes):
     ],
 )
 def test_equal_shapes_ones_and_scalars_broadcast(operands, result):
-    assert primitives.broadcast_shapes("add", *shapes(*operands)) == result
+    out = primitives.broadcast_shapes("add", *shapes(*operands))
+    assert out == result, f"of {operands}"
 
 
 @pytest.mark.parametrize("operands", [[(3,), (4,)], [(2, 3), (3,)], [(2, 3), (3, 2)]])
 def test_other_shapes_do_not_broadcast_nor_are_dimensions_added(operands):
     with pytest.raises(TypeError, match="add got incompatible shapes for broadcasting"):
-        primitives.broadcast_shapes("add", *shapes(*operands))
+        out = primitives.broadcast_shapes("add", *shapes(*operands))
+        pytest.fail(f"{operands} do not fit, but {out} is what came out")
 
 
 # ---- impl rules ----

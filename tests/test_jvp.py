@@ -33,7 +33,9 @@ def test_sin_moves_by_cos_and_cos_by_minus_sin(x):
 
 def test_a_rule_is_linear_in_the_tangent():
     for rule in (jvp_module.sin_jvp, jvp_module.cos_jvp):
-        np.testing.assert_allclose(rule(-3.0, 2.0), -3.0 * rule(1.0, 2.0), rtol=1e-6)
+        out = rule(-3.0, 2.0)
+        assert isinstance(out, core.Array), "bind primitives: what NumPy does, no trace sees"
+        np.testing.assert_allclose(out, -3.0 * rule(1.0, 2.0), rtol=1e-6)
         assert float(rule(0.0, 2.0)) == 0.0, "what does not move does not move its result"
 
 
@@ -54,6 +56,7 @@ def test_a_zero_becomes_an_array_where_one_is_needed():
     nothing = jvp_module.zero_tangent(np.ones((2, 3), np.float32))
     out = jvp_module.instantiate_zeros(nothing)
     assert out.shape == (2, 3) and not np.any(out)
+    assert isinstance(out, core.Array) and out.dtype == np.float32, "an Array of the Zero's aval"
     tangent = core.as_array(2.0)
     assert jvp_module.instantiate_zeros(tangent) is tangent
 

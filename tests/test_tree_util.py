@@ -166,7 +166,8 @@ def test_unflatten_wants_exactly_the_leaves(leaves, word):
 
 def test_unflatten_hands_out_the_leaves_from_left_to_right():
     treedef = structure((0, [0, (0, None)], Point(0, 0)))
-    assert treedef.unflatten("abcde") == ("a", ["b", ("c", None)], Point("d", "e"))
+    expected = ("a", ["b", ("c", None)], Point("d", "e"))
+    assert treedef.unflatten("abcde") == expected, "a kind's unflatten takes a tuple of children"
     assert structure(0).unflatten(["a"]) == "a"
 
 
@@ -229,6 +230,11 @@ def test_flatten_up_to_refuses_another_type_length_or_keys(other):
 def test_map_goes_through_several_trees_of_which_the_first_is_a_prefix():
     got = tree_util.tree_map(lambda *xs: xs, {"a": 1, "b": None}, {"a": (2, 3), "b": None})
     assert got == {"a": (1, (2, 3)), "b": None}
+
+
+def test_map_stops_where_is_leaf_says():
+    got = tree_util.tree_map(len, {"a": (1, 2), "b": (3,)}, is_leaf=lambda x: type(x) is tuple)
+    assert got == {"a": 2, "b": 1}
 
 
 @pytest.mark.parametrize(

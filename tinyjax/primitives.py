@@ -134,6 +134,7 @@ abstract_eval_rules[reduce_sum_p] = _reduce_sum_aval
 def _broadcast_in_dim_impl(
     x: np.ndarray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...], sharding: None
 ) -> np.ndarray:
+    """`x` with its dimension i at broadcast_dimensions[i] of `shape`, repeated along all others."""
     unit_shape = [1] * len(shape)
     for size, dimension in zip(x.shape, broadcast_dimensions):
         unit_shape[dimension] = size

@@ -29,7 +29,7 @@ LESSONS: dict[str, tuple[str, ...]] = {
     "01_primitives": (),
     "02_jvp": ("01_primitives",),
     "03_nesting": ("02_jvp",),
-    "04_pytrees": ("01_primitives",),
+    "04_pytrees": ("02_jvp",),
     "05_vmap": ("03_nesting", "04_pytrees"),
     "06_jaxprs": ("01_primitives",),
     "07_linearize": ("02_jvp", "06_jaxprs"),

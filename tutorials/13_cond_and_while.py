@@ -32,8 +32,8 @@ print(with_if(3.0), with_if(-3.0))
 
 # %% [markdown]
 # Eagerly that is fine: `x > 0` is an array with a value, and Python asks it for that value. While
-# tracing there is none. A tracer stands for all values that may come, and `if` wants a
-# single yes or no.
+# [tracing](06_jaxprs.py) there is none. A [tracer](glossary.md#tracer) stands for all values that may come,
+# and `if` wants a single yes or no.
 
 # %%
 try:
@@ -125,9 +125,9 @@ for branch in eqn.params["branches"]:
 # %% [markdown]
 # ## grad: two conds
 #
-# Reverse mode is linearize and transpose. So the gradient of a `cond` is two: one runs now,
-# and gives the residuals; one runs later, backwards, and reads them. Each takes the same
-# index, so the branch that ran is the branch that is transposed.
+# Reverse mode is [linearize and transpose](08_grad.py). So the gradient of a `cond` is two: one runs now,
+# and gives the [residuals](glossary.md#residual); one runs later, backwards, and reads them. Each takes the
+# same index, so the branch that ran is the branch that is transposed.
 
 # %%
 print(jax.grad(g)(3.0), jax.grad(g)(-3.0))
@@ -231,7 +231,7 @@ kernel = jax.jit(half_until_small).lower(3.0).as_text("kernel")
 print(kernel[kernel.index("  while") : kernel.index("  t12")])
 
 # %% [markdown]
-# This is a part of the kernel in tinyjax's small language, before it is printed as C.
+# This is a part of the kernel in [tinyjax's small language](11_lowering.py), before it is printed as C.
 # (`stop1` and `count1` cut a loop that takes very long into several launches.)
 #
 # ## The jvp of a loop, and fixed points
@@ -246,7 +246,7 @@ print(x, x_dot, 1 / jax.grad(f)(x))
 # %% [markdown]
 # The two agree to five digits, not seven. The loop stops when `x` is good enough; its tangent is one Newton
 # step behind. That is a general truth about derivatives of loops, and one reason to write rules of your own
-# for such functions.
+# for [such functions](09_custom_rules.py).
 #
 # Which parts of the carry need a tangent? Here the first `x` has none: 3.0 is a constant. But after one
 # round it depends on `target`, and has one. So the rule must ask again, with that part marked, until
@@ -270,7 +270,7 @@ while True:
 
 # %% [markdown]
 # Marks are only ever added, so this ends: after at most as many rounds as there are parts. The rules of
-# `while_loop` and of scan ask this question of tangents, of batch dims, of what is known, and
+# `while_loop` and of [scan](14_scan.py) ask this question of tangents, of batch dims, of what is known, and
 # of what is used. All call one function, `fixed_point` in
 # [control_flow/bodies.py](../tinyjax/control_flow/bodies.py).
 #
@@ -310,7 +310,7 @@ except ValueError as error:
     print(error)
 
 # %% [markdown]
-# What to do instead: forward mode, as above; a loop of known length (lesson 14); or
+# What to do instead: forward mode, as above; a loop of known length ([lesson 14](14_scan.py)); or
 # `jax.custom_vjp`, which for a solver is also cheaper and more exact.
 #
 # To look at each round of a loop, run it as plain Python. Under `jax.disable_jit()` a `print` in the body,

@@ -67,7 +67,7 @@ print(run(w, h, xs))
 print(scan_in_python(lambda h, x: (w * f(h) + x,) * 2, h, xs))
 
 # %% [markdown]
-# Carry, `xs` and `ys` may be any pytrees. All arrays in `xs` have the same length along
+# Carry, `xs` and `ys` may be any [pytrees](04_pytrees.py). All arrays in `xs` have the same length along
 # axis 0. That is the length of the loop, and it is known when the program is made. This is the difference
 # to [while_loop](13_cond_and_while.py), and everything good about `scan` comes from it.
 
@@ -140,10 +140,10 @@ print(jax.make_jaxpr(lambda w, w_dot: jax.jvp(lambda w: run(w, h, xs)[0], (w,), 
 # ## Backwards, by hand
 #
 # Reverse mode asks: how much does the last `h` change if one of the inputs does? Go from the last round to
-# the first. `ct_h` is the cotangent of the state: how much the result changes with it. In
-# each round three things happen. The input `x` was added to the state, so its cotangent is `ct_h`. The
-# weight `w` was multiplied by `f(h)`; it is used in *every* round, so its cotangents add up. And the state
-# before is behind `w * f`.
+# the first. `ct_h` is the [cotangent](glossary.md#cotangent) of the state: how much the result changes with
+# it. In each round three things happen. The input `x` was added to the state, so its cotangent is `ct_h`.
+# The weight `w` was multiplied by `f(h)`; it is used in *every* round, so its cotangents add up. And the
+# state before is behind `w * f`.
 
 
 # %%
@@ -170,7 +170,7 @@ print(*jax.grad(last, argnums=(0, 1, 2))(w, h, xs))
 # %% [markdown]
 # ## Backwards, by rules
 #
-# `jax.grad` gets there by its usual two steps, linearize and transpose.
+# `jax.grad` gets there by its usual two steps, [linearize](07_linearize.py) and [transpose](08_grad.py).
 # The result is two scans.
 
 # %%
@@ -178,7 +178,7 @@ print(jax.make_jaxpr(jax.grad(last, argnums=(0, 1, 2)))(w, h, xs))
 
 # %% [markdown]
 # *The first scan* is the loop itself. Partial evaluation has added ys to it: what the linear part needs of
-# each step, stacked. Those are the residuals: `cos(h)`, `h`, `sin(h)` and their
+# each step, stacked. Those are the [residuals](glossary.md#residual): `cos(h)`, `h`, `sin(h)` and their
 # product, four numbers a step. They are its four results `f32[4]`.
 #
 # *The second scan* has `reverse=True`: it goes from the last step to the first. Its operands show where
@@ -276,8 +276,8 @@ with jax.disable_jit():
 # outside of `jit`; tinyjax then runs it with NumPy, step by step, which is slow for a loop of many small
 # steps. Put a `jit` around it.
 #
-# The graph of the gradient: the forward loop, and below it the backward loop. Follow the residuals from one
-# to the other.
+# The graph of the gradient: the forward loop, and beside it the backward loop. The residuals are the yellow
+# `ys` that arrows lead across from.
 
 # %%
 viz.dot(jax.make_jaxpr(jax.grad(last, argnums=(0, 1, 2)))(w, h, xs))

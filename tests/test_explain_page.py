@@ -49,6 +49,15 @@ def test_a_page_that_cannot_be_written_is_no_traceback(tmp_path, capsys):
     assert "cannot write" in capsys.readouterr().err
 
 
+def test_what_the_function_raises_is_told_in_two_lines(tmp_path, capsys):
+    (tmp_path / "model.py").write_text(MODEL)
+    wrong = ["--args", "(1.0, 2.0)", "-o", str(tmp_path / "page.html")]
+    assert main(["explain", f"{tmp_path / 'model.py'}:f", *wrong]) == 1
+    first, second = capsys.readouterr().err.splitlines()
+    assert first.startswith("TypeError: ") and "model.py:5  return jnp.sin(x) * x" in second
+    assert not (tmp_path / "page.html").exists()
+
+
 def test_a_page_names_the_transformations_and_the_types_of_arguments():
     page = viz.explain(f, {"a": jnp.ones(3)}["a"], transforms=[jax.vmap, jax.jit])
     assert page.title == "jit(vmap(f))(f32[3])"

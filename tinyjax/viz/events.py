@@ -91,6 +91,7 @@ class Values:
         self.numbers = itertools.count(1)
         self.ids: dict[Any, int] = {}  # of variables, scalars, and what is made of other values
         self.arrays: dict[int, tuple[weakref.ref, int]] = {}  # by the id() of the array
+        self.texts: dict[int, str] = {}  # of arrays, by their numbers
         self.names: dict[int, str] = {}  # of variables, by their numbers
         self.unnamed: list[Value] = []
 
@@ -185,7 +186,12 @@ class Values:
             return type(x).__name__
         if isinstance(x, Zero):
             return "Zero"
-        if isinstance(x, (ArrayImpl, Memory)):
+        if isinstance(x, ArrayImpl):  # which many events show, and which never changes
+            number = self._id(x)
+            if number not in self.texts:
+                self.texts[number] = self._text_of_stored(x)
+            return self.texts[number]
+        if isinstance(x, Memory):
             return self._text_of_stored(x)
         return _numbers_text(np.asarray(x))
 
@@ -230,16 +236,22 @@ def _numbers_text(x: np.ndarray) -> str:
     """An array on one line; of a large one, the first elements."""
     if x.dtype.names:  # random keys: their words
         x = x[x.dtype.names[0]]
-    if x.ndim == 0:
-        return _number_text(x.item())
-    most = MAX_ELEMENTS if x.size <= MAX_ELEMENTS else 3 if x.ndim == 1 else 1
-    shown = [_numbers_text(row) for row in x[:most]]
-    return f"[{' '.join([*shown, *(['...'] if len(x) > most else [])])}]"
+    if x.size <= MAX_ELEMENTS:
+        return _nested_text(x.tolist())
+    row = x[(0,) * (x.ndim - 1)]
+    text = " ".join(map(_nested_text, row[:3].tolist()))
+    for size in reversed((*x.shape[:-1], len(row) - 2)):
+        text = f"[{text} ...]" if size > 1 else f"[{text}]"
+    return text
 
 
-def _number_text(x: Any) -> str:
-    """Six digits are enough to know a number again."""
-    return str(float(f"{x:.6g}")) if isinstance(x, float) else str(x)
+def _nested_text(x: Any) -> str:
+    """A number, in six digits, which are enough to know it again; or a list of them."""
+    if isinstance(x, list):
+        return f"[{' '.join(map(_nested_text, x))}]"
+    if isinstance(x, float):
+        return str(float(f"{x:.6g}"))
+    return f"{x:.6g}" if isinstance(x, complex) else str(x)
 
 
 # ---- parameters ----

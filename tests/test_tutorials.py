@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tinyjax.learn.lesson_map import lesson_map
+
 ROOT = Path(__file__).parent.parent
 TUTORIALS = ROOT / "tutorials"
 TOOL = ROOT / "tools" / "render_tutorials.py"
@@ -70,6 +72,11 @@ def test_links_lead_to_files_and_to_terms_of_the_glossary(page):
     terms = [anchor[1:] for file, anchor in links if file == "glossary.md" and anchor]
     missing += [term for term in terms if f'<a id="{term}"></a>' not in GLOSSARY]
     assert missing == []
+
+
+def test_the_map_is_that_of_today():
+    written = (TUTORIALS / "rendered" / "figures" / "map.dot").read_text()
+    assert written == lesson_map().source, "run tools/render_tutorials.py"
 
 
 def test_the_map_links_every_lesson():

@@ -1,10 +1,10 @@
 """Run the lessons and write what they show: tutorials/NN_name.py -> tutorials/rendered/NN_name.md.
 
-    python tools/render_tutorials.py            # all lessons
+    python tools/render_tutorials.py            # all lessons, and the map of them
     python tools/render_tutorials.py 2 3        # lessons 2 and 3
     python tools/render_tutorials.py --check    # writes nothing; says which pages are out of date
 
-A lesson is a plain script in cells, as VS Code and Jupyter know them. `# %% [markdown]` opens text, `# %%`
+A lesson is a plain script in cells, as VS Code and Jupytext know them. `# %% [markdown]` opens text, `# %%`
 code. What a code cell prints, and the value of a last line that is an expression, stand below it: text
 as text, a graph as a picture. What a cell opened by `# %% varies` shows differs from run to run (times,
 names of devices): it is rendered, and not compared. Each lesson runs in a process of its own.
@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tinyjax import viz
+from tinyjax.learn.lesson_map import lesson_map
 
 ROOT = Path(__file__).resolve().parent.parent
 TUTORIALS = ROOT / "tutorials"
@@ -187,16 +188,35 @@ def write(path: Path) -> list[str]:
     (RENDERED / f"{path.stem}.md").write_text(text)
     kept = set()
     for number, (graph, varies) in enumerate(figures, 1):
-        dot, svg = (folder / f"{path.stem}_{number}.{ending}" for ending in ("dot", "svg"))
-        drawn = svg.exists() and dot.exists() and dot.read_text() == graph.source
-        if not drawn:  # an unchanged graph keeps its picture, whichever program laid it out
-            viz.save(graph, svg)
-        kept |= {svg} if varies else {svg, dot}
+        svg = folder / f"{path.stem}_{number}.svg"
+        draw(graph, svg)
+        kept.add(svg)
         if not varies:
-            dot.write_text(graph.source)
+            kept.add(write_source(graph, svg))
     for old in set(folder.glob(f"{path.stem}_*")) - kept:
         old.unlink()
     return [f"wrote {RENDERED.name}/{path.stem}.md; figures: {len(figures)}"]
+
+
+def write_map() -> None:
+    """The picture of tutorials/README.md: the lessons, and what each builds on."""
+    svg = RENDERED / "figures" / "map.svg"
+    draw(lesson_map(), svg)
+    write_source(lesson_map(), svg)
+
+
+def draw(graph: Any, svg: Path) -> None:
+    """The picture. An unchanged graph keeps the one that it has, whichever program laid it out."""
+    dot = svg.with_suffix(".dot")
+    if not (svg.exists() and dot.exists() and dot.read_text() == graph.source):
+        viz.save(graph, svg)
+
+
+def write_source(graph: Any, svg: Path) -> Path:
+    """The graph's source, beside the picture: it is what is compared."""
+    dot = svg.with_suffix(".dot")
+    dot.write_text(graph.source)
+    return dot
 
 
 def check(path: Path) -> list[str]:
@@ -261,6 +281,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         max_workers=2, mp_context=multiprocessing.get_context("spawn"), max_tasks_per_child=1
     )
     status = 0
+    if not options.lesson and not options.check:
+        write_map()
     with pool:
         for said in pool.map(check if options.check else write, chosen):
             print("\n".join(said), end="\n" if said else "", flush=True)

@@ -316,7 +316,7 @@ attempt(jax.jvp, cube, (3.0,), (1.0,))
 #
 # ## See for yourself
 #
-# Walk through the events one by one: `python -m tinyjax step tutorials/01_primitives.py:f --args 3.0`.
+# Walk through the events one by one: `python -m tinyjax step tutorials/wave.py:f --args 3.0`.
 # Or write `breakpoint()` before a call of `f(3.0)`, run the script, and press `s`, for step, until you
 # are in NumPy.
 #

@@ -298,7 +298,7 @@ for event in recording.events:
         print("    " * depth[event.number] + f"{event.stage} {event.name}: {results}")
 
 # %% [markdown]
-# Walk through it yourself: `python -m tinyjax step tutorials/02_jvp.py:f --args 3.0 --transform jvp`.
+# Walk through it yourself: `python -m tinyjax step tutorials/wave.py:slope --args 3.0`.
 #
 # ## Where tinyjax differs from JAX
 #

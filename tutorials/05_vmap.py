@@ -268,7 +268,7 @@ print(trace.val_and_dim(result))
 # To walk through it yourself, set a breakpoint in a rule, or let the stepper take you there:
 #
 # ```sh
-# python -m tinyjax step tutorials/05_vmap.py:f --args "jnp.arange(3.0)" --transform vmap
+# python -m tinyjax step tutorials/wave.py:f --args "jnp.arange(3.0)" --transform vmap
 # ```
 #
 # ## in_axes and out_axes

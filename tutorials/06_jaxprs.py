@@ -360,7 +360,7 @@ print(jax.make_jaxpr(jax.vmap(score))(jnp.ones((2, 3))))
 # it first:
 #
 # ```sh
-# python -m tinyjax step tutorials/06_jaxprs.py:f --args 3.0 --transform jit
+# python -m tinyjax step tutorials/wave.py:f --args 3.0 --transform jit
 # ```
 #
 # ## Where tinyjax differs from JAX

@@ -326,7 +326,7 @@ print("for a million numbers:", hvp(bumpy, jnp.ones(1_000_000), jnp.ones(1_000_0
 # To see the two halves happen, the forward one and the backward one, step through them:
 #
 # ```sh
-# python -m tinyjax step tutorials/08_grad.py:f --args 3.0 --transform grad
+# python -m tinyjax step tutorials/wave.py:f --args 3.0 --transform grad
 # ```
 #
 # You may be surprised by a primitive called `linear_step`. Eager `grad` remembers, for each operation,

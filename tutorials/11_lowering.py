@@ -323,7 +323,7 @@ for line in explain_lines(make_plan(simplify(gradient), CPU), width=44):
 # The shell shows this for any function, with times, on a page where each line lights up its kin in
 # all stages:
 #
-#     python -m tinyjax explain tutorials/11_lowering.py:f --args "jnp.arange(100.0)" --transform grad
+#     python -m tinyjax explain tutorials/wave.py:f --args "jnp.arange(100.0)" --transform grad
 #
 # ## What is no kernel
 #

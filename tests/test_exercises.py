@@ -115,7 +115,8 @@ def proof(lesson):
 
 
 def failures(outcomes):
-    return {test: said for test, said in outcomes.items() if said is not None}
+    """The tests that failed, each with the end of what it said."""
+    return [f"{test}\n{said[-600:]}" for test, said in outcomes.items() if said is not None]
 
 
 @can_fork
@@ -132,7 +133,8 @@ def test_an_emptied_exercise_fails_each_of_its_tests_which_say_what_to_write(e):
 @can_fork
 @each_exercise
 def test_with_the_reference_an_exercise_passes_and_those_before_it_do(e):
-    assert failures(proof(e.lesson)[f"{e.name} right"]) == {}
+    found = failures(proof(e.lesson)[f"{e.name} right"])
+    assert not found, "\n\n".join(found)
 
 
 @can_fork
@@ -140,11 +142,12 @@ def test_with_the_reference_an_exercise_passes_and_those_before_it_do(e):
 def test_a_plausible_wrong_answer_fails(e):
     found = failures(proof(e.lesson)[f"{e.name} wrong"])
     assert found, f"the wrong answer passes; {e.wrong_why}"
-    for said in found.values():  # it fails as an answer that is wrong, not as one that is not there
+    for said in found:  # it fails as an answer that is wrong, not as one that is not there
         assert "NameError" not in said and "NotImplementedError: exercise" not in said, said
 
 
 @can_fork
 @pytest.mark.parametrize("lesson", sorted({e.lesson for e in EXERCISES}))
 def test_with_a_whole_lesson_empty_the_tests_of_earlier_lessons_pass(lesson):
-    assert failures(proof(lesson)["earlier lessons"]) == {}
+    found = failures(proof(lesson)["earlier lessons"])
+    assert not found, "\n\n".join(found)

@@ -270,6 +270,7 @@ def reset(options: argparse.Namespace) -> int:
     if is_file:
         kept = renewal.put_back(folder, what)
         print(f"{what} is back" + (f", with your {', '.join(kept)}." if kept else "."))
+        print(f"What was there is in {shown(folder.path / renewal.BEFORE)}.")
     elif exercise:
         renewal.empty_again(folder, exercise)
         print(f"{exercise.number} is empty again.")

@@ -109,7 +109,7 @@ def failure(error: BaseException) -> dict[str, Any]:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    watch_over(60)
+    watch_over(max(SECONDS, 20))
     try:
         import tinyjax  # noqa: F401
     except (Exception, SystemExit) as error:

@@ -127,12 +127,14 @@ def put_back(folder: WorkFolder, file: str) -> list[str]:
         raise LearnError(f"There is no file {file!r} to put back: name it as tinyjax/core.py.")
     source = empty_sources(folder.exercises).get(file) or read(ROOT / file)
     place = f"src/{file}" if file.startswith("tinyjax/") else file
-    kept = {name: folder.text(file, name) for own, name in folder.places if own == file}
-    for name, text in kept.items():
-        source = with_function(source, name, text) if text else source
+    kept = []
+    for own, name in folder.places:
+        if own == file and (text := folder.text(file, name)) and not is_empty_text(text):
+            source = with_function(source, name, text)
+            kept.append(name)
     put_aside(folder.path, place)
     write(folder.path / place, source)
-    return [name for name, text in kept.items() if text]
+    return kept
 
 
 def originals(folder: WorkFolder) -> list[str]:

@@ -61,6 +61,12 @@ print(jax.make_jaxpr(g)(3.0))
 # into them. `False` is 0, so the false branch stands first. `lax.switch(index, functions, *operands)` is
 # the same primitive with more branches.
 #
+# As a picture: each branch has a frame, and one of the two gives the result.
+
+# %%
+viz.dot(jax.make_jaxpr(g)(3.0))
+
+# %% [markdown]
 # Both branches are *traced*, always: both are in the jaxpr. One of them is *run*. We can see both facts. A
 # Python `print` happens while tracing; `jax.debug.print` happens when the branch is run.
 
@@ -137,6 +143,9 @@ print(jax.make_jaxpr(jax.grad(g))(3.0))
 # The branches must agree on the residuals too, but they have different ones: `x * x` needs `x`, and `f`
 # needs `cos(x)`, `x` and `sin(x)`. So the first `cond` returns places for three float32s (`d`, `e`, `f`).
 # Where a branch has nothing for a place, it puts an `empty2` there, an array that nobody reads.
+#
+# To walk through all of this, event by event: `python -m tinyjax step tutorials/13_cond_and_while.py:g
+# --args 3.0 --transform grad`. (It runs this lesson first.)
 #
 # ## vmap: one predicate, or many
 #
@@ -334,10 +343,16 @@ with jax.disable_jit():
 # code, JAX hands both to XLA's own conditional and loop. In tinyjax, a small one becomes an `if` or a `for`
 # in an OpenCL kernel; a large one becomes a branch or a loop in the schedule, whose body launches kernels.
 #
-# At last the graph of `g`. The dashed frames are the branches.
+# At last the graph of a loop: body and condition both read the carry, which is green, and the dashed arrow
+# brings it back for the next round.
+
 
 # %%
-viz.dot(jax.make_jaxpr(g)(3.0))
+def zero_near(x):
+    return lax.while_loop(lambda x: abs(f(x)) > 1e-5, lambda x: x - f(x) / jax.grad(f)(x), x)
+
+
+viz.dot(jax.make_jaxpr(zero_near)(3.0))
 
 # %% [markdown]
 # ## Summary

@@ -78,9 +78,13 @@ def minimum(optimizer, steps):
     return get_params(state)
 
 
-for maker in ("sgd(0.02)", "momentum(0.02, 0.8)", "adam(0.1)"):
-    optimizer = eval(f"optimizers.{maker}")
-    print(f"{maker:20}", *[f"{minimum(optimizer, steps):.3f}" for steps in (1, 10, 20, 40, 80)])
+candidates = {
+    "sgd(0.02)": optimizers.sgd(0.02),
+    "momentum(0.02, 0.8)": optimizers.momentum(0.02, 0.8),
+    "adam(0.1)": optimizers.adam(0.1),
+}
+for name, optimizer in candidates.items():
+    print(f"{name:20}", *[f"{minimum(optimizer, steps):.3f}" for steps in (1, 10, 20, 40, 80)])
 
 # %% [markdown]
 # The columns are after 1, 10, 20, 40 and 80 steps. The same small step size of 0.02 gets a long way with
@@ -242,8 +246,12 @@ print("equal parameters:", max(jax.tree.leaves(differences)) < 1e-4)
 # `pmean` is a sum, divided by the number of devices, and the sum is the primitive `psum`. Traced, it keeps
 # the name of the axis:
 
+
 # %%
-share = lambda x: x / lax.psum(x, "i")  # noqa: E731
+def share(x):
+    return x / lax.psum(x, "i")
+
+
 print(jax.make_jaxpr(share, axis_env=[("i", 3)])(1.0))
 
 # %% [markdown]

@@ -74,6 +74,12 @@ def test_links_lead_to_files_and_to_terms_of_the_glossary(page):
     assert missing == []
 
 
+def test_functions_that_pages_tell_to_step_through_are_there():
+    text = "".join(page.read_text() for page in [*LESSONS, TUTORIALS / "README.md"])
+    for file, function in set(re.findall(r"(tutorials/\w+\.py):(\w+)", text)):
+        assert f"def {function}(" in (ROOT / file).read_text()
+
+
 def test_the_map_is_that_of_today():
     written = (TUTORIALS / "rendered" / "figures" / "map.dot").read_text()
     assert written == lesson_map().source, "run tools/render_tutorials.py"

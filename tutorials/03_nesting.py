@@ -83,6 +83,9 @@ for event in recording.events:
 # of them becomes two to four on the right, where plain numbers are computed. Each trace does its own
 # work and knows nothing of the others.
 #
+# To walk down the stairway yourself, run
+# `python -m tinyjax step tutorials/wave.py:curvature --args 3.0`, and `into` at each step.
+#
 # ## A small program, and a wrong answer
 #
 # Now for the mistake. Here is a derivative inside a derivative, and the inner function looks at the outer

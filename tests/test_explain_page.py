@@ -63,6 +63,11 @@ def test_a_page_names_the_transformations_and_the_types_of_arguments():
     assert page.title == "jit(vmap(f))(f32[3])"
 
 
+def test_a_group_counts_its_equations_alone(gradient):
+    columns = {column["name"]: column for column in data_of(gradient)["columns"]}
+    assert columns["groups"]["count"] == "4 equations"
+
+
 def test_a_page_names_nothing_to_load():
     page = re.sub(r'(?s)id="data">.*?</script>', "", viz.explain(f, 3.0).html)
     assert not re.search(r"https?://|src=|@import|url\(", page)
@@ -252,6 +257,12 @@ def test_the_call_of_the_page_is_no_line_of_the_program(gradient):
     steps = steps_of(gradient)
     (backward,) = numbers_of(steps, "trace", "backward pass")
     assert steps["events"][backward]["line"] is None
+
+
+def test_without_a_layout_program_the_page_says_so_in_the_graphs_place(monkeypatch):
+    monkeypatch.setattr("tinyjax.viz.output.layout_program", lambda: None)
+    steps = steps_of(viz.explain(f, 3.0))
+    assert steps["graph"] == [] and "Install Graphviz" in steps["graphRemark"]
 
 
 # ---- the steps, in a browser ----

@@ -139,7 +139,7 @@ class _Columns:
                 self.kernels(),
                 "There is no kernel: NumPy computes it all.",
             ),
-            Column("time", "time", "best of 5", "launch", "launches", "jaxpr", self.times(times)),
+            Column("time", "time", "measured", "launch", "launches", "jaxpr", self.times(times)),
         ]
         if str(self.traced) == str(self.transformed):  # one jaxpr is enough
             del columns[1]
@@ -212,7 +212,8 @@ class _Columns:
         """A block a group, and after it those of its bodies."""
         for number, group in enumerate(plan.groups):
             title = f"{prefix}{number}: {step_word(plan, number)}"
-            head = self.item(f"makes {_stored(plan, group)}", self.group_threads(group))
+            made = f"makes {_stored(plan, group)}"
+            head = self.item(made, self.group_threads(group), is_head=True)
             eqns = [e for eqn in self.eqns_of(group) for e in (eqn, *_within(eqn))]
             items = [
                 self.item("  " + eqn_text(eqn, plan.names), self.numbers_of(eqn)) for eqn in eqns
@@ -243,10 +244,11 @@ class _Columns:
             own = set().union(*(self.group_threads(self.plan.groups[n]) for n in numbers))
             cost = sum((costs[n] for n in numbers), start=type(costs[0])())
             words = "\n".join(f"{n}: {step_word(self.plan, n)}" for n in numbers)
-            text = f"{words}\n{cost.flops + cost.transcendentals:,.0f} operations\n{cost.bytes:,.0f} bytes"
+            work = cost.flops + cost.transcendentals
+            text = f"{words}\noperations: {work:,.0f}\nbytes: {cost.bytes:,.0f}"
             share = microseconds / every if every else 0.0
             items.append(self.item(text, own, number=f"{microseconds:,.1f} µs", share=share))
-        return [Block(f"{every:,.1f} µs in all", items)]
+        return [Block(f"{every:,.1f} µs in all", items, "the best of 5 calls")]
 
 
 # ---- text ----

@@ -54,6 +54,8 @@ def explain(
 ) -> Page:
     """Explains what becomes of `f`, transformed by `transforms`, the first one first, when it is called.
 
+    For that it is traced three times, called once as it is, and a few times compiled.
+
     Args:
       args: what the transformed function is called with: arrays, numbers, or pytrees of them.
       transforms: functions such as jax.grad; functools.partial(jax.vmap, in_axes=(0, None)).
@@ -114,7 +116,7 @@ def _columns_data(columns: Sequence[Column]) -> list[dict[str, Any]]:
                             "number": item.number,
                             "share": item.share,
                             "gone": item.gone,
-                            "wide": len(item.own) > 1,
+                            "wide": item.is_head or len(item.own) > 1,
                             "kin": [number[other] for other in related[item]],
                         }
                         for item in block.items

@@ -26,6 +26,7 @@ class Item:
     all: set[Thread] = field(default_factory=set)  # the same, and what that was made from
     share: float | None = None  # of the measured time
     gone: bool = False  # an equation that nothing was compiled from
+    is_head: bool = False  # a line above others, which stands for all of them
 
 
 @dataclass
@@ -51,8 +52,9 @@ class Column:
     empty: str = ""  # what to say where there are none
 
     def count(self, related: Mapping[Item, Sequence[Item]]) -> str:
-        """How many items there are, of those that have kin."""
-        number = sum(bool(related[item]) for block in self.blocks for item in block.items)
+        """How many items there are, of those that have kin and are no heads."""
+        items = [item for block in self.blocks for item in block.items]
+        number = sum(bool(related[item]) and not item.is_head for item in items)
         return f"{number} {self.unit if number == 1 else self.units}"
 
 

@@ -130,6 +130,11 @@ def test_a_script_runs_with_its_arguments(step):
     assert output.count("arguments: ['--epochs', '3']\n") == 2  # the second one is for pdb
 
 
+def test_a_script_may_import_jax(step, tmp_path):
+    (tmp_path / "model.py").write_text("import jax\njax.numpy.sin(3.0)\n")
+    assert "bind  sin" in step("model.py")
+
+
 def test_an_error_is_shown_as_the_users_and_what_was_before_can_be_stepped_through(step):
     output = step("model.py:wrong --args 3.0", "into")
     assert "  model.py:10 in wrong\n    return jnp.sin(x) @ x\nValueError: " in output

@@ -117,6 +117,7 @@ def _script(file: str, arguments: list[str]) -> Callable[[], Any]:
             f"there is no file {file!r}. Give a script, or a function in one: model.py:loss"
         )
     install_as_jax()  # for programs that import jax
+    install_as_jax()  # for programs that import jax
     loaded = set(sys.modules)
 
     def script() -> None:

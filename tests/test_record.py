@@ -11,7 +11,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import core, viz
 from tinyjax.interpreters import jit, jvp, tracing, vjp
-from tinyjax.opencl.runtime import NumpyQueue
+from tinyjax.opencl.schedule import Routine
 
 
 def f(x):
@@ -85,10 +85,17 @@ def test_jit_is_traced_compiled_in_stages_and_launched():
     events = events_of(jax.jit(f), 3.0)
     assert events[0].stage == "trace"
     stages = named(events, "compile")
-    assert stages[0] == "compile" and stages[1:3] == ["simplify", "fuse"]
+    assert stages[:2] == ["compile", "simplify"]
     launches = [event for event in events if event.stage == "launch"]
     assert launches[-1].params["function"] == "f"
     assert launches[-1].results[0].text.startswith("0.423")
+
+
+def test_a_pmap_is_one_bind_that_launches_kernels():
+    events = events_of(jax.pmap(f), jnp.array([3.0]))
+    assert [e.name for e in events if e.parent is None and e.stage == "bind"] == ["pmap"]
+    launches = [event for event in events if event.stage == "launch"]
+    assert launches and launches[0].params["device"].startswith("cpu")
 
 
 def test_equal_ids_follow_a_value():
@@ -158,11 +165,7 @@ PROGRAMS = {
 
 @pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS.keys())
 def test_results_are_those_without_a_recording(program):
-    jax.config.update("tinyjax_background_build", False)  # as while recording
-    try:
-        expected = np.asarray(program(3.0))
-    finally:
-        jax.config.update("tinyjax_background_build", True)
+    expected = np.asarray(program(3.0))
     with viz.record():
         recorded = np.asarray(program(3.0))
     assert recorded.tobytes() == expected.tobytes()
@@ -171,7 +174,7 @@ def test_results_are_those_without_a_recording(program):
 def what_can_be_replaced():
     methods = [core.Primitive.bind, core.EvalTrace.process_primitive]
     methods += [tracing.JaxprTrace.add_eqn, tracing.JaxprTrace.finish]
-    functions = [tracing.trace_to_jaxpr, jit.trace_to_jaxpr, vjp.vjp_for_grad, NumpyQueue.on_step]
+    functions = [tracing.trace_to_jaxpr, jit.trace_to_jaxpr, vjp.vjp_for_grad, Routine.run]
     return [*methods, *functions, *core.abstract_eval_rules.values(), *jvp.jvp_rules.values()]
 
 
@@ -211,6 +214,14 @@ def test_parameters_may_have_any_name():
     thing_p.def_abstract_eval(lambda x, *, rule, primitive: x)
     events = events_of(lambda: thing_p.bind(3.0, rule=1, primitive=2))
     assert events[0].params == {"rule": "1", "primitive": "2"}
+
+
+def test_a_profiler_measures_while_a_recording_is_on():
+    compiled = jax.jit(f).lower(3.0).compile()
+    with viz.record() as recording:
+        times = jax.profiler.step_times(lambda: compiled(3.0), repeat=2)
+        compiled(3.0)
+    assert len(named(recording.events, "launch")) == 3 * len(times)  # of two calls, and one
 
 
 def test_a_recording_within_a_recording_is_refused_and_the_outer_one_goes_on():

@@ -160,7 +160,7 @@ class Values:
     def _id_of_array(self, x: Any) -> int:
         """The number of an array, which may be known by the NumPy array that has its elements."""
         memory = x if isinstance(x, Memory) else getattr(x, "buffer", None)
-        host = None if memory is None else memory.host
+        host = getattr(memory, "host", None)
         same = [host, getattr(x, "_host", None), None if x is memory else x]
         same = [array for array in same if array is not None]
         number = next(filter(None, map(self._known, same)), 0) or next(self.numbers)
@@ -199,10 +199,10 @@ class Values:
         """Reads the elements, and leaves no mark on the array that it was read."""
         if isinstance(x, ArrayImpl) and not x.is_unread:
             return _numbers_text(x._value)
-        memory: Any = x if isinstance(x, Memory) else x.buffer
+        memory = x if isinstance(x, Memory) else x.buffer
         if memory is None:
             return "deleted"
-        if memory.host is None and memory.nbytes > MAX_READ_BYTES:
+        if isinstance(memory, Memory) and memory.host is None and memory.nbytes > MAX_READ_BYTES:
             return "on the device"
         return _numbers_text(memory.read())
 

@@ -265,7 +265,8 @@ def launch(routine: Routine, step: Any, slots: list) -> Call:
         return [(memory, "") for memory in found if memory is not None]
 
     kernels = [plan.kernels[number] for number in numbers if number in plan.kernels]
-    params: dict[str, Any] = {"function": routine.name, "groups": " ".join(map(str, numbers))}
+    params: dict[str, Any] = {"function": routine.name, "device": routine.queue.device}
+    params["groups"] = " ".join(map(str, numbers))
     if kernels:
         params["kernels"] = " ".join(kernel.name for kernel in kernels)
         params["work-items"] = " ".join(str(kernel.items) for kernel in kernels)

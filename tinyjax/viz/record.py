@@ -20,8 +20,7 @@ from tinyjax.core import Primitive, Trace, context, get_aval
 from tinyjax.interpreters import vjp
 from tinyjax.interpreters.tracing import JaxprTrace, user_line
 from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, Var
-from tinyjax.opencl.device_queue import Queue
-from tinyjax.opencl.runtime import NumpyQueue
+from tinyjax.opencl.schedule import Routine
 from tinyjax.viz import hooks
 from tinyjax.viz.events import Event, Place, Value, Values, params_text
 from tinyjax.viz.hooks import Call, Roles
@@ -214,10 +213,8 @@ class Recorder:
             at_end.callback(setattr, JaxprTrace, "finish", JaxprTrace.finish)
             JaxprTrace.finish = self._naming(JaxprTrace.finish)  # type: ignore[method-assign]
 
-            before = NumpyQueue.on_step  # a profiler's
-            at_end.callback(self._set_on_step, before)
-            run = before or (lambda routine, step, slots: step.run(routine.queue, slots))
-            self._set_on_step(staticmethod(self.recorded(run, hooks.launch)))
+            at_end.callback(setattr, Routine, "run", Routine.run)
+            Routine.run = self._with_steps(Routine.run)  # type: ignore[method-assign]
 
             at_end.callback(self._rules_as_before)
             for table, _ in hooks.TABLES:
@@ -241,9 +238,25 @@ class Recorder:
             for primitive, rule in table.items():
                 table[primitive] = self.originals.get(id(rule), rule)
 
-    @staticmethod
-    def _set_on_step(on_step: Any) -> None:
-        Queue.on_step = NumpyQueue.on_step = on_step
+    def _with_steps(self, run: Callable) -> Callable:
+        """Routine.run, of which each step is recorded."""
+
+        def do(routine: Routine, step: Any, slots: list) -> None:
+            profiler = type(routine.queue).on_step
+            profiler(routine, step, slots) if profiler else step.run(routine.queue, slots)
+
+        recorded_step = self.recorded(do, hooks.launch)
+
+        def run_with_steps(routine: Routine, *args: Any, **places: Any) -> Any:
+            if threading.get_ident() != self.thread:
+                return run(routine, *args, **places)
+            routine.queue.on_step = recorded_step
+            try:
+                return run(routine, *args, **places)
+            finally:
+                vars(routine.queue).pop("on_step", None)  # a loop's body has done it
+
+        return run_with_steps
 
     def _naming(self, finish: Callable) -> Callable:
         """JaxprTrace.finish, of whose jaxprs the recorder learns the variables' names."""

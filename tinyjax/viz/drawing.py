@@ -22,11 +22,14 @@ from tinyjax.opencl.plan import bodies_of
 from tinyjax.pretty_printer import literal_text, variable_names
 from tinyjax.viz import style
 from tinyjax.viz.control import CONTROL, Bodies
+from tinyjax.viz.far import far_uses
+from tinyjax.viz.fold import FoldedEqn, all_eqns, folded
 from tinyjax.viz.output import Graph
 from tinyjax.viz.provenance import mark_of, printed_eqns
 from tinyjax.viz.style import Look
 
 _LONGEST_PARAMETER = 48
+_MANY = 3  # arrows to a folded equation from one node, from which on they are one
 
 
 class Note(NamedTuple):
@@ -44,21 +47,24 @@ class Drawing:
         jaxpr: Jaxpr,
         names: Mapping[Var, str] | None = None,
         numbers: Mapping[JaxprEqn, int] | None = None,
-        remark: str = "",
     ):
         self.graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE, edge_attr=style.EDGE)
         self.names = names or variable_names(jaxpr)
         self.numbers = numbers or {eqn: n for n, (_, eqn) in enumerate(printed_eqns(jaxpr))}
+        self.far = far_uses(jaxpr)
+        self.alone: set[str] = set()  # nodes that are a value's name
         self.notes: dict[Var, list[Note]] = {}
         self.threads: dict[Var, Look] = {}
         self.equation_look = style.EQUATION
         self.upwards = False
-        self.remark = remark
+        self.remark = ""
         self.fresh = (f"n{i}" for i in itertools.count())
         self.looks: list[Look] = []  # those that the legend is to explain
 
     def finished(self) -> graphviz.Digraph:
         """The graph, with its legend."""
+        if self.far or self.remark:
+            self.graph.attr(**style.LARGE)
         legend = style.legend(self.looks, self.remark)
         if legend:
             self.graph.attr(label=legend, labelloc="t", labeljust="l")
@@ -67,9 +73,15 @@ class Drawing:
     # ---- a jaxpr ----
 
     def whole(self, jaxpr: Jaxpr) -> None:
-        """Draw inputs, equations and outputs."""
-        outputs = self.body(self.graph, jaxpr, self.inputs(self.graph, jaxpr, style.INPUT))
-        self.outputs(self.graph, jaxpr.outvars, outputs, style.OUTPUT)
+        """Draw inputs, equations and outputs, of a very large program in parts put together."""
+        drawn, self.remark = folded(jaxpr)
+        self.far = far_uses(drawn)
+        sources = self.inputs(self.graph, drawn, style.INPUT)
+        outputs = dict(zip(drawn.outvars, self.body(self.graph, drawn, sources)))
+        for i, value in enumerate(jaxpr.outvars):
+            if value in outputs:
+                title = f"out {i}" if len(jaxpr.outvars) > 1 else "out"
+                self.outputs(self.graph, [value], [outputs[value]], style.OUTPUT, title)
 
     def inputs(self, graph: graphviz.Digraph, jaxpr: Jaxpr, look: Look) -> dict[Var, str]:
         """A node for each input and constant: where the values of these variables come from."""
@@ -113,16 +125,20 @@ class Drawing:
 
     def one_equation(self, graph: graphviz.Digraph, eqn: JaxprEqn, sources: dict[Var, str]) -> None:
         """Draw an equation; `sources` gets the nodes of its results."""
-        operands = [self.source(graph, x, sources) for x in eqn.invars]
+        operands = [
+            self.name_alone(graph, x) if (eqn, x) in self.far else self.source(graph, x, sources)
+            for x in eqn.invars
+        ]
         sources.update(zip(eqn.outvars, self.equation(graph, eqn, operands)))
 
     # ---- an equation ----
 
     def equation(self, graph: graphviz.Digraph, eqn: JaxprEqn, operands: list[str]) -> list[str]:
         """Draw an equation whose operands come from these nodes; give the nodes of its results."""
-        name = eqn.primitive.name
-        if name in CONTROL:
-            return CONTROL[name](self, graph, eqn, operands, self.inside(eqn))
+        if isinstance(eqn, FoldedEqn):
+            return [self.box(graph, eqn, operands)] * len(eqn.outvars)
+        if eqn.primitive.name in CONTROL:
+            return CONTROL[eqn.primitive.name](self, graph, eqn, operands, self.inside(eqn))
         inner = called(eqn)
         if inner is not None:
             return self.call(graph, eqn, inner, operands)
@@ -163,18 +179,27 @@ class Drawing:
             for note in self.notes.get(v, [])
         ]
         box = self.node(graph, label(lines, notes), self.look_of(eqn), self.classes(eqn))
-        for value, source in zip(eqn.invars, operands):
-            self.edge(value, source, box)
+        for source, values in _by_source(eqn, operands).items():
+            if isinstance(eqn, FoldedEqn) and len(values) > _MANY:
+                self.arrow(source, box, f" {len(values)} values ")
+                continue
+            for value in values:
+                self.edge(value, source, box)
         return box
 
     def look_of(self, eqn: JaxprEqn) -> Look:
-        return self.equation_look
+        look = self.equation_look
+        border = {"peripheries": "2"} if isinstance(eqn, FoldedEqn) else {}
+        return look._replace(style=look.style | border)
 
     def classes(self, eqn: JaxprEqn) -> str:
         """By which scripts find the equation in an SVG."""
-        found = [f"eqn-{self.numbers[eqn]}"] if eqn in self.numbers else []
-        mark = mark_of(eqn)
-        return " ".join(found if mark is None else [*found, f"from-{mark}"])
+        found: dict[str, None] = {}
+        for each in all_eqns([eqn]) if isinstance(eqn, FoldedEqn) else [eqn]:
+            number, mark = self.numbers.get(each), mark_of(each)
+            found |= {} if number is None else {f"eqn-{number}": None}
+            found |= {} if mark is None else {f"from-{mark}": None}
+        return " ".join(found)
 
     # ---- the smallest parts: a frame, a node, an edge, and the node that a value comes from ----
 
@@ -200,6 +225,8 @@ class Drawing:
         if isinstance(value, Var) and value in self.threads:
             self.looks.append(self.threads[value])
             attributes = self.threads[value].style | attributes
+        if tail in self.alone:  # right above its use
+            attributes["constraint"] = "true"
         self.arrow(tail, head, self.edge_label(value), **attributes)
 
     def edge_label(self, value: Atom) -> str:
@@ -212,9 +239,15 @@ class Drawing:
             tail, head, attributes = head, tail, attributes | {"dir": "back"}
         self.graph.edge(tail, head, text or None, **attributes)
 
+    def name_alone(self, graph: graphviz.Digraph, value: Any) -> str:
+        """A value that comes from far away, so that no arrow crosses all the picture."""
+        node = self.node(graph, self.names[value], style.FROM_AFAR)
+        self.alone.add(node)
+        return node
+
     def source(self, graph: graphviz.Digraph, value: Atom, sources: dict[Var, str]) -> str:
         if isinstance(value, Literal):
-            return self.node(graph, graphviz.escape(literal_text(value)), style.LITERAL)
+            return self.node(graph, graphviz.escape(_short(literal_text(value))), style.LITERAL)
         return sources[value]
 
 
@@ -236,6 +269,12 @@ def _small(text: str) -> str:
     return f'<font point-size="9">{html.escape(text)}</font>'
 
 
+def _short(number: str) -> str:
+    """0.10000000149011612, the float32 nearest to a tenth, as 0.1."""
+    is_long = len(number) > 10 and "." in number and "j" not in number
+    return f"{float(number):.6g}" if is_long else number
+
+
 def told_params(eqn: JaxprEqn) -> list[str]:
     """The parameters which say what arrows, types and jaxprs do not tell already."""
     told = [x for v in eqn.outvars[:1] for x in (v.aval.shape, v.aval.dtype)]
@@ -252,6 +291,14 @@ def told_params(eqn: JaxprEqn) -> list[str]:
             text = text[: _LONGEST_PARAMETER - 1] + "…"
         lines.append(f"{key}={text}")
     return lines
+
+
+def _by_source(eqn: JaxprEqn, operands: Sequence[str]) -> dict[str, list[Atom]]:
+    """The operands that come from each node."""
+    found: dict[str, list[Atom]] = {}
+    for value, source in zip(eqn.invars, operands):
+        found.setdefault(source, []).append(value)
+    return found
 
 
 # ---- jaxprs inside an equation ----

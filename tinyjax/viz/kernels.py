@@ -21,6 +21,7 @@ from tinyjax.opencl.plan import Plan, step_word
 from tinyjax.stages import Compiled, Lowered
 from tinyjax.viz.control import Bodies
 from tinyjax.viz.drawing import Drawing
+from tinyjax.viz.fold import LIMIT, FoldedEqn, all_in_one, count
 from tinyjax.viz.style import Look
 
 _STEP = {"style": "rounded"}
@@ -63,6 +64,21 @@ class _Kernels(Drawing):
         }
         self.times = times
         self.registers: set[str] = set()  # the nodes of the step that is being drawn
+
+    def whole(self, jaxpr: Jaxpr) -> None:
+        """Draw the program; of a very large one, each step as one box."""
+        if count(jaxpr) > LIMIT:
+            boxes = [self.as_box(number) for number in range(len(self.plan.groups))]
+            jaxpr = jaxpr.replace(eqns=boxes)
+        super().whole(jaxpr)
+
+    def as_box(self, number: int) -> JaxprEqn:
+        group = self.plan.groups[number]
+        eqns = group.eqns if isinstance(group, KernelGroup) else [group.eqn]
+        box = all_in_one(eqns, group.outputs)
+        time, _ = self.timed(self.plan, (number,))
+        title = f"{number}: {step_word(self.plan, number)}{time}"
+        return FoldedEqn(title, box, box.params, box.inside)
 
     def body(self, graph: graphviz.Digraph, jaxpr: Jaxpr, sources: dict[Var, str]) -> list[str]:
         if jaxpr is not self.plan.closed.jaxpr:

@@ -16,8 +16,10 @@ from tinyjax.interpreters.jvp import JVPTrace
 from tinyjax.interpreters.partial_eval import PartialEvalTrace, trace_linear
 from tinyjax.interpreters.tracing import JaxprTrace
 from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun, without_dead_code
+from tinyjax.lists import pick
 from tinyjax.viz import style
 from tinyjax.viz.drawing import Drawing, Note
+from tinyjax.viz.fold import LIMIT, folded
 from tinyjax.viz.program import Program
 from tinyjax.viz.style import Look
 from tinyjax.viz.values import all_values, value_text
@@ -37,7 +39,9 @@ def linearize(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
     drawing.equation_look = style.UNKNOWN
     with drawing.frame(drawing.graph, "later: from tangents to the value's tangent") as frame:
         sources |= {v: drawing.variable(frame, v, style.TANGENT_INPUT) for v in later.invars}
-        outputs = drawing.body(frame, later, sources)
+        drawn, remark = folded(later, LIMIT // 2, keep_ends=True)
+        drawing.remark = drawing.remark or remark
+        outputs = drawing.body(frame, drawn, sources)
         drawing.outputs(frame, later.outvars, outputs, style.TANGENT_OUTPUT, "tangent")
     return drawing.finished()
 
@@ -47,7 +51,7 @@ def draw_known(
 ) -> tuple[dict[Var, str], list[str]]:
     """Draw what is known, whose values' edges are residuals from here on; give the nodes of its values,
     and those at its end."""
-    known = parts.known.jaxpr
+    known, drawing.remark = folded(parts.known.jaxpr, LIMIT // 2, keep_ends=True)
     drawing.equation_look = style.KNOWN
     with drawing.frame(drawing.graph, title) as frame:
         sources = drawing.inputs(frame, known, style.INPUT)
@@ -61,18 +65,19 @@ class Linearized:
     """A function in two parts: `known`, of its primals, and `linear`, of their tangents.
 
     `linear` speaks of residuals by the variables that they are in `known`, whose results are those of the
-    function and then the residuals."""
+    function and then the residuals. `differentiated` are the inputs that have tangents."""
 
     def __init__(self, f: Callable[..., Any], primals: Sequence[Any]):
         program = Program(f, tuple(primals))
         known, unknown = JaxprTrace(), JaxprTrace()
         trace = JVPTrace(PartialEvalTrace(known, unknown))
         args = [known.new_arg(get_aval(x)) for x in program.leaves]
-        outs, linear, _, _ = trace_linear(trace, jaxpr_as_fun(program.closed), args)
+        outs, linear, nonzero_ins, _ = trace_linear(trace, jaxpr_as_fun(program.closed), args)
         linear = without_dead_code(linear)
         self.leaves = program.leaves
         self.num_outs = len(outs)
         self.known = without_dead_code(known.finish([*outs, *linear.consts]))
+        self.differentiated = pick(self.known.jaxpr.invars, nonzero_ins)
         self.residuals = self.known.jaxpr.outvars[len(outs) :]
         self.linear = renamed(linear.jaxpr, dict(zip(linear.jaxpr.constvars, self.residuals)))
 

@@ -8,8 +8,9 @@ can tell apart, and no colour stands alone: a shape, a word or a dash says the s
 
 from typing import NamedTuple
 
-GREY = "#7b7b7b"
+GREY = "#7f7f7f"
 
+LARGE = {"mclimit": "0.2", "nslimit": "2", "nslimit1": "2"}  # no more than seconds for a layout
 TEXT = {"fontname": "Arial", "fontsize": "10", "fontcolor": GREY}
 # newrank: rank frames and all in one go, ten times as fast for hundreds of equations in frames.
 GRAPH = TEXT | {"bgcolor": "transparent", "nodesep": "0.25", "ranksep": "0.3", "newrank": "true"}
@@ -41,6 +42,10 @@ TANGENT_OUTPUT = Look({"shape": "invhouse", "fillcolor": "#fae8c4"})
 COTANGENT_OUTPUT = Look({"shape": "house", "fillcolor": "#fae8c4"})
 CONSTANT = Look({"shape": "parallelogram", "fillcolor": PINK}, "constant")
 LITERAL = Look({"shape": "plain", "style": "", "fontcolor": GREY})
+FROM_AFAR = Look(
+    {"shape": "box", "style": "rounded,dotted", "fontcolor": GREY, "fillcolor": "none"},
+    "a value that comes from further up",
+)
 
 # What an operand or a result is to a loop.
 CONST = Look({"shape": "parallelogram", "fillcolor": PINK}, "const: the same at each step")
@@ -48,7 +53,7 @@ CARRY = Look({"shape": "ellipse", "fillcolor": GREEN}, "carry: from one step to 
 NEXT_CARRY = Look({"shape": "invhouse", "fillcolor": GREEN})
 SLICE = Look({"shape": "ellipse", "fillcolor": YELLOW}, "slice: one of each array a step")
 NEXT_SLICE = Look({"shape": "invhouse", "fillcolor": YELLOW}, "slice: one of each array a step")
-CHOICE = Look({"shape": "diamond", "fillcolor": YELLOW, "margin": "0"})
+CHOICE = Look({"shape": "diamond", "fillcolor": YELLOW, "margin": "0.01", "height": "0.45"})
 
 # The two parts of what travels through a transformed program.
 PRIMAL = Look({"fillcolor": BLUE}, "primal: the value")
@@ -77,6 +82,9 @@ RESIDUAL_UP = Look(RESIDUAL.style | {"constraint": "false"}, RESIDUAL.meaning)
 # ---- the legend ----
 
 
+_TABLE = '<table border="0" cellspacing="2" cellpadding="0">'
+
+
 def legend(looks: list[Look], remark: str) -> str:
     """A row of samples, each with what it means, as the label of the whole graph; "" if there are none."""
     shown = {look.meaning: look.style for look in looks if look.meaning}
@@ -84,10 +92,10 @@ def legend(looks: list[Look], remark: str) -> str:
         f'<td>{_sample(style)}</td><td align="left">{meaning}  </td>'
         for meaning, style in shown.items()
     ]
-    rows = [f'<td align="left" colspan="{2 * len(cells) or 1}">{remark}</td>'] if remark else []
-    rows += ["".join(cells)] if cells else []
-    table = "".join([f"<tr>{row}</tr>" for row in rows])
-    return f'<<table border="0" cellspacing="2" cellpadding="0">{table}</table>>' if rows else ""
+    rows = [remark] * bool(remark)
+    rows += [f"{_TABLE}<tr>{''.join(cells)}</tr></table>"] * bool(cells)
+    lines = "".join([f'<tr><td align="left">{row}</td></tr>' for row in rows])
+    return f"<{_TABLE}{lines}</table>>" if rows else ""
 
 
 def _sample(style: dict[str, str]) -> str:

@@ -19,6 +19,7 @@ from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from tinyjax.viz import style
 from tinyjax.viz.drawing import Drawing, Note
+from tinyjax.viz.fold import LIMIT, folded
 from tinyjax.viz.linearize import Linearized, draw_known, renamed
 from tinyjax.viz.style import Look
 from tinyjax.viz.values import all_values, value_text
@@ -45,12 +46,16 @@ def transpose(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
     drawing.upwards = True
     with drawing.frame(drawing.graph, "backward, from below: cotangents") as frame:
         cotangents = {v: drawing.variable(frame, v, style.TANGENT_INPUT) for v in backward.invars}
-        outputs = drawing.body(frame, backward, sources | cotangents)
-        ends = drawing.outputs(
-            frame, backward.outvars, outputs, style.COTANGENT_OUTPUT, "cotangent"
-        )
-    drawing.side_by_side(values, list(cotangents.values()))
-    drawing.side_by_side([sources[v] for v in parts.known.jaxpr.invars], ends)
+        drawn, remark = folded(backward, LIMIT // 2, keep_ends=True)
+        drawing.remark = drawing.remark or remark
+        outputs = drawing.body(frame, drawn, sources | cotangents)
+        for primal, ct, source in zip(parts.differentiated, backward.outvars, outputs):
+            title = f"cotangent of {drawing.names[primal]}"
+            end = drawing.joined(frame, [([ct], [source])], style.COTANGENT_OUTPUT, title)
+            if not drawing.far:
+                drawing.side_by_side([sources[primal]], end)
+    if cotangents:
+        drawing.side_by_side(values, list(cotangents.values()))
     return drawing.finished()
 
 

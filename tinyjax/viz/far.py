@@ -1,0 +1,41 @@
+"""Arrows that would cross half of a large picture, and are better two words than one line.
+
+After this file you can say why a value of a deep network's forward pass is a name beside its use in the
+backward pass: a hundred arrows of a hundred rows each hide all others, and take minutes to lay out.
+Builds on jaxpr.py.
+"""
+
+from tinyjax.jaxpr import Jaxpr, JaxprEqn, Var, subjaxprs
+
+_LARGE = 100  # equations, from which on arrows are kept short
+_FAR = 12  # rows
+
+# An equation, and an operand of it.
+Use = tuple[JaxprEqn, Var]
+
+
+def far_uses(jaxpr: Jaxpr) -> set[Use]:
+    """The operands that come from far above in a large program; none of a small one."""
+    uses: list[tuple[JaxprEqn, Var, int]] = []
+    rows: dict[Var, int] = {}
+    _place(jaxpr, 0, rows, uses)
+    if len({eqn for eqn, _, _ in uses}) <= _LARGE:
+        return set()
+    for _, v, row in uses:  # an input stands right above its first use
+        rows.setdefault(v, row - 1)
+    return {(eqn, v) for eqn, v, row in uses if row - rows[v] > _FAR}
+
+
+def _place(
+    jaxpr: Jaxpr, above: int, rows: dict[Var, int], uses: list[tuple[JaxprEqn, Var, int]]
+) -> int:
+    """Put each equation in a row below its operands; give the last row."""
+    last = above
+    for eqn in jaxpr.eqns:
+        operands = [v for v in eqn.invars if isinstance(v, Var)]
+        row = 1 + max([rows.get(v, above) for v in operands], default=above)
+        uses += [(eqn, v, row) for v in operands]
+        end = max([_place(inner, row, rows, uses) for inner in subjaxprs(eqn.params)], default=row)
+        rows |= {v: end for v in eqn.outvars}
+        last = max(last, end)
+    return last

@@ -21,8 +21,14 @@ cube = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
 @pytest.mark.parametrize("source", [0, 1, 2, -1])
 @pytest.mark.parametrize("destination", [0, 1, 2, -1])
 def test_moveaxis_moves_one_axis_and_keeps_the_order_of_the_others(source, destination):
-    moved = batching.moveaxis(cube, source, destination)
-    np.testing.assert_array_equal(moved, np.moveaxis(cube, source, destination))
+    moved, want = (
+        batching.moveaxis(cube, source, destination),
+        np.moveaxis(cube, source, destination),
+    )
+    assert moved.shape == want.shape, (
+        f"an array of shape {cube.shape}, axis {source} to {destination}"
+    )
+    np.testing.assert_array_equal(moved, want)
 
 
 def test_a_batch_dim_is_brought_to_the_front():
@@ -208,6 +214,11 @@ def test_axes_can_be_given_for_parts_of_a_tree():
         params
     )
     np.testing.assert_array_equal(out, x + 1)
+
+
+def test_within_vmap_the_axis_has_the_name_that_was_given():
+    sizes = jax.vmap(lambda row: jax.lax.psum(1, "i"), axis_name="i")(x)
+    np.testing.assert_array_equal(sizes, [2, 2])
 
 
 def test_nested_vmaps_map_two_axes():

@@ -27,7 +27,7 @@ print(f(3.0))
 #
 # Often you know what to do with *one* thing (a number, a picture, a customer), and have a thousand
 # of them in an array. Such an array is a *batch*, and each of the things in it is an
-# **example**.
+# **[example](glossary.md#example)**.
 #
 # With NumPy you have two ways. You can write a loop. It is slow, for every step of it is Python:
 
@@ -60,9 +60,9 @@ print(jax.vmap(score)(rows))
 print(jnp.stack([score(row) for row in rows]), "<- the loop agrees")
 
 # %% [markdown]
-# `vmap` is a transformation like `jvp`: it takes a function and gives a function. The new one takes
-# arrays with one axis more and gives arrays with one axis more. **There is no loop in it.** Each
-# operation runs once, on everything.
+# `vmap` is a [transformation](glossary.md#transformation) like `jvp`: it takes a function and gives a
+# function. The new one takes arrays with one axis more and gives arrays with one axis more. **There is no
+# loop in it.** Each operation runs once, on everything.
 #
 # How long does each take for ten thousand numbers? (Times differ from machine to machine.)
 
@@ -97,15 +97,15 @@ def show(row):
 jax.vmap(show)(rows)
 
 # %% [markdown]
-# It printed once, not three times: the function ran once. What it saw is a tracer (lesson 1), a
-# `BatchTracer`. It claims to be one row (`aval=float32[2]`), and carries all three
+# It printed once, not three times: the function ran once. What it saw is a [tracer](glossary.md#tracer),
+# a `BatchTracer`. It claims to be one row (`aval=float32[2]`), and carries all three
 # (`batched=float32[3,2]`). It is a pair:
 #
 # - `val`: the whole array;
-# - `batch_dim`: the number of the axis in it that counts the examples, the **batch dim**. The tracer
-#   hides this axis from your function.
+# - `batch_dim`: the number of the axis in it that counts the examples, the **[batch
+#   dim](glossary.md#batch-dim)**. The tracer hides this axis from your function.
 #
-# The aval of the tracer is the aval of `val` with the batch dim taken out.
+# The [aval](glossary.md#aval) of the tracer is the aval of `val` with the batch dim taken out.
 
 # %%
 seen = []
@@ -121,9 +121,9 @@ print("the function sees ", column.aval)
 #
 # ## A batching rule
 #
-# When your function calls `jnp.sin(row)`, that ends in `sin_p.bind(row)`, as in lesson 1. The current
-# trace is now a `BatchTrace`. It takes the tracer apart and looks into a table, from primitive to
-# **batching rule**:
+# When your function calls `jnp.sin(row)`, that ends in `sin_p.bind(row)`, as in lesson 1. The [current
+# trace](glossary.md#current-trace) is now a `BatchTrace`. It takes the tracer apart and looks into a
+# table, from primitive to **[batching rule](glossary.md#batching-rule)**:
 #
 #     rule(values, batch dims, **parameters)  ->  value, its batch dim
 #
@@ -192,8 +192,8 @@ print(inspect.getsource(batching._broadcast_in_dim_rule))
 #
 # ### Several operands
 #
-# `x * y` needs both batch dims in the same place. And perhaps one operand has none: it is the same
-# for all examples. We say it is **not mapped**, and write `None` for its batch dim.
+# `x * y` needs both batch dims in the same place. And perhaps one operand has none: it is the same for
+# all examples. We say it is **[not mapped](glossary.md#not-mapped)**, and write `None` for its batch dim.
 
 # %%
 rule = batch_rules[primitives.mul_p]
@@ -222,7 +222,7 @@ for y, y_dim in [(a, 0), (a.T, 1), (jnp.ones(3), None), (2.0, None), (jnp.ones(2
 # 1. Take each operand apart, into a value and a batch dim. What is no tracer *of this vmap* is not
 #    mapped.
 # 2. If no operand is mapped, the result is the same for all examples. Then this `vmap` has no part in
-#    it: hand the primitive to the `parent` trace, the one that was current outside.
+#    it: hand the primitive to the [`parent`](glossary.md#parent) trace, the one that was current outside.
 # 3. Else look up the rule, and call it. While it runs, `parent` must be the current trace: the
 #    operations that the rule itself makes are on whole arrays, and no business of this vmap's.
 # 4. Make the result a tracer again.
@@ -262,10 +262,11 @@ print(trace.val_and_dim(result))
 
 # %% [markdown]
 # That was `vmap`, by hand: make a trace, wrap the arguments, make the trace current, call the function,
-# unwrap the results. The real one adds what makes it comfortable: pytrees, `in_axes` and `out_axes`,
-# and errors that name the argument.
+# unwrap the results. The real one adds what makes it comfortable: pytrees, `in_axes` and `out_axes`, a
+# name for the axis, and errors that name the argument.
 #
-# To walk through it yourself, set a breakpoint in a rule, or let the stepper take you there:
+# To walk through it yourself, set a breakpoint in a rule, or let the stepper take you there. (What this
+# lesson prints comes first: the file is run to find `f`.)
 #
 # ```sh
 # python -m tinyjax step tutorials/wave.py:f --args "jnp.arange(3.0)" --transform vmap
@@ -273,9 +274,9 @@ print(trace.val_and_dim(result))
 #
 # ## in_axes and out_axes
 #
-# `in_axes` says which axis of each argument counts the examples: one number for all arguments, or a
-# tuple with an entry for each. `None` means "the same for all examples". `out_axes` says where the
-# batch axis goes in the results.
+# [`in_axes`](glossary.md#in-axes) says which axis of each argument counts the examples: one number for
+# all arguments, or a tuple with an entry for each. `None` means "the same for all examples". `out_axes`
+# says where the batch axis goes in the results.
 
 
 # %%
@@ -290,8 +291,8 @@ print("three xs, three slopes:", jax.vmap(line, in_axes=(0, 0, None))(slopes, sl
 print("out_axes=0:", jax.vmap(f)(rows).shape, "  out_axes=1:", jax.vmap(f, out_axes=1)(rows).shape)
 
 # %% [markdown]
-# An entry may also be a pytree, as far down as you like (lesson 4: a *tree prefix*). One entry for a
-# whole dict means all of its leaves:
+# An entry may also be a pytree, as far down as you like (lesson 4: a tree [prefix](glossary.md#prefix)).
+# One entry for a whole dict means all of its leaves:
 
 # %%
 params = {"slope": slopes, "offset": 0.5}
@@ -311,6 +312,13 @@ try:
     jax.vmap(line, in_axes=(0, 0, None))(jnp.ones(2), slopes, 0.5)
 except ValueError as error:
     print(error)
+
+# %% [markdown]
+# Last, an axis can have a name. Within the function, the name stands for all the other examples: here
+# each row learns the mean over all rows.
+
+# %%
+print(jax.vmap(lambda row: row - jax.lax.pmean(row, "rows"), axis_name="rows")(rows))
 
 # %% [markdown]
 # ## A vmap in a vmap

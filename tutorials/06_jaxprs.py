@@ -23,18 +23,18 @@ print(jax.make_jaxpr(f)(3.0))
 # %% [markdown]
 # ## Reading a jaxpr
 #
-# This is a **jaxpr**: a program as a list of equations. Read it from left to right:
+# This is a **[jaxpr](glossary.md#jaxpr)**: a program as a list of equations. Read it from left to right:
 #
 # | part | here | says |
 # |---|---|---|
-# | before the `;` | nothing | **constvars**: arrays that the function took from outside |
+# | before the `;` | nothing | **[constvars](glossary.md#constvar)**: arrays taken from outside |
 # | behind the `;` | `a:f32[]` | the arguments, here one: a `float32` without axes |
-# | an **equation** | `b:f32[] = sin a` | a new **variable** `b`, its type, the primitive, its operands |
-# | an equation | `c:f32[] = mul b a` | each variable is set once, and never changes |
+# | **[equation](glossary.md#equation)** | `b:f32[] = sin a` | **variable**, its type, primitive, operands |
+# | equation | `c:f32[] = mul b a` | each variable is set once, and never changes |
 # | behind `in` | `(c,)` | the results |
 #
-# The types are avals, as in lesson 1: `f32[2,3]` is an array of `float32` with shape `(2, 3)`, `i32[]`
-# a single integer. Names have no meaning; they are given out in order when the jaxpr is printed.
+# The types are [avals](glossary.md#aval): `f32[2,3]` is an array of `float32` with shape `(2, 3)`,
+# `i32[]` a single integer. Names have no meaning; they are given out in order when the jaxpr is printed.
 #
 # Primitives with parameters show them in square brackets. A number that stands in your function stands
 # in the equation: a **literal**, such as `2.0:f32[]`. An array that your function takes from outside
@@ -65,9 +65,9 @@ for eqn in closed.eqns:
     print(f"{eqn.primitive!s:10} of {operands} from line {line}, in {function}")
 
 # %% [markdown]
-# An operand is a `Var` or a `Literal`; the word for both is **atom**. Every equation remembers the line
-# of *your* program that it is from. That is how later stages, down to the lines of OpenCL C, can say
-# where they come from.
+# An operand is a `Var` or a `Literal`; the word for both is **[atom](glossary.md#atom)**. Every equation
+# remembers the line of *your* program that it is from. That is how later stages, down to the lines of
+# OpenCL C, can say where they come from.
 #
 # ## The function runs, once
 #
@@ -86,12 +86,12 @@ def talking(x):
 print(jax.make_jaxpr(talking)(3.0))
 
 # %% [markdown]
-# The prints ran, and are not in the jaxpr. `x` is no number: it is a **tracer**, here a `JaxprTracer`.
-# It has an aval (`float32`, no axes) but no value. Running a function on such tracers is called
-# **tracing**.
+# The prints ran, and are not in the jaxpr. `x` is no number: it is a [tracer](glossary.md#tracer), here a
+# `JaxprTracer`. It has an aval (`float32`, no axes) but no value. Running a function on such tracers is
+# called **[tracing](glossary.md#tracing)**.
 #
-# (The `~` marks a *weak type*: the argument was the Python number `3.0`, which takes the dtype of what it
-# meets.)
+# (The `~` marks a [weak type](glossary.md#weak-type): the argument was the Python number `3.0`, which
+# takes the dtype of what it meets.)
 #
 # Since only the aval is known, the jaxpr holds for *all* values with that aval. Nothing is computed, and
 # so the arrays need not even exist. `eval_shape` traces to find shapes alone:
@@ -190,7 +190,8 @@ print("\n".join(trace.lines))
 # Around these, `trace_to_jaxpr` makes the trace, makes it the current one, and calls the function.
 #
 # Why a tracer of *another* trace is "from outside": it may belong to a transformation around this one,
-# whose value is known there. But a tracer whose trace has finished belongs nowhere any more. It *leaked*:
+# whose value is known there. But a tracer whose trace has finished belongs nowhere any more. It
+# [leaked](glossary.md#leaked-tracer):
 
 # %%
 kept = []
@@ -210,9 +211,9 @@ except jax.errors.UnexpectedTracerError as error:
 # %% [markdown]
 # ## Side effects happen once
 #
-# A *side effect* is what a function does besides returning a result: printing, appending to a list,
-# counting in a global, drawing a random number from NumPy. Python does these while it traces, and only
-# then. The jaxpr knows nothing of them:
+# A **[side effect](glossary.md#side-effect)** is what a function does besides returning a result:
+# printing, appending to a list, counting in a global, drawing a random number from NumPy. Python does
+# these while it traces, and only then. The jaxpr knows nothing of them:
 
 # %%
 from tinyjax.jaxpr import jaxpr_as_fun
@@ -234,7 +235,8 @@ print("the jaxpr:   ", *run(10.0), *run(10.0), "  because it is", closed)
 # %% [markdown]
 # The same holds for everything read from outside: it is read while tracing, and what was found is written
 # down. A function whose result depends on its arguments alone, and that does nothing else, is called
-# **pure**. For pure functions none of this makes a difference. Write pure functions.
+# **[pure](glossary.md#pure-function)**. For pure functions none of this makes a difference. Write pure
+# functions.
 #
 # ## Python's control flow is gone
 #
@@ -366,8 +368,8 @@ print(jax.make_jaxpr(jax.vmap(score))(jnp.ones((2, 3))))
 # ## Where tinyjax differs from JAX
 #
 # - The printed jaxprs are the same, letter for letter; tests compare them with text recorded from JAX.
-# - JAX calls the tracer `JitTracer(~float32[])`, and its class `DynamicJaxprTracer`. `JaxprTrace` is in JAX
-#   the name of the trace that tinyjax calls `PartialEvalTrace` (lesson 7).
+# - JAX calls the tracer `JitTracer(~float32[])`, and its class `DynamicJaxprTracer`. `JaxprTrace` is in
+#   JAX the name of the trace that tinyjax calls `PartialEvalTrace` (lesson 7).
 # - JAX's jaxprs also keep sets of *effects*; tinyjax looks at the primitives (`has_effects`).
 #
 # ## The picture
@@ -391,8 +393,8 @@ viz.dot(jax.make_jaxpr(score)(jnp.arange(3.0)))
 #
 # ## Where this lives in JAX
 #
-# - `jax/_src/core.py`: `Jaxpr`, `JaxprEqn`, `Var`, `Literal`, `eval_jaxpr`, `check_jaxpr`, and the printer
-#   (`pp_jaxpr`, `pp_eqn`).
+# - `jax/_src/core.py`: `Jaxpr`, `JaxprEqn`, `Var`, `Literal`, `eval_jaxpr`, `check_jaxpr`, and the
+#   printer (`pp_jaxpr`, `pp_eqn`).
 # - `jax/_src/interpreters/partial_eval.py`: `DynamicJaxprTrace`, `DynamicJaxprTracer`,
 #   `trace_to_jaxpr`.
 # - `jax/_src/api.py`: `make_jaxpr`, `eval_shape`.

@@ -21,9 +21,9 @@ print(f(3.0))
 # %% [markdown]
 # ## One point, many directions
 #
-# `jvp` answers: "I stand at this point. If I move in that direction, how does the result move?" It computes
-# the result and its tangent together. If you ask again with another direction, it computes the result
-# again too.
+# `jvp` answers: "I stand at this point. If I move in that direction, how does the result move?" It
+# computes the result and its tangent together. If you ask again with another direction, it computes the
+# result again too.
 #
 # `linearize` separates the two. It takes the point, computes the result, and gives you a function that
 # knows the point and waits for a direction:
@@ -36,9 +36,10 @@ print("direction 2.0:  ", f_jvp(2.0))
 print("direction 0.001:", f_jvp(0.001))
 
 # %% [markdown]
-# Twice the direction gives twice the tangent. Such a function is called **linear**: the value for a sum of
-# directions is the sum of the values, always. That holds for the tangent of *every* function at a fixed
-# point, and it is why `linearize` has its name: near 3.0, `f` moves as this linear function does.
+# Twice the direction gives twice the tangent. Such a function is called **[linear](glossary.md#linear)**:
+# the value for a sum of directions is the sum of the values, always. That holds for the tangent of
+# *every* function at a fixed point, and it is why `linearize` has its name: near 3.0, `f` moves as this
+# linear function does.
 #
 # The original function is not run again. It ran once:
 
@@ -53,13 +54,15 @@ _, tangent_of = jax.linearize(talking, 3.0)
 tangent_of(1.0), tangent_of(2.0), tangent_of(3.0)
 
 # %% [markdown]
-# Look at what the function got: a pair, as in lesson 2. Its primal is a number, 3.0. But its tangent is a
-# tracer, as in lesson 6: an aval without a value. The first half of the pair is **known**, the second half
-# **unknown**.
+# Look at what the function got: a pair, as in lesson 2. Its [primal](glossary.md#primal) is a number,
+# 3.0. But its [tangent](glossary.md#tangent) is a tracer, as in lesson 6: an aval without a value. The
+# first half of the pair is **[known](glossary.md#known)**, the second half
+# **[unknown](glossary.md#known)**.
 #
 # ## Now or later
 #
-# Let us take that apart. Here is the jaxpr of the *whole* `jvp`, a function of a point and a direction:
+# Let us take that apart. Here is the [jaxpr](glossary.md#jaxpr) of the *whole* `jvp`, a function of a
+# point and a direction:
 
 
 # %%
@@ -94,9 +97,10 @@ point, direction = closed.jaxpr.invars
 mark(closed.jaxpr, unknown=[direction])
 
 # %% [markdown]
-# This is called **partial evaluation**: running a part of a program, with a part of its inputs. Look at
-# the line between the two parts. Equations that wait use some values that are computed now: `c` and `d`,
-# and the input `a`. These have to be kept. They are the **residuals**.
+# This is called **[partial evaluation](glossary.md#partial-evaluation)**: running a part of a program,
+# with a part of its inputs. Look at the line between the two parts. Equations that wait use some values
+# that are computed now: `c` and `d`, and the input `a`. These have to be kept. They are the
+# **[residuals](glossary.md#residual)**.
 #
 # All that waits is linear in `b`: products with *one* unknown operand, and a sum. `sin` and `cos` are not
 # linear, and they are in the part that is computed now.
@@ -106,17 +110,18 @@ mark(closed.jaxpr, unknown=[direction])
 # tinyjax does not make the whole jaxpr first. It decides for each operation as it comes by, in a trace:
 # `PartialEvalTrace`. It has two places to send a primitive to:
 #
-# - `parent`, if all operands are known. In the simplest case that is the trace that runs NumPy. What comes
-#   back is a value, and known again.
+# - `parent`, if all operands are known. In the simplest case that is the trace that runs NumPy. What
+#   comes back is a value, and known again.
 # - `unknown`, if one operand is not known. That is a `JaxprTrace`, which writes an equation (lesson 6).
-#   What comes back is a tracer of that trace: so that is how an unknown value is recognised. A known array
-#   among the operands is for `unknown` a value from outside, and becomes a constvar. *That* is a residual.
+#   What comes back is a tracer of that trace: so that is how an unknown value is recognised. A known
+#   array among the operands is for `unknown` a value from outside, and becomes a
+#   [constvar](glossary.md#constvar). *That* is a residual.
 #
 # A few primitives can do a part of themselves now, and a part later: those with jaxprs inside, such as a
 # jitted function. They have a rule in `partial_eval_rules`: `rule(trace, args, params)`.
 #
-# Let us play `linearize` by hand. On top there is a `JVPTrace`. What its rules bind goes to its parent, the
-# `PartialEvalTrace`; and that has the trace that was current as its parent:
+# Let us play `linearize` by hand. On top there is a `JVPTrace`. What its rules bind goes to its parent,
+# the `PartialEvalTrace`; and that has the trace that was current as its parent:
 
 # %%
 from tinyjax.core import context, set_current_trace
@@ -148,12 +153,12 @@ print("residuals:", [float(r) for r in linear.consts])
 print(linear)
 
 # %% [markdown]
-# The residuals are the three constvars: `cos(3.0)`, `3.0` itself, and `sin(3.0)`. There is no `sin` and no
-# `cos` in the jaxpr, and no `x`. (Above, where the point was the Python number 3.0, it would be a literal
-# in place of a constvar.)
+# The residuals are the three constvars: `cos(3.0)`, `3.0` itself, and `sin(3.0)`. There is no `sin` and
+# no `cos` in the jaxpr, and no `x`. (Above, where the point was the Python number 3.0, it would be a
+# literal in place of a constvar.)
 #
-# That is all of `linearize`, but for pytrees, checks, and inputs without tangents (integers do not move in
-# small steps, so they have none).
+# That is all of `linearize`, but for pytrees, checks, and inputs without tangents (integers do not move
+# in small steps, so they have none).
 #
 # ## if works here
 #
@@ -180,9 +185,9 @@ print(jax.make_jaxpr(lambda x: jax.linearize(f, x)[1](1.0))(3.0))
 # %% [markdown]
 # ## Code that nobody needs
 #
-# There is a `_` in the last jaxpr: `_:f32[] = mul b a` is the result of `f` itself, for which nobody asked.
-# Removing such equations is called **dead code elimination**. It goes through the equations from the last
-# to the first, and keeps what the results need:
+# There is a `_` in the last jaxpr: `_:f32[] = mul b a` is the result of `f` itself, for which nobody
+# asked. Removing such equations is called **[dead code elimination](glossary.md#dead-code-elimination)**.
+# It goes through the equations from the last to the first, and keeps what the results need:
 
 # %%
 from tinyjax.jaxpr import dce_jaxpr
@@ -209,9 +214,9 @@ print(after)
 #
 # ## Splitting a jaxpr
 #
-# Sometimes there is no function to run, but a jaxpr: the body of a loop, or a function under `jit`. It must
-# not be run now, and yet be split. `partial_eval_jaxpr` makes *two jaxprs* of one, given which inputs are
-# unknown. It runs the jaxpr under a `PartialEvalTrace` whose parent is a `JaxprTrace` too:
+# Sometimes there is no function to run, but a jaxpr: the body of a loop, or a function under `jit`. It
+# must not be run now, and yet be split. `partial_eval_jaxpr` makes *two jaxprs* of one, given which
+# inputs are unknown. It runs the jaxpr under a `PartialEvalTrace` whose parent is a `JaxprTrace` too:
 
 # %%
 from tinyjax.interpreters.partial_eval import partial_eval_jaxpr
@@ -224,11 +229,11 @@ print("known results are:  ", known_outs)
 print("the residuals are:  ", residuals)
 
 # %% [markdown]
-# The first jaxpr takes the known inputs. The second takes the residuals, then the unknown inputs. The last
-# two lines say where to find values: `("out", 1)` is result 1 of the first jaxpr, `("in", 0)` is known input
-# 0 of the whole. So the point itself, which is a residual, is not copied through the first jaxpr; and a
-# value that is both a result and a residual is computed once. Put together again, the two give what the
-# whole gives:
+# The first jaxpr takes the known inputs. The second takes the residuals, then the unknown inputs. The
+# last two lines say where to find values: `("out", 1)` is result 1 of the first jaxpr, `("in", 0)` is
+# known input 0 of the whole. So the point itself, which is a residual, is not copied through the first
+# jaxpr; and a value that is both a result and a residual is computed once. Put together again, the two
+# give what the whole gives:
 
 # %%
 from tinyjax.interpreters.partial_eval import values_of
@@ -256,8 +261,8 @@ print(jax.vmap(g_jvp)(jnp.eye(2)).T)
 # %% [markdown]
 # Row by row: how each of the two results moves with each of the two inputs.
 #
-# How much does it save? Here are ten rounds of something, on a hundred thousand numbers. (Times differ from
-# machine to machine.)
+# How much does it save? Here are ten rounds of something, on a hundred thousand numbers. (Times differ
+# from machine to machine.)
 
 # %% varies
 import time

@@ -25,10 +25,11 @@ print("by hand      ", f"{(f(3.01) - f(2.99)) / 0.02:.2f}")
 # ## One result, many inputs
 #
 # `jvp` pushes *one* direction through a function. That is fine for one input. But a network has a million
-# inputs (its parameters) and *one* result (the loss), and you want to know how the loss moves with each of
-# them. That would take a million directions.
+# inputs (its parameters) and *one* result (the loss), and you want to know how the loss moves with each
+# of them. That would take a million directions.
 #
-# The other way round it takes one pass. Start at the result, and ask backwards: what counts, and how much?
+# The other way round it takes one pass. Start at the result, and ask backwards: what counts, and how
+# much?
 
 # %%
 from collections import Counter
@@ -57,11 +58,12 @@ for name, fun in [("directions", by_directions), ("backwards", jax.grad(loss))]:
 #     z = 2 * x + 5 * y
 #
 # *Forwards*, you say how far `x` and `y` move, and get how far `z` moves: that is a
-# [tangent](02_jvp.py). *Backwards*, you say how much `z` counts, and get how much `x` and `y` count. If `z`
-# counts 1, then `x` counts 2, and `y` counts 5. If `z` counts 10, they count 20 and 50.
+# [tangent](glossary.md#tangent). *Backwards*, you say how much `z` counts, and get how much `x` and `y`
+# count. If `z` counts 1, then `x` counts 2, and `y` counts 5. If `z` counts 10, they count 20 and 50.
 #
-# This is a **cotangent**: how much the final result changes, for each unit by which a value changes. Each
-# value has a tangent, which comes from the inputs, and a cotangent, which comes from the result.
+# This is a **[cotangent](glossary.md#cotangent)**: how much the final result changes, for each unit by
+# which a value changes. Each value has a tangent, which comes from the inputs, and a cotangent, which
+# comes from the result.
 #
 # Now every linear operation can be run backwards, by a rule of its own:
 #
@@ -77,7 +79,7 @@ for name, fun in [("directions", by_directions), ("backwards", jax.grad(loss))]:
 # Sums become copies, and copies become sums. Remember this pair, for most mistakes are made there.
 #
 # If you know matrices: a linear function is `A @ x`. Backwards it is `A.T @ ct`. That is why running
-# backwards is called **transposition**.
+# backwards is called **[transposition](glossary.md#transposition)**.
 
 
 # %%
@@ -93,12 +95,13 @@ print("A.T =", backwards.T.tolist())
 # %% [markdown]
 # ## Transpose rules
 #
-# The rules stand in a table, like all rules. A **transpose rule** takes the cotangent of the result, the
-# operands and the parameters. It gives a list (or tuple) with a cotangent for each operand.
+# The rules stand in a table, like all rules. A **[transpose rule](glossary.md#transpose-rule)** takes the
+# cotangent of the result, the operands and the parameters. It gives a list (or tuple) with a cotangent
+# for each operand.
 #
 # Some operands are linear. They have no value: nobody runs forwards now. For them the rule gets an
-# `UndefinedPrimal`, which has an aval alone. Others are known, such as the 5 in `x * 5`. They have a value,
-# and get `None` as their cotangent.
+# `UndefinedPrimal`, which has an aval alone. Others are known, such as the 5 in `x * 5`. They have a
+# value, and get `None` as their cotangent.
 
 # %%
 from tinyjax import primitives
@@ -159,11 +162,12 @@ ct_d = ct_d + ct_e * a  # e = mul d a: d was used before! so add
 print(ct_d)
 
 # %% [markdown]
-# That is the derivative. Look at `d` once more. It is used by two equations, so it moves the result in two
-# ways, and what it counts is the *sum* of both. Using a value twice is copying it, and copies become
+# That is the derivative. Look at `d` once more. It is used by two equations, so it moves the result in
+# two ways, and what it counts is the *sum* of both. Using a value twice is copying it, and copies become
 # sums. In the picture below you will find this place as a node of its own.
 #
-# `backward_pass` does the same for every linear jaxpr:
+# This is the **[backward pass](glossary.md#backward-pass)**. `backward_pass` does the same for every
+# linear jaxpr:
 
 # %%
 from tinyjax.interpreters.transposition import backward_pass
@@ -172,18 +176,19 @@ undefined = [UndefinedPrimal(v.aval) for v in linearized.jaxpr.invars]
 print(backward_pass(linearized.jaxpr, linearized.residuals, undefined, [1.0]))
 
 # %% [markdown]
-# It takes the jaxpr, the values of its constvars (the residuals), its arguments (an `UndefinedPrimal` for
-# each linear one), and a cotangent for each result. What it does:
+# It takes the jaxpr, the values of its constvars (the [residuals](glossary.md#residual)), its arguments
+# (an `UndefinedPrimal` for each linear one), and a cotangent for each result. What it does:
 #
-# 1. **Forwards**: go through the equations. Those without a linear operand are computed; there may be some
-#    among residuals. Of the others, note the operands; their results are `UndefinedPrimal`s too.
+# 1. **Forwards**: go through the equations. Those without a linear operand are computed; there may be
+#    some among residuals. Of the others, note the operands; their results are `UndefinedPrimal`s too.
 # 2. Give each result of the jaxpr its cotangent. (A variable may be there twice: add.)
-# 3. **Backwards**: for each noted equation, from the last to the first, take the cotangent that its result
-#    has by now. It has them all: who uses a value stands behind it. If it has none, nothing that counts
-#    depends on it: skip the equation. Else call the rule, and *add* what it gives to what the operands have.
+# 3. **Backwards**: for each noted equation, from the last to the first, take the cotangent that its
+#    result has by now. It has them all: who uses a value stands behind it. If it has none, nothing that
+#    counts depends on it: skip the equation. Else call the rule, and *add* what it gives to what the
+#    operands have.
 # 4. The cotangents of the jaxpr's arguments are the answer.
 #
-# A cotangent that is zero is a `Zero`, as for tangents in lesson 2: no memory, no arithmetic.
+# A cotangent that is zero is a [`Zero`](glossary.md#zero), as for tangents: no memory, no arithmetic.
 #
 # ## grad, by hand
 #
@@ -218,9 +223,10 @@ print(jax.make_jaxpr(jax.grad(f))(3.0))
 # %% [markdown]
 # ## vjp: results of any shape
 #
-# `grad` needs one number as a result, for only then "a cotangent of 1" makes sense. `vjp` (vector-Jacobian
-# product) is the general form. It gives the result, and a function that waits for a cotangent of the
-# result's shape. That function gives a tuple with the cotangent of each argument:
+# `grad` needs one number as a result, for only then "a cotangent of 1" makes sense.
+# [`vjp`](glossary.md#vjp) (vector-Jacobian product) is the general form. It gives the result, and a
+# function that waits for a cotangent of the result's shape. That function gives a tuple with the
+# cotangent of each argument:
 
 
 # %%
@@ -265,11 +271,11 @@ for wrong in (lambda: jax.grad(f)(jnp.ones(3)), lambda: jax.grad(f)(3)):
 # %% [markdown]
 # ## Jacobians
 #
-# A function from several numbers to several numbers has a whole table of derivatives, its **Jacobian**: a
-# row for each result, a column for each input.
+# A function from several numbers to several numbers has a whole table of derivatives, its
+# **[Jacobian](glossary.md#jacobian)**: a row for each result, a column for each input.
 #
-# - A `jvp` along the direction in which one input moves gives one *column*. `jacfwd` does all of them with
-#   `vmap`.
+# - A `jvp` along the direction in which one input moves gives one *column*. `jacfwd` does all of them
+#   with `vmap`.
 # - A `vjp` with a cotangent in which one result counts gives one *row*. `jacrev` does all of them with
 #   `vmap`.
 
@@ -297,12 +303,12 @@ print(jax.jacrev(lambda m: jnp.sum(m, axis=0))(jnp.ones((2, 3))).shape)
 # ## Second derivatives
 #
 # The gradient of a function of n numbers is a function from n numbers to n numbers. Its Jacobian is the
-# **Hessian**: how each entry of the gradient moves with each input. `hessian(fun)` is
-# `jacfwd(jacrev(fun))`.
+# **[Hessian](glossary.md#hessian)**: how each entry of the gradient moves with each input. `hessian(fun)`
+# is `jacfwd(jacrev(fun))`.
 #
-# For a million inputs the Hessian has a million times a million entries. But often you only need it *times
-# a vector*: how the gradient moves if all inputs move in one direction. That is a `jvp` of `grad`, and
-# costs a few times what the function costs. The table is never made:
+# For a million inputs the Hessian has a million times a million entries. But often you only need it
+# *times a vector*: how the gradient moves if all inputs move in one direction. That is a `jvp` of `grad`,
+# and costs a few times what the function costs. The table is never made:
 
 
 # %%
@@ -331,8 +337,8 @@ print("for a million numbers:", hvp(bumpy, jnp.ones(1_000_000), jnp.ones(1_000_0
 #
 # You may be surprised by a primitive called `linear_step`. Eager `grad` remembers, for each operation,
 # what its rules have written down, so that it need not ask them again. The results are the same;
-# [eager_linearize.py](../tinyjax/interpreters/eager_linearize.py) says more. `jax.vjp` and `grad` inside of
-# other transformations go the plain way of this lesson.
+# [eager_linearize.py](../tinyjax/interpreters/eager_linearize.py) says more. `jax.vjp` and `grad` inside
+# of other transformations go the plain way of this lesson.
 #
 # ## Where tinyjax differs from JAX
 #
@@ -352,8 +358,8 @@ viz.transpose(f, 3.0)
 #
 # - A cotangent says how much a value counts; transposition runs a linear jaxpr backwards, by rules.
 # - Copies become sums, and sums become copies: a value that is used twice adds up its cotangents.
-# - `grad` is `linearize`, then a backward pass from 1; `vmap` of it gives Jacobians, `jvp` of it a Hessian
-#   times a vector.
+# - `grad` is `linearize`, then a backward pass from 1; `vmap` of it gives Jacobians, `jvp` of it a
+#   Hessian times a vector.
 #
 # ## Exercises
 #

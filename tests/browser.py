@@ -1,7 +1,6 @@
 """Chromium without a window, for tests of pages; pytest skips where there is none."""
 
 import shutil
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -43,13 +42,3 @@ def resize(browser, width, height, scheme="light"):
 def messages(browser):
     """What has been written to the console: errors, blocked loads."""
     return [entry["message"] for entry in browser.get_log("browser")]
-
-
-def wait_until(holds, seconds=5.0):
-    """Waits until a function of no arguments gives something true; gives that, or fails."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if result := holds():
-            return result
-        time.sleep(0.02)
-    raise AssertionError(f"still not so after {seconds} seconds")

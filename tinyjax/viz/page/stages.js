@@ -1,6 +1,7 @@
 // ---- the stages: columns in which an item lights its kin ----
 
-const lines = []; // the element of each item, by its number; undefined where nothing is kin to it
+const items = []; // those that have kin, by their numbers; each knows its column's place
+const lines = []; // the element of each
 const boxes = []; // each column's scrolling box
 const trail = document.querySelector(".trail");
 let pinned = null; // the item that stays lit, until Escape or another click
@@ -45,9 +46,8 @@ function drawItem(item, texts, place) {
   const line = element("button", { class: kind, tabindex: "-1", type: "button" }, ...parts);
   if (item.gone) line.title = "simplified away: nothing is computed for it";
   line.dataset.item = item.id;
-  line.dataset.place = place;
   lines[item.id] = line;
-  items[item.id] = item;
+  items[item.id] = { ...item, place };
   return element("li", {}, line);
 }
 
@@ -56,8 +56,6 @@ function meter(share) {
   bar.firstChild.style.width = `${100 * share}%`;
   return bar;
 }
-
-const items = [];
 
 // ---- light ----
 
@@ -77,11 +75,14 @@ function light(id) {
   trail.replaceChildren(...story(id));
 }
 
-/** The kin of an item in a column; what has many equations inside, such as a group, only if it is alone. */
+/** The item and its kin in a column; what has many equations inside, such as a group, only if it is alone. */
 function kinIn(id, place) {
-  const all = [id, ...items[id].kin].filter((other) => Number(lines[other].dataset.place) === place);
-  const narrow = all.filter((other) => !items[other].wide || other === id);
-  return (narrow.length ? narrow : all).sort((a, b) => a - b);
+  items[id].byPlace ??= boxes.map((_, column) => {
+    const all = [id, ...items[id].kin].filter((other) => items[other].place === column);
+    const narrow = all.filter((other) => !items[other].wide || other === id);
+    return (narrow.length ? narrow : all).sort((a, b) => a - b);
+  });
+  return items[id].byPlace[place];
 }
 
 /** In words: the item, and what is kin to it in each column. */
@@ -133,30 +134,31 @@ function itemAt(target) {
   return line ? Number(line.dataset.item) : null;
 }
 
-function focusLine(line) {
-  for (const other of boxes[line.dataset.place].querySelectorAll("button[tabindex='0']")) other.tabIndex = -1;
-  line.tabIndex = 0;
-  line.focus({ preventScroll: true });
-  reveal(line, boxes[line.dataset.place]);
+function focusItem(id) {
+  const box = boxes[items[id].place];
+  for (const other of box.querySelectorAll("button[tabindex='0']")) other.tabIndex = -1;
+  lines[id].tabIndex = 0;
+  lines[id].focus({ preventScroll: true });
+  reveal(lines[id], box);
 }
 
-function move(id, key) {
-  const place = Number(lines[id].dataset.place);
-  const here = lines.filter((line) => Number(line?.dataset.place) === place);
-  const at = here.indexOf(lines[id]);
-  const step = { ArrowDown: 1, ArrowUp: -1, Home: -at, End: here.length - 1 - at }[key];
-  if (step !== undefined) return here[at + step];
-  const side = key === "ArrowRight" ? 1 : -1; // the next column with kin
+/** Where a key leads from an item: up and down the column, or aside to the next column with kin. */
+function target(id, key) {
+  const { place } = items[id];
+  const column = items.filter((item) => item.place === place).map((item) => item.id);
+  const at = column.indexOf(id);
+  const step = { ArrowDown: 1, ArrowUp: -1, Home: -at, End: column.length - 1 - at }[key];
+  if (step !== undefined) return column[at + step];
+  const side = key === "ArrowRight" ? 1 : -1;
   for (let other = place + side; other >= 0 && other < boxes.length; other += side) {
     const [kin] = kinIn(id, other);
-    if (kin !== undefined) return lines[kin];
+    if (kin !== undefined) return kin;
   }
   return undefined;
 }
 
 function startStages() {
   drawColumns();
-  light(null);
   trail.replaceChildren(...hint());
   const root = document.querySelector(".columns");
   root.addEventListener("pointerover", (event) => {
@@ -186,8 +188,8 @@ function startStages() {
     const moves = ["ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight", "Home", "End"];
     if (id === null || !moves.includes(event.key) || event.ctrlKey || event.metaKey || event.altKey) return;
     event.preventDefault();
-    const line = move(id, event.key);
-    if (line) focusLine(line);
+    const other = target(id, event.key);
+    if (other !== undefined) focusItem(other);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;

@@ -94,6 +94,14 @@ def test_print_shows_each_value_and_where_it_is_from(step):
     assert "made in" in after("p d", output)
 
 
+def test_print_shows_the_jaxpr_that_was_made(step):
+    output = step("model.py:f --args 3.0 --transform jit", "p", "next simplify", "print")
+    assert "| { lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = mul b a in (c,) }" in after(
+        "p", output
+    )
+    assert "| { lambda" in after("print", output)
+
+
 def test_list_shows_the_events_around_the_line_and_the_rule(step):
     listing = after("list", step(GRAD, "2", "list"))
     assert listing.index("linearize") < listing.index("bind  sin") < listing.index("jvp rule")

@@ -13,13 +13,13 @@ import itertools
 import re
 import sys
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyjax.api_util import fun_name
+from tinyjax.api_util import FlatFun, fun_name
 from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.core import Primitive, Tracer, get_aval
 from tinyjax.custom_derivatives.calls import SymbolicZero
@@ -267,7 +267,7 @@ def _param_text(value: Any) -> str:
     if isinstance(value, (Jaxpr, ClosedJaxpr)):
         return f"a jaxpr of {len(value.eqns)} equations"
     if callable(value):
-        return fun_name(value)
+        return fun_name(wrapped_function(value))
     if isinstance(value, (tuple, list)) and any(
         isinstance(x, (Jaxpr, ClosedJaxpr)) or callable(x) for x in value
     ):
@@ -276,7 +276,17 @@ def _param_text(value: Any) -> str:
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 3] + "..."
 
 
-# ---- places ----
+# ---- functions and places ----
+
+
+def wrapped_function(flat_fun: Callable) -> Callable:
+    """The user's function, out of what makes it one of a flat list of arrays."""
+    if isinstance(flat_fun, FlatFun):
+        return wrapped_function(flat_fun.fun)
+    names = getattr(getattr(flat_fun, "__code__", None), "co_freevars", ())
+    if "fun" in names and getattr(flat_fun, "__name__", "") == "call":
+        return wrapped_function(flat_fun.__closure__[names.index("fun")].cell_contents)  # type: ignore[index]
+    return flat_fun
 
 
 def place_of(rule: Any, primitive: Primitive | None = None) -> Place | None:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tinyjax.api_util import FlatFun, fun_name
+from tinyjax.api_util import fun_name
 from tinyjax.core import EvalTrace, Primitive, abstract_eval_rules, context, impl_rules
 from tinyjax.interpreters import partial_eval, tracing, transposition
 from tinyjax.interpreters.batching import axis_batch_rules, batch_rules
@@ -25,7 +25,7 @@ from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.loop_frame import LoopKernel
 from tinyjax.opencl.plan import step_word
 from tinyjax.opencl.schedule import HostStep, Routine
-from tinyjax.viz.events import Place, place_of
+from tinyjax.viz.events import Place, place_of, wrapped_function
 
 ADD_EQN = place_of(JaxprTrace.add_eqn)
 
@@ -44,6 +44,7 @@ class Call:
     rule: Place | None = None
     results: Callable[[Any], Roles] = lambda out: listed(out)
     primitive: Primitive | None = None  # of a bind or an equation
+    text: str = ""  # of what was made: a jaxpr, a program
 
 
 def listed(xs: Any, role: str = "") -> Roles:
@@ -140,25 +141,17 @@ def trace(flat_fun: Callable, in_avals: Sequence[Any]) -> Call:
     def results(closed: Any) -> Roles:
         call.operands[:] = listed(closed.jaxpr.invars)
         call.params |= {"equations": len(closed.eqns)}
+        call.text = str(closed)
         return listed(closed.jaxpr.outvars)
 
     call = Call("trace", fun_name(function), listed(in_avals), {}, place_of(function), results)
     return call
 
 
-def wrapped_function(flat_fun: Callable) -> Callable:
-    """The function that is traced, out of what makes it one of a flat list of arrays."""
-    if isinstance(flat_fun, FlatFun):
-        return wrapped_function(flat_fun.fun)
-    names = getattr(getattr(flat_fun, "__code__", None), "co_freevars", ())
-    if "fun" in names and getattr(flat_fun, "__name__", "") == "call":
-        return wrapped_function(flat_fun.__closure__[names.index("fun")].cell_contents)  # type: ignore[index]
-    return flat_fun
-
-
 def linearize(jvp_trace: Any, fun: Callable, primals: Sequence[Any]) -> Call:
     def results(out: Any) -> Roles:
         call.params |= {"linear equations": len(out[1].eqns)}
+        call.text = str(out[1])
         return listed(out[0], "primal")
 
     rule = place_of(partial_eval.trace_linear)
@@ -186,6 +179,7 @@ def compiling(closed: Any, device: Any, name: str = "jitted", donated: Any = ())
 def simplifying(closed: Any) -> Call:
     def results(out: Any) -> Roles:
         call.params["equations left"] = len(out.eqns)
+        call.text = str(out)
         return []
 
     call = _compile("simplify", simplify.simplify, equations=len(closed.eqns))
@@ -230,6 +224,7 @@ def lowering_loop(eqn: Any, producer: Any, names: Any, target: Any) -> Call:
 def writing_code(kernels: Sequence[Any]) -> Call:
     def results(text: str) -> Roles:
         call.params["lines of OpenCL C"] = text.count("\n") + 1
+        call.text = text
         return []
 
     names = " ".join(kernel.name for kernel in kernels)

@@ -36,6 +36,8 @@ class Recording:
         self.missed = 0
         # Each "bind" and "equation" to be drawn, by its number: equal variables are equal values.
         self.equations: dict[int, JaxprEqn] = {}
+        # What a "trace" or a stage of the compiler made: a jaxpr, or OpenCL C.
+        self.texts: dict[int, str] = {}
 
     def __repr__(self) -> str:
         missed = f", and {self.missed} more that were left out" if self.missed else ""
@@ -181,6 +183,8 @@ class Recorder:
         if call.stage in ("trace", "compile"):  # of which more is known now
             event.operands = self._described(call.operands)
             event.params = params_text(call.params)
+        if call.text:
+            self.recording.texts[event.number] = call.text
         if call.primitive is not None:
             self._keep_equation(call.primitive, event, call, results)
 

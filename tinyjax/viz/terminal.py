@@ -37,7 +37,7 @@ HELP = """\
   out, o          the event within which this one happened
   back, b         the event before this one on its level; from the first, out
   12              event number 12
-  print, p        all of this event: operands, parameters, results, and what each value is in
+  print, p        all of this event: operands, parameters, results, the jaxpr or C that it made
   print NAME      one value: where it was made, and where it is used (a variable, or #7)
   list, l, w      where you are: the events around this one, your line, and the rule's source
   graph, g        draws what there is so far: the equations written, or the operations done
@@ -178,6 +178,8 @@ class Stepper(cmd.Cmd):
             self.say_item(f"{name} = {text}")
         if event.error is not None:
             self.say_item(f"raised {event.error}")
+        for line in self.recording.texts.get(event.number, "").splitlines():
+            self.say(f"  | {line}".rstrip())
         self.say_item(f"traces that a bind goes through here: {' > '.join(reversed(event.trace))}")
 
     def print_value(self, name: str) -> None:

@@ -1,0 +1,453 @@
+# %% [markdown]
+# # 12. Fusion, and measuring honestly
+#
+# Why is compiled code faster than NumPy? Not because it is C: NumPy is C too. It is because of
+# what is *not* done: arrays that are never written to memory. This lesson is about who decides
+# that, and about how to find out whether it was worth it. After this lesson you can
+#
+# - say how many kernels a function becomes, and why each stored value is stored;
+# - count the bytes that a program moves, before it runs;
+# - measure transfer, compilation and run time apart, and say which mistake makes a time
+#   meaningless;
+# - compare with NumPy honestly, and say where there is nothing to gain;
+# - find the slow step of a program.
+#
+# What is timed on this page was timed on one machine. Your times differ; the counts do not.
+
+# %%
+import statistics
+import tempfile
+import time
+
+import numpy as np
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import viz
+from tinyjax.opencl import cost_model
+from tinyjax.opencl.codegen import CPU
+from tinyjax.opencl.cost import cost_lines, jaxpr_cost, plan_cost
+from tinyjax.opencl.plan import groups_lines, make_plan
+from tinyjax.opencl.rules import lowering_rules
+from tinyjax.opencl.simplify import simplify
+
+# %% [markdown]
+# ## Memory is slow
+#
+# Here is the running example once more, for a million numbers. What does NumPy do for `np.sin(x) *
+# x`? It reads `x`, and writes the sines to memory. Then it reads the sines, reads `x` again, and
+# writes the products. Five arrays of four million bytes pass between the processor and memory, to
+# compute two operations for each element. One kernel for both reads `x`, writes the result, and
+# that is all: two arrays. The compiler counts the same, if each equation runs by itself, and as it
+# is planned:
+
+
+# %%
+def f(x):
+    return jnp.sin(x) * x
+
+
+def planned(function, *args):
+    """The plan of a function for a CPU; no device is needed for it."""
+    return make_plan(simplify(jax.make_jaxpr(function)(*args)), CPU)
+
+
+x = jnp.linspace(0, 10, 1_000_000)
+print("by itself:", jaxpr_cost(jax.make_jaxpr(f)(x).jaxpr))
+print("planned:  ", plan_cost(planned(f, x)))
+
+# %% [markdown]
+# A core can do dozens of operations in the time in which one number comes from memory. So for most
+# programs of NumPy's kind it is the bytes that count, not the arithmetic.
+# [*Fusion*](glossary.md#fusion) is to compute several equations in one kernel, so that what they
+# hand to each other stays in registers.
+#
+# ## What is stored?
+#
+# A kernel can compute each element of its result from the elements that it needs, back through all
+# equations. It could go on to the arguments, always. So the question is not what to fuse. It is
+# where to stop: which values are *stored* in memory. Let us try some programs. `groups_lines`
+# prints a line for each kernel, with the equations inside, and why something is stored that the
+# program does not return.
+
+
+# %%
+def show(function, *args):
+    print(*groups_lines(planned(function, *args)), sep="\n")
+
+
+x = jnp.linspace(0, 10, 1000)
+show(f, x)
+show(lambda x: jnp.sum(f(x)), x)
+show(lambda x: f(x) / jnp.sum(f(x)), x)
+show(jax.nn.softmax, jnp.ones((300, 200)))
+
+# %% [markdown]
+# One kernel each. The sum joins what it adds up. And what follows a sum joins too, as long as it
+# is for the same row: a row of softmax is read once, and stays with the core that works on it
+# (`rows`). The next one is not one kernel:
+
+# %%
+show(lambda x: x[:, None] + f(x)[None, :], x)
+
+# %% [markdown]
+# The result has a million elements, and each needs one of a thousand sines. Computed where it is
+# read, each sine would be computed a thousand times over. So it is stored. But not everything that
+# is repeated is worth a place in memory:
+
+# %%
+show(lambda x: x[:, None] + (2 * x)[None, :], x)
+
+# %% [markdown]
+# To double a number is cheaper than to fetch it. Where is the border? The compiler guesses the
+# [*work*](glossary.md#work) of a value: the number of simple operations for one element, with all
+# that is recomputed for it. Up to `CHEAP_WORK` operations, a value is recomputed without further
+# thought. All numbers of that kind stand in one file,
+# [cost_model.py](../tinyjax/opencl/cost_model.py), with the measurements that they are from.
+
+# %%
+for name in ("mul", "div", "sin"):
+    rule = next(rule for p, rule in lowering_rules.items() if p.name == name)
+    print(f"{name}: {rule.cost}")
+print("CHEAP_WORK:", cost_model.CHEAP_WORK)
+
+
+def chain(count):
+    """A function that multiplies `count` times, and then is repeated."""
+
+    def repeated(x):
+        y = x
+        for _ in range(count):
+            y = y * 1.5
+        return x[:, None] + y[None, :]
+
+    return repeated
+
+
+for count in (5, 6, 7, 8):
+    print(count, "products:", len(planned(chain(count), x).groups), "kernels")
+
+# %% [markdown]
+# What if a costly value has two readers? If both take the element at their own place, they share
+# it, in a register. If one takes it from somewhere else, the value is stored:
+
+# %%
+show(lambda x: f(x) + f(x) * f(x), x)
+show(lambda x: f(x) + f(x)[::-1], x)
+
+# %% [markdown]
+# And there are values of which there is no choice: those that the program returns, and what a
+# [host step](glossary.md#host-step) or a loop reads or makes. Products of matrices are a kind of
+# their own. Each element of an operand is needed for a whole row of results, so what a product
+# reads is stored if it is costly. What follows a product, elementwise, is computed before the
+# result is written:
+
+# %%
+a, b = jnp.ones((300, 200)), jnp.ones((200, 100))
+show(lambda a, b: jnp.maximum(a @ b, 0), a, b)
+show(lambda a, b: f(a) @ b, a, b)
+
+# %% [markdown]
+# That is the whole rule. It is one method of [fuse.py](../tinyjax/opencl/fuse.py),
+# `_reason_to_store`, and one of the exercises. To put it in words:
+#
+# - what the host reads is stored;
+# - what is cheap is not;
+# - what is costly is stored if one reader asks for more elements than there are, or if several
+#   readers ask for it at different places.
+#
+# Several results of the same shape then share a kernel, where that is possible: none of them may
+# need an element of another that another work-item makes, for nobody knows whether it is there
+# yet.
+#
+# ## A layer
+#
+# Now a program with two kernels: a product, the running example as its activation, and a softmax.
+
+
+# %%
+def layer(x, w):
+    return jax.nn.softmax(f(x @ w))
+
+
+x, w = jnp.ones((256, 64)), jnp.ones((64, 128))
+plan = planned(layer, x, w)
+print(*groups_lines(plan), "", *cost_lines(plan), sep="\n")
+
+# %% [markdown]
+# (Why did `f` not join the product, as `maximum` did? The kernel of the softmax took it, for it
+# reads the same rows.)
+#
+# The last table is a prediction. `flops` are simple operations, `functions` are `sin` and `exp`,
+# and `per byte` is how many of both there are for a byte that is read or written. A kernel with
+# few of them waits for memory; one with many (the product of matrices, as ever) keeps the cores
+# busy.
+
+# %%
+cpu = jax.devices("cpu")[0]
+x, w = jax.device_put(x, cpu), jax.device_put(w, cpu)
+viz.kernels(jax.jit(layer).lower(x, w))
+
+# %% [markdown]
+# ## Four ways to measure nothing
+#
+# A prediction must be checked. That is easy to get wrong, in one of four ways. (By default,
+# tinyjax answers the first calls by NumPy, while a driver builds the kernels. For measurements, we
+# want to wait for them.)
+
+# %%
+jax.config.update("tinyjax_background_build", False)
+rng = np.random.default_rng(0)
+numbers = rng.standard_normal(4_000_000).astype(np.float32)
+
+# %% [markdown]
+# **The first: to stop the clock before the work is done.** A call launches kernels and comes back
+# at once; the result is an array that is still being computed. That is on purpose: Python can
+# prepare the next call meanwhile. It is called [*asynchronous
+# dispatch*](glossary.md#asynchronous-dispatch). Who reads the array waits. To wait without
+# reading, call `block_until_ready`:
+
+# %% varies
+x = jax.device_put(numbers, cpu).block_until_ready()
+fast_f = jax.jit(f)
+fast_f(x).block_until_ready()
+
+start = time.perf_counter()
+y = fast_f(x)
+returned = time.perf_counter()
+y.block_until_ready()
+done = time.perf_counter()
+print(f"the call came back after {1e3 * (returned - start):.2f} ms")
+print(f"the result was there after {1e3 * (done - start):.2f} ms")
+
+# %% [markdown]
+# **The second: to measure the compiler.** The first call traces, lowers, builds. Here is what each
+# of that takes, and then what a call takes:
+
+
+# %% varies
+def milliseconds(function, *args):
+    """What a call takes that is waited for, and its result."""
+    start = time.perf_counter()
+    result = jax.block_until_ready(function(*args))
+    return 1e3 * (time.perf_counter() - start), result
+
+
+new = jax.jit(lambda x: jnp.cos(x) * x + 0.25)  # nobody has compiled this yet
+time_to_trace, traced = milliseconds(new.trace, x)
+time_to_lower, lowered = milliseconds(traced.lower)
+time_to_build, compiled = milliseconds(lowered.compile)
+print(f"trace {time_to_trace:8.2f} ms")
+print(f"lower {time_to_lower:8.2f} ms")
+print(f"build {time_to_build:8.2f} ms (less if the driver has built the same text before)")
+for _ in range(3):
+    print(f"call  {milliseconds(compiled, x)[0]:8.2f} ms")
+
+# %% [markdown]
+# (The first call of three takes longer: this driver puts off a part of its work until a kernel is
+# launched. So do others.)
+#
+# **The third: to measure the way to the device.** A NumPy array must be brought to the device's
+# memory, and the result back. On a CPU that is a copy; to a GPU it goes over a bus that is far
+# slower than the memory on either side. In a real program, the data stay on the device from call
+# to call. So measure them apart:
+
+# %% varies
+time_to_bring, x = milliseconds(jax.device_put, numbers, cpu)
+time_to_run, y = milliseconds(fast_f, x)
+time_to_read, _ = milliseconds(np.array, y)
+print(
+    f"to the device {time_to_bring:6.2f} ms, run {time_to_run:6.2f} ms, back {time_to_read:6.2f} ms"
+)
+print(f"a call with a NumPy array: {milliseconds(fast_f, numbers)[0]:.2f} ms")
+
+# %% [markdown]
+# **The fourth: to measure once.** Other programs run too, caches are cold or warm, clocks go up
+# and down. Times are never too short by accident, only too long. So take several, and say what you
+# took: the best one says what the program needs, the median what to expect.
+
+# %% varies
+times = [milliseconds(fast_f, x)[0] for _ in range(9)]
+print("ms:", *(f"{t:.2f}" for t in times))
+print(f"best {min(times):.2f}, median {statistics.median(times):.2f}, worst {max(times):.2f}")
+
+# %% [markdown]
+# ## SELU against NumPy
+#
+# SELU is an activation function: `x` where `x` is positive, and a multiple of `exp(x) - 1`
+# elsewhere, all scaled. In NumPy one writes it like this. Before any clock is started: do both
+# compute the same, in the same dtype? (NumPy likes to make float64 of things, which takes twice
+# the time and would not be a fair race.)
+
+
+# %%
+def numpy_selu(x):
+    alpha, scale = np.float32(1.6732632), np.float32(1.050701)
+    return scale * np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
+
+
+selu = jax.jit(jax.nn.selu)
+sample = numbers[:1000]
+print(numpy_selu(sample).dtype, selu(sample).dtype)
+print("the same:", np.allclose(numpy_selu(sample), selu(sample), rtol=1e-5, atol=1e-6))
+show(jax.nn.selu, x)
+
+# %% [markdown]
+# One kernel, which reads one array and writes one. NumPy has six operations, five of which write
+# an array that only the next one reads.
+
+
+# %% varies
+def best(function, *args):
+    """The shortest of the calls that fit into 0.2 seconds (three at least), in microseconds."""
+    jax.block_until_ready(function(*args))
+    times = []
+    while len(times) < 3 or sum(times) < 200:
+        times.append(milliseconds(function, *args)[0])
+    return 1e3 * min(times)
+
+
+print("   elements     NumPy us   tinyjax us   faster by   tinyjax GB/s")
+for size in (10, 1000, 100_000, 1_000_000, 4_000_000):
+    part = numbers[:size].copy()
+    on_device = jax.device_put(part, cpu)
+    numpy_us, tinyjax_us = best(numpy_selu, part), best(selu, on_device)
+    speed = 2 * part.nbytes / tinyjax_us / 1e3
+    row = f"{size:11,} {numpy_us:12,.1f} {tinyjax_us:12,.1f}"
+    print(f"{row} {numpy_us / tinyjax_us:11.1f} {speed:14.2f}")
+
+# %% [markdown]
+# For ten numbers, NumPy is faster, or as fast. A call of a compiled function looks up its key and
+# launches a kernel, which takes some dozens of microseconds whatever the size. Many small jitted
+# calls make a slow program: put `jit` around the whole.
+#
+# For a million, the factor is large. Do not stop here: a factor that you cannot explain is a
+# mistake that you have not found yet. NumPy's six operations move about fourteen arrays, the
+# kernel two. That explains a factor of seven. Where is the rest? Take the operations one by one:
+
+# %% varies
+million = numbers[:1_000_000].copy()
+negative, is_positive = np.minimum(million, 0), million > 0
+scale = np.float32(1.050701)
+for name, operation in {
+    "x > 0": lambda: million > 0,
+    "minimum": lambda: np.minimum(million, 0),
+    "expm1": lambda: np.expm1(negative),
+    "times alpha": lambda: scale * negative,
+    "where": lambda: np.where(is_positive, million, negative),
+    "times scale": lambda: scale * million,
+    "(exp, in place of expm1)": lambda: np.exp(negative),
+}.items():
+    print(f"{best(operation):10,.1f} us  {name}")
+
+# %% [markdown]
+# So most of the time is spent in one of them. NumPy computes `expm1` one number after the other;
+# its `exp` is written for vector instructions, and takes a fraction of that. The kernel's `expm1`
+# is, too. That has nothing to do with fusion. (`where` has a reason of its own: half of the
+# numbers are positive, in no order, and the processor cannot guess which.) (A large part of the
+# rest is that the kernel runs on all cores, and NumPy's operations on one.) The running example is
+# a better test of fusion: NumPy has a fast `sin`, and moves five arrays in place of two.
+
+# %% varies
+on_device = jax.device_put(million, cpu)
+numpy_us, tinyjax_us = best(lambda x: np.sin(x) * x, million), best(fast_f, on_device)
+print(
+    f"NumPy {numpy_us:,.1f} us, tinyjax {tinyjax_us:,.1f} us, a factor of {numpy_us / tinyjax_us:.1f}"
+)
+
+# %% [markdown]
+# ## A product of matrices against NumPy
+#
+# NumPy hands a product of matrices to a library called BLAS, which experts have tuned for each
+# processor for decades. There is little to gain. So tinyjax writes kernels for small products,
+# which can be fused with what follows, and hands the large ones to the same BLAS. The groups say
+# so:
+
+# %%
+for size in (64, 1024):
+    matrix = jax.ShapeDtypeStruct((size, size), jnp.float32)
+    show(jnp.matmul, matrix, matrix)
+
+# %% varies
+print("   size     NumPy us   tinyjax us   tinyjax GFLOP/s")
+product = jax.jit(jnp.matmul)
+for size in (16, 64, 256, 512):
+    m = numbers[: size * size].reshape(size, size).copy()
+    on_device = jax.device_put(m, cpu)
+    numpy_us, tinyjax_us = best(np.matmul, m, m), best(product, on_device, on_device)
+    print(f"{size:7} {numpy_us:12,.1f} {tinyjax_us:12,.1f} {2 * size**3 / tinyjax_us / 1e3:17.1f}")
+
+# %% [markdown]
+# As fast as BLAS is what one can hope for. If a table like this one says that you are ten times as
+# fast, look for the mistake: another program was running, say, and BLAS waits for all of its
+# threads.
+#
+# ## Which step is slow?
+#
+# For a program of several steps, one number is not enough. `jax.profiler.step_times` runs it a few
+# times, and gives the microseconds of each step, by its number in the schedule (of several steps,
+# where they were launched as one):
+
+# %% varies
+x, w = (
+    jax.device_put(rng.standard_normal(s).astype(np.float32), cpu) for s in ((2048, 64), (64, 512))
+)
+fast_layer = jax.jit(layer)
+step_times = jax.profiler.step_times(lambda: fast_layer(x, w))
+for steps, microseconds in step_times.items():
+    print(f"{microseconds:10,.1f} us  step {', '.join(map(str, steps))}")
+
+# %% [markdown]
+# For a longer run, there is `jax.profiler.trace`: it records each launch within a block, and
+# writes a file that [Perfetto](https://ui.perfetto.dev) shows on a time axis. `summary` prints a
+# line for each kernel:
+
+# %% varies
+with tempfile.TemporaryDirectory() as folder, jax.profiler.trace(folder):
+    for _ in range(10):
+        fast_layer(x, w).block_until_ready()
+print(jax.profiler.summary())
+
+# %% [markdown]
+# On the command line, `python -m tinyjax explain FILE:FUNCTION --args ...` shows all of this on
+# one page.
+#
+# ## What differs from JAX
+#
+# - The four mistakes are the same, and so are `block_until_ready`, `jax.profiler.trace`,
+#   `cost_analysis` and what it counts. `step_times`, `summary` and the stage `groups` are
+#   tinyjax's own.
+# - XLA fuses by rules of the same kind, with a far larger cost model. On a CPU, it writes kernels
+#   for products too, and calls libraries for the large ones.
+# - JAX compiles at the first call, and waits. tinyjax answers by NumPy meanwhile, unless told
+#   otherwise.
+#
+# ## The graph
+#
+# The layer with its times. A frame is a step, and its border is the thicker, the longer it takes.
+# A thick arrow is an array in memory; a thin one never leaves registers.
+
+# %% varies
+viz.kernels(fast_layer.lower(x, w), step_times)
+
+# %% [markdown]
+# ## Summary
+#
+# - Fusion chooses which values are stored: those that are costly and would be computed again, and
+#   those that it must.
+# - Wait for the result, leave compilation and transfer out, repeat, and compare the same
+#   computation.
+# - Explain each factor before you believe it: bytes, instructions, cores, or a mistake.
+#
+# ## Exercises
+#
+# `python -m tinyjax learn start 12` makes a folder in which these functions are empty, for you to
+# write again.
+#
+# ## Where this lives in JAX
+#
+# - Fusion is XLA's: `xla/service/instruction_fusion.cc`, `xla/service/cpu/`,
+#   `xla/service/gpu/transforms/priority_fusion.cc`
+# - `xla/service/hlo_cost_analysis.cc`: the counts of `cost_analysis`
+# - `jax/_src/profiler.py`: traces; `jax/_src/array.py`: `block_until_ready`
+# - JAX's own page on measuring: <https://docs.jax.dev/en/latest/benchmarking.html>

@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tinyjax.devices import devices
 from tinyjax.learn.lesson_map import lesson_map
+from tinyjax.viz.output import layout_program
 
 ROOT = Path(__file__).parent.parent
 TUTORIALS = ROOT / "tutorials"
@@ -38,6 +40,8 @@ def python(*arguments):
 
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
 def test_a_page_says_what_the_lesson_shows(lesson):
+    if lesson.name >= "10" and devices("cpu")[0].cl_device is None:
+        pytest.skip("from lesson 10 on kernels are shown, and there is no OpenCL device")
     done = python(TOOL, "--check", lesson.name[:2])
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -167,7 +171,7 @@ def test_a_graph_is_a_figure_compared_by_its_source(tool, lesson):
     lesson.write_text("# %%\n" + graph.format(2.0))
     page, (figure,) = tool.render(lesson)
     assert "![jax.viz.dot(jax.make_jaxpr(lambda x: x * 2.0)(1.0))](figures/01_lesson_1.svg)" in page
-    if tool.viz.save.__globals__["layout_program"]():
+    if layout_program():
         tool.write(lesson)
         assert (tool.RENDERED / "figures" / "01_lesson_1.dot").read_text() == figure.graph.source
         lesson.write_text("# %%\n" + graph.format(3.0))

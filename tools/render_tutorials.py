@@ -73,7 +73,7 @@ def run(cell: Cell, module: types.ModuleType) -> tuple[str, Any, str]:
     last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
     value, expression, printed = None, "", io.StringIO()
     file = str(module.__file__)
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+    with contextlib.redirect_stdout(printed):  # not stderr: warnings are for whoever renders
         exec(compile(tree, file, "exec"), module.__dict__)
         if isinstance(last, ast.Expr):
             expression = ast.unparse(last)

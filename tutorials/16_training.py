@@ -403,12 +403,15 @@ draw_club(votes[:, 1])
 # %% [markdown]
 # ## Where tinyjax differs from JAX
 #
-# `example_libraries.optimizers` is in JAX too, with the same names and the same numbers; most people now
-# use [Optax](https://optax.readthedocs.io), which has more. In JAX, devices run a `pmap` together from the
-# first to the last operation, and speak to each other while they compute; in tinyjax each waits at a
-# collective until all are there, and the host brings the values together. JAX recommends `jax.jit` with
-# sharded arrays, or `jax.shard_map`, in place of `pmap` for new programs; tinyjax has `pmap` alone, which
-# shows what happens most directly.
+# Take the two pictures away and import `jax` in place of `tinyjax`, and JAX runs this lesson too. (The
+# digits and the club are in `tinyjax.data`.) It prints the same numbers, down to the curves.
+# `example_libraries.optimizers` is in JAX under the same names; most people now use
+# [Optax](https://optax.readthedocs.io), which has more.
+#
+# In JAX, devices run a `pmap` together from the first to the last operation, and speak to each other while
+# they compute; in tinyjax each waits at a collective until all are there, and the host brings the values
+# together. For new programs JAX recommends `jax.jit` with sharded arrays, or `jax.shard_map`; tinyjax has
+# `pmap` alone, in which one sees most directly what happens.
 #
 # The graph network as a graph, from its weights to its scores:
 
@@ -432,5 +435,6 @@ viz.dot(jax.make_jaxpr(club_scores)((jnp.zeros((34, 16)), jnp.zeros((16, 2)))))
 # ## Where this lives in JAX
 #
 # - `jax/example_libraries/optimizers.py`
-# - `jax/_src/pmap.py` and `jax/_src/lax/parallel.py`: `pmap`, `psum`, `_allreduce_impl` and the batching
-#   rules of collectives
+# - `jax/_src/pmap.py`: `pmap`
+# - `jax/_src/lax/parallel.py`: `psum`, `pmean` and the other collectives; `_batched_reduction_collective`
+#   puts the position in place of the name

@@ -164,6 +164,9 @@ print(jax.make_jaxpr(one_for_all)(True, xs))
 print(jax.vmap(g)(xs))
 print(jax.make_jaxpr(jax.vmap(g))(xs))
 
+# %%
+viz.vmap(g, xs)
+
 # %% [markdown]
 # So inside `vmap` a `cond` saves no work: if one branch is expensive, all examples pay for it.
 #

@@ -312,7 +312,7 @@ attempt(jax.jvp, cube, (3.0,), (1.0,))
 #   there.
 # - Many functions of JAX's `jax.numpy` are jitted, so that an eager call binds a primitive `jit` first.
 # - JAX keeps the impl and abstract_eval rules on the primitive (`sin_p.impl`), and all others in tables.
-#   Its current trace is `core.trace_ctx.trace`.
+#   Its current trace is `core.trace_ctx.trace`, and you get an aval by `jax.typeof` (which tinyjax has too).
 #
 # ## See for yourself
 #

@@ -297,10 +297,11 @@ print(tree_leaves(shapes, is_leaf=lambda x: isinstance(x, tuple)))
 #
 # ## Where tinyjax differs from JAX
 #
-# In what you can see, nowhere that we know of, down to the printed treedefs. JAX's pytrees are written
-# in C++, to be fast; tinyjax's are 350 lines of Python, and you can read them:
-# [pytrees.py](../tinyjax/tree_util/pytrees.py). The same functions have short names in `jax.tree`:
-# `jax.tree.map`, `jax.tree.leaves`, `jax.tree.flatten`.
+# In what comes out, nowhere that we know of, down to the printed treedefs. JAX's pytrees are written in
+# C++, to be fast; tinyjax's are 350 lines of Python, and you can read them:
+# [pytrees.py](../tinyjax/tree_util/pytrees.py). In JAX `broadcast_prefix` is private; `jax.tree.broadcast`
+# gives the same, as a tree. Other functions have short names in `jax.tree` too: `jax.tree.map`,
+# `jax.tree.leaves`, `jax.tree.flatten`.
 #
 # As a picture: `jvp` of the model. What comes in are three leaves; the dict is gone.
 

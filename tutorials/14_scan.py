@@ -191,9 +191,10 @@ print(jax.make_jaxpr(jax.grad(last, argnums=(0, 1, 2)))(w, h, xs))
 # | `xs`, a slice a step | `ys`: a cotangent a step, stacked |
 # | `ys` | `xs`: the cotangents of ys, a slice a step |
 # | residuals, stacked | `xs` too |
+# | what is the same at each step (`w` again: the linear part multiplies by it) | a const |
 #
-# So consts, carry, xs and ys all change places, and nothing else happens: the body of the second loop is
-# the transposed body of the linear part.
+# That is all that the rule has to arrange. The body of the second loop is the linear part of the body,
+# transposed as any jaxpr is.
 #
 # ## What it costs
 #

@@ -146,6 +146,32 @@ def test_the_branches_of_a_cond_stand_in_one_frame():
     assert frames(source) == ["cond", "branch 0 (False)", "branch 1 (True)"]
 
 
+# ---- the trace stack ----
+
+
+def test_a_bind_goes_from_the_innermost_trace_to_numpy():
+    titles = frames(viz.trace_stack(jax.vmap(jax.grad(f)), jnp.arange(3.0)).source)
+    kinds = [title.split(":")[0] for title in titles]
+    assert kinds == ["JVPTrace", "PartialEvalTrace", "BatchTrace", "EvalTrace", "JaxprTrace"]
+
+
+def test_each_of_two_traces_of_a_kind_has_a_number():
+    def twice(x):
+        return jax.jvp(lambda x: jax.jvp(f, (x,), (1.0,))[1], (x,), (1.0,))
+
+    titles = frames(viz.trace_stack(twice, 3.0).source)
+    assert [title.split(":")[0] for title in titles] == ["JVPTrace 2", "JVPTrace 1", "EvalTrace"]
+
+
+def test_without_a_transformation_there_is_one_trace():
+    assert frames(viz.trace_stack(f, 3.0).source) == ["EvalTrace: runs NumPy"]
+
+
+def test_a_function_that_binds_nothing_is_refused():
+    with pytest.raises(ValueError, match="no bind"):
+        viz.trace_stack(lambda x: x, 3.0)
+
+
 # ---- all of them ----
 
 PICTURES = {
@@ -157,9 +183,9 @@ PICTURES = {
 }
 
 
-@pytest.mark.parametrize("name", PICTURES)
-def test_equal_input_gives_equal_source(name):
-    assert PICTURES[name]().source == PICTURES[name]().source
+@pytest.mark.parametrize("draw", [*PICTURES.values(), lambda: viz.trace_stack(jax.grad(f), 3.0)])
+def test_equal_input_gives_equal_source(draw):
+    assert draw().source == draw().source
 
 
 @pytest.mark.parametrize("name", PICTURES)

@@ -9,6 +9,7 @@ from tinyjax.viz.linearize import linearize as linearize
 from tinyjax.viz.output import DotNotFound as DotNotFound
 from tinyjax.viz.output import save as save
 from tinyjax.viz.record import record as record
+from tinyjax.viz.trace_stack import trace_stack as trace_stack
 from tinyjax.viz.transpose import transpose as transpose
 from tinyjax.viz.values import values as values
 from tinyjax.viz.vmap import vmap as vmap

@@ -1,0 +1,122 @@
+"""The way of one bind through the stack of traces, as a picture.
+
+    viz.trace_stack(jax.vmap(jax.grad(f)), jnp.arange(3.0))
+
+After this file you can say who sees an operation under nested transformations, and in which order: the
+trace that is current, then each one below it, which gets what is left; last NumPy, or a jaxpr.
+Builds on record.py and drawing.py.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import graphviz
+
+from tinyjax.viz import style
+from tinyjax.viz.drawing import Note, label
+from tinyjax.viz.events import Event, Value
+from tinyjax.viz.output import Graph
+from tinyjax.viz.record import record
+
+# What a trace does with a primitive.
+_WORK = {
+    "JVPTrace": "applies the jvp rule",
+    "BatchTrace": "applies the batch rule",
+    "PartialEvalTrace": "sends what is known one way, the rest the other",
+    "JaxprTrace": "writes an equation",
+    "EvalTrace": "runs NumPy",
+}
+_LOOKS = {
+    "JVPTrace": style.UNKNOWN,
+    "BatchTrace": style.Look(style.EQUATION.style | {"fillcolor": style.GREEN}),
+    "PartialEvalTrace": style.Look(style.EQUATION.style | {"fillcolor": style.YELLOW}),
+    "JaxprTrace": style.Look(style.EQUATION.style | {"fillcolor": style.PINK}),
+    "EvalTrace": style.KNOWN,
+}
+Trace = tuple[str, ...]  # the names of the traces from the outermost to this one
+
+_RULES = ("jvp rule", "batch rule", "partial eval rule")
+_ENDS = {"impl": ("EvalTrace",), "equation": ("JaxprTrace",)}
+_LONGEST_VALUE = 40
+
+
+def trace_stack(f: Callable[..., Any], *args: Any) -> graphviz.Digraph:
+    """Call `f` and draw what becomes of one bind: the first of those with most traces below them.
+
+    A frame is a trace, the current one at the top; a box, a primitive that is bound there.
+    Raises ValueError where `f` binds no primitive that was not traced before.
+    """
+    with record() as recording:
+        f(*args)
+    events = recording.events
+    binds = [event for event in events if event.stage == "bind"]
+    if not binds:
+        raise ValueError(
+            "trace_stack found no bind: the function applies no primitive, or was compiled before "
+            "(jax.clear_caches() forgets that)"
+        )
+    first = max(binds, key=lambda event: len(event.trace))
+    return _Stack(events, first).graph
+
+
+class _Stack:
+    """The picture in the making: the boxes of each trace, innermost trace first, and the arrows."""
+
+    def __init__(self, events: Sequence[Event], first: Event):
+        self.events = events
+        self.first = first
+        self.graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE, edge_attr=style.EDGE)
+        self.boxes: dict[Trace, list[Event]] = {
+            first.trace[:depth]: [] for depth in range(len(first.trace), 0, -1)
+        }
+        self.place(first, first.trace)
+        for trace, boxes in self.boxes.items():
+            self.frame(trace, boxes)
+
+    def place(self, event: Event, trace: Trace) -> None:
+        """Give the event a box in the frame of a trace, and arrows to what it leads to."""
+        self.boxes.setdefault(trace, []).append(event)
+        for rule, inner, below in self.below(event, trace, ""):
+            self.graph.edge(self.name(event), self.name(inner), f" {rule} " if rule else None)
+            self.place(inner, below)
+
+    def below(self, event: Event, trace: Trace, rule: str) -> Iterator[tuple[str, Event, Trace]]:
+        """What happened on behalf of an event, by which rule, and in which trace.
+
+        What a trace hands to the next as it is has no bind there: its rule, or its end, tells of it."""
+        for inner in self.events:
+            if inner.parent != event.number:
+                continue
+            at = _ENDS.get(inner.stage, inner.trace)
+            if inner.stage in _RULES:
+                at = trace[: len(inner.trace) + 1]
+            if inner.stage == "bind" or (at != trace and inner.stage in (*_ENDS, *_RULES)):
+                yield rule, inner, at
+            else:
+                yield from self.below(inner, trace, inner.stage if inner.stage in _RULES else rule)
+
+    def name(self, event: Event) -> str:
+        return f"n{event.number - self.first.number}"
+
+    def frame(self, trace: Trace, events: list[Event]) -> None:
+        """A trace, with what is bound there."""
+        if not events:
+            return
+        kind = trace[-1]
+        same = sorted([t for t in self.boxes if t[-1] == kind and self.boxes[t]], key=len)
+        number = f" {1 + same.index(trace)}" if len(same) > 1 else ""
+        title = f"{kind}{number}: {_WORK.get(kind, 'a trace')}"
+        attributes = style.FRAME | {"label": title}
+        with self.graph.subgraph(
+            name=f"cluster_{len(trace)}_{kind}", graph_attr=attributes
+        ) as frame:
+            for event in events:
+                lines = [f"<b>{event.name}</b>"]
+                notes = [Note(_values(event.operands)), Note(f"gives {_values(event.results)}")]
+                look = _LOOKS.get(kind, style.EQUATION)
+                frame.node(self.name(event), label(lines, notes), **look.style)
+
+
+def _values(values: Sequence[Value]) -> str:
+    text = ", ".join(value.text for value in values)
+    return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"

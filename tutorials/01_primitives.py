@@ -96,7 +96,7 @@ print(row, "times", column, "gives", core.abstract_eval_rules[mul_p](row, column
 # when programs are traced (lesson 6) and compiled (lesson 10).
 #
 # An abstract_eval rule also *checks*. Primitives are strict on purpose: they add no dimensions and mix no
-# dtypes, so that each equation of a program says all that happens. `jax.numpy` is lenient, and puts the
+# dtypes, so that each step of a program says all that happens. `jax.numpy` is lenient, and puts the
 # missing steps in before it gets here.
 
 

@@ -44,7 +44,8 @@ def test_a_value_that_is_not_mapped_is_repeated_in_front():
 
 def assert_is_batch(got, operands, dims, fun):
     """That a rule's result holds what `fun` gives for each example."""
-    assert isinstance(got, tuple) and len(got) == 2, "a rule gives a pair: (value, its batch dim)"
+    if not (isinstance(got, tuple) and len(got) == 2):
+        pytest.fail(f"a rule gives a pair, (value, its batch dim), and not a {type(got).__name__}")
     size = next(op.shape[dim] for op, dim in zip(operands, dims) if dim is not None)
     examples = [
         fun(*[op if dim is None else np.take(op, i, dim) for op, dim in zip(operands, dims)])

@@ -77,7 +77,9 @@ def test_an_equation_with_several_results_gives_a_tracer_of_each():
     pair_p = core.Primitive("pair", multiple_results=True)
     pair_p.def_abstract_eval(lambda aval: [aval, aval.update(shape=(5,))])
     trace = JaxprTrace()
-    first, second = trace.add_eqn(pair_p, [trace.new_arg(scalar)], {})
+    outs = trace.add_eqn(pair_p, [trace.new_arg(scalar)], {})
+    assert isinstance(outs, list), "multiple_results: a list of tracers"
+    first, second = outs
     assert trace.eqns[0].outvars == [first.atom, second.atom]
     assert (first.aval.shape, second.aval.shape) == ((), (5,))
 

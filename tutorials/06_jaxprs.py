@@ -308,6 +308,12 @@ print("vmap:   ", jax.vmap(run)(jnp.arange(3.0)))
 print("traced: ", jax.make_jaxpr(run)(3.0))
 
 # %% [markdown]
+# Here is the dict, as a picture: each box shows the value that its equation put there.
+
+# %%
+viz.values(f, 3.0)
+
+# %% [markdown]
 # ## Changing a jaxpr
 #
 # A jaxpr is data. So a program that changes programs is a loop over equations. This one puts a cosine in

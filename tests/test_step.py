@@ -2,6 +2,7 @@
 
 import os
 import pty
+import re
 import subprocess
 import sys
 
@@ -107,6 +108,13 @@ def test_list_shows_the_events_around_the_line_and_the_rule(step):
     assert listing.index("linearize") < listing.index("bind  sin") < listing.index("jvp rule")
     assert "->     return jnp.sin(x) * x" in listing
     assert "tinyjax/interpreters/jvp.py" in listing
+
+
+def test_list_marks_the_line_that_the_rule_around_has_come_to(step):
+    listing = after("list", step(GRAD, "next cos", "list"))
+    middle = listing.partition("in the middle of")[2].partition("what was applied")[0]
+    marked = re.findall(r"^ +\d+ -> (.*)", middle, re.MULTILINE)
+    assert "sin_jvp" in middle and "cos(x)" in marked[0]
 
 
 def test_graph_writes_a_picture_and_says_where(step, tmp_path):

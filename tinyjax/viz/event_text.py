@@ -32,6 +32,7 @@ COLOURS = {
 ERROR_COLOUR = "31"
 MAX_INDENT = 8  # levels: values need room too
 MAX_LINES = 4  # of values
+MAX_SOURCE = 20  # lines of a function
 
 
 def event_text(event: Event, depth: int, within: int, width: int, colours: bool = False) -> str:
@@ -92,15 +93,24 @@ def short_file(file: str) -> str:
     return below
 
 
-def source_text(place: Place, width: int, around: int, whole: bool = False) -> str:
-    """The source at a place, its line marked; with `whole`, the first lines of the function there."""
+def line_text(place: Place, width: int) -> str:
+    """A line of source among its neighbours, marked."""
+    return _source_text(place, range(place.line - 2, place.line + 3), place.line, width)
+
+
+def function_text(place: Place, at: int, width: int) -> str:
+    """The function that begins at a place, with a line of it marked; of a long one, what is around that."""
+    lines = linecache.getlines(place.file)[place.line - 1 :]
+    end = place.line + len(inspect.getblock(lines) if lines else ())
+    first = place.line if end - place.line <= MAX_SOURCE else max(place.line, at - MAX_SOURCE // 2)
+    return _source_text(place, range(first, min(end, first + MAX_SOURCE)), at, width)
+
+
+def _source_text(place: Place, numbers: range, at: int, width: int) -> str:
     lines = linecache.getlines(place.file)
-    at = place.line - 1
-    last = at + around + 1
-    if whole and at < len(lines):
-        last = at + min(len(inspect.getblock(lines[at:])), 20)
     shown = [f"  {place_text(place)} in {place.function}"]
-    for number in range(max(0, at - around), min(last, len(lines))):
-        mark = "->" if number == at else "  "
-        shown.append(f"{number + 1:>6} {mark} {lines[number].rstrip()}".rstrip())
+    for number in numbers:
+        if 0 < number <= len(lines):
+            text = f"{number:>6} {'->' if number == at else '  '} {lines[number - 1]}"
+            shown.append(text.rstrip())
     return "\n".join(line if len(line) <= width else line[: width - 1] + "…" for line in shown)

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from types import FrameType
 from typing import Any
 
 from tinyjax.config import config
@@ -38,6 +39,8 @@ class Recording:
         self.equations: dict[int, JaxprEqn] = {}
         # What a "trace" or a stage of the compiler made: a jaxpr, or OpenCL C.
         self.texts: dict[int, str] = {}
+        # The line of the rule around an event that it came from.
+        self.lines: dict[int, int] = {}
 
     def __repr__(self) -> str:
         missed = f", and {self.missed} more that were left out" if self.missed else ""
@@ -167,6 +170,10 @@ class Recorder:
             rule=call.rule,
             line=Place(*line) if line else None,
         )
+        if event.parent is not None:
+            around = self.recording.events[event.parent].rule
+            if (number := line_in(around)) is not None:
+                self.recording.lines[event.number] = number
         self.recording.events.append(event)
         self.within.append(event.number)
         return event
@@ -272,6 +279,17 @@ class Recorder:
             return closed
 
         return finish_and_name
+
+
+def line_in(function: Place | None) -> int | None:
+    """The line at which a function that is being called has arrived; None if it is not."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and function is not None:
+        code = frame.f_code
+        if (code.co_firstlineno, code.co_filename) == (function.line, function.file):
+            return frame.f_lineno
+        frame = frame.f_back
+    return None
 
 
 def trace_names(trace: Trace | None) -> tuple[str, ...]:

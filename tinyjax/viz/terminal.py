@@ -18,7 +18,7 @@ from typing import IO, Any
 from tinyjax.jaxpr import Jaxpr, Var
 from tinyjax.pretty_printer import variable_names
 from tinyjax.viz.drawing import Drawing
-from tinyjax.viz.event_text import event_text, parts_text, source_text, value_text
+from tinyjax.viz.event_text import event_text, function_text, line_text, parts_text, value_text
 from tinyjax.viz.events import Event, Place
 from tinyjax.viz.output import DotNotFound, save
 from tinyjax.viz.record import Recording
@@ -39,7 +39,7 @@ HELP = """\
   12              event number 12
   print, p        all of this event: operands, parameters, results, the jaxpr or C that it made
   print NAME      one value: where it was made, and where it is used (a variable, or #7)
-  list, l, w      where you are: the events around this one, your line, and the rule's source
+  list, l, w      where you are: the events around this one, and the lines of source at work
   graph, g        draws what there is so far: the equations written, or the operations done
   pdb             runs the program again, and stops in the rule of this event
   help, h         this
@@ -206,14 +206,20 @@ class Stepper(cmd.Cmd):
         return ", ".join(parts)
 
     def do_list(self, _: str) -> None:
-        """Where this is: the events around it, the user's line, and the rule."""
+        """Where this is: the events around it, the user's line, the rule that is at work, and that which
+        it went on to."""
         for event in self.around(self.event):
             self.say(self.text_of(event).splitlines()[0])
         self.say(self.text_of(self.event))
-        if self.event.line is not None:
-            self.say(f"\nyour program\n{source_text(self.event.line, self.width, around=2)}")
-        if self.event.rule is not None:
-            rule = source_text(self.event.rule, self.width, around=1, whole=True)
+        event, number = self.event, self.number
+        if event.line is not None:
+            self.say(f"\nyour program\n{line_text(event.line, self.width)}")
+        around = None if event.parent is None else self.events[event.parent].rule
+        if around is not None and number in self.recording.lines:
+            at = self.recording.lines[number]
+            self.say(f"\nin the middle of\n{function_text(around, at, self.width)}")
+        if event.rule is not None:
+            rule = function_text(event.rule, event.rule.line, self.width)
             self.say(f"\nwhat was applied\n{rule}")
 
     def do_graph(self, _: str) -> None:

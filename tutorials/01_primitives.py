@@ -320,10 +320,10 @@ attempt(jax.jvp, cube, (3.0,), (1.0,))
 # Or write `breakpoint()` before a call of `f(3.0)`, run the script, and press `s`, for step, until you
 # are in NumPy.
 #
-# And as a picture. Boxes are primitives, arrows are values with their avals:
+# And as a picture. Boxes are primitives, with what they gave; arrows say who needs it, with its aval:
 
 # %%
-viz.dot(jax.make_jaxpr(f)(3.0))
+viz.values(f, 3.0)
 
 # %% [markdown]
 # ## Summary

@@ -57,15 +57,16 @@ print(f"s = {s:9.6f}   moves at {s_dot:9.6f}")
 print(f"y = {y:9.6f}   moves at {y_dot:9.6f}")
 
 # %% [markdown]
-# That is all of forward-mode differentiation. Three words for it:
+# That is all of **[forward mode](glossary.md#forward-mode)**: derivatives that go the same way as the
+# values. Three more words for it:
 #
 # - The value itself is the **[primal](glossary.md#primal)**.
 # - How fast it moves is its **[tangent](glossary.md#tangent)**; in code it is written with a dot,
 #   `x_dot`. A tangent has the shape and dtype of its primal.
 # - What one primitive does to a pair of primal and tangent is its **[JVP rule](glossary.md#jvp-rule)**.
 #
-# (JVP is short for *Jacobian-vector product*. You will see why in lesson 8; until then, read it as
-# "push a tangent through".)
+# (**[JVP](glossary.md#jvp)** is short for *Jacobian-vector product*. You will see why in lesson 8; until
+# then, read it as "push a tangent through".)
 #
 # ## The trace that does it
 #

@@ -62,26 +62,19 @@ for function in (derivative(nosy), derivative(derivative(nosy))):
 # which applies rules too, and *its* parent is `EvalTrace`, which computes.
 #
 # So each primitive falls down a stairway of traces, and on each step becomes several. Here is what
-# becomes of one `sin`; a deeper column is a trace further out:
+# becomes of one `sin`. A frame is a trace, the innermost on top; a box is a primitive that arrives there,
+# with its operands.
 
 # %%
 from tinyjax import viz
 
-with viz.record() as recording:
-    derivative(derivative(jnp.sin))(3.0)
-
-print("inner jvp     outer jvp     eager evaluation")
-for event in recording.events:
-    if event.stage == "bind":
-        step = 3 - len(event.trace)
-        operands = ", ".join(value.text.replace("JVP", "") for value in event.operands)
-        print(" " * 14 * step + f"{event.name} {operands}")
+viz.trace_stack(derivative(derivative(jnp.sin)), 3.0)
 
 # %% [markdown]
-# Read it from left to right. One `sin` arrives at the inner jvp. Its rule asks for three primitives:
-# the sine, the cosine, and the product of cosine and tangent. These arrive at the outer jvp, and each
-# of them becomes two to four on the right, where plain numbers are computed. Each trace does its own
-# work and knows nothing of the others.
+# Read it from top to bottom. One `sin` arrives at the inner jvp (`JVPTrace 2`). Its rule asks for three
+# primitives: the sine, the cosine, and the product of tangent and cosine. These arrive at the outer jvp
+# (`JVPTrace 1`), and each of them becomes two to four at the bottom, where plain numbers are computed.
+# Each trace does its own work and knows nothing of the others.
 #
 # To walk down the stairway yourself, run
 # `python -m tinyjax step tutorials/wave.py:curvature --args 3.0`, and `into` at each step.

@@ -123,7 +123,7 @@ def test_outputs_of_one_shape_share_a_kernel():
 
 def test_a_costly_value_that_a_broadcast_repeats_is_stored():
     _, groups, _ = stages(lambda x: broadcast_in_dim(sin(x), (100, 50), (1,)), aval(50))
-    assert len(groups) == 2
+    assert len(groups) == 2, "a hundred rows would each compute all sines"
 
 
 def test_a_cheap_value_that_a_broadcast_repeats_is_computed_again():
@@ -137,7 +137,7 @@ def test_a_costly_value_that_is_read_at_two_places_is_stored():
         return mul(reshape(transpose(y, (1, 0)), (16,)), reshape(y, (16,)))
 
     _, groups, _ = stages(f, aval(4, 4))
-    assert len(groups) == 2
+    assert len(groups) == 2, "each sine would be computed twice"
 
 
 def test_a_costly_value_that_is_read_twice_at_one_place_is_not_stored():
@@ -160,7 +160,8 @@ def assert_that_each_group_finds_what_it_reads(groups):
 
 def test_a_value_that_reads_another_at_another_place_is_in_a_kernel_of_its_own():
     _, groups, _ = stages(lambda x: (sin(x), transpose(sin(x), (1, 0))), aval(4, 4))
-    assert [len(g.outputs) for g in groups] == [1, 1]
+    shared = "a sine may be needed that another work-item computes later"
+    assert [len(g.outputs) for g in groups] == [1, 1], shared
     assert_that_each_group_finds_what_it_reads(groups)
 
 
@@ -169,7 +170,7 @@ def test_a_kernel_is_not_shared_with_what_needs_another_that_may_run_after_it():
         return sin(x), sin(y), add(x, broadcast_in_dim(sin(y), x.shape, (1,)))
 
     _, groups, _ = stages(f, aval(4, 4), aval(4))
-    assert [len(g.outputs) for g in groups] == [1, 1, 1]
+    assert [len(g.outputs) for g in groups] == [1, 1, 1], "the kernel of sin(y) may run later"
     assert_that_each_group_finds_what_it_reads(groups)
 
 

@@ -25,8 +25,9 @@ from tinyjax.interpreters.jvp import jvp_rules
 # ## The running example, with a rule of its own
 #
 # The derivative of `sin(x) * x` is `cos(x) * x + sin(x)`. Until now, JAX found that out. Now we
-# say it. A function under `jax.custom_jvp` asks for a *JVP rule*: given the primals and the
-# tangents, the rule gives the result and its tangent.
+# say it. A function under [`jax.custom_jvp`](glossary.md#custom-jvp) asks for a [JVP
+# rule](glossary.md#jvp-rule): given the [primals](glossary.md#primal) and the
+# [tangents](glossary.md#tangent), the rule gives the result and its tangent.
 
 
 # %%
@@ -48,9 +49,10 @@ print(jax.grad(f)(3.0))
 
 # %% [markdown]
 # A call runs the function, and the rule is not asked. `jvp` asks it. So does `grad`, for reverse
-# mode is made of `jvp`: the lesson on `grad` linearized the jvp and transposed what was left. The
-# rule says nothing of cotangents, and does not have to. It must be linear in the tangents, as each
-# derivative is; then it can be transposed.
+# mode is made of `jvp`: the [lesson on `grad`](08_grad.py) linearized the jvp and
+# [transposed](glossary.md#transposition) what was left. The rule says nothing of
+# [cotangents](glossary.md#cotangent), and does not have to. It must be linear in the tangents, as
+# each derivative is; then it can be transposed.
 #
 # ## Three lines are the whole idea
 #
@@ -84,12 +86,12 @@ print(inspect.getsource(calls.CallWithRules))
 # The impl rule is ours. A trace that writes a jaxpr (`staging_rules`) traces the function, and
 # keeps the rules as they are. The JVP rule of `custom_jvp_call`, in
 # [forward_rules.py](../tinyjax/custom_derivatives/forward_rules.py), is ours too, but for one
-# thing that is for comfort. Inside JAX, a tangent that is known to be zero is an object `Zero`,
-# not an array: that of the second argument of `f(x, 2.0)`, say, while we differentiate by `x`.
-# Most people's rules expect arrays. So they are given arrays of zeros, which `instantiate_zeros`
-# makes. A rule that can make use of the knowledge asks for it, by `symbolic_zeros=True`. (An
-# integer has no direction in which it can move a little. Its tangents have a dtype of their own,
-# `float0`, that holds nothing; rules are given these as they are.)
+# thing that is for comfort. Inside JAX, a tangent that is known to be zero is an object
+# [`Zero`](glossary.md#zero), not an array: that of the second argument of `f(x, 2.0)`, say, while
+# we differentiate by `x`. Most people's rules expect arrays. So they are given arrays of zeros,
+# which `instantiate_zeros` makes. A rule that can make use of the knowledge asks for it, by
+# `symbolic_zeros=True`. (An integer has no direction in which it can move a little. Its tangents
+# have a dtype of their own, `float0`, that holds nothing; rules are given these as they are.)
 #
 # What do the other transformations do with it? Look at the jaxpr:
 
@@ -207,11 +209,12 @@ except ValueError as error:
     print(error)
 
 # %% [markdown]
-# (`lax.while_loop(condition, body, start)` is a loop inside a jaxpr. The lesson on loops is about
-# it.) Reverse mode cannot go through the loop, for the reason given. And even where it can, it
-# would be a waste: the road to the answer does not matter, only the answer. That `x` is *implied*
-# by `f(x) = y`; such an `x` is called an [*implicit function*](glossary.md#implicit-function) of
-# `y`. Move `y` by a little `y_dot`. Then `f(x)` must move by as much:
+# (`lax.while_loop(condition, body, start)` is a loop inside a jaxpr. The [lesson on
+# `while_loop`](13_cond_and_while.py) is about it.) Reverse mode cannot go through the loop, for
+# the reason given. And even where it can, it would be a waste: the road to the answer does not
+# matter, only the answer. That `x` is *implied* by `f(x) = y`; such an `x` is called an [*implicit
+# function*](glossary.md#implicit-function) of `y`. Move `y` by a little `y_dot`. Then `f(x)` must
+# move by as much:
 #
 #     f'(x) * x_dot = y_dot         so        x_dot = y_dot / f'(x)
 #
@@ -267,10 +270,11 @@ print(jax.grad(lambda x: f(clip_gradient(x)))(3.0))
 # The cotangent that came back to `clip_gradient` was -2.83, and left it as -1. As a rule about
 # tangents this could not be said: clipping is not linear, so it is no jvp of anything.
 #
-# `custom_vjp` takes two functions. `fwd` runs where the function would, and gives the result and
-# *residuals*, whatever `bwd` needs later. `bwd` is given the residuals and the cotangent of the
-# result, and gives a tuple with a cotangent for each argument. (`None` stands for a zero.) The
-# running example once more, with prints that show who runs when:
+# [`custom_vjp`](glossary.md#custom-vjp) takes two functions. `fwd` runs where the function would,
+# and gives the result and [residuals](glossary.md#residual), whatever `bwd` needs later. `bwd` is
+# given the residuals and the cotangent of the result, and gives a tuple with a cotangent for each
+# argument. (`None` stands for a zero.) The running example once more, with prints that show who
+# runs when:
 
 
 # %%
@@ -299,7 +303,7 @@ print(f_vjp(1.0))
 # %% [markdown]
 # How does that fit into `grad` = jvp + linearize + transpose? By a trick. The JVP rule of
 # `custom_vjp_call` runs `fwd`. For the tangent it binds a primitive that stands for "some linear
-# function of the tangents", `custom_lin`:
+# function of the tangents", [`custom_lin`](glossary.md#custom-lin):
 
 # %%
 print(jax.make_jaxpr(lambda x, x_dot: jax.jvp(f_back, (x,), (x_dot,)))(3.0, 1.0))
@@ -312,6 +316,13 @@ print(jax.make_jaxpr(lambda x, x_dot: jax.jvp(f_back, (x,), (x_dot,)))(3.0, 1.0)
 # `bwd` gives: to each tangent that is an operand its cotangent, and `None` to each residual. In
 # all other tables, the entry of `custom_lin` is a function that raises an error.
 #
+# Here are both passes at 3.0, with the value of each equation. On the left `f_fwd`, on the right
+# `f_bwd`, and between them the residuals:
+
+# %%
+viz.transpose(f_back, 3.0)
+
+# %% [markdown]
 # So forward mode has nothing to run, and says so:
 
 # %%
@@ -431,7 +442,10 @@ print(jax.grad(jnp.real)(z), jax.grad(jnp.imag)(z))
 # ## The graph
 #
 # The gradient of `inverse`. The loop is inside of the call, and its result is all that the
-# derivative needs: what computes the slope stands beside the call, not in it.
+# derivative needs: what computes the slope stands outside of it. To walk through it, event by
+# event (first, the whole lesson runs):
+#
+#     python -m tinyjax step tutorials/09_custom_rules.py:inverse --args 0.5 --transform grad
 
 # %%
 viz.dot(jax.make_jaxpr(jax.grad(inverse))(0.5))

@@ -40,10 +40,11 @@ print(fast_f(3.0))
 print(fast_f(4.0))
 
 # %% [markdown]
-# Python ran the function once, for two calls. What `x` was then is a tracer: jit makes a jaxpr, as
-# `make_jaxpr` does. Then it compiles the jaxpr, and keeps what it has compiled. The second call
-# finds it there, and Python never sees `f` again. To a trace, a call of a jitted function is one
-# equation, whose parameter is that jaxpr:
+# Python ran the function once, for two calls. What `x` was then is a [tracer](glossary.md#tracer):
+# [jit](glossary.md#jit) makes a [jaxpr](glossary.md#jaxpr), as `make_jaxpr` does. Then it compiles
+# the jaxpr, and keeps what it has compiled. The second call finds it there, and Python never sees
+# `f` again. To a trace, a call of a jitted function is one equation, whose parameter is that
+# jaxpr:
 
 # %%
 print(jax.make_jaxpr(fast_f)(3.0))
@@ -123,9 +124,9 @@ except jax.errors.UnexpectedTracerError as error:
 # %% [markdown]
 # ## The key
 #
-# What is in the key of the real jit? Everything that a trace can depend on. It is the work of one
-# method, `cache_key`, which gives the arguments as a flat list of leaves, and the key. Here are
-# its parts:
+# What is in the [key](glossary.md#cache-key) of the real jit? Everything that a trace can depend
+# on. It is the work of one method, `cache_key`, which gives the arguments as a flat list of
+# [leaves](glossary.md#leaf), and the key. Here are its parts:
 
 # %%
 leaves, (tree, avals, static, axes, configuration) = fast_f.cache_key((3.0,), {})
@@ -140,7 +141,7 @@ print("configuration", configuration)
 # | part | because |
 # |---|---|
 # | the tree of the arguments | a function may do other things to a dict than to a list |
-# | each leaf's aval: shape, dtype, weak type | they are written into the jaxpr |
+# | each leaf's [aval](glossary.md#aval): shape, dtype, weak type | it is written into the jaxpr |
 # | static arguments | the function saw their values (see below) |
 # | the axes that `vmap` and `pmap` named around the call | a function may ask for their size |
 # | those switches of `jax.config` that tracing looks at | with 64 bits, say, the jaxpr is another one |
@@ -215,8 +216,8 @@ except ValueError as error:
 
 # %% [markdown]
 # When the number of rounds should not be static, the loop must be in the jaxpr, as one equation.
-# That is for a later lesson, on `while_loop`. The same holds for `if`: static if it decides about
-# the program, `jnp.where` or `lax.cond` if it depends on data.
+# That is for a later lesson, on [`while_loop`](13_cond_and_while.py). The same holds for `if`:
+# static if it decides about the program, `jnp.where` or `lax.cond` if it depends on data.
 #
 # ## Why was it traced again?
 #
@@ -272,8 +273,8 @@ with jax.log_compiles():
 #
 # A call of a jitted function does four things, and you can do them one by one. `trace` makes the
 # jaxpr. `lower` makes the OpenCL program, as text. `compile` builds it for the device. The result
-# is called. To compile before there is any data (*ahead of time*), give shapes and dtypes in place
-# of arrays:
+# is called. To compile before there is any data ([*ahead of time*](glossary.md#ahead-of-time)),
+# give shapes and dtypes in place of arrays:
 
 # %%
 traced = jax.jit(power, static_argnames="n").trace(jax.ShapeDtypeStruct((3,), jnp.float32), n=2)
@@ -285,9 +286,9 @@ print(compiled(jnp.arange(3.0)))
 
 # %% [markdown]
 # One line of groups: all four equations are computed together, in one kernel. What that means is
-# the subject of the next two lessons; `lowered.as_text()` shows the program. A compiled function
-# compiles nothing any more. It takes what it was made for, and refuses all else. (The static `n`
-# is inside of it, and not given again.)
+# the subject of the [next](11_lowering.py) [two](12_fusion.py) lessons; `lowered.as_text()` shows
+# the program. A compiled function compiles nothing any more. It takes what it was made for, and
+# refuses all else. (The static `n` is inside of it, and not given again.)
 
 # %%
 try:
@@ -341,8 +342,9 @@ print(jax.make_jaxpr(jax.jit(jax.grad(f)))(3.0))
 # - JAX hands the jaxpr to XLA, and `lower` gives StableHLO. Here it gives OpenCL C, and `as_text`
 #   prints each stage.
 # - JAX's cache is looked up in C++. Here all of it is Python.
-# - The rules for static arguments, donated arguments (`donate_argnums`: memory that the program
-#   may use for its results), cache misses and their messages are JAX's.
+# - The rules for static arguments, [donated arguments](glossary.md#donated-argument)
+#   (`donate_argnums`: memory that the program may use for its results), cache misses and their
+#   messages are JAX's.
 #
 # ## The graph
 #

@@ -1,9 +1,9 @@
 # %% [markdown]
 # # 11. Lowering to OpenCL C
 #
-# `jit` has a jaxpr. Now it must become a program that a device can run. In JAX, this is where
-# Python ends and C++ begins. Here it goes on in Python, stage by stage, and each stage has a
-# result that you can print. After this lesson you can
+# [`jit`](10_jit.py) has a [jaxpr](glossary.md#jaxpr). Now it must become a program that a device
+# can run. In JAX, this is where Python ends and C++ begins. Here it goes on in Python, stage by
+# stage, and each stage has a result that you can print. After this lesson you can
 #
 # - name the stages between a jaxpr and a device, and print what each one made;
 # - say what simplification may change, and why it must leave `x + 0.0` alone;
@@ -65,14 +65,14 @@ print(kernel_text(kernel))  # 4. generate code
 # Read the last two side by side. The kernel is a list of statements: load an element, two
 # operations, store the result. The C has one line for each. `tj_sin` is a sine that comes with
 # tinyjax, in C, and is put before the kernel. The rest of this lesson goes through the stages one
-# by one. Only fusion has to wait: it has the next lesson to itself.
+# by one. Only fusion has to wait: it has the [next lesson](12_fusion.py) to itself.
 #
 # ## Simplification changes no bit
 #
-# [simplify.py](../tinyjax/opencl/simplify.py) takes a jaxpr and gives a jaxpr. It puts the
-# equations of called functions in place of the calls, computes nothing twice, computes now what is
-# made of constants, and drops what nobody needs. The gradient of the running example has a lot of
-# that:
+# [simplify.py](../tinyjax/opencl/simplify.py) takes a jaxpr and gives a jaxpr. This is
+# [*simplification*](glossary.md#simplification). It puts the equations of called functions in
+# place of the calls, computes nothing twice, computes now what is made of constants, and drops
+# what nobody needs. The gradient of the running example has a lot of that:
 
 # %%
 gradient = jax.make_jaxpr(jax.grad(jax.jit(f)))(3.0)
@@ -135,7 +135,8 @@ for name in ("sin", "mul", "transpose", "reduce_sum", "sort"):
 # - `Elementwise`: an operation on the operands' elements at the same place.
 # - `IndexMap`: an element of an operand, at another place.
 # - `Reduction`: many elements, combined.
-# - `HostStep`: none of these. NumPy computes it, between two kernels, and the program says why.
+# - `HostStep`: none of these ([*host step*](glossary.md#host-step)). NumPy computes it, between
+#   two kernels, and the program says why.
 #
 # A rule is a small function. `ctx.op(name, *values)` writes one operation into the kernel, and
 # gives the value that it makes. For an index map, `ctx.position.coords` is the place of the
@@ -209,8 +210,8 @@ print(wide_kernel)
 #      with; the store leaves them out.
 #
 # A GPU would be served badly by that. It runs neighbouring work-items together, and wants one
-# element for each. What differs between devices stands in one small record, the *target*. The same
-# equations for the other one:
+# element for each. What differs between devices stands in one small record, the
+# [*target*](glossary.md#target). The same equations for the other one:
 
 # %%
 print(make_plan(simplify(jax.make_jaxpr(f)(x)), GPU).all_kernels()[0])

@@ -66,9 +66,9 @@ print("planned:  ", plan_cost(planned(f, x)))
 #
 # A kernel can compute each element of its result from the elements that it needs, back through all
 # equations. It could go on to the arguments, always. So the question is not what to fuse. It is
-# where to stop: which values are *stored* in memory. Let us try some programs. `groups_lines`
-# prints a line for each kernel, with the equations inside, and why something is stored that the
-# program does not return.
+# where to stop: which values are [*stored*](glossary.md#stored-value) in memory. Let us try some
+# programs. `groups_lines` prints a line for each [kernel](glossary.md#kernel), with the equations
+# inside, and why something is stored that the program does not return.
 
 
 # %%

@@ -19,6 +19,14 @@ def f(x):
     return jnp.sin(x) * x
 
 
+@jax.custom_jvp
+def own(x):
+    return jnp.sin(x)
+
+
+own.defjvp(lambda primals, tangents: (own(*primals), jnp.cos(primals[0]) * tangents[0]))
+
+
 def wrong(x):
     return jnp.sin(x) @ x
 
@@ -123,6 +131,12 @@ def test_graph_writes_a_picture_and_says_where(step, tmp_path):
     assert "add_any" in (tmp_path / "step-0.svg").read_text()
 
 
+def test_operations_are_drawn_where_no_equation_was_written(step, tmp_path):
+    output = step("model.py:own --args jnp.arange(3.0) --transform vmap", "graph")
+    assert "wrote step-0.svg, of 1 equations" in output
+    assert "custom_jvp_call" in (tmp_path / "step-0.svg").read_text()
+
+
 def test_a_variable_that_nothing_reads_is_named_as_in_the_printed_jaxpr(step):
     output = step("model.py:f --args 3.0 --transform grad,jit", "next linearize")
     assert "-> _:f32[]" in after("next linearize", output)
@@ -153,7 +167,7 @@ def test_a_script_may_import_jax(step, tmp_path):
 
 def test_an_error_is_shown_as_the_users_and_what_was_before_can_be_stepped_through(step):
     output = step("model.py:wrong --args 3.0", "into")
-    assert "  model.py:10 in wrong\n    return jnp.sin(x) @ x\nValueError: " in output
+    assert "  model.py:18 in wrong\n    return jnp.sin(x) @ x\nValueError: " in output
     assert "Traceback" not in output and "record.py" not in output
     assert "impl  sin" in after("into", output)
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import IO, Any
 
-from tinyjax.jaxpr import Jaxpr, Var
+from tinyjax.jaxpr import Jaxpr, Var, subjaxprs
 from tinyjax.pretty_printer import variable_names
 from tinyjax.viz.drawing import Drawing
 from tinyjax.viz.event_text import event_text, function_text, line_text, parts_text, value_text
@@ -27,6 +27,7 @@ from tinyjax.viz.record import Recording
 Rerun = Callable[[dict[int, Callable[..., Any]]], object]
 
 SHORT = {"n": "next", "i": "into", "s": "into", "step": "into", "b": "back", "o": "out"}
+SHORT |= {"u": "out", "up": "out", "d": "into", "down": "into"}  # to pdb's users
 SHORT |= {"p": "print", "l": "list", "w": "list", "where": "list", "g": "graph"}
 SHORT |= {"h": "help", "?": "help", "q": "quit", "exit": "quit", "EOF": "quit"}
 
@@ -188,7 +189,7 @@ class Stepper(cmd.Cmd):
         for value in (v for event in near for v in (*event.results, *event.operands)):
             if name in (value.text, f"#{value.id}"):
                 return self.say(f"{value_text(value)}   {self.flow(value.id)}")
-        self.say(f"no value is called {name!r}: print lists those of this event")
+        self.say(f"no value is called {name!r}: print lists this event's; pdb knows your variables")
 
     def flow(self, id: int) -> str:
         """Where a value was made, and which operations took it."""
@@ -332,9 +333,11 @@ def graph_of(recording: Recording, events: Sequence[Event]) -> Any:
                 inputs.append(v)
                 names[v] = value.text
         names |= {v: value.text for v, value in zip(eqn.outvars, event.results)}
+        for inner in subjaxprs(eqn.params):
+            names |= variable_names(inner)
     used = {v for eqn in eqns for v in eqn.invars}
     outputs = [v for eqn in eqns for v in eqn.outvars if v not in used]
     jaxpr = Jaxpr([], inputs, outputs, eqns)
-    drawing = Drawing(jaxpr, names=variable_names(jaxpr) | names)
+    drawing = Drawing(jaxpr, names=names)
     drawing.whole(jaxpr)
     return drawing.finished()

@@ -92,15 +92,13 @@ def short(line: str, most: int = 160) -> str:
 
 
 def failure(error: BaseException) -> dict[str, Any]:
-    """What failed: the line of the test, the learner's line if it was in the package, and the message."""
+    """What failed: the line of the test, the line in a file that the learner has changed, and the message."""
     tests = frames(error.__traceback__, FOLDER / "tests")
-    package = frames(error.__traceback__, SRC)
-    mine = [f for f in package if is_changed(f.filename)]
-    inner = (mine or package)[-1:]
+    mine = [f for f in frames(error.__traceback__, SRC) if is_changed(f.filename)]
     return {
         "kind": type(error).__name__,
         "test": place(tests[0]) if tests else "",
-        "place": place(inner[0]) if inner else "",
+        "place": place(mine[-1]) if mine else "",
         "message": first_lines(error),
     }
 

@@ -146,6 +146,27 @@ def test_the_branches_of_a_cond_stand_in_one_frame():
     assert frames(source) == ["cond", "branch 0 (False)", "branch 1 (True)"]
 
 
+# ---- pmap ----
+
+
+def test_each_device_has_a_lane_with_its_values():
+    graph = viz.pmap(jnp.sin, jnp.arange(3.0))
+    assert frames(graph.source) == ["device 0", "device 1", "device 2"]
+    assert re.findall(r"<b>sin</b>.*?>([\d.]+)<", graph.source) == ["0.0", "0.8415", "0.9093"]
+
+
+def test_the_lanes_meet_at_a_collective_and_part_again():
+    source = viz.pmap(lambda x: x / lax.psum(x, "i"), jnp.arange(3.0), axis_name="i").source
+    (psum,) = re.findall(r"(n\d+) \[label=<<b>psum</b>.*3.0", source)
+    assert len(re.findall(f"-> {psum} ", source)) == len(re.findall(f"{psum} ->", source)) == 3
+
+
+def test_of_many_devices_some_are_drawn_and_the_picture_says_so():
+    source = viz.pmap(jnp.sin, jnp.arange(9.0)).source
+    assert frames(source) == ["device 0", "device 1", "device 2", "device 8"]
+    assert "9 devices, of which 4 are drawn" in source
+
+
 # ---- the trace stack ----
 
 
@@ -180,6 +201,7 @@ PICTURES = {
     "vmap": lambda: viz.vmap(softmax, jnp.ones((2, 3))),
     "linearize": lambda: viz.linearize(softmax, jnp.ones(3)),
     "transpose": lambda: viz.transpose(softmax, jnp.ones(3)),
+    "pmap": lambda: viz.pmap(softmax, jnp.ones((2, 3))),
 }
 
 

@@ -32,6 +32,7 @@ STAGES: dict[str, tuple[Callable[..., graphviz.Digraph], str]] = {
     "vmap": (viz.vmap, "over a batch: axis 0 of each argument"),
     "linearize": (viz.linearize, "what is known, and what is linear and left for later"),
     "transpose": (viz.transpose, "the forward pass, and cotangents that flow back"),
+    "pmap": (viz.pmap, "on a device for each slice of axis 0 of the arguments"),
     "traces": (viz.trace_stack, "the traces that a bind of it goes through"),
     "kernels": (_kernels, "compiled: what is one kernel, and how long it takes"),
 }

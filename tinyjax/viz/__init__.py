@@ -8,6 +8,7 @@ from tinyjax.viz.kernels import kernels as kernels
 from tinyjax.viz.linearize import linearize as linearize
 from tinyjax.viz.output import DotNotFound as DotNotFound
 from tinyjax.viz.output import save as save
+from tinyjax.viz.pmap import pmap as pmap
 from tinyjax.viz.record import record as record
 from tinyjax.viz.trace_stack import trace_stack as trace_stack
 from tinyjax.viz.transpose import transpose as transpose

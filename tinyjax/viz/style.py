@@ -65,6 +65,7 @@ BACKWARD = Look(EQUATION.style | {"fillcolor": ORANGE}, "backward")
 FAN_OUT = Look(
     {"shape": "ellipse", "fillcolor": GREEN}, "fan-out: the sum over all uses of a value"
 )
+COLLECTIVE = Look(EQUATION.style | {"fillcolor": GREEN}, "collective: all devices wait for all")
 
 # ---- edges ----
 

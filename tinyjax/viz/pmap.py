@@ -1,0 +1,119 @@
+"""One program on many devices, as a picture: a lane for each device, which meet at collectives.
+
+    viz.pmap(lambda x: x / lax.psum(x, "i"), jnp.arange(4.0), axis_name="i")
+
+After this file you can see which device computes what, and where all wait for all. As pmap and vmap give
+the same values, the values in the lanes are those of vmap. No device is needed.
+Builds on drawing.py, program.py, values.py and interpreters/pmap.py.
+"""
+
+from collections.abc import Callable, Hashable
+from contextlib import ExitStack
+from typing import Any
+
+import graphviz
+
+from tinyjax.interpreters.batching import AxisData, vmap
+from tinyjax.interpreters.pmap import pieces
+from tinyjax.jaxpr import JaxprEqn, Var
+from tinyjax.viz import style
+from tinyjax.viz.drawing import Drawing, Note
+from tinyjax.viz.program import Program
+from tinyjax.viz.values import all_values, value_text
+
+_MOST_LANES = 4
+
+
+def pmap(
+    f: Callable[..., Any],
+    *args: Any,
+    axis_name: Hashable = "devices",
+    in_axes: Any = 0,
+) -> graphviz.Digraph:
+    """Draw `jax.pmap(f, axis_name, in_axes=in_axes)` at these arguments, a lane for each device.
+
+    Of more than four devices, the first three are drawn and the last.
+    Raises as `jax.vmap` does where in_axes do not fit the arguments.
+    """
+    programs: list[Program] = []
+    variables: list[Var] = []
+
+    def one(*slices: Any) -> list[Any]:
+        programs.append(Program(f, slices))
+        found = all_values(programs[0].closed, programs[0].leaves)
+        variables.extend(found)
+        return list(found.values())
+
+    stacked = vmap(one, in_axes, 0, axis_name)(*args)
+    stacks = dict(zip(variables, stacked))
+    size = len(stacked[0])
+    drawing = _Lanes(programs[0], AxisData(axis_name, size, of_devices=True), stacks)
+    drawing.draw()
+    return drawing.finished()
+
+
+class _Lanes(Drawing):
+    """A drawing of one program, many times side by side."""
+
+    def __init__(self, program: Program, axis: AxisData, stacks: dict[Var, Any]):
+        super().__init__(program.closed.jaxpr, program.names, program.numbers)
+        self.closed = program.closed
+        self.axis = axis
+        self.stacks = stacks
+        size = axis.size
+        self.lanes = range(size) if size <= _MOST_LANES else [0, 1, 2, size - 1]
+        if size > _MOST_LANES:
+            self.remark = f"{size} devices, of which {len(self.lanes)} are drawn"
+
+    def draw(self) -> None:
+        """The whole arguments, the lanes with what joins them, and the results of all devices."""
+        jaxpr = self.closed.jaxpr
+        whole = {v: self.node(self.graph, self.names[v], style.INPUT) for v in jaxpr.invars}
+        with ExitStack() as stack:
+            frames = [  # those that are opened last are written first
+                stack.enter_context(self.frame(self.graph, f"device {lane}"))
+                for lane in reversed(self.lanes)
+            ][::-1]
+            sources = []
+            for lane, frame in zip(self.lanes, frames):
+                self.show_values_of(lane)
+                sources.append(self.inputs(frame, jaxpr, style.INPUT))
+                for v in jaxpr.invars:
+                    self.edge(v, whole[v], sources[-1][v])
+            for piece in pieces(self.closed, self.axis):
+                for eqn in piece.jaxpr.eqns:
+                    if piece.is_collective:
+                        self.collective(eqn, sources)
+                    else:
+                        self.in_each_lane(eqn, frames, sources)
+            ends = [
+                (jaxpr.outvars, [self.source(frame, v, found) for v in jaxpr.outvars])
+                for frame, found in zip(frames, sources)
+            ]
+        self.joined(self.graph, ends, style.OUTPUT)
+
+    def show_values_of(self, lane: int) -> None:
+        self.notes = {v: [Note(value_text(stack[lane]))] for v, stack in self.stacks.items()}
+
+    def in_each_lane(
+        self, eqn: JaxprEqn, frames: list[graphviz.Digraph], sources: list[dict[Var, str]]
+    ) -> None:
+        for lane, frame, found in zip(self.lanes, frames, sources):
+            self.show_values_of(lane)
+            self.one_equation(frame, eqn, found)
+
+    def collective(self, eqn: JaxprEqn, sources: list[dict[Var, str]]) -> None:
+        """One box for all lanes: what each device gives goes in, and what each gets comes out."""
+        texts = {v: {value_text(x) for x in self.stacks[v]} for v in eqn.outvars}
+        self.notes = {v: [Note(*same)] for v, same in texts.items() if len(same) == 1}
+        look, self.equation_look = self.equation_look, style.COLLECTIVE
+        first, *others = [
+            [self.source(self.graph, v, found) for v in eqn.invars] for found in sources
+        ]
+        box = self.box(self.graph, eqn, first)
+        self.equation_look = look
+        for operands in others:
+            for value, source in zip(eqn.invars, operands):
+                self.edge(value, source, box)
+        for found in sources:
+            found.update({v: box for v in eqn.outvars})

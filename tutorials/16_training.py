@@ -266,8 +266,19 @@ print(jax.make_jaxpr(jax.vmap(share, axis_name="i"))(jnp.array([1.0, 2.0, 5.0]))
 
 # %% [markdown]
 # That is all that tinyjax needs for `pmap` also: it runs each device's program up to the next collective,
-# brings the values of all together as a batch, and there uses this rule.
-#
+# brings the values of all together as a batch, and there uses this rule. In the picture each device has a
+# lane, and the collective stands between them:
+
+
+# %%
+def share_of_f(x):
+    y = f(x)
+    return y / lax.psum(y, "device")
+
+
+viz.pmap(share_of_f, jnp.array([3.0, 0.5]), axis_name="device")
+
+# %% [markdown]
 # Three cases are left for the rule. An operand that is not batched is the same for each example, so its sum
 # is itself, times the number of examples. A `psum` over *another* name is not ours to do: it stays, and the
 # operand stays batched. And a `psum` may have positions among its axes already (an outer `vmap` had its
@@ -403,8 +414,8 @@ draw_club(votes[:, 1])
 # %% [markdown]
 # ## Where tinyjax differs from JAX
 #
-# Take the two pictures away and import `jax` in place of `tinyjax`, and JAX runs this lesson too. (The
-# digits and the club are in `tinyjax.data`.) It prints the same numbers, down to the curves.
+# Take the pictures away and import `jax` in place of `tinyjax`, and JAX runs this lesson too. (The digits
+# and the club are in `tinyjax.data`.) It prints the same numbers, down to the curves.
 # `example_libraries.optimizers` is in JAX under the same names; most people now use
 # [Optax](https://optax.readthedocs.io), which has more.
 #

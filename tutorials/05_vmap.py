@@ -341,7 +341,13 @@ def nested(x, y):
 jax.vmap(jax.vmap(nested, in_axes=(None, 0)), in_axes=(0, None))(xs, slopes)
 
 # %% [markdown]
-# In the body `x` is a tracer of the *outer* vmap: for the inner one it is not mapped.
+# In the body `x` is a tracer of the *outer* vmap: for the inner one it is not mapped. Here is what becomes
+# of `x * y`, from the innermost trace to NumPy:
+
+# %%
+viz.trace_stack(table, xs, slopes)
+
+# %% [markdown]
 #
 # ## vmap and jvp
 #

@@ -51,7 +51,7 @@ def talking(x):
 
 
 _, tangent_of = jax.linearize(talking, 3.0)
-tangent_of(1.0), tangent_of(2.0), tangent_of(3.0)
+print(tangent_of(1.0), tangent_of(2.0), tangent_of(3.0))
 
 # %% [markdown]
 # Look at what the function got: a pair, as in lesson 2. Its [primal](glossary.md#primal) is a number,
@@ -157,6 +157,12 @@ print(linear)
 # no `cos` in the jaxpr, and no `x`. (Above, where the point was the Python number 3.0, it would be a
 # literal in place of a constvar.)
 #
+# Here is the way of one `bind` through the traces, from the top: what `sin(x)` becomes.
+
+# %%
+viz.trace_stack(lambda x: jax.linearize(f, x)[0], 3.0)
+
+# %% [markdown]
 # That is all of `linearize`, but for pytrees, checks, and inputs without tangents (integers do not move
 # in small steps, so they have none).
 #

@@ -149,6 +149,11 @@ def test_pdb_stops_in_the_rule_of_the_event_and_comes_back(step):
     assert "bind  sin" in after("out", output)
 
 
+def test_pdb_stops_also_in_a_rule_that_remembers_its_answers(step):
+    output = step(GRAD, "next abstract", "pdb", "q")
+    assert "elementwise_aval()" in output.partition("(step) pdb")[2]
+
+
 def test_transformations_are_applied_in_the_order_that_is_given(step):
     output = step("model.py:f --args jnp.arange(3.0) --transform grad,vmap,jit", "next launch")
     assert "jit(vmap(grad(f)))(jnp.arange(3.0)) = Array([" in output

@@ -2,25 +2,24 @@
 
 After this file you can say how a program is stepped through after it has run: each command chooses an
 event, and shows it. pdb alone needs the program again: it is run anew, and stopped within that event.
-Builds on record.py and event_text.py; cli/step.py is the command.
+Builds on record.py, event_text.py and pdb_at_rule.py; cli/step.py is the command.
 """
 
 from __future__ import annotations
 
 import cmd
-import pdb
 import shutil
 import textwrap
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import IO, Any
 
 from tinyjax.jaxpr import Jaxpr, Var, subjaxprs
 from tinyjax.pretty_printer import variable_names
 from tinyjax.viz.drawing import Drawing
 from tinyjax.viz.event_text import event_text, function_text, line_text, parts_text, value_text
-from tinyjax.viz.events import Event, Place
+from tinyjax.viz.events import Event
 from tinyjax.viz.output import DotNotFound, save
+from tinyjax.viz.pdb_at_rule import PdbAtRule
 from tinyjax.viz.record import Recording
 
 # What runs the program again, with something else in place of the calls of some events: Recorder.run_at.
@@ -262,7 +261,7 @@ class Stepper(cmd.Cmd):
     def do_pdb(self, _: str) -> None:
         """Runs the program again, and stops in the rule of this event."""
         event = self.event
-        debugger = _AtRule(event.rule, None if self.use_rawinput else self.stdin, self.stdout)
+        debugger = PdbAtRule(event.rule, None if self.use_rawinput else self.stdin, self.stdout)
         self.say("the program runs again, to this event; q comes back here, c lets it end")
         self.rerun({event.number: debugger.runcall})
         if not debugger.has_arrived:
@@ -278,45 +277,6 @@ class Stepper(cmd.Cmd):
     def do_quit(self, _: str) -> bool:
         """The end."""
         return True
-
-
-class _AtRule(pdb.Pdb):
-    """Shows itself first where a rule begins; from there on it is pdb."""
-
-    def __init__(self, rule: Place | None, stdin: IO[str] | None, stdout: IO[str] | None):
-        super().__init__(stdin=stdin, stdout=None if stdin is None else stdout, nosigint=True)
-        self.rule = rule
-        self.has_arrived = False
-
-    def _arrives(self, frame: FrameType) -> bool:
-        code, rule = frame.f_code, self.rule
-        if rule is None or rule.function.startswith("np."):  # nothing to stop in: stop before it
-            self.has_arrived = True
-        elif (code.co_filename, code.co_firstlineno) == (rule.file, rule.line):
-            self.has_arrived = True
-        return self.has_arrived
-
-    def precmd(self, line: str) -> str:
-        """As the stepper's: commands that were not typed here are echoed."""
-        if not self.use_rawinput:
-            self.message(line)
-        return super().precmd(line)
-
-    def user_line(self, frame: FrameType) -> None:
-        if self._arrives(frame):
-            super().user_line(frame)
-
-    def user_call(self, frame: FrameType, argument_list: Any) -> None:
-        if self.has_arrived:
-            super().user_call(frame, argument_list)
-
-    def user_return(self, frame: FrameType, return_value: Any) -> None:
-        if self.has_arrived:
-            super().user_return(frame, return_value)
-
-    def user_exception(self, frame: FrameType, exc_info: Any) -> None:
-        if self.has_arrived:
-            super().user_exception(frame, exc_info)
 
 
 # ---- graphs ----

@@ -1,0 +1,62 @@
+"""pdb that begins where a rule begins, however it is called.
+
+After this file you can say how a debugger is told to wait: Python reports each line to it, and it asks
+nothing until the line is in the rule. Builds on events.py.
+
+Source: https://docs.python.org/3/library/bdb.html
+"""
+
+from __future__ import annotations
+
+import pdb
+from types import FrameType
+from typing import IO, Any
+
+from tinyjax.viz.events import Place
+
+
+class PdbAtRule(pdb.Pdb):
+    """Shows itself first where a rule begins; from there on it is pdb."""
+
+    def __init__(self, rule: Place | None, stdin: IO[str] | None, stdout: IO[str] | None):
+        super().__init__(stdin=stdin, stdout=None if stdin is None else stdout, nosigint=True)
+        self.rule = rule
+        self.has_arrived = False
+
+    def runcall(self, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+        """Calls a rule, also one that would give an answer that it remembers."""
+        remembers = function
+        while remembers is not None:
+            getattr(remembers, "cache_clear", lambda: None)()
+            remembers = getattr(remembers, "func", None)  # of a partial
+        return super().runcall(function, *args, **kwargs)
+
+    def _arrives(self, frame: FrameType) -> bool:
+        code, rule = frame.f_code, self.rule
+        if rule is None or rule.function.startswith("np."):  # nothing to stop in: stop before it
+            self.has_arrived = True
+        elif (code.co_filename, code.co_firstlineno) == (rule.file, rule.line):
+            self.has_arrived = True
+        return self.has_arrived
+
+    def precmd(self, line: str) -> str:
+        """As the stepper's: commands that were not typed here are echoed."""
+        if not self.use_rawinput:
+            self.message(line)
+        return super().precmd(line)
+
+    def user_line(self, frame: FrameType) -> None:
+        if self._arrives(frame):
+            super().user_line(frame)
+
+    def user_call(self, frame: FrameType, argument_list: Any) -> None:
+        if self.has_arrived:
+            super().user_call(frame, argument_list)
+
+    def user_return(self, frame: FrameType, return_value: Any) -> None:
+        if self.has_arrived:
+            super().user_return(frame, return_value)
+
+    def user_exception(self, frame: FrameType, exc_info: Any) -> None:
+        if self.has_arrived:
+            super().user_exception(frame, exc_info)

@@ -230,6 +230,7 @@ def test_a_fork_reads_results_and_refuses_to_compute():
     process.join(60)
     assert process.exitcode == 0
     assert reports.get() == pytest.approx(np.sin(1))
+    assert not reports.empty(), "the fork ran a compiled function"
     assert "by multiprocessing.get_context('spawn')" in reports.get()
 
 

@@ -127,7 +127,7 @@ attempt("x > 0.0", lambda x: x > 0.0)
 attempt("if x[0] > 0.0", lambda x: "yes" if x[0] > 0.0 else "no")
 attempt("float(x[0])", lambda x: float(x[0]))
 attempt("np.sin(x)", lambda x: np.sin(x))
-attempt("range(x[0])", lambda x: range(x[0]))
+attempt("range(int32 x[0])", lambda x: range(x[0].astype(int)))
 
 # %% [markdown]
 # What follows from shape and dtype works. Operations work too: they give new tracers. What needs a
@@ -376,6 +376,7 @@ print(jax.make_jaxpr(jax.vmap(score))(jnp.ones((2, 3))))
 # - The printed jaxprs are the same, letter for letter; tests compare them with text recorded from JAX.
 # - JAX calls the tracer `JitTracer(~float32[])`, and its class `DynamicJaxprTracer`. `JaxprTrace` is in
 #   JAX the name of the trace that tinyjax calls `PartialEvalTrace` (lesson 7).
+# - The errors have JAX's classes, and words of their own.
 # - JAX's jaxprs also keep sets of *effects*; tinyjax looks at the primitives (`has_effects`).
 #
 # ## The picture

@@ -298,7 +298,8 @@ print("the linear part:    ", milliseconds(lambda: rounds_jvp(ts)))
 #
 # ## Where tinyjax differs from JAX
 #
-# - JAX's `linearize` has one trace for both jobs, `LinearizeTrace`; tinyjax stacks a `JVPTrace` on a
+# - JAX's `linearize` has one trace for both jobs, `LinearizeTrace`, and shows its tracers as
+#   `GradTracer(primal=3.0, typeof(tangent)=f32[])`; tinyjax stacks a `JVPTrace` on a
 #   `PartialEvalTrace`. The linear jaxprs are the same.
 # - JAX calls its partial evaluation trace `JaxprTrace`.
 # - Some operations can't be parted: reverse mode of a `while_loop` is an error in both.

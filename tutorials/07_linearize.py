@@ -185,10 +185,22 @@ print(jax.linearize(absolute, -3.0)[1](1.0))
 # "Now" means: whatever trace is current outside. Linearize while tracing, and the known part is written
 # into the outer jaxpr. So the whole thing becomes a program again, which `jit` can compile:
 
+
 # %%
-print(jax.make_jaxpr(lambda x: jax.linearize(f, x)[1](1.0))(3.0))
+def slope(x):
+    _, f_jvp = jax.linearize(f, x)
+    return f_jvp(1.0)
+
+
+print(jax.make_jaxpr(slope)(3.0))
 
 # %% [markdown]
+# To see what goes which way, operation by operation, step through it (`into` shows what is within):
+#
+# ```sh
+# python -m tinyjax step tutorials/07_linearize.py:slope --args 3.0
+# ```
+#
 # ## Code that nobody needs
 #
 # There is a `_` in the last jaxpr: `_:f32[] = mul b a` is the result of `f` itself, for which nobody

@@ -335,10 +335,11 @@ print("for a million numbers:", hvp(bumpy, jnp.ones(1_000_000), jnp.ones(1_000_0
 # python -m tinyjax step tutorials/wave.py:f --args 3.0 --transform grad
 # ```
 #
-# You may be surprised by a primitive called `linear_step`. Eager `grad` remembers, for each operation,
-# what its rules have written down, so that it need not ask them again. The results are the same;
-# [eager_linearize.py](../tinyjax/interpreters/eager_linearize.py) says more. `jax.vjp` and `grad` inside
-# of other transformations go the plain way of this lesson.
+# The stepper goes the plain way of this lesson. With `breakpoint()` and pdb you may find that an eager
+# `grad` takes a shorter one, with a primitive called `linear_step`: it remembers, for each operation, what
+# its rules have written down, so that it need not ask them again. The results are the same;
+# [eager_linearize.py](../tinyjax/interpreters/eager_linearize.py) says more. `jax.vjp`, and `grad` inside of
+# other transformations, always go the plain way.
 #
 # ## Where tinyjax differs from JAX
 #

@@ -297,6 +297,10 @@ except TypeError as error:
     print(error)
 
 # %% [markdown]
+# To walk through a trace and a compilation, event by event:
+#
+#     python -m tinyjax step tutorials/wave.py:f --args 3.0 --transform jit
+#
 # ## jit inside the other transformations
 #
 # A jit equation is an equation as any other, so each transformation needs a rule for it. All these

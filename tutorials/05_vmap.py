@@ -265,8 +265,7 @@ print(trace.val_and_dim(result))
 # unwrap the results. The real one adds what makes it comfortable: pytrees, `in_axes` and `out_axes`, a
 # name for the axis, and errors that name the argument.
 #
-# To walk through it yourself, set a breakpoint in a rule, or let the stepper take you there. (What this
-# lesson prints comes first: the file is run to find `f`.)
+# To walk through it yourself, set a breakpoint in a rule, or let the stepper take you there:
 #
 # ```sh
 # python -m tinyjax step tutorials/wave.py:f --args "jnp.arange(3.0)" --transform vmap

@@ -195,10 +195,11 @@ def slope(x):
 print(jax.make_jaxpr(slope)(3.0))
 
 # %% [markdown]
-# To see what goes which way, operation by operation, step through it (`into` shows what is within):
+# To see what goes which way, operation by operation, step through the same function (`into` shows what is
+# within):
 #
 # ```sh
-# python -m tinyjax step tutorials/07_linearize.py:slope --args 3.0
+# python -m tinyjax step tutorials/wave.py:linearized_slope --args 3.0
 # ```
 #
 # ## Code that nobody needs

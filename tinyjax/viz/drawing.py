@@ -111,6 +111,7 @@ class Drawing:
         nodes = []
         for i, values in enumerate(zip(*[values for values, _ in ends])):
             notes = self.notes.get(values[0], []) if len(ends) == 1 else []
+            notes = [note for note in notes if not note.fill]  # patches are large, and said above
             lines = [f"{title} {i}" if several else title]
             nodes.append(self.node(graph, label(lines, notes), look))
             for value, (_, sources) in zip(values, ends):

@@ -26,7 +26,9 @@ from tinyjax.viz.style import Look
 
 _STEP = {"style": "rounded"}
 _THICKEST = 6.0
-_STORED = {"penwidth": "2.5"}
+_STORED = Look({"penwidth": "2.5"}, "an array in memory")
+_IN_REGISTERS = Look({}, "stays in registers")
+_LONGEST_NAME = 32
 
 
 def kernels(
@@ -77,7 +79,7 @@ class _Kernels(Drawing):
         eqns = group.eqns if isinstance(group, KernelGroup) else [group.eqn]
         box = all_in_one(eqns, group.outputs)
         time, _ = self.timed(self.plan, (number,))
-        title = f"{number}: {step_word(self.plan, number)}{time}"
+        title = f"{number}: {_name(self.plan, number)}{time}"
         return FoldedEqn(title, box, box.params, box.inside)
 
     def body(self, graph: graphviz.Digraph, jaxpr: Jaxpr, sources: dict[Var, str]) -> list[str]:
@@ -130,7 +132,7 @@ class _Kernels(Drawing):
     ) -> None:
         """A frame, and in it what the step computes."""
         group = plan.groups[number]
-        title = f"{number}: {step_word(plan, number)}{timed}"
+        title = f"{number}: {_name(plan, number)}{timed}"
         with self.frame(graph, title, **_STEP, **style) as frame:
             self.registers = set()
             eqns = group.eqns if isinstance(group, KernelGroup) else [group.eqn]
@@ -157,4 +159,12 @@ class _Kernels(Drawing):
         return name
 
     def edge(self, value: Atom, tail: str, head: str, **style: str) -> None:
-        super().edge(value, tail, head, **(style if tail in self.registers else _STORED))
+        look = _IN_REGISTERS if tail in self.registers else _STORED
+        self.looks += [look] * isinstance(value, Var)
+        super().edge(value, tail, head, **(style | look.style))
+
+
+def _name(plan: Plan, number: int) -> str:
+    """What a step is; of a kernel with a long name, what begins it."""
+    word = step_word(plan, number)
+    return word if len(word) <= _LONGEST_NAME else word[: _LONGEST_NAME - 1] + "…"

@@ -99,12 +99,18 @@ def legend(looks: list[Look], remark: str) -> str:
     return f"<{_TABLE}{lines}</table>>" if rows else ""
 
 
-def _sample(style: dict[str, str]) -> str:
-    """A patch in a node's fill, or a stroke in an edge's colour."""
-    if "fillcolor" not in style:
-        stroke = "- - -" if style.get("style") == "dashed" else "&#8212;&#8212;"
-        return f'<font color="{style["color"]}">{stroke}</font>'
+def _sample(look: dict[str, str]) -> str:
+    """A patch in a node's fill, or a stroke in an edge's colour and width."""
+    color = look.get("color", GREY)
+    if look.get("style") == "dashed":
+        return f'<font color="{color}">- - -</font>'
+    if "fillcolor" in look:
+        return _patch(13, 8, look["fillcolor"], f'border="1" color="{GREY}"')
+    return _patch(18, round(float(look.get("penwidth", "1"))), color, 'border="0"')
+
+
+def _patch(width: int, height: int, color: str, border: str) -> str:
     return (
-        f'<table border="1" cellborder="0" color="{GREY}" cellspacing="0" cellpadding="0" '
-        f'bgcolor="{style["fillcolor"]}"><tr><td width="13" height="8" fixedsize="true"></td></tr></table>'
+        f'<table {border} cellborder="0" cellspacing="0" cellpadding="0" fixedsize="true" '
+        f'width="{width}" height="{height}" bgcolor="{color}"><tr><td></td></tr></table>'
     )

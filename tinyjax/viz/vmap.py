@@ -16,6 +16,7 @@ import graphviz
 from tinyjax.interpreters import batching
 from tinyjax.interpreters.tracing import JaxprTracer, make_jaxpr
 from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun
+from tinyjax.opencl.rules import Elementwise, lowering_rules
 from tinyjax.viz.drawing import Drawing
 from tinyjax.viz.program import Program
 from tinyjax.viz.provenance import mark_of
@@ -82,8 +83,17 @@ class _Batched(Drawing):
     def steps(self, graph: graphviz.Digraph, eqns: list[JaxprEqn], sources: dict[Var, str]) -> None:
         for eqn in eqns:
             self.one_equation(graph, eqn, sources)
-            if any(v in self.threads for v in eqn.invars if isinstance(v, Var)):
+            batched = [v for v in eqn.invars if v in self.threads]
+            if batched:
                 self.threads |= {v: BATCHED for v in eqn.outvars}
+                self.infer_dim(eqn, batched)
+
+    def infer_dim(self, eqn: JaxprEqn, batched: list[Any]) -> None:
+        """Within a rule no tracer tells the batch dim; elementwise operations leave it where it is."""
+        if isinstance(lowering_rules.get(eqn.primitive), Elementwise):
+            for v in batched:
+                if v in self.dims and v.aval.shape == eqn.outvars[0].aval.shape:
+                    self.dims.setdefault(eqn.outvars[0], self.dims[v])
 
     def edge_label(self, value: Atom) -> str:
         if value not in self.dims:

@@ -78,13 +78,22 @@ def why_no_import(error: BaseException) -> list[str]:
 
 def first_lines(error: BaseException, most: int = 3) -> list[str]:
     """The kind of an error and the first lines of its message which say something."""
-    text = str(error)
-    lines = [line.rstrip() for line in text.splitlines() if line.strip()]
-    shown = [line for line in lines if "ACTUAL:" in line or "DESIRED:" in line] or lines[:most]
+    lines = [line.rstrip() for line in str(error).splitlines() if line.strip()]
+    lines = [line for line in lines if not line.strip().startswith("Use -v ")]
+    shown = what_differs(lines) or lines[:most]
     if isinstance(error, AssertionError):
         return [short(line) for line in shown] or ["an assertion failed"]
     kind = type(error).__name__
     return [short(f"{kind}: {shown[0]}" if shown else kind), *map(short, shown[1:])]
+
+
+def what_differs(lines: list[str], most: int = 8) -> list[str]:
+    """Where NumPy compared two arrays: both, or if they are large, one element of each."""
+    begin = [i for i, line in enumerate(lines) if line.startswith(" ACTUAL:")]
+    arrays = lines[begin[0] :] if begin else []
+    if len(arrays) <= most:
+        return arrays
+    return [line for line in lines if "ismatch" in line or "(ACTUAL)" in line][:3]
 
 
 def short(line: str, most: int = 160) -> str:

@@ -10,12 +10,14 @@ import ast
 import functools
 import io
 import textwrap
+from collections.abc import Mapping
+from types import MappingProxyType
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @functools.lru_cache(256)
-def functions_of(source: str) -> dict[str, Function]:
+def functions_of(source: str) -> Mapping[str, Function]:
     """The functions of a module and the methods of its classes, by qualified name; of two with one
     name, the last. Raises SyntaxError if `source` is no Python."""
     found: dict[str, Function] = {}
@@ -30,7 +32,7 @@ def functions_of(source: str) -> dict[str, Function]:
                 visit([n for n in ast.iter_child_nodes(node) if isinstance(n, ast.stmt)], prefix)
 
     visit(ast.parse(source).body, "")
-    return found
+    return MappingProxyType(found)  # read only, as it is given to all who ask
 
 
 def lines_of(node: Function) -> slice:

@@ -75,7 +75,7 @@ def carry(path: Path, name: str, text: str) -> list[str]:
 
 def heading(text: str) -> str:
     """The signature of a function, in one line."""
-    node = functions_of(text).popitem()[1]
+    (node,) = functions_of(text).values()
     return f"def {node.name}({ast.unparse(node.args)})"
 
 

@@ -194,12 +194,12 @@ def watch(options: argparse.Namespace) -> int:
     """run the tests whenever a file is saved, until Ctrl-C"""
     folder = this_folder()
     while True:
+        saved = folder.saved()  # before the tests: what is saved meanwhile counts
         show_test(folder)
         print(
             f"\n{time.strftime('%H:%M:%S')}  waiting for a file to be saved (Ctrl-C ends)",
             flush=True,
         )
-        saved = folder.saved()
         while folder.saved() == saved:
             time.sleep(0.3)
         print()

@@ -134,7 +134,9 @@ def test_python_sees_the_value_behind_a_tracer_and_behind_one_in_another():
     inner, outer = JVPTrace(core.context.trace), JVPTrace(core.context.trace)
     tracer = JVPTracer(inner, core.as_array(2.0), 1.0)
     assert tracer.concrete() == 2.0
-    assert JVPTracer(outer, tracer, 1.0).concrete() == 2.0
+    value = JVPTracer(outer, tracer, 1.0).concrete()
+    assert not isinstance(value, core.Tracer), "the primal is a tracer: what is behind that one?"
+    assert value == 2.0
     assert bool(JVPTracer(outer, tracer, 1.0)) is True
 
 
@@ -159,6 +161,18 @@ def test_second_derivatives_come_from_nesting():
     np.testing.assert_allclose(second, 2 * np.cos(3.0) - 3.0 * np.sin(3.0), rtol=1e-5)
 
 
+def test_what_a_rule_binds_goes_to_the_parent():
+    same_p, parent, seen = core.Primitive("same"), core.context.trace, []
+
+    def rule(primals, tangents):
+        seen.append(core.context.trace)
+        return primals[0], tangents[0]
+
+    jvp_rules[same_p] = rule
+    assert derivative(same_p.bind, 3.0) == 1.0
+    assert seen == [parent], "a rule is called with the parent as the current trace"
+
+
 def test_python_control_flow_sees_the_primal():
     def relu(x):
         return x if gt(x, 0.0) else mul(x, 0.0)
@@ -181,7 +195,8 @@ def test_a_primitive_with_several_results_has_a_tangent_for_each():
     with core.set_current_trace(trace):
         moving, still = both_p.bind(JVPTracer(trace, 3.0, 1.0))
     assert trace.primal_and_tangent(moving) == (3.0, 1.0)
-    assert still == 5.0, "a result whose tangent is a Zero is no tracer"
+    assert not isinstance(still, core.Tracer), "a result whose tangent is a Zero is no tracer"
+    assert still == 5.0
 
 
 # ---- jvp ----

@@ -202,7 +202,8 @@ class set_current_trace:  # noqa: N801  (used as a function)
 def get_aval(x: Any) -> ShapedArray:
     """The aval of an array, tracer, NumPy value or Python scalar (a number is weakly typed).
 
-    Raises TypeError if `x` is none of them, ValueError for a masked array."""
+    Raises TypeError ("... is not a valid JAX type") if `x` is none of them, ValueError for a masked
+    array."""
     if isinstance(x, Array):
         return x.aval
     if isinstance(x, (np.ndarray, np.generic)):
@@ -274,9 +275,11 @@ class EvalTrace(Trace):
     """No transformation: checks the operands by their avals, then runs the impl rule."""
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
-        """The result as an Array: its aval is from the abstract_eval rule, which checks the operands,
-        its elements are from the impl rule, which gets NumPy arrays. If the primitive takes_arrays,
-        its impl rule does all this itself."""
+        """The result as an Array, or a list of them: the avals are from the abstract_eval rule, which
+        checks the operands, the elements from the impl rule, which gets NumPy arrays. If the primitive
+        takes_arrays, its impl rule does all this itself: what it binds goes to this trace too.
+
+        Raises NotImplementedError where there is no rule, UnexpectedTracerError for a tracer."""
         avals, values = [], []
         place = None  # the device that an operand was put on
         for x in args:

@@ -26,7 +26,9 @@ def shape_of(x: Any) -> tuple[int, ...]:
 
 
 def broadcast_shapes(name: str, *avals: ShapedArray) -> tuple[int, ...]:
-    """The shape of an elementwise result: equal shapes, sizes of 1 stretch, scalars fit anywhere."""
+    """The shape of an elementwise result: equal shapes, sizes of 1 stretch, scalars fit anywhere.
+
+    Raises TypeError ("<name> got incompatible shapes for broadcasting: ...") where they do not fit."""
     shapes = {aval.shape for aval in avals if aval.shape}
     if len(shapes) <= 1:
         return next(iter(shapes), ())

@@ -84,7 +84,7 @@ print(core.impl_rules[sin_p](np.float32(3.0)))
 # The **[abstract_eval rule](glossary.md#abstract-eval-rule)** does not compute. It answers another
 # question: *what kind of array will come out?* It takes and gives **[avals](glossary.md#aval)**, which
 # is short for abstract values. An aval is what is known of an array without its elements: shape and
-# dtype. It is printed as `float32[2,3]`.
+# dtype. In code it is a `ShapedArray`; it is printed as `float32[2,3]`.
 
 # %%
 row = core.get_aval(np.ones((1, 3), np.float32))
@@ -170,7 +170,8 @@ print(type(core.context.trace).__name__)
 # 1. It gets the aval of each operand.
 # 2. It asks the abstract_eval rule: do the operands fit, and what comes out?
 # 3. It gets the operands as NumPy arrays, and calls the impl rule.
-# 4. It puts the answer of step 3 and the aval of step 2 into an `Array`, and returns that.
+# 4. It puts the answer of step 3 and the aval of step 2 into an `Array`, and returns that. (Of a scalar,
+#    NumPy's functions give no `np.ndarray`, but an `np.float32`: `np.asarray` makes an array of it.)
 #
 # We can watch it. `viz.record` keeps what happens as a list of events, each within another. The event
 # "impl" is all that `EvalTrace` does for a primitive; before NumPy computes, it asks the abstract_eval
@@ -222,6 +223,8 @@ with core.set_current_trace(Diary(core.context.trace)):
     jax.nn.softmax(np.array([1.0, 2.0], np.float32))
 
 # %% [markdown]
+# The largest element is subtracted first, so that no `exp` gets too large; that takes the first six lines.
+#
 # ## A trace that does not compute
 #
 # The next trace goes further: it does not compute at all. It writes the formula down. But what should
@@ -316,8 +319,9 @@ attempt(jax.jvp, cube, (3.0,), (1.0,))
 #
 # ## See for yourself
 #
-# Walk through the events one by one: `python -m tinyjax step tutorials/wave.py:f --args 3.0`.
-# Or write `breakpoint()` before a call of `f(3.0)`, run the script, and press `s`, for step, until you
+# Walk through the events one by one: `python -m tinyjax step tutorials/wave.py:f --args 3.0`, in the
+# folder that `tutorials` is in. At its prompt, `into` goes into an event, and `help` lists what else there
+# is. Or write `breakpoint()` before a call of `f(3.0)`, run the script, and press `s`, for step, until you
 # are in NumPy.
 #
 # And as a picture. Boxes are primitives, with what they gave; arrows say who needs it, with its aval:

@@ -267,7 +267,7 @@ print(jax.jvp(lambda x: jnp.cos(1.0), (3.0,), (1.0,)))
 # - **Steps**, such as comparisons and rounding: the result stays where it is until it jumps. The
 #   tangent is Zero.
 # - **Integers** do not move smoothly at all. Their tangents have a dtype of their own, `float0`, which
-#   holds nothing.
+#   holds nothing (NumPy prints it as `[('float0', 'V')]`).
 
 # %%
 v, v_dot = jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 10.0, 100.0])
@@ -320,7 +320,8 @@ viz.jvp(f, 3.0)
 #
 # ## Exercises
 #
-# Write the real rules: `python -m tinyjax learn start 02`. The trace itself is waiting in lesson 3.
+# Write the real rules: `python -m tinyjax learn start 02`. The trace itself is waiting in lesson 3;
+# it stands in the same file, so read past it if you want to write it yourself.
 #
 # ## Where this lives in JAX
 #

@@ -50,10 +50,9 @@ for function in (derivative(nosy), derivative(derivative(nosy))):
     function(3.0)
 
 # %% [markdown]
-# In the second case `x` is a pair whose primal is a pair. The outer one was made first: a 3 that moves
-# at speed
-# 1. Then the inner `jvp` took *that* for its primal, and gave it a tangent of its own. There are two
-# movements of x, and they are kept apart by where they stand.
+# In the second case `x` is a pair whose primal is a pair. The outer `jvp` made its pair first: a 3 that
+# moves at speed 1. Then the inner `jvp` took *that* for its primal, and gave it a tangent of its own.
+# There are two movements of x, and they are kept apart by where they stand.
 #
 # ## Who gets which primitive
 #
@@ -191,8 +190,8 @@ print("careful trace:", push(lambda x: outer_pushed(x, CarefulTrace), 1.0, Caref
 # business, and goes to the parent as it is. So a primitive costs next to nothing in a trace that it
 # does not concern.
 #
-# What if line 2 were left out, and the rule's primitives went straight to `EvalTrace`? Then an outer
-# tracer would arrive at NumPy, which cannot do anything with it:
+# What if line 2 sent the rule's primitives straight to `EvalTrace`? As long as nothing is nested, that is
+# the parent anyway. But here an outer tracer would arrive at NumPy, which cannot do anything with it:
 
 # %%
 import textwrap

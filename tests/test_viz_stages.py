@@ -1,12 +1,16 @@
 """Pictures of what transformations make of a function: read from the dot source."""
 
 import re
+import shutil
+import sysconfig
+from pathlib import Path
 
 import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax, viz
+from tinyjax.viz import output
 
 
 def f(x):
@@ -201,6 +205,12 @@ PICTURES = {
     "vmap": lambda: viz.vmap(softmax, jnp.ones((2, 3))),
     "linearize": lambda: viz.linearize(softmax, jnp.ones(3)),
     "transpose": lambda: viz.transpose(softmax, jnp.ones(3)),
+    "a cond, backwards": lambda: viz.transpose(
+        lambda x: lax.cond(x > 0, lambda x: f(x) * x, jnp.cos, x), 3.0
+    ),
+    "a scan, backwards": lambda: viz.transpose(rnn, 1.0, 2.0, jnp.ones(5)),
+    "a scan over a batch": lambda: viz.vmap(rnn, jnp.ones(2), jnp.ones(2), jnp.ones((2, 5))),
+    "jit, backwards": lambda: viz.transpose(lambda x: jax.jit(f)(x) * jax.jit(f)(x * 2), 3.0),
     "pmap": lambda: viz.pmap(softmax, jnp.ones((2, 3))),
 }
 
@@ -214,3 +224,17 @@ def test_equal_input_gives_equal_source(draw):
 def test_every_box_says_by_its_class_which_equation_it_is(name):
     source = PICTURES[name]().source
     assert len(re.findall(r'class="?eqn-\d+( from-\d+)?"?', source)) == source.count("<b>")
+
+
+def both_programs():
+    """The system's `dot`, and the one from pip: those of them that are here."""
+    pure = Path(sysconfig.get_path("scripts"), "graphviz-pure")
+    found = [shutil.which("dot"), shutil.which("graphviz-pure") or shutil.which(pure)]
+    return [program for program in found if program]
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_every_layout_program_draws_it(name, monkeypatch):
+    for program in both_programs():
+        monkeypatch.setattr(output, "layout_program", lambda program=program: program)
+        assert "</svg>" in PICTURES[name]()._repr_svg_()

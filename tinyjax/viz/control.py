@@ -85,7 +85,8 @@ def cond(
                 _arrive(drawing, eqn.invars[1:], operands[1:], list(inputs.values()))
                 ends.append((jaxpr.outvars, _body(drawing, inner, jaxpr, draw_body, inputs)))
                 first = next(iter(inputs.values()), ends[-1][1][0])
-                drawing.graph.edge(which, first, lhead=inner.name, style="dashed")
+                end = {"ltail" if drawing.upwards else "lhead": inner.name}
+                drawing.arrow(which, first, style="dashed", **end)
         return drawing.joined(frame, ends, style.OUTPUT)
 
 

@@ -3,7 +3,7 @@
 A box is an equation, an arrow a value (named and typed as in the printed jaxpr), a frame a jaxpr
 inside an equation. Inputs, results, constants and literals have shapes and colours of their own.
 After this file you can draw a jaxpr in a way of your own: `notes` adds lines to the node that makes a
-value, `threads` changes a value's arrows, `looks` an equation's box. Builds on style.py and output.py.
+value, `threads` changes a value's arrows, `look_of` an equation's box. Builds on style.py and output.py.
 
 Each box has a class in the SVG: `eqn-2` is that of equation 2 of the jaxpr's text (`printed_eqns` counts
 them); `from-2` says that the box was made from equation 2 of the function that was transformed.
@@ -167,7 +167,7 @@ class Drawing:
         with self.frame(graph, title) as frame:
             sources = self.inputs(frame, inner, style.INPUT)
             for node in sources.values():
-                self.graph.edge(box, node, style="dashed")
+                self.arrow(box, node, style="dashed")
             outputs = self.body(frame, inner, sources)
             self.outputs(frame, inner.outvars, outputs, style.OUTPUT)
 

@@ -63,7 +63,7 @@ KNOWN = Look(EQUATION.style | {"fillcolor": BLUE}, "known")
 UNKNOWN = Look(EQUATION.style | {"fillcolor": ORANGE}, "unknown: left for later")
 BACKWARD = Look(EQUATION.style | {"fillcolor": ORANGE}, "backward")
 FAN_OUT = Look(
-    {"shape": "ellipse", "fillcolor": GREEN}, "fan-out: the sum over all uses of a value"
+    {"shape": "ellipse", "fillcolor": "#f4a582"}, "fan-out: the sum over all uses of a value"
 )
 COLLECTIVE = Look(EQUATION.style | {"fillcolor": GREEN}, "collective: all devices wait for all")
 

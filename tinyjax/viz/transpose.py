@@ -18,6 +18,7 @@ from tinyjax.interpreters.tracing import JaxprTrace
 from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 from tinyjax.viz import style
+from tinyjax.viz.control import CONTROL
 from tinyjax.viz.drawing import Drawing, Note
 from tinyjax.viz.fold import LIMIT, folded
 from tinyjax.viz.linearize import Linearized, draw_known, renamed
@@ -35,6 +36,7 @@ def transpose(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
     backward = _backward(parts)
     whole = parts.with_known(backward)
     drawing = _Transposed(whole)
+    drawing.is_plain = not drawing.far and not any(e.primitive.name in CONTROL for e in whole.eqns)
     seeds = [full(v.aval, 1) for v in backward.invars]
     found = all_values(ClosedJaxpr(whole, parts.known.consts), [*parts.leaves, *seeds])
     drawing.notes = {v: [Note(value_text(x))] for v, x in found.items()}
@@ -52,9 +54,9 @@ def transpose(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
         for primal, ct, source in zip(parts.differentiated, backward.outvars, outputs):
             title = f"cotangent of {drawing.names[primal]}"
             end = drawing.joined(frame, [([ct], [source])], style.COTANGENT_OUTPUT, title)
-            if not drawing.far:
+            if drawing.is_plain:
                 drawing.side_by_side([sources[primal]], end)
-    if cotangents:
+    if cotangents and drawing.is_plain:
         drawing.side_by_side(values, list(cotangents.values()))
     return drawing.finished()
 
@@ -75,6 +77,8 @@ def _backward(parts: Linearized) -> Jaxpr:
 
 class _Transposed(Drawing):
     """A drawing in which sums of cotangents stand out."""
+
+    is_plain = True  # few equations, and no frames in which rows side by side can contradict others
 
     def look_of(self, eqn: JaxprEqn) -> Look:
         is_sum = self.upwards and eqn.primitive is add_any_p

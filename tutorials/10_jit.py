@@ -375,6 +375,6 @@ viz.dot(jax.make_jaxpr(jax.grad(jax.jit(f)))(3.0))
 # ## Where this lives in JAX
 #
 # - `jax/_src/api.py`: `jit`; `jax/_src/pjit.py`: `jit_p`, its rules, and the cache
-#   (`_infer_params`, `_create_pjit_jaxpr`)
+#   (`_infer_params`)
 # - `jax/_src/api_util.py`: static arguments; `jax/_src/stages.py`: `Traced`, `Lowered`, `Compiled`
 # - `jax/_src/interpreters/pxla.py` and `jax/_src/interpreters/mlir.py`: from a jaxpr to XLA

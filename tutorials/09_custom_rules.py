@@ -232,7 +232,7 @@ def inverse_jvp(primals, tangents):
 
 
 print("by the rule:       ", jax.grad(inverse)(0.5))
-print("by two near points:", (inverse(0.501) - inverse(0.499)) / 0.002)
+print("by two near points:", round(float(inverse(0.501) - inverse(0.499)) / 0.002, 3))
 print("second derivative: ", jax.grad(jax.grad(inverse))(0.5))
 print("of a batch:        ", jax.vmap(jax.grad(inverse))(jnp.array([0.3, 0.4, 0.5])))
 

@@ -187,7 +187,9 @@ def why(v: Verdict) -> list[str]:
     lines = [failure.get("test", ""), failure.get("place", ""), *failure.get("message", [])]
     printed = [line for line in failure.get("printed", "").splitlines() if line.strip()]
     lines += [f"printed: {line}" for line in printed[-PRINTED:]]
-    return [f"{'':9}{line}" for line in lines if line] + [f"{'':9}all of it: pytest {v.test}"]
+    return [f"{'':9}{line}" for line in lines if line] + [
+        f"{'':9}all of it: python -m pytest {v.test}"
+    ]
 
 
 def watch(options: argparse.Namespace) -> int:

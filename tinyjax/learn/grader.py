@@ -1,6 +1,6 @@
 """The conftest.py of a work folder: says of each exercise whether it passes, and what fails first.
 
-`learn` copies this file; it stands alone, as the tinyjax beside it may not import. Plain `pytest` runs the
+`learn` copies this file; it stands alone, as the tinyjax beside it may not import. Plain pytest runs the
 lesson's tests and says in a line what keeps the package from importing; under `learn test` it also writes
 down what happened to each test, a line of JSON each, and ends a test that does not end by itself.
 """

@@ -7,7 +7,6 @@ which runs within the tests' process.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import re
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyjax.learn.changes import unreadable
-from tinyjax.learn.exercises import Exercise, LearnError
+from tinyjax.learn.exercises import Exercise
 from tinyjax.learn.work_folder import WorkFolder, read
 
 SECONDS = 20  # that a test may take
@@ -89,10 +88,6 @@ def is_of(test: str, ran: str) -> bool:
 
 def run_tests(folder: WorkFolder) -> Run:
     """Run the tests of what is written, in a process of their own; after a test that ends it, in another."""
-    if importlib.util.find_spec("pytest") is None:
-        raise LearnError(
-            "The exercises are judged by pytest: run `pip install pytest`, and ask again."
-        )
     folder.forget_compiled()
     run = Run()
     written = [e for e in folder.exercises if not folder.is_empty(e)]

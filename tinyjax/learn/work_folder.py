@@ -220,7 +220,7 @@ def readme(lesson: int, exercises: list[Exercise]) -> str:
         "    python -m tinyjax learn diff     # yours beside the reference, once it passes",
         "    python -m tinyjax learn reset    # begin again",
         "    python -m tinyjax learn next     # what to do next\n",
-        "Plain `pytest` runs the same tests, `pytest --pdb` stops where one fails, and an editor that",
+        "`python -m pytest` runs the same tests, with `--pdb` it stops where one fails, and an editor that",
         "knows pytest finds them too. To try something: `PYTHONPATH=src python`.",
     ]
     return "\n".join(lines) + "\n"

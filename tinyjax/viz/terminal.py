@@ -44,13 +44,14 @@ HELP = """\
   pdb             runs the program again, and stops in the rule of this event
   help, h         this
   quit, q         the end (Ctrl-D too)
-An empty line does the last command again."""
+An empty line does the last command again; at first, next."""
 
 
 class Stepper(cmd.Cmd):
     """Answers commands about a recording until one of them is `quit`."""
 
     prompt = "(step) "
+    lastcmd = "next"  # what an empty line does at first
 
     def __init__(
         self,

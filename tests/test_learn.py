@@ -249,6 +249,17 @@ def test_a_hint_more_is_given_each_time(folder, capsys):
     assert "the idea" in capsys.readouterr().out
 
 
+def test_an_exercise_that_passed_once_and_fails_now_has_hints_again(folder, capsys):
+    answer(folder, **{name: RIGHT[name] for name in ("split_list", "drop", "merge")})
+    main(["learn", "test"])
+    answer(folder, split_list=RIGHT["split_list"].replace("start += size", "start += 1"))
+    main(["learn", "test"])
+    capsys.readouterr()
+    main(["learn", "hint"])
+    assert "01.1 parts" in capsys.readouterr().out
+    assert "parts" in progress.load()["passed"]  # what was done stays done
+
+
 def test_the_reference_is_shown_of_an_exercise_that_is_named(folder, capsys):
     main(["learn", "diff"])
     assert "start += size" not in capsys.readouterr().out

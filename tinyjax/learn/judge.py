@@ -45,13 +45,12 @@ class Verdict:
 
 
 def judge(folder: WorkFolder) -> tuple[Run, list[Verdict]]:
-    """Run the lesson's tests; a verdict for each exercise. An exercise that passes is noted as passed."""
+    """Run the lesson's tests; a verdict for each exercise. Those that pass now are noted."""
     lines = unreadable(folder)
     run = Run(broken=lines) if lines else run_tests(folder)
     verdicts = [verdict(folder, exercise, run) for exercise in folder.exercises]
-    for v in verdicts:
-        if v.state == "passed" and v.exercise.name not in folder.notes["passed"]:
-            folder.notes["passed"].append(v.exercise.name)
+    if not run.broken:
+        folder.notes["passed"] = [v.exercise.name for v in verdicts if v.state == "passed"]
     folder.save()
     return run, verdicts
 

@@ -134,8 +134,10 @@ def test_a_batch_trace_applies_the_rule_and_hides_the_batch_dim_of_its_result():
 def test_an_operation_without_a_batch_is_left_to_the_parent():
     with core.set_current_trace(new_trace()):
         out = sin(x)
+        without_operands = jax.lax.iota("float32", 3)
     assert not isinstance(out, BatchTracer), "no operand is mapped: the result has no batch dim"
     np.testing.assert_array_equal(out, np.sin(x))
+    np.testing.assert_array_equal(without_operands, [0, 1, 2])
 
 
 def test_while_a_batching_rule_runs_the_parent_is_the_current_trace():
@@ -163,12 +165,15 @@ def test_several_results_have_a_batch_dim_each():
 def test_a_rule_that_asks_for_the_axis_gets_it():
     axes, primitive = [], core.Primitive("new")
     batching.axis_batch_rules[primitive] = lambda axis, vals, dims: (axes.append(axis) or x, 0)
-    trace = new_trace("i")
-    with core.set_current_trace(trace):
-        primitive.bind(trace.tracer(x, 0))
+    for trace in (new_trace("i"), new_trace(None)):
+        with core.set_current_trace(trace):
+            out = primitive.bind(trace.tracer(x, 0))
+        assert axes.pop() is trace.axis and isinstance(out, BatchTracer)
+    with core.set_current_trace(new_trace("i")):
         out = primitive.bind(3.0)
-    assert axes == [trace.axis] * 2, "an axis with a name counts also where no operand is mapped"
-    assert isinstance(out, BatchTracer)
+    assert isinstance(out, BatchTracer), (
+        "an axis with a name counts also where no operand is mapped"
+    )
 
 
 def test_a_missing_batching_rule_names_the_primitive():

@@ -243,6 +243,8 @@ def test_primals_and_tangents_are_trees():
 def test_has_aux_passes_a_value_that_is_not_differentiated():
     y, y_dot, aux = jax.jvp(lambda x: (sin(x), "note"), (0.0,), (1.0,), has_aux=True)
     assert float(y_dot) == 1.0 and aux == "note"
+    aux = jax.jvp(lambda x: (sin(x), {"twice": x + x}), (1.0,), (1.0,), has_aux=True)[2]
+    assert not isinstance(aux["twice"], JVPTracer), "a tracer of aux is taken apart: its primal"
 
 
 def test_a_tangent_must_have_the_primals_dtype():

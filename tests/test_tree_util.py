@@ -104,6 +104,7 @@ def test_a_dicts_leaves_are_in_the_order_of_its_keys_however_it_was_made():
     leaves, treedef = tree_util.tree_flatten({"b": 2, "a": 1})
     assert leaves == [1, 2] and repr(treedef) == "PyTreeDef({'a': *, 'b': *})"
     assert treedef == structure({"a": 0, "b": 0})
+    assert treedef.aux == ("a", "b"), "a dict's aux data are its sorted keys, as a tuple"
 
 
 @pytest.mark.parametrize("value, leaves, text, paths", TREES)
@@ -219,9 +220,11 @@ def test_flatten_up_to_gives_the_subtrees_under_the_leaves():
 @pytest.mark.parametrize("other", [[1, [2]], (1, (2,)), (1, [2, 3]), (1, [2], 3), 5, (1, {"a": 2})])
 def test_flatten_up_to_refuses_another_type_length_or_keys(other):
     with pytest.raises(ValueError, match="treedef"):
-        structure((0, [0])).flatten_up_to(other)
+        got = structure((0, [0])).flatten_up_to(other)
+        pytest.fail(f"(0, [0]) is no prefix of {other}, but gave {got}")
     with pytest.raises(ValueError, match="treedef"):
-        structure({"a": 0}).flatten_up_to({"b": other})
+        got = structure({"a": 0}).flatten_up_to({"b": other})
+        pytest.fail(f"the keys a and b differ, but flatten_up_to gave {got}")
 
 
 # ---- functions of whole trees ----
@@ -428,7 +431,8 @@ def test_an_axis_stands_for_its_whole_subtree(in_axes, expected):
 def test_in_axes_must_be_a_prefix_of_the_arguments(in_axes, what, where):
     treedef = structure((({"a": 0}, (0, 0)), {}))
     with pytest.raises(ValueError) as error:
-        tree_util.flatten_axes("vmap in_axes", treedef, (in_axes, 0), kws=True)
+        got = tree_util.flatten_axes("vmap in_axes", treedef, (in_axes, 0), kws=True)
+        pytest.fail(f"{in_axes} has {what}, but was taken for a prefix: {got}")
     lines = str(error.value).split("\n")
     assert lines[0].startswith("vmap in_axes specification must be a tree prefix of the")
     assert lines[2] == f"  pytree structure error: {what} at key path"

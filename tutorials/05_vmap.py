@@ -117,7 +117,7 @@ print("the function sees ", column.aval)
 
 # %% [markdown]
 # (We took a tracer out of its transformation to look at it. That is fine for looking. To compute
-# with it would be an error; lesson 6 shows it.)
+# with it would be an error: it has leaked, as in lesson 3.)
 #
 # ## A batching rule
 #
@@ -232,8 +232,9 @@ for y, y_dim in [(a, 0), (a.T, 1), (jnp.ones(3), None), (2.0, None), (jnp.ones(2
 # - Some need to know more about the axis, such as its size or its name: those with programs inside, and
 #   those that speak of other examples, such as `lax.psum(x, "i")` under `vmap(f, axis_name="i")`. Their
 #   rules stand in a table of their own, `axis_batch_rules`, and get the axis as a first argument:
-#   `rule(axis, values, dims, **params)`. If the axis has a name, job 2 is left out for them:
-#   `lax.axis_index("i")` has no operand at all, and yet a different result for each example.
+#   `rule(axis, values, dims, **params)`, whether or not the axis has a name. If it has one, job 2 is
+#   left out for them: `lax.axis_index("i")` has no operand at all, and yet a different result for each
+#   example.
 # - Some hold whole Python functions (`primitive.takes_functions`; lesson 9), in which tracers may hide.
 #   Job 2 is left out for them too.
 #

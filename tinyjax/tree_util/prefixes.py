@@ -63,7 +63,8 @@ def flatten_axes(name: str, treedef: PyTreeDef, axis_tree: Any, *, kws: bool = F
 
 
 def _leaf_counts(prefix: PyTreeDef, full: PyTreeDef) -> Iterator[int | None]:
-    """How many leaves `full` has under each leaf of `prefix`; None where the two part."""
+    """How many leaves `full` has under each leaf of `prefix`; None where the two part, which
+    `_node_difference` says of two nodes."""
     if prefix.node_type is None:
         yield full.num_leaves
     elif _node_difference(prefix, full):

@@ -34,7 +34,11 @@ class Kind(NamedTuple):
 
 
 def _flatten_dict(d: dict[Any, Any]) -> tuple[Sequence[Any], tuple[Any, ...]]:
-    """The values in the order of the sorted keys, and these keys. ValueError: they can't be sorted."""
+    """The values in the order of the sorted keys, and these keys.
+
+    Raises:
+      ValueError: keys that cannot be sorted ("Comparator raised exception while sorting ...").
+    """
     try:
         keys = tuple(sorted(d))
     except Exception as e:
@@ -188,7 +192,11 @@ class PyTreeDef:
         return PyTreeDef(self.node_type, self.aux, [c.compose(inner) for c in self.child_defs])
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
-        """The tree of this structure with these leaves. ValueError: too few or too many leaves."""
+        """The tree of this structure with these leaves.
+
+        Raises:
+          ValueError: too few or too many leaves ("Too few leaves for PyTreeDef; expected 2, got 1").
+        """
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
             few = len(leaves) < self.num_leaves
@@ -200,7 +208,8 @@ class PyTreeDef:
         return leaves[0] if self.node_type is None else self._build(iter(leaves))
 
     def _build(self, leaves: Iterator[Any]) -> Any:
-        """The tree of this structure, with the next leaves of the iterator; it is no single leaf."""
+        """The tree of this structure, of the next leaves of the iterator. It must be a node's, which
+        has a kind: where the whole structure is one leaf, `unflatten` gives that leaf itself."""
         children = []
         for child in self.child_defs:
             children.append(next(leaves) if child.node_type is None else child._build(leaves))

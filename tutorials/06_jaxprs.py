@@ -5,8 +5,8 @@
 # and change; say what a tracer knows and what it does not; and say why `print` prints once and why
 # `if x > 0` fails.
 #
-# You need lesson 1 (`bind`, traces, avals). This lesson is the door to the second half: `linearize`,
-# `grad`, `jit` and the compiler all work on what is made here.
+# You need [lesson 1](01_primitives.py) (`bind`, traces, avals). This lesson is the door to the
+# second half: `linearize`, `grad`, `jit` and the compiler all work on what is made here.
 
 # %%
 import tinyjax as jax
@@ -135,8 +135,8 @@ attempt("range(int32 x[0])", lambda x: range(x[0].astype(int)))
 #
 # ## How it works: a trace that takes notes
 #
-# `bind` hands every operation to the current trace (lesson 1). So all that is needed is a trace that
-# writes each operation down. Here is a small one. It writes text:
+# `bind` hands every operation to the current trace ([lesson 1](01_primitives.py)). So all that is
+# needed is a trace that writes each operation down. Here is a small one. It writes text:
 
 # %%
 from tinyjax.core import Trace, Tracer, abstract_eval_rules, get_aval, set_current_trace
@@ -279,13 +279,14 @@ except jax.errors.TracerBoolConversionError as error:
 # | in Python | on tracers |
 # |---|---|
 # | `a if x > 0 else b` | `jnp.where(x > 0, a, b)`: computes both, and chooses element by element |
-# | `if` with costly branches | `lax.cond` (lesson 13) |
-# | `while x > 0:` | `lax.while_loop` (lesson 13) |
-# | `for` over many rounds | works, but writes every round; `lax.fori_loop`, `lax.scan` (lesson 14) |
+# | `if` with costly branches | `lax.cond` ([lesson 13](13_cond_and_while.py)) |
+# | `while x > 0:` | `lax.while_loop` ([lesson 13](13_cond_and_while.py)) |
+# | `for` over many rounds | works, written out; else `lax.fori_loop`, `lax.scan` ([lesson 14](14_scan.py)) |
 # | `if n > 3:` where `n` is an option | make `n` static |
 #
-# Does that not contradict lesson 2, in which an `if` inside `jvp` worked? A `JVPTracer` carries a real
-# value beside its tangent. There is something to ask. A `JaxprTracer` has none.
+# Does that not contradict [lesson 2](02_jvp.py), in which an `if` inside `jvp` worked? A
+# `JVPTracer` carries a real value beside its tangent. There is something to ask. A `JaxprTracer`
+# has none.
 
 # %%
 print(jax.jvp(absolute, (-3.0,), (1.0,)))
@@ -375,7 +376,7 @@ print(jax.make_jaxpr(jax.vmap(score))(jnp.ones((2, 3))))
 #
 # - The printed jaxprs are the same, letter for letter; tests compare them with text recorded from JAX.
 # - JAX calls the tracer `JitTracer(~float32[])`, and its class `DynamicJaxprTracer`. `JaxprTrace` is in
-#   JAX the name of the trace that tinyjax calls `PartialEvalTrace` (lesson 7).
+#   JAX the name of the trace that tinyjax calls `PartialEvalTrace` ([lesson 7](07_linearize.py)).
 # - The errors have JAX's classes, and words of their own.
 # - JAX's jaxprs also keep sets of *effects*; tinyjax looks at the primitives (`has_effects`).
 #

@@ -4,7 +4,8 @@
 # After this lesson you can split a program into the part that can be computed now and the part that has
 # to wait; say what `linearize` keeps from its run of a function; and read the linear jaxpr that is left.
 #
-# You need lesson 2 (`jvp`) and lesson 6 (jaxprs and tracing). Lesson 8 makes `grad` of what you see here.
+# You need [lesson 2](02_jvp.py) (`jvp`) and [lesson 6](06_jaxprs.py) (jaxprs and tracing). [Lesson
+# 8](08_grad.py) makes `grad` of what you see here.
 
 # %%
 import tinyjax as jax
@@ -54,10 +55,10 @@ _, tangent_of = jax.linearize(talking, 3.0)
 print(tangent_of(1.0), tangent_of(2.0), tangent_of(3.0))
 
 # %% [markdown]
-# Look at what the function got: a pair, as in lesson 2. Its [primal](glossary.md#primal) is a number,
-# 3.0. But its [tangent](glossary.md#tangent) is a tracer, as in lesson 6: an aval without a value. The
-# first half of the pair is **[known](glossary.md#known)**, the second half
-# **[unknown](glossary.md#known)**.
+# Look at what the function got: a pair, as in [lesson 2](02_jvp.py). Its
+# [primal](glossary.md#primal) is a number, 3.0. But its [tangent](glossary.md#tangent) is a
+# tracer, as in [lesson 6](06_jaxprs.py): an aval without a value. The first half of the pair is
+# **[known](glossary.md#known)**, the second half **[unknown](glossary.md#known)**.
 #
 # ## Now or later
 #
@@ -112,7 +113,8 @@ mark(closed.jaxpr, unknown=[direction])
 #
 # - `parent`, if all operands are known. In the simplest case that is the trace that runs NumPy. What
 #   comes back is a value, and known again.
-# - `unknown`, if one operand is not known. That is a `JaxprTrace`, which writes an equation (lesson 6).
+# - `unknown`, if one operand is not known. That is a `JaxprTrace`, which writes an equation
+#   ([lesson 6](06_jaxprs.py)).
 #   What comes back is a tracer of that trace: so that is how an unknown value is recognised. A known
 #   array among the operands is for `unknown` a value from outside, and becomes a
 #   [constvar](glossary.md#constvar). *That* is a residual.
@@ -307,7 +309,7 @@ print("jvp:                ", milliseconds(lambda: jax.jvp(rounds, (xs,), (ts,))
 print("the linear part:    ", milliseconds(lambda: rounds_jvp(ts)))
 
 # %% [markdown]
-# But its real use is lesson 8: a linear function can be *transposed*, that is, run backwards.
+# But its real use is [lesson 8](08_grad.py): a linear function can be *transposed*, that is, run backwards.
 #
 # ## Where tinyjax differs from JAX
 #

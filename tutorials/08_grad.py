@@ -5,7 +5,8 @@
 # a walk backwards. You can write the rule by which an operation is walked backwards. And you can choose
 # between `grad`, `jacfwd`, `jacrev` and a Hessian-vector product.
 #
-# You need lesson 7 (`linearize`), and from lesson 5 that `vmap` makes batches.
+# You need [lesson 7](07_linearize.py) (`linearize`), and from [lesson 5](05_vmap.py) that `vmap` makes
+# batches.
 
 # %%
 import tinyjax as jax
@@ -53,7 +54,8 @@ for name, fun in [("directions", by_directions), ("backwards", jax.grad(loss))]:
 # %% [markdown]
 # ## Running backwards
 #
-# Only linear functions can be run backwards, and lesson 7 gave us a linear function. Take a small one:
+# Only linear functions can be run backwards, and [lesson 7](07_linearize.py) gave us a linear function.
+# Take a small one:
 #
 #     z = 2 * x + 5 * y
 #
@@ -138,7 +140,7 @@ print("operand of shape ():     ", unbroadcast(get_aval(1.0), matrix).tolist())
 #
 # ## The backward pass
 #
-# Here is what `linearize` leaves of `f` at 3.0. It is the linear jaxpr of lesson 7:
+# Here is what `linearize` leaves of `f` at 3.0. It is the linear jaxpr of [lesson 7](07_linearize.py):
 
 # %%
 from tinyjax.interpreters.partial_eval import linearize_flat

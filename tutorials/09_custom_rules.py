@@ -150,8 +150,8 @@ print("b =", b, " c =", c, " d =", d, " e = d * b =", d * b)
 # Each equation is right. `exp(100)` does not fit into a float32, and becomes `inf`. One over that
 # is 0. And 0 times `inf` is `nan`, not a number. The chain rule multiplies the derivatives of the
 # parts; here, one of them is far too large, and the other far too small. Mathematics does not
-# mind, a float32 does. A way of computing that keeps away from such cases is called [*numerically
-# stable*](glossary.md#numerically-stable). We know one for the product, because we know the whole
+# mind, a float32 does. A way of computing that keeps away from such cases is called **[numerically
+# stable](glossary.md#numerically-stable)**. We know one for the product, because we know the whole
 # function: the slope is `exp(x) / (1 + exp(x))`, which is called the logistic function or sigmoid.
 
 
@@ -212,8 +212,8 @@ except ValueError as error:
 # (`lax.while_loop(condition, body, start)` is a loop inside a jaxpr. The [lesson on
 # `while_loop`](13_cond_and_while.py) is about it.) Reverse mode cannot go through the loop, for
 # the reason given. And even where it can, it would be a waste: the road to the answer does not
-# matter, only the answer. That `x` is *implied* by `f(x) = y`; such an `x` is called an [*implicit
-# function*](glossary.md#implicit-function) of `y`. Move `y` by a little `y_dot`. Then `f(x)` must
+# matter, only the answer. That `x` is *implied* by `f(x) = y`; such an `x` is called an **[implicit
+# function](glossary.md#implicit-function)** of `y`. Move `y` by a little `y_dot`. Then `f(x)` must
 # move by as much:
 #
 #     f'(x) * x_dot = y_dot         so        x_dot = y_dot / f'(x)
@@ -380,7 +380,7 @@ print(matrix(jnp.conj, z))
 # The first matrix has only two different numbers, but for a sign: `[[a, -b], [b, a]]`. That is
 # what multiplication by `a + bi` does. So one complex number says it all, and it is the derivative
 # `cos(z) * z + sin(z)` that we know. Functions for which that holds everywhere are called
-# [*holomorphic*](glossary.md#holomorphic): sums, products, `sin`, `exp`. The second matrix is that
+# **[holomorphic](glossary.md#holomorphic)**: sums, products, `sin`, `exp`. The second matrix is that
 # of the conjugate, `x - iy`. It is no multiplication, and no single number describes it. The same
 # goes for `abs`, `real` and `imag`.
 #
@@ -427,25 +427,27 @@ for _ in range(3):
 # The sign comes from two small transpose rules. Transposition in JAX does not conjugate. The
 # transpose of `real` turns the cotangent of the real part, a real number, into one of the complex
 # number. For `u = real(z)` the slopes are 1 along `x` and 0 along `y`, so the cotangent 1 must
-# become `1 - 0i`. What must it become for `imag`? The second exercise but one is about that.
+# become `1 - 0i`. What must it become for `imag`? The last exercise is about that.
 
 # %%
 print(jax.grad(jnp.real)(z), jax.grad(jnp.imag)(z))
 
 # %% [markdown]
-# ## What differs from JAX
+# ## Where tinyjax differs from JAX
 #
 # Names, printed jaxprs and error classes are those of JAX, and are compared with it by tests.
 # `optimize_remat` of `custom_vjp` is accepted and does nothing here. JAX has `custom_lin` too, and
 # there as here you meet it only if you look.
 #
-# ## The graph
+# ## The picture
 #
 # The gradient of `inverse`. The loop is inside of the call, and its result is all that the
 # derivative needs: what computes the slope stands outside of it. To walk through it, event by
 # event (first, the whole lesson runs):
 #
-#     python -m tinyjax step tutorials/09_custom_rules.py:inverse --args 0.5 --transform grad
+# ```sh
+# python -m tinyjax step tutorials/09_custom_rules.py:inverse --args 0.5 --transform grad
+# ```
 
 # %%
 viz.dot(jax.make_jaxpr(jax.grad(inverse))(0.5))

@@ -84,7 +84,7 @@ print(toy_f(jnp.arange(3.0)))
 #
 # ## Python runs once
 #
-# A function that is jitted should be [*pure*](glossary.md#pure-function): its result depends on
+# A function that is jitted should be **[pure](glossary.md#pure-function)**: its result depends on
 # its arguments alone, and giving the result is all that it does. Python does not enforce that, so
 # see what happens to a function that is not.
 
@@ -191,7 +191,7 @@ except TypeError as error:
 
 # %% [markdown]
 # How often to go round the loop decides what the jaxpr is. So `n` has to be known while tracing: a
-# [*static argument*](glossary.md#static-argument). It stays the Python value that it is.
+# **[static argument](glossary.md#static-argument)**. It stays the Python value that it is.
 
 # %%
 fast_power = jax.jit(power, static_argnames="n")
@@ -273,7 +273,7 @@ with jax.log_compiles():
 #
 # A call of a jitted function does four things, and you can do them one by one. `trace` makes the
 # jaxpr. `lower` makes the OpenCL program, as text. `compile` builds it for the device. The result
-# is called. To compile before there is any data ([*ahead of time*](glossary.md#ahead-of-time)),
+# is called. To compile before there is any data (**[ahead of time](glossary.md#ahead-of-time)**),
 # give shapes and dtypes in place of arrays:
 
 # %%
@@ -299,7 +299,9 @@ except TypeError as error:
 # %% [markdown]
 # To walk through a trace and a compilation, event by event:
 #
-#     python -m tinyjax step tutorials/wave.py:f --args 3.0 --transform jit
+# ```sh
+# python -m tinyjax step tutorials/wave.py:f --args 3.0 --transform jit
+# ```
 #
 # ## jit inside the other transformations
 #
@@ -337,7 +339,7 @@ print(jax.make_jaxpr(jax.jit(jax.grad(f)))(3.0))
 # compiler sees the whole. So put `jit` outside, around as much as you can: the whole training
 # step, not its parts.
 #
-# ## What differs from JAX
+# ## Where tinyjax differs from JAX
 #
 # - A driver takes a second or so to build kernels. Until they are there, NumPy answers the first
 #   calls of a jitted function, with the same results up to rounding.
@@ -347,10 +349,10 @@ print(jax.make_jaxpr(jax.jit(jax.grad(f)))(3.0))
 #   prints each stage.
 # - JAX's cache is looked up in C++. Here all of it is Python.
 # - The rules for static arguments, [donated arguments](glossary.md#donated-argument)
-#   (`donate_argnums`: memory that the program may use for its results), cache misses and their
-#   messages are JAX's.
+#   (`donate_argnums`: memory that the program may use for its results) and cache misses are JAX's.
+#   The reports of `explain_cache_misses` and `log_compiles` have words of their own.
 #
-# ## The graph
+# ## The picture
 #
 # The gradient of a jitted function. Each frame is a jit; what goes from the first to the second
 # are the residuals.

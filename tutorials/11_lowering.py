@@ -39,10 +39,10 @@ def f(x):
 # %% [markdown]
 # ## The whole way, once
 #
-# [*OpenCL*](glossary.md#opencl) is a dialect of C for processors of many kinds. The part of a
-# program that runs on the device is called a [*kernel*](glossary.md#kernel): a C function that
+# **[OpenCL](glossary.md#opencl)** is a dialect of C for processors of many kinds. The part of a
+# program that runs on the device is called a **[kernel](glossary.md#kernel)**: a C function that
 # gets some memory, and is run many times side by side. Each run is a
-# [*work-item*](glossary.md#work-item), and knows its number. Here is the way to a kernel for the
+# **[work-item](glossary.md#work-item)**, and knows its number. Here is the way to a kernel for the
 # running example, by the four functions that `jit(f).lower(x)` calls:
 
 # %%
@@ -70,7 +70,7 @@ print(kernel_text(kernel))  # 4. generate code
 # ## Simplification changes no bit
 #
 # [simplify.py](../tinyjax/opencl/simplify.py) takes a jaxpr and gives a jaxpr. This is
-# [*simplification*](glossary.md#simplification). It puts the equations of called functions in
+# **[simplification](glossary.md#simplification)**. It puts the equations of called functions in
 # place of the calls, computes nothing twice, computes now what is made of constants, and drops
 # what nobody needs. The gradient of the running example has a lot of that:
 
@@ -123,8 +123,8 @@ print(len(before.eqns), "and", len(after.eqns), "equations; all bits equal:", sa
 # ## What is one element of the result?
 #
 # A kernel has a loop over the elements of its results. So the one question to each primitive is:
-# what is *one element* of the result? Its answer is a [*lowering
-# rule*](glossary.md#lowering-rule), in a table like those for derivatives. There are few kinds:
+# what is *one element* of the result? Its answer is a **[lowering
+# rule](glossary.md#lowering-rule)**, in a table like those for derivatives. There are few kinds:
 
 # %%
 for name in ("sin", "mul", "transpose", "reduce_sum", "sort"):
@@ -135,7 +135,7 @@ for name in ("sin", "mul", "transpose", "reduce_sum", "sort"):
 # - `Elementwise`: an operation on the operands' elements at the same place.
 # - `IndexMap`: an element of an operand, at another place.
 # - `Reduction`: many elements, combined.
-# - `HostStep`: none of these ([*host step*](glossary.md#host-step)). NumPy computes it, between
+# - `HostStep`: none of these (**[host step](glossary.md#host-step)**). NumPy computes it, between
 #   two kernels, and the program says why.
 #
 # A rule is a small function. `ctx.op(name, *values)` writes one operation into the kernel, and
@@ -206,12 +206,12 @@ print(wide_kernel)
 # Processors can do the same operation on several numbers at once. `x16` are sixteen neighbours,
 # side by side, in one variable. So there are 7 rounds for 100 elements, and the last has only
 # four. `a_in[i1 * 16 x16 before 100]` loads sixteen elements from there on, those before the end,
-# 100. In place of the others it takes copies of the first, so that there is something to compute
-#      with; the store leaves them out.
+# 100. In place of the others it takes copies of the first, so that there is something to compute with;
+# the store leaves them out.
 #
 # A GPU would be served badly by that. It runs neighbouring work-items together, and wants one
 # element for each. What differs between devices stands in one small record, the
-# [*target*](glossary.md#target). The same equations for the other one:
+# **[target](glossary.md#target)**. The same equations for the other one:
 
 # %%
 print(make_plan(simplify(jax.make_jaxpr(f)(x)), GPU).all_kernels()[0])
@@ -324,7 +324,9 @@ for line in explain_lines(make_plan(simplify(gradient), CPU), width=44):
 # The shell shows this for any function, with times, on a page where each line lights up its kin in
 # all stages:
 #
-#     python -m tinyjax explain tutorials/wave.py:f --args "jnp.arange(100.0)" --transform grad
+# ```sh
+# python -m tinyjax explain tutorials/wave.py:f --args "jnp.arange(100.0)" --transform grad,vmap
+# ```
 #
 # ## What is no kernel
 #
@@ -347,14 +349,14 @@ difference = np.abs(compiled(x) - f(x)).max()
 print("largest difference is small:", difference < 1e-5)
 
 # %% [markdown]
-# ## What differs from JAX
+# ## Where tinyjax differs from JAX
 #
 # Everything below the jaxpr. JAX translates a jaxpr to StableHLO, and hands that to XLA. XLA goes
 # through stages of the same kind (simplify, fuse, generate code by LLVM), in C++, on programs of
 # its own language. Its simplifier has many more rules, and some of them may change the last bit of
 # a result. The ideas, and most of the words, are the same.
 #
-# ## The graph
+# ## The picture
 #
 # The program with the sort. A frame is a step: a kernel, or the host. A thick arrow is an array in
 # memory, a thin one never leaves registers.

@@ -59,14 +59,14 @@ print("planned:  ", plan_cost(planned(f, x)))
 # %% [markdown]
 # A core can do dozens of operations in the time in which one number comes from memory. So for most
 # programs of NumPy's kind it is the bytes that count, not the arithmetic.
-# [*Fusion*](glossary.md#fusion) is to compute several equations in one kernel, so that what they
+# **[Fusion](glossary.md#fusion)** is to compute several equations in one kernel, so that what they
 # hand to each other stays in registers.
 #
 # ## What is stored?
 #
 # A kernel can compute each element of its result from the elements that it needs, back through all
 # equations. It could go on to the arguments, always. So the question is not what to fuse. It is
-# where to stop: which values are [*stored*](glossary.md#stored-value) in memory. Let us try some
+# where to stop: which values are **[stored](glossary.md#stored-value)** in memory. Let us try some
 # programs. `groups_lines` prints a line for each [kernel](glossary.md#kernel), with the equations
 # inside, and why something is stored that the program does not return.
 
@@ -100,7 +100,7 @@ show(lambda x: x[:, None] + (2 * x)[None, :], x)
 
 # %% [markdown]
 # To double a number is cheaper than to fetch it. Where is the border? The compiler guesses the
-# [*work*](glossary.md#work) of a value: the number of simple operations for one element, with all
+# **[work](glossary.md#work)** of a value: the number of simple operations for one element, with all
 # that is recomputed for it. Up to `CHEAP_WORK` operations, a value is recomputed without further
 # thought. All numbers of that kind stand in one file,
 # [cost_model.py](../tinyjax/opencl/cost_model.py), with the measurements that they are from.
@@ -203,8 +203,8 @@ numbers = rng.standard_normal(4_000_000).astype(np.float32)
 # %% [markdown]
 # **The first: to stop the clock before the work is done.** A call launches kernels and comes back
 # at once; the result is an array that is still being computed. That is on purpose: Python can
-# prepare the next call meanwhile. It is called [*asynchronous
-# dispatch*](glossary.md#asynchronous-dispatch). Who reads the array waits. To wait without
+# prepare the next call meanwhile. It is called **[asynchronous
+# dispatch](glossary.md#asynchronous-dispatch)**. Who reads the array waits. To wait without
 # reading, call `block_until_ready`:
 
 # %% varies
@@ -318,12 +318,12 @@ for size in (10, 1000, 100_000, 1_000_000, 4_000_000):
 
 # %% [markdown]
 # For ten numbers, NumPy is faster, or as fast. A call of a compiled function looks up its key and
-# launches a kernel, which takes some dozens of microseconds whatever the size. Many small jitted
-# calls make a slow program: put `jit` around the whole.
+# launches a kernel, which takes ten microseconds or more, whatever the size. Many small jitted calls
+# make a slow program: put `jit` around the whole.
 #
 # For a million, the factor is large. Do not stop here: a factor that you cannot explain is a
-# mistake that you have not found yet. NumPy's six operations move about fourteen arrays, the
-# kernel two. That explains a factor of seven. Where is the rest? Take the operations one by one:
+# mistake that you have not found yet. NumPy's six operations move about twelve arrays, the
+# kernel two. That explains a factor of six. Where is the rest? Take the operations one by one:
 
 # %% varies
 million = numbers[:1_000_000].copy()
@@ -344,9 +344,9 @@ for name, operation in {
 # So most of the time is spent in one of them. NumPy computes `expm1` one number after the other;
 # its `exp` is written for vector instructions, and takes a fraction of that. The kernel's `expm1`
 # is, too. That has nothing to do with fusion. (`where` has a reason of its own: half of the
-# numbers are positive, in no order, and the processor cannot guess which.) (A large part of the
-# rest is that the kernel runs on all cores, and NumPy's operations on one.) The running example is
-# a better test of fusion: NumPy has a fast `sin`, and moves five arrays in place of two.
+# numbers are positive, in no order, and the processor cannot guess which.) Besides, the kernel runs
+# on all cores, and NumPy's operations on one. The running example is a better test of fusion: NumPy
+# has a fast `sin`, and moves five arrays in place of two.
 
 # %% varies
 on_device = jax.device_put(million, cpu)
@@ -412,7 +412,7 @@ print(jax.profiler.summary())
 # On the command line, `python -m tinyjax explain FILE:FUNCTION --args ...` shows all of this on
 # one page.
 #
-# ## What differs from JAX
+# ## Where tinyjax differs from JAX
 #
 # - The four mistakes are the same, and so are `block_until_ready`, `jax.profiler.trace`,
 #   `cost_analysis` and what it counts. `step_times`, `summary` and the stage `groups` are
@@ -422,7 +422,7 @@ print(jax.profiler.summary())
 # - JAX compiles at the first call, and waits. tinyjax answers by NumPy meanwhile, unless told
 #   otherwise.
 #
-# ## The graph
+# ## The picture
 #
 # The layer with its times. A frame is a step, and its border is the thicker, the longer it takes.
 # A thick arrow is an array in memory; a thin one never leaves registers.

@@ -44,8 +44,9 @@ except jax.errors.TracerBoolConversionError as error:
 # %% [markdown]
 # ## cond: one equation with two jaxprs
 #
-# `lax.cond(predicate, true_fun, false_fun, *operands)` is an `if` that can be traced. The **predicate** is
-# a scalar: a bool, or a number that is not 0. Each of the functions is a **branch**.
+# `lax.cond(predicate, true_fun, false_fun, *operands)` is an `if` that can be traced. The
+# **[predicate](glossary.md#predicate)** is a scalar: a bool, or a number that is not 0. Each of the
+# functions is a **[branch](glossary.md#branch)**.
 
 
 # %%
@@ -144,8 +145,11 @@ print(jax.make_jaxpr(jax.grad(g))(3.0))
 # needs `cos(x)`, `x` and `sin(x)`. So the first `cond` returns places for three float32s (`d`, `e`, `f`).
 # Where a branch has nothing for a place, it puts an `empty2` there, an array that nobody reads.
 #
-# To walk through all of this, event by event: `python -m tinyjax step tutorials/13_cond_and_while.py:g
-# --args 3.0 --transform grad`. (It runs this lesson first.)
+# To walk through all of this, event by event (it runs this lesson first):
+#
+# ```sh
+# python -m tinyjax step tutorials/13_cond_and_while.py:g --args 3.0 --transform grad
+# ```
 #
 # ## vmap: one predicate, or many
 #
@@ -194,8 +198,8 @@ print(jax.grad(lambda x: jax.vmap(by_cond)(x).sum())(points))
 # ## while_loop
 #
 # `lax.while_loop(cond_fun, body_fun, init)` applies `body_fun` again and again, as long as `cond_fun`
-# holds. What goes from one round to the next is the **carry**. It is a pytree, whose shapes and dtypes
-# stay.
+# holds. What goes from one round to the next is the **[carry](glossary.md#carry)**. It is a pytree,
+# whose shapes and dtypes stay.
 #
 # Where is `f` zero, near 3? Newton's method goes along the tangent line to where that is zero, `x - f(x) /
 # f'(x)`, and does so again. How many steps it takes depends on the values, so tracing cannot write them
@@ -223,8 +227,8 @@ print(f"f({x:.4f}) is zero, after {steps} steps")
 # %% [markdown]
 # Again one equation, with two jaxprs. `cond_jaxpr` gives the predicate, `body_jaxpr` the next carry. The
 # `grad` inside the body is already done: it is a few more equations. `target` is not part of the carry. It
-# is the same in each round; both jaxprs take it as a **const**, before the carry. (Below, `a` is the
-# target.)
+# is the same in each round; both jaxprs take it as a **[const](glossary.md#const)**, before the carry.
+# (Below, `a` is the target.)
 
 # %%
 print(jax.make_jaxpr(solve)(0.0, 3.0))
@@ -262,8 +266,8 @@ print(x, x_dot, 1 / jax.grad(f)(x))
 #
 # Which parts of the carry need a tangent? Here the first `x` has none: 3.0 is a constant. But after one
 # round it depends on `target`, and has one. So the rule must ask again, with that part marked, until
-# nothing changes any more. Such an answer is called a **fixed point**. Take a carry of four parts, where
-# each round hands part 0 on to part 1, 1 to 2, 2 to 3:
+# nothing changes any more. Such an answer is called a **[fixed point](glossary.md#fixed-point)**. Take
+# a carry of four parts, where each round hands part 0 on to part 1, 1 to 2, 2 to 3:
 
 
 # %%
@@ -345,6 +349,8 @@ with jax.disable_jit():
 # compiles a `cond` or a loop by XLA, and runs that; tinyjax runs it in Python, with NumPy. In compiled
 # code, JAX hands both to XLA's own conditional and loop. In tinyjax, a small one becomes an `if` or a `for`
 # in an OpenCL kernel; a large one becomes a branch or a loop in the schedule, whose body launches kernels.
+#
+# ## The picture
 #
 # At last the graph of a loop: body and condition both read the carry, which is green, and the dashed arrow
 # brings it back for the next round.

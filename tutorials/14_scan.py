@@ -40,9 +40,9 @@ for length in (4, 40, 400):
 # %% [markdown]
 # ## scan
 #
-# `lax.scan(step, init, xs)` is the same loop. `step` takes the [carry](glossary.md#carry) and one `x`, and
-# gives the next carry and one `y`. The result is the last carry, and all `y` stacked. In Python it would be
-# this:
+# **[`lax.scan(step, init, xs)`](glossary.md#scan)** is the same loop. `step` takes the
+# [carry](glossary.md#carry) and one `x`, and gives the next carry and one `y`. The result is the last
+# carry, and all `y` stacked. In Python it would be this:
 
 
 # %%
@@ -98,9 +98,10 @@ except TypeError as error:
 # %% [markdown]
 # ## fori_loop is one of the two
 #
-# `lax.fori_loop(lower, upper, body, init)` is `val = body(i, val)` for `i` from `lower` up to `upper`. It
-# is no primitive. With bounds that are known while tracing, it is a `scan` without `xs`, whose carry is
-# `(i, val)`. With bounds that are not, it is a `while_loop`. The same line of Python may be either:
+# **[`lax.fori_loop(lower, upper, body, init)`](glossary.md#fori-loop)** is `val = body(i, val)` for `i`
+# from `lower` up to `upper`. It is no primitive. With bounds that are known while tracing, it is a
+# `scan` without `xs`, whose carry is `(i, val)`. With bounds that are not, it is a `while_loop`. The
+# same line of Python may be either:
 
 
 # %%
@@ -242,7 +243,7 @@ print(jax.jit(run).lower(w, h, xs).as_text("kernel"))
 # %% [markdown]
 # So compiling takes as long for a million steps as for four. Below is the same for 100 steps, written out
 # and not: how long it takes from the function to its first result. (`compile` waits until the program is
-# built. Lesson 12 measures with more care.)
+# built. [Lesson 12](12_fusion.py) measures with more care.)
 
 # %% varies
 inputs = jnp.linspace(-1, 1, 100)
@@ -276,6 +277,8 @@ with jax.disable_jit():
 # shows it in the jaxpr, and does not need it. JAX's scan is compiled by XLA, always, also when it is called
 # outside of `jit`; tinyjax then runs it with NumPy, step by step, which is slow for a loop of many small
 # steps. Put a `jit` around it.
+#
+# ## The picture
 #
 # The graph of the gradient: the forward loop, and beside it the backward loop. The residuals are the yellow
 # `ys` that arrows lead across from.

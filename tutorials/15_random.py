@@ -36,7 +36,8 @@ print(noisy(3.0), noisy(3.0), noisy(3.0))
 #
 # ## Keys
 #
-# `jax.random` has no state. A draw is a pure function of a **key**, and equal keys give equal draws.
+# `jax.random` has no state. A draw is a pure function of a **[key](glossary.md#key)**, and equal keys give
+# equal draws.
 
 # %%
 key = random.key(0)
@@ -44,8 +45,9 @@ print(key)
 print(random.normal(key), random.normal(key))
 
 # %% [markdown]
-# For different numbers, make different keys. `split` makes new keys of one key, as many as you like. What
-# is drawn with them is, for all that anyone can tell, independent.
+# For different numbers, make different keys. **[`split`](glossary.md#split)** makes new keys of
+# one key, as many as you like. What is drawn with them is, for all that anyone can tell,
+# independent.
 
 # %%
 first, second = random.split(key)
@@ -87,14 +89,14 @@ print(random.key_data(random.key(42)), random.key_data(random.split(random.key(4
 # ## A cipher makes the bits
 #
 # A good cipher turns a text into something in which no pattern is left, whatever the text, as long as
-# nobody knows the key. So encrypt the simplest of texts: 0, 1, 2, 3, ... This is a **counter-based
-# generator**. Element number i of an array is the number i, encrypted with the key. It needs no other
-# element, and no state.
+# nobody knows the key. So encrypt the simplest of texts: 0, 1, 2, 3, ... This is a **[counter-based
+# generator](glossary.md#counter-based)**. Element number i of an array is the number i, encrypted
+# with the key. It needs no other element, and no state.
 #
-# JAX's cipher is **Threefry**. It encrypts two words with a key of two words. Its heart is a *round*, which
-# mixes the two words by the three operations that processors do fastest: an addition, a rotation, an
-# exclusive or. (Words have 32 bits: what an addition carries beyond them is lost. A rotation moves the bits
-# to the left; those that fall out come back at the right.)
+# JAX's cipher is **[Threefry](glossary.md#threefry)**. It encrypts two words with a key of two words. Its
+# heart is a *round*, which mixes the two words by the three operations that processors do fastest: an
+# addition, a rotation, an exclusive or. (Words have 32 bits: what an addition carries beyond them is lost.
+# A rotation moves the bits to the left; those that fall out come back at the right.)
 
 
 # %%
@@ -125,10 +127,11 @@ for round in range(13):
 # recipe:
 #
 # 1. There are three key words: the two of the key, k0 and k1, and a third, k2 = k0 ^ k1 ^ PARITY, where
-# PARITY is a constant. Add k0 to x1, and k1 to x2. 2. Do five groups of four rounds. The distances of
-# groups 0, 2, 4 are `ROTATIONS[0]`, of groups 1 and 3 `ROTATIONS[1]`. 3. After group g, add two key words,
-# taken in turn from the three: to x1 the word number g + 1, to x2 the word g + 2 (both modulo 3). And add g
-# + 1 to x2.
+#    PARITY is a constant. Add k0 to x1, and k1 to x2.
+# 2. Do five groups of four rounds, groups 0 to 4. The distances of groups 0, 2 and 4 are `ROTATIONS[0]`, of
+#    groups 1 and 3 `ROTATIONS[1]`.
+# 3. After group g, add two key words, taken in turn from the three: to x1 the word number g + 1, to x2 the
+#    word number g + 2 (both modulo 3). And add the number g + 1 to x2.
 
 # %%
 print(ROTATIONS, hex(PARITY))
@@ -223,6 +226,8 @@ print(jax.jit(lambda key: random.bits(key, (3,)))(key))
 # JAX has more generators to choose from (`impl="rbg"` is faster on TPUs); tinyjax has Threefry.
 # `jax.random.PRNGKey`, the older form of a key, works in both. JAX can check that no key is used twice
 # (`jax_debug_key_reuse`); tinyjax knows this switch, but does not check: mind the rule.
+#
+# ## The picture
 #
 # The graph of `f` at a random place: from a key to bits, from bits to a float, and on through `f`.
 

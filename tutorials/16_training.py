@@ -28,7 +28,8 @@ def f(x):
 # %% [markdown]
 # ## Downhill
 #
-# Training is this: there is a number that should be small, the **loss**. It depends on **parameters**. Its
+# Training is this: there is a number that should be small, the **[loss](glossary.md#loss)**. It depends
+# on **[parameters](glossary.md#parameters)**, numbers that may change (not those of a primitive). Its
 # gradient says in which direction it grows, so go a small step in the other. Do that many times. Let the
 # loss be `f`, and the parameter `x`, from 3.0 on:
 
@@ -40,16 +41,16 @@ for step in range(21):
     x = x - 0.1 * jax.grad(f)(x)
 
 # %% [markdown]
-# This is **gradient descent**. The 0.1 is the **step size**. It found a place where `f` is smaller than
-# anywhere near.
+# This is **[gradient descent](glossary.md#gradient-descent)**. The 0.1 is the **step size**. It
+# found a place where `f` is smaller than anywhere near.
 #
 # ## Optimizers
 #
 # There are better ways to use a gradient. They have in common that they remember something from step to
-# step. An **optimizer** is three functions: `init(params)` gives a state, `update(i, grads, state)` the
-# next state, and `get_params(state)` the parameters in it. The state is a value that goes in and comes out.
-# Nothing is hidden, and so `jit`, `vmap` and `scan` can take a training step as they take anything else.
-# Here is the simplest one, whose state is the parameter itself:
+# step. An **[optimizer](glossary.md#optimizer)** is three functions: `init(params)` gives a state,
+# `update(i, grads, state)` the next state, and `get_params(state)` the parameters in it. The state is a
+# value that goes in and comes out. Nothing is hidden, and so `jit`, `vmap` and `scan` can take a training
+# step as they take anything else. Here is the simplest one, whose state is the parameter itself:
 
 # %%
 print(inspect.getsource(optimizers.sgd))
@@ -57,7 +58,8 @@ print(inspect.getsource(optimizers.sgd))
 # %% [markdown]
 # These functions are written for one array. The decorator `optimizer` makes them work for any
 # [pytree](04_pytrees.py) of parameters: it flattens the parameters, and keeps a state for each leaf. A step
-# size may also be a **schedule**, a function of the step's number; `make_schedule` makes one of a number.
+# size may also be a **[schedule](glossary.md#schedule)**, a function of the step's number; `make_schedule`
+# makes one of a number.
 #
 # **Momentum** remembers a velocity v. At each step v becomes mass * v + g, where g is the gradient, and x
 # moves by -step_size * v. So steps in one direction add up, and steps to and fro cancel. The state is (x,
@@ -113,10 +115,10 @@ show([0, 1, 2, 3])
 print(labels[:4])
 
 # %% [markdown]
-# A **multilayer perceptron** (MLP): multiply by a matrix, add a bias, bend by `tanh`, and do so again
-# without bending. Ten **scores** come out, one for each digit. We write it for *one* image. So is the loss:
-# the **cross entropy**, which is minus the logarithm of the probability that the network gives to the right
-# digit. `log_softmax` makes such logarithms of scores.
+# A **[multilayer perceptron](glossary.md#mlp)** (MLP): multiply by a matrix, add a bias, bend by `tanh`,
+# and do so again without bending. Ten **scores** come out, one for each digit. We write it for *one* image.
+# So is the loss: the **[cross entropy](glossary.md#cross-entropy)**, which is minus the logarithm of the
+# probability that the network gives to the right digit. `log_softmax` makes such logarithms of scores.
 
 
 # %%
@@ -145,8 +147,9 @@ params = first_params(random.key(0))
 print(f"{loss(params, images, labels):.2f}, and guessing would be {np.log(10):.2f}")
 
 # %% [markdown]
-# A training step takes a state and a **batch** of images: not all of them, which would take longer, and
-# would not be better. The step is jitted. One call runs forward pass, backward pass and update.
+# A training step takes a state and a **[batch](glossary.md#batch)** of images: not all of them,
+# which would take longer, and would not be better. The step is jitted. One call runs forward
+# pass, backward pass and update.
 
 # %%
 init, update, get_params = optimizers.adam(0.01)
@@ -205,20 +208,22 @@ print(f"said {answers[wrong[:2]]}, but it is {labels[wrong[:2]]}")
 # ## Two devices
 #
 # `vmap` maps a function over an axis by changing the function: every operation works on the whole batch.
-# `pmap` maps over an axis by running the function on several **devices** at once, one slice on each. (A
-# machine with one CPU can act as several: that is the `jax_num_cpu_devices` above. It makes nothing faster
-# here; the program is that of a machine with many.)
+# **[`pmap`](glossary.md#pmap)** maps over an axis by running the function on several **devices** at once,
+# one slice on each. (A machine with one CPU can act as several: that is the `jax_num_cpu_devices` above.
+# It makes nothing faster here; the program is that of a machine with many.)
+
+# %% varies
+print(jax.devices())
 
 # %%
-print(jax.devices())
 print(jax.pmap(f)(jnp.array([3.0, 0.5])))
 
 # %% [markdown]
 # To train on two devices, give each half of the batch. Each computes the gradient of its half. Then the
 # gradients must be brought together, or the devices would learn different things. That takes an operation
-# that speaks of all devices: a **collective**. `lax.pmean(grads, "device")` is the mean of all devices'
-# gradients, and every device gets it. The name is that of the mapped axis, and is given to it by
-# `axis_name`.
+# that speaks of all devices: a **[collective](glossary.md#collective)**. `lax.pmean(grads, "device")` is
+# the mean of all devices' gradients, and every device gets it. The name is that of the mapped axis, and
+# is given to it by `axis_name`.
 
 
 # %%
@@ -296,11 +301,12 @@ print(edges[:5].tolist(), "...")
 print(clubs)
 
 # %% [markdown]
-# A **graph convolution** ([Kipf and Welling, 2017](https://arxiv.org/abs/1609.02907)) gives each member
-# numbers, and replaces them by a mean over the member's friends and itself. As an operation on all members,
-# this is one product with a matrix. Take the **adjacency matrix** (1 where two are friends, 0 elsewhere),
-# with 1 on the diagonal, so that each is a friend of its own. Divide each entry by the roots of how many
-# friends both have: else the popular would be heard more than the others.
+# A **[graph convolution](glossary.md#graph-convolution)** ([Kipf and Welling,
+# 2017](https://arxiv.org/abs/1609.02907)) gives each member numbers, and replaces them by a mean over the
+# member's friends and itself. As an operation on all members, this is one product with a matrix. Take the
+# **adjacency matrix** (1 where two are friends, 0 elsewhere), with 1 on the diagonal, so that each is a
+# friend of its own. Divide each entry by the roots of how many friends both have: else the popular would be
+# heard more than the others.
 
 # %%
 adjacency = np.eye(34, dtype=np.float32)
@@ -319,8 +325,9 @@ def club_scores(params):
 # %% [markdown]
 # We tell the network about two members only: that the instructor goes with the instructor, and the
 # administrator with the administrator. The other 32 have no say in the loss, but are tied to these two by
-# the graph. The second term of the loss is **weight decay**. Two examples are easily learned by heart;
-# keeping the weights small makes the network learn what is common to all that are near.
+# the graph. The second term of the loss is **[weight decay](glossary.md#weight-decay)**. Two examples are
+# easily learned by heart; keeping the weights small makes the network learn what is common to all that
+# are near.
 
 
 # %%
@@ -423,6 +430,8 @@ draw_club(votes[:, 1])
 # they compute; in tinyjax each waits at a collective until all are there, and the host brings the values
 # together. For new programs JAX recommends `jax.jit` with sharded arrays, or `jax.shard_map`; tinyjax has
 # `pmap` alone, in which one sees most directly what happens.
+#
+# ## The picture
 #
 # The graph network as a graph, from its weights to its scores:
 

@@ -123,7 +123,7 @@ def _check_access(
     with an `end`, those before it, and the first in any case. Lanes that are wide hold wide elements: there
     `at` is the number of one, and `width` theirs.
 
-    Raises KernelError such as 'index i1 + 1 spans 1 .. 8, x_in has 8 elements'."""
+    Raises KernelError such as 'x_in is not defined', or 'index i1 + 1 spans 1 .. 8, x_in has 8 elements'."""
     _require(scope.get(memory.name) == memory, f"{memory.name} is not defined")
     _check_atom(at, scope)
     last = at.hi

@@ -138,3 +138,8 @@ def test_the_recorded_names_are_read_when_one_is_missing():
     assert python("-c", code).stdout == "0\n"
     with pytest.raises(AttributeError):
         getattr_of("tinyjax.numpy")("__wrapped__")
+
+
+def test_what_few_programs_need_is_imported_when_it_is_asked_for():
+    code = "import sys, tinyjax as jax; print('graphviz' in sys.modules, jax.viz.dot.__name__)"
+    assert python("-c", code).stdout == "False dot\n"

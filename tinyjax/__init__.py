@@ -3,6 +3,8 @@
 This file only gives the public names their places; tinyjax.steps has the order to read the rest in.
 """
 
+from typing import TYPE_CHECKING
+
 from tinyjax import core as core
 from tinyjax import custom_derivatives as custom_derivatives
 from tinyjax import dtypes as dtypes
@@ -82,7 +84,6 @@ from tinyjax import nn as nn
 from tinyjax import numpy as numpy
 from tinyjax import profiler as profiler
 from tinyjax import random as random
-from tinyjax import viz as viz
 from tinyjax.ad_checkpoint import checkpoint as checkpoint
 from tinyjax.ad_checkpoint import checkpoint_policies as checkpoint_policies
 from tinyjax.ad_checkpoint import remat as remat
@@ -99,6 +100,9 @@ from tinyjax.opencl import window_rules as _window_rules  # noqa: F401
 
 # isort: split
 from tinyjax import missing_names as _missing_names  # noqa: F401  (of all modules above)
+
+if TYPE_CHECKING:  # else imported when it is first asked for
+    from tinyjax import viz as viz
 
 # jax.core has a few names of later steps.
 core.Atom = Atom  # type: ignore[attr-defined]

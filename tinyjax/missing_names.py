@@ -2,8 +2,9 @@
 
 After this file you can tell a name that is misspelt from one that is yet to come. Modules get a
 `__getattr__` that says it of attributes, and a finder at the end of Python's list of finders says it of
-modules, for which all others have looked in vain. Builds on data/jax_names.json, which
-tools/list_names.py records, and on all modules that tinyjax imports at first.
+modules, for which all others have looked in vain. The same `__getattr__` imports what few programs need
+when it is asked for. Builds on data/jax_names.json, which tools/list_names.py records, and on all modules
+that tinyjax imports at first.
 
 Source: https://peps.python.org/pep-0562 (`__getattr__` of modules); docs/names.md lists all names
 """
@@ -11,14 +12,17 @@ Source: https://peps.python.org/pep-0562 (`__getattr__` of modules); docs/names.
 from __future__ import annotations
 
 import functools
+import importlib
 import importlib.abc
 import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 NAMES_FILE = Path(__file__).parent / "data" / "jax_names.json"
+
+LAZY = ("tinyjax.viz", "tinyjax.example_libraries")
 
 
 @functools.cache
@@ -40,10 +44,12 @@ def not_there_yet(jax_name: str) -> str:
 
 
 def getattr_of(module: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a module of tinyjax: it raises AttributeError."""
+    """The `__getattr__` of a module of tinyjax: of what is not LAZY it raises AttributeError."""
     jax_module = "jax" + module.removeprefix("tinyjax")
 
-    def missing(name: str) -> NoReturn:
+    def missing(name: str) -> Any:
+        if f"{module}.{name}" in LAZY:
+            return importlib.import_module(f"{module}.{name}")
         if not name.startswith("_") and is_jax_name(jax_module, name):
             raise AttributeError(not_there_yet(f"{jax_module}.{name}"), name=name)
         raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)

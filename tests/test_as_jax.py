@@ -59,6 +59,21 @@ def test_a_module_runs_too(program):
     assert done.stdout.startswith("tinyjax []"), done.stderr
 
 
+def test_a_program_imports_what_is_beside_it(tmp_path):
+    (tmp_path / "beside.py").write_text(
+        "import jax.numpy as jnp\ndef f(x): return x + one\none = 1.0"
+    )
+    (tmp_path / "program.py").write_text("from beside import f\nprint(f(2.0))")
+    assert python("-m", "tinyjax", "run", tmp_path / "program.py").stdout == "3.0\n"
+    explain = ["explain", f"{tmp_path / 'program.py'}:f", "--args", "2.0", "--text"]
+    assert "add" in python("-m", "tinyjax", *explain).stdout
+
+
+def test_a_program_that_is_not_there_is_named(tmp_path):
+    done = python("-m", "tinyjax", "run", "nothing.py", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (2, "tinyjax run: there is no file 'nothing.py'\n")
+
+
 def test_jax_itself_stays_outside_where_it_is_installed(program, tmp_path):
     """A folder `jax` that comes first on the path stands for it here."""
     (tmp_path / "jax").mkdir()

@@ -49,12 +49,13 @@ def test_a_page_that_cannot_be_written_is_no_traceback(tmp_path, capsys):
     assert "cannot write" in capsys.readouterr().err
 
 
-def test_what_the_function_raises_is_told_in_two_lines(tmp_path, capsys):
+def test_what_the_function_raises_is_told_by_its_own_lines(tmp_path, capsys):
     (tmp_path / "model.py").write_text(MODEL)
     wrong = ["--args", "(1.0, 2.0)", "-o", str(tmp_path / "page.html")]
     assert main(["explain", f"{tmp_path / 'model.py'}:f", *wrong]) == 1
-    first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith("TypeError: ") and "model.py:5  return jnp.sin(x) * x" in second
+    place, line, error = capsys.readouterr().err.splitlines()
+    assert place.endswith("model.py:5 in f") and line.strip() == "return jnp.sin(x) * x"
+    assert error.startswith("TypeError: ")
     assert not (tmp_path / "page.html").exists()
 
 

@@ -62,6 +62,20 @@ def test_a_place_that_can_not_be_written_and_an_ending_that_can_not_be_drawn_are
         assert output in done.stderr and "Traceback" not in done.stderr
 
 
+def test_what_the_function_raises_is_told_by_its_own_lines(tmp_path):
+    done = draw(tmp_path, "model:f", "--args", "jnp.ones(2)", "jnp.ones(3)", "-o", "f.dot")
+    assert done.returncode == 1
+    assert done.stderr.startswith("  model.py:5 in f\n    return jnp.sin(x) * y\nTypeError: ")
+
+
+def test_what_the_module_raises_is_told_too(tmp_path):
+    (tmp_path / "broken.py").write_text("raise ValueError('not today')")
+    done = draw(tmp_path, "broken:f", "-o", "f.dot")
+    assert done.returncode == 2
+    assert "broken can't be imported.\n  broken.py:1 in <module>\n" in done.stderr
+    assert done.stderr.endswith("\nValueError: not today\n")
+
+
 @pytest.mark.parametrize("stage", STAGES)
 def test_every_stage_of_a_transformed_function_is_drawn(stage, tmp_path):
     path = tmp_path / "softmax.dot"

@@ -6,14 +6,12 @@ Example: python -m tinyjax explain model.py:loss --args "jnp.ones(1000)" --trans
 import argparse
 import inspect
 import sys
-import traceback
 from collections.abc import Callable
 from typing import Any
 
 import tinyjax as jax
 from tinyjax import viz
 from tinyjax.cli import functions
-from tinyjax.interpreters.tracing import PACKAGE_FOLDER
 from tinyjax.opencl.plan import step_word
 
 STAGES = (
@@ -51,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     try:
         page = viz.explain(options.function, *options.args, transforms=options.transform)
     except Exception as error:  # of the function, or of a transformation that it does not fit
-        print(_in_short(error), file=sys.stderr)
+        print(functions.in_short(error), file=sys.stderr)
         return 1
     try:
         path = page.save(options.output)
@@ -60,16 +58,6 @@ def run(options: argparse.Namespace) -> int:
         return 1
     print(f"{page.title}\n{page.summary}\nwrote {path}; to look at it: {path.resolve().as_uri()}")
     return 0
-
-
-def _in_short(error: Exception) -> str:
-    """What was raised, and by which line of the program."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not frame.filename.startswith(PACKAGE_FOLDER)]
-    lines = [f"{type(error).__name__}: {error}"]
-    if own:
-        lines.append(f"raised from {own[-1].filename}:{own[-1].lineno}  {own[-1].line}")
-    return "\n".join(lines)
 
 
 def print_stages(options: argparse.Namespace) -> int:

@@ -5,6 +5,7 @@ import importlib
 import importlib.util
 import operator
 import sys
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +16,12 @@ import numpy as np
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.as_jax import install_as_jax
+from tinyjax.interpreters.tracing import PACKAGE_FOLDER
+from tinyjax.viz.event_text import place_text
+from tinyjax.viz.events import Place
+
+COMMAND_LINE = "<command line>"  # the file name of a call that was asked for there
+NOT_THE_USERS = (PACKAGE_FOLDER, COMMAND_LINE, "<frozen ", importlib.__file__)
 
 TRANSFORMS: dict[str, Callable[..., Any]] = {
     "grad": jax.grad,
@@ -77,6 +84,10 @@ def function_at(place: str) -> Callable[..., Any]:
         return operator.attrgetter(function)(found)
     except (ImportError, AttributeError, OSError) as error:
         raise argparse.ArgumentTypeError(f"cannot find {place!r}: {error}") from error
+    except Exception as error:  # of the user's module
+        raise argparse.ArgumentTypeError(
+            f"{module} can't be imported.\n{in_short(error)}"
+        ) from error
 
 
 def _module_of_file(file: str) -> ModuleType:
@@ -86,6 +97,7 @@ def _module_of_file(file: str) -> ModuleType:
         raise ImportError(f"{file} is no Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(name, module)
+    sys.path.insert(0, str(Path(file).resolve().parent))  # for what it imports from there
     spec.loader.exec_module(module)
     return module
 
@@ -104,3 +116,13 @@ def transforms_named(names: str) -> list[Callable[..., Any]]:
     if unknown:
         raise argparse.ArgumentTypeError(f"{unknown[0]!r} is none of {', '.join(TRANSFORMS)}")
     return [TRANSFORMS[name] for name in names.split(",")]
+
+
+def in_short(error: BaseException) -> str:
+    """The user's lines of a traceback, and the error."""
+    lines = []
+    for frame in traceback.extract_tb(error.__traceback__):
+        if not frame.filename.startswith(NOT_THE_USERS):
+            place = Place(frame.filename, frame.lineno or 0, frame.name)
+            lines.append(f"  {place_text(place)} in {frame.name}\n    {frame.line}")
+    return "\n".join([*lines, "".join(traceback.format_exception_only(error)).rstrip()])

@@ -51,7 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Draw what is asked for; return the exit status."""
     draw, _ = STAGES[options.stage]
-    graph = draw(functions.transformed(options), *options.args)
+    try:
+        graph = draw(functions.transformed(options), *options.args)
+    except Exception as error:  # of the function, or of a transformation that it does not fit
+        print(functions.in_short(error), file=sys.stderr)
+        return 1
     try:
         print(f"wrote {viz.save(graph, options.output)}")
     except (viz.DotNotFound, ValueError, OSError) as error:

@@ -7,6 +7,7 @@ Examples: python -m tinyjax run train.py --steps 10
 import argparse
 import runpy
 import sys
+from pathlib import Path
 
 from tinyjax.as_jax import install_as_jax
 
@@ -25,6 +26,10 @@ def run(options: argparse.Namespace) -> int:
     if options.is_module:
         sys.path.insert(0, "")
         runpy.run_module(options.program, run_name="__main__", alter_sys=True)
+    elif not Path(options.program).is_file():
+        print(f"tinyjax run: there is no file {options.program!r}", file=sys.stderr)
+        return 2
     else:
+        sys.path.insert(0, str(Path(options.program).resolve().parent))
         runpy.run_path(options.program, run_name="__main__")
     return 0

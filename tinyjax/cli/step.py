@@ -11,7 +11,6 @@ import linecache
 import os
 import runpy
 import sys
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,9 @@ from typing import Any
 import tinyjax as jax
 from tinyjax.as_jax import install_as_jax
 from tinyjax.cli import functions
-from tinyjax.interpreters.tracing import PACKAGE_FOLDER
-from tinyjax.viz.event_text import place_text
-from tinyjax.viz.events import Place
+from tinyjax.cli.functions import COMMAND_LINE
 from tinyjax.viz.record import Recorder, Recording
 from tinyjax.viz.terminal import Stepper
-
-COMMAND_LINE = "<command line>"  # the file name of the call that was asked for here
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -83,18 +78,13 @@ def _answer(stepper: Stepper) -> None:
 
 def _program(options: argparse.Namespace) -> Callable[[], Any]:
     """What is to run, as a function without arguments. Raises ArgumentTypeError if it can't be found."""
-    file, colon, function = options.program.rpartition(":")
+    _, colon, function = options.program.rpartition(":")
     if not colon:
         return _script(options.program, options.rest)
     parser = argparse.ArgumentParser(prog=f"tinyjax step {options.program}")
     _add_options(parser)
     parser.parse_args(options.rest, options)
-    try:
-        called = functions.function_at(options.program)
-    except argparse.ArgumentTypeError:
-        raise
-    except Exception as error:  # of the user's module
-        raise argparse.ArgumentTypeError(f"{file} can't be imported.\n{_short(error)}") from None
+    called = functions.function_at(options.program)
     args = [functions.value_of(expression) for expression in options.args]
     text = function
     for transform in functions.transforms_named(options.transform) if options.transform else ():
@@ -116,7 +106,6 @@ def _script(file: str, arguments: list[str]) -> Callable[[], Any]:
         raise argparse.ArgumentTypeError(
             f"there is no file {file!r}. Give a script, or a function in one: model.py:loss"
         )
-    install_as_jax()  # for programs that import jax
     install_as_jax()  # for programs that import jax
     loaded = set(sys.modules)
 
@@ -164,7 +153,7 @@ def _recorded(
 def _run_and_tell(program: Callable[[], Any]) -> Recording:
     recording, error = _recorded(program, {})
     if error is not None:
-        print(_short(error))
+        print(functions.in_short(error))
         raised = [event.number for event in recording.events if event.error is not None]
         if raised:
             print(f"It was raised within event {raised[-1]}: type that number to go there.")
@@ -180,13 +169,3 @@ def _run_and_tell(program: Callable[[], Any]) -> Recording:
 
 def _missed(recording: Recording) -> str:
     return f" ({recording.missed} more came, and were not kept)" if recording.missed else ""
-
-
-def _short(error: BaseException) -> str:
-    """The user's lines of a traceback, and the error."""
-    lines = []
-    for frame in traceback.extract_tb(error.__traceback__):
-        if not frame.filename.startswith((PACKAGE_FOLDER, "<frozen ", COMMAND_LINE)):
-            place = Place(frame.filename, frame.lineno or 0, frame.name)
-            lines.append(f"  {place_text(place)} in {frame.name}\n    {frame.line}")
-    return "\n".join([*lines, "".join(traceback.format_exception_only(error)).rstrip()])

@@ -94,6 +94,7 @@ for tree in [
 #   equal have equal structures, however they were made.
 # - `None` is a node without children. It vanishes from the leaves, and is there again after unflattening.
 # - A subclass of `dict` is a leaf. Nobody knows how to build it again, so it is not guessed.
+# - `CustomNode` in print is any node but a tuple, list, dict or None, with the name of its type.
 #
 # ## The walk
 #
@@ -158,7 +159,8 @@ gradient = jax.grad(model)(params, 3.0)
 print(tree_map(lambda param, slope: param - 0.1 * slope, params, gradient))
 
 # %% [markdown]
-# If the trees do not match, the message says where:
+# If the trees do not match, the message says where. In it, `tree_map tree` is the first of the trees, and
+# `['a']` the place in it:
 
 # %%
 import textwrap

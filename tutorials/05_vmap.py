@@ -161,7 +161,8 @@ print(inspect.getsource(batching._vectorized_rule))
 # | sum over axis 1 | the one of size 4 | axis 2: it stands behind the batch dim, so add 1 |
 #
 # And the result has lost an axis. If that stood before the batch dim, the batch dim moved one place
-# to the left:
+# to the left. (`out_sharding`, and `sharding` below, are for arrays that are spread over several devices;
+# in tinyjax they are always None.)
 
 # %%
 x = jnp.arange(24.0).reshape(2, 3, 4)

@@ -164,7 +164,13 @@ def test_several_results_have_a_batch_dim_each():
 
 def test_a_rule_that_asks_for_the_axis_gets_it():
     axes, primitive = [], core.Primitive("new")
-    batching.axis_batch_rules[primitive] = lambda axis, vals, dims: (axes.append(axis) or x, 0)
+
+    def rule(axis, vals, dims):
+        axes.append(axis)
+        assert type(dims) is tuple, "batch dims go to a rule as a tuple: some are keys of a cache"
+        return x, 0
+
+    batching.axis_batch_rules[primitive] = rule
     for trace in (new_trace("i"), new_trace(None)):
         with core.set_current_trace(trace):
             out = primitive.bind(trace.tracer(x, 0))

@@ -267,6 +267,15 @@ def test_the_reference_is_shown_of_an_exercise_that_is_named(folder, capsys):
     assert "start += size" in capsys.readouterr().out
 
 
+def test_a_file_of_notes_that_is_broken_is_named(folder, capsys):
+    (folder / "lesson.json").write_text("{")
+    assert main(["learn", "test"]) == 1
+    assert "lesson.json is no file of notes" in capsys.readouterr().err
+    progress.path().write_text("")
+    assert main(["learn", "list"]) == 1
+    assert "learn.json is no file of notes" in capsys.readouterr().err
+
+
 def test_watch_runs_the_tests_again_when_a_file_is_saved(folder, capsys, monkeypatch):
     naps = []
 

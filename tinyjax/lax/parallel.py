@@ -80,8 +80,8 @@ def canonical_groups(groups: Groups) -> tuple[tuple[int, ...], ...] | None:
 def refuse_groups(groups: Groups) -> None:
     if groups is not None:
         raise NotImplementedError(
-            "axis_index_groups are not supported over an axis of vmap, which runs no devices in groups: "
-            "reshape the batch, and name both of its axes by two vmaps"
+            "axis_index_groups are not supported: reshape the batch, so that groups have an axis of their "
+            "own, and name both axes by two vmaps, or by a pmap and a vmap"
         )
 
 

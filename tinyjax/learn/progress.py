@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tinyjax.learn.exercises import NAMES, Exercise
+from tinyjax.learn.exercises import NAMES, Exercise, LearnError
 
 
 def path() -> Path:
@@ -19,7 +19,17 @@ def path() -> Path:
 def load() -> dict[str, Any]:
     """{"passed": names of exercises, "folders": {lesson: path}, "current": path of the last one used}"""
     empty = {"passed": [], "folders": {}, "current": ""}
-    return empty | json.loads(path().read_text(encoding="utf-8")) if path().exists() else empty
+    return empty | load_json(path()) if path().exists() else empty
+
+
+def load_json(file: Path) -> dict[str, Any]:
+    """What a file of notes says. Raises LearnError if it is none."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise LearnError(
+            f"{file} is no file of notes as `learn` writes them: {error}. Move it away, and ask again."
+        ) from None
 
 
 def note(lesson: int, folder: Path, passed: list[str] | None = None) -> None:

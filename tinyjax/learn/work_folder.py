@@ -1,7 +1,7 @@
 """The folder that a learner works in: a copy of the package with a lesson's functions emptied.
 
 After this file you can say what is in it, and how it is known what the learner has changed.
-Builds on exercises and functions.
+Builds on exercises, functions and progress.
 
     learn/02_jvp/
         src/tinyjax/    the copy: what is written here is what the tests run
@@ -25,6 +25,7 @@ from typing import Any
 from tinyjax.learn import exercises as catalogue
 from tinyjax.learn.exercises import NAMES, PACKAGE, ROOT, Exercise, LearnError
 from tinyjax.learn.functions import emptied, function_text, functions_of, is_empty_text
+from tinyjax.learn.progress import load_json
 
 NOTES = "lesson.json"
 GRADER = Path(__file__).with_name("grader.py")  # the conftest.py
@@ -41,7 +42,7 @@ class WorkFolder:
 
     def __init__(self, path: Path):
         self.path = path
-        self.notes: dict[str, Any] = json.loads(read(path / NOTES))
+        self.notes = load_json(path / NOTES)
         self.lesson: int = self.notes["lesson"]
         self.exercises = of_lesson(self.lesson)
 

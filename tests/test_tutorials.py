@@ -3,6 +3,7 @@
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -28,11 +29,10 @@ def tool():
     return module
 
 
-def python(*arguments):
+def python(*arguments, **options):
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
-    return subprocess.run(
-        [sys.executable, *map(str, arguments)], env=environment, capture_output=True, text=True
-    )
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, **options)
 
 
 # ---- the lessons ----
@@ -78,10 +78,19 @@ def test_links_lead_to_files_and_to_terms_of_the_glossary(page):
     assert missing == []
 
 
-def test_functions_that_pages_tell_to_step_through_are_there():
-    text = "".join(page.read_text() for page in [*LESSONS, TUTORIALS / "README.md"])
-    for file, function in set(re.findall(r"(tutorials/\w+\.py):(\w+)", text)):
-        assert f"def {function}(" in (ROOT / file).read_text()
+PROSE = "".join(page.read_text() for page in [*LESSONS, TUTORIALS / "README.md"])
+COMMANDS = re.findall(
+    r"python -m tinyjax ((?:step|explain) [\w/]+\.py:.*?)(?:`|$)", PROSE, re.MULTILINE
+)
+
+
+@pytest.mark.parametrize("command", sorted(set(COMMANDS)))
+def test_a_command_that_pages_tell_to_run_runs(command, tmp_path):
+    program, *arguments = shlex.split(command)
+    if program == "explain":
+        arguments += ["-o", tmp_path / "page.html"]
+    run = python("-m", "tinyjax", program, *arguments, input="quit\n", cwd=ROOT)
+    assert run.returncode == 0, run.stderr
 
 
 def test_the_map_is_that_of_today():

@@ -205,7 +205,8 @@ numbers = rng.standard_normal(4_000_000).astype(np.float32)
 # at once; the result is an array that is still being computed. That is on purpose: Python can
 # prepare the next call meanwhile. It is called **[asynchronous
 # dispatch](glossary.md#asynchronous-dispatch)**. Who reads the array waits. To wait without
-# reading, call `block_until_ready`:
+# reading, call `block_until_ready`. (Where the kernel takes the very core that Python runs on, the
+# call is late to come back, and both times are alike. Then try again.)
 
 # %% varies
 x = jax.device_put(numbers, cpu).block_until_ready()

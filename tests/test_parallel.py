@@ -51,6 +51,11 @@ def test_whole_numbers_among_the_names_are_positions():
     np.testing.assert_array_equal(lax.psum(table, 1), table.sum(1))
 
 
+def test_examples_along_any_axis_are_added_up():
+    total = jax.vmap(lambda row: lax.psum(row, "i"), in_axes=1, axis_name="i")(table)
+    np.testing.assert_array_equal(total, 3 * [table.sum(1)], "the batch dim is 1, not 0")
+
+
 def test_the_innermost_of_two_equal_names_is_meant():
     inner = over(over(lambda x: lax.psum(x, "i")))(table)
     np.testing.assert_array_equal(inner, [[3, 3, 3], [12, 12, 12]])
@@ -69,7 +74,8 @@ def test_the_error_for_an_unbound_name_lists_the_others():
 
 def test_what_is_the_same_for_all_counts_for_each():
     fun = jax.jit(lambda y: over(lambda _: (lax.psum(y, "i"), lax.pmax(y, "i")))(x))
-    np.testing.assert_array_equal(fun(5.0), [[15, 15, 15], [5, 5, 5]])
+    several = "a psum of 5 by three examples is 15, a pmax is 5"
+    np.testing.assert_array_equal(fun(5.0), [[15, 15, 15], [5, 5, 5]], several)
 
 
 def test_another_name_stays_and_so_does_the_batch_dim():

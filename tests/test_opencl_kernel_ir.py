@@ -131,6 +131,16 @@ def test_elements_before_an_end_need_no_others():
         check_kernel(kernel(Load(WIDE, X, index(6), index(9))))
 
 
+def test_an_index_into_lanes_of_wide_elements_counts_whole_ones():
+    lanes = Lanes("kept", F32, 2, width=4)
+    make, wide = MakeLanes(lanes, Const(0.0, F32)), Value("v", F32, 4)
+    check_kernel(
+        kernel(make, Load(wide, lanes, index(1)))
+    )  # the last of two elements of four numbers
+    with pytest.raises(KernelError, match="spans 2 .. 2, kept has 2 elements"):
+        check_kernel(kernel(make, Load(wide, lanes, index(2))))
+
+
 def test_what_is_defined_in_one_branch_is_gone_after_it():
     yes = Const(np.True_, np.dtype(bool))
     with pytest.raises(KernelError, match="a is not defined"):

@@ -66,9 +66,10 @@ print(inspect.getsource(optimizers.sgd))
 # v), and v begins as zeros.
 #
 # **Adam** remembers two running means: m of the gradients, v of their squares. It moves x by -step_size * m
-# / sqrt(v). Where gradients are always small, sqrt(v) is small too, so that each parameter moves at its own
-# pace. Both means begin at 0, and so are too small at first; dividing them by 1 - b ** (i + 1) makes up for
-# that, where b is the part that a mean keeps of itself at each step.
+# / sqrt(v) (and a tiny eps is added to the root, which may be 0). Where gradients are always small, sqrt(v)
+# is small too, so that each parameter moves at its own pace. Both means begin at 0, and so are too small at
+# first; dividing them by 1 - b ** (i + 1) makes up for that, where b is the part that a mean keeps of
+# itself at each step.
 
 
 # %%

@@ -38,9 +38,16 @@ def test_what_works_gives_no_advice():
     assert "\n" not in as_text(Finding("numpy", True, "2.4", "never shown"))
 
 
-def test_without_opencl_numpy_computes():
+def test_without_opencl_numpy_computes(monkeypatch):
+    monkeypatch.delenv("TINYJAX_OPENCL", raising=False)
     finding = doctor.device_finding(("cpu:0", "NumPy", "NumPy", False, True, 1.0))
     assert finding.works is None and "pocl-binary-distribution" in finding.mend
+
+
+def test_opencl_that_was_turned_off_is_not_said_to_be_missing(monkeypatch):
+    monkeypatch.setenv("TINYJAX_OPENCL", "none")
+    finding = doctor.device_finding(("cpu:0", "NumPy", "NumPy", False, True, 1.0))
+    assert finding.works is None and finding.mend.startswith("TINYJAX_OPENCL=none")
 
 
 def test_a_wrong_result_of_a_driver_is_a_failure():

@@ -39,12 +39,13 @@ class TinyjaxAsJax(importlib.abc.MetaPathFinder, importlib.abc.Loader):
                 "this name",
                 name=spec.name,
             ) from None
-        self.own_spec = module.__spec__
+        spec.loader_state = module.__spec__
         return module
 
     def exec_module(self, module: ModuleType) -> None:
         """It has been run. Python has given it the spec of `jax`: it gets its own back."""
-        module.__spec__ = self.own_spec
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
 
 
 def install_as_jax() -> None:

@@ -5,6 +5,7 @@ Example: python -m tinyjax doctor
 
 import argparse
 import json
+import os
 import platform
 import shutil
 import subprocess
@@ -134,6 +135,8 @@ def check_devices() -> Iterator[Finding]:
 
 def device_finding(found: tuple[str, str, str, bool, bool, float]) -> Finding:
     name, kind, driver, opencl, right, milliseconds = found
+    if not opencl and os.environ.get("TINYJAX_OPENCL", "").lower() == "none":
+        return Finding(name, None, "NumPy", "TINYJAX_OPENCL=none asks for it: unset it to compile.")
     if not opencl:
         mend = (
             "There is no OpenCL driver: jit computes with NumPy. On Linux x86-64, run: pip install "

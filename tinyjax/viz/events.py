@@ -13,7 +13,7 @@ import itertools
 import re
 import sys
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -101,9 +101,6 @@ class Values:
             return self._describe(x, role)
         except Exception as error:  # what is recorded goes on, whatever is wrong with a description
             return Value("", f"{type(x).__name__} ({error})", "other", next(self.numbers), role)
-
-    def describe_all(self, xs: Sequence[Any], role: str = "") -> tuple[Value, ...]:
-        return tuple([self.describe(x, role) for x in xs])
 
     def _describe(self, x: Any, role: str) -> Value:
         if isinstance(x, ShapedArray):

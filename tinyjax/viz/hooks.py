@@ -1,6 +1,6 @@
 """Which calls a recording notes, and what its events say of them.
 
-After this file you know where everything in tinyjax passes through: six tables of rules, three methods,
+After this file you know where everything in tinyjax passes through: six tables of rules, four methods,
 and a handful of functions. For each there is a function here that takes what the call was given, and
 says what its event is to show. Builds on events.py; record.py puts these to work.
 """
@@ -284,7 +284,7 @@ METHODS: list[tuple[type, str, Callable[..., Call]]] = [
     (Queue, "build", building),
 ]
 
-# Other modules have imported these by their names: see `replaced_everywhere` in record.py.
+# Other modules have imported these by their names: see `replace_everywhere` in record.py.
 FUNCTIONS: list[tuple[Callable, Callable[..., Call]]] = [
     (tracing.trace_to_jaxpr, trace),
     (partial_eval.trace_linear, linearize),

@@ -167,9 +167,12 @@ def show_test(folder: WorkFolder) -> int:
             print(*why(v), sep="\n")
     done = sum(v.state == "passed" for v in verdicts)
     bar = progress.bar(done, len(verdicts))
-    print(f"\n{bar} {done} of {len(verdicts)} in {NAMES[folder.lesson - 1]}")
+    elsewhere = "" if enclosing_folder() else f", {folder.path}"
+    print(f"\n{bar} {done} of {len(verdicts)} in {NAMES[folder.lesson - 1]}{elsewhere}")
     if done == len(verdicts):
         print("All pass. `learn diff` shows the reference, `learn next` what comes next.")
+    if all(v.state == "empty" for v in verdicts):
+        print("`learn next` says where to begin.")
     return 0 if done == len(verdicts) else 1
 
 

@@ -12,6 +12,7 @@ import shutil
 import symtable
 from pathlib import Path
 
+from tinyjax.learn.changes import unreadable
 from tinyjax.learn.exercises import ROOT, Exercise, LearnError
 from tinyjax.learn.functions import function_text, functions_of, is_empty_text, with_function
 from tinyjax.learn.work_folder import (
@@ -39,10 +40,10 @@ def renew(folder: WorkFolder) -> list[str]:
     for file, name in folder.places:
         try:
             text = function_text(folder.source(file), name)
-        except (SyntaxError, OSError) as error:
+        except (SyntaxError, OSError):
             raise LearnError(
                 "tinyjax has changed, and your functions are to be carried into a fresh copy. First mend "
-                f"src/{file}, which cannot be read: {error}."
+                "what cannot be read:\n" + "\n".join(unreadable(folder))
             ) from None
         except KeyError:  # new among the exercises, or deleted
             continue

@@ -4,8 +4,8 @@
 # JAX knows the derivative of each primitive, and works out all others from these. Sometimes you
 # know better. After this lesson you can
 #
-# - give a function a derivative rule of your own, forward (`custom_jvp`) or backward
-#   (`custom_vjp`), and choose between the two;
+# - give a function a derivative rule of your own, a **[custom rule](glossary.md#custom-rule)**,
+#   forward (`custom_jvp`) or backward (`custom_vjp`), and choose between the two;
 # - say when that is needed: where the derivative that JAX works out is inexact, cannot be had, or
 #   is not what you want;
 # - follow such a function through `jvp`, `vmap`, `jit` and `grad`;

@@ -2,8 +2,9 @@
 # # 11. Lowering to OpenCL C
 #
 # [`jit`](10_jit.py) has a [jaxpr](glossary.md#jaxpr). Now it must become a program that a device
-# can run. In JAX, this is where Python ends and C++ begins. Here it goes on in Python, stage by
-# stage, and each stage has a result that you can print. After this lesson you can
+# can run: that is **[lowering](glossary.md#lowering)**. In JAX, this is where Python ends and C++
+# begins. Here it goes on in Python, stage by stage, and each stage has a result that you can print.
+# After this lesson you can
 #
 # - name the stages between a jaxpr and a device, and print what each one made;
 # - say what simplification may change, and why it must leave `x + 0.0` alone;

@@ -67,9 +67,10 @@ print(run(w, h, xs))
 print(scan_in_python(lambda h, x: (w * f(h) + x,) * 2, h, xs))
 
 # %% [markdown]
-# Carry, `xs` and `ys` may be any [pytrees](04_pytrees.py). All arrays in `xs` have the same length along
-# axis 0. That is the length of the loop, and it is known when the program is made. This is the difference
-# to [while_loop](13_cond_and_while.py), and everything good about `scan` comes from it.
+# Carry, **[`xs` and `ys`](glossary.md#xs-and-ys)** may be any [pytrees](04_pytrees.py). All arrays in
+# `xs` have the same length along axis 0. That is the length of the loop, and it is known when the program
+# is made. This is the difference to [while_loop](13_cond_and_while.py), and everything good about `scan`
+# comes from it.
 
 # %%
 print(jax.make_jaxpr(run)(w, h, xs))

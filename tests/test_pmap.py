@@ -37,6 +37,20 @@ def test_pmap_gives_what_jax_gives(answers, call):
     assert answers[call] == RECORDED[call]
 
 
+def test_a_function_is_traced_anew_where_an_axis_around_has_another_size(two):
+    of_sum = jax.pmap(lambda x: x * lax.psum(1, "batch"), devices=two)
+    for size in (2, 3):
+        xs = jnp.ones((size, 2))
+        assert (jax.vmap(of_sum, axis_name="batch")(xs) == size).all()
+
+
+def test_a_result_that_is_an_operand_of_all_devices_is_there_for_each(two):
+    both = jax.pmap(lambda x, w: (x * w, w), in_axes=(0, None), devices=two)
+    (_, ws), pullback = jax.vjp(lambda x: both(x, 3.0), jnp.ones(2))
+    assert ws.tolist() == [3.0, 3.0]
+    assert pullback((jnp.ones(2), jnp.ones(2)))[0].tolist() == [3.0, 3.0]
+
+
 def test_each_device_computes_with_its_slice(two):
     y = jax.pmap(lambda x: x * 2, devices=two)(jnp.arange(6.0).reshape(2, 3))
     places = [shard.device for shard in y.addressable_shards]

@@ -190,6 +190,19 @@ def test_afterwards_everything_is_as_before():
     assert all(now is then for now, then in zip(what_can_be_replaced(), before, strict=True))
 
 
+def test_afterwards_no_queue_hands_its_steps_to_the_recorder():
+    queues = []
+    compiled = jax.jit(f).lower(3.0).compile()
+    with pytest.MonkeyPatch.context() as patch:
+        run = Routine.run
+        patch.setattr(
+            Routine, "run", lambda r, *a, **k: (queues.append(r.queue), run(r, *a, **k))[1]
+        )
+        with viz.record():
+            compiled(3.0)
+    assert queues and all("on_step" not in vars(queue) for queue in queues)
+
+
 def test_an_exception_is_noted_and_passed_on_and_everything_is_as_before():
     before = what_can_be_replaced()
     with pytest.raises(TypeError, match="dtype"), viz.record() as recording:

@@ -159,6 +159,8 @@ def _run_and_tell(program: Callable[[], Any]) -> Recording:
             print(f"It was raised within event {raised[-1]}: type that number to go there.")
     if not recording.events:
         print("No operation of tinyjax was done: there is nothing to step through.")
+        if error is None:
+            print("Python computes with its own numbers itself: try jnp.array(3.0) for 3.0.")
         return recording
     count = len(recording.events)
     print(

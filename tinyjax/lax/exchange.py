@@ -222,6 +222,7 @@ def _same_aval(x: ShapedArray, *, axis_name: Any, **params: Any) -> ShapedArray:
 
 
 def _ppermute_along(x: Any, dim: int | None, axis: AxisData, params: dict[str, Any]) -> Any:
+    _check_perm(params["perm"], axis)
     if axis.of_devices:
         return _ppermute_devices(x, dim, axis.size, params["perm"])
     if len(params["perm"]) != axis.size:
@@ -233,6 +234,18 @@ def _ppermute_along(x: Any, dim: int | None, axis: AxisData, params: dict[str, A
     for source, destination in params["perm"]:
         source_of[destination] = source
     return x if dim is not_mapped else x.take(source_of, dim), dim
+
+
+def _check_perm(perm: Sequence[tuple[int, int]], axis: AxisData) -> None:
+    """Raises IndexError for an index that the axis has not, and of devices ValueError for one that sends,
+    or receives, twice."""
+    if not all(0 <= i < axis.size for pair in perm for i in pair):
+        raise IndexError(
+            f"ppermute's pairs (source, destination) must be indices of an axis of size {axis.size}, got "
+            f"{tuple(perm)}"
+        )
+    if axis.of_devices and any(len(set(indices)) < len(perm) for indices in zip(*perm)):
+        raise ValueError(f"ppermute sources and destinations must be unique, got {tuple(perm)}")
 
 
 def _ppermute_devices(

@@ -91,7 +91,7 @@ NAME_IS_GONE = "vmap's rule takes the name away, before anything is compiled"
 
 def not_evaluated(*args: Any, **params: Any) -> NoReturn:
     raise RuntimeError(
-        "a collective over a named axis has no value by itself: call it in the function that vmap maps"
+        "a collective over a named axis has no value by itself: call it in a function that vmap or pmap maps"
     )
 
 

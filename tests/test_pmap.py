@@ -11,7 +11,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.devices import Device
 from tinyjax.interpreters.batching import AxisData
-from tinyjax.interpreters.pmap import pieces
+from tinyjax.interpreters.pmap_primitive import pieces
 
 
 @pytest.fixture(scope="module")
@@ -162,6 +162,43 @@ def test_in_axes_must_fit_the_arguments(two):
         jax.pmap(lambda x: x, in_axes=(0, 0), devices=two)(jnp.ones(2))
     with pytest.raises(ValueError, match="rank should be at least 3"):
         jax.pmap(lambda x: x, in_axes=2, devices=two)(jnp.ones(2))
+
+
+def test_out_axes_must_be_numbers_or_none(two):
+    with pytest.raises(
+        TypeError, match="pmap out_axes must be an int, None, or .nested. container"
+    ):
+        jax.pmap(lambda x: x, out_axes="x", devices=two)(jnp.ones(2))
+
+
+def test_an_axis_name_must_be_hashable():
+    with pytest.raises(TypeError, match=r"axis_name must be hashable.*\['i'\]"):
+        jax.pmap(lambda x: x, axis_name=["i"])
+
+
+def test_devices_must_be_devices_and_different_ones(two):
+    with pytest.raises(TypeError, match=r"must be Devices such as jax.devices\(\)\[0\], got 'cpu'"):
+        jax.pmap(lambda x: x, devices=["cpu"])
+    with pytest.raises(ValueError, match="must be different ones"):
+        jax.pmap(lambda x: x, devices=[two[0], two[0]])
+
+
+def test_there_must_be_a_slice():
+    with pytest.raises(ValueError, match="the mapped axis has size 0"):
+        jax.pmap(lambda x: x)(jnp.ones((0, 3)))
+
+
+def test_ppermute_among_devices_names_each_once(two):
+    def permuted(*perm):
+        f = jax.pmap(lambda x: lax.ppermute(x, "i", perm), "i", devices=two)
+        return f(jnp.array([1.0, 2.0])).tolist()
+
+    assert permuted((0, 1)) == [0, 1]
+    assert permuted() == [0, 0]
+    with pytest.raises(IndexError, match="indices of an axis of size 2"):
+        permuted((9, 0))
+    with pytest.raises(ValueError, match="must be unique"):
+        permuted((0, 1), (1, 1))
 
 
 def test_an_array_of_several_devices_is_not_a_place_to_put_others(two):

@@ -2,7 +2,7 @@
 
 After this file you can read `x.sharding`, and hand that of one device to device_put. JAX also has arrays
 that are spread in any other way (NamedSharding over a Mesh); tinyjax has none. Builds on devices, array, to
-whose values it gives `sharding`, `addressable_shards` and the like, stages and pmap.
+whose values it gives `sharding`, `addressable_shards` and the like, stages and pmap_primitive.
 
 Source: https://docs.jax.dev/en/latest/jax.sharding.html
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 from tinyjax.array import Array, ArrayImpl
 from tinyjax.devices import Device
-from tinyjax.interpreters.pmap import Shards
+from tinyjax.interpreters.pmap_primitive import Shards
 from tinyjax.stages import Compiled
 from tinyjax.tree_util.pytrees import tree_map
 
@@ -39,6 +39,10 @@ class Sharding:
     def is_fully_addressable(self) -> bool:
         """True: there are no other processes."""
         return True
+
+    def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
+        """Whether an array with `ndim` axes is at the same places by both."""
+        return self == other
 
 
 class SingleDeviceSharding(Sharding):
@@ -69,10 +73,6 @@ class SingleDeviceSharding(Sharding):
     def devices_indices_map(self, global_shape: tuple[int, ...]) -> dict[Device, tuple[slice, ...]]:
         """The part that each device has, as an index."""
         return {self._device: (slice(None),) * len(global_shape)}
-
-    def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
-        """Whether an array with `ndim` axes is at the same place by both."""
-        return self == other
 
     def __eq__(self, other: object) -> bool:
         return type(other) is SingleDeviceSharding and self._device == other._device
@@ -107,10 +107,6 @@ class PmapSharding(Sharding):
         """The part that each device has, as an index."""
         rest = (slice(None),) * (len(global_shape) - 1)
         return {device: (slice(i, i + 1), *rest) for i, device in enumerate(self.devices)}
-
-    def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
-        """Whether an array with `ndim` axes is at the same places by both."""
-        return self == other
 
     def __eq__(self, other: object) -> bool:
         return type(other) is PmapSharding and self.devices == other.devices

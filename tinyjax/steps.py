@@ -101,7 +101,8 @@ STEPS = (
     "interpreters.fast_call",  # calls that were made before, quickly
     "interpreters.jit",  # jit: functions that remember their jaxprs, and the front door
     "interpreters.jit_rules",  # the same in the other transformations
-    "interpreters.pmap",  # one program on many devices
+    "interpreters.pmap_primitive",  # one program on many devices, cut at its collectives
+    "interpreters.pmap",  # the front door to it
     "interpreters.pmap_rules",  # the same in the other transformations
     "custom_derivatives.calls",  # a function and its rules, as one primitive
     "custom_derivatives.forward_rules",  # custom_jvp: a derivative rule of one's own

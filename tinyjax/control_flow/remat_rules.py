@@ -21,7 +21,7 @@ from tinyjax.control_flow.cond_rules import (
 )
 from tinyjax.control_flow.scan import scan_p
 from tinyjax.control_flow.while_loop import while_p
-from tinyjax.interpreters.pmap import pmap_p
+from tinyjax.interpreters.pmap_primitive import pmap_p
 from tinyjax.interpreters.policies import (
     EqnSplit,
     Policy,

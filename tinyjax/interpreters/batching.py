@@ -355,12 +355,7 @@ def vmap(
             outs, out_tree = tree_flatten(fun(*args_in, **kwargs_in))
         for position in range(len(outs)):
             check_output(outs[position], position)
-        out_dims = flatten_axes("vmap out_axes", out_tree, out_axes)
-        if not all([dim is None or type(dim) is int for dim in out_dims]):
-            raise TypeError(
-                "vmap out_axes must be an int, None, or (nested) container with those types as leaves, "
-                f"but got {out_axes}."
-            )
+        out_dims = flat_out_axes("vmap", out_tree, out_axes)
         results = [_output(trace, x, d) for x, d in zip(outs, out_dims)]
         if config.jax_check_tracer_leaks:
             del args_in, kwargs_in, outs
@@ -368,6 +363,17 @@ def vmap(
         return tree_unflatten(out_tree, results)
 
     return vmap_f
+
+
+def flat_out_axes(transformation: str, out_tree: Any, out_axes: Any) -> list[int | None]:
+    """out_axes with an entry a result. Raises TypeError for what is neither an int nor None."""
+    dims = flatten_axes(f"{transformation} out_axes", out_tree, out_axes)
+    if not all([dim is None or type(dim) is int for dim in dims]):
+        raise TypeError(
+            f"{transformation} out_axes must be an int, None, or (nested) container with those types as "
+            f"leaves, but got {out_axes}."
+        )
+    return dims
 
 
 def argument_paths(args: tuple, kwargs: dict) -> list[str]:

@@ -1,12 +1,7 @@
 """One program, many devices: `pmap` gives each device its slice, and they meet at collectives.
 
-After this file you can say what each device computes in pmap(f)(xs), and when the devices wait for each
-other. A call is one equation of `pmap_p`, whose jaxpr is the program of one device. To run it, that jaxpr
-is cut at its collectives (psum and the like). Each piece without one is compiled, and started on all
-devices, each with its own values, before anybody waits. At a collective the values of all devices are
-brought together, and there the batching rule says what every device gets: a collective over devices is
-one over a batch. A loop with a collective in it is such a piece as a whole.
-Builds on batching and jit_primitive.
+After this file you can say when a function is traced for pmap (once for each kind of slice), and which
+devices run it. A call binds `pmap_p`. Builds on pmap_primitive, batching and jit.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
 """
@@ -16,10 +11,7 @@ from __future__ import annotations
 import functools
 import threading
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from tinyjax.api_util import (
     FlatFun,
@@ -35,193 +27,23 @@ from tinyjax.api_util import (
 )
 from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.config import config
-from tinyjax.core import (
-    Primitive,
-    abstract_eval_rules,
-    as_array,
-    context,
-    extend_axis_env,
-    get_aval,
-    impl_rules,
-    no_rule_reasons,
-)
+from tinyjax.core import context, extend_axis_env, get_aval
 from tinyjax.devices import Device
 from tinyjax.devices import devices as listed_devices
 from tinyjax.interpreters.batching import (
     AxisData,
     argument_paths,
-    batch_jaxpr,
     checked_dim,
+    flat_out_axes,
     mapped_size,
     moveaxis,
 )
 from tinyjax.interpreters.jit import consts_to_args
-from tinyjax.interpreters.jit_primitive import compiled
+from tinyjax.interpreters.pmap_primitive import pmap_p
 from tinyjax.interpreters.tracing import named_avals, trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, cached_on_jaxpr, subjaxprs
+from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.tree_util.prefixes import flatten_axes
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
-
-# ---- the primitive ----
-
-# Parameters: name, jaxpr (of one device), in_axes (an operand each: 0, or None: all devices get all of
-# it), axis_name, axis_size and devices (one a slice). All results have an axis 0 for the devices.
-pmap_p = Primitive("pmap", multiple_results=True, takes_arrays=True)
-
-
-def _pmap_avals(*avals: ShapedArray, jaxpr: ClosedJaxpr, axis_size: int, **params: Any) -> list:
-    return [a.update(shape=(axis_size, *a.shape)) for a in jaxpr.out_avals]
-
-
-def _pmap_impl(
-    *args: Any,
-    jaxpr: ClosedJaxpr,
-    in_axes: Sequence[int | None],
-    axis_name: Hashable,
-    devices: tuple[Device, ...],
-    name: str,
-    axis_size: int,
-) -> list[ArrayImpl]:
-    """Runs the pieces of the jaxpr in order, each on all devices."""
-    axis = AxisData(axis_name, axis_size, of_devices=True)
-    lanes: dict[Var, list[ArrayImpl]] = {}
-    for var, x, dim in zip(jaxpr.jaxpr.invars, args, in_axes):
-        lanes[var] = spread(as_array(x), dim, devices)
-    for var, const in zip(jaxpr.jaxpr.constvars, jaxpr.consts):
-        lanes[var] = spread(as_array(const), None, devices)
-    for piece in pieces(jaxpr, axis):
-        operands = [lanes[v] for v in piece.invars]
-        if piece.is_collective:
-            outs = _together(piece, operands, axis, devices, name)
-        else:
-            each = [
-                compiled(piece.jaxpr, device, name)([xs[i] for xs in operands])
-                for i, device in enumerate(devices)
-            ]
-            outs = [list(xs) for xs in zip(*each)]
-        lanes.update(zip(piece.outvars, outs))
-    return [
-        _gathered(spread(_literal(v), None, devices) if isinstance(v, Literal) else lanes[v])
-        for v in jaxpr.jaxpr.outvars
-    ]
-
-
-def _literal(literal: Literal) -> ArrayImpl:
-    return ArrayImpl(np.asarray(literal.val, literal.aval.dtype), literal.aval)
-
-
-def _together(
-    piece: Piece,
-    operands: Sequence[list[ArrayImpl]],
-    axis: AxisData,
-    devices: tuple[Device, ...],
-    name: str,
-) -> list[list[ArrayImpl]]:
-    """A collective: the first device computes, from the values of all, what each one gets."""
-    dims, at_front = (0,) * len(operands), (True,) * len(piece.outvars)
-    with extend_axis_env(axis.env):
-        batched, _ = batch_jaxpr(piece.jaxpr, axis, dims, at_front)
-    stacks = [_gathered(xs) for xs in operands]
-    outs = compiled(batched, devices[0], name)(stacks)
-    return [spread(out, 0, devices) for out in outs]
-
-
-impl_rules[pmap_p] = _pmap_impl
-abstract_eval_rules[pmap_p] = _pmap_avals
-no_rule_reasons[pmap_p, "lowering"] = "a compiled program runs on one device: pmap starts others"
-
-
-# ---- a jaxpr in pieces ----
-
-
-@dataclass
-class Piece:
-    """Equations that follow each other, and the values that they take and give."""
-
-    is_collective: bool
-    jaxpr: ClosedJaxpr
-    invars: list[Var]
-    outvars: list[Var]
-
-
-@cached_on_jaxpr
-def pieces(closed: ClosedJaxpr, axis: AxisData) -> list[Piece]:
-    """The equations in runs of those that speak of the axis and those that do not."""
-    runs: list[tuple[bool, list[JaxprEqn]]] = []
-    for eqn in closed.jaxpr.eqns:
-        speaks = speaks_of(eqn, axis.name)
-        if not runs or runs[-1][0] is not speaks:
-            runs.append((speaks, []))
-        runs[-1][1].append(eqn)
-    needed = {v for v in closed.jaxpr.outvars if isinstance(v, Var)}
-    found = []
-    for speaks, eqns in reversed(runs):
-        made = [v for eqn in eqns for v in eqn.outvars]
-        read = dict.fromkeys(v for eqn in eqns for v in eqn.invars if isinstance(v, Var))
-        invars = [v for v in read if v not in made]
-        outvars = [v for v in made if v in needed]
-        needed = (needed - {*made}) | {*invars}
-        jaxpr = Jaxpr([], invars, outvars, eqns)
-        found.append(Piece(speaks, ClosedJaxpr(jaxpr), invars, outvars))
-    return found[::-1]
-
-
-def speaks_of(eqn: JaxprEqn, axis_name: Hashable) -> bool:
-    """Whether an equation, or one inside it, is a collective over the axis."""
-    named = (eqn.params.get(key) for key in ("axes", "axis_name"))
-    if any(axis_name in (x if isinstance(x, (tuple, list)) else (x,)) for x in named):
-        return True
-    return any(speaks_of(inner, axis_name) for j in subjaxprs(eqn.params) for inner in j.eqns)
-
-
-# ---- values of many devices ----
-
-
-class Shards:
-    """The memory of an array whose slices along axis 0 are on different devices."""
-
-    queue = None  # of no one device
-    has_one_owner = False
-
-    def __init__(self, shards: list[ArrayImpl]):
-        self.shards = shards
-
-    @property
-    def devices(self) -> tuple[Device, ...]:
-        return tuple(shard.device for shard in self.shards)
-
-    def read(self) -> np.ndarray:
-        return np.stack([shard._value for shard in self.shards])
-
-    def wait(self) -> None:
-        for shard in self.shards:
-            shard.block_until_ready()
-
-    def is_ready(self) -> bool:
-        return all(shard.is_ready() for shard in self.shards)
-
-
-def spread(x: ArrayImpl, axis: int | None, devices: tuple[Device, ...]) -> list[ArrayImpl]:
-    """What each device gets of an array: its slice along axis 0, or with None all of it."""
-    if axis is None:
-        return [ArrayImpl(x._value, x.aval, None, device, True) for device in devices]
-    if isinstance(x.buffer, Shards) and x.buffer.devices == devices:
-        return x.buffer.shards
-    aval = x.aval.update(shape=x.shape[1:])
-    return [
-        ArrayImpl(np.asarray(value), aval, None, device, True)
-        for value, device in zip(x._value, devices)
-    ]
-
-
-def _gathered(shards: list[ArrayImpl]) -> ArrayImpl:
-    """The slices as one array; they stay where they are until somebody reads it."""
-    aval = shards[0].aval
-    whole = aval.update(shape=(len(shards), *aval.shape))
-    return ArrayImpl(None, whole, Shards(shards), shards[0].device)
-
-
-# ---- the front door ----
 
 _caches = memory_of_traces()
 
@@ -254,9 +76,10 @@ def pmap(
     arguments, which must be hashable, are the same for all devices. `devices` says which ones to use: by
     default the first of `backend`. Donated arguments can't be used after the call.
     Raises:
-      TypeError: `fun` can't be called, or in_axes are of another form.
-      ValueError: no argument is mapped, sizes differ, there are fewer devices than slices, or pmap is
-        called in a function that pmap maps.
+      TypeError: `fun` can't be called, axis_name has no hash, or in_axes, out_axes or devices are of
+        another form.
+      ValueError: no argument is mapped, sizes differ, there are no slices, or fewer devices than slices,
+        a device is named twice, or pmap is called in a function that pmap maps.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
     """
     check_callable(fun, "pmap")
@@ -266,6 +89,7 @@ def pmap(
             "pmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
             f"arguments passed to the function, but got {in_axes}."
         )
+    _check_names(axis_name, devices)
     static_argnums = as_argnums(static_broadcasted_argnums, "static_broadcasted_argnums")
     donated = as_argnums(donate_argnums, "donate_argnums")
     name = axis_name if axis_name is not None else f"<axis of pmap({fun_name(fun)})>"
@@ -308,10 +132,28 @@ def pmap(
         for leaf in tree_flatten([args[i] for i in positions(donated, len(args))])[0]:
             if isinstance(leaf, ArrayImpl):
                 leaf.delete()
-        out_dims = flatten_axes("pmap out_axes", out_tree, out_axes)
+        out_dims = flat_out_axes("pmap", out_tree, out_axes)
         return tree_unflatten(out_tree, [_at_axis(x, d) for x, d in zip(outs, out_dims)])
 
     return pmap_f
+
+
+def _check_names(axis_name: Any, devices: Any) -> None:
+    """Raises TypeError for an axis name without a hash and for what is no device, ValueError for a device
+    that is named twice."""
+    try:
+        hash(axis_name)
+    except TypeError:
+        raise TypeError(
+            f"pmap's axis_name must be hashable, such as a string, got {axis_name!r}"
+        ) from None
+    for device in devices or ():
+        if not isinstance(device, Device):
+            raise TypeError(
+                f"pmap's devices must be Devices such as jax.devices()[0], got {device!r}"
+            )
+    if devices is not None and len(set(devices)) != len(devices):
+        raise ValueError(f"pmap's devices must be different ones, got {list(devices)}")
 
 
 def _dynamic_axes(in_axes: Any, args: tuple, fixed: set[int]) -> Any:
@@ -358,7 +200,9 @@ def _traced(
 def _chosen_devices(
     size: int, devices: Sequence[Device] | None, backend: str | None
 ) -> tuple[Device, ...]:
-    """A device for each slice. Raises ValueError if there are too few."""
+    """A device for each slice. Raises ValueError if there are too few, or no slices."""
+    if size == 0:
+        raise ValueError("pmap maps one slice to each device, but the mapped axis has size 0")
     present = list(devices) if devices is not None else listed_devices(backend)
     if size > len(present):
         where = "were given" if devices is not None else "are available"

@@ -2,7 +2,8 @@
 
 After this file you can say why the gradient of a data-parallel loss sums over the devices: what all
 devices share is an operand without an axis, and its cotangent is the sum of theirs. The rules follow
-those of jit_rules.py, and say of each operand besides whether it has a slice for each device. Builds on pmap.
+those of jit_rules.py, and say of each operand besides whether it has a slice for each device.
+Builds on pmap_primitive.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
 """
@@ -30,7 +31,7 @@ from tinyjax.interpreters.partial_eval import (
     partial_eval_rules,
     values_of,
 )
-from tinyjax.interpreters.pmap import pmap_p
+from tinyjax.interpreters.pmap_primitive import pmap_p
 from tinyjax.interpreters.transposition import (
     is_undefined_primal,
     operand_cotangents,

@@ -4,7 +4,7 @@
 
 After this file you can see which device computes what, and where all wait for all. As pmap and vmap give
 the same values, the values in the lanes are those of vmap. No device is needed.
-Builds on drawing.py, program.py, values.py and interpreters/pmap.py.
+Builds on drawing.py, program.py, values.py and interpreters/pmap_primitive.py.
 """
 
 from collections.abc import Callable, Hashable
@@ -14,7 +14,7 @@ from typing import Any
 import graphviz
 
 from tinyjax.interpreters.batching import AxisData, vmap
-from tinyjax.interpreters.pmap import pieces
+from tinyjax.interpreters.pmap_primitive import pieces
 from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.viz import style
 from tinyjax.viz.drawing import Drawing, Note

@@ -158,3 +158,23 @@ def test_the_recorded_names_are_read_when_one_is_missing():
 def test_what_few_programs_need_is_imported_when_it_is_asked_for():
     code = "import sys, tinyjax as jax; print('graphviz' in sys.modules, jax.viz.dot.__name__)"
     assert python("-c", code).stdout == "False dot\n"
+
+
+# ---- names that are imported when they are first asked for ----
+
+
+def test_a_package_imports_its_lazy_names_when_asked_for_them(monkeypatch):
+    monkeypatch.setattr(
+        tinyjax.nn, "_LAZY_NAMES", {"initializers": ("orthonormal",)}, raising=False
+    )
+    monkeypatch.setattr(tinyjax.nn.initializers, "orthonormal", 3, raising=False)
+    assert "orthonormal" in dir(tinyjax.nn)
+    assert tinyjax.nn.orthonormal == 3
+    del tinyjax.nn.orthonormal
+
+
+def test_modules_that_few_programs_need_are_imported_when_asked_for():
+    code = "import sys, tinyjax; print('tinyjax.viz' in sys.modules, tinyjax.viz.__name__)"
+    assert python("-c", code).stdout == "False tinyjax.viz\n"
+    code = "import tinyjax; print(tinyjax.example_libraries.optimizers.adam.__name__)"
+    assert python("-c", code).stdout == "adam\n"

@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.abc
+import importlib.machinery
 import json
 import sys
 from collections.abc import Callable
@@ -21,8 +22,6 @@ from pathlib import Path
 from typing import Any
 
 NAMES_FILE = Path(__file__).parent / "data" / "jax_names.json"
-
-LAZY = ("tinyjax.viz", "tinyjax.example_libraries")
 
 
 @functools.cache
@@ -43,18 +42,45 @@ def not_there_yet(jax_name: str) -> str:
     )
 
 
+def lazy_names(module: str) -> dict[str, str]:
+    """{name: the module that has it}, of names that a package imports when they are first asked for.
+    A package lists them as `_LAZY_NAMES = {"its module": ("name", ...)}`."""
+    listed = vars(sys.modules[module]).get("_LAZY_NAMES", {})
+    return {name: f"{module}.{part}" for part, names in listed.items() for name in names}
+
+
 def getattr_of(module: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a module of tinyjax: of what is not LAZY it raises AttributeError."""
+    """The `__getattr__` of a module of tinyjax: what is neither one of its _LAZY_NAMES nor a module in it
+    raises AttributeError. A module that `import tinyjax` does not import ends with
+
+        __getattr__ = getattr_of(__name__)
+    """
     jax_module = "jax" + module.removeprefix("tinyjax")
 
     def missing(name: str) -> Any:
-        if f"{module}.{name}" in LAZY:
-            return importlib.import_module(f"{module}.{name}")
-        if not name.startswith("_") and is_jax_name(jax_module, name):
-            raise AttributeError(not_there_yet(f"{jax_module}.{name}"), name=name)
+        if name in (lazy := lazy_names(module)):
+            value = getattr(importlib.import_module(lazy[name]), name)
+            setattr(sys.modules[module], name, value)  # asked for once
+            return value
+        if not name.startswith("_"):
+            if is_submodule(module, name):
+                return importlib.import_module(f"{module}.{name}")
+            if is_jax_name(jax_module, name):
+                raise AttributeError(not_there_yet(f"{jax_module}.{name}"), name=name)
         raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
 
     return missing
+
+
+def is_submodule(package: str, name: str) -> bool:
+    """Whether the package has a module of this name, imported or not."""
+    folders = vars(sys.modules[package]).get("__path__", ())
+    return importlib.machinery.PathFinder.find_spec(f"{package}.{name}", folders) is not None
+
+
+def dir_of(module: str) -> Callable[[], list[str]]:
+    """The `__dir__` of a module: its _LAZY_NAMES are among its names."""
+    return lambda: sorted({*vars(sys.modules[module]), *lazy_names(module)})
 
 
 class MissingNames(importlib.abc.MetaPathFinder):
@@ -72,6 +98,7 @@ class MissingNames(importlib.abc.MetaPathFinder):
 # Those that `import tinyjax` imports; the names are read when the first one is missing.
 MODULES = (
     "tinyjax",
+    "tinyjax.experimental",
     "tinyjax.lax",
     "tinyjax.nn",
     "tinyjax.nn.initializers",
@@ -85,4 +112,5 @@ MODULES = (
 )
 for _name in MODULES:
     vars(sys.modules[_name])["__getattr__"] = getattr_of(_name)
+    vars(sys.modules[_name])["__dir__"] = dir_of(_name)
 sys.meta_path.append(MissingNames())

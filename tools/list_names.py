@@ -74,19 +74,20 @@ def table() -> str:
     recorded = json.loads(RECORDED.read_text())
     text = HEADING.format(version=recorded["version"])
     for name, names in recorded["names"].items():
-        present = names_there(name)
+        present = names_there(name, names)
         missing = [n for n in names if n not in present]
         listed = ", ".join(f"`{n}`" for n in missing) if present else "all of it"
         text += f"| `{name}` | {len(names)} | {len(names) - len(missing)} | {listed or 'none'} |\n"
     return text
 
 
-def names_there(module_name: str) -> list[str]:
-    """What tinyjax has of a module; nothing, if it has no such module."""
+def names_there(module_name: str, names: list[str]) -> list[str]:
+    """Which of the names tinyjax's module has; none, if it has no such module."""
     try:
-        return dir(importlib.import_module("tinyjax" + module_name.removeprefix("jax")))
+        module = importlib.import_module("tinyjax" + module_name.removeprefix("jax"))
     except ImportError:
         return []
+    return [name for name in names if hasattr(module, name)]
 
 
 def main() -> None:

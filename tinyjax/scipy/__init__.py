@@ -1,1 +1,4 @@
-"""`jax.scipy`: the parts of SciPy that jax.numpy has not."""
+"""`jax.scipy`: the parts of SciPy that jax.numpy has not. Each module is imported when it is first asked for.
+
+Source: https://docs.jax.dev/en/latest/jax.scipy.html
+"""

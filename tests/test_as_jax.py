@@ -178,3 +178,9 @@ def test_modules_that_few_programs_need_are_imported_when_asked_for():
     assert python("-c", code).stdout == "False tinyjax.viz\n"
     code = "import tinyjax; print(tinyjax.example_libraries.optimizers.adam.__name__)"
     assert python("-c", code).stdout == "adam\n"
+
+
+def test_import_tinyjax_leaves_what_few_programs_need_for_later():
+    later = "scipy pyopencl graphviz pytest tinyjax.opencl.compile tinyjax.profiler tinyjax.viz"
+    code = f"import sys, tinyjax; print(sorted(set('{later}'.split()) & set(sys.modules)))"
+    assert python("-c", code).stdout == "[]\n"

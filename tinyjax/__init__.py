@@ -77,12 +77,10 @@ from tinyjax.transfer import live_arrays as live_arrays
 # isort: split
 from tinyjax import ad_checkpoint as ad_checkpoint
 from tinyjax import custom_batching as custom_batching
-from tinyjax import debug as debug
 from tinyjax import experimental as experimental
 from tinyjax import lax as lax
 from tinyjax import nn as nn
 from tinyjax import numpy as numpy
-from tinyjax import profiler as profiler
 from tinyjax import random as random
 from tinyjax.ad_checkpoint import checkpoint as checkpoint
 from tinyjax.ad_checkpoint import checkpoint_policies as checkpoint_policies
@@ -101,7 +99,9 @@ from tinyjax.opencl import window_rules as _window_rules  # noqa: F401
 # isort: split
 from tinyjax import missing_names as _missing_names  # noqa: F401  (of all modules above)
 
-if TYPE_CHECKING:  # else imported when it is first asked for
+if TYPE_CHECKING:  # else imported when they are first asked for
+    from tinyjax import debug as debug
+    from tinyjax import profiler as profiler
     from tinyjax import viz as viz
 
 # jax.core has a few names of later steps.

@@ -10,14 +10,13 @@ Source: https://docs.python.org/3/reference/import.html#the-meta-path
 from __future__ import annotations
 
 import importlib
-import importlib.abc
 import importlib.machinery
 import sys
 from types import ModuleType
 from typing import Any
 
 
-class TinyjaxAsJax(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+class TinyjaxAsJax:
     """Finds `jax` and all modules in it, and loads those of tinyjax."""
 
     def find_spec(
@@ -25,7 +24,8 @@ class TinyjaxAsJax(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     ) -> importlib.machinery.ModuleSpec | None:
         if fullname.partition(".")[0] != "jax":
             return None
-        return importlib.machinery.ModuleSpec(fullname, self)
+        loader: Any = self  # has a loader's methods
+        return importlib.machinery.ModuleSpec(fullname, loader)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
         name = "tinyjax" + spec.name.removeprefix("jax")

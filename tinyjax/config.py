@@ -6,7 +6,6 @@ After this file you can say where a setting lives and who may change it. Builds 
 from __future__ import annotations
 
 import contextlib
-import difflib
 import itertools
 import operator
 import os
@@ -222,6 +221,8 @@ def _unrecognized(name: str) -> AttributeError:
 
 
 def _did_you_mean(name: str) -> str:
+    import difflib  # here, as few programs need it
+
     close = difflib.get_close_matches(name, FLAGS, 3, 0.7)
     return f"; did you mean {' or '.join(close)}?" if close else ""
 

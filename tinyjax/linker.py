@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import atexit
 import os
-import shutil
-import tempfile
 from pathlib import Path
 
 
 def provide_linker() -> bool:
     """Whether PoCL can link kernels on this machine, with the system's linker or with tcc's."""
+    import shutil  # here, as importing it takes a while
+
     if shutil.which("ld") and shutil.which("cc"):
         return True
     try:
@@ -33,6 +33,9 @@ def provide_linker() -> bool:
 
 def provide_cache() -> None:
     """A temporary cache folder, until the process ends, if the user's can't be written to."""
+    import shutil
+    import tempfile
+
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     try:
         caches.mkdir(parents=True, exist_ok=True)

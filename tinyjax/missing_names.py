@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import importlib.abc
 import importlib.machinery
 import json
 import sys
@@ -83,7 +82,7 @@ def dir_of(module: str) -> Callable[[], list[str]]:
     return lambda: sorted({*vars(sys.modules[module]), *lazy_names(module)})
 
 
-class MissingNames(importlib.abc.MetaPathFinder):
+class MissingNames:
     """Asked last for a module of tinyjax: raises ImportError if JAX has one, or another thing, of that
     name. `from tinyjax.numpy import fft` asks for the module tinyjax.numpy.fft too."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -21,13 +21,13 @@ from tinyjax.core import Tracer, get_aval, to_numpy
 from tinyjax.devices import Device, default_device
 from tinyjax.interpreters.tracing import ShapeDtypeStruct
 from tinyjax.jaxpr import ClosedJaxpr
-from tinyjax.opencl import lowered as opencl
-from tinyjax.opencl.compile import Executable, compile_lowered
-from tinyjax.opencl.cost import CompiledMemoryStats, jaxpr_cost, memory_stats, plan_cost
-from tinyjax.opencl.lowered import lower_jaxpr
 from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.tree_util.prefixes import equality_errors
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+
+if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
+    from tinyjax.opencl.compile import Executable
+    from tinyjax.opencl.cost import CompiledMemoryStats
 
 # ---- before the first stage ----
 
@@ -142,11 +142,11 @@ class Lowered(_Signature):
     """A function as an OpenCL program: kernels and the schedule that runs them."""
 
     def __init__(self, traced: Traced):
+        from tinyjax.opencl.lowered import lower_jaxpr
+
         self.traced = traced
         self.device = traced.device or default_device()
-        self.lowered: opencl.Lowered = lower_jaxpr(
-            traced.jaxpr, self.device, traced.fun_name, traced._donated
-        )
+        self.lowered = lower_jaxpr(traced.jaxpr, self.device, traced.fun_name, traced._donated)
 
     def as_text(self, dialect: str | None = None) -> str:
         """The program as text: OpenCL C and schedule, or another stage (see STAGES in opencl/lowered.py).
@@ -166,10 +166,14 @@ class Lowered(_Signature):
         itself; opencl/cost.py says what counts as what. What is 0 is left out.
 
         Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Lowered.cost_analysis"""
+        from tinyjax.opencl.cost import jaxpr_cost
+
         return jaxpr_cost(self.traced.jaxpr.jaxpr).as_dict()
 
     def compile(self) -> Compiled:
         """Builds the program for its device."""
+        from tinyjax.opencl.compile import compile_lowered
+
         return Compiled(self.traced, compile_lowered(self.lowered))
 
 
@@ -198,12 +202,16 @@ class Compiled(_Signature):
     def cost_analysis(self) -> dict[str, float]:
         """As Lowered.cost_analysis, of the steps that run: fused equations hand each other their values
         for nothing. `as_text("cost")` has a line for each step, and `compiler_ir("cost")` a Cost."""
+        from tinyjax.opencl.cost import plan_cost
+
         return plan_cost(self.executable.lowered.plan).as_dict()
 
     def memory_analysis(self) -> CompiledMemoryStats:
         """The bytes that a call takes, known before; `as_text("memory")` has a line for each array.
 
         Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Compiled.memory_analysis"""
+        from tinyjax.opencl.cost import memory_stats
+
         lowered = self.executable.lowered
         return memory_stats(lowered.memory, lowered.as_text("opencl"))
 

@@ -2,7 +2,7 @@
 
 After this file you can say what a batch of while loops costs that is too large for one kernel: all
 examples run until the last is done, and a select holds those that are done already. Builds on
-while_loop, and on plan of the lowering.
+while_loop, and on the rules of the lowering.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from tinyjax.interpreters.tracing import trace_to_jaxpr
 from tinyjax.jaxpr import JaxprEqn, jaxpr_as_fun
 from tinyjax.lax.selection import select
 from tinyjax.lists import split_list
-from tinyjax.opencl.plan import rewrites_for_steps
+from tinyjax.opencl.rules import rewrites_for_steps
 from tinyjax.opencl.simplify import simplify
 from tinyjax.primitives import broadcast_in_dim
 

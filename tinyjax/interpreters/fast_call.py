@@ -10,14 +10,16 @@ Builds on compile and the files that jit.py builds on.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tinyjax.api_util import split_static
 from tinyjax.array import ArrayImpl
 from tinyjax.config import config
 from tinyjax.core import EvalTrace, Tracer, as_array, context
-from tinyjax.opencl.compile import Executable
 from tinyjax.tree_util.pytrees import LEAF, PyTreeDef, kind_of, tree_flatten
+
+if TYPE_CHECKING:
+    from tinyjax.opencl.compile import Executable
 
 NOT_KNOWN: Any = object()  # the answer of `call` where the plain path is to be taken
 

@@ -36,7 +36,7 @@ from tinyjax.core import (
 from tinyjax.devices import Device, committed_device, default_device, devices
 from tinyjax.interpreters.cache_misses import explain_miss
 from tinyjax.interpreters.fast_call import NOT_KNOWN, FastCalls, is_plain
-from tinyjax.interpreters.jit_primitive import committed_to, compiled, jit_p
+from tinyjax.interpreters.jit_primitive import committed_to, compiled, if_built, jit_p
 from tinyjax.interpreters.tracing import (
     ShapeDtypeStruct,
     is_staging,
@@ -44,7 +44,6 @@ from tinyjax.interpreters.tracing import (
     trace_to_jaxpr,
 )
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr
-from tinyjax.opencl.background import BackgroundBuild
 from tinyjax.stages import Traced
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
@@ -134,9 +133,7 @@ class JitFunction:
         """Tells fast_calls where this call led to; what is still being built is not known yet."""
         name = self.params["name"]
         place = self.device or committed_to(jaxpr, [as_array(x) for x in leaves], name)
-        program = compiled(jaxpr, place or default_device(), name, donated)
-        if isinstance(program, BackgroundBuild):
-            program = program.executable
+        program = if_built(compiled(jaxpr, place or default_device(), name, donated))
         if program is not None:
             self.fast_calls.remember(args, kwargs, program, out_tree, place is not None)
 

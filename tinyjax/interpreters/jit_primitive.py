@@ -8,7 +8,7 @@ as any other. Builds on tracing and opencl.background.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tinyjax.array import ArrayImpl
 from tinyjax.config import config
@@ -23,8 +23,10 @@ from tinyjax.core import (
 from tinyjax.devices import Device, committed_device, default_device
 from tinyjax.interpreters.tracing import JaxprTrace, staging_rules
 from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, eval_jaxpr
-from tinyjax.opencl.background import BackgroundBuild, executable_or_build
-from tinyjax.opencl.compile import Executable
+
+if TYPE_CHECKING:
+    from tinyjax.opencl.background import BackgroundBuild
+    from tinyjax.opencl.compile import Executable
 
 # Parameters: name, jaxpr, donated_invars, keep_unused, inline and device (None: follow the arguments).
 jit_p = Primitive("jit", multiple_results=True, takes_arrays=True)
@@ -67,7 +69,16 @@ def compiled(
 ) -> Executable | BackgroundBuild:
     """The executable of a jaxpr on a device, made once, or what answers until it is made; some arguments'
     memory may be `donated` to it."""
+    from tinyjax.opencl.background import (
+        executable_or_build,
+    )  # the compiler is imported when first used
+
     return executable_or_build(jaxpr, device, name, donated)
+
+
+def if_built(program: Any) -> Executable | None:
+    """What `compiled` gave, once its kernels are built; None before."""
+    return getattr(program, "executable", program)
 
 
 def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, name: str) -> None:

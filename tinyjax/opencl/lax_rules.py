@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from tinyjax.core import impl_rules
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.jaxpr import JaxprEqn
 from tinyjax.lax import special
-from tinyjax.opencl.codegen import HALVES, Target
+from tinyjax.opencl.c_text import HALVES
 from tinyjax.opencl.kernel_ir import Scalar
 from tinyjax.opencl.rules import (
     ArgReduction,
@@ -34,6 +34,9 @@ from tinyjax.opencl.rules import (
     zero_of,
 )
 from tinyjax.opencl.scalar_ops import CHEAP, DIVISION, FUNCTION, define
+
+if TYPE_CHECKING:
+    from tinyjax.opencl.codegen import Target
 
 BOOL, FLOAT32 = np.dtype("bool"), np.dtype("float32")
 

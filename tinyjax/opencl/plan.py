@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from tinyjax.core import Primitive
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import fuse
@@ -19,11 +18,9 @@ from tinyjax.opencl.kernel_ir import Kernel
 from tinyjax.opencl.loop_frame import LoopKernel
 from tinyjax.opencl.loop_kernels import loop_kernel
 from tinyjax.opencl.lower import lower_group
+from tinyjax.opencl.rules import rewrites_for_steps
 from tinyjax.opencl.simplify import BODIES
 from tinyjax.pretty_printer import variable_names
-
-# primitive -> eqn -> an equation for the same loop, of which running the bodies is all there is to do
-rewrites_for_steps: dict[Primitive, Callable[[JaxprEqn], JaxprEqn]] = {}
 
 # ---- planning ----
 

@@ -9,14 +9,13 @@ Builds on rules and products.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.jaxpr import JaxprEqn
 from tinyjax.opencl.c_text import HALVES
-from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.indices import index
 from tinyjax.opencl.kernel_ir import Scalar
 from tinyjax.opencl.products import multiplications, sides_of
@@ -32,6 +31,9 @@ from tinyjax.opencl.rules import (
     zero_of,
 )
 from tinyjax.opencl.wide_text import has_wide_type
+
+if TYPE_CHECKING:
+    from tinyjax.opencl.codegen import Target
 
 # Multiplications. Fewer, and a sum for each element takes less time than another launch;
 SMALL = 2**11

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,10 +29,12 @@ from tinyjax.dtypes import kind
 from tinyjax.jaxpr import Atom as JaxprAtom
 from tinyjax.jaxpr import JaxprEqn, Var
 from tinyjax.opencl.c_text import HALVES, has_kernel_type
-from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.indices import Index, index
 from tinyjax.opencl.kernel_ir import Atom, Const, Scalar, Value
 from tinyjax.opencl.scalar_ops import scalar_ops
+
+if TYPE_CHECKING:
+    from tinyjax.opencl.codegen import Target
 
 # ---- places in an array ----
 
@@ -209,6 +211,8 @@ class Blas(HostStep):
 Lowering = Elementwise | IndexMap | Reduction | ArgReduction | HostStep
 # primitive -> its lowering, or (eqn, target) -> lowering where it depends on these
 lowering_rules: dict[core.Primitive, Lowering | Callable[[JaxprEqn, Target], Lowering]] = {}
+# primitive -> eqn -> an equation for the same loop, of which running the bodies is all there is to do
+rewrites_for_steps: dict[core.Primitive, Callable[[JaxprEqn], JaxprEqn]] = {}
 
 
 def lowering_of(eqn: JaxprEqn, target: Target) -> Lowering:

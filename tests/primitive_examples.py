@@ -14,6 +14,7 @@ from tinyjax.custom_batching import custom_vmap
 from tinyjax.custom_derivatives import linear_call
 from tinyjax.experimental import io_callback
 from tinyjax.interpreters.jvp import add_any_p
+from tinyjax.lax import linalg
 from tinyjax.lax.creation import empty_like_aval
 from tinyjax.random.threefry import threefry2x32_p
 from tinyjax.transfer import device_put
@@ -40,6 +41,7 @@ y = floats(2, 3, seed=1)
 positive = floats(2, 3, low=0.2, high=3.0)
 unit = floats(2, 3, low=-0.9, high=0.9)
 tall = floats(4, 3)
+square = floats(3, 3, low=-0.9, high=0.9)
 block = floats(3, 4, 5)
 one = np.float32(0.7)
 low, high = floats(2, 3, low=-3, high=-1), floats(2, 3, low=1, high=3, seed=1)
@@ -128,6 +130,15 @@ def dot(lhs_contract: Any, rhs_contract: Any, lhs_batch: Any = (), rhs_batch: An
 
 def pad(*config: tuple[int, int, int]) -> Callable:
     return lambda a, value: lax.pad(a, value, config)
+
+
+def positive_definite(a: Any) -> Any:
+    return a @ jnp.conj(a.mT) + 3 * jnp.eye(a.shape[-1], dtype=a.dtype)
+
+
+def triangular_solve(**params: Any) -> Callable:
+    """With a matrix that is well-conditioned."""
+    return lambda a, b: linalg.triangular_solve(a + 3 * jnp.eye(len(a)), b, **params)
 
 
 def gather(numbers: Any, sizes: tuple[int, ...], **params: Any) -> Callable:
@@ -509,6 +520,26 @@ EXAMPLES: dict[str, list[Example]] = {
         ),
         *smooth(lambda a: lax.fori_loop(0, 5, lambda i, c: lax.sin(c) * a, a), x),
         *smooth(lambda xs: lax.map(lambda a: lax.scan(lambda c, b: (c * b, c), 1.0, a), xs), x),
+    ],
+    # ---- matrices ----
+    "cholesky": [
+        *unary(
+            lambda a: linalg.cholesky(positive_definite(a)),
+            square,
+            (square + 0.3j * square.T).astype(np.complex64),
+        ),
+        *unary(lambda a: linalg.cholesky(positive_definite(a), symmetrize_input=False), square),
+    ],
+    "triangular_solve": [
+        *smooth(triangular_solve(), square, square),
+        *smooth(triangular_solve(left_side=True, lower=True), square, square[:, :2]),
+        *smooth(triangular_solve(lower=True, transpose_a=True), square, square[:2]),
+        *smooth(triangular_solve(left_side=True, unit_diagonal=True), square, square[0]),
+        *smooth(
+            triangular_solve(left_side=True, transpose_a=True, conjugate_a=True),
+            (square - 0.2j * square.T).astype(np.complex64),
+            (square + 0.5j).astype(np.complex64),
+        ),
     ],
     # ---- random bits ----
     "threefry2x32": step(lambda a: threefry2x32_p.bind(a, a + 1, a + 2, a + 3), seeds),

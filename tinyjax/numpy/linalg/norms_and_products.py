@@ -1,6 +1,4 @@
-"""jnp.linalg: norms, determinants of small matrices, powers, products.
-
-Decompositions (svd, qr, cholesky, eigh, solve, inv) are not here yet. Builds on linear_algebra.
+"""Norms, powers and products of jnp.linalg. Builds on linear_algebra.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function.
 """

@@ -1,0 +1,15 @@
+"""`jax.lax.linalg`: decompositions of matrices as primitives, a file each. This file re-exports them.
+
+All work on matrices in the last two axes, and on each matrix alone. They are host steps: LAPACK does
+the work, through NumPy or SciPy, which is imported when the first matrix comes.
+
+Source: https://docs.jax.dev/en/latest/jax.lax.html#module-jax.lax.linalg
+"""
+
+# ruff: noqa: F401
+
+from tinyjax.lax.linalg.cholesky import cholesky, cholesky_p
+from tinyjax.lax.linalg.triangular_solve import triangular_solve, triangular_solve_p
+from tinyjax.missing_names import getattr_of
+
+__getattr__ = getattr_of(__name__)

@@ -1,0 +1,89 @@
+"""cholesky: a positive definite matrix as the product of a lower triangular one and its transpose.
+
+After this file you can say how a factor moves with its product: from A = L L^T comes
+L^-1 dA L^-T = S + S^T with S = L^-1 dL, and S is lower triangular, so it is the lower half of the left
+side, with half of the diagonal. Builds on matrices and triangular_solve.
+
+Source: I. Murray, "Differentiation of the Cholesky decomposition", https://arxiv.org/abs/1602.07527
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import lax
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.interpreters.batching import batch_rules, moveaxis
+from tinyjax.interpreters.jvp import jvp_rules
+from tinyjax.lax.linalg.matrices import (
+    check_lapack_dtype,
+    check_operands,
+    check_square,
+    eye,
+    for_each_matrix,
+    host_step,
+    matmul,
+    symmetrized,
+    tril,
+)
+from tinyjax.lax.linalg.triangular_solve import triangular_solve
+from tinyjax.numpy.util import as_array, promote_dtypes_inexact
+from tinyjax.primitives import shape_of
+
+cholesky_p = Primitive("cholesky")
+
+
+def _cholesky_impl(x: np.ndarray) -> np.ndarray:
+    """All at once; if one matrix is not positive definite, one by one, and NaN for it."""
+    check_lapack_dtype("cholesky", x)
+    try:
+        return np.linalg.cholesky(x)
+    except np.linalg.LinAlgError:
+        if x.ndim == 2:
+            return np.full_like(x, np.nan)
+    return for_each_matrix(_cholesky_impl, x)
+
+
+def _cholesky_aval(x: ShapedArray) -> ShapedArray:
+    check_operands("cholesky", x)
+    check_square("cholesky", x)
+    return x
+
+
+def _cholesky_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (x,), (x_dot,) = primals, tangents
+    factor = tril(cholesky_p.bind(x))
+    right = triangular_solve(factor, x_dot, lower=True, transpose_a=True, conjugate_a=True)
+    both = triangular_solve(factor, right, left_side=True, lower=True)
+    one = np.array(1, both.dtype)
+    halved = lax.expand_dims(lax.add(one, eye(x)), tuple(range(both.ndim - 2)))
+    return factor, matmul(factor, lax.div(tril(both), halved))
+
+
+def _cholesky_batch(vals: Any, dims: Any) -> tuple[Any, int]:
+    return cholesky_p.bind(moveaxis(vals[0], dims[0], 0)), 0
+
+
+impl_rules[cholesky_p] = _cholesky_impl
+abstract_eval_rules[cholesky_p] = _cholesky_aval
+jvp_rules[cholesky_p] = _cholesky_jvp
+batch_rules[cholesky_p] = _cholesky_batch
+host_step(cholesky_p)
+
+
+def cholesky(x: Any, *, symmetrize_input: bool = True) -> Array:
+    """The lower triangular L with L L^H = x, for positive definite matrices; NaN for all others.
+
+    With `symmetrize_input`, of (x + x^H) / 2; without, only the lower triangle of x is read, and
+    derivatives take x to be symmetric. Raises TypeError where x is no matrix, or not square.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.cholesky.html
+    """
+    (x,) = promote_dtypes_inexact(as_array(x))
+    if symmetrize_input:
+        if len(shape_of(x)) < 2:
+            raise TypeError(f"cholesky takes matrices, and got an array of shape {shape_of(x)}")
+        x = symmetrized(x)
+    return tril(cholesky_p.bind(x))

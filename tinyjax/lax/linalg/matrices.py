@@ -1,0 +1,133 @@
+"""What the decompositions share: checks, running LAPACK on each matrix, parts of matrices.
+
+Builds on lax's families. Matrices are in the last two axes everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax, primitives
+from tinyjax.array import ShapedArray
+from tinyjax.core import Primitive
+from tinyjax.opencl.rules import HostStep, lowering_rules
+from tinyjax.primitives import shape_of
+
+# ---- checks ----
+
+
+def check_operands(name: str, *avals: ShapedArray) -> None:
+    """Raises TypeError for operands that are no matrices of floats or complex numbers, of one dtype."""
+    for position, aval in enumerate(avals):
+        if dtypes.kind(aval.dtype) not in "fc":
+            raise TypeError(
+                f"{name} does not accept dtype {aval.dtype.name} at position {position}: it takes "
+                "floating and complex numbers; use x.astype"
+            )
+        if aval.ndim < 2:
+            raise TypeError(
+                f"Input {position} to {name} must have rank at least 2, but got shape={aval.shape}"
+            )
+    if len({aval.dtype for aval in avals}) > 1:
+        listed = ", ".join(aval.dtype.name for aval in avals)
+        raise TypeError(
+            f"{name} requires arguments to have the same dtypes, got {listed}. Convert one with x.astype"
+        )
+
+
+def check_square(name: str, x: Any) -> None:
+    """Raises ValueError if the matrices are not square."""
+    shape = shape_of(x)
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(f"The input to {name} must be a square matrix. Got shape {shape}.")
+
+
+def check_lapack_dtype(name: str, x: np.ndarray) -> None:
+    """Raises NotImplementedError for floats of 16 bits and less, as JAX does."""
+    if x.dtype.char not in "fdFD":
+        raise NotImplementedError(
+            f"{name}: Unsupported dtype {x.dtype.name}. LAPACK computes with 32 and 64 bits: convert "
+            "with x.astype(jnp.float32)"
+        )
+
+
+# ---- on the host ----
+
+
+def host_step(primitive: Primitive) -> None:
+    """Says why the primitive is computed between kernels."""
+    lowering_rules[primitive] = HostStep("LAPACK works on whole matrices")
+
+
+def for_each_matrix(fun: Callable[..., Any], *arrays: np.ndarray) -> Any:
+    """`fun` of one matrix of each array, for all matrices: its result, or tuple of results, stacked."""
+    batch = arrays[0].shape[:-2]
+    if not batch:
+        return fun(*arrays)
+    matrices = [x.reshape(-1, *x.shape[-2:]) for x in arrays]
+    if len(matrices[0]):
+        outs = [fun(*each) for each in zip(*matrices)]
+    else:  # what it gives for unit matrices tells the shapes
+        outs = [fun(*[np.eye(*x.shape[-2:], dtype=x.dtype) for x in arrays])]
+
+    def stacked(column: Any) -> np.ndarray:
+        found = np.stack(column)
+        return found[: len(matrices[0])].reshape(*batch, *found.shape[1:])
+
+    if isinstance(outs[0], tuple):
+        return tuple(stacked(column) for column in zip(*outs))
+    return stacked(outs)
+
+
+# ---- parts and products of matrices, in terms of lax ----
+
+
+def _lower(shape: tuple[int, ...], k: int) -> Any:
+    """For matrices of this shape: True on and below the k-th diagonal."""
+    rows = lax.add(lax.broadcasted_iota(np.int32, shape[-2:], 0), np.int32(k))
+    mask = lax.ge(rows, lax.broadcasted_iota(np.int32, shape[-2:], 1))
+    if len(shape) == 2:
+        return mask
+    return primitives.broadcast_in_dim(mask, shape, (len(shape) - 2, len(shape) - 1))
+
+
+def tril(x: Any, k: int = 0) -> Any:
+    """`x` with zeros above its k-th diagonal."""
+    return lax.select(_lower(shape_of(x), k), x, lax.full_like(x, 0))
+
+
+def triu(x: Any, k: int = 0) -> Any:
+    """`x` with zeros below its k-th diagonal."""
+    return lax.select(_lower(shape_of(x), k - 1), lax.full_like(x, 0), x)
+
+
+def eye(like: Any, n: int | None = None) -> Any:
+    """The unit matrix of the size, or of size n, and the dtype of the matrices `like`."""
+    shape = (shape_of(like)[-1],) * 2 if n is None else (n, n)
+    rows = lax.add(lax.broadcasted_iota(np.int32, shape, 0), np.int32(0))
+    mask = lax.eq(rows, lax.broadcasted_iota(np.int32, shape, 1))
+    return lax.convert_element_type(mask, dtypes.dtype(like))
+
+
+def matrix_transpose(x: Any) -> Any:
+    ndim = len(shape_of(x))
+    return lax.transpose(x, (*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+def conj_transpose(x: Any) -> Any:
+    """The conjugated transposes; of real matrices just these."""
+    transposed = matrix_transpose(x)
+    return lax.conj(transposed) if dtypes.kind(dtypes.dtype(x)) == "c" else transposed
+
+
+def symmetrized(x: Any) -> Any:
+    """(x + its conjugate transpose) / 2."""
+    return lax.div(lax.add(x, conj_transpose(x)), np.array(2, dtypes.dtype(x)))
+
+
+def matmul(x: Any, y: Any) -> Any:
+    """The products of the matrices of two stacks."""
+    return lax.batch_matmul(x, y, precision=lax.Precision.HIGHEST)

@@ -1,0 +1,176 @@
+"""triangular_solve: the solution of a linear system whose matrix is triangular.
+
+After this file you can say how the solution X of A X = B moves: A dX = dB - dA X, one more such solve.
+It is linear in B, and the transpose of a solve is the solve with the transpose. Builds on matrices.
+
+Source: M. Giles, "An extended collection of matrix derivative results for forward and reverse mode
+algorithmic differentiation", 2.3.1, https://people.maths.ox.ac.uk/gilesm/files/NA-08-01.pdf
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.interpreters.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
+from tinyjax.interpreters.jvp import Zero, defjvp2
+from tinyjax.interpreters.transposition import is_undefined_primal, not_linear, transpose_rules
+from tinyjax.lax.linalg.matrices import (
+    check_operands,
+    check_square,
+    for_each_matrix,
+    host_step,
+    matmul,
+    matrix_transpose,
+    tril,
+    triu,
+)
+from tinyjax.numpy.util import as_array
+from tinyjax.primitives import shape_of
+
+# Parameters: those of the function triangular_solve.
+triangular_solve_p = Primitive("triangular_solve")
+
+
+def _impl(
+    a: np.ndarray,
+    b: np.ndarray,
+    *,
+    left_side: bool,
+    lower: bool,
+    transpose_a: bool,
+    conjugate_a: bool,
+    unit_diagonal: bool,
+) -> np.ndarray:
+    """By BLAS's trsm. It takes matrices column by column, as which ours, row by row, are transposed:
+    so the sides change, and lower is upper. A zero on the diagonal divides, and gives inf or NaN."""
+    from scipy.linalg import get_blas_funcs
+
+    if b.size == 0:
+        return b
+    dtype = b.dtype
+    if dtype.char not in "fdFD":
+        a, b = a.astype(np.float32), b.astype(np.float32)
+    if conjugate_a:
+        a = np.conj(a)
+    (trsm,) = get_blas_funcs(("trsm",), (a, b))
+
+    def solve(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return trsm(
+            1, a.T, b.T, side=left_side, lower=not lower, trans_a=transpose_a, diag=unit_diagonal
+        ).T
+
+    return for_each_matrix(solve, a, b).astype(dtype, copy=False)
+
+
+def _aval(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> ShapedArray:
+    check_operands("triangular_solve", a, b)
+    if a.ndim != b.ndim:
+        raise TypeError(
+            "All inputs to triangular_solve must have the same number of batch dimensions, but got "
+            f"{a.ndim - 2} and {b.ndim - 2}"
+        )
+    check_square("triangular_solve", a)
+    if a.shape[:-2] != b.shape[:-2] or a.shape[-1] != b.shape[-2 if left_side else -1]:
+        raise ValueError(
+            f"Incompatible shapes for arguments to triangular_solve: {a.shape} and {b.shape}. With "
+            f"left_side={left_side} the {'rows' if left_side else 'columns'} of b are as many as a's"
+        )
+    return b.update(weak_type=a.weak_type and b.weak_type)
+
+
+def _jvp_a(a_dot: Any, x: Any, a: Any, b: Any, **params: Any) -> Any:
+    """-A^-1 dA X, or -X dA A^-1: what is cheaper first, with fewer numbers to solve for."""
+    part = tril if params["lower"] else triu
+    diagonal = -1 if params["lower"] else 1
+    moved = lax.neg(part(a_dot, diagonal if params["unit_diagonal"] else 0))
+    if params["transpose_a"]:
+        moved = matrix_transpose(moved)
+    if params["conjugate_a"]:
+        moved = lax.conj(moved)
+    solve = functools.partial(triangular_solve_p.bind, a, **params)
+    rows, columns = shape_of(b)[-2:]
+    if params["left_side"]:
+        return solve(matmul(moved, x)) if columns < rows else matmul(solve(moved), x)
+    return solve(matmul(x, moved)) if rows < columns else matmul(x, solve(moved))
+
+
+def _jvp_b(b_dot: Any, x: Any, a: Any, b: Any, **params: Any) -> Any:
+    return triangular_solve_p.bind(a, b_dot, **params)
+
+
+def _transpose(ct: Any, a: Any, b: Any, *, transpose_a: bool, **params: Any) -> list[Any]:
+    if is_undefined_primal(a):
+        raise not_linear(triangular_solve_p)
+    if type(ct) is Zero:
+        return [None, Zero(b.aval)]
+    return [None, triangular_solve_p.bind(a, ct, transpose_a=not transpose_a, **params)]
+
+
+def _batch(vals: Any, dims: Any, *, left_side: bool, **params: Any) -> Any:
+    """One matrix for all right-hand sides: these are side by side in one solve."""
+    (a, b), (a_dim, b_dim) = vals, dims
+    if a_dim is not_mapped and len(shape_of(a)) == 2:
+        return _solve_side_by_side(a, moveaxis(b, b_dim, -1 if left_side else 0), left_side, params)
+    size = shape_of(a)[a_dim] if a_dim is not not_mapped else shape_of(b)[b_dim]
+    a, b = bdim_at_front(a, a_dim, size), bdim_at_front(b, b_dim, size)
+    return triangular_solve_p.bind(a, b, left_side=left_side, **params), 0
+
+
+def _solve_side_by_side(a: Any, b: Any, left_side: bool, params: Any) -> tuple[Any, int]:
+    """b is (n, columns, batch), or (rows, batch, n) after its batch axis has gone behind its rows."""
+    if left_side:
+        flat = (shape_of(b)[0], -1)
+        flat = (flat[0], shape_of(b)[1] * shape_of(b)[2])
+    else:
+        b = moveaxis(b, 0, 1)
+        flat = (shape_of(b)[0] * shape_of(b)[1], shape_of(b)[2])
+    x = triangular_solve_p.bind(a, lax.reshape(b, flat), left_side=left_side, **params)
+    return lax.reshape(x, shape_of(b)), 2 if left_side else 1
+
+
+impl_rules[triangular_solve_p] = _impl
+abstract_eval_rules[triangular_solve_p] = _aval
+defjvp2(triangular_solve_p, _jvp_a, _jvp_b)
+transpose_rules[triangular_solve_p] = _transpose
+batch_rules[triangular_solve_p] = _batch
+host_step(triangular_solve_p)
+
+
+def triangular_solve(
+    a: Any,
+    b: Any,
+    *,
+    left_side: bool = False,
+    lower: bool = False,
+    transpose_a: bool = False,
+    conjugate_a: bool = False,
+    unit_diagonal: bool = False,
+) -> Array:
+    """X with op(A) X = B if `left_side`, else X op(A) = B; only one triangle of A is read.
+
+    `a` has shape (..., n, n), `b` (..., n, m) or (..., m, n), and the result has b's; a vector b is one
+    column (or row). op transposes and conjugates as asked; with `unit_diagonal` A's diagonal is taken to
+    be ones. A zero on it gives inf or NaN. Raises TypeError for other ranks, dtypes that differ, and
+    integers; ValueError where sizes differ.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.triangular_solve.html
+    """
+    a, b = as_array(a), as_array(b)
+    is_vector = len(shape_of(b)) == len(shape_of(a)) - 1
+    if is_vector:
+        b = lax.expand_dims(b, (-1 if left_side else -2,))
+    out = triangular_solve_p.bind(
+        a,
+        b,
+        left_side=left_side,
+        lower=lower,
+        transpose_a=transpose_a,
+        conjugate_a=conjugate_a and dtypes.kind(dtypes.dtype(a)) == "c",
+        unit_diagonal=unit_diagonal,
+    )
+    return lax.squeeze(out, (-1 if left_side else -2,)) if is_vector else out

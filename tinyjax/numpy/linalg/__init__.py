@@ -1,0 +1,27 @@
+"""`jnp.linalg`: this file re-exports it. What needs a decomposition is imported when it is asked for.
+
+Source: https://docs.jax.dev/en/latest/jax.numpy.html#module-jax.numpy.linalg
+"""
+
+# ruff: noqa: F401
+
+from tinyjax.numpy.linalg.norms_and_products import (
+    cross,
+    diagonal,
+    matmul,
+    matrix_norm,
+    matrix_power,
+    matrix_transpose,
+    multi_dot,
+    norm,
+    outer,
+    tensordot,
+    trace,
+    vecdot,
+    vector_norm,
+)
+
+# {file: its names}
+_LAZY_NAMES = {
+    "solving": ("cholesky",),
+}

@@ -54,6 +54,13 @@ def test_the_exit_status_is_the_programs(program):
     assert python("-m", "tinyjax", "run", program).returncode == 3
 
 
+def test_a_program_that_compares_versions_meets_that_of_jax(tmp_path):
+    path = tmp_path / "versions.py"
+    path.write_text("import jax; print(jax.__version__, jax.__version_info__ >= (0, 10))")
+    done = python("-m", "tinyjax", "run", path)
+    assert done.stdout == f"{json.loads(NAMES_FILE.read_text())['version']} True\n", done.stderr
+
+
 def test_a_module_runs_too(program):
     done = python("-m", "tinyjax", "run", "-m", "program", cwd=program.parent)
     assert done.stdout.startswith("tinyjax []"), done.stderr

@@ -15,6 +15,8 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from tinyjax.version import __version__, __version_info__
+
 
 class TinyjaxAsJax:
     """Finds `jax` and all modules in it, and loads those of tinyjax."""
@@ -50,7 +52,7 @@ class TinyjaxAsJax:
 
 def install_as_jax() -> None:
     """From now on, in this process, `import jax` and its submodules give tinyjax's, whether or not JAX
-    is installed. Calling it again does nothing.
+    is installed, and `__version__` is that of JAX. Calling it again does nothing.
 
     Raises RuntimeError if JAX has been imported already. Not in JAX."""
     if any(isinstance(finder, TinyjaxAsJax) for finder in sys.meta_path):
@@ -61,3 +63,5 @@ def install_as_jax() -> None:
             "or run the program as `python -m tinyjax run program.py`"
         )
     sys.meta_path.insert(0, TinyjaxAsJax())
+    package: Any = sys.modules["tinyjax"]
+    package.__version__, package.__version_info__ = __version__, __version_info__

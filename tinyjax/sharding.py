@@ -1,8 +1,8 @@
 """Shardings: where the elements of an array are: on one device, or, of a result of pmap, on several.
 
-After this file you can read `x.sharding`, and hand that of one device to device_put. JAX also has arrays
-that are spread in any other way (NamedSharding over a Mesh); tinyjax has none. Builds on devices, array, to
-whose values it gives `sharding`, `addressable_shards` and the like, stages and pmap_primitive.
+After this file you can read `x.sharding`, and hand that of one device to device_put. mesh.py has those
+that go by names of axes. Builds on devices, array, to whose values it gives `sharding`,
+`addressable_shards` and the like, stages and pmap_primitive.
 
 Source: https://docs.jax.dev/en/latest/jax.sharding.html
 """
@@ -122,14 +122,15 @@ def device_of(place: Device | Sharding | None) -> Device | None:
     """The device that a Device or a SingleDeviceSharding stands for.
 
     Raises ValueError for several devices."""
-    if isinstance(place, PmapSharding):
+    if not isinstance(place, Sharding):
+        return place
+    if place.num_devices > 1:
         raise ValueError(
-            f"{place} spreads an array over several devices: only pmap does that. Give one device"
+            f"{place} spreads an array over several devices: only pmap does that. Give one device, or for "
+            "an array with as many slices along axis 0 as there are devices, a NamedSharding along it"
         )
-    if isinstance(place, Sharding):
-        (device,) = place.device_set
-        return device
-    return place
+    (device,) = place.device_set
+    return device
 
 
 # ---- what arrays know of it ----

@@ -23,6 +23,7 @@ from tinyjax.core import (
     Primitive,
     Tracer,
     abstract_eval_rules,
+    as_array,
     get_aval,
     impl_rules,
     no_rule_reasons,
@@ -31,7 +32,9 @@ from tinyjax.core import (
 from tinyjax.devices import Device, default_backend, devices
 from tinyjax.interpreters.batching import batch_rules
 from tinyjax.interpreters.jvp import Zero
+from tinyjax.interpreters.pmap_primitive import gathered, spread
 from tinyjax.interpreters.transposition import deflinear2, is_undefined_primal
+from tinyjax.mesh import NamedSharding
 from tinyjax.sharding import Sharding, device_of
 from tinyjax.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.tree_util.prefixes import flatten_axes
@@ -58,17 +61,21 @@ device_put_p = Primitive("device_put", multiple_results=True, takes_arrays=True)
 def _device_put_impl(
     *xs: Any, devices: Sequence[Any], copy_semantics: Sequence[ArrayCopySemantics], srcs: Any
 ) -> list[ArrayImpl]:
-    return [_put(x, device_of(d), how) for x, d, how in zip(xs, devices, copy_semantics)]
+    return [_put(x, d, how) for x, d, how in zip(xs, devices, copy_semantics)]
 
 
-def _put(x: Any, device: Device | None, how: ArrayCopySemantics) -> ArrayImpl:
+def _put(x: Any, place: Device | Sharding | None, how: ArrayCopySemantics) -> ArrayImpl:
+    slices = isinstance(place, NamedSharding) and place.slice_devices(np.shape(x))
+    if slices and len(slices) > 1:
+        return gathered(spread(as_array(x), 0, slices))
+    device = device_of(place)
     if not isinstance(x, ArrayImpl):  # to_numpy copies: whoever changes x changes no Array
         aval = get_aval(x)
         return ArrayImpl(to_numpy(x, aval), aval, None, device, device is not None)
     if how is ArrayCopySemantics.ALWAYS_COPY:
-        place = device or x._device
+        at = device or x._device
         committed = x.committed or device is not None
-        return ArrayImpl(x._value.copy(), x.aval, None, place, committed)
+        return ArrayImpl(x._value.copy(), x.aval, None, at, committed)
     if device is None:
         return x
     if x.is_deleted():

@@ -26,6 +26,7 @@ CHAPTERS = (
     "ode",
     "jet",
     "optimizers",
+    "interpolation",
 )
 
 

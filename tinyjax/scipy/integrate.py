@@ -1,0 +1,9 @@
+"""`jax.scipy.integrate`: the integral of samples.
+
+Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.integrate
+"""
+
+from tinyjax.missing_names import getattr_of
+from tinyjax.numpy import trapezoid as trapezoid
+
+__getattr__ = getattr_of(__name__)

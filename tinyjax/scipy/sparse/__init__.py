@@ -1,0 +1,8 @@
+"""`jax.scipy.sparse`: linear systems whose matrix is only a function.
+
+Each module is imported when it is first asked for.
+"""
+
+from tinyjax.missing_names import getattr_of
+
+__getattr__ = getattr_of(__name__)

@@ -205,3 +205,11 @@ def test_an_array_of_several_devices_is_not_a_place_to_put_others(two):
     y = jax.pmap(lambda x: x, devices=two)(jnp.ones(2))
     with pytest.raises(ValueError, match="only pmap does that"):
         jax.device_put(jnp.ones(2), y.sharding)
+
+
+def test_groups_of_devices_have_one_size(two):
+    uneven = [[0, 1], []]
+    with pytest.raises(ValueError, match="all the same size"):
+        jax.pmap(lambda x: lax.psum(x, "i", axis_index_groups=uneven), "i", devices=two)(
+            jnp.ones(2)
+        )

@@ -63,6 +63,15 @@ jax.grad(lambda a: jax.checkpoint(f)(a * a).sum())(x), jax.grad(jax.checkpoint(l
 lax.scan(lambda c, _: (f(c) / 8, c.sum()), x, None, length=3), lax.cond(True, f, lambda a: a, x)
 jax.pmap(lambda a: lax.all_to_all(a, 'i', 0, 0), 'i')(xs)
 jax.pmap(lambda a: lax.psum_scatter(a, 'i'), 'i')(xs)
+jax.pmap(lambda a: (lax.psum(a, 'i', **pairs), lax.pmax(a, 'i', **pairs)), 'i')(x)
+jax.pmap(lambda a: lax.pmean(a + lax.psum(1, 'i', **pairs), 'i', **pairs), 'i')(x)
+jax.pmap(lambda a: lax.all_gather(a, 'i', **pairs), 'i')(x)
+jax.pmap(lambda a: lax.all_to_all(a, 'i', 0, 0, **pairs), 'i')(xs[:, :2])
+jax.pmap(lambda a: lax.psum_scatter(a, 'i', **pairs), 'i')(xs[:, :2])
+jax.pmap(jax.grad(lambda a: lax.psum(a, 'i', **pairs) ** 2), 'i')(x)
+jax.pmap(jax.vmap(lambda a: lax.psum(a, 'i', **pairs)), 'i')(xs)
+jax.pmap(lambda a: lax.psum(a, 'i', axis_index_groups=[[0, 1], [2, 5]]), 'i')(x)
+jax.pmap(lambda a: lax.psum(a, 'i', axis_index_groups=[]), 'i')(x)
 jax.pmap(lambda a: lax.fori_loop(0, 3, lambda i, c: c + lax.psum(c, 'i'), a), 'i')(x)
 jax.pmap(lambda a: lax.scan(lambda c, b: (c + lax.pmean(b, 'i'), c), 0.0, a), 'i')(xs)
 jax.pmap(lambda a: lax.cond(a > 1, lambda a: a * 10, lambda a: a, a))(x)
@@ -75,4 +84,5 @@ def names(jax, jnp):
     """What the calls speak of."""
     x = jnp.arange(4.0)
     summed = functools.partial(jax.lax.psum, axis_name="i")
-    return {"x": x, "xs": x * x[:, None], "f": jax.pmap(summed, axis_name="i")}
+    pairs = {"axis_index_groups": [[3, 1], [0, 2]]}
+    return {"pairs": pairs, "x": x, "xs": x * x[:, None], "f": jax.pmap(summed, axis_name="i")}

@@ -28,7 +28,7 @@ from tinyjax.core import (
     impl_rules,
     no_rule_reasons,
 )
-from tinyjax.interpreters.batching import AxisData, axis_batch_rules, not_mapped
+from tinyjax.interpreters.batching import AxisData, axis_batch_rules, moveaxis, not_mapped, vmap
 from tinyjax.interpreters.transposition import deflinear2, transpose_rules
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.conversion import convert_element_type
@@ -74,15 +74,36 @@ def group_size(axis_name: Any, groups: Groups) -> int:
 
 
 def canonical_groups(groups: Groups) -> tuple[tuple[int, ...], ...] | None:
+    if groups is not None and not groups:
+        raise ValueError("axis_index_groups must have at least one group of indices, got none")
     return None if groups is None else tuple(map(tuple, groups))
 
 
-def refuse_groups(groups: Groups) -> None:
-    if groups is not None:
+def in_groups(primitive: Primitive, axis: AxisData, x: Any, dim: int | None, params: Any) -> Any:
+    """A collective of some of the devices with each other: (result, its batch dim, 0). Each of the
+    axis_index_groups is an axis by itself.
+
+    Raises NotImplementedError for vmap, and for several names; ValueError where a device has no group, or
+    groups differ in size."""
+    groups = params["axis_index_groups"]
+    if not axis.of_devices or names_of(params.get("axis_name", params.get("axes"))) != (axis.name,):
         raise NotImplementedError(
-            "axis_index_groups are not supported: reshape the batch, so that groups have an axis of their "
-            "own, and name both axes by two vmaps, or by a pmap and a vmap"
+            "axis_index_groups are for the one axis of pmap: reshape the batch, so that groups have an "
+            "axis of their own, and name both axes by two vmaps, or by a pmap and a vmap"
         )
+    order = [i for group in groups for i in group]
+    if sorted(order) != list(range(axis.size)) or len({*map(len, groups)}) != 1:
+        raise ValueError(
+            f"axis_index_groups must have each index of the axis, whose size is {axis.size}, in one of "
+            f"them, and all the same size, got {groups}"
+        )
+    collective = functools.partial(primitive.bind, **(params | {"axis_index_groups": None}))
+    xs = shapes.broadcast(x, (axis.size,)) if dim is not_mapped else moveaxis(x, dim, 0)
+    grouped = shapes.reshape(
+        xs.take(np.array(order), 0), (len(groups), len(groups[0]), *shape_of(xs)[1:])
+    )
+    outs = fold_axes(vmap(vmap(collective, axis_name=axis.name))(grouped), 0)
+    return outs.take(np.argsort(order), 0), 0
 
 
 # Why a collective that only a name makes sense for has no lowering rule.
@@ -190,12 +211,13 @@ def _reduction_batch(
     where it has no name) its sum is `axis.size` times itself, its greatest and least itself; the other
     axes are left to be reduced. A batched one stays as it is where our name is not asked for, nor any
     position. Else its batch dim goes to the front: our name becomes position 0, and positions move up
-    by one. Groups are refused for what vmap itself reduces."""
+    by one."""
     (x,), (dim,) = vals, dims
     bind = functools.partial(primitive.bind, axis_index_groups=axis_index_groups)
     ours = axis.name is not None and axis.name in axes
-    if ours or any(map(_is_position, axes)):
-        refuse_groups(axis_index_groups)
+    if ours and axis_index_groups is not None:
+        params = {"axes": axes, "axis_index_groups": axis_index_groups}
+        return in_groups(primitive, axis, x, dim, params)
     if dim is not_mapped:
         others = tuple(name for name in axes if not (ours and name == axis.name))
         x = bind(x, axes=others) if others or not ours else x
@@ -293,7 +315,8 @@ def def_collective(
         if axis.name is None or axis.name not in names:
             changed, dim = ({}, dim) if dim is not_mapped else beside(dim, params)
             return primitive.bind(x, **(params | changed)), dim
-        refuse_groups(params.get("axis_index_groups"))
+        if params.get("axis_index_groups") is not None:
+            return in_groups(primitive, axis, x, dim, params)
         if names == (axis.name,):
             return along(x, dim, axis, params)
         if among is not None:

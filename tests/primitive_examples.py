@@ -227,6 +227,17 @@ EXAMPLES: dict[str, list[Example]] = {
         *unary(lambda a: lax.polygamma(jnp.ones_like(a), a), positive),
         *step(lax.polygamma, np.abs(ints).astype(np.float32), positive),
     ],
+    "bessel_i0e": unary(lax.bessel_i0e),
+    "bessel_i1e": unary(lax.bessel_i1e),
+    "igamma": binary(lax.igamma, positive, positive[:, ::-1] + 1),
+    "igammac": binary(lax.igammac, positive, positive[:, ::-1]),
+    "igamma_grad_a": step(lax.igamma_grad_a, positive, positive[:, ::-1] + 1),
+    "random_gamma_grad": step(lax.random_gamma_grad, positive, positive[:, ::-1] + 1),
+    "regularized_incomplete_beta": [
+        *smooth(lambda b: lax.betainc(jnp.full_like(b, 1.5), jnp.full_like(b, 0.7), b), abs(unit)),
+        *step(lax.betainc, positive, positive[:, ::-1], abs(unit)),
+    ],
+    "zeta": step(lax.zeta, positive + 1.5, positive),
     # ---- comparison, logic, bits, rounding ----
     **{name: step(getattr(lax, name), ints, other_ints) for name in ("eq", "ne", "ge", "gt")},
     **{name: step(getattr(lax, name), x, y[0, 0]) for name in ("le", "lt")},

@@ -353,3 +353,26 @@ from tinyjax.primitives import (
     sin_p,
     transpose_p,
 )
+
+# Imported when they are first asked for: {the module: its names}.
+_LAZY_NAMES = {
+    "incomplete_gamma": (
+        "igamma",
+        "igamma_grad_a",
+        "igamma_grad_a_p",
+        "igamma_p",
+        "igammac",
+        "igammac_p",
+        "random_gamma_grad",
+    ),
+    "special_on_host": (
+        "bessel_i0e",
+        "bessel_i0e_p",
+        "bessel_i1e",
+        "bessel_i1e_p",
+        "betainc",
+        "regularized_incomplete_beta_p",
+        "zeta",
+        "zeta_p",
+    ),
+}

@@ -1,7 +1,9 @@
-"""Special functions, with SciPy's names.
+"""Sums of numbers that are given by their logarithms.
 
 After this file you know how to add numbers whose logarithms you have, without leaving the logarithms.
-Builds on jax.numpy. Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special
+Builds on jax.numpy.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.scipy.special.logsumexp.html
 """
 
 from __future__ import annotations
@@ -56,3 +58,17 @@ def logsumexp(
     if b is not None and not is_complex:
         return jnp.where(sign < 0, jnp.array(np.nan, dtype=out.dtype), out)
     return out
+
+
+def softmax(x: Any, /, *, axis: Any = None) -> Any:
+    """exp(x), divided by its sum along `axis` (an int, a tuple, None for all): jax.nn.softmax."""
+    from tinyjax.nn import functions
+
+    return functions.softmax(x, axis=axis)
+
+
+def log_softmax(x: Any, /, *, axis: Any = None) -> Any:
+    """log(softmax(x)), which stays finite where softmax(x) rounds to 0: jax.nn.log_softmax."""
+    from tinyjax.nn import functions
+
+    return functions.log_softmax(x, axis=axis)

@@ -1,0 +1,43 @@
+"""What the families share that SciPy computes: an impl rule that calls it, and a host step for the compiler.
+
+After this file you can make a primitive of any function of scipy.special in one line. SciPy is imported
+when the first one is computed, as it takes longer than all of tinyjax. Builds on elementwise.
+
+Source: https://docs.scipy.org/doc/scipy/reference/special.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyjax.core import Primitive
+from tinyjax.lax.elementwise import FLOAT, nary, unary
+from tinyjax.opencl.rules import HostStep, lowering_rules
+
+
+def from_scipy(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """The impl rule of `function(special, *arrays)`, where `special` is scipy.special; in 64 bits a part."""
+
+    def impl(*arrays: np.ndarray) -> np.ndarray:
+        from scipy import special
+
+        dtype = arrays[0].dtype
+        wide = np.complex128 if dtype.kind == "c" else np.float64
+        with np.errstate(all="ignore"):
+            return np.asarray(function(special, *[x.astype(wide) for x in arrays])).astype(dtype)
+
+    return impl
+
+
+def host_primitive(
+    name: str, operands: int, function: Callable[..., Any], kinds: str = FLOAT
+) -> Primitive:
+    """An elementwise primitive that `function(special, *arrays)` computes on the host; `kinds` are those of
+    its dtypes."""
+    make = unary if operands == 1 else nary
+    primitive = make(name, kinds, from_scipy(function))
+    lowering_rules[primitive] = HostStep("SciPy computes it")
+    return primitive

@@ -1,0 +1,20 @@
+"""`jax.scipy.special`: special functions, with SciPy's names. All but logsumexp are imported when asked for.
+
+Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special
+"""
+
+from tinyjax.scipy.special.log_sums import logsumexp as logsumexp
+
+_LAZY_NAMES = {
+    "bessel": ("i0", "i0e", "i1", "i1e"),
+    "entropies": (
+        *("boxcox", "boxcox1p", "entr", "expit", "kl_div", "logit", "rel_entr", "xlog1py", "xlogy"),
+    ),
+    "gamma_family": (
+        *("bernoulli", "beta", "betainc", "betaln", "comb", "digamma", "factorial", "gamma"),
+        *("gammainc", "gammaincc", "gammaln", "gammasgn", "loggamma", "multigammaln", "poch"),
+        *("polygamma", "zeta"),
+    ),
+    "log_sums": ("log_softmax", "softmax"),
+    "normal_distribution": ("erf", "erfc", "erfinv", "log_ndtr", "ndtr", "ndtri"),
+}

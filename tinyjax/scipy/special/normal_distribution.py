@@ -1,0 +1,135 @@
+"""The normal distribution's probabilities, their logarithms and their inverse; erf, erfc and erfinv.
+
+After this file you know how log(ndtr(x)) stays finite where ndtr(x) rounds to 0: by an asymptotic series.
+Builds on jax.lax.
+
+Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special
+"""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from tinyjax import lax
+from tinyjax import numpy as jnp
+from tinyjax.array import Array
+from tinyjax.custom_derivatives.forward_rules import custom_jvp
+from tinyjax.interpreters.jvp import defjvp2
+from tinyjax.lax.host_functions import host_primitive
+from tinyjax.numpy.util import constant_like, promote_args_inexact
+
+# ---- the error function ----
+
+
+def erf(x: Any) -> Array:
+    """The error function, 2 / sqrt(pi) times the integral of exp(-t**2) from 0 to x."""
+    (x,) = promote_args_inexact("erf", x)
+    return lax.erf(x)
+
+
+def erfc(x: Any) -> Array:
+    """1 - erf(x), accurate where that is small."""
+    (x,) = promote_args_inexact("erfc", x)
+    return lax.erfc(x)
+
+
+def erfinv(x: Any) -> Array:
+    """The inverse of erf, for x from -1 to 1; infinite at the ends, NaN outside."""
+    (x,) = promote_args_inexact("erfinv", x)
+    return lax.erf_inv(x)
+
+
+# ---- the normal distribution ----
+
+
+def _check_float(dtype: np.dtype) -> None:
+    if dtype not in (np.float32, np.float64):
+        raise TypeError(f"x.dtype={dtype} is not supported: use float32 or float64 (x.astype)")
+
+
+def ndtr(x: Any) -> Array:
+    """The probability that a normal variate is below x. Raises TypeError unless x is float32 or float64."""
+    x = jnp.asarray(x)
+    _check_float(x.dtype)
+    return _ndtr(x)
+
+
+def _ndtr(x: Any) -> Array:
+    """By erf in the middle, and by erfc on the sides, each where it is accurate."""
+    typ = x.dtype.type
+    half_sqrt_2 = typ(0.5) * np.sqrt(2.0, dtype=x.dtype)
+    w = x * half_sqrt_2
+    z = lax.abs(w)
+    in_middle, middle = lax.lt(z, half_sqrt_2), typ(1.0) + lax.erf(w)
+    side = lax.select(lax.gt(w, typ(0.0)), typ(2.0) - lax.erfc(z), lax.erfc(z))
+    return typ(0.5) * lax.select(in_middle, middle, side)
+
+
+ndtri_p = host_primitive("ndtri", 1, lambda special, p: special.ndtri(p))
+defjvp2(
+    ndtri_p,
+    lambda g, out, p: g * (math.sqrt(2 * math.pi) * lax.exp(0.5 * out * out)),
+)
+
+
+def ndtri(p: Any) -> Array:
+    """The inverse of ndtr, for p from 0 to 1; infinite at the ends, NaN outside.
+
+    Raises TypeError unless p is float32 or float64."""
+    p = jnp.asarray(p)
+    _check_float(p.dtype)
+    return ndtri_p.bind(p)
+
+
+# Below the first the series is used, and above the second log(1 - p) is -p.
+_BOUNDS = {np.dtype("float32"): (-10, 5), np.dtype("float64"): (-20, 8)}
+
+
+@partial(custom_jvp, nondiff_argnums=(1,))
+def log_ndtr(x: Any, series_order: int = 3) -> Array:
+    """log(ndtr(x)), finite for all finite x; far below 0 by `series_order` terms (0 to 30) of a series.
+
+    Raises TypeError unless x is float32 or float64 and series_order an int, ValueError out of range."""
+    if not isinstance(series_order, int):
+        raise TypeError(f"series_order must be a Python integer, got {series_order!r}.")
+    if not 0 <= series_order <= 30:
+        bound = "non-negative" if series_order < 0 else "<= 30"
+        raise ValueError(f"series_order must be {bound}, got {series_order}.")
+    x = jnp.asarray(x)
+    _check_float(x.dtype)
+    low, high = (np.array(bound, x.dtype) for bound in _BOUNDS[x.dtype])
+    is_high = lax.gt(x, high)
+    probability = _ndtr(jnp.where(is_high, -x, lax.max(x, low)))
+    logarithm = lax.log(probability)
+    series = _log_ndtr_by_series(lax.min(x, low), series_order)
+    not_high = jnp.where(lax.gt(x, low), logarithm, series)
+    return jnp.where(is_high, -probability, not_high)
+
+
+@log_ndtr.defjvp
+def _log_ndtr_jvp(series_order: int, primals: Any, tangents: Any) -> Any:
+    """The density over the probability."""
+    (x,), (x_dot,) = primals, tangents
+    out = log_ndtr(x, series_order)
+    return out, lax.mul(x_dot, lax.exp(lax.sub(_log_density(x), out)))
+
+
+def _log_density(x: Any) -> Array:
+    half_square = lax.mul(constant_like(x, -0.5), lax.square(x))
+    return lax.sub(half_square, constant_like(x, math.log(math.sqrt(2 * math.pi))))
+
+
+def _log_ndtr_by_series(x: Any, terms: int) -> Array:
+    """log of density(x) / -x times 1 - 1/x**2 + 3/x**4 - 15/x**6 + ..., for x far below 0.
+
+    Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 26.2.12"""
+    x_2 = lax.square(x)
+    total = term = lax.full_like(x, 1)
+    for n in range(1, terms + 1):
+        term = term * -(2 * n - 1) / x_2
+        total = total + term
+    return _log_density(x) - lax.log(-x) + lax.log(total)

@@ -16,6 +16,7 @@ from tinyjax.experimental import io_callback
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.lax import linalg
 from tinyjax.lax.creation import empty_like_aval
+from tinyjax.lax.fourier import fft
 from tinyjax.random.threefry import threefry2x32_p
 from tinyjax.transfer import device_put
 
@@ -551,6 +552,16 @@ EXAMPLES: dict[str, list[Example]] = {
             (square - 0.2j * square.T).astype(np.complex64),
             (square + 0.5j).astype(np.complex64),
         ),
+    ],
+    # ---- Fourier transforms ----
+    "fft": [
+        *smooth(lambda a: fft(a, "fft", (2, 3)), z),
+        *smooth(lambda a: fft(a, "ifft", (3,)), z),
+        *smooth(lambda a: fft(a, "rfft", (2, 3)), x),
+        *smooth(lambda a: fft(a, "rfft", (4, 5)), block),
+        *smooth(lambda a: fft(a, "irfft", (4,)), z),
+        *smooth(lambda a: fft(a, "irfft", (2, 5)), z),
+        *step(lambda a: fft(a, "fft", ()), z),
     ],
     # ---- random bits ----
     "threefry2x32": step(lambda a: threefry2x32_p.bind(a, a + 1, a + 2, a + 3), seeds),

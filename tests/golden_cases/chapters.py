@@ -27,6 +27,7 @@ CHAPTERS = (
     "jet",
     "optimizers",
     "interpolation",
+    "fft",
 )
 
 

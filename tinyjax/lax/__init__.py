@@ -356,6 +356,7 @@ from tinyjax.primitives import (
 
 # Imported when they are first asked for: {the module: its names}.
 _LAZY_NAMES = {
+    "fourier": ("FftType", "fft", "fft_p"),
     "incomplete_gamma": (
         "igamma",
         "igamma_grad_a",

@@ -15,6 +15,7 @@ from tinyjax.custom_derivatives import linear_call
 from tinyjax.experimental import io_callback
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.lax import linalg
+from tinyjax.lax.convolution_functions import conv_general_dilated
 from tinyjax.lax.creation import empty_like_aval
 from tinyjax.lax.fourier import fft
 from tinyjax.random.threefry import threefry2x32_p
@@ -149,6 +150,14 @@ def gather(numbers: Any, sizes: tuple[int, ...], **params: Any) -> Callable:
 def scatter(fun: Callable, numbers: Any, **params: Any) -> Callable:
     return lambda a, i, u: fun(a, i, u, lax.ScatterDimensionNumbers(*numbers), **params)
 
+
+def convolution(strides: Any, padding: Any, *dilations: Any, groups: Any = (1, 1)) -> Callable:
+    """Images and kernels as (batch, features, *spatial) and (outputs, inputs, *spatial)."""
+    dilations = dilations or (None, None)
+    return lambda a, b: conv_general_dilated(a, b, strides, padding, *dilations, None, *groups)
+
+
+CONVOLVED = floats(2, 3, 4, 5), floats(2, 3, 2, 3, seed=1)
 
 # Dimension numbers: a row at each index; windows of a vector; a row of each of a batch of matrices.
 ROW = (1,), (0,), (0,)
@@ -457,6 +466,13 @@ EXAMPLES: dict[str, list[Example]] = {
         lambda a, b: jax.vjp(lambda c: lax.reduce_window(c, -np.inf, lax.max, (2, 2)), b)[1](a)[0],
         *(floats(3, 2), tall),
     ),
+    # ---- convolutions ----
+    "conv_general_dilated": [
+        *smooth(convolution((2, 1), ((1, 0), (-1, 2)), (1, 2), (2, 1)), *CONVOLVED),
+        *smooth(convolution((2,), "SAME", groups=(2, 1)), floats(3, 4, 5), floats(6, 2, 3)),
+        *smooth(convolution((1,), ((2, 1),), groups=(1, 2)), floats(4, 2, 5), floats(6, 2, 3)),
+        *step(convolution((1,), "VALID"), ints.reshape(1, 2, 3), other_ints.reshape(1, 2, 3)),
+    ],
     # ---- calls ----
     "custom_jvp_call": unary(square_by_rule),
     "linear_call": [

@@ -28,6 +28,7 @@ CHAPTERS = (
     "optimizers",
     "interpolation",
     "fft",
+    "convolution",
 )
 
 

@@ -31,6 +31,7 @@ LITERAL_RESIDUAL = "JAX hands a literal 0.0 on as a residual; here it stays wher
 NEARER = "JAX is further from the true value"
 PACKAGE_NAME = "the class says which package it is from"
 PYTHON_SCALAR = "JAX wraps a Python scalar that passes through unchanged; here it stays one"
+TRANSPOSED_FIRST = "JAX's reshape may read its operand in another order; here a transpose does that"
 ZERO_SIGN = "-0.0 and 0.0 are equal, so either may be the smaller one"
 
 DIFFERENCES: dict[str, str] = {
@@ -43,6 +44,10 @@ DIFFERENCES: dict[str, str] = {
     "derivatives of scan: jax.grad(total(cumsum), (0, 1))(1.0, v)": ADDED_WEAK,
     "derivatives of scan: jax.grad(total(deep), (0, 1))(0.5, m)": ADDED_WEAK,
     "derivatives of scan: jax.jit(jax.grad(total(deep), (0, 1)))(0.5, m)": ADDED_WEAK,
+    "grad of conv in batch groups": TRANSPOSED_FIRST,
+    "grad of conv in feature groups": TRANSPOSED_FIRST,
+    "vmap of conv in feature groups, kernels": TRANSPOSED_FIRST,
+    "vmap of conv, both": TRANSPOSED_FIRST,
     "grad of scan of jit": EMPTY_CALL,
     "complex, holomorphic jacfwd": BASIS_CONVERTED_TWICE,
     "grad of var": LITERAL_RESIDUAL,

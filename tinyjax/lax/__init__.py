@@ -356,6 +356,24 @@ from tinyjax.primitives import (
 
 # Imported when they are first asked for: {the module: its names}.
 _LAZY_NAMES = {
+    "convolution": ("conv_general_dilated_p",),
+    "convolution_dims": (
+        "ConvDimensionNumbers",
+        "ConvGeneralDilatedDimensionNumbers",
+        "conv_dimension_numbers",
+        "conv_general_permutations",
+        "conv_general_shape_tuple",
+        "conv_shape_tuple",
+        "conv_transpose_shape_tuple",
+    ),
+    "convolution_functions": (
+        "conv",
+        "conv_general_dilated",
+        "conv_general_dilated_local",
+        "conv_general_dilated_patches",
+        "conv_transpose",
+        "conv_with_general_padding",
+    ),
     "fourier": ("FftType", "fft", "fft_p"),
     "incomplete_gamma": (
         "igamma",

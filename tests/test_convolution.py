@@ -1,0 +1,91 @@
+"""Convolutions: lax.conv_general_dilated and what is made of it. What JAX gives is in golden/."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+
+SIGNAL = np.array([1, 2, 3, 4], np.float32).reshape(1, 1, 4)
+EDGE = np.array([1, -1], np.float32).reshape(1, 1, 2)
+
+
+def conv(x, w, *args, **params):
+    return lax.conv_general_dilated(x, w, *args, **params)[0, 0]
+
+
+def test_the_kernel_is_not_turned_round():
+    np.testing.assert_array_equal(conv(SIGNAL, EDGE, (1,), "VALID"), [-1, -1, -1])
+
+
+def test_a_stride_leaves_results_out():
+    np.testing.assert_array_equal(conv(SIGNAL, EDGE, (2,), "VALID"), [-1, -1])
+
+
+def test_padding_adds_zeros_around():
+    np.testing.assert_array_equal(conv(SIGNAL, EDGE, (1,), [(1, 1)]), [-1, -1, -1, -1, 4])
+
+
+def test_negative_padding_crops():
+    np.testing.assert_array_equal(conv(SIGNAL, EDGE, (1,), [(-1, -1)]), [-1])
+
+
+def test_rhs_dilation_spreads_the_kernel():
+    np.testing.assert_array_equal(conv(SIGNAL, EDGE, (1,), "VALID", None, (2,)), [-2, -2])
+
+
+def test_lhs_dilation_spreads_the_image():
+    np.testing.assert_array_equal(conv(SIGNAL, EDGE, (1,), [(0, 0)], (2,)), [1, -2, 2, -3, 3, -4])
+
+
+def test_a_convolution_of_no_spatial_axis_is_a_product_of_matrices():
+    a, b = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(4, 3)
+    np.testing.assert_array_equal(lax.conv(a, b, (), "VALID"), a @ b.T)
+
+
+def test_in_feature_groups_each_part_of_the_kernels_sees_a_part_of_the_features():
+    x, w = np.ones((1, 2, 1), np.float32), np.array([3, 5], np.float32).reshape(2, 1, 1)
+    out = lax.conv_general_dilated(x * [[[2], [10]]], w, (1,), "VALID", feature_group_count=2)
+    np.testing.assert_array_equal(out[0, :, 0], [6, 50])
+
+
+def test_in_batch_groups_each_part_of_the_kernels_sees_a_part_of_the_batch():
+    x, w = np.ones((2, 1, 1), np.float32), np.array([3, 5], np.float32).reshape(2, 1, 1)
+    out = lax.conv_general_dilated(x * [[[2]], [[10]]], w, (1,), "VALID", batch_group_count=2)
+    np.testing.assert_array_equal(out[0, :, 0], [6, 50])
+
+
+def test_conv_transpose_with_a_transposed_kernel_is_the_gradient_of_a_convolution():
+    image, kernel = np.ones((1, 7, 6, 2), np.float32), np.ones((3, 2, 2, 4), np.float32)
+    layout = ("NHWC", "HWIO", "NHWC")
+
+    def smaller(x):
+        return lax.conv_general_dilated(x, kernel, (2, 1), "VALID", dimension_numbers=layout)
+
+    small, pull_back = jax.vjp(smaller, image)
+    ct = jnp.arange(1.0 * small.size).reshape(small.shape)
+    larger = lax.conv_transpose(ct, kernel, (2, 1), "VALID", transpose_kernel=True)
+    np.testing.assert_array_equal(larger, pull_back(ct)[0])
+
+
+def test_patches_are_the_elements_of_each_window():
+    patches = lax.conv_general_dilated_patches(SIGNAL, (3,), (1,), "VALID")
+    np.testing.assert_array_equal(patches[0], [[1, 2], [2, 3], [3, 4]])
+
+
+def test_a_local_convolution_has_a_kernel_for_each_place():
+    kernels = np.array([[1, 10, 100], [0, 0, -1]], np.float32).reshape(1, 2, 3)
+    np.testing.assert_array_equal(
+        lax.conv_general_dilated_local(SIGNAL, kernels, (1,), "VALID", (2,))[0, 0], [1, 20, 296]
+    )
+
+
+def test_sums_of_16_bit_floats_are_kept_in_32():
+    ones = jnp.ones((1, 1, 3000), jnp.float16)
+    assert lax.conv(ones, ones, (1,), "VALID") == 3000
+
+
+def test_a_convolution_of_traced_arrays_checks_its_window_too():
+    with pytest.raises(ValueError, match="kernel has a window"):
+        jax.jit(lax.conv, static_argnums=(2, 3))(SIGNAL, EDGE[:, :, :0], (1,), "VALID")

@@ -1,0 +1,328 @@
+"""Convolutions: one primitive for all of them, conv_general_dilated, with its rules.
+
+After this file you can say why the gradients of a convolution are convolutions again: by the image, of
+the cotangent with the kernel turned round; by the kernel, of the image with the cotangent. Strides and
+dilations change places in both. (As everywhere in machine learning the kernel is not turned round in
+the convolution itself, which mathematics calls a cross-correlation.) Builds on convolution_dims, which
+has the axes' roles, and convolution_product, which computes.
+
+Sources: https://www.openxla.org/stablehlo/spec#convolution and Dumoulin and Visin (2016), "A guide to
+convolution arithmetic for deep learning"
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.array import ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules
+from tinyjax.interpreters.batching import batch_rules, not_mapped
+from tinyjax.interpreters.transposition import defbilinear
+from tinyjax.lax import shape as shapes
+from tinyjax.lax.conversion import convert_type
+from tinyjax.lax.convolution_dims import (
+    ConvDimensionNumbers,
+    conv_shape_tuple,
+    in_layout,
+)
+from tinyjax.lax.convolution_product import convolve
+from tinyjax.lax.sliding_windows import dilated
+from tinyjax.opencl.rules import HostStep, lowering_rules
+from tinyjax.primitives import shape_of
+
+conv_general_dilated_p = Primitive("conv_general_dilated")
+
+
+# ---- abstract_eval ----
+
+
+def check_window(window: Sequence[int], **given: Any) -> None:
+    """Raises TypeError or ValueError unless each value has a positive integer for each of the axes."""
+    for name, values in given.items():
+        if not isinstance(values, (Sequence, np.ndarray)) or not all(map(_is_int, values)):
+            raise TypeError(
+                f"conv_general_dilated: {name} must be a sequence of integers, got {values!r}"
+            )
+        if len(values) != len(window):
+            raise ValueError(
+                f"conv_general_dilated: the window has {len(window)} axes, so {name} must have "
+                f"{len(window)} entries, but it is {tuple(values)}"
+            )
+        if min(values, default=1) < 1:
+            error = TypeError if "dilation" in name else ValueError
+            raise error(f"conv_general_dilated: {name} must be positive, got {tuple(values)}")
+
+
+def _is_int(x: Any) -> bool:
+    return isinstance(x, (int, np.integer))
+
+
+def _conv_aval(
+    lhs: ShapedArray,
+    rhs: ShapedArray,
+    *,
+    window_strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+    lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...],
+    dimension_numbers: ConvDimensionNumbers,
+    feature_group_count: int,
+    batch_group_count: int,
+    preferred_element_type: Any,
+    **_: Any,
+) -> ShapedArray:
+    images = [lhs.shape[axis] for axis in dimension_numbers.lhs_spec]
+    kernels = [rhs.shape[axis] for axis in dimension_numbers.rhs_spec]
+    window = kernels[2:]
+    check_window(
+        window, window_strides=window_strides, lhs_dilation=lhs_dilation, rhs_dilation=rhs_dilation
+    )
+    if min(window, default=1) < 1:
+        raise ValueError(f"conv_general_dilated: the kernel has a window of {tuple(window)}")
+    _check_groups(images, kernels, feature_group_count, batch_group_count)
+    shape = conv_shape_tuple(
+        [*images[:2], *_extents(lhs.shape, dimension_numbers.lhs_spec, lhs_dilation)],
+        [*kernels[:2], *_extents(rhs.shape, dimension_numbers.rhs_spec, rhs_dilation)],
+        window_strides,
+        padding,
+        batch_group_count,
+    )
+    dtype = _result_dtype(lhs, rhs, preferred_element_type)
+    weak = lhs.weak_type and rhs.weak_type
+    return ShapedArray(in_layout(shape, dimension_numbers.out_spec), dtype, weak)
+
+
+def _check_groups(images: Sequence[int], kernels: Sequence[int], features: int, batch: int) -> None:
+    """Raises ValueError unless the numbers of groups divide what is to be in groups."""
+    for name, count in (("feature_group_count", features), ("batch_group_count", batch)):
+        if count < 1:
+            raise ValueError(
+                f"conv_general_dilated: {name} must be a positive integer, got {count}"
+            )
+    if features > 1 and batch > 1:
+        raise ValueError(
+            "conv_general_dilated: one of feature_group_count and batch_group_count must be 1, got "
+            f"{features} and {batch}"
+        )
+    divided = [
+        ("feature_group_count", features, "lhs feature", images[1]),
+        ("feature_group_count", features, "rhs output feature", kernels[0]),
+        ("batch_group_count", batch, "lhs batch", images[0]),
+        ("batch_group_count", batch, "rhs output feature", kernels[0]),
+    ]
+    for name, count, what, size in divided:
+        if size % count:
+            raise ValueError(
+                f"conv_general_dilated: {name} must divide the {what} dimension size, but {count} does "
+                f"not divide {size}"
+            )
+    if images[1] // features != kernels[1]:
+        raise ValueError(
+            "conv_general_dilated: lhs feature dimension size divided by feature_group_count must equal "
+            f"the rhs input feature dimension size, but {images[1]} // {features} != {kernels[1]}. Does "
+            "dimension_numbers say what the axes are?"
+        )
+
+
+def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, preferred: Any) -> np.dtype:
+    shapes.check_same_dtypes("conv_general_dilated", lhs, rhs)
+    dtype = lhs.dtype
+    if preferred is None or preferred == dtype:
+        return dtype
+    if preferred.itemsize < dtype.itemsize or dtypes.is_inexact(preferred) != dtypes.is_inexact(
+        dtype
+    ):
+        raise TypeError(
+            "`preferred_element_type` must be of the kind of the arguments' dtype, and not narrower; got "
+            f"{preferred.name} for {dtype.name}"
+        )
+    return preferred
+
+
+# ---- transpose ----
+
+
+def _transpose_lhs(
+    ct: Any,
+    lhs: Any,
+    rhs: Any,
+    *,
+    window_strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+    lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...],
+    dimension_numbers: ConvDimensionNumbers,
+    feature_group_count: int,
+    batch_group_count: int,
+    **params: Any,
+) -> Any:
+    """Each element of the image was in some windows: it gets what these hand back through the kernel,
+    which is turned round, with inputs and outputs swapped."""
+    lhs_spec, rhs_spec, out_spec = dimension_numbers
+    images = _extents(lhs.aval.shape, lhs_spec, lhs_dilation)
+    kernels = _extents(shape_of(rhs), rhs_spec, rhs_dilation)
+    results = _extents(shape_of(ct), out_spec, window_strides)
+    pads = []
+    for image, kernel, result, (low, _) in zip(images, kernels, results, padding):
+        before = kernel - 1 - low
+        pads.append((before, image + kernel - 1 - result - before))
+    groups = feature_group_count * batch_group_count  # one of them is 1
+    if groups > 1:
+        rhs = split_axis(rhs, rhs_spec[0], groups)
+        rhs = merge_axes(rhs, rhs_spec[0], rhs_spec[1])
+    rhs = shapes.rev(rhs, rhs_spec[2:])
+    out = conv_general_dilated_p.bind(
+        *_of_one_dtype(ct, rhs),
+        window_strides=lhs_dilation,
+        padding=tuple(pads),
+        lhs_dilation=window_strides,
+        rhs_dilation=rhs_dilation,
+        dimension_numbers=ConvDimensionNumbers(out_spec, _swapped(rhs_spec), lhs_spec),
+        feature_group_count=groups,
+        batch_group_count=1,
+        **params,
+    )
+    if batch_group_count > 1:  # the groups come out as features, and belong to the batch
+        out = split_axis(out, lhs_spec[1], batch_group_count)
+        out = merge_axes(out, lhs_spec[1], lhs_spec[0])
+    return convert_type(out, lhs.aval.dtype, lhs.aval.weak_type)
+
+
+def _transpose_rhs(
+    ct: Any,
+    lhs: Any,
+    rhs: Any,
+    *,
+    window_strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
+    lhs_dilation: tuple[int, ...],
+    rhs_dilation: tuple[int, ...],
+    dimension_numbers: ConvDimensionNumbers,
+    feature_group_count: int,
+    batch_group_count: int,
+    **params: Any,
+) -> Any:
+    """An entry of the kernel met the image at many places: it gets the sum of the cotangents there, each
+    times the image. So the cotangent is the kernel, and batch and features swap their roles."""
+    lhs_spec, rhs_spec, out_spec = dimension_numbers
+    images = _extents(shape_of(lhs), lhs_spec, lhs_dilation)
+    kernels = _extents(rhs.aval.shape, rhs_spec, rhs_dilation)
+    results = _extents(shape_of(ct), out_spec, window_strides)
+    pads = [
+        (low, result + kernel - 1 - image - low)
+        for image, kernel, result, (low, _) in zip(images, kernels, results, padding)
+    ]
+    out = conv_general_dilated_p.bind(
+        *_of_one_dtype(lhs, ct),
+        window_strides=rhs_dilation,
+        padding=tuple(pads),
+        lhs_dilation=lhs_dilation,
+        rhs_dilation=window_strides,
+        dimension_numbers=ConvDimensionNumbers(*map(_swapped, (lhs_spec, out_spec, rhs_spec))),
+        feature_group_count=batch_group_count,
+        batch_group_count=feature_group_count,
+        **params,
+    )
+    return convert_type(out, rhs.aval.dtype, rhs.aval.weak_type)
+
+
+def _extents(shape: Sequence[int], spec: Sequence[int], dilation: Sequence[int]) -> list[int]:
+    """How far the spatial axes reach, holes and all."""
+    return [dilated(shape[axis], d) for axis, d in zip(spec[2:], dilation)]
+
+
+def _swapped(spec: Sequence[int]) -> tuple[int, ...]:
+    return (spec[1], spec[0], *spec[2:])
+
+
+def _of_one_dtype(x: Any, y: Any) -> list[Any]:
+    """Both sides in the wider of their dtypes: a cotangent may be in the preferred element type."""
+    dtype = max(get_aval(x).dtype, get_aval(y).dtype, key=lambda dtype: dtype.itemsize)
+    return [v if get_aval(v).dtype == dtype else convert_type(v, dtype) for v in (x, y)]
+
+
+# ---- batch ----
+
+
+def _conv_batch(
+    vals: Any,
+    dims: Any,
+    *,
+    dimension_numbers: ConvDimensionNumbers,
+    feature_group_count: int,
+    batch_group_count: int,
+    **params: Any,
+) -> Any:
+    """More images are a longer batch, more kernels more features. If both are more, each kernel has
+    images of its own: they become features, in one group more for each."""
+    (lhs, rhs), (lhs_dim, rhs_dim) = vals, dims
+    lhs_spec, rhs_spec, out_spec = dimension_numbers
+    size = shapes.batch_size(vals, dims)
+    groups = feature_group_count * batch_group_count  # one of them is 1
+
+    def bind(lhs: Any, rhs: Any, features: int, batch: int) -> Any:
+        counts = {"feature_group_count": features, "batch_group_count": batch}
+        return conv_general_dilated_p.bind(
+            lhs, rhs, dimension_numbers=dimension_numbers, **counts, **params
+        )
+
+    if lhs_dim is not not_mapped and rhs_dim is not not_mapped:
+        in_batch = batch_group_count > 1
+        lhs = merge_axes(lhs, lhs_dim, lhs_spec[0] if in_batch else lhs_spec[1])
+        rhs = merge_axes(rhs, rhs_dim, rhs_spec[0])
+        if in_batch:
+            out = bind(lhs, rhs, feature_group_count, batch_group_count * size)
+        else:
+            out = bind(lhs, rhs, feature_group_count * size, batch_group_count)
+        return split_axis(out, out_spec[1], size), out_spec[1]
+
+    if rhs_dim is not_mapped:
+        lhs = _merge_in_groups(lhs, lhs_dim, lhs_spec[0], batch_group_count)
+        out = bind(lhs, rhs, feature_group_count, batch_group_count)
+        return split_axis(out, out_spec[0], size), out_spec[0]
+
+    rhs = _merge_in_groups(rhs, rhs_dim, rhs_spec[0], groups)
+    out = bind(lhs, rhs, feature_group_count, batch_group_count)
+    if groups > 1:
+        out = split_axis(out, out_spec[1], groups)
+        out = split_axis(out, out_spec[1] + 1, size)
+        return merge_axes(out, out_spec[1], out_spec[1] + 1), out_spec[1]
+    return split_axis(out, out_spec[1], size), out_spec[1]
+
+
+def _merge_in_groups(x: Any, dim: int, axis: int, groups: int) -> Any:
+    """Merges the batch dim into an axis that has groups, behind the group's number."""
+    if groups == 1:
+        return merge_axes(x, dim, axis)
+    x = split_axis(x, axis + (dim <= axis), groups)
+    dim += dim > axis
+    x = merge_axes(x, dim, axis + 1)
+    return merge_axes(x, axis, axis)
+
+
+def merge_axes(x: Any, source: int, destination: int) -> Any:
+    """Makes one axis of two: `source` and, of the axes that are left without it, `destination`."""
+    axes = shapes.insert([i for i in range(len(shape_of(x))) if i != source], destination, source)
+    sizes = [shape_of(x)[axis] for axis in axes]
+    merged = math.prod(sizes[destination : destination + 2])
+    sizes[destination : destination + 2] = [merged]
+    return shapes.reshape(x, sizes, None if axes == sorted(axes) else axes)
+
+
+def split_axis(x: Any, axis: int, count: int) -> Any:
+    """Makes two axes of one: `count` parts, and what is in each."""
+    shape = list(shape_of(x))
+    shape[axis : axis + 1] = [count, shape[axis] // count]
+    return shapes.reshape(x, shape)
+
+
+impl_rules[conv_general_dilated_p] = convolve
+abstract_eval_rules[conv_general_dilated_p] = _conv_aval
+defbilinear(conv_general_dilated_p, _transpose_lhs, _transpose_rhs)
+batch_rules[conv_general_dilated_p] = _conv_batch
+lowering_rules[conv_general_dilated_p] = HostStep("a product of matrices, of the windows' elements")

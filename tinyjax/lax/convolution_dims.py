@@ -1,0 +1,192 @@
+"""Which axis is what in a convolution, and how large the result is.
+
+After this file you can read the dimension numbers of a convolution: ("NHWC", "HWIO", "NHWC") says that
+images are (batch, height, width, channels), kernels (height, width, inputs, outputs), and the result is
+as the images are. Builds on sliding_windows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Union
+
+import numpy as np
+
+from tinyjax.lax.sliding_windows import dilated, padtype_to_pads, reduce_window_shape_tuple
+
+
+class ConvDimensionNumbers(NamedTuple):
+    """The axes of images, kernels and results by their roles; those of the window come last.
+
+    - lhs_spec: (batch, feature, *spatial), the axes of the left side
+    - rhs_spec: (output feature, input feature, *spatial), the axes of the right side, the kernel
+    - out_spec: (batch, feature, *spatial), the axes of the result
+    """
+
+    lhs_spec: Sequence[int]
+    rhs_spec: Sequence[int]
+    out_spec: Sequence[int]
+
+
+ConvGeneralDilatedDimensionNumbers = Union[None, ConvDimensionNumbers, tuple[str, str, str]]  # noqa: UP007
+
+_ROLES = (("N", "C"), ("O", "I"), ("N", "C"))  # the letters that the three layouts must have
+
+
+def conv_dimension_numbers(
+    lhs_shape: Sequence[int], rhs_shape: Sequence[int], dimension_numbers: Any
+) -> ConvDimensionNumbers:
+    """ConvDimensionNumbers from three layouts such as ("NHWC", "HWIO", "NHWC"), or from None.
+
+    N is the batch, C the features, O and I those that the kernel makes and takes; every other letter is
+    an axis of the window. None is (batch, feature, *spatial) and (output, input, *spatial).
+    Raises TypeError for layouts that do not fit the shapes.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.conv_dimension_numbers.html
+    """
+    if isinstance(dimension_numbers, ConvDimensionNumbers):
+        return dimension_numbers
+    ndim = len(lhs_shape)
+    if ndim != len(rhs_shape):
+        raise TypeError(
+            f"convolution requires lhs and rhs ndim to be equal, got {ndim} and {len(rhs_shape)}. "
+            "Images without batch or channel axis need one of size 1"
+        )
+    if ndim < 2:
+        raise IndexError(
+            f"convolution requires a batch and a feature axis, but lhs has {ndim} axes"
+        )
+    if dimension_numbers is None:
+        return ConvDimensionNumbers(*[tuple(range(ndim))] * 3)
+    if not isinstance(dimension_numbers, (tuple, list)):
+        raise TypeError(
+            "convolution dimension_numbers must be a tuple of three layouts or None, got "
+            f"{dimension_numbers}"
+        )
+    if len(dimension_numbers) != 3:
+        raise TypeError(
+            "convolution dimension_numbers must have length 3 (for images, kernels and results), got "
+            f"{len(dimension_numbers)}"
+        )
+    if not all(isinstance(layout, str) for layout in dimension_numbers):
+        kinds = ", ".join(type(layout).__name__ for layout in dimension_numbers)
+        raise TypeError(f"convolution dimension_numbers elements must be strings, got {kinds}")
+    for i, layout in enumerate(dimension_numbers):
+        if len(layout) != ndim:
+            raise TypeError(
+                f"convolution dimension_numbers[{i}], {layout!r}, must have a letter for each axis of "
+                f"lhs and rhs, whose shapes are {tuple(lhs_shape)} and {tuple(rhs_shape)}"
+            )
+    return ConvDimensionNumbers(*conv_general_permutations(dimension_numbers))
+
+
+def conv_general_permutations(
+    dimension_numbers: Sequence[str],
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """The three specs of ConvDimensionNumbers; axes of the window in the order that the kernel has.
+
+    Raises TypeError for layouts with a letter missing, or twice."""
+    for i, (layout, (first, second)) in enumerate(zip(dimension_numbers, _ROLES)):
+        if len(set(layout)) != len(layout):
+            raise TypeError(
+                f"convolution dimension_numbers[{i}] cannot have duplicate letters, got {layout!r}"
+            )
+        if first not in layout or second not in layout:
+            raise TypeError(
+                f"convolution dimension_numbers[{i}] must contain {first!r} and {second!r} once each, "
+                f"got {layout!r}"
+            )
+    window = [letter for letter in dimension_numbers[1] if letter not in "OI"]
+    for i, (layout, roles) in enumerate(zip(dimension_numbers, _ROLES)):
+        if set(layout) != {*roles, *window}:
+            raise TypeError(
+                "convolution dimension_numbers must have the same letters for the window, but "
+                f"dimension_numbers[{i}] is {layout!r} and the kernel's are {window}"
+            )
+    lhs, rhs, out = (
+        tuple(layout.index(letter) for letter in (*roles, *window))
+        for layout, roles in zip(dimension_numbers, _ROLES)
+    )
+    return lhs, rhs, out
+
+
+# ---- sizes ----
+
+
+def conv_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    strides: Sequence[int],
+    pads: str | Sequence[tuple[int, int]],
+    batch_group_count: int = 1,
+) -> tuple[int, ...]:
+    """The shape (batch, feature, *spatial) of a convolution of (batch, feature, *spatial) by
+    (output, input, *spatial). Raises TypeError for another number of pads than of spatial axes."""
+    if isinstance(pads, str):
+        pads = padtype_to_pads(lhs_shape[2:], rhs_shape[2:], strides, pads)
+    if len(pads) != len(lhs_shape) - 2:
+        raise TypeError(
+            f"Wrong number of explicit pads for convolution: expected {len(lhs_shape) - 2}, got "
+            f"{len(pads)}."
+        )
+    windows = reduce_window_shape_tuple(lhs_shape[2:], rhs_shape[2:], strides, pads)
+    return (lhs_shape[0] // batch_group_count, rhs_shape[0], *windows)
+
+
+def conv_general_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    dimension_numbers: Sequence[str],
+) -> tuple[int, ...]:
+    """The shape of a convolution with these layouts."""
+    lhs, rhs, out = conv_general_permutations(dimension_numbers)
+    shape = conv_shape_tuple(
+        np.take(lhs_shape, lhs).tolist(), np.take(rhs_shape, rhs).tolist(), window_strides, padding
+    )
+    return in_layout(shape, out)
+
+
+def conv_transpose_shape_tuple(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    dimension_numbers: Sequence[str],
+) -> tuple[int, ...]:
+    """The shape of a transposed convolution with these layouts."""
+    lhs_spec, rhs_spec, out = conv_general_permutations(dimension_numbers)
+    lhs, rhs = np.take(lhs_shape, lhs_spec).tolist(), np.take(rhs_shape, rhs_spec).tolist()
+    if isinstance(padding, str):
+        padding = transposed_pads(rhs[2:], window_strides, padding)
+    spread = [dilated(size, stride) for size, stride in zip(lhs[2:], window_strides)]
+    shape = conv_shape_tuple([*lhs[:2], *spread], rhs, (1,) * len(spread), padding)
+    return in_layout(shape, out)
+
+
+def in_layout(sizes: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
+    """Sizes (batch, feature, *spatial) in the order of a spec's axes."""
+    placed = dict(zip(spec, sizes))
+    return tuple(placed[axis] for axis in range(len(spec)))
+
+
+def transposed_pads(
+    window: Sequence[int], strides: Sequence[int], padding: str
+) -> list[tuple[int, int]]:
+    """The padding of a transposed convolution, whose input is spread by `strides`, so that it makes of
+    ceil(n / stride) elements the n ('SAME') or of those of a 'VALID' convolution the most there can be.
+
+    Raises ValueError for another word."""
+    word = padding.upper()
+    if word not in ("SAME", "VALID"):
+        raise ValueError(f"padding of conv_transpose must be 'SAME' or 'VALID', got {padding!r}")
+    pads = []
+    for size, stride in zip(window, strides):
+        if word == "SAME":
+            total = size + stride - 2
+            low = size - 1 if stride > size - 1 else (total + 1) // 2
+        else:
+            total = size + stride - 2 + max(size - stride, 0)
+            low = size - 1
+        pads.append((low, total - low))
+    return pads

@@ -1,0 +1,290 @@
+"""The functions that convolve: conv_general_dilated, and conv, conv_transpose, ... on top of it.
+
+After this file you can say what a transposed convolution is: one with holes between the elements of the
+image, so that it makes a larger image of a small one. Builds on convolution, which has the primitive.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.array import Array
+from tinyjax.lax import shape as shapes
+from tinyjax.lax.comparison import eq
+from tinyjax.lax.conversion import convert_element_type
+from tinyjax.lax.convolution import check_window, conv_general_dilated_p
+from tinyjax.lax.convolution_dims import conv_dimension_numbers, transposed_pads
+from tinyjax.lax.creation import broadcasted_iota
+from tinyjax.lax.dot_product import canonicalize_precision, dot_general
+from tinyjax.lax.sliding_windows import dilated, padtype_to_pads
+from tinyjax.primitives import add, shape_of
+
+
+def conv_general_dilated(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    feature_group_count: int = 1,
+    batch_group_count: int = 1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: None = None,
+) -> Array:
+    """The convolution of images `lhs` with kernels `rhs`, over any number of spatial axes.
+
+    Element (n, o, p) is the sum over c and k of lhs[n, c, p * stride + k * rhs_dilation] * rhs[o, c, k],
+    of the images with `lhs_dilation - 1` holes between the elements and padded: by (low, high) an axis,
+    or as 'VALID', 'SAME' and 'SAME_LOWER' say (see padtype_to_pads). `dimension_numbers` says which axis
+    is what (see conv_dimension_numbers). With `feature_group_count`, the features are in as many groups,
+    and each part of the kernels sees one of them; with `batch_group_count`, one part of the batch.
+    Both sides are of one dtype, in which sums are kept, or in a wider `preferred_element_type`.
+    Raises TypeError and ValueError for parameters that fit neither each other nor the shapes.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.conv_general_dilated.html
+    """
+    dims = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
+    window = [shape_of(rhs)[axis] for axis in dims.rhs_spec[2:]]
+    ones = (1,) * len(window)
+    spread = tuple(rhs_dilation or ones)
+    check_window(window, window_strides=window_strides, rhs_dilation=spread)
+    if isinstance(padding, str):
+        if any(d != 1 for d in lhs_dilation or ()):
+            raise ValueError(
+                f"padding {padding!r} is not defined for dilated images (lhs_dilation "
+                f"{tuple(lhs_dilation or ())}). Give a pair (low, high) for each axis, or use "
+                "lax.conv_transpose, which has string padding"
+            )
+        spatial = [shape_of(lhs)[axis] for axis in dims.lhs_spec[2:]]
+        extents = [dilated(size, d) for size, d in zip(window, spread)]
+        padding = padtype_to_pads(spatial, extents, window_strides, padding)
+    preferred = preferred_element_type
+    return conv_general_dilated_p.bind(
+        lhs,
+        rhs,
+        window_strides=tuple(window_strides),
+        padding=_pairs(padding),
+        lhs_dilation=tuple(lhs_dilation or ones),
+        rhs_dilation=spread,
+        dimension_numbers=dims,
+        feature_group_count=feature_group_count,
+        batch_group_count=batch_group_count,
+        precision=canonicalize_precision(precision),
+        preferred_element_type=None if preferred is None else dtypes.canonicalize_dtype(preferred),
+        out_sharding=out_sharding,
+    )
+
+
+def _pairs(padding: Any) -> tuple[tuple[int, int], ...]:
+    try:
+        return tuple((int(low), int(high)) for low, high in padding)
+    except TypeError:
+        raise ValueError(
+            "padding argument to conv_general_dilated should be a string or a sequence of (low, high) "
+            f"pairs, got {padding}"
+        ) from None
+
+
+def conv(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: str,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """conv_general_dilated of (batch, feature, *spatial) by (output, input, *spatial)."""
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        window_strides,
+        padding,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def conv_with_general_padding(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int] | None,
+    rhs_dilation: Sequence[int] | None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """The same with a (low, high) padding for each axis, and dilations."""
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        window_strides,
+        padding,
+        lhs_dilation,
+        rhs_dilation,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+# ---- transposed ----
+
+_LAYOUTS = {
+    2: ("NC", "IO", "NC"),
+    3: ("NHC", "HIO", "NHC"),
+    4: ("NHWC", "HWIO", "NHWC"),
+    5: ("NHWDC", "HWDIO", "NHWDC"),
+}
+
+
+def conv_transpose(
+    lhs: Any,
+    rhs: Any,
+    strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    transpose_kernel: bool = False,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    use_consistent_padding: bool = False,
+) -> Array:
+    """A convolution that makes `strides` times as many elements: the image is spread, with holes.
+
+    With padding 'SAME' or 'VALID' the shapes are those that a convolution of this stride and padding
+    makes the image from. Pairs (low, high) pad the spread image; with `use_consistent_padding` they are
+    the padding of that other convolution. `transpose_kernel` turns the kernel round and swaps its inputs
+    and outputs, so that the result is the gradient of that convolution, as in TensorFlow and Keras.
+    `dimension_numbers` are by default ('NHWC', 'HWIO', 'NHWC'), with as many spatial axes as there are.
+    Raises what conv_general_dilated raises; ValueError for another word than 'SAME' and 'VALID'.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.conv_transpose.html
+    """
+    ndim = len(shape_of(lhs))
+    if dimension_numbers is None:
+        if ndim not in _LAYOUTS:
+            raise ValueError(
+                f"conv_transpose: images of {ndim} axes have no default dimension_numbers, say which "
+                "axis is what"
+            )
+        dimension_numbers = _LAYOUTS[ndim]
+    dims = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
+    window_axes = dims.rhs_spec[2:]
+    spread = rhs_dilation or (1,) * len(window_axes)
+    check_window(window_axes, strides=strides, rhs_dilation=spread)
+    window = [dilated(shape_of(rhs)[axis], d) for axis, d in zip(window_axes, spread)]
+    if isinstance(padding, str):
+        padding = transposed_pads(window, strides, padding)
+    elif use_consistent_padding:
+        padding = [(size - 1 - low, size - 1 - high) for size, (low, high) in zip(window, padding)]
+    if transpose_kernel:
+        for axis in window_axes:
+            rhs = shapes.rev(rhs, (axis,))
+        axes = list(range(ndim))
+        outputs, inputs = dims.rhs_spec[:2]
+        axes[outputs], axes[inputs] = inputs, outputs
+        rhs = shapes.transpose(rhs, axes)
+    return conv_general_dilated(
+        lhs,
+        rhs,
+        (1,) * len(window),
+        padding,
+        strides,
+        spread,
+        dims,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+# ---- the windows themselves ----
+
+
+def conv_general_dilated_patches(
+    lhs: Any,
+    filter_shape: Sequence[int],
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Array:
+    """The elements of each window of `filter_shape`, as the features of the place where it is.
+
+    The result has size(feature) * prod(filter_shape) features: all places in the window of the first
+    feature, then those of the second, ... It is a convolution by a kernel of zeros and ones. Parameters
+    and errors are those of conv_general_dilated; rhs is what `dimension_numbers` speaks of in its middle.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.conv_general_dilated_patches.html
+    """
+    filter_shape = tuple(filter_shape)
+    dims = conv_dimension_numbers(shape_of(lhs), (1, 1, *filter_shape), dimension_numbers)
+    features = shape_of(lhs)[dims.lhs_spec[1]]
+    count = math.prod(filter_shape)
+    eye = _eye(count, dtypes.dtype(lhs))
+    kernel = shapes.broadcast_in_dim(eye, (features, count, count), (1, 2))
+    kernel = shapes.reshape(kernel, (features * count, 1, *filter_shape))
+    kernel = shapes.transpose(kernel, np.argsort(dims.rhs_spec).tolist())
+    return conv_general_dilated(
+        lhs,
+        kernel,
+        window_strides,
+        padding,
+        lhs_dilation,
+        rhs_dilation,
+        dims,
+        features,
+        precision=precision,
+        preferred_element_type=preferred_element_type,
+    )
+
+
+def _eye(size: int, dtype: np.dtype) -> Any:
+    rows = add(broadcasted_iota(np.int32, (size, size), 0), np.int32(0))
+    columns = broadcasted_iota(np.int32, (size, size), 1)
+    return convert_element_type(eq(rows, columns), dtype)
+
+
+def conv_general_dilated_local(
+    lhs: Any,
+    rhs: Any,
+    window_strides: Sequence[int],
+    padding: str | Sequence[tuple[int, int]],
+    filter_shape: Sequence[int],
+    lhs_dilation: Sequence[int] | None = None,
+    rhs_dilation: Sequence[int] | None = None,
+    dimension_numbers: Any = None,
+    precision: Any = None,
+) -> Array:
+    """A convolution with a kernel of its own at each place of the result.
+
+    The window's shape is `filter_shape`; `rhs` has (outputs, inputs * prod(filter_shape), *places of the
+    result), in the layout of `dimension_numbers`. Other parameters and errors are those of
+    conv_general_dilated.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.conv_general_dilated_local.html
+    """
+    dims = conv_dimension_numbers(shape_of(lhs), shape_of(rhs), dimension_numbers)
+    patches = conv_general_dilated_patches(
+        lhs,
+        filter_shape,
+        window_strides,
+        padding,
+        lhs_dilation,
+        rhs_dilation,
+        dims._replace(out_spec=dims.lhs_spec),
+        precision,
+    )
+    summed = ((dims.lhs_spec[1],), (dims.rhs_spec[1],))
+    at_places = (dims.lhs_spec[2:], dims.rhs_spec[2:])
+    out = dot_general(patches, rhs, (summed, at_places), precision)
+    # dot_general gives (*places, batch, outputs).
+    count = len(dims.lhs_spec) - 2
+    order = (count, count + 1, *range(count))
+    return shapes.transpose(out, [order[dims.out_spec.index(axis)] for axis in range(count + 2)])

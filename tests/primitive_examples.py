@@ -558,6 +558,19 @@ EXAMPLES: dict[str, list[Example]] = {
         ),
         *unary(lambda a: linalg.cholesky(positive_definite(a), symmetrize_input=False), square),
     ],
+    "qr": [
+        *smooth(lambda a: linalg.qr(a, full_matrices=False), tall),
+        *smooth(linalg.qr, square),
+        *smooth(linalg.qr, tall),
+        *smooth(lambda a: linalg.qr(a, pivoting=True, full_matrices=False)[:2], tall),
+        *smooth(linalg.qr, (x + 1j * y).astype(np.complex64)),
+    ],
+    "geqrf": step(lambda a: jnp.linalg.qr(a, mode="raw"), tall),
+    "householder_product": step(lambda a: linalg.householder_product(a, a[0]), tall),
+    "ormqr": [
+        *step(lambda a: linalg.ormqr(a, a[0], a, transpose=True), tall),
+        *step(lambda a: linalg.ormqr(a, a[0], a.T, left=False), tall + 0.5j * tall[::-1]),
+    ],
     "triangular_solve": [
         *smooth(triangular_solve(), square, square),
         *smooth(triangular_solve(left_side=True, lower=True), square, square[:, :2]),

@@ -29,6 +29,7 @@ CHAPTERS = (
     "interpolation",
     "fft",
     "convolution",
+    "decompositions",
 )
 
 

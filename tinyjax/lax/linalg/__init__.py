@@ -9,6 +9,14 @@ Source: https://docs.jax.dev/en/latest/jax.lax.html#module-jax.lax.linalg
 # ruff: noqa: F401
 
 from tinyjax.lax.linalg.cholesky import cholesky, cholesky_p
+from tinyjax.lax.linalg.qr import (
+    householder_product,
+    householder_product_p,
+    ormqr,
+    ormqr_p,
+    qr,
+    qr_p,
+)
 from tinyjax.lax.linalg.triangular_solve import triangular_solve, triangular_solve_p
 from tinyjax.missing_names import getattr_of
 

@@ -23,5 +23,6 @@ from tinyjax.numpy.linalg.norms_and_products import (
 
 # {file: its names}
 _LAZY_NAMES = {
+    "decompositions": ("qr",),
     "solving": ("cholesky",),
 }

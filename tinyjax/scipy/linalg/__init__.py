@@ -9,6 +9,7 @@ from tinyjax.missing_names import dir_of, getattr_of
 
 # {file: its names}
 _LAZY_NAMES = {
+    "decompositions": ("qr",),
     "factors": ("cho_factor", "cho_solve", "cholesky", "solve_triangular"),
 }
 

@@ -1,0 +1,280 @@
+"""qr: a matrix as the product of one with orthonormal columns and an upper triangular one.
+
+After this file you can say what LAPACK does for it: reflections (Householder's), one a column, make zeros
+below the diagonal; `geqrf` gives the reflections, and `householder_product` multiplies them. And how Q and R
+move: Q^H dQ is skew, dR R^-1 upper triangular, so that the lower half of Q^H dA R^-1 says both. Builds on
+matrices and triangular_solve.
+
+Sources: Golub and Van Loan, Matrix Computations, 5.2 (Householder QR); S. Walter and L. Lehmann,
+"Algorithmic differentiation of linear algebra functions", https://arxiv.org/abs/1009.6112
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import lax
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.interpreters.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
+from tinyjax.interpreters.jvp import jvp_rules, zero_tangent
+from tinyjax.lax.linalg.matrices import (
+    check_lapack_dtype,
+    check_operands,
+    conj_transpose,
+    eye,
+    for_each_matrix,
+    host_step,
+    tril,
+)
+from tinyjax.lax.linalg.triangular_solve import triangular_solve
+from tinyjax.numpy.linear_algebra import matmul
+from tinyjax.numpy.taking import take_along_axis
+from tinyjax.numpy.util import as_array
+from tinyjax.primitives import mul, shape_of
+
+# ---- qr ----
+
+# Parameters: pivoting, full_matrices; use_magma chooses among GPU libraries in JAX.
+qr_p = Primitive("qr", multiple_results=True)
+
+
+def _qr_impl(
+    a: np.ndarray, *, pivoting: bool, full_matrices: bool, use_magma: None
+) -> list[np.ndarray]:
+    check_lapack_dtype("qr", a)
+    if not pivoting:
+        q, r = np.linalg.qr(a, "complete" if full_matrices else "reduced")
+        return [q, r]
+    import scipy.linalg
+
+    mode = "full" if full_matrices else "economic"
+    return list(for_each_matrix(lambda x: scipy.linalg.qr(x, mode=mode, pivoting=True), a))
+
+
+def _qr_aval(
+    a: ShapedArray, *, pivoting: bool, full_matrices: bool, use_magma: None
+) -> list[ShapedArray]:
+    check_operands("qr", a)
+    *batch, m, n = a.shape
+    k = m if full_matrices else min(m, n)
+    outs = [ShapedArray((*batch, m, k), a.dtype), ShapedArray((*batch, k, n), a.dtype)]
+    return [*outs, ShapedArray((*batch, n), np.dtype(np.int32))] if pivoting else outs
+
+
+def _qr_jvp(
+    primals: Any, tangents: Any, *, pivoting: bool, full_matrices: bool, use_magma: None
+) -> Any:
+    """With S = Q^H dA R^-1 = Q^H dQ + dR R^-1: below its diagonal is the skew part's lower half."""
+    (x,), (x_dot,) = primals, tangents
+    params = {"pivoting": pivoting, "full_matrices": full_matrices, "use_magma": use_magma}
+    q, r, *p = qr_p.bind(x, **params)
+    if pivoting:
+        x_dot = take_along_axis(x_dot, lax.expand_dims(p[0], (-2,)), axis=-1)
+    m, n = shape_of(x)[-2:]
+    if m < n or (full_matrices and m != n):
+        q_dot, r_dot = _of_square_q(q, r, x_dot)
+    else:
+        moved = triangular_solve(r, x_dot)
+        both = matmul(conj_transpose(q), moved)
+        skew = _skew_part(both)
+        q_dot = lax.add(matmul(q, lax.sub(skew, both)), moved)
+        r_dot = matmul(lax.sub(both, skew), r)
+    return [q, r, *p], [q_dot, r_dot, *[zero_tangent(i) for i in p]]
+
+
+def _of_square_q(q: Any, r: Any, x_dot: Any) -> tuple[Any, Any]:
+    """The first columns, as many as there are rows or fewer, say how Q moves, and Q^H dA - Q^H dQ R is dR.
+
+    Columns of Q that R does not need keep out of each other's way: their part of Q^H dQ is 0."""
+    m, n = shape_of(r)[-2:]
+    k = min(m, n)
+    first = lax.slice_in_dim(lax.slice_in_dim(r, 0, k, axis=-2), 0, k, axis=-1)
+    moved = matmul(conj_transpose(q), x_dot)
+    both = triangular_solve(first, lax.slice_in_dim(moved, 0, k, axis=-1))
+    skew = _skew_part(lax.pad(both, np.zeros((), both.dtype), _columns_after(both, m - k)))
+    return matmul(q, skew), lax.sub(moved, matmul(skew, r))
+
+
+def _columns_after(x: Any, count: int) -> list[tuple[int, int, int]]:
+    return [(0, 0, 0)] * (len(shape_of(x)) - 1) + [(0, count, 0)]
+
+
+def _skew_part(both: Any) -> Any:
+    """The skew Hermitian matrix from whose lower half the sum has its own."""
+    lower = tril(both, -1)
+    skew = lax.sub(lower, conj_transpose(lower))
+    # The diagonal of R is real, so that what is imaginary on the sum's is Q's.
+    unit = lax.expand_dims(eye(both), tuple(range(len(shape_of(both)) - 2)))
+    return lax.add(skew, mul(unit, lax.sub(both, _real(both))))
+
+
+def _real(x: Any) -> Any:
+    """The real part, in the dtype of x."""
+    return lax.convert_element_type(lax.real(x), x.dtype) if x.dtype.kind == "c" else x
+
+
+def _qr_batch(vals: Any, dims: Any, **params: Any) -> tuple[list, list]:
+    outs = qr_p.bind(moveaxis(vals[0], dims[0], 0), **params)
+    return outs, [0] * len(outs)
+
+
+impl_rules[qr_p] = _qr_impl
+abstract_eval_rules[qr_p] = _qr_aval
+jvp_rules[qr_p] = _qr_jvp
+batch_rules[qr_p] = _qr_batch
+host_step(qr_p)
+
+
+def qr(
+    x: Any, *, pivoting: bool = False, full_matrices: bool = True, use_magma: bool | None = None
+) -> tuple[Array, ...]:
+    """(q, r) with q r = x: q of orthonormal columns, r upper triangular.
+
+    x has shape (..., m, n), q (..., m, k) and r (..., k, n), with k = m, or min(m, n) without
+    full_matrices. With pivoting there is a third result, an integer permutation p of the columns by
+    which r's diagonal does not grow: q r = x[:, p]. Raises TypeError if x is no matrix or of integers,
+    NotImplementedError for floats of 16 bits.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.qr.html
+    """
+    params = {"pivoting": pivoting, "full_matrices": full_matrices, "use_magma": use_magma}
+    return tuple(qr_p.bind(as_array(x), **params))
+
+
+# ---- the reflections, and their product ----
+
+# A reflection is I - tau v v^H. v, whose first number is 1, stands below the diagonal of `a`.
+geqrf_p = Primitive("geqrf", multiple_results=True)
+householder_product_p = Primitive("householder_product")
+ormqr_p = Primitive("ormqr")
+
+
+def _geqrf_impl(a: np.ndarray) -> list[np.ndarray]:
+    check_lapack_dtype("geqrf", a)
+    reflections, taus = np.linalg.qr(a, "raw")
+    return [reflections.swapaxes(-1, -2), taus]
+
+
+def _geqrf_aval(a: ShapedArray) -> list[ShapedArray]:
+    check_operands("geqrf", a)
+    *batch, m, n = a.shape
+    return [ShapedArray(a.shape, a.dtype), ShapedArray((*batch, min(m, n)), a.dtype)]
+
+
+def _geqrf_batch(vals: Any, dims: Any) -> tuple[list, list]:
+    return geqrf_p.bind(moveaxis(vals[0], dims[0], 0)), [0, 0]
+
+
+def _of_each_with_taus(fun: Any, a: np.ndarray, taus: np.ndarray, *others: np.ndarray) -> Any:
+    """`fun` of each matrix, its vector of taus and others: for_each_matrix takes matrices alone."""
+    return for_each_matrix(lambda a, t, *rest: fun(a, t[0], *rest), a, taus[..., None, :], *others)
+
+
+def _householder_impl(a: np.ndarray, taus: np.ndarray) -> np.ndarray:
+    from scipy.linalg import get_lapack_funcs
+
+    check_lapack_dtype("householder_product", a)
+    if not a.size or not taus.size:
+        return np.broadcast_to(np.eye(*a.shape[-2:], dtype=a.dtype), a.shape)
+    name = "orgqr" if a.dtype.kind == "f" else "ungqr"
+    (orgqr,) = get_lapack_funcs((name,), (a,))
+    return _of_each_with_taus(lambda x, t: orgqr(x, t)[0], a, taus)
+
+
+def _householder_aval(a: ShapedArray, taus: ShapedArray) -> ShapedArray:
+    check_operands("householder_product", a)
+    *batch, m, n = a.shape
+    if m < n:
+        raise ValueError(
+            "The input to householder_product must have at least as many rows as columns, got shape "
+            f"{a.shape}"
+        )
+    if taus.dtype != a.dtype:
+        raise TypeError(
+            f"householder_product requires arguments to have the same dtypes, got {a.dtype.name} and "
+            f"{taus.dtype.name}"
+        )
+    if taus.shape[:-1] != tuple(batch) or not taus.ndim or taus.shape[-1] > n:
+        raise ValueError(
+            f"householder_product takes at most one tau a column: got taus of shape {taus.shape} for "
+            f"matrices of shape {a.shape}"
+        )
+    return ShapedArray(a.shape, a.dtype)
+
+
+def _ormqr_impl(
+    a: np.ndarray, taus: np.ndarray, c: np.ndarray, *, left: bool, transpose: bool
+) -> np.ndarray:
+    from scipy.linalg import get_lapack_funcs
+
+    check_lapack_dtype("ormqr", a)
+    real = a.dtype.kind == "f"
+    (ormqr,) = get_lapack_funcs(("ormqr" if real else "unmqr",), (a,))
+    trans = ("T" if real else "C") if transpose else "N"
+
+    def product(a: np.ndarray, taus: np.ndarray, c: np.ndarray) -> np.ndarray:
+        side, work = "L" if left else "R", 64 * max(c.shape)
+        return ormqr(side, trans, a[:, : len(taus)], taus, c, work)[0]
+
+    return _of_each_with_taus(product, a, taus, c)
+
+
+def _ormqr_aval(
+    a: ShapedArray, taus: ShapedArray, c: ShapedArray, *, left: bool, transpose: bool
+) -> ShapedArray:
+    check_operands("ormqr", a, c)
+    rows = c.shape[-2 if left else -1]
+    if a.shape[-2] != rows:
+        raise ValueError(
+            f"ormqr: a of shape {a.shape} has reflections of {a.shape[-2]} numbers, and c of shape "
+            f"{c.shape} has {rows} {'rows' if left else 'columns'}: they must be as many"
+        )
+    if taus.shape != (*a.shape[:-2], taus.shape[-1]) or taus.shape[-1] > a.shape[-1]:
+        raise ValueError(f"ormqr: taus of shape {taus.shape} do not fit a of shape {a.shape}")
+    return ShapedArray(c.shape, c.dtype)
+
+
+def _all_in_front(primitive: Primitive) -> None:
+    """The batch rule of a primitive whose operands all have the batch in front."""
+
+    def rule(vals: Any, dims: Any, **params: Any) -> tuple[Any, int]:
+        size = next(shape_of(x)[d] for x, d in zip(vals, dims) if d is not not_mapped)
+        vals = [bdim_at_front(x, d, size) for x, d in zip(vals, dims)]
+        return primitive.bind(*vals, **params), 0
+
+    batch_rules[primitive] = rule
+
+
+impl_rules[geqrf_p] = _geqrf_impl
+abstract_eval_rules[geqrf_p] = _geqrf_aval
+batch_rules[geqrf_p] = _geqrf_batch
+impl_rules[householder_product_p] = _householder_impl
+abstract_eval_rules[householder_product_p] = _householder_aval
+_all_in_front(householder_product_p)
+impl_rules[ormqr_p] = _ormqr_impl
+abstract_eval_rules[ormqr_p] = _ormqr_aval
+_all_in_front(ormqr_p)
+for _primitive in (geqrf_p, householder_product_p, ormqr_p):
+    host_step(_primitive)
+    no_rule_reasons[_primitive, "jvp"] = "it is a step of a QR decomposition: differentiate qr"
+
+
+def householder_product(a: Any, taus: Any) -> Array:
+    """The product of reflections I - tau v v^H: the Q of which they are the parts.
+
+    a has shape (..., m, n), m >= n, and the vectors v in its columns below the diagonal, where they are 1;
+    taus has shape (..., k), k <= n. The result has a's shape. No derivative.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.householder_product.html
+    """
+    return householder_product_p.bind(as_array(a), as_array(taus))
+
+
+def ormqr(a: Any, taus: Any, c: Any, *, left: bool = True, transpose: bool = False) -> Array:
+    """`c` times the complete Q of reflections as householder_product takes them, or Q^H (`transpose`).
+
+    c has shape (..., m, n), the result too: Q c if `left`, else c Q. Q itself is never made.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.ormqr.html
+    """
+    return ormqr_p.bind(as_array(a), as_array(taus), as_array(c), left=left, transpose=transpose)

@@ -15,6 +15,8 @@ from tinyjax.custom_derivatives import linear_call
 from tinyjax.experimental import io_callback
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.lax import linalg
+from tinyjax.lax.approximate import approx_max_k, approx_min_k
+from tinyjax.lax.barriers import optimization_barrier
 from tinyjax.lax.convolution_functions import conv_general_dilated
 from tinyjax.lax.creation import empty_like_aval
 from tinyjax.lax.fourier import fft
@@ -370,6 +372,12 @@ EXAMPLES: dict[str, list[Example]] = {
         *unary(lambda a: lax.top_k(a, 2, axis=0)[0], tall),
         *step(lambda a: lax.top_k(a, 1), ints),
     ],
+    "approx_top_k": [
+        *unary(lambda a: approx_max_k(a, 2)[0]),
+        *unary(lambda a: approx_min_k(a, 2, reduction_dimension=0)[0], tall),
+    ],
+    # ---- order of computation ----
+    "optimization_barrier": [*unary(lambda a: optimization_barrier((a, 2.0))[0])],
     # ---- products ----
     "dot_general": [
         *smooth(dot((1,), (0,)), x, floats(3, 4)),

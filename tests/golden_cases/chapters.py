@@ -26,6 +26,7 @@ CHAPTERS = (
     "ode",
     "jet",
     "optimizers",
+    "lax_rest",
     "interpolation",
     "fft",
     "convolution",

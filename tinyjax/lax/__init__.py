@@ -356,6 +356,8 @@ from tinyjax.primitives import (
 
 # Imported when they are first asked for: {the module: its names}.
 _LAZY_NAMES = {
+    "approximate": ("approx_max_k", "approx_min_k", "approx_top_k_p"),
+    "barriers": ("optimization_barrier", "optimization_barrier_p"),
     "convolution": ("conv_general_dilated_p",),
     "convolution_dims": (
         "ConvDimensionNumbers",
@@ -384,6 +386,7 @@ _LAZY_NAMES = {
         "igammac_p",
         "random_gamma_grad",
     ),
+    "platforms": ("platform_dependent",),
     "special_on_host": (
         "bessel_i0e",
         "bessel_i0e_p",

@@ -1,0 +1,117 @@
+"""approx_max_k and approx_min_k: the greatest and the least, where some may be missed.
+
+After this file you can say what an approximation is on a machine that gains nothing by it: exact. JAX
+too sorts on a CPU. Builds on sorting.
+
+Source: F. Chern and others, "TPU-KNN", https://arxiv.org/abs/2206.14286
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.dtypes import kind
+from tinyjax.interpreters.batching import batch_rules
+from tinyjax.interpreters.jvp import jvp_rules, zero_tangent
+from tinyjax.lax.shape import canonicalize_axis
+from tinyjax.lax.sorting import top_k_p
+from tinyjax.numpy.taking import take_along_axis
+from tinyjax.opencl.rules import HostStep, lowering_rules
+from tinyjax.primitives import shape_of
+
+# Parameters: k, reduction_dimension, is_max_k, and what an approximation would go by.
+approx_top_k_p = Primitive("approx_top_k", multiple_results=True)
+
+
+def _approx_impl(
+    x: np.ndarray, *, k: int, reduction_dimension: int, is_max_k: bool, **_: Any
+) -> list[np.ndarray]:
+    axis = reduction_dimension % x.ndim
+    values, places = impl_rules[top_k_p](x if is_max_k else -x, k=k, axis=axis)
+    return [values if is_max_k else -values, places]
+
+
+def _approx_aval(x: ShapedArray, *, k: int, reduction_dimension: int, **_: Any) -> Any:
+    if kind(x.dtype) != "f":
+        raise ValueError(f"approx_max_k and approx_min_k take floats, got {x.dtype}")
+    return abstract_eval_rules[top_k_p](x, k=k, axis=reduction_dimension % len(x.shape))
+
+
+def _approx_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+    values, places = approx_top_k_p.bind(*primals, **params)
+    axis = params["reduction_dimension"] % len(shape_of(places))
+    moving = take_along_axis(tangents[0], places, axis)
+    return [values, places], [moving, zero_tangent(places)]
+
+
+def _approx_batch(vals: Any, dims: Any, *, reduction_dimension: int, **params: Any) -> Any:
+    (x,), (dim,) = vals, dims
+    axis = reduction_dimension % (len(shape_of(x)) - 1)
+    return approx_top_k_p.bind(x, reduction_dimension=axis + (dim <= axis), **params), (dim, dim)
+
+
+impl_rules[approx_top_k_p] = _approx_impl
+abstract_eval_rules[approx_top_k_p] = _approx_aval
+jvp_rules[approx_top_k_p] = _approx_jvp
+batch_rules[approx_top_k_p] = _approx_batch
+lowering_rules[approx_top_k_p] = HostStep("all elements of a row are needed to place one")
+
+
+def _approx_top_k(operand: Any, is_max_k: bool, **params: Any) -> list[Array]:
+    ndim = len(shape_of(operand))
+    if not ndim:
+        raise TypeError("approx_max_k and approx_min_k need an operand of at least one dimension")
+    canonicalize_axis(params["reduction_dimension"], ndim)
+    return approx_top_k_p.bind(operand, is_max_k=is_max_k, **params)
+
+
+def approx_max_k(
+    operand: Any,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> list[Array]:
+    """A pair: the k greatest of the floats along an axis, greatest first, and their indices (int32).
+
+    Here they are exact, as in JAX on a CPU: `recall_target` and what follows it change nothing.
+    Raises ValueError for other dtypes, and if k is negative or larger than the axis.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.approx_max_k.html
+    """
+    return _approx_top_k(
+        operand,
+        True,
+        k=int(k),
+        reduction_dimension=reduction_dimension,
+        recall_target=recall_target,
+        reduction_input_size_override=reduction_input_size_override,
+        aggregate_to_topk=aggregate_to_topk,
+    )
+
+
+def approx_min_k(
+    operand: Any,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+) -> list[Array]:
+    """As approx_max_k, the k least, least first.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.approx_min_k.html
+    """
+    return _approx_top_k(
+        operand,
+        False,
+        k=int(k),
+        reduction_dimension=reduction_dimension,
+        recall_target=recall_target,
+        reduction_input_size_override=reduction_input_size_override,
+        aggregate_to_topk=aggregate_to_topk,
+    )

@@ -1,0 +1,52 @@
+"""optimization_barrier: values that a compiler must compute where they stand.
+
+After this file you can say what an identity is good for: what is before a barrier is computed before
+what is behind it, and nothing is moved, merged or fused across. Here it is a step of its own in the
+schedule of a compiled program. Builds on jvp, batching and transposition.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.optimization_barrier.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.interpreters.batching import batch_rules
+from tinyjax.interpreters.jvp import instantiate_zeros, jvp_rules
+from tinyjax.interpreters.transposition import transpose_rules
+from tinyjax.opencl.rules import HostStep, lowering_rules
+from tinyjax.tree_util import tree_flatten, tree_unflatten
+
+optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
+
+
+def _barrier_jvp(primals: Any, tangents: Any) -> tuple[list[Any], list[Any]]:
+    """Tangents are computed where they stand, too."""
+    moving = [instantiate_zeros(t) for t in tangents]
+    return optimization_barrier_p.bind(*primals), optimization_barrier_p.bind(*moving)
+
+
+def _barrier_transpose(cts: Any, *operands: Any) -> list[Any]:
+    return optimization_barrier_p.bind(*[instantiate_zeros(ct) for ct in cts])
+
+
+def _barrier_batch(vals: Any, dims: Any) -> tuple[list[Any], Any]:
+    return optimization_barrier_p.bind(*vals), dims
+
+
+impl_rules[optimization_barrier_p] = lambda *operands: list(operands)
+abstract_eval_rules[optimization_barrier_p] = lambda *avals: list(avals)
+jvp_rules[optimization_barrier_p] = _barrier_jvp
+transpose_rules[optimization_barrier_p] = _barrier_transpose
+batch_rules[optimization_barrier_p] = _barrier_batch
+lowering_rules[optimization_barrier_p] = HostStep("nothing is fused across a barrier")
+
+
+def optimization_barrier(operand: Any) -> Any:
+    """`operand`, a pytree of arrays, all of which are computed before anything that uses one of them.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.optimization_barrier.html
+    """
+    leaves, tree = tree_flatten(operand)
+    return tree_unflatten(tree, optimization_barrier_p.bind(*leaves))

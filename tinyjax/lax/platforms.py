@@ -1,0 +1,34 @@
+"""platform_dependent: another function for each kind of device.
+
+After this file you can say when it is chosen: here where the function is traced, for the device on which
+it will run by default. (JAX writes all of them down, and chooses where the program is compiled.) Builds
+on devices.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.platform_dependent.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tinyjax.devices import default_backend
+
+
+def platform_dependent(
+    *args: Any, default: Callable[..., Any] | None = None, **per_platform: Callable[..., Any]
+) -> Any:
+    """`per_platform[p](*args)` for the platform p, "cpu" or "gpu", of the default device; `default(*args)`
+    where there is none for it.
+
+    Raises NotImplementedError where there is no default, either.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.platform_dependent.html
+    """
+    platform = default_backend()
+    chosen = per_platform.get(platform, default)
+    if chosen is None:
+        raise NotImplementedError(
+            f"platform_dependent has no function for the platform {platform}, only for "
+            f"{', '.join(per_platform) or 'none'}: give it {platform}=..., or default=..."
+        )
+    return chosen(*args)

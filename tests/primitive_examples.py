@@ -579,6 +579,14 @@ EXAMPLES: dict[str, list[Example]] = {
         *step(lambda a: linalg.ormqr(a, a[0], a, transpose=True), tall),
         *step(lambda a: linalg.ormqr(a, a[0], a.T, left=False), tall + 0.5j * tall[::-1]),
     ],
+    "lu": [
+        *unary(lambda a: linalg.lu(a)[0], square, square[:2], square[:, :2]),
+        *unary(lambda a: linalg.lu(a + 0.3j * a.mT)[0], square),
+        *step(linalg.lu, square),
+    ],
+    "lu_pivots_to_permutation": step(
+        lambda p: linalg.lu_pivots_to_permutation(p, 4), np.array([1, 2, 2], np.int32)
+    ),
     "triangular_solve": [
         *smooth(triangular_solve(), square, square),
         *smooth(triangular_solve(left_side=True, lower=True), square, square[:, :2]),

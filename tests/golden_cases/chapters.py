@@ -23,6 +23,7 @@ CHAPTERS = (
     "loops_on_top",
     "reductions",
     "matrix",
+    "linear_systems",
     "ode",
     "jet",
     "optimizers",

@@ -31,6 +31,7 @@ LITERAL_RESIDUAL = "JAX hands a literal 0.0 on as a residual; here it stays wher
 NEARER = "JAX is further from the true value"
 PACKAGE_NAME = "the class says which package it is from"
 PYTHON_SCALAR = "JAX wraps a Python scalar that passes through unchanged; here it stays one"
+SUM_OVER_NO_AXES = "JAX sums a transposed product over no axes"
 TRANSPOSED_FIRST = "JAX's reshape may read its operand in another order; here a transpose does that"
 ZERO_SIGN = "-0.0 and 0.0 are equal, so either may be the smaller one"
 
@@ -55,6 +56,9 @@ DIFFERENCES: dict[str, str] = {
     "jnp.diag of matrix": "JAX has a branch for TPU kernels in it, which no other platform takes",
     "jacfwd": BASIS_CONVERTED_TWICE,
     "jacrev": BASIS_CONVERTED_TWICE,
+    "jnp.linalg.inv": SUM_OVER_NO_AXES,
+    "jnp.linalg.solve": SUM_OVER_NO_AXES,
+    "jnp.linalg.solve of a vector": SUM_OVER_NO_AXES,
     "hessian": BASIS_CONVERTED_TWICE,
     "jacfwd of jit": BASIS_CONVERTED_TWICE,
     "jacrev of linear layer": BASIS_CONVERTED_TWICE,

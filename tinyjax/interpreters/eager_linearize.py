@@ -73,6 +73,7 @@ class Step:
         if any(unknown_outs[:num_outs]):
             raise NotImplementedError("a result that depends on a tangent")
         self.forward = NumpyProgram(with_outputs(known, out_sources + residual_sources))
+        NumpyProgram(self.linear)  # raises now what its transpose would raise later
         self.out_avals = operation.out_avals
         avals = iter(self.linear.out_avals)
         self.tangent_avals = [next(avals) if nonzero else None for nonzero in nonzero_outs]

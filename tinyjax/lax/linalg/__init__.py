@@ -9,6 +9,12 @@ Source: https://docs.jax.dev/en/latest/jax.lax.html#module-jax.lax.linalg
 # ruff: noqa: F401
 
 from tinyjax.lax.linalg.cholesky import cholesky, cholesky_p
+from tinyjax.lax.linalg.lu import (
+    lu,
+    lu_p,
+    lu_pivots_to_permutation,
+    lu_pivots_to_permutation_p,
+)
 from tinyjax.lax.linalg.qr import (
     householder_product,
     householder_product_p,

@@ -58,9 +58,10 @@ def _cholesky_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     factor = tril(cholesky_p.bind(x))
     right = triangular_solve(factor, x_dot, lower=True, transpose_a=True, conjugate_a=True)
     both = triangular_solve(factor, right, left_side=True, lower=True)
-    one = np.array(1, both.dtype)
-    halved = lax.expand_dims(lax.add(one, eye(x)), tuple(range(both.ndim - 2)))
-    return factor, matmul(factor, lax.div(tril(both), halved))
+    half = tril(both)
+    divisor = lax.add(np.array(1, both.dtype), eye(x))
+    divisor = lax.expand_dims(divisor, tuple(range(both.ndim - 2)))
+    return factor, matmul(factor, lax.div(half, divisor))
 
 
 def _cholesky_batch(vals: Any, dims: Any) -> tuple[Any, int]:

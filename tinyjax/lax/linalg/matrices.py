@@ -57,9 +57,9 @@ def check_lapack_dtype(name: str, x: np.ndarray) -> None:
 # ---- on the host ----
 
 
-def host_step(primitive: Primitive) -> None:
+def host_step(primitive: Primitive, reason: str = "LAPACK works on whole matrices") -> None:
     """Says why the primitive is computed between kernels."""
-    lowering_rules[primitive] = HostStep("LAPACK works on whole matrices")
+    lowering_rules[primitive] = HostStep(reason)
 
 
 def for_each_matrix(fun: Callable[..., Any], *arrays: np.ndarray) -> Any:

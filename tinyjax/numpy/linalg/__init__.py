@@ -24,5 +24,6 @@ from tinyjax.numpy.linalg.norms_and_products import (
 # {file: its names}
 _LAZY_NAMES = {
     "decompositions": ("qr",),
-    "solving": ("cholesky",),
+    "determinants": ("det", "slogdet"),
+    "solving": ("cholesky", "inv", "solve", "tensorinv", "tensorsolve"),
 }

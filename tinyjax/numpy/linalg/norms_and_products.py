@@ -5,6 +5,7 @@ Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.htm
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,7 +23,6 @@ from tinyjax.numpy.manipulation import matrix_transpose
 from tinyjax.numpy.ufuncs import absolute, conj, multiply, power, real
 from tinyjax.numpy.util import (
     canonicalize_axis,
-    concrete_int,
     constant,
     ensure_arraylike,
     promote_dtypes_inexact,
@@ -105,17 +105,21 @@ def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Array
 
 @jitted(static_argnames=("n",))
 def matrix_power(a: Any, n: int) -> Array:
-    """A square matrix multiplied n times with itself, by squaring; as numpy.linalg.matrix_power.
+    """A square matrix multiplied n times with itself, by squaring; for n < 0 its inverse -n times.
 
-    Raises ValueError for matrices that are not square, NotImplementedError for negative n."""
-    (a,) = promote_dtypes_inexact(ensure_arraylike("jnp.linalg.matrix_power", a))
+    As numpy.linalg.matrix_power. Raises TypeError for matrices that are not square, and for an n that is
+    no integer."""
+    a = ensure_arraylike("jnp.linalg.matrix_power", a)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"Argument to matrix_power must be square matrices, got {a.shape}")
-    n = concrete_int(n, "jnp.linalg.matrix_power exponent")
+        raise TypeError(f"matrix_power: the last two axes must be square matrices, got {a.shape}")
+    try:
+        n = operator.index(n)
+    except TypeError:
+        raise TypeError(f"exponent must be an integer, got {n}") from None
     if n < 0:
-        raise NotImplementedError(
-            "jnp.linalg.matrix_power with n < 0 needs inv, which is not here yet"
-        )
+        from tinyjax.numpy.linalg.solving import inv
+
+        a, n = inv(a), -n
     if n == 0:
         unit = triangles.eye(a.shape[-1], dtype=a.dtype)
         return lax.broadcast_in_dim(unit, a.shape, (a.ndim - 2, a.ndim - 1))

@@ -1,18 +1,28 @@
-"""Linear systems, and what solves them: cholesky.
+"""Linear systems: cholesky, solve, inv, and the tensors that are matrices in disguise.
 
-Builds on lax.linalg.
+After this file you can say why the derivative of a solve needs no new factorization: dx solves a system
+with the same matrix. Builds on lax.linalg and custom_linear_solve.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function.
 """
 
 from __future__ import annotations
 
+import functools
+import math
 from typing import Any
 
+from tinyjax import lax
 from tinyjax.array import Array
+from tinyjax.control_flow.solves import custom_linear_solve
+from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jit import jitted
 from tinyjax.lax import linalg
+from tinyjax.lax.linalg.lu import lu_solve
 from tinyjax.lax.linalg.matrices import conj_transpose
+from tinyjax.numpy.manipulation import moveaxis
+from tinyjax.numpy.mapping import vectorize
+from tinyjax.numpy.triangles import eye
 from tinyjax.numpy.util import ensure_arraylike, promote_dtypes_inexact
 
 
@@ -25,3 +35,93 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
     (a,) = promote_dtypes_inexact(ensure_arraylike("jnp.linalg.cholesky", a))
     factor = linalg.cholesky(a, symmetrize_input=symmetrize_input)
     return conj_transpose(factor) if upper else factor
+
+
+@jitted
+def solve(a: Any, b: Any) -> Array:
+    """X with a X = b: for `a` (..., n, n), b is one vector (n,), or columns (..., n, k).
+
+    A singular `a` gives inf or NaN. Raises ValueError where shapes do not fit; as numpy.linalg.solve."""
+    a, b = promote_dtypes_inexact(*ensure_arraylike("jnp.linalg.solve", a, b))
+    if a.ndim < 2:
+        raise ValueError(f"jnp.linalg.solve: a must be at least two dimensional; got {a.shape=}")
+    if a.ndim > 2 and a.shape[:-1] == b.shape:
+        raise ValueError(
+            f"Invalid shapes for solve: {a.shape}, {b.shape}. A stack of vectors is "
+            "solve(a, b[..., None]).squeeze(-1)"
+        )
+    signature = "(m,m),(m)->(m)" if b.ndim == 1 else "(m,m),(m,n)->(m,n)"
+    return vectorize(_solve_one, signature=signature)(a, b)
+
+
+def _solve_one(a: Any, b: Any) -> Any:
+    lu, _, permutation = linalg.lu(lax.stop_gradient(a))
+    return linear_solve(
+        a,
+        b,
+        lambda _, x: lu_solve(lu, permutation, x),
+        lambda _, x: lu_solve(lu, permutation, x, 1),
+    )
+
+
+def linear_solve(a: Any, b: Any, solve: Any, transpose_solve: Any = None) -> Any:
+    """X with a X = b for one matrix, by `solve(_, vector)`, so that derivatives solve again with the same
+    factorization. Without `transpose_solve`, `a` is symmetric."""
+    columns = functools.partial(
+        custom_linear_solve,
+        lambda x: lax.dot(a, x, precision=lax.Precision.HIGHEST),
+        solve=solve,
+        transpose_solve=transpose_solve,
+        symmetric=transpose_solve is None,
+    )
+    return columns(b) if b.ndim == 1 else vmap(columns, 1, 1)(b)
+
+
+@jitted
+def inv(a: Any) -> Array:
+    """The inverses of square matrices; inf or NaN for singular ones.
+
+    To multiply by an inverse, `solve` is faster and more accurate. Raises ValueError for matrices that
+    are not square; as numpy.linalg.inv."""
+    a = ensure_arraylike("jnp.linalg.inv", a)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"Argument to inv must have shape [..., n, n], got {a.shape}.")
+    unit = eye(a.shape[-1], dtype=a.dtype)
+    return solve(a, lax.broadcast(unit, a.shape[:-2]))
+
+
+def tensorinv(a: Any, ind: int = 2) -> Array:
+    """The inverse of `a` as a linear map from tensors of shape a.shape[ind:] to those of a.shape[:ind].
+
+    Raises ValueError if these have not as many elements, or ind < 1; as numpy.linalg.tensorinv."""
+    a = ensure_arraylike("jnp.linalg.tensorinv", a)
+    if ind <= 0:
+        raise ValueError(f"ind must be a positive integer; got ind={ind}")
+    front, back = a.shape[:ind], a.shape[ind:]
+    if math.prod(front) != math.prod(back):
+        raise ValueError(
+            f"tensorinv: the first {ind} axes of a {a.shape} have {math.prod(front)} elements, and the "
+            f"others {math.prod(back)}; these must be equal (ind={ind})"
+        )
+    return inv(a.reshape(math.prod(front), math.prod(back))).reshape(*back, *front)
+
+
+def tensorsolve(a: Any, b: Any, axes: tuple[int, ...] | None = None) -> Array:
+    """The tensor x with tensordot(a, x, x.ndim) = b; `axes` of `a` are moved to its end first.
+
+    Raises ValueError where shapes do not fit; as numpy.linalg.tensorsolve."""
+    a, b = ensure_arraylike("jnp.linalg.tensorsolve", a, b)
+    if axes is not None:
+        a = moveaxis(a, axes, tuple(range(a.ndim - len(axes), a.ndim)))
+    out_shape = a.shape[b.ndim :]
+    if a.shape[: b.ndim] != b.shape:
+        raise ValueError(
+            "After moving axes to end, leading shape of a must match shape of b. got "
+            f"a.shape={a.shape}, b.shape={b.shape}"
+        )
+    if b.size != math.prod(out_shape):
+        raise ValueError(
+            f"tensorsolve: b has {b.size} elements, and x of shape {out_shape} has "
+            f"{math.prod(out_shape)}: got a.shape={a.shape}, b.ndim={b.ndim}"
+        )
+    return solve(a.reshape(b.size, b.size), b.ravel()).reshape(out_shape)

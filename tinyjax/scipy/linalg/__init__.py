@@ -11,6 +11,7 @@ from tinyjax.missing_names import dir_of, getattr_of
 _LAZY_NAMES = {
     "decompositions": ("qr",),
     "factors": ("cho_factor", "cho_solve", "cholesky", "solve_triangular"),
+    "systems": ("det", "inv", "lu", "lu_factor", "lu_solve", "solve"),
 }
 
 __getattr__ = getattr_of(__name__)

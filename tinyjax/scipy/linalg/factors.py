@@ -102,15 +102,25 @@ def _solve_triangular(a: Any, b: Any, trans: int | str, lower: bool, unit_diagon
 
 def _system(name: str, a: Any, b: Any) -> list[Any]:
     """A matrix and right-hand sides as arrays of floats of one dtype."""
-    a, b = asarray(a), asarray(b)
-    if 1 < b.ndim == a.ndim - 1:
+    a, b = promote_dtypes_inexact(asarray(a), asarray(b))
+    warn_of_vectors(name, a, b)
+    return [a, b]
+
+
+def is_vector(a: Any, b: Any) -> bool:
+    """Whether `b` is one vector for each matrix of `a`, or the same for all: what fits as both is this."""
+    return b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape[-1] == a.shape[-1])
+
+
+def warn_of_vectors(name: str, a: Any, b: Any) -> None:
+    """Warns where a stack of matrices meets what is taken as a stack of vectors."""
+    if b.ndim > 1 and is_vector(a, b):
         warnings.warn(
             f"jax.scipy.linalg.{name}: a stack of matrices with b of shape {b.shape} is taken as a stack "
             f"of vectors, which is deprecated: use {name}(a, b[..., None]).squeeze(-1)",
             FutureWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
-    return promote_dtypes_inexact(a, b)
 
 
 def _solve(
@@ -130,6 +140,5 @@ def _solve(
         conjugate_a=adjoint,
         unit_diagonal=unit_diagonal,
     )
-    is_vector = b.ndim == max(1, a.ndim - 1)
-    signature = "(n,n),(n)->(n)" if is_vector else "(n,n),(n,k)->(n,k)"
+    signature = "(n,n),(n)->(n)" if is_vector(a, b) else "(n,n),(n,k)->(n,k)"
     return vectorize(solve, signature=signature)(a, b)

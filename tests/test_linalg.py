@@ -1,0 +1,61 @@
+"""Systems of equations and decompositions: what must hold whatever JAX says."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+import tinyjax.scipy.linalg as sl
+from tinyjax.lax import linalg
+
+A = np.random.default_rng(0).standard_normal((5, 5)).astype(np.float32)
+
+
+def adjugate(a):
+    """By its definition: the determinants that are left without a row and a column."""
+    n = len(a)
+    left = lambda i, j: np.linalg.det(np.delete(np.delete(a, i, 0), j, 1))  # noqa: E731
+    return np.array([[(-1) ** (i + j) * left(j, i) for j in range(n)] for i in range(n)])
+
+
+SINGULAR = {
+    "zero at the start": np.diag([0.0, 2, 3, 1]),
+    "zero at the end": np.diag([1.0, 2, 3, 0]),
+    "nilpotent": np.eye(4, k=1),
+    "nilpotent, of other numbers": np.triu(A[:4, :4], 1),
+    "nilpotent in part": np.diag([0.0, 0, 3, 1]) + np.eye(4, k=1),
+    "of rank 2": np.diag([0.0, 0, 3, 1]),
+    "of rank 0": np.zeros((4, 4)),
+    "a column of zeros": A[:4, :4] * [1, 1, 0, 1],
+}
+
+
+@pytest.mark.parametrize("name", SINGULAR)
+def test_the_gradient_of_a_determinant_is_the_adjugate_of_singular_matrices_too(name):
+    a = SINGULAR[name].astype(np.float32)
+    for gradient in jax.grad(jnp.linalg.det), jax.jit(jax.grad(jnp.linalg.det)):
+        np.testing.assert_allclose(gradient(a), adjugate(a).T, atol=1e-5)
+
+
+def test_one_matrix_that_is_not_positive_definite_does_not_spoil_the_others():
+    good, bad = jnp.linalg.cholesky(np.stack([np.eye(2), -np.eye(2)]))
+    assert np.array_equal(good, np.eye(2)) and np.isnan(bad[1, 1])
+
+
+def test_decompositions_of_no_matrices_have_the_shapes_of_one():
+    assert linalg.lu(np.zeros((0, 3, 2)))[0].shape == (0, 3, 2)
+    assert jnp.linalg.solve(np.zeros((0, 3, 3)), np.zeros((0, 3, 2))).shape == (0, 3, 2)
+
+
+def test_the_gradient_of_a_positive_definite_complex_system():
+    z = (A + 1j * A[::-1]).astype(np.complex64)
+    a = z @ z.conj().T + 5 * np.eye(5)
+    solve = lambda how: jax.grad(  # noqa: E731
+        lambda b: jnp.abs(sl.solve(a, b, assume_a=how)).sum(), holomorphic=False
+    )
+    np.testing.assert_allclose(solve("pos")(z[0]), solve("gen")(z[0]), rtol=1e-4)
+
+
+def test_a_decomposition_is_a_host_step_with_its_reason():
+    text = jax.jit(jnp.linalg.cholesky).lower(A @ A.T).as_text()
+    assert "host    cholesky" in text and "LAPACK" in text

@@ -1,0 +1,154 @@
+"""Determinants: det and slogdet.
+
+After this file you can say how a determinant moves with its matrix: by the trace of adj(A) dA, where
+adj(A) = det(A) A^-1 if A has an inverse, and has no poles where it has not. Builds on lax.linalg.
+
+Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function;
+for the derivative https://en.wikipedia.org/wiki/Jacobi%27s_formula
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from tinyjax import lax
+from tinyjax import numpy as jnp
+from tinyjax.array import Array
+from tinyjax.custom_derivatives.forward_rules import custom_jvp
+from tinyjax.interpreters.jit import jitted
+from tinyjax.lax import linalg
+from tinyjax.numpy.linalg.solving import solve
+from tinyjax.numpy.util import ensure_arraylike, promote_dtypes_inexact
+
+
+def _square_matrices(name: str, a: Any) -> Any:
+    (a,) = promote_dtypes_inexact(ensure_arraylike(f"jnp.linalg.{name}", a))
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"Argument to {name}() must have shape [..., n, n], got {a.shape}")
+    return a
+
+
+def _parity(pivots: Any) -> Any:
+    """1 or -1: what the exchanges of rows do to the determinant."""
+    exchanges = jnp.count_nonzero(pivots != jnp.arange(pivots.shape[-1]), axis=-1)
+    return 1 - 2 * (exchanges % 2)
+
+
+# ---- det ----
+
+
+@jitted
+def det(a: Any) -> Array:
+    """The determinants of square matrices.
+
+    Raises ValueError for matrices that are not square; as numpy.linalg.det."""
+    a = _square_matrices("det", a)
+    size = a.shape[-1]
+    if size == 0:
+        return jnp.ones(a.shape[:-2], a.dtype)
+    if size > 3:
+        return jnp.vectorize(_det, signature="(n,n)->()")(a)
+    return (_det_1, _det_2, _det_3)[size - 1](lambda i, j: a[..., i, j])
+
+
+def _det_1(a: Callable[[int, int], Any]) -> Any:
+    return a(0, 0)
+
+
+def _det_2(a: Callable[[int, int], Any]) -> Any:
+    return a(0, 0) * a(1, 1) - a(0, 1) * a(1, 0)
+
+
+def _det_3(a: Callable[[int, int], Any]) -> Any:
+    """By the rule of Sarrus."""
+    return (
+        a(0, 0) * a(1, 1) * a(2, 2)
+        + a(0, 1) * a(1, 2) * a(2, 0)
+        + a(0, 2) * a(1, 0) * a(2, 1)
+        - a(0, 2) * a(1, 1) * a(2, 0)
+        - a(0, 0) * a(1, 2) * a(2, 1)
+        - a(0, 1) * a(1, 0) * a(2, 2)
+    )
+
+
+@custom_jvp
+def _det(a: Any) -> Any:
+    lu, pivots, _ = linalg.lu(a)
+    return _parity(pivots).astype(a.dtype) * jnp.prod(jnp.diagonal(lu))
+
+
+@_det.defjvp
+def _det_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (a,), (a_dot,) = primals, tangents
+    lu, pivots, permutation = linalg.lu(a)
+    sign = _parity(pivots).astype(a.dtype)
+    moved = linalg.triangular_solve(
+        lu, a_dot[permutation], left_side=True, lower=True, unit_diagonal=True
+    )
+    determinant = sign * jnp.prod(jnp.diagonal(lu))
+    return determinant, sign * jnp.sum(_adjugate(lu).T * moved)
+
+
+def _adjugate(u: Any) -> Any:
+    """det(u) u^-1 of an upper triangular matrix, or what that tends to where u is singular.
+
+    Let v be u with ones for its r zeros on the diagonal. u = v (1 - v^-1 E E^T), where E has unit vectors
+    as columns, one for each zero; so adj(u) = adj(1 - v^-1 E E^T) adj(v), which is det(v) v^-1 E
+    adj(1 - K) E^T v^-1 with K = E^T v^-1 E. 1 - K has zeros on and below its diagonal: all that is left
+    of its adjugate is, in the first row and last column, the product of K's superdiagonal."""
+    zeros = jnp.diagonal(u) == 0
+    v = u + jnp.diag(zeros.astype(u.dtype))
+    inverse = linalg.triangular_solve(v, jnp.eye(len(u), dtype=u.dtype), left_side=True)
+    places = jnp.arange(len(u))
+    first, last = jnp.argmax(zeros), len(u) - 1 - jnp.argmax(zeros[::-1])
+    # For each zero the place of the next one; the last has none, and stands for itself.
+    later = jnp.where(zeros & (places > places[:, None]), places, last)
+    following = jnp.min(later, axis=1)
+    chain = jnp.where(zeros & (places != last), inverse[places, following], 1)
+    singular = jnp.prod(chain) * inverse[:, first, None] * inverse[last]
+    return jnp.prod(jnp.diagonal(v)) * jnp.where(jnp.any(zeros), singular, inverse)
+
+
+# ---- slogdet ----
+
+
+class SlogdetResult(NamedTuple):
+    """The sign (of absolute value 1, or 0), and the logarithm of the absolute value."""
+
+    sign: Array
+    logabsdet: Array
+
+
+@jitted(static_argnames=("method",))
+def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
+    """Determinants that may be too large or small for a float: their signs, and log(abs(det)).
+
+    A singular matrix has the sign 0, and -inf. `method` may be "lu" or "qr", both are computed by LU.
+    Raises ValueError for matrices that are not square; as numpy.linalg.slogdet."""
+    a = _square_matrices("slogdet", a)
+    if method not in (None, "lu", "qr"):
+        raise ValueError(
+            f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and 'qr'."
+        )
+    return SlogdetResult(*jnp.vectorize(_slogdet_lu, signature="(n,n)->(),()")(a))
+
+
+@custom_jvp
+def _slogdet_lu(a: Any) -> Any:
+    lu, pivots, _ = linalg.lu(a)
+    diagonal = jnp.diagonal(lu)
+    singular = jnp.any(diagonal == 0)
+    sign = _parity(pivots).astype(a.dtype) * jnp.prod(lax.sign(diagonal))
+    logarithm = jnp.sum(jnp.log(jnp.abs(diagonal)))
+    return jnp.where(singular, jnp.zeros_like(sign), sign), jnp.where(singular, -jnp.inf, logarithm)
+
+
+@_slogdet_lu.defjvp
+def _slogdet_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    """d log(det(A)) = trace(A^-1 dA): the real part is that of log(abs(det)), the rest turns the sign."""
+    sign, logarithm = _slogdet_lu(*primals)
+    moved = jnp.trace(solve(primals[0], tangents[0]))
+    if jnp.iscomplexobj(moved):
+        return (sign, logarithm), (sign * (1j * moved.imag).astype(sign.dtype), moved.real)
+    return (sign, logarithm), (jnp.zeros_like(sign), moved)

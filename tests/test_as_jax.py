@@ -61,6 +61,20 @@ def test_a_program_that_compares_versions_meets_that_of_jax(tmp_path):
     assert done.stdout == f"{json.loads(NAMES_FILE.read_text())['version']} True\n", done.stderr
 
 
+def test_private_modules_that_libraries_read_say_what_they_lack():
+    code = """
+import os
+import tinyjax; tinyjax.install_as_jax()
+import jax
+from jax._src import compiler, xla_bridge
+print(xla_bridge._backends, xla_bridge.get_backend().platform, *jax._src.xla_bridge._backends)
+try: hasattr(compiler, "backend_compile")
+except NotImplementedError as error: print(error)
+"""
+    done = python("-c", code)
+    assert done.stdout.startswith("{} cpu cpu\ntinyjax compiles to OpenCL"), done.stderr
+
+
 def test_a_module_runs_too(program):
     done = python("-m", "tinyjax", "run", "-m", "program", cwd=program.parent)
     assert done.stdout.startswith("tinyjax []"), done.stderr

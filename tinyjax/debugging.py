@@ -71,7 +71,7 @@ def _debug_callback_impl(*args: Any, callback: Callable, **params: Any) -> list[
     return []
 
 
-def _def_debug_rules(primitive: Primitive) -> None:
+def def_debug_rules(primitive: Primitive) -> None:
     def batch(vals: Sequence[Any], dims: Sequence[int | None], **params: Any) -> Any:
         """A call for each example, in their order."""
         for i in range(batch_size(vals, dims)):
@@ -102,8 +102,8 @@ def _def_debug_rules(primitive: Primitive) -> None:
     lowering_rules[primitive] = HostStep("it calls Python")
 
 
-_def_debug_rules(debug_callback_p)
-_def_debug_rules(debug_print_p)
+def_debug_rules(debug_callback_p)
+def_debug_rules(debug_print_p)
 impl_rules[debug_callback_p] = _debug_callback_impl
 
 # ---- arguments of any kind ----

@@ -258,6 +258,11 @@ def local_device_count(backend: str | None = None) -> int:
     return len(devices(backend))
 
 
+def are_known() -> bool:
+    """Whether the devices have been looked for: how many there are is settled then."""
+    return _devices_by_platform.cache_info().currsize > 0
+
+
 def default_backend() -> str:
     """The platform of the default device: config.jax_platform_name, else "gpu" if there is one, or "cpu".
 

@@ -32,6 +32,7 @@ CHAPTERS = (
     "fft",
     "convolution",
     "decompositions",
+    "checkify",
 )
 
 

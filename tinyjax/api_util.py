@@ -143,6 +143,8 @@ def named_arguments(
     names = (
         () if argnames is None else (argnames,) if isinstance(argnames, str) else tuple(argnames)
     )
+    if not (numbers or names):
+        return (), ()
     try:
         parameters = list(inspect.signature(fun).parameters.values())
     except (TypeError, ValueError):  # a builtin without a signature

@@ -9,19 +9,17 @@ Source: the OpenCL C 1.2 specification, https://registry.khronos.org/OpenCL/
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from tinyjax.dtypes import bfloat16, kind
+from tinyjax.dtypes import kind
 from tinyjax.opencl.c_library import FUNCTIONS
 from tinyjax.opencl.indices import Index
 from tinyjax.opencl.kernel_ir import Atom, Const, Lanes, Value
-from tinyjax.opencl.scalar_ops import scalar_ops
+from tinyjax.opencl.scalar_ops import HALVES, scalar_ops
 
 # ---- types ----
 
-HALVES = (np.dtype("float16"), bfloat16)
 C_TYPES = {
     np.dtype(name): c_type
     for name, c_type in {
@@ -30,11 +28,6 @@ C_TYPES = {
         "float32": "float", "float64": "double", "bool": "bool",
     }.items()
 }  # fmt: skip
-
-
-def has_kernel_type(dtype: Any) -> bool:
-    """Whether kernels can compute with `dtype`: all but complex numbers, float0 and keys."""
-    return dtype in C_TYPES or dtype in HALVES
 
 
 def c_type(dtype: np.dtype) -> str:

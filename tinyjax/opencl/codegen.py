@@ -15,7 +15,7 @@ from typing import Any
 
 from tinyjax.opencl import c_halves
 from tinyjax.opencl.c_library import functions_text
-from tinyjax.opencl.c_text import HALVES, atom_text, operation_text, storage_type, type_text
+from tinyjax.opencl.c_text import atom_text, operation_text, storage_type, type_text
 from tinyjax.opencl.indices import Index, index_var
 from tinyjax.opencl.kernel_ir import (
     Buffer,
@@ -35,6 +35,7 @@ from tinyjax.opencl.kernel_ir import (
     inner_bodies,
     rewritten,
 )
+from tinyjax.opencl.scalar_ops import HALVES
 from tinyjax.opencl.wide_text import (
     repeated_text,
     wide_helpers,

@@ -27,7 +27,7 @@ from tinyjax.opencl.loop_work import (
 from tinyjax.opencl.per_element import PerElement, element_shape
 from tinyjax.opencl.private_arrays import Source
 from tinyjax.opencl.rules import Position
-from tinyjax.opencl.wide_text import has_wide_type
+from tinyjax.opencl.scalar_ops import has_wide_type
 
 WIDTH = 16  # elements side by side on a CPU
 TOGETHER = 24  # bytes of the carries of one element of each of those chunks

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tinyjax import lax
 from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.kernel_ir import Scalar
 from tinyjax.opencl.rules import IndexMap, lowering_rules
+
+if TYPE_CHECKING:
+    from tinyjax.opencl.kernel_ir import Scalar
 
 BOOL = np.dtype("bool")
 

@@ -17,8 +17,6 @@ from tinyjax.core import impl_rules
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.jaxpr import JaxprEqn
 from tinyjax.lax import special
-from tinyjax.opencl.c_text import HALVES
-from tinyjax.opencl.kernel_ir import Scalar
 from tinyjax.opencl.rules import (
     ArgReduction,
     Elementwise,
@@ -33,10 +31,11 @@ from tinyjax.opencl.rules import (
     one_of,
     zero_of,
 )
-from tinyjax.opencl.scalar_ops import CHEAP, DIVISION, FUNCTION, define
+from tinyjax.opencl.scalar_ops import CHEAP, DIVISION, FUNCTION, HALVES, define
 
 if TYPE_CHECKING:
     from tinyjax.opencl.codegen import Target
+    from tinyjax.opencl.kernel_ir import Scalar
 
 BOOL, FLOAT32 = np.dtype("bool"), np.dtype("float32")
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.c_text import has_kernel_type
 from tinyjax.opencl.check_kernel import check_kernel
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.element_loops import PerElementKernel
@@ -27,6 +26,7 @@ from tinyjax.opencl.loop_frame import LoopKernel
 from tinyjax.opencl.loop_work import bodies_of_round
 from tinyjax.opencl.one_work_item import OneWorkItem
 from tinyjax.opencl.private_arrays import NoKernel
+from tinyjax.opencl.scalar_ops import has_kernel_type
 from tinyjax.opencl.simplify import BODIES
 
 

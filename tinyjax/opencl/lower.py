@@ -22,8 +22,8 @@ from tinyjax.opencl.kernel_ir import For, Kernel, Statement, item_index
 from tinyjax.opencl.product_kernels import product_kernel
 from tinyjax.opencl.reduction_kernels import reduction_kernel
 from tinyjax.opencl.rules import Position
+from tinyjax.opencl.scalar_ops import has_wide_type
 from tinyjax.opencl.side_by_side import NotSideBySide
-from tinyjax.opencl.wide_text import has_wide_type
 from tinyjax.primitives import transpose_p
 
 # Transposed arrays are read in tiles of so many rows and columns, if more bytes lie between the first

@@ -13,13 +13,13 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tinyjax.jaxpr import Atom, JaxprEqn, Var
 from tinyjax.opencl.builder import Builder, Place
-from tinyjax.opencl.c_text import has_kernel_type
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.indices import Index, index
 from tinyjax.opencl.kernel_ir import Const, Lanes, MakeLanes, Scalar, statements_of
 from tinyjax.opencl.lower import divides
 from tinyjax.opencl.rules import Context, Position, Reduction, lowering_of, sum_dtype
+from tinyjax.opencl.scalar_ops import has_kernel_type
 
 UNROLLED = 8  # terms of a reduction that are added before the sum goes back to memory
 

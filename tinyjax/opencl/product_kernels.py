@@ -36,8 +36,8 @@ from tinyjax.opencl.kernel_ir import (
 )
 from tinyjax.opencl.products import Side, multiplications, sides_of
 from tinyjax.opencl.rules import Position, Product, lowering_of, sum_dtype
+from tinyjax.opencl.scalar_ops import has_wide_type
 from tinyjax.opencl.side_by_side import Neighbours, NotSideBySide
-from tinyjax.opencl.wide_text import has_wide_type
 
 VECTOR_BYTES = 64
 MAX_ROWS = 6  # with their sums, and a vector to multiply with, they fill 16 registers of 32 bytes

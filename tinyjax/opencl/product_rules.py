@@ -15,9 +15,7 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.jaxpr import JaxprEqn
-from tinyjax.opencl.c_text import HALVES
 from tinyjax.opencl.indices import index
-from tinyjax.opencl.kernel_ir import Scalar
 from tinyjax.opencl.products import multiplications, sides_of
 from tinyjax.opencl.rules import (
     Blas,
@@ -30,10 +28,11 @@ from tinyjax.opencl.rules import (
     sum_dtype,
     zero_of,
 )
-from tinyjax.opencl.wide_text import has_wide_type
+from tinyjax.opencl.scalar_ops import HALVES, has_wide_type
 
 if TYPE_CHECKING:
     from tinyjax.opencl.codegen import Target
+    from tinyjax.opencl.kernel_ir import Scalar
 
 # Multiplications. Fewer, and a sum for each element takes less time than another launch;
 SMALL = 2**11

@@ -8,19 +8,21 @@ the same names. Builds on key_words and on random/threefry.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tinyjax import lax
 from tinyjax.config import config
 from tinyjax.core import get_aval
-from tinyjax.opencl.kernel_ir import Scalar
 from tinyjax.opencl.key_words import conversions, word_rules
 from tinyjax.opencl.rules import Elementwise, HostStep, lowering_rules
 from tinyjax.primitives import shape_of
 from tinyjax.random import threefry
 from tinyjax.random.threefry import UINT32
+
+if TYPE_CHECKING:
+    from tinyjax.opencl.kernel_ir import Scalar
 
 # ---- the cipher, element by element ----
 

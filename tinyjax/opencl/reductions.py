@@ -34,8 +34,8 @@ from tinyjax.opencl.kernel_ir import (
 )
 from tinyjax.opencl.reduction_groups import form_of, leading_axes, variables
 from tinyjax.opencl.rules import Position, Reduction, lowering_of, sum_dtype
+from tinyjax.opencl.scalar_ops import has_wide_type
 from tinyjax.opencl.side_by_side import Neighbours
-from tinyjax.opencl.wide_text import has_wide_type
 
 BOOL = np.dtype(bool)
 UNROLLED = 4

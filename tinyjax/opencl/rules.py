@@ -28,13 +28,12 @@ from tinyjax.array import ShapedArray
 from tinyjax.dtypes import kind
 from tinyjax.jaxpr import Atom as JaxprAtom
 from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.c_text import HALVES, has_kernel_type
 from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.kernel_ir import Atom, Const, Scalar, Value
-from tinyjax.opencl.scalar_ops import scalar_ops
+from tinyjax.opencl.scalar_ops import HALVES, has_kernel_type, scalar_ops
 
 if TYPE_CHECKING:
     from tinyjax.opencl.codegen import Target
+    from tinyjax.opencl.kernel_ir import Atom, Const, Scalar, Value
 
 # ---- places in an array ----
 
@@ -103,6 +102,8 @@ class Context:
         return self._builder.let(name, args, dtype or first.dtype)
 
     def constant(self, value: Any, dtype: np.dtype) -> Const:
+        from tinyjax.opencl.kernel_ir import Const  # imported with the compiler
+
         return Const(dtype.type(value), dtype)
 
     def index(self, value: Scalar, size: int) -> Index:

@@ -2,7 +2,7 @@
 
 After this file you can add an operation to the compiler: one line gives its C text, used by
 codegen.py, and its NumPy function, used by interpret.py; a test compares the two. Operations are
-named as the primitives they come from. Builds on nothing.
+named as the primitives they come from. Builds on dtypes.
 
 In C text `{0}`, `{1}`, ... are the operands, `{t}` is the C type of the result, and `{w}` an unsigned
 type in which its integers wrap around as NumPy's do (in C, signed overflow is undefined). `{bits}` is
@@ -18,6 +18,28 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+
+from tinyjax.dtypes import bfloat16
+
+# ---- what kernels compute with ----
+
+HALVES = (np.dtype("float16"), bfloat16)
+_KERNEL_DTYPES = frozenset(
+    map(np.dtype, "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float32 float64".split())
+)
+
+
+def has_kernel_type(dtype: Any) -> bool:
+    """Whether kernels can compute with `dtype`: all but complex numbers, float0 and keys."""
+    return dtype in _KERNEL_DTYPES or dtype in HALVES
+
+
+def has_wide_type(dtype: np.dtype) -> bool:
+    """Whether values of `dtype` can be computed side by side: all of 32 and 64 bits, halves and bools."""
+    return dtype == np.bool_ or dtype in HALVES or (dtype in _KERNEL_DTYPES and dtype.itemsize >= 4)
+
+
+# ---- the table ----
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,6 @@ from tinyjax.opencl import c_halves, c_integers, c_library
 from tinyjax.opencl.c_text import (
     C_TYPES,
     EXACT,
-    HALVES,
     atom_text,
     c_type,
     constant_text,
@@ -30,14 +29,9 @@ from tinyjax.opencl.c_text import (
 )
 from tinyjax.opencl.indices import Index
 from tinyjax.opencl.kernel_ir import Atom, Buffer, Const, Lanes, Value
-from tinyjax.opencl.scalar_ops import scalar_ops
+from tinyjax.opencl.scalar_ops import HALVES, scalar_ops
 
 BOOL, FLOAT32 = np.dtype(bool), np.dtype("float32")
-
-
-def has_wide_type(dtype: np.dtype) -> bool:
-    """Whether values of `dtype` can be computed side by side: all of 32 and 64 bits, halves and bools."""
-    return dtype == BOOL or dtype in HALVES or (dtype in C_TYPES and dtype.itemsize >= 4)
 
 
 # ---- operations ----

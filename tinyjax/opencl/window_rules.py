@@ -7,14 +7,13 @@ reads its whole window. Builds on index_rules.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tinyjax import lax
 from tinyjax.jaxpr import JaxprEqn
 from tinyjax.opencl.index_rules import element_or
-from tinyjax.opencl.kernel_ir import Const, Scalar
 from tinyjax.opencl.rules import (
     HostStep,
     Position,
@@ -24,6 +23,9 @@ from tinyjax.opencl.rules import (
     lowering_rules,
     zero_of,
 )
+
+if TYPE_CHECKING:
+    from tinyjax.opencl.kernel_ir import Scalar
 
 
 def _window_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
@@ -50,7 +52,7 @@ def _window_reduction(op: str, identity: Callable[[np.dtype], Any]) -> Reduction
             )
         ]
         dtype = x.aval.dtype
-        return element_or(ctx, x, at, base_dilation, lambda: Const(identity(dtype), dtype))
+        return element_or(ctx, x, at, base_dilation, lambda: ctx.constant(identity(dtype), dtype))
 
     return Reduction(op, identity, _window_sizes, term)
 

@@ -573,6 +573,27 @@ EXAMPLES: dict[str, list[Example]] = {
         *smooth(lambda a: linalg.qr(a, pivoting=True, full_matrices=False)[:2], tall),
         *smooth(linalg.qr, (x + 1j * y).astype(np.complex64)),
     ],
+    "eigh": [
+        *smooth(linalg.eigh, square),
+        # The phases of complex vectors are LAPACK's, and their derivatives are not.
+        *smooth(lambda a: lax.abs(linalg.eigh(a)[0]), square + 0.5j * square.T),
+        *smooth(lambda a: linalg.eigh(a + a.T, lower=False, symmetrize_input=False), square),
+    ],
+    "svd": [
+        *smooth(lambda a: linalg.svd(a, compute_uv=False), tall),
+        *smooth(lambda a: linalg.svd(a, full_matrices=False), tall),
+        *smooth(lambda a: linalg.svd(a, full_matrices=False), x),
+        *smooth(linalg.svd, square),
+        *step(linalg.svd, tall),
+        *smooth(lambda a: [lax.abs(b) for b in linalg.svd(a)], square + 0.5j * square.T),
+    ],
+    "eig": [
+        *smooth(
+            lambda a: linalg.eig(a, enable_eigvec_derivs=True),
+            square + 0.5j * square.T,
+        ),
+        *smooth(jnp.linalg.eigvals, square),
+    ],
     "geqrf": step(lambda a: jnp.linalg.qr(a, mode="raw"), tall),
     "householder_product": step(lambda a: linalg.householder_product(a, a[0]), tall),
     "ormqr": [

@@ -46,9 +46,11 @@ def primitives_in(jaxpr: Jaxpr) -> set[str]:
 
 
 def linear_primitives_in(jaxpr: Jaxpr) -> set[str]:
-    """Those of a linear jaxpr; what a remat2 computes again, which need not be linear, left out."""
+    """Those of a linear jaxpr; what need not be linear left out: what a remat2 computes again, and the
+    jaxprs of a custom_linear_solve, of which the other one is the transpose."""
+    others = ("remat2", "custom_linear_solve")
     return primitives_in(
-        jaxpr.replace(eqns=[e for e in jaxpr.eqns if e.primitive.name != "remat2"])
+        jaxpr.replace(eqns=[e for e in jaxpr.eqns if e.primitive.name not in others])
     )
 
 

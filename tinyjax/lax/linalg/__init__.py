@@ -9,6 +9,8 @@ Source: https://docs.jax.dev/en/latest/jax.lax.html#module-jax.lax.linalg
 # ruff: noqa: F401
 
 from tinyjax.lax.linalg.cholesky import cholesky, cholesky_p
+from tinyjax.lax.linalg.eig import EigImplementation, eig, eig_p
+from tinyjax.lax.linalg.eigh import EighImplementation, eigh, eigh_p
 from tinyjax.lax.linalg.lu import (
     lu,
     lu_p,
@@ -23,6 +25,7 @@ from tinyjax.lax.linalg.qr import (
     qr,
     qr_p,
 )
+from tinyjax.lax.linalg.svd import SvdAlgorithm, svd, svd_p
 from tinyjax.lax.linalg.triangular_solve import triangular_solve, triangular_solve_p
 from tinyjax.missing_names import getattr_of
 

@@ -23,7 +23,7 @@ from tinyjax.numpy.linalg.norms_and_products import (
 
 # {file: its names}
 _LAZY_NAMES = {
-    "decompositions": ("qr",),
+    "decompositions": ("eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals"),
     "determinants": ("det", "slogdet"),
     "solving": ("cholesky", "inv", "solve", "tensorinv", "tensorsolve"),
 }

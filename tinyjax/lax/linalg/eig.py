@@ -1,0 +1,192 @@
+"""eig: the eigenvalues and eigenvectors of any square matrix, which are complex.
+
+After this file you can say how an eigenvalue moves: by the diagonal of V^-1 dA V. How a vector moves
+depends on what is said of its length and phase, too. Builds on matrices, and on jnp.linalg.solve.
+
+Sources: C. Boeddeker et al., "On the computation of complex-valued gradients with application to
+statistically optimum beamforming", 4, https://arxiv.org/abs/1701.00392, and
+https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.eig.html, for how LAPACK normalises
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from tinyjax import lax
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.interpreters.batching import batch_rules, moveaxis
+from tinyjax.interpreters.jvp import jvp_rules
+from tinyjax.lax.linalg.matrices import (
+    check_lapack_dtype,
+    check_operands,
+    check_square,
+    conj_transpose,
+    for_each_matrix,
+    host_step,
+    matmul,
+)
+from tinyjax.lax.linalg.spectra import diagonal, one_over_gaps
+from tinyjax.numpy.util import as_array
+from tinyjax.primitives import mul, shape_of
+
+
+class EigImplementation(enum.Enum):
+    """Which library JAX uses; on a CPU there is LAPACK."""
+
+    CUSOLVER = "cusolver"
+    MAGMA = "magma"
+    LAPACK = "lapack"
+
+
+eig_p = Primitive("eig", multiple_results=True)
+
+
+def _eig_impl(
+    x: np.ndarray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
+) -> list[np.ndarray]:
+    """Of a matrix that is not finite, or for which LAPACK fails, all is NaN."""
+    import scipy.linalg
+
+    check_lapack_dtype("eig", x)
+    dtype = np.result_type(x.dtype, np.complex64)
+    count, nan = compute_left_eigenvectors + compute_right_eigenvectors, complex(np.nan, np.nan)
+
+    def eig(x: np.ndarray) -> tuple[np.ndarray, ...]:
+        outs = [np.full(x.shape[-1:], nan, dtype)] + [np.full(x.shape, nan, dtype)] * count
+        if np.isfinite(x).all() and x.size:
+            try:
+                found = scipy.linalg.eig(
+                    x, left=compute_left_eigenvectors, right=compute_right_eigenvectors
+                )
+                outs = list(found) if count else [found]
+            except np.linalg.LinAlgError:
+                pass
+        return tuple(out.astype(dtype, copy=False) for out in outs)
+
+    return list(for_each_matrix(eig, x))
+
+
+def _eig_aval(
+    x: ShapedArray,
+    *,
+    compute_left_eigenvectors: bool,
+    compute_right_eigenvectors: bool,
+    enable_eigvec_derivs: bool,
+    implementation: EigImplementation | None,
+) -> list[ShapedArray]:
+    check_operands("eig", x)
+    check_square("eig", x)
+    if implementation not in (None, EigImplementation.LAPACK):
+        raise ValueError("Only the lapack implementation of eig is supported on CPU.")
+    dtype = np.result_type(x.dtype, np.complex64)
+    count = compute_left_eigenvectors + compute_right_eigenvectors
+    return [ShapedArray(x.shape[:-1], dtype)] + [ShapedArray(x.shape, dtype)] * count
+
+
+def _eig_jvp(
+    primals: Any,
+    tangents: Any,
+    *,
+    compute_left_eigenvectors: bool,
+    compute_right_eigenvectors: bool,
+    enable_eigvec_derivs: bool,
+    **params: Any,
+) -> Any:
+    (a,), (a_dot,) = primals, tangents
+    if (compute_left_eigenvectors or compute_right_eigenvectors) and not enable_eigvec_derivs:
+        raise NotImplementedError(
+            "eig: derivatives of non-symmetric eigenvectors are right only if all eigenvalues are "
+            "distinct, and no vector has two largest components, which can't be checked here. If you know "
+            "that it is so, pass enable_eigvec_derivs=True to jax.lax.linalg.eig. Eigenvalues alone "
+            "(jnp.linalg.eigvals), and eigh, have derivatives"
+        )
+    params |= {"enable_eigvec_derivs": enable_eigvec_derivs}
+    w, *left, right = eig_p.bind(
+        a,
+        compute_left_eigenvectors=compute_left_eigenvectors,
+        compute_right_eigenvectors=True,
+        **params,
+    )
+    a_dot = lax.convert_element_type(a_dot, w.dtype)
+    moved = _in_basis(right, a_dot)
+    outs, dots = [w], [diagonal(moved)]
+    if compute_left_eigenvectors:
+        moved_left = _in_basis(left[0], conj_transpose(a_dot))
+        outs.append(left[0])
+        dots.append(_vectors_dot(lax.conj(w), left[0], moved_left))
+    if compute_right_eigenvectors:
+        outs.append(right)
+        dots.append(_vectors_dot(w, right, moved))
+    return outs, dots
+
+
+def _in_basis(v: Any, a: Any) -> Any:
+    """V^-1 A V."""
+    from tinyjax.numpy.linalg.solving import solve
+
+    return matmul(solve(v, a), v)
+
+
+def _vectors_dot(w: Any, v: Any, moved: Any) -> Any:
+    """How the vectors move: towards each other, and then what keeps their length 1, and their largest
+    component real."""
+    v_dot = matmul(v, mul(one_over_gaps(w), moved))
+    axis = len(shape_of(v)) - 2
+    sizes = lax.abs(v)
+    largest = lax.argmax(sizes, axis, np.int32)
+    rows = lax.broadcasted_iota(np.int32, shape_of(v), axis)
+    is_largest = lax.eq(rows, _over_rows(largest, v))
+    picked = lax.select(is_largest, v_dot, lax.full_like(v_dot, 0))
+    component = lax.select(is_largest, lax.real(v), lax.full_like(sizes, 0))
+    longer = lax.real(lax.reduce_sum(mul(lax.conj(v), v_dot), (axis,)))
+    turned = lax.div(lax.imag(lax.reduce_sum(picked, (axis,))), lax.reduce_sum(component, (axis,)))
+    correction = lax.complex(lax.neg(longer), lax.neg(turned))
+    return lax.add(v_dot, mul(v, _over_rows(correction, v)))
+
+
+def _over_rows(x: Any, like: Any) -> Any:
+    """A number for each column, for each of the column's elements."""
+    shape = shape_of(like)
+    return lax.broadcast_in_dim(x, shape, (*range(len(shape) - 2), len(shape) - 1))
+
+
+def _eig_batch(vals: Any, dims: Any, **params: Any) -> tuple[list, list]:
+    outs = eig_p.bind(moveaxis(vals[0], dims[0], 0), **params)
+    return outs, [0] * len(outs)
+
+
+impl_rules[eig_p] = _eig_impl
+abstract_eval_rules[eig_p] = _eig_aval
+jvp_rules[eig_p] = _eig_jvp
+batch_rules[eig_p] = _eig_batch
+host_step(eig_p)
+
+
+def eig(
+    x: Any,
+    *,
+    compute_left_eigenvectors: bool = True,
+    compute_right_eigenvectors: bool = True,
+    enable_eigvec_derivs: bool = False,
+    implementation: EigImplementation | None = None,
+    use_magma: bool | None = None,
+) -> list[Array]:
+    """[w, vl, vr]: eigenvalues, and left and right eigenvectors, where they are asked for.
+
+    x has shape (..., n, n); x vr = vr w and vl^H x = w vl^H, column by column. All are complex. Vectors
+    have length 1 and a largest component that is real. Where LAPACK fails (NaN, inf), all is NaN.
+    Eigenvalues have derivatives; vectors with enable_eigvec_derivs, which is right where eigenvalues are
+    distinct. Raises ValueError if x is not square, TypeError for integers.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.eig.html
+    """
+    return eig_p.bind(
+        as_array(x),
+        compute_left_eigenvectors=compute_left_eigenvectors,
+        compute_right_eigenvectors=compute_right_eigenvectors,
+        enable_eigvec_derivs=enable_eigvec_derivs,
+        implementation=implementation,
+    )

@@ -1,0 +1,123 @@
+"""eigh: the eigenvalues and eigenvectors of a symmetric (or Hermitian) matrix.
+
+After this file you can say how they move: with V^H dA V, the eigenvalues by its diagonal, and each vector
+towards the others by what is off it, divided by the distance of their eigenvalues. So the vectors have no
+derivative where two eigenvalues are equal: NaN or inf. Builds on matrices.
+
+Source: M. Giles, "An extended collection of matrix derivative results for forward and reverse mode
+algorithmic differentiation", 3.1, https://people.maths.ox.ac.uk/gilesm/files/NA-08-01.pdf
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import numpy as np
+
+from tinyjax import lax
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.interpreters.batching import batch_rules, moveaxis
+from tinyjax.interpreters.jvp import jvp_rules
+from tinyjax.lax.elementwise import real_dtype
+from tinyjax.lax.linalg.matrices import (
+    check_lapack_dtype,
+    check_operands,
+    check_square,
+    conj_transpose,
+    host_step,
+    matmul,
+    symmetrized,
+)
+from tinyjax.lax.linalg.spectra import diagonal, nan_where_it_fails, one_over_gaps
+from tinyjax.numpy.util import as_array, promote_dtypes_inexact
+from tinyjax.primitives import mul, shape_of
+
+
+class EighImplementation(enum.Enum):
+    """Which algorithm JAX uses; on a CPU there is LAPACK's, which is QR."""
+
+    QR = "qr"
+    JACOBI = "jacobi"
+    QDWH = "qdwh"
+
+
+eigh_p = Primitive("eigh", multiple_results=True)
+
+
+def _eigh_impl(x: np.ndarray, *, lower: bool, **_: Any) -> list[np.ndarray]:
+    check_lapack_dtype("eigh", x)
+
+    def eigh(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        w, v = np.linalg.eigh(x, "L" if lower else "U")
+        return v, w
+
+    return list(nan_where_it_fails(eigh, x))
+
+
+def _eigh_aval(
+    x: ShapedArray, *, subset_by_index: tuple[int, int] | None, algorithm: Any, **_: Any
+) -> list[ShapedArray]:
+    check_operands("eigh", x)
+    check_square("eigh", x)
+    if subset_by_index not in (None, (0, x.shape[-1])):
+        raise NotImplementedError("eigh: subset_by_index is not supported on CPUs; leave it None")
+    if algorithm not in (None, EighImplementation.QR):
+        raise NotImplementedError(
+            f"eigh: the {algorithm.name} implementation is not supported on CPUs: use QR, or None"
+        )
+    return [ShapedArray(x.shape, x.dtype), ShapedArray(x.shape[:-1], real_dtype(x.dtype))]
+
+
+def _eigh_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
+    (x,), (x_dot,) = primals, tangents
+    v, w = eigh_p.bind(symmetrized(x), **params)
+    factors = one_over_gaps(lax.convert_element_type(w, x.dtype))
+    moved = matmul(matmul(conj_transpose(v), x_dot), v)
+    v_dot = matmul(v, mul(factors, moved))
+    w_dot = diagonal(lax.real(moved) if moved.dtype.kind == "c" else moved)
+    return [v, w], [v_dot, w_dot]
+
+
+def _eigh_batch(vals: Any, dims: Any, **params: Any) -> tuple[list, list]:
+    return eigh_p.bind(moveaxis(vals[0], dims[0], 0), **params), [0, 0]
+
+
+impl_rules[eigh_p] = _eigh_impl
+abstract_eval_rules[eigh_p] = _eigh_aval
+jvp_rules[eigh_p] = _eigh_jvp
+batch_rules[eigh_p] = _eigh_batch
+host_step(eigh_p)
+
+
+def eigh(
+    x: Any,
+    *,
+    lower: bool = True,
+    symmetrize_input: bool = True,
+    sort_eigenvalues: bool = True,
+    subset_by_index: tuple[int, int] | None = None,
+    implementation: EighImplementation | None = None,
+) -> tuple[Array, Array]:
+    """(v, w) with x v = v w: eigenvectors as columns of length 1, and eigenvalues, ascending.
+
+    x has shape (..., n, n). With `symmetrize_input`, of (x + x^H) / 2; else only the lower (or upper)
+    triangle is read. On a CPU eigenvalues are sorted in any case. Raises TypeError or ValueError where x is
+    no square matrix, NotImplementedError for what CPUs don't have.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.eigh.html
+    """
+    (x,) = promote_dtypes_inexact(as_array(x))
+    shape = shape_of(x)
+    if symmetrize_input:
+        if len(shape) < 2 or shape[-1] != shape[-2]:
+            raise TypeError(f"eigh takes square matrices, and got an array of shape {shape}")
+        x = symmetrized(x)
+    v, w = eigh_p.bind(
+        x,
+        lower=lower,
+        sort_eigenvalues=sort_eigenvalues,
+        subset_by_index=subset_by_index,
+        algorithm=implementation,
+    )
+    return v, w

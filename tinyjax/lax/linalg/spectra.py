@@ -1,0 +1,42 @@
+"""What eigh, svd and eig share: NaN where LAPACK fails, diagonals, and distances of eigenvalues.
+
+Builds on matrices and on jnp's indexing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyjax import lax
+from tinyjax.lax.linalg.matrices import eye, for_each_matrix
+from tinyjax.primitives import shape_of
+
+
+def nan_where_it_fails(decompose: Callable[[np.ndarray], Any], x: np.ndarray) -> Any:
+    """`decompose` of a stack of matrices; if it fails, of each matrix, and NaN where it fails then."""
+    try:
+        return decompose(x)
+    except np.linalg.LinAlgError:
+        if x.ndim > 2:
+            return for_each_matrix(lambda matrix: nan_where_it_fails(decompose, matrix), x)
+    outs = decompose(np.zeros_like(x))  # of the right shapes
+    if isinstance(outs, tuple):
+        return tuple(np.full_like(out, np.nan) for out in outs)
+    return np.full_like(outs, np.nan)
+
+
+def diagonal(x: Any) -> Any:
+    """The diagonals of square matrices."""
+    i = lax.iota(np.int32, shape_of(x)[-1])
+    return x[..., i, i]
+
+
+def one_over_gaps(w: Any) -> Any:
+    """1 / (w_j - w_i) at row i and column j; 0 on the diagonal. Infinite for equal eigenvalues."""
+    ndim = len(shape_of(w))
+    unit = eye(w)
+    gaps = unit + lax.expand_dims(w, (ndim - 1,)) - lax.expand_dims(w, (ndim,))
+    return lax.integer_pow(gaps, -1) - unit

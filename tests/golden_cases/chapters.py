@@ -33,6 +33,7 @@ CHAPTERS = (
     "convolution",
     "decompositions",
     "checkify",
+    "stax",
 )
 
 

@@ -34,6 +34,7 @@ CHAPTERS = (
     "decompositions",
     "checkify",
     "stax",
+    "iterative_solvers",
 )
 
 

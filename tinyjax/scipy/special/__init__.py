@@ -6,7 +6,7 @@ Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special
 from tinyjax.scipy.special.log_sums import logsumexp as logsumexp
 
 _LAZY_NAMES = {
-    "bessel": ("i0", "i0e", "i1", "i1e"),
+    "bessel": ("bessel_jn", "i0", "i0e", "i1", "i1e"),
     "entropies": (
         *("boxcox", "boxcox1p", "entr", "expit", "kl_div", "logit", "rel_entr", "xlog1py", "xlogy"),
     ),
@@ -15,6 +15,11 @@ _LAZY_NAMES = {
         *("gammainc", "gammaincc", "gammaln", "gammasgn", "loggamma", "multigammaln", "poch"),
         *("polygamma", "zeta"),
     ),
+    "hypergeometric": ("hyp1f1", "hyp2f1"),
+    "integrals": (
+        *("dawsn", "erfcx", "exp1", "expi", "expn", "fresnel", "owens_t", "sici", "spence", "wofz"),
+    ),
     "log_sums": ("log_softmax", "softmax"),
     "normal_distribution": ("erf", "erfc", "erfinv", "log_ndtr", "ndtr", "ndtri"),
+    "spherical_harmonics": ("sph_harm_y",),
 }

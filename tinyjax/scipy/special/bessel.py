@@ -8,12 +8,17 @@ Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special; 
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from tinyjax import lax
+from tinyjax import numpy as jnp
 from tinyjax.array import Array
+from tinyjax.interpreters.jvp import defjvp
+from tinyjax.lax.host_functions import host_primitive
 from tinyjax.lax.special_on_host import bessel_i0e, bessel_i1e
-from tinyjax.numpy.util import promote_args_inexact
+from tinyjax.numpy.util import concrete, promote_args_inexact
+from tinyjax.scipy.special.operands import promote_strong_real
 
 # ---- modified Bessel functions of the first kind ----
 
@@ -40,3 +45,27 @@ def i1(x: Any) -> Array:
     """I_1(x), of real x."""
     (x,) = promote_args_inexact("i1", x)
     return lax.mul(lax.exp(lax.abs(x)), bessel_i1e(x))
+
+
+# ---- Bessel functions of the first kind ----
+
+bessel_jv_p = host_primitive("bessel_jv", 2, lambda special, v, x: special.jv(v, x))
+
+
+def _bessel_jv_jvp(g: Any, v: Any, x: Any) -> Any:
+    """Source: https://dlmf.nist.gov/10.6.E1"""
+    return g * ((bessel_jv_p.bind(v - 1, x) - bessel_jv_p.bind(v + 1, x)) / 2)
+
+
+defjvp(bessel_jv_p, None, _bessel_jv_jvp)
+
+
+def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Array:
+    """J_0(z), ..., J_v(z), of real z: an array with a leading axis of size v + 1.
+
+    `v` is a static int. `n_iter` is JAX's number of recurrences, which SciPy needs not. Raises ValueError
+    for complex numbers."""
+    (z,) = promote_strong_real("bessel_jn", jnp.asarray(z))
+    v = operator.index(concrete(v, "Argument v of bessel_jn"))
+    orders = jnp.arange(v + 1, dtype=z.dtype)
+    return bessel_jv_p.bind(lax.expand_dims(orders, range(1, z.ndim + 1)), z[None])

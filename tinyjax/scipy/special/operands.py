@@ -1,11 +1,15 @@
-"""What functions of this package do first: check and promote their operands, which most want real."""
+"""What functions of this package do first: check and promote their operands, which most want real.
+
+After this file you know why a result may be strongly typed though its operand was a Python number.
+Builds on jax.numpy's promotion.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tinyjax import dtypes
-from tinyjax.numpy.util import promote_args_inexact
+from tinyjax.numpy.util import convert, promote_args_inexact
 
 
 def promote_args_real(fun_name: str, *args: Any) -> list[Any]:
@@ -16,3 +20,14 @@ def promote_args_real(fun_name: str, *args: Any) -> list[Any]:
             f"{fun_name} does not support complex-valued inputs, got dtype {arrays[0].dtype.name}."
         )
     return arrays
+
+
+def promote_strong(fun_name: str, *args: Any) -> list[Any]:
+    """The arguments promoted to one inexact dtype, and not weakly typed: where SciPy computes a result, JAX
+    has formulas whose constants have a dtype, which the result takes."""
+    return [convert(x, x.dtype) for x in promote_args_inexact(fun_name, *args)]
+
+
+def promote_strong_real(fun_name: str, *args: Any) -> list[Any]:
+    """As promote_strong. Raises ValueError for complex numbers."""
+    return [convert(x, x.dtype) for x in promote_args_real(fun_name, *args)]

@@ -21,6 +21,9 @@ from tinyjax.lax.convolution_functions import conv_general_dilated
 from tinyjax.lax.creation import empty_like_aval
 from tinyjax.lax.fourier import fft
 from tinyjax.random.threefry import threefry2x32_p
+from tinyjax.scipy import special
+from tinyjax.scipy.special import hypergeometric
+from tinyjax.scipy.special.complex_gamma import complex_digamma_p
 from tinyjax.transfer import device_put
 
 
@@ -250,6 +253,31 @@ EXAMPLES: dict[str, list[Example]] = {
         *step(lax.betainc, positive, positive[:, ::-1], abs(unit)),
     ],
     "zeta": step(lax.zeta, positive + 1.5, positive),
+    "bessel_jv": unary(lambda a: special.bessel_jn(a, v=2)),
+    "ndtri": unary(special.ndtri, abs(unit)),
+    "dawsn": unary(special.dawsn),
+    "erfcx": unary(special.erfcx),
+    "expi": unary(special.expi, positive, -positive),
+    "expn": unary(lambda a: special.expn(2, a), positive),
+    "sine_integral": unary(lambda a: special.sici(a)[0]),
+    "cosine_integral": unary(lambda a: special.sici(a)[1], positive),
+    "fresnel_sine": unary(lambda a: special.fresnel(a)[0]),
+    "fresnel_cosine": unary(lambda a: special.fresnel(a)[1]),
+    "spence": unary(special.spence, positive),
+    "owens_t": binary(special.owens_t, x, y),
+    "wofz": unary(special.wofz, z),
+    "complex_loggamma": unary(special.loggamma, z),
+    "complex_digamma": step(complex_digamma_p.bind, z),
+    "spherical_harmonic_polar_part": unary(
+        lambda a: special.sph_harm_y(jnp.array([3]), jnp.array([[2], [-1]]), a, 0.5), positive
+    ),
+    "hyp1f1": smooth(special.hyp1f1, x, positive, y),
+    "hyp1f1_slope0": step(hypergeometric.hyp1f1_slope_of_a_p.bind, x, positive, y),
+    "hyp1f1_slope1": step(hypergeometric.hyp1f1_slope_of_b_p.bind, x, positive, y),
+    "hyp2f1": smooth(special.hyp2f1, x, y, positive, unit),
+    "hyp2f1_slope0": step(hypergeometric.hyp2f1_slope_of_a_p.bind, x, y, positive, unit),
+    "hyp2f1_slope1": step(hypergeometric.hyp2f1_slope_of_b_p.bind, x, y, positive, unit),
+    "hyp2f1_slope2": step(hypergeometric.hyp2f1_slope_of_c_p.bind, x, y, positive, unit),
     # ---- comparison, logic, bits, rounding ----
     **{name: step(getattr(lax, name), ints, other_ints) for name in ("eq", "ne", "ge", "gt")},
     **{name: step(getattr(lax, name), x, y[0, 0]) for name in ("le", "lt")},

@@ -407,3 +407,6 @@ savez = _np.savez
 iterable = _np.iterable
 array_repr = _np.array_repr
 array_str = _np.array_str
+
+# Imported when they are first asked for: {the module: its names}.
+_LAZY_NAMES = {"kaiser_window": ("i0", "kaiser")}

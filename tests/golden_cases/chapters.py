@@ -32,6 +32,7 @@ CHAPTERS = (
     "fft",
     "convolution",
     "decompositions",
+    "least_squares",
     "checkify",
     "stax",
     "iterative_solvers",

@@ -382,6 +382,11 @@ _ufunc_methods.attach()
 
 bool = bool_
 
+# Imported when they are first asked for: {the module: its names}.
+_LAZY_NAMES = {
+    "fitting": ("polyfit", "roots"),
+}
+
 # NumPy's constants and abstract dtypes, which are the same here.
 e = _np.e
 euler_gamma = _np.euler_gamma

@@ -25,5 +25,6 @@ from tinyjax.numpy.linalg.norms_and_products import (
 _LAZY_NAMES = {
     "decompositions": ("eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals"),
     "determinants": ("det", "slogdet"),
+    "least_squares": ("cond", "lstsq", "matrix_rank", "pinv"),
     "solving": ("cholesky", "inv", "solve", "tensorinv", "tensorsolve"),
 }

@@ -19,7 +19,7 @@ from tinyjax.numpy.contraction import einsum
 from tinyjax.numpy.elementary import sqrt
 from tinyjax.numpy.linear_algebra import matmul, tensordot, vecdot
 from tinyjax.numpy.logic import not_equal
-from tinyjax.numpy.manipulation import matrix_transpose
+from tinyjax.numpy.manipulation import expand_dims, matrix_transpose, moveaxis
 from tinyjax.numpy.ufuncs import absolute, conj, multiply, power, real
 from tinyjax.numpy.util import (
     canonicalize_axis,
@@ -60,9 +60,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return sqrt(reductions.sum(_squares(x), axis=axes, keepdims=keepdims))
     if ord not in (1, -1, np.inf, -np.inf):
         if ord in ("nuc", 2, -2):
-            raise NotImplementedError(
-                f"jnp.linalg.norm with ord={ord!r} needs svd, which is not here yet"
-            )
+            return _norm_of_singular_values(x, ord, axes, keepdims)
         raise ValueError(f"Invalid order '{ord}' for matrix norm.")
     summed, kept = axes if abs(ord) == 1 else axes[::-1]
     if not keepdims and kept > summed:
@@ -71,6 +69,20 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     if ord > 0:
         return reductions.max(sums, axis=kept, keepdims=keepdims, initial=0)
     return reductions.min(sums, axis=kept, keepdims=keepdims)
+
+
+def _norm_of_singular_values(x: Any, ord: Any, axes: Any, keepdims: bool) -> Any:
+    """Their largest, smallest or sum: of the matrices along two axes."""
+    from tinyjax.numpy.linalg.decompositions import svd
+
+    s = svd(moveaxis(x, axes, (-2, -1)), compute_uv=False)
+    if ord == "nuc":
+        out = reductions.sum(s, axis=-1)
+    elif ord == 2:
+        out = reductions.max(s, axis=-1, initial=0)
+    else:
+        out = reductions.min(s, axis=-1)
+    return expand_dims(out, axes) if keepdims else out
 
 
 def _squares(x: Any) -> Any:

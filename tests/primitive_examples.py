@@ -628,6 +628,12 @@ EXAMPLES: dict[str, list[Example]] = {
         *step(lambda a: linalg.ormqr(a, a[0], a, transpose=True), tall),
         *step(lambda a: linalg.ormqr(a, a[0], a.T, left=False), tall + 0.5j * tall[::-1]),
     ],
+    "cholesky_update": step(
+        lambda a, w: linalg.cholesky_update(jnp.triu(a) + 2 * jnp.eye(3), w), square, square[0]
+    ),
+    "symmetric_product": step(
+        lambda a, c: linalg.symmetric_product(a, c, alpha=2.0, beta=3.0), square[:, :2], square
+    ),
     "lu": [
         *unary(lambda a: linalg.lu(a)[0], square, square[:2], square[:, :2]),
         *unary(lambda a: linalg.lu(a + 0.3j * a.mT)[0], square),

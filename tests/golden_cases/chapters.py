@@ -24,6 +24,7 @@ CHAPTERS = (
     "reductions",
     "matrix",
     "linear_systems",
+    "matrices",
     "ode",
     "jet",
     "optimizers",

@@ -59,6 +59,7 @@ DIFFERENCES: dict[str, str] = {
     "jnp.linalg.inv": SUM_OVER_NO_AXES,
     "jnp.linalg.solve": SUM_OVER_NO_AXES,
     "jnp.linalg.solve of a vector": SUM_OVER_NO_AXES,
+    "matrix exponentials: sl.expm(a + 1j * a.T)": NEARER,
     "hessian": BASIS_CONVERTED_TWICE,
     "jacfwd of jit": BASIS_CONVERTED_TWICE,
     "jacrev of linear layer": BASIS_CONVERTED_TWICE,

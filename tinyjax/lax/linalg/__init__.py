@@ -27,6 +27,12 @@ from tinyjax.lax.linalg.qr import (
 )
 from tinyjax.lax.linalg.svd import SvdAlgorithm, svd, svd_p
 from tinyjax.lax.linalg.triangular_solve import triangular_solve, triangular_solve_p
+from tinyjax.lax.linalg.updates import (
+    cholesky_update,
+    cholesky_update_p,
+    symmetric_product,
+    symmetric_product_p,
+)
 from tinyjax.missing_names import getattr_of
 
 __getattr__ = getattr_of(__name__)

@@ -15,8 +15,10 @@ from typing import Any
 from tinyjax import lax
 from tinyjax.array import Array
 from tinyjax.control_flow.solves import custom_linear_solve
+from tinyjax.core import Tracer
 from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jit import jitted
+from tinyjax.interpreters.tracing import is_staging
 from tinyjax.lax import linalg
 from tinyjax.lax.linalg.lu import lu_solve
 from tinyjax.lax.linalg.matrices import conj_transpose
@@ -66,7 +68,9 @@ def _solve_one(a: Any, b: Any) -> Any:
 
 def linear_solve(a: Any, b: Any, solve: Any, transpose_solve: Any = None) -> Any:
     """X with a X = b for one matrix, by `solve(_, vector)`, so that derivatives solve again with the same
-    factorization. Without `transpose_solve`, `a` is symmetric."""
+    factorization. Without `transpose_solve`, `a` is symmetric. Where nothing is traced there are none."""
+    if not is_staging() and not any(isinstance(x, Tracer) for x in (a, b)):
+        return solve(None, b)
     columns = functools.partial(
         custom_linear_solve,
         lambda x: lax.dot(a, x, precision=lax.Precision.HIGHEST),

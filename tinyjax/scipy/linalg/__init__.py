@@ -7,12 +7,20 @@ Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.linalg
 
 from tinyjax.missing_names import dir_of, getattr_of
 
-# {file: its names}
+# {file: its names}  # fmt: skip
 _LAZY_NAMES = {
     "decompositions": ("qr",),
     "factors": ("cho_factor", "cho_solve", "cholesky", "solve_triangular"),
+    "exponentials": ("expm", "expm_frechet"),
+    "named_matrices": (
+        "dft", "hadamard", "helmert", "hilbert", "invhilbert", "invpascal", "pascal",
+    ),
+    "special_matrices": (
+        "block_diag", "circulant", "companion", "convolution_matrix", "fiedler", "fiedler_companion",
+        "hankel", "leslie", "toeplitz",
+    ),
     "systems": ("det", "inv", "lu", "lu_factor", "lu_solve", "solve"),
-}
+}  # fmt: skip
 
 __getattr__ = getattr_of(__name__)
 __dir__ = dir_of(__name__)

@@ -1,0 +1,145 @@
+"""Updates of matrices that are kept: symmetric_product, and cholesky_update, for one more row of data.
+
+After this file you can say how a factor of A gives one of A + w w^T without a new decomposition: by one
+rotation a row. As in JAX, neither has derivatives. Builds on matrices.
+
+Source: G. Golub and C. Van Loan, "Matrix Computations", 6.5.4
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes, lax
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.interpreters.batching import batch_rules, bdim_at_front
+from tinyjax.lax.elementwise import in_float32
+from tinyjax.lax.linalg.matrices import host_step, matrix_transpose, tril
+from tinyjax.lax.shape import batch_size
+from tinyjax.numpy.util import as_array
+
+
+def _check_floats(name: str, *avals: ShapedArray) -> None:
+    for position, aval in enumerate(avals):
+        if dtypes.kind(aval.dtype) != "f":
+            raise TypeError(
+                f"{name} does not accept dtype {aval.dtype.name} at position {position}: it takes floats"
+            )
+
+
+# ---- cholesky_update ----
+
+cholesky_update_p = Primitive("cholesky_update")
+
+
+def _cholesky_update_impl(r: np.ndarray, w: np.ndarray) -> np.ndarray:
+    """Rotates row k of R and w so that w[k] becomes 0."""
+    r = r.copy()
+    for k in range(w.shape[-1]):
+        row, to_keep, to_remove = r[..., k, :], r[..., k, k], w[..., k]
+        length = np.hypot(to_keep, to_remove)
+        divisor = np.where(length == 0, 1, length)
+        cos = (np.where(length == 0, 1, to_keep) / divisor)[..., None]
+        sin = (to_remove / divisor)[..., None]
+        r[..., k, :], w = cos * row + sin * w, cos * w - sin * row
+    return r
+
+
+def _cholesky_update_aval(r: ShapedArray, w: ShapedArray) -> ShapedArray:
+    _check_floats("cholesky_update", r, w)
+    if r.shape != (*w.shape, *w.shape[-1:]):
+        raise ValueError(
+            "cholesky_update takes a square matrix and a vector of the same size. Got shapes "
+            f"{r.shape} and {w.shape}"
+        )
+    return r
+
+
+def _at_front(vals: Any, dims: Any) -> list[Any]:
+    size = batch_size(vals, dims)
+    return [bdim_at_front(x, d, size) for x, d in zip(vals, dims)]
+
+
+def _cholesky_update_batch(vals: Any, dims: Any) -> tuple[Any, int]:
+    return cholesky_update_p.bind(*_at_front(vals, dims)), 0
+
+
+impl_rules[cholesky_update_p] = in_float32(_cholesky_update_impl)
+abstract_eval_rules[cholesky_update_p] = _cholesky_update_aval
+batch_rules[cholesky_update_p] = _cholesky_update_batch
+no_rule_reasons[cholesky_update_p, "jvp"] = "nor has JAX; cholesky of the updated matrix has it"
+host_step(cholesky_update_p, "each rotation works on what the one before it has left")
+
+
+def cholesky_update(r_matrix: Any, w_vector: Any) -> Array:
+    """The upper triangular factor of R^T R + w w^T, for an upper triangular R (n, n) and w (n,).
+
+    Raises TypeError for other ranks and what are no floats, ValueError where sizes differ.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.cholesky_update.html
+    """
+    r, w = as_array(r_matrix), as_array(w_vector)
+    for position, (x, rank) in enumerate(((r, 2), (w, 1))):
+        if x.ndim != rank:
+            raise TypeError(
+                f"Input {position} to cholesky_update must have a rank of exactly {rank}, but got "
+                f"shape={x.shape}"
+            )
+    return cholesky_update_p.bind(r, w)
+
+
+# ---- symmetric_product ----
+
+# Parameters: alpha, beta, Python floats.
+symmetric_product_p = Primitive("symmetric_product")
+
+
+def _symmetric_product_impl(
+    a: np.ndarray, c: np.ndarray, *, alpha: float, beta: float
+) -> np.ndarray:
+    return alpha * (a @ np.swapaxes(a, -1, -2)) + beta * c
+
+
+def _symmetric_product_aval(a: ShapedArray, c: ShapedArray, **_: float) -> ShapedArray:
+    _check_floats("symmetric_product", a, c)
+    if a.ndim < 2 or c.shape != (*a.shape[:-1], a.shape[-2]):
+        raise ValueError(
+            "symmetric_product takes a matrix (n, m) and a square matrix (n, n). Got shapes "
+            f"{a.shape} and {c.shape}"
+        )
+    return c
+
+
+def _symmetric_product_batch(vals: Any, dims: Any, **params: float) -> tuple[Any, int]:
+    return symmetric_product_p.bind(*_at_front(vals, dims), **params), 0
+
+
+impl_rules[symmetric_product_p] = in_float32(_symmetric_product_impl)
+abstract_eval_rules[symmetric_product_p] = _symmetric_product_aval
+batch_rules[symmetric_product_p] = _symmetric_product_batch
+no_rule_reasons[symmetric_product_p, "jvp"] = "nor has JAX; alpha * a @ a.T + beta * c has it"
+host_step(symmetric_product_p, "BLAS computes it")
+
+
+def symmetric_product(
+    a_matrix: Any,
+    c_matrix: Any,
+    *,
+    alpha: float = 1.0,
+    beta: float = 0.0,
+    symmetrize_output: bool = False,
+) -> Array:
+    """alpha A A^T + beta C, for A (..., n, m) and C (..., n, n).
+
+    With `symmetrize_output` the lower triangle is copied to the upper one. Raises TypeError for what are
+    no matrices of floats, ValueError where sizes differ.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.symmetric_product.html
+    """
+    a, c = as_array(a_matrix), as_array(c_matrix)
+    out = symmetric_product_p.bind(a, c, alpha=alpha, beta=beta)
+    if not symmetrize_output:
+        return out
+    mirrored = matrix_transpose(tril(out, -1))
+    return lax.add(tril(out), mirrored)

@@ -672,4 +672,9 @@ EXAMPLES: dict[str, list[Example]] = {
     "random_split": step(lambda b: bits_of(random.split(random.wrap_key_data(b), 3)), seeds),
     "random_fold_in": step(lambda b: bits_of(random.fold_in(random.wrap_key_data(b), 5)), seeds),
     "random_bits": step(lambda b: random.bits(random.wrap_key_data(b), (3,)), seeds),
+    "random_gamma": [
+        *step(lambda a: random.gamma(random.key(0), a), positive),
+        *step(lambda a: random.loggamma(random.key(0), a), positive),
+        *step(lambda b, a: random.gamma(random.wrap_key_data(b), a), seeds, positive),
+    ],
 }

@@ -215,6 +215,31 @@ def test_gradients_pass_through_draws():
     np.testing.assert_allclose(gradient, x.sum(), rtol=1e-6)
 
 
+@pytest.mark.parametrize("a", [0.3, 1.0, 2.5, 40.0])
+def test_a_gamma_draw_keeps_its_quantile_while_its_parameter_moves(a):
+    from scipy.special import gammainc, gammaincinv
+
+    with jax.enable_x64():
+        x, slope = jax.value_and_grad(lambda a: random.gamma(KEY, a))(a)
+    quantile, h = gammainc(a, x), 1e-5
+    moved = gammaincinv(a + h, quantile) - gammaincinv(a - h, quantile)
+    np.testing.assert_allclose(slope, moved / (2 * h), rtol=1e-6)
+
+
+def test_the_logarithm_of_a_small_gamma_draw_and_its_derivative_are_finite():
+    value, slope = jax.value_and_grad(lambda a: random.loggamma(KEY, a))(1e-3)
+    assert random.gamma(KEY, 1e-3) == 0
+    assert np.isfinite(value) and np.isfinite(slope)
+
+
+def test_a_compiled_rejection_loop_draws_what_the_eager_one_draws():
+    a = jnp.linspace(0.1, 5, 200)
+    eager, compiled = random.gamma(KEY, a), jax.jit(random.gamma)(KEY, a)
+    np.testing.assert_allclose(compiled, eager, rtol=1e-5)
+    # Some of them needed more than one attempt; together they have the mean of their distributions.
+    assert abs((eager / a).mean() - 1) < 0.15
+
+
 def test_jaxprs_show_keys_as_jax_does():
     text = str(jax.make_jaxpr(lambda key: random.bits(random.fold_in(key, 7), (3,)))(KEY))
     assert text == (

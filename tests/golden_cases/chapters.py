@@ -37,6 +37,8 @@ CHAPTERS = (
     "checkify",
     "stax",
     "iterative_solvers",
+    "counts",
+    "distributions",
 )
 
 

@@ -13,8 +13,6 @@ import pytest
 NOT_YET: dict[str, str] = {
     name: "more distributions and special functions come later"
     for name in (
-        "jax.random.ball",
-        "jax.random.multivariate_normal",
         "jax.scipy.stats",
         "jax.nn.dot_product_attention",
     )

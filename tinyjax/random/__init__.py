@@ -8,6 +8,7 @@ Read threefry (bits from a key), keys, distributions, continuous, choices, in th
 from tinyjax.random.choices import categorical, choice, permutation
 from tinyjax.random.continuous import (
     cauchy,
+    double_sided_maxwell,
     exponential,
     gumbel,
     laplace,
@@ -17,6 +18,7 @@ from tinyjax.random.continuous import (
     pareto,
     rayleigh,
     triangular,
+    wald,
     weibull_min,
 )
 from tinyjax.random.distributions import (
@@ -39,3 +41,14 @@ from tinyjax.random.keys import (
     split,
     wrap_key_data,
 )
+
+# Imported when they are first asked for.
+_LAZY_NAMES = {
+    "binomials": ("binomial", "multinomial"),
+    "counts": ("geometric", "poisson"),
+    "gamma_family": (
+        "ball", "beta", "chisquare", "dirichlet", "f", "gamma", "generalized_normal", "loggamma", "t",
+    ),
+    "gamma_sampler": ("random_gamma_p",),
+    "multivariate": ("multivariate_normal", "orthogonal"),
+}  # fmt: skip

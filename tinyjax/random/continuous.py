@@ -24,9 +24,10 @@ from tinyjax.random.distributions import (
     checked_shape,
     normal,
     optional_shape,
+    rademacher,
     uniform,
 )
-from tinyjax.random.keys import typed_key
+from tinyjax.random.keys import split_typed, typed_key
 
 # ---- without parameters ----
 
@@ -185,3 +186,49 @@ def triangular(
     rising = left + lax.sqrt(u * (right - left) * (mode - left))
     falling = right - lax.sqrt((1 - u) * (right - left) * (right - mode))
     return lax.select(u < peak, rising, falling)
+
+
+def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Array:
+    """Wald numbers (inverse Gaussian, of scale 1): when a walk with drift reaches a height.
+
+    Source: Michael, Schucany and Haas, "Generating random variates using transformations with multiple
+    roots" (1976).
+    """
+    key = typed_key("wald", key)
+    dtype = checked_dtype("wald", dtype)
+    return _wald(key, mean, optional_shape(shape), dtype)
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _wald(key: Any, mean: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -> Any:
+    shape = checked_shape("wald", shape, mean)
+    key_n, key_u = split_typed(key)
+    mean = jnp.broadcast_to(lax.convert_element_type(mean, dtype), shape)
+    x, u = normal(key_n, shape, dtype), uniform(key_u, shape, dtype)
+    y = x**2
+    y_squared, mean_squared = y**2, mean**2
+    root = jnp.sqrt(4 * mean * y + mean_squared * y_squared)
+    smaller = mean + mean_squared * y / 2 - mean / 2 * root
+    return lax.select(u <= mean / (mean + smaller), smaller, mean_squared / smaller)
+
+
+def double_sided_maxwell(
+    key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None
+) -> Array:
+    """loc + scale * x of Maxwell numbers x with a random sign. The parameters' shape is put behind `shape`,
+    and is both of them where none is given."""
+    key = typed_key("double_sided_maxwell", key)
+    dtype = checked_dtype("double_sided_maxwell", dtype)
+    return _double_sided_maxwell(key, loc, scale, canonicalize_shape(shape), dtype)
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _double_sided_maxwell(
+    key: Any, loc: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype
+) -> Any:
+    of_parameters = checked_shape("double_sided_maxwell", None, loc, scale)
+    shape = (shape or of_parameters) + of_parameters
+    key_x, key_sign = split_typed(key)
+    x = maxwell(key_x, shape, dtype)
+    signed = rademacher(key_sign, shape, dtype) * x
+    return signed * lax.convert_element_type(scale, dtype) + lax.convert_element_type(loc, dtype)

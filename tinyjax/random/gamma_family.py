@@ -1,0 +1,200 @@
+"""Distributions made of gamma numbers: beta, dirichlet, chisquare, f, t, generalized_normal, ball.
+
+After this file you can make a distribution from another by its definition: a part of a sum of gamma
+numbers is a beta number, a normal number divided by the root of one is Student's t. Where two gamma
+numbers are divided they are drawn as logarithms, which do not underflow for small parameters.
+Builds on gamma_sampler; errors are those that distributions names.
+
+Source: https://docs.jax.dev/en/latest/jax.random.html;
+L. Devroye, "Non-uniform random variate generation" (1986), chapter IX
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import lax
+from tinyjax import numpy as jnp
+from tinyjax.array import Array
+from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.util import canonicalize_shape, check_arraylike, concrete_int, constant, shape_of
+from tinyjax.random.continuous import exponential
+from tinyjax.random.distributions import (
+    check_broadcasts,
+    checked_dtype,
+    checked_shape,
+    normal,
+    optional_shape,
+    rademacher,
+)
+from tinyjax.random.gamma_sampler import random_gamma_p
+from tinyjax.random.keys import split_typed, typed_key
+
+# ---- gamma ----
+
+
+def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Array:
+    """Gamma numbers of density x**(a - 1) * exp(-x) / Gamma(a); differentiable in `a`."""
+    key = typed_key("gamma", key)
+    dtype = checked_dtype("gamma", dtype)
+    return _gamma(key, a, shape=optional_shape(shape), dtype=dtype)
+
+
+def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Array:
+    """The logarithms of gamma numbers, which are exact where the numbers themselves would be 0."""
+    key = typed_key("loggamma", key)
+    dtype = checked_dtype("loggamma", dtype)
+    return _gamma(key, a, shape=optional_shape(shape), dtype=dtype, log_space=True)
+
+
+@jitted(static_argnames=("shape", "dtype", "log_space"))
+def _gamma(
+    key: Any, a: Any, shape: tuple[int, ...] | None, dtype: np.dtype, log_space: bool = False
+) -> Any:
+    shape = checked_shape("gamma", shape, a)
+    a = jnp.broadcast_to(lax.convert_element_type(a, dtype), shape)
+    return random_gamma_p.bind(key, a, log_space=log_space)
+
+
+# ---- parts of a sum ----
+
+
+def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Array:
+    """Numbers in [0, 1] of density proportional to x**(a - 1) * (1 - x)**(b - 1)."""
+    key = typed_key("beta", key)
+    dtype = checked_dtype("beta", dtype)
+    return _beta(key, a, b, shape=optional_shape(shape), dtype=dtype)
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -> Any:
+    shape = checked_shape("beta", shape, a, b)
+    a, b = (lax.convert_element_type(x, dtype) for x in (a, b))
+    key_a, key_b = split_typed(key)
+    a, b = jnp.broadcast_to(a, shape), jnp.broadcast_to(b, shape)
+    log_a, log_b = loggamma(key_a, a, shape, dtype), loggamma(key_b, b, shape, dtype)
+    largest = lax.max(log_a, log_b)
+    part_a, part_b = lax.exp(lax.sub(log_a, largest)), lax.exp(lax.sub(log_b, largest))
+    return lax.div(part_a, lax.add(part_a, part_b))
+
+
+def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Array:
+    """Vectors of parts of a whole: n numbers >= 0 of sum 1, for `alpha` of shape (..., n).
+
+    `shape` is that of the batch, without n. Raises ValueError for a scalar `alpha`."""
+    key = typed_key("dirichlet", key)
+    dtype = checked_dtype("dirichlet", dtype)
+    return _dirichlet(key, alpha, shape=optional_shape(shape), dtype=dtype)
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _dirichlet(key: Any, alpha: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -> Any:
+    from tinyjax.nn.functions import softmax  # here, as nn's initializers import random
+
+    check_arraylike("dirichlet", alpha)
+    if not np.ndim(alpha):
+        raise ValueError(
+            "dirichlet requires alpha.ndim >= 1, got alpha.ndim == 0: give one number for each part"
+        )
+    *batch_shape, parts = shape_of(alpha)
+    if shape is None:
+        shape = tuple(batch_shape)
+    else:
+        check_broadcasts("dirichlet", shape, tuple(batch_shape))
+    alpha = lax.convert_element_type(alpha, dtype)
+    return softmax(loggamma(key, alpha, (*shape, parts), dtype), -1)
+
+
+# ---- squares of normal numbers ----
+
+
+def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Array:
+    """Sums of the squares of `df` normal numbers; `df` need not be an integer."""
+    key = typed_key("chisquare", key)
+    dtype = checked_dtype("chisquare", dtype)
+    return _chisquare(key, df, shape=optional_shape(shape), dtype=dtype)
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _chisquare(key: Any, df: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -> Any:
+    shape = checked_shape("chisquare", shape, df)
+    two = constant(2, dtype)
+    half_df = lax.div(lax.convert_element_type(df, dtype), two)
+    return lax.mul(lax.exp(loggamma(key, half_df, shape, dtype)), two)
+
+
+def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Array:
+    """Quotients of two chisquare numbers, each divided by its degrees of freedom."""
+    key = typed_key("f", key)
+    dtype = checked_dtype("f", dtype)
+    return _f(key, dfnum, dfden, shape=optional_shape(shape), dtype=dtype)
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _f(key: Any, dfnum: Any, dfden: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -> Any:
+    shape = checked_shape("f", shape, dfnum, dfden)
+    dfden = lax.convert_element_type(dfden, dtype)
+    dfnum = lax.convert_element_type(dfnum, dtype)
+    key_den, key_num = split_typed(key)
+    numerator = chisquare(key_num, dfnum, shape, dtype)
+    denominator = chisquare(key_den, dfden, shape, dtype)
+    return lax.div(numerator / dfnum, denominator / dfden)
+
+
+def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Array:
+    """Student's t: normal numbers, each divided by the root of a chisquare number over `df`."""
+    key = typed_key("t", key)
+    dtype = checked_dtype("t", dtype)
+    return _t(key, df, shape=optional_shape(shape), dtype=dtype)
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _t(key: Any, df: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -> Any:
+    shape = checked_shape("t", shape, df)
+    df = lax.convert_element_type(df, dtype)
+    key_n, key_g = split_typed(key)
+    n = normal(key_n, shape, dtype)
+    half_df = lax.div(df, constant(2, dtype))
+    g = gamma(key_g, half_df, shape, dtype)
+    return n * lax.sqrt(half_df / g)
+
+
+# ---- powers ----
+
+
+def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Array:
+    """Numbers of density proportional to exp(-|x|**p); `shape` must have that of `p` at its end."""
+    shape = canonicalize_shape(shape)
+    key = typed_key("generalized_normal", key)
+    dtype = checked_dtype("generalized_normal", dtype)
+    return _generalized_normal(key, p, shape, dtype)
+
+
+@jitted(static_argnames=("shape", "dtype"))
+def _generalized_normal(key: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    keys = split_typed(key)
+    g = gamma(keys[0], 1 / p, shape, dtype)
+    return rademacher(keys[1], shape, dtype) * g ** (1 / p)
+
+
+def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> Array:
+    """Points, uniform in the unit ball of the `p`-norm in `d` dimensions: an array (*shape, d).
+
+    Raises TypeError or ConcretizationTypeError if `d` is no known integer.
+    Source: Barthe et al., "A probabilistic approach to the geometry of the l_p^n-ball" (2005).
+    """
+    shape = canonicalize_shape(shape)
+    key = typed_key("ball", key)
+    dtype = checked_dtype("ball", dtype)
+    d = concrete_int(d, "It is the argument d of jax.random.ball().")
+    return _ball(key, d, p, shape, dtype)
+
+
+@jitted(static_argnames=("d", "shape", "dtype"))
+def _ball(key: Any, d: int, p: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    key_g, key_e = split_typed(key)
+    g = generalized_normal(key_g, p, (*shape, d), dtype)
+    e = exponential(key_e, shape, dtype)
+    return g / ((jnp.abs(g) ** p).sum(-1) + e)[..., None] ** (1 / p)

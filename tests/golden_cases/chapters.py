@@ -36,6 +36,7 @@ CHAPTERS = (
     "least_squares",
     "checkify",
     "stax",
+    "signal",
     "iterative_solvers",
     "counts",
     "distributions",

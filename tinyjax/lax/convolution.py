@@ -129,17 +129,24 @@ def _check_groups(images: Sequence[int], kernels: Sequence[int], features: int, 
         )
 
 
+# The kinds of dtypes in which sums of one kind may be kept.
+_WIDER = {"b": "biufc", "u": "uif", "i": "if", "f": "f", "c": "c"}
+
+
 def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, preferred: Any) -> np.dtype:
     shapes.check_same_dtypes("conv_general_dilated", lhs, rhs)
     dtype = lhs.dtype
     if preferred is None or preferred == dtype:
         return dtype
-    if preferred.itemsize < dtype.itemsize or dtypes.is_inexact(preferred) != dtypes.is_inexact(
-        dtype
-    ):
+    if dtypes.kind(preferred) not in _WIDER[dtypes.kind(dtype)]:
         raise TypeError(
-            "`preferred_element_type` must be of the kind of the arguments' dtype, and not narrower; got "
-            f"{preferred.name} for {dtype.name}"
+            f"`preferred_element_type` {preferred.name} cannot hold sums of {dtype.name}: it must be of "
+            "the same kind, or float for integers"
+        )
+    if preferred.itemsize < dtype.itemsize:
+        raise TypeError(
+            f"`preferred_element_type` {preferred.name} must not be narrower than the arguments' dtype, "
+            f"{dtype.name}"
         )
     return preferred
 

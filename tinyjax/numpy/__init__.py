@@ -301,9 +301,7 @@ from tinyjax.numpy.statistics import (
     allclose,
     array_equal,
     array_equiv,
-    convolve,
     corrcoef,
-    correlate,
     cov,
     histogram,
     histogram2d,
@@ -414,4 +412,7 @@ array_repr = _np.array_repr
 array_str = _np.array_str
 
 # Imported when they are first asked for: {the module: its names}.
-_LAZY_NAMES = {"kaiser_window": ("i0", "kaiser")}
+_LAZY_NAMES = {
+    "convolution": ("convolve", "correlate"),
+    "kaiser_window": ("i0", "kaiser"),
+}

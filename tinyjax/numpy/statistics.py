@@ -1,4 +1,4 @@
-"""Histograms, covariance, convolution, interpolation, comparison of arrays.
+"""Histograms, covariance, interpolation, comparison of arrays.
 
 Builds on all before.
 
@@ -23,7 +23,7 @@ from tinyjax.numpy.grids import ix_
 from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.linear_algebra import dot
 from tinyjax.numpy.logic import equal, greater, isfinite, isnan, less, logical_and, logical_or
-from tinyjax.numpy.manipulation import atleast_2d, flip, reshape, squeeze
+from tinyjax.numpy.manipulation import atleast_2d, reshape, squeeze
 from tinyjax.numpy.ranges import linspace
 from tinyjax.numpy.searching import bincount, ravel_multi_index
 from tinyjax.numpy.selecting import where_
@@ -49,7 +49,6 @@ from tinyjax.numpy.util import (
     convert,
     ensure_arraylike,
     promote_args,
-    promote_dtypes,
     promote_dtypes_inexact,
     real_dtype,
     shape_of,
@@ -225,61 +224,6 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
     if dtypes.kind(c.dtype) == "c":
         return lax.complex(clip(lax.real(c), -1, 1), clip(lax.imag(c), -1, 1))
     return clip(c, -1, 1)
-
-
-# ---- convolution ----
-
-
-@jitted(static_argnames=("mode", "precision", "preferred_element_type"))
-def convolve(
-    a: Any, v: Any, mode: str = "full", *, precision: Any = None, preferred_element_type: Any = None
-) -> Array:
-    """The discrete convolution of two vectors; as numpy.convolve.
-
-    mode 'full' gives n + m - 1 elements, 'same' max(n, m), 'valid' those without padding. Raises
-    ValueError for empty arrays, or ones that are no vectors."""
-    a, v = _vectors("convolve", a, v, preferred_element_type)
-    if a.size < v.size:
-        a, v = v, a
-    return _slide(a, flip(v), mode, precision, preferred_element_type)
-
-
-@jitted(static_argnames=("mode", "precision", "preferred_element_type"))
-def correlate(
-    a: Any,
-    v: Any,
-    mode: str = "valid",
-    *,
-    precision: Any = None,
-    preferred_element_type: Any = None,
-) -> Array:
-    """The cross-correlation of two vectors, `v` conjugated; as numpy.correlate. Modes as convolve."""
-    a, v = _vectors("correlate", a, v, preferred_element_type)
-    v = conj(v)
-    if a.size < v.size:
-        return flip(_slide(v, a, mode, precision, preferred_element_type))
-    return _slide(a, v, mode, precision, preferred_element_type)
-
-
-def _vectors(name: str, a: Any, v: Any, preferred: Any) -> list[Any]:
-    a, v = ensure_arraylike(name, a, v)
-    if a.ndim != 1 or v.ndim != 1:
-        raise ValueError(f"{name}() only support 1-dimensional inputs.")
-    if not a.size or not v.size:
-        raise ValueError(f"{name}: inputs cannot be empty, got shapes {a.shape} and {v.shape}.")
-    return promote_dtypes(a, v) if preferred is not None else promote_dtypes_inexact(a, v)
-
-
-def _slide(a: Any, window: Any, mode: str, precision: Any, preferred: Any) -> Any:
-    """The dot products of `window` with each stretch of the padded `a`."""
-    n = window.size
-    widths = {"valid": (0, 0), "same": (n // 2, n - n // 2 - 1), "full": (n - 1, n - 1)}
-    if mode not in widths:
-        raise ValueError("mode must be one of ['full', 'same', 'valid']")
-    padded = lax.pad(a, constant(0, a.dtype), [(*widths[mode], 0)])
-    starts = np.arange(padded.size - n + 1)
-    stretches = padded[as_array(starts[:, None] + np.arange(n))]
-    return dot(stretches, window, precision=precision, preferred_element_type=preferred)
 
 
 # ---- interpolation ----

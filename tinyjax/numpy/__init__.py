@@ -380,11 +380,6 @@ _ufunc_methods.attach()
 
 bool = bool_
 
-# Imported when they are first asked for: {the module: its names}.
-_LAZY_NAMES = {
-    "fitting": ("polyfit", "roots"),
-}
-
 # NumPy's constants and abstract dtypes, which are the same here.
 e = _np.e
 euler_gamma = _np.euler_gamma
@@ -414,5 +409,6 @@ array_str = _np.array_str
 # Imported when they are first asked for: {the module: its names}.
 _LAZY_NAMES = {
     "convolution": ("convolve", "correlate"),
+    "fitting": ("polyfit", "roots"),
     "kaiser_window": ("i0", "kaiser"),
 }

@@ -59,3 +59,28 @@ def test_the_gradient_of_a_positive_definite_complex_system():
 def test_a_decomposition_is_a_host_step_with_its_reason():
     text = jax.jit(jnp.linalg.cholesky).lower(A @ A.T).as_text()
     assert "host    cholesky" in text and "LAPACK" in text
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4), (4, 2)])
+def test_many_small_matrices_are_decomposed_as_each_of_them(shape, dtype):
+    many = np.random.default_rng(1).standard_normal((40, *shape)).astype(dtype)
+    many[3] = 0
+    many[4, 1] = many[4, 0]
+    together, one_by_one = linalg.lu(many), [linalg.lu(a) for a in many]
+    for got, wanted in zip(together, zip(*one_by_one)):
+        np.testing.assert_allclose(got, np.stack(wanted), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("left_side", [True, False])
+@pytest.mark.parametrize("transpose_a", [True, False])
+@pytest.mark.parametrize("lower", [True, False])
+def test_many_small_systems_are_solved_as_each_of_them(left_side, transpose_a, lower):
+    rng = np.random.default_rng(1)
+    a = (rng.standard_normal((40, 3, 3)) + 3 * np.eye(3)).astype(np.complex64) * (1 + 0.5j)
+    b = rng.standard_normal((40, 3, 2) if left_side else (40, 2, 3)).astype(np.complex64)
+    options = {"left_side": left_side, "lower": lower, "transpose_a": transpose_a}
+    for more in {}, {"unit_diagonal": True}, {"conjugate_a": True}:
+        solve = lambda a, b: linalg.triangular_solve(a, b, **options, **more)  # noqa: E731,B023
+        wanted = np.stack([solve(*each) for each in zip(a, b)])
+        np.testing.assert_allclose(solve(a, b), wanted, rtol=1e-4, atol=1e-5)

@@ -21,6 +21,7 @@ from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, moveaxis, vmap
 from tinyjax.interpreters.jit import jitted
 from tinyjax.interpreters.jvp import defzero, jvp_rules, zero_tangent
+from tinyjax.lax.linalg import many
 from tinyjax.lax.linalg.matrices import (
     check_lapack_dtype,
     check_operands,
@@ -101,6 +102,9 @@ lu_p = Primitive("lu", multiple_results=True)
 
 def _lu_impl(x: np.ndarray) -> Any:
     check_lapack_dtype("lu", x)
+    if many.is_worth_it(x):
+        outs = many.lu(x.reshape(-1, *x.shape[-2:]))
+        return tuple(out.reshape(*x.shape[:-2], *out.shape[1:]) for out in outs)
     return for_each_matrix(_lu_of_one, x)
 
 

@@ -20,6 +20,7 @@ from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
 from tinyjax.interpreters.jvp import Zero, defjvp2
 from tinyjax.interpreters.transposition import is_undefined_primal, not_linear, transpose_rules
+from tinyjax.lax.linalg import many
 from tinyjax.lax.linalg.matrices import (
     check_operands,
     check_square,
@@ -49,8 +50,6 @@ def _impl(
 ) -> np.ndarray:
     """By BLAS's trsm. It takes matrices column by column, as which ours, row by row, are transposed:
     so the sides change, and lower is upper. A zero on the diagonal divides, and gives inf or NaN."""
-    from scipy.linalg import get_blas_funcs
-
     if b.size == 0:
         return b
     dtype = b.dtype
@@ -58,6 +57,10 @@ def _impl(
         a, b = a.astype(np.float32), b.astype(np.float32)
     if conjugate_a:
         a = np.conj(a)
+    if many.is_worth_it(a) and max(b.shape[-2:]) <= 16:
+        return _many(a, b, left_side, lower, transpose_a, unit_diagonal).astype(dtype, copy=False)
+    from scipy.linalg import get_blas_funcs
+
     (trsm,) = get_blas_funcs(("trsm",), (a, b))
 
     def solve(a: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -66,6 +69,18 @@ def _impl(
         ).T
 
     return for_each_matrix(solve, a, b).astype(dtype, copy=False)
+
+
+def _many(
+    a: np.ndarray, b: np.ndarray, left_side: bool, lower: bool, transpose_a: bool, unit: bool
+) -> np.ndarray:
+    """X op(A) = B is op(A)^T X^T = B^T, and the transpose of a lower matrix is an upper one."""
+    if left_side == transpose_a:
+        a, lower = np.swapaxes(a, -1, -2), not lower
+    columns = b if left_side else np.swapaxes(b, -1, -2)
+    flat_a, flat_b = (x.reshape(-1, *x.shape[-2:]) for x in (a, columns))
+    x = many.triangular_solve(flat_a, flat_b, lower, unit).reshape(columns.shape)
+    return x if left_side else np.swapaxes(x, -1, -2)
 
 
 def _aval(a: ShapedArray, b: ShapedArray, *, left_side: bool, **_: Any) -> ShapedArray:

@@ -40,6 +40,7 @@ CHAPTERS = (
     "iterative_solvers",
     "counts",
     "distributions",
+    "attention",
 )
 
 

@@ -32,3 +32,6 @@ from tinyjax.nn.activations import (
 from tinyjax.nn.functions import log_softmax, logmeanexp, one_hot, softmax, standardize
 from tinyjax.numpy import tanh
 from tinyjax.scipy.special import logsumexp
+
+# Imported when it is first asked for.
+_LAZY_NAMES = {"attention": ("dot_product_attention",)}

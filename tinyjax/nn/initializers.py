@@ -212,3 +212,53 @@ lecun_uniform = _named("lecun_uniform", 1.0, "fan_in", "uniform")
 lecun_normal = _named("lecun_normal", 1.0, "fan_in", "truncated_normal")
 he_uniform = kaiming_uniform = _named("he_uniform", 2.0, "fan_in", "uniform")
 he_normal = kaiming_normal = _named("he_normal", 2.0, "fan_in", "truncated_normal")
+
+
+# ---- matrices that keep lengths ----
+
+
+def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer that draws matrices whose columns, along `column_axis`, are orthonormal, times `scale`.
+
+    All other axes together are the rows; of a matrix with fewer rows than columns, the rows are
+    orthonormal. The initializer raises ValueError for shapes of less than two axes.
+    Source: Saxe et al., "Exact solutions to the nonlinear dynamics of learning" (2013).
+    """
+
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Array:
+        from tinyjax.random.multivariate import orthogonal as draw  # it needs linear algebra
+
+        shape, dtype = canonicalize_shape(shape), _dtype(dtype)
+        if len(shape) < 2:
+            raise ValueError(f"orthogonal initializer requires at least a 2D shape, got {shape}")
+        columns = shape[column_axis]
+        others = list(shape)
+        del others[column_axis]
+        matrix = draw(key, math.prod(others), (), dtype, m=columns)
+        return scale * jnp.moveaxis(matrix.reshape(*others, columns), -1, column_axis)
+
+    return init
+
+
+def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer of convolutions: an orthogonal matrix at the window's center, zero elsewhere.
+
+    Shapes are (*window, fan_in, fan_out), of windows with one to three axes. The initializer raises
+    ValueError for others, and where fan_in > fan_out.
+    Source: Xiao et al., "Dynamical isometry and a mean field theory of CNNs" (2018), section 3.
+    """
+
+    def init(key: Any, shape: Any, dtype: Any = dtype) -> Array:
+        shape, dtype = canonicalize_shape(shape), _dtype(dtype)
+        if len(shape) not in (3, 4, 5):
+            raise ValueError(
+                f"Delta orthogonal initializer requires a 3D, 4D or 5D shape, got {shape}"
+            )
+        *window, fan_in, fan_out = shape
+        if fan_in > fan_out:
+            raise ValueError(f"`fan_in` must be at most `fan_out`, got {fan_in} and {fan_out}")
+        matrix = orthogonal(scale, column_axis, dtype)(key, (fan_in, fan_out))
+        center = tuple((size - 1) // 2 for size in window)
+        return jnp.zeros(shape, dtype).at[center].set(matrix)
+
+    return init

@@ -40,10 +40,11 @@ def convolve(
     lhs_spec, rhs_spec, out_spec = dimension_numbers
     out_dtype = preferred_element_type or lhs.dtype
     dtype = sum_dtype(out_dtype)
-    images = lhs.transpose(lhs_spec).astype(dtype, copy=False)
-    kernels = rhs.transpose(rhs_spec).astype(dtype, copy=False)
-    images = padded(images, padding, lhs_dilation)
-    windows = windows_of(images, kernels.shape[2:], window_strides, rhs_dilation)
+    images = padded(lhs.astype(dtype, copy=False), lhs_spec[2:], padding, lhs_dilation)
+    kernels = rhs.astype(dtype, copy=False).transpose(rhs_spec)
+    windows = windows_of(
+        images.transpose(lhs_spec), kernels.shape[2:], window_strides, rhs_dilation
+    )
     out = product(windows, kernels, feature_group_count, batch_group_count)
     return out.transpose(np.argsort(out_spec)).astype(out_dtype, copy=False)
 
@@ -55,11 +56,15 @@ def sum_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def padded(
-    images: np.ndarray, padding: Sequence[tuple[int, int]], dilation: Sequence[int]
+    images: np.ndarray,
+    spatial: Sequence[int],
+    padding: Sequence[tuple[int, int]],
+    dilation: Sequence[int],
 ) -> np.ndarray:
-    """(batch, feature, *spatial) with zeros between the elements and around them."""
-    config = [(0, 0, 0), (0, 0, 0)]
-    config += [(low, high, d - 1) for (low, high), d in zip(padding, dilation)]
+    """The images with zeros between the elements of their `spatial` axes, and around them."""
+    config = [(0, 0, 0)] * images.ndim
+    for axis, (low, high), d in zip(spatial, padding, dilation):
+        config[axis] = (low, high, d - 1)
     if not any(any(entry) for entry in config):
         return images
     return impl_rules[slicing.pad_p](images, images.dtype.type(0), padding_config=config)
@@ -89,24 +94,41 @@ def product(
 ) -> np.ndarray:
     """(batch, feature, *places): for each group, (batch and places, feature and window) by
     (feature and window, output)."""
-    groups = feature_groups * batch_groups  # one of them is 1
-    batch, features, *rest = windows.shape
-    count = len(rest) // 2
-    places, window = rest[:count], rest[count:]
-    place_axes = range(3, 3 + count)
-    window_axes = range(3 + count, 3 + 2 * count)
     if batch_groups > 1:
-        windows = windows.reshape(groups, batch // groups, features, *rest)
+        parts = np.split(windows, batch_groups, axis=0)
     else:
-        windows = windows.reshape(batch, groups, features // groups, *rest).swapaxes(0, 1)
-    batch, features = windows.shape[1:3]
-    summed = features * math.prod(window)
-    rows = windows.transpose(0, 1, *place_axes, *window_axes, 2)
-    rows = rows.reshape(groups, batch * math.prod(places), summed)
-    outputs = kernels.shape[0] // groups
-    columns = kernels.reshape(groups, outputs, features, *window)
-    columns = columns.transpose(0, *range(3, 3 + count), 2, 1).reshape(groups, summed, outputs)
-    out = np.matmul(rows, columns).reshape(groups, batch, *places, outputs)
-    # (groups, batch, *places, outputs) -> (batch, groups and outputs, *places)
-    out = np.moveaxis(np.moveaxis(out, 0, 1), -1, 2)
-    return out.reshape(batch, groups * outputs, *places)
+        parts = np.split(windows, feature_groups, axis=1)
+    outs = [_matmul(*group) for group in zip(parts, np.split(kernels, len(parts)))]
+    return outs[0] if len(outs) == 1 else np.concatenate(outs, axis=1)
+
+
+def _matmul(windows: np.ndarray, kernels: np.ndarray) -> np.ndarray:
+    """(batch, output, *places) from the windows and the kernels of one group.
+
+    Axes are copied in the order that they have in memory, so that runs of elements stay together."""
+    count = (windows.ndim - 2) // 2
+    rows = _in_memory_order(windows, (0, *range(2, 2 + count)))
+    summed = _in_memory_order(windows, (1, *range(2 + count, windows.ndim)))
+    sizes = [windows.shape[axis] for axis in rows]
+    row_count, sum_count = math.prod(sizes), math.prod(windows.shape[axis] for axis in summed)
+    if _shortest_step(windows, summed) < _shortest_step(windows, rows):
+        left = windows.transpose(*rows, *summed).reshape(row_count, sum_count)
+    else:
+        left = windows.transpose(*summed, *rows).reshape(sum_count, row_count).T
+    # The kernels' axes are (output, feature, *window).
+    order = [1 if axis == 1 else axis - count for axis in summed]
+    right = kernels.transpose(*order, 0).reshape(sum_count, len(kernels))
+    out = np.matmul(left, right).reshape(*sizes, len(kernels))
+    places = [rows.index(axis) for axis in range(2, 2 + count)]
+    return out.transpose(rows.index(0), len(rows), *places)
+
+
+def _in_memory_order(x: np.ndarray, axes: Sequence[int]) -> list[int]:
+    """The axes from the one whose elements lie farthest apart to the one whose lie closest."""
+    return sorted(axes, key=lambda axis: -abs(x.strides[axis]))
+
+
+def _shortest_step(x: np.ndarray, axes: Sequence[int]) -> tuple[float, int]:
+    """Less for axes with neighbours closer in memory, and if they are as close, with more of them."""
+    steps = [(abs(x.strides[axis]), -x.shape[axis]) for axis in axes if x.shape[axis] > 1]
+    return min(steps, default=(math.inf, 0))

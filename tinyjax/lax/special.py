@@ -1,7 +1,7 @@
 """Special functions: erf and its kin, lgamma, digamma, polygamma.
 
-After this file you know a good way to compute each in NumPy alone, in float64 inside. All take
-floats. Builds on exponential.
+After this file you know a good way to compute each of them but polygamma in NumPy alone, in float64
+inside. All take floats. Builds on exponential.
 """
 
 from __future__ import annotations
@@ -132,31 +132,16 @@ def _digamma_impl(x: np.ndarray) -> np.ndarray:
     return np.where((x <= 0) & (fraction == 0) | (x == -np.inf), np.nan, out).astype(np.float64)
 
 
-def _hurwitz_zeta(s: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """The sum of (q + k)**-s over k >= 0: ten terms, then the Euler-Maclaurin formula for the rest.
-
-    Source: https://dlmf.nist.gov/25.11.E28"""
-    terms = 10 + int(np.clip(-np.floor(np.min(q, initial=0)), 0, 1000))  # past the poles
-    out = np.zeros(np.broadcast_shapes(s.shape, q.shape))
-    for k in range(terms):
-        out = out + np.power(q + k, -s)
-    a = q + terms
-    out = out + np.power(a, 1 - s) / (s - 1) + np.power(a, -s) / 2
-    factor = s * np.power(a, -s - 1)
-    for n, bernoulli in enumerate(_BERNOULLI, start=1):
-        out = out + factor * bernoulli / math.factorial(2 * n)
-        factor = factor * (s + 2 * n - 1) * (s + 2 * n) / (a * a)
-    return out
-
-
 @in_float64
 def _polygamma_impl(m: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(-1)**(m + 1) m! zeta(m + 1, x). Source: https://dlmf.nist.gov/25.11.E12"""
+    """(-1)**(m + 1) m! zeta(m + 1, x), by SciPy's zeta. Source: https://dlmf.nist.gov/25.11.E12"""
+    from scipy import special
+
     order = np.where(m >= 1, m, 1)
     sign = np.where(order % 2 == 1, 1.0, -1.0)
-    out = sign * np.exp(_lgamma_impl(order + 1)) * _hurwitz_zeta(order + 1, x)
+    out = sign * special.gamma(order + 1) * special.zeta(order + 1, x)
     out = np.where(m == 0, _digamma_impl(x + np.zeros_like(m)), out)
-    return np.where((m < 0) | (m != np.floor(m)), np.nan, out)
+    return np.where((m < 0) | (m != np.floor(m)) | np.isnan(x), np.nan, out)
 
 
 # ---- primitives ----

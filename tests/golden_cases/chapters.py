@@ -28,6 +28,7 @@ CHAPTERS = (
     "ode",
     "jet",
     "optimizers",
+    "special",
     "lax_rest",
     "interpolation",
     "fft",

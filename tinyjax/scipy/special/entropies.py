@@ -17,7 +17,7 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.custom_derivatives.forward_rules import custom_jvp
-from tinyjax.numpy.util import constant_like, promote_args_inexact
+from tinyjax.numpy.util import promote_args_inexact, weak_constant_like
 from tinyjax.scipy.special.operands import promote_args_real
 
 # ---- x log y ----
@@ -72,7 +72,7 @@ def _xlogx_jvp(primals: Any, tangents: Any) -> Any:
 def entr(x: Any) -> Array:
     """-x log(x), an element of the entropy: 0 at 0, -inf for x < 0. Raises ValueError for complex ones."""
     (x,) = promote_args_real("entr", x)
-    negative = lax.lt(x, constant_like(x, 0))
+    negative = lax.lt(x, weak_constant_like(x, 0))
     return lax.select(negative, lax.full_like(x, -np.inf), lax.neg(_xlogx(x)))
 
 
@@ -80,7 +80,7 @@ def rel_entr(p: Any, q: Any) -> Array:
     """p log(p / q), an element of the relative entropy; 0 at p = 0 and q >= 0, else inf where one is not
     positive. Raises ValueError for complex numbers."""
     p, q = promote_args_real("rel_entr", p, q)
-    zero = constant_like(p, 0.0)
+    zero = weak_constant_like(p, 0.0)
     both_positive = lax.bitwise_and(lax.gt(p, zero), lax.gt(q, zero))
     is_zero = lax.bitwise_and(lax.eq(p, zero), lax.ge(q, zero))
     safe_p, safe_q = jnp.where(both_positive, p, 1), jnp.where(both_positive, q, 1)
@@ -109,10 +109,10 @@ def expit(x: Any) -> Array:
 def logit(x: Any) -> Array:
     """log(x / (1 - x)), the inverse of expit; infinite at 0 and 1, NaN outside."""
     (x,) = promote_args_inexact("logit", x)
-    return lax.log(lax.div(x, lax.sub(constant_like(x, 1), x)))
+    return lax.log(lax.div(x, lax.sub(weak_constant_like(x, 1), x)))
 
 
-logit.defjvps(lambda g, out, x: lax.div(g, lax.mul(x, lax.sub(constant_like(x, 1), x))))
+logit.defjvps(lambda g, out, x: lax.div(g, lax.mul(x, lax.sub(weak_constant_like(x, 1), x))))
 
 
 # ---- Box and Cox's transformation ----

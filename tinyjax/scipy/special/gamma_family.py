@@ -72,8 +72,10 @@ _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360, 1 /
 
 def _stirling_rest(x: Any) -> Any:
     """What Stirling's formula lacks of lgamma(x), for x >= 8. Source: https://dlmf.nist.gov/5.11.E1"""
-    coefficients = np.array(_STIRLING[::-1], x.dtype)
-    return jnp.polyval(coefficients, 1 / (x * x)) / x
+    total = 0.0
+    for coefficient in reversed(_STIRLING):
+        total = total / (x * x) + coefficient
+    return total / x
 
 
 def betaln(a: Any, b: Any) -> Array:

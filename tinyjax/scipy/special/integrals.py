@@ -20,7 +20,7 @@ from tinyjax.array import Array
 from tinyjax.interpreters.jvp import defjvp, defjvp2
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.numpy.util import promote_args_inexact
-from tinyjax.scipy.special.operands import promote_strong, promote_strong_real
+from tinyjax.scipy.special.operands import check_float, promote_strong, promote_strong_real
 
 TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
@@ -70,7 +70,11 @@ def exp1(x: Any) -> Array:
 
 # ---- sine and cosine integrals ----
 
-sine_integral_p = host_primitive("sine_integral", 1, lambda special, x: special.sici(x)[0])
+sine_integral_p = host_primitive(
+    "sine_integral",
+    1,
+    lambda special, x: np.copysign(special.sici(x)[0], x),  # of -0.0: -0.0
+)
 cosine_integral_p = host_primitive("cosine_integral", 1, lambda special, x: special.sici(x)[1])
 defjvp(sine_integral_p, lambda g, x: g * jnp.sinc(x / math.pi))
 defjvp(cosine_integral_p, lambda g, x: g * (lax.cos(x) / x))
@@ -131,8 +135,7 @@ def spence(x: Any) -> Array:
 
     Raises TypeError unless x is float32 or float64."""
     x = jnp.asarray(x)
-    if x.dtype not in (np.float32, np.float64):
-        raise TypeError(f"x.dtype={x.dtype} is not supported: use float32 or float64 (x.astype)")
+    check_float(x)
     return spence_p.bind(*promote_strong("spence", x))
 
 

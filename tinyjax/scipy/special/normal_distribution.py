@@ -21,6 +21,7 @@ from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jvp import defjvp2
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.numpy.util import constant_like, promote_args_inexact
+from tinyjax.scipy.special.operands import check_float, promote_strong
 
 # ---- the error function ----
 
@@ -46,15 +47,10 @@ def erfinv(x: Any) -> Array:
 # ---- the normal distribution ----
 
 
-def _check_float(dtype: np.dtype) -> None:
-    if dtype not in (np.float32, np.float64):
-        raise TypeError(f"x.dtype={dtype} is not supported: use float32 or float64 (x.astype)")
-
-
 def ndtr(x: Any) -> Array:
     """The probability that a normal variate is below x. Raises TypeError unless x is float32 or float64."""
     x = jnp.asarray(x)
-    _check_float(x.dtype)
+    check_float(x)
     return _ndtr(x)
 
 
@@ -81,8 +77,8 @@ def ndtri(p: Any) -> Array:
 
     Raises TypeError unless p is float32 or float64."""
     p = jnp.asarray(p)
-    _check_float(p.dtype)
-    return ndtri_p.bind(p)
+    check_float(p)
+    return ndtri_p.bind(*promote_strong("ndtri", p))
 
 
 # Below the first the series is used, and above the second log(1 - p) is -p.
@@ -100,7 +96,7 @@ def log_ndtr(x: Any, series_order: int = 3) -> Array:
         bound = "non-negative" if series_order < 0 else "<= 30"
         raise ValueError(f"series_order must be {bound}, got {series_order}.")
     x = jnp.asarray(x)
-    _check_float(x.dtype)
+    check_float(x)
     low, high = (np.array(bound, x.dtype) for bound in _BOUNDS[x.dtype])
     is_high = lax.gt(x, high)
     probability = _ndtr(jnp.where(is_high, -x, lax.max(x, low)))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tinyjax import dtypes
 from tinyjax.numpy.util import convert, promote_args_inexact
 
@@ -31,3 +33,9 @@ def promote_strong(fun_name: str, *args: Any) -> list[Any]:
 def promote_strong_real(fun_name: str, *args: Any) -> list[Any]:
     """As promote_strong. Raises ValueError for complex numbers."""
     return [convert(x, x.dtype) for x in promote_args_real(fun_name, *args)]
+
+
+def check_float(x: Any) -> None:
+    """Raises TypeError unless the array is of float32 or float64."""
+    if x.dtype not in (np.float32, np.float64):
+        raise TypeError(f"x.dtype={x.dtype} is not supported: use float32 or float64 (x.astype)")

@@ -17,7 +17,8 @@ from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.interpreters.jvp import defjvp
 from tinyjax.lax.host_functions import host_primitive
-from tinyjax.numpy.util import concrete, promote_args_inexact
+from tinyjax.numpy.util import concrete
+from tinyjax.scipy.special.operands import promote_strong
 
 
 def _polar_impl(special: Any, n: np.ndarray, m: np.ndarray, theta: np.ndarray) -> np.ndarray:
@@ -50,6 +51,6 @@ def sph_harm_y(
         raise NotImplementedError("sph_harm_y: diff_n is not supported; jax.jvp differentiates it")
     if n_max is not None:
         n = jnp.minimum(n, int(concrete(n_max, "The `n_max` argument of sph_harm_y")))
-    n, m, theta, phi = promote_args_inexact("sph_harm_y", n, m, jnp.atleast_1d(theta), phi)
+    n, m, theta, phi = promote_strong("sph_harm_y", n, m, jnp.atleast_1d(theta), phi)
     polar, angle = polar_part_p.bind(n, m, theta), m * phi
     return lax.complex(polar * lax.cos(angle), polar * lax.sin(angle))

@@ -5,20 +5,20 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.interpreters.jit import JitFunction
+from tinyjax.interpreters.jit import PjitFunction
 
 
 @pytest.fixture
 def plain_calls(monkeypatch):
     """A list that has an entry for each call that took the plain path."""
     calls = []
-    trace_cached = JitFunction.trace_cached
+    trace_cached = PjitFunction.trace_cached
 
     def counted(self, args, kwargs):
         calls.append(self)
         return trace_cached(self, args, kwargs)
 
-    monkeypatch.setattr(JitFunction, "trace_cached", counted)
+    monkeypatch.setattr(PjitFunction, "trace_cached", counted)
     return calls
 
 

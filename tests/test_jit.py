@@ -3,6 +3,7 @@
 import copy
 import functools
 import gc
+import inspect
 import weakref
 
 import numpy as np
@@ -375,3 +376,12 @@ def test_a_result_of_a_jitted_function_that_nothing_moves_has_a_zero_tangent():
     jaxpr = jax.make_jaxpr(lambda x, t: jax.jvp(f, (x,), (t,))[1])(3.0, 1.0)
     zero, moved = jaxpr.jaxpr.outvars
     assert zero.val == 0.0 and moved is jaxpr.eqns[0].outvars[-1]
+
+
+def test_a_jitted_function_shows_the_function_and_its_signature():
+    def f(x, y=1):
+        return x + y
+
+    assert repr(jax.jit(f)) == f"<PjitFunction of {f!r}>"
+    for follow in (True, False):
+        assert str(inspect.signature(jax.jit(f), follow_wrapped=follow)) == "(x, y=1)"

@@ -20,7 +20,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import viz
 from tinyjax.interpreters import jit_rules
-from tinyjax.interpreters.jit import JitFunction
+from tinyjax.interpreters.jit import PjitFunction
 from tinyjax.jaxpr import eval_jaxpr
 
 # %% [markdown]
@@ -164,7 +164,7 @@ print(len(fast_f.cache), "entries: another shape")
 # [jit.py](../tinyjax/interpreters/jit.py); `trace_to_jaxpr` is what `make_jaxpr` calls too.
 
 # %%
-print(inspect.getsource(JitFunction.trace_cached))
+print(inspect.getsource(PjitFunction.trace_cached))
 
 # %% [markdown]
 # A call that has been made before does not even get that far:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import get_aval, to_numpy
+from tinyjax.core import as_array
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_map, tree_unflatten
 from tinyjax.tree_util.registration import register_pytree_node_class
 
@@ -70,7 +70,7 @@ class CheckSite:
     in_tree: PyTreeDef
 
     def message(self, payload: Sequence[Any]) -> str:
-        args, kwargs = tree_unflatten(self.in_tree, [to_numpy(x, get_aval(x)) for x in payload])
+        args, kwargs = tree_unflatten(self.in_tree, [as_array(x) for x in payload])
         text = self.text.format(*args, **kwargs)
         return f"{text} (`check` failed)" if self.category is FailedCheckError else text
 
@@ -108,8 +108,8 @@ class Error:
         return "\n".join(lines) or None
 
     def _message(self, code: int, index: tuple[int, ...]) -> str:
-        payload = [np.asarray(x)[index] for x in self.payloads[code - 1]]
-        return self.sites[code - 1].message(payload)
+        payload = [as_array(x) for x in self.payloads[code - 1]]
+        return self.sites[code - 1].message([x[index] if index else x for x in payload])
 
     def throw(self) -> None:
         """Raises JaxRuntimeError, with the message, if a check failed."""

@@ -34,7 +34,7 @@ from tinyjax.core import (
     to_numpy,
 )
 from tinyjax.interpreters import jit, vjp
-from tinyjax.interpreters.jit import JitFunction
+from tinyjax.interpreters.jit import PjitFunction
 from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, full, jvp_rules
 from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr
 from tinyjax.interpreters.numpy_program import NumpyProgram
@@ -284,7 +284,7 @@ class EagerLinearizeTrace(JVPTrace):
         return results
 
 
-def call_as_step(function: JitFunction, args: tuple, kwargs: dict) -> Any:
+def call_as_step(function: PjitFunction, args: tuple, kwargs: dict) -> Any:
     """A whole function of jax.numpy as one step; NotImplemented where it must run as it is."""
     trace = context.trace
     if type(trace) is not EagerLinearizeTrace:

@@ -9,6 +9,7 @@ Source: https://docs.jax.dev/en/latest/jit-compilation.html
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -59,10 +60,10 @@ def _cache_of(fun: Callable, options: tuple) -> Traces:
     return memory_of(_caches, fun).setdefault(options, {})
 
 
-_jit_functions: WeakSet[JitFunction] = WeakSet()
+_jit_functions: WeakSet[PjitFunction] = WeakSet()
 
 
-class JitFunction:
+class PjitFunction:
     """What `jit` gives: a callable that remembers a jaxpr for each kind of arguments it has met."""
 
     def __init__(
@@ -216,9 +217,13 @@ class JitFunction:
         self.fast_calls.known.clear()
 
     def __repr__(self) -> str:
-        return f"<jitted {self.params['name']}>"
+        return f"<PjitFunction of {self.fun!r}>"
 
-    def __deepcopy__(self, memo: dict) -> JitFunction:
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return inspect.signature(self.fun)
+
+    def __deepcopy__(self, memo: dict) -> PjitFunction:
         return self  # as of Python's functions
 
 
@@ -308,7 +313,7 @@ def jit(
             f"static_argnames and donate_argnames cannot intersect, but both name {both}: a static "
             "argument has no memory to give away"
         )
-    return JitFunction(
+    return PjitFunction(
         fun, numbers, names, donate_numbers, donate_names, keep_unused, device or backend, inline
     )
 
@@ -330,7 +335,7 @@ def jitted(fun: Callable | None = None, *, static_argnames: str | Sequence[str] 
     return wrapper
 
 
-def _call_as_it_is(function: JitFunction, args: tuple, kwargs: dict) -> Any:
+def _call_as_it_is(function: PjitFunction, args: tuple, kwargs: dict) -> Any:
     return NotImplemented
 
 

@@ -36,6 +36,7 @@ CHAPTERS = (
     "decompositions",
     "least_squares",
     "checkify",
+    "segments",
     "stax",
     "signal",
     "iterative_solvers",

@@ -1,0 +1,151 @@
+"""Sums, products and extremes of segments: elements that have the same number belong together.
+
+    segment_sum(jnp.array([1.0, 2.0, 3.0]), jnp.array([0, 0, 1]), num_segments=2)  # [3., 3.]
+
+Builds on numpy's x.at. (JAX had updates by index here once: x.at[index].set(y) is what they are today.)
+
+Source: https://docs.jax.dev/en/latest/jax.ops.html
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax import numpy as jnp
+from tinyjax.core import Tracer, get_aval
+from tinyjax.errors import ConcretizationTypeError
+from tinyjax.missing_names import getattr_of
+from tinyjax.numpy.util import check_arraylike
+
+_REDUCERS = {"add": jnp.sum, "multiply": jnp.prod, "min": jnp.min, "max": jnp.max}
+
+
+def segment_sum(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
+) -> Any:
+    """The sums of the segments: an array (num_segments, ...), in which row i is the sum of those rows of
+    `data` whose number in `segment_ids` is i.
+
+    Args:
+      segment_ids: an integer for each row of `data`. Rows with a number that is out of range (negative,
+        too) are left out.
+      num_segments: how many there are; by default, one more than the largest number. jit needs it.
+      indices_are_sorted, unique_indices: promises.
+      bucket_size: sums of so many at a time are added, which rounds less.
+      mode: as in x.at[...].add: "drop", "clip", "promise_in_bounds".
+    Raises TypeError for lists, ValueError for shapes that do not fit and for a negative num_segments,
+    ConcretizationTypeError under jit without num_segments.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ops.segment_sum.html
+    """
+    options = (indices_are_sorted, unique_indices, bucket_size, mode)
+    return _segments("segment_sum", "add", 0, data, segment_ids, num_segments, options)
+
+
+def segment_prod(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
+) -> Any:
+    """The products of the segments; 1 for one without elements. As segment_sum."""
+    options = (indices_are_sorted, unique_indices, bucket_size, mode)
+    return _segments("segment_prod", "multiply", 1, data, segment_ids, num_segments, options)
+
+
+def segment_max(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
+) -> Any:
+    """The largest of each segment; the least number of the dtype for one without elements. As
+    segment_sum."""
+    options = (indices_are_sorted, unique_indices, bucket_size, mode)
+    least = _extreme(data, -1)
+    return _segments("segment_max", "max", least, data, segment_ids, num_segments, options)
+
+
+def segment_min(
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None = None,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    bucket_size: int | None = None,
+    mode: Any = None,
+) -> Any:
+    """The smallest of each segment; the largest number of the dtype for one without elements. As
+    segment_sum."""
+    options = (indices_are_sorted, unique_indices, bucket_size, mode)
+    largest = _extreme(data, 1)
+    return _segments("segment_min", "min", largest, data, segment_ids, num_segments, options)
+
+
+def _extreme(data: Any, sign: int) -> Any:
+    """The end of what the dtype of `data` holds: no element is beyond it."""
+    dtype = get_aval(data).dtype
+    if dtypes.kind(dtype) == "b":
+        return sign > 0
+    if dtypes.is_inexact(dtype):
+        return sign * np.inf
+    return np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min
+
+
+def _segments(
+    name: str,
+    method: str,
+    start: Any,
+    data: Any,
+    segment_ids: Any,
+    num_segments: int | None,
+    options: tuple[bool, bool, int | None, Any],
+) -> Any:
+    check_arraylike(name, data, segment_ids)
+    indices_are_sorted, unique_indices, bucket_size, mode = options
+    data, ids = jnp.asarray(data), jnp.asarray(segment_ids)
+    count = _count(name, ids, num_segments)
+    rest = data.shape[1:]
+    how = {
+        "indices_are_sorted": indices_are_sorted,
+        "unique_indices": unique_indices,
+        "mode": mode,
+        "wrap_negative_indices": False,
+    }
+    if bucket_size is None:
+        out = jnp.full((count, *rest), start, data.dtype)
+        return getattr(out.at[ids], method)(data, **how)
+    buckets = -(-ids.shape[0] // bucket_size)
+    out = jnp.full((buckets, count, *rest), start, data.dtype)
+    of_bucket = jnp.arange(ids.shape[0]) // bucket_size
+    out = getattr(out.at[of_bucket, ids[None]], method)(data, **how)
+    return _REDUCERS[method](out, axis=0).astype(data.dtype)
+
+
+def _count(name: str, ids: Any, num_segments: int | None) -> int:
+    if num_segments is None:
+        if isinstance(ids, Tracer) and ids.concrete() is None:
+            raise ConcretizationTypeError(ids, f"in {name}() without the `num_segments` argument")
+        return max(int(jnp.max(ids)) + 1, 0)
+    count = operator.index(num_segments)
+    if count < 0:
+        raise ValueError(f"num_segments must be non-negative, got {count}.")
+    return count
+
+
+__getattr__ = getattr_of(__name__)

@@ -169,3 +169,20 @@ def test_environment_variables_give_the_first_values():
 
 def test_an_environment_variable_that_is_no_flag_value_says_so():
     assert "use 0 or 1" in _with_environment("maybe").stderr
+
+
+def test_settings_that_few_programs_use_are_for_a_while():
+    with jax.legacy_prng_key("allow"), jax.enable_custom_prng(False), jax.auto_pcast(False):
+        assert jax.config.jax_auto_pcast is False
+    assert jax.config.jax_auto_pcast is True
+    with (
+        pytest.warns(UserWarning, match="no effect"),
+        jax.transfer_guard_device_to_host("disallow"),
+    ):
+        assert jax.config.jax_transfer_guard_device_to_host == "disallow"
+
+
+def test_the_environment_is_told_as_text(capsys):
+    text = jax.print_environment_info(return_string=True)
+    assert text.startswith("jax:") and "device info:" in text and "numpy:" in text
+    assert jax.print_environment_info() is None and capsys.readouterr().out == text + "\n"

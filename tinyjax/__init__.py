@@ -113,9 +113,28 @@ for _name in ("AbstractMesh", "AxisType", "Mesh", "NamedSharding", "PartitionSpe
 
 # Where what is imported when it is first asked for stands.
 _LAZY_NAMES = {
-    "mesh": ("NamedSharding", "P", "make_mesh"),
+    "compile_time": ("ensure_compile_time_eval",),
     "dtypes": ("float0",),
+    "environment": ("print_environment_info",),
+    "interpreters.fwd_and_bwd": ("fwd_and_bwd",),
+    "interpreters.jacobian": ("jacobian",),
+    "mesh": ("NamedSharding", "P", "make_mesh"),
+    "older_functions": ("host_count", "host_id", "host_ids"),
+    "settings": (
+        "allow_f16_reductions",
+        "array_garbage_collection_guard",
+        "auto_pcast",
+        "enable_custom_prng",
+        "legacy_prng_key",
+        "no_execution",
+        "remove_size_one_mesh_axis_from_type",
+        "thread_guard",
+        "transfer_guard_device_to_device",
+        "transfer_guard_device_to_host",
+        "transfer_guard_host_to_device",
+    ),
     "sharding": ("Shard",),
+    "transfer": ("copy_to_host_async",),
 }
 
 __version__ = "0.1.0"

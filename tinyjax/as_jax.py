@@ -15,6 +15,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from tinyjax.config import config
 from tinyjax.version import __version__, __version_info__
 
 
@@ -30,6 +31,8 @@ class TinyjaxAsJax:
         return importlib.machinery.ModuleSpec(fullname, loader)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        if spec.name == "jax.config":  # was a module once: `from jax.config import config`
+            return config  # type: ignore[return-value]
         name = "tinyjax" + spec.name.removeprefix("jax")
         try:
             module = importlib.import_module(name)
@@ -46,8 +49,9 @@ class TinyjaxAsJax:
 
     def exec_module(self, module: ModuleType) -> None:
         """It has been run. Python has given it the spec of `jax`: it gets its own back."""
-        assert module.__spec__ is not None
-        module.__spec__ = module.__spec__.loader_state
+        if isinstance(module, ModuleType):
+            assert module.__spec__ is not None
+            module.__spec__ = module.__spec__.loader_state
 
 
 def install_as_jax() -> None:

@@ -127,6 +127,11 @@ class Config(threading.local):
         )
 
     @property
+    def config(self) -> Config:
+        """Itself, for older programs that say `from jax.config import config`."""
+        return self
+
+    @property
     def key(self) -> tuple:
         """The values of TRACED_FLAGS; outside of `with` blocks, a tuple that is there already."""
         return _traced_values(self) if vars(self) else Config._global_key

@@ -254,6 +254,11 @@ def device_count(backend: str | None = None) -> int:
     return len(devices(backend))
 
 
+def platforms() -> list[str]:
+    """The platforms that have devices, the default one first."""
+    return list(_devices_by_platform())
+
+
 def local_device_count(backend: str | None = None) -> int:
     return len(devices(backend))
 

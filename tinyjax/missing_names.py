@@ -11,6 +11,7 @@ Source: https://peps.python.org/pep-0562 (`__getattr__` of modules); docs/names.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.machinery
@@ -64,11 +65,22 @@ def getattr_of(module: str) -> Callable[[str], Any]:
         if not name.startswith("_"):
             if is_submodule(module, name):
                 return importlib.import_module(f"{module}.{name}")
+            with contextlib.suppress(KeyError):
+                return older(f"{jax_module}.{name}")
             if is_jax_name(jax_module, name):
                 raise AttributeError(not_there_yet(f"{jax_module}.{name}"), name=name)
         raise AttributeError(f"module {module!r} has no attribute {name!r}", name=name)
 
     return missing
+
+
+def older(name: str) -> Any:
+    """What an older name of JAX stands for (older_spellings says which there are); KeyError if it is none."""
+    from tinyjax import older_spellings
+
+    if name in older_spellings.RENAMED_MODULES:
+        return importlib.import_module("tiny" + name)
+    return older_spellings.find(name)
 
 
 def is_submodule(package: str, name: str) -> bool:
@@ -84,20 +96,29 @@ def dir_of(module: str) -> Callable[[], list[str]]:
 
 class MissingNames:
     """Asked last for a module of tinyjax: raises ImportError if JAX has one, or another thing, of that
-    name. `from tinyjax.numpy import fft` asks for the module tinyjax.numpy.fft too."""
+    name. `from tinyjax.numpy import fft` asks for the module tinyjax.numpy.fft too. One that JAX had once
+    is what it is today."""
 
-    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
+    def find_spec(
+        self, fullname: str, path: Any = None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
         module, _, name = fullname.rpartition(".")
         if module.partition(".")[0] == "tinyjax":
             jax_module = "jax" + module.removeprefix("tinyjax")
             if is_jax_name(jax_module, name):
                 raise ImportError(not_there_yet(f"{jax_module}.{name}"), name=fullname)
+            from tinyjax.older_spellings import find_module
+
+            return find_module(fullname)
+        return None
 
 
 # Those that `import tinyjax` imports; the names are read when the first one is missing.
 MODULES = (
     "tinyjax",
+    "tinyjax.core",
     "tinyjax.experimental",
+    "tinyjax.interpreters",
     "tinyjax.lax",
     "tinyjax.nn",
     "tinyjax.nn.initializers",

@@ -10,6 +10,7 @@ Source: https://docs.jax.dev/en/latest/jax.ops.html
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,12 @@ from tinyjax.errors import ConcretizationTypeError
 from tinyjax.missing_names import getattr_of
 from tinyjax.numpy.util import check_arraylike
 
-_REDUCERS = {"add": jnp.sum, "multiply": jnp.prod, "min": jnp.min, "max": jnp.max}
+_REDUCERS: dict[str, Callable[..., Any]] = {
+    "add": jnp.sum,
+    "multiply": jnp.prod,
+    "min": jnp.min,
+    "max": jnp.max,
+}
 
 
 def segment_sum(

@@ -203,6 +203,14 @@ def block_until_ready(x: Any) -> Any:
     )
 
 
+def copy_to_host_async(x: Any) -> Any:
+    """The pytree as it is: reading its arrays waits no less if it is said beforehand.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.copy_to_host_async.html
+    """
+    return x
+
+
 def live_arrays(platform: str | None = None) -> list[ArrayImpl]:
     """All arrays on a platform that somebody still refers to; by default, on the default backend.
 

@@ -37,6 +37,7 @@ CHAPTERS = (
     "least_squares",
     "checkify",
     "segments",
+    "root_names",
     "stax",
     "signal",
     "iterative_solvers",

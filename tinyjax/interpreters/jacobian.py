@@ -108,6 +108,9 @@ def jacrev(
     return jacfun
 
 
+jacobian = jacrev
+
+
 def hessian(
     fun: Callable,
     argnums: int | Sequence[int] = 0,

@@ -9,6 +9,7 @@ from typing import Any
 
 from tinyjax.core import Primitive, missing_rule
 from tinyjax.interpreters.jit import jit
+from tinyjax.missing_names import getattr_of
 from tinyjax.opencl.rules import lowering_rules
 
 
@@ -19,3 +20,6 @@ def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> Any:
     if prim not in lowering_rules:
         missing_rule(prim, "lowering")
     return jit(lambda *xs: prim.bind(*xs, **params))(*args)
+
+
+__getattr__ = getattr_of(__name__)

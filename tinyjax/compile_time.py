@@ -1,0 +1,49 @@
+"""`ensure_compile_time_eval`: what is known while tracing is computed at once.
+
+After this file you can use a value that is computed from constants inside of jit, in a Python `if`: within
+the block, an operation whose operands are no tracers is evaluated, not written into the jaxpr.
+Builds on core.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.ensure_compile_time_eval.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tinyjax.core import (
+    EvalTrace,
+    Primitive,
+    Trace,
+    Tracer,
+    context,
+    set_current_trace,
+)
+
+
+class CompileTimeTrace(Trace):
+    """Evaluates what it can; all else goes to the trace around."""
+
+    def __init__(self, parent: Trace):
+        self.parent = parent
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        if primitive.takes_functions or any(isinstance(x, Tracer) for x in args):
+            with set_current_trace(self.parent):
+                return primitive.bind(*args, **params)
+        return EvalTrace().process_primitive(primitive, args, params)
+
+
+def ensure_compile_time_eval() -> set_current_trace:
+    """`with jax.ensure_compile_time_eval():` within the block, operations on known values give Arrays, in
+    a function that is traced too.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ensure_compile_time_eval.html
+    """
+    return set_current_trace(CompileTimeTrace(context.trace))
+
+
+def eval_context() -> set_current_trace:
+    """`with jax.core.eval_context():` within the block, no transformation is active."""
+    return set_current_trace(EvalTrace())

@@ -1,0 +1,34 @@
+"""What to write into a bug report: versions, devices, platform.
+
+Builds on devices and version.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.print_environment_info.html
+"""
+
+from __future__ import annotations
+
+import platform
+import sys
+from collections import Counter
+from importlib import metadata
+
+from tinyjax.devices import devices, process_count
+from tinyjax.version import __version__
+
+
+def print_environment_info(return_string: bool = False) -> str | None:
+    """Prints the versions of what is at work here, and the devices; or gives that as text."""
+    kinds = Counter(device.device_kind for device in devices())
+    found = {
+        "jax": f"{__version__}, as tinyjax has it",
+        "numpy": metadata.version("numpy"),
+        "python": sys.version.replace("\n", " "),
+        "device info": ", ".join(f"{kind}-{count}" for kind, count in kinds.items()),
+        "process_count": process_count(),
+        "platform": platform.uname(),
+    }
+    text = "\n".join(f"{name + ':':<14} {value}" for name, value in found.items())
+    if return_string:
+        return text
+    print(text)
+    return None

@@ -1,0 +1,42 @@
+"""Backends, as jax.extend.backend gives them: what the devices of a platform have in common.
+
+Builds on devices.
+
+Source: https://docs.jax.dev/en/latest/jax.extend.backend.html
+"""
+
+from __future__ import annotations
+
+from tinyjax.devices import (
+    Client,
+    Device,
+    client_of,
+    default_backend,
+    default_device,
+    devices,
+    platforms,
+)
+from tinyjax.devices import device_count as device_count
+from tinyjax.devices import local_devices as local_devices
+from tinyjax.interpreters.jit import clear_caches as clear_backends  # noqa: F401
+from tinyjax.missing_names import getattr_of
+
+
+def get_backend(platform: str | None = None) -> Client:
+    """The backend of a platform: `get_backend().platform` is "cpu" or "gpu".
+
+    Raises RuntimeError if there is no such platform."""
+    return devices(platform)[0].client if platform else client_of(default_backend())
+
+
+def backends() -> dict[str, Client]:
+    """All backends, the default one first."""
+    return {name: client_of(name) for name in platforms()}
+
+
+def get_default_device() -> Device:
+    """Where computations run unless told otherwise."""
+    return default_device()
+
+
+__getattr__ = getattr_of(__name__)

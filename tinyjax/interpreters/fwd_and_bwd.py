@@ -1,0 +1,37 @@
+"""`fwd_and_bwd`: vjp as two functions, to be compiled and called apart.
+
+Builds on vjp, whose result is a pytree of residuals that jit can return and take, and on jit.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.fwd_and_bwd.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax.api_util import function_of
+from tinyjax.interpreters.jit import jit
+from tinyjax.interpreters.vjp import vjp
+
+
+def fwd_and_bwd(
+    fun: Callable, argnums: int | Sequence[int], has_aux: bool = False, jitted: bool = True
+) -> tuple[Callable, Callable]:
+    """Two functions: fwd(*args) gives (out, residuals), or (out, residuals, aux) with has_aux;
+    bwd(residuals, cotangent of out) gives the cotangent of argument `argnums`, a tuple for a tuple.
+
+    `jitted`: both are compiled.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.fwd_and_bwd.html
+    """
+
+    def fwd(*args: Any, **kwargs: Any) -> tuple:
+        dynamic, partial_fun = function_of(fun, argnums, args, kwargs, ValueError)
+        out, f_vjp, *aux = vjp(partial_fun, *dynamic, has_aux=has_aux)
+        return (out, f_vjp, *aux)
+
+    def bwd(residuals: Callable, cotangent: Any) -> Any:
+        cotangents = residuals(cotangent)
+        return cotangents[0] if isinstance(argnums, int) else cotangents
+
+    return (jit(fwd), jit(bwd)) if jitted else (fwd, bwd)

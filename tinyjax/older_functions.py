@@ -1,0 +1,117 @@
+"""Functions that JAX had once, in today's words: updates by index, arrays put on several devices.
+
+Each is a line or two of what replaced it. older_spellings gives them, with a warning. Builds on numpy,
+mesh and transfer.
+
+Source: https://docs.jax.dev/en/latest/changelog.html
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from functools import partial as partial
+from typing import Any
+
+from tinyjax import numpy as jnp
+from tinyjax.config import enable_x64
+from tinyjax.devices import Device, process_count, process_index, process_indices
+from tinyjax.mesh import Mesh, NamedSharding, PartitionSpec
+from tinyjax.transfer import device_put
+from tinyjax.tree_util.pytrees import tree_map
+
+# ---- updates by index ----
+
+index = jnp.s_  # index[2:4, 0] is the index that x[2:4, 0] has
+
+
+def index_update(x: Any, idx: Any, y: Any, *promises: bool, **options: Any) -> Any:
+    """x with x[idx] = y. `promises`: indices_are_sorted and unique_indices."""
+    return jnp.asarray(x).at[idx].set(y, **_options(promises, options))
+
+
+def index_add(x: Any, idx: Any, y: Any, *promises: bool, **options: Any) -> Any:
+    """x with x[idx] += y."""
+    return jnp.asarray(x).at[idx].add(y, **_options(promises, options))
+
+
+def index_mul(x: Any, idx: Any, y: Any, *promises: bool, **options: Any) -> Any:
+    """x with x[idx] *= y."""
+    return jnp.asarray(x).at[idx].multiply(y, **_options(promises, options))
+
+
+def index_min(x: Any, idx: Any, y: Any, *promises: bool, **options: Any) -> Any:
+    """x with x[idx] = minimum(x[idx], y)."""
+    return jnp.asarray(x).at[idx].min(y, **_options(promises, options))
+
+
+def index_max(x: Any, idx: Any, y: Any, *promises: bool, **options: Any) -> Any:
+    """x with x[idx] = maximum(x[idx], y)."""
+    return jnp.asarray(x).at[idx].max(y, **_options(promises, options))
+
+
+def _options(promises: Sequence[bool], options: dict[str, Any]) -> dict[str, Any]:
+    return dict(zip(("indices_are_sorted", "unique_indices"), promises)) | options
+
+
+# ---- several devices ----
+
+
+def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> Any:
+    """A tree of arrays of the shards along a new axis 0, shard i on device i; as pmap's results.
+
+    Raises ValueError where there are not as many shards as devices."""
+    if len(shards) != len(devices):
+        raise ValueError(f"device_put_sharded got {len(shards)} shards for {len(devices)} devices")
+    return tree_map(lambda *xs: _spread(jnp.stack(xs), devices), *shards)
+
+
+def device_put_replicated(x: Any, devices: Sequence[Device]) -> Any:
+    """A tree of arrays with a new axis 0, along which each of the devices has the same."""
+    return device_put_sharded([x] * len(devices), devices)
+
+
+def _spread(x: Any, devices: Sequence[Device]) -> Any:
+    return device_put(x, NamedSharding(Mesh(list(devices), "i"), PartitionSpec("i")))
+
+
+# ---- names that JAX still has ----
+
+
+def host_count(backend: str | None = None) -> int:
+    """process_count, with a UserWarning."""
+    return _renamed(process_count, "host_count")
+
+
+def host_id(backend: str | None = None) -> int:
+    """process_index, with a UserWarning."""
+    return _renamed(process_index, "host_id")
+
+
+def host_ids(backend: str | None = None) -> list[int]:
+    """process_indices, with a UserWarning."""
+    return _renamed(process_indices, "host_ids")
+
+
+def _renamed(function: Callable, name: str) -> Any:
+    warnings.warn(f"jax.{name} has been renamed to jax.{function.__name__}", stacklevel=3)
+    return function()
+
+
+# ---- others ----
+
+
+def curry(f: Callable) -> Callable:
+    """f(x, *args) as curry(f)(x)(*args)."""
+    return lambda *args, **kwargs: partial(f, *args, **kwargs)
+
+
+def tie_in(x: Any, y: Any) -> Any:
+    """y, which was to be computed after x when operations on constants were computed at once."""
+    return y
+
+
+def disable_x64() -> AbstractContextManager[None]:
+    """Within the block, 64-bit types are cut to 32 bits."""
+    return enable_x64(False)

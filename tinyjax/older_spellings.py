@@ -1,0 +1,170 @@
+"""Names that JAX had once, which introductions still use: each gives what it is called today, and says so.
+
+After this file you can read an old program: `jax.tree_map` is `jax.tree.map`, `jax.experimental.stax` is
+`jax.example_libraries.stax`. JAX 0.10 has none of these; here a DeprecationWarning names today's spelling.
+What has no equivalent says why. Builds on missing_names, which asks here before it says that a name is
+missing; older_functions has those that are no mere new name.
+
+Source: https://docs.jax.dev/en/latest/changelog.html
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import warnings
+from importlib.abc import Loader
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+# What it was called -> what it is called.
+RENAMED = {
+    "jax.DeviceArray": "jax.Array",
+    "jax.core.ClosedJaxpr": "jax.extend.core.ClosedJaxpr",
+    "jax.core.Jaxpr": "jax.extend.core.Jaxpr",
+    "jax.core.JaxprEqn": "jax.extend.core.JaxprEqn",
+    "jax.core.Literal": "jax.extend.core.Literal",
+    "jax.core.Var": "jax.extend.core.Var",
+    "jax.core.jaxpr_as_fun": "jax.extend.core.jaxpr_as_fun",
+    "jax.experimental.PartitionSpec": "jax.sharding.PartitionSpec",
+    "jax.experimental.enable_x64": "jax.enable_x64",
+    "jax.interpreters.xla.DeviceArray": "jax.Array",
+    "jax.nn.normalize": "jax.nn.standardize",
+    "jax.numpy.DeviceArray": "jax.Array",
+    "jax.numpy.alltrue": "jax.numpy.all",
+    "jax.numpy.cumproduct": "jax.numpy.cumprod",
+    "jax.numpy.in1d": "jax.numpy.isin",
+    "jax.numpy.msort": "jax.numpy.sort",
+    "jax.numpy.product": "jax.numpy.prod",
+    "jax.numpy.round_": "jax.numpy.round",
+    "jax.numpy.row_stack": "jax.numpy.vstack",
+    "jax.numpy.sometrue": "jax.numpy.any",
+    "jax.numpy.trapz": "jax.numpy.trapezoid",
+    "jax.random.shuffle": "jax.random.permutation",
+    "jax.tree_all": "jax.tree.all",
+    "jax.tree_flatten": "jax.tree.flatten",
+    "jax.tree_leaves": "jax.tree.leaves",
+    "jax.tree_map": "jax.tree.map",
+    "jax.tree_multimap": "jax.tree.map",
+    "jax.tree_reduce": "jax.tree.reduce",
+    "jax.tree_structure": "jax.tree.structure",
+    "jax.tree_transpose": "jax.tree.transpose",
+    "jax.tree_unflatten": "jax.tree.unflatten",
+    "jax.tree_util.tree_multimap": "jax.tree.map",
+    "jax.treedef_children": "jax.tree_util.treedef_children",
+    "jax.treedef_is_leaf": "jax.tree_util.treedef_is_leaf",
+    "jax.treedef_tuple": "jax.tree_util.treedef_tuple",
+}
+
+# What it was called -> how the same is said today; older_functions has it.
+SAID_OTHERWISE = {
+    "jax.curry": "functools.partial(f, x)",
+    "jax.device_put_replicated": "jax.device_put of jnp.stack([x] * n)",
+    "jax.device_put_sharded": "jax.device_put of jnp.stack(shards)",
+    "jax.experimental.disable_x64": "jax.enable_x64(False)",
+    "jax.lax.tie_in": "y: operations need no tie any more",
+    "jax.ops.index": "jnp.s_[...], or the index itself",
+    "jax.ops.index_add": "x.at[index].add(y)",
+    "jax.ops.index_max": "x.at[index].max(y)",
+    "jax.ops.index_min": "x.at[index].min(y)",
+    "jax.ops.index_mul": "x.at[index].multiply(y)",
+    "jax.ops.index_update": "x.at[index].set(y)",
+    "jax.partial": "functools.partial",
+}
+
+# Modules: what it was called -> what it is called.
+RENAMED_MODULES = {
+    "jax.abstract_arrays": "jax.core",
+    "jax.api": "jax",
+    "jax.experimental.optimizers": "jax.example_libraries.optimizers",
+    "jax.experimental.stax": "jax.example_libraries.stax",
+    "jax.lib.xla_bridge": "jax.extend.backend",
+    "jax.scipy.misc": "jax.scipy.special",
+    "jax.util": "jax._src.util",
+}
+
+# What there is no longer, and what to do instead.
+GONE = {
+    "jax.custom_transforms": "jax.custom_jvp and jax.custom_vjp do what it did",
+    "jax.defvjp": "f.defvjp(fwd, bwd) of f = jax.custom_vjp(f)",
+    "jax.defjvp": "f.defjvp(rule) of f = jax.custom_jvp(f)",
+    "jax.defvjp_all": "f.defvjp(fwd, bwd) of f = jax.custom_vjp(f)",
+    "jax.experimental.host_callback": "jax.debug.print, jax.debug.callback and jax.pure_callback do what "
+    "id_print, id_tap and call did",
+    "jax.experimental.loops": "jax.lax.fori_loop, while_loop and cond do what its Scope did",
+    "jax.experimental.maps": "jax.vmap with axis_name, and jax.pmap, do what xmap did",
+    "jax.experimental.optix": "it is a package of its own: pip install optax",
+    "jax.experimental.vectorize": "jax.numpy.vectorize(f, signature=...)",
+    "jax.mask": "pad the arrays, and jnp.where(mask, x, 0)",
+    "jax.soft_pmap": "jax.pmap of jax.vmap",
+    "jax.xla_computation": "jax.jit(f).lower(x).as_text() shows what is compiled",
+}
+
+
+def find(name: str) -> Any:
+    """What an older name such as "jax.tree_map" stands for, with a DeprecationWarning.
+
+    Raises KeyError if it is none, AttributeError if it stands for nothing any more."""
+    if name in GONE:
+        raise AttributeError(_gone(name), name=name.rpartition(".")[2])
+    if name in SAID_OTHERWISE:
+        today, module = SAID_OTHERWISE[name], "tinyjax.older_functions"
+        attribute = name.rpartition(".")[2]
+    else:
+        today = RENAMED[name]
+        module, _, attribute = ("tiny" + today).rpartition(".")
+    value = getattr(importlib.import_module(module), attribute)
+    _warn(name, today)
+    return value
+
+
+def find_module(fullname: str) -> ModuleSpec | None:
+    """How to load a module such as "tinyjax.experimental.stax", with a DeprecationWarning; None if JAX
+    never had one of this name.
+
+    Raises ImportError if it stands for nothing any more."""
+    name = fullname.removeprefix("tiny")
+    if name in GONE:
+        raise ImportError(_gone(name), name=name)
+    if name not in RENAMED_MODULES:
+        return None
+    _warn(name, RENAMED_MODULES[name])
+    return ModuleSpec(fullname, Alias("tiny" + RENAMED_MODULES[name]))
+
+
+class Alias(Loader):
+    """Loads a module that is there by another name."""
+
+    def __init__(self, name: str):
+        self.name = name
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self.name)
+        spec.loader_state = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        """It has been run. Python has given it the spec of the other name: it gets its own back."""
+        assert module.__spec__ is not None
+        module.__spec__ = module.__spec__.loader_state
+
+
+def _gone(name: str) -> str:
+    return f"{name} is no more in JAX, nor here: {GONE[name]}"
+
+
+def _warn(name: str, today: str) -> None:
+    """The warning is said of the line that asks for the name: the first outside of tinyjax and of
+    Python's import."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back and frame.f_code.co_filename.startswith((_HERE, "<frozen", _IMPORTLIB)):
+        level += "importlib._bootstrap" not in frame.f_code.co_filename
+        frame = frame.f_back
+    text = f"{name} is an older spelling, which JAX has no more: {today}"
+    warnings.warn(text, DeprecationWarning, stacklevel=level)
+
+
+_HERE = str(Path(__file__).parent)
+_IMPORTLIB = str(Path(importlib.__file__).parent)

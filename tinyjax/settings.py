@@ -1,0 +1,25 @@
+"""Settings for a while that few programs use: `with jax.legacy_prng_key("allow"):`.
+
+Each is a function of a value that gives a context manager, as those of config, which this builds on:
+other_flags says what each of them stands for, and that it changes nothing here.
+
+Source: https://docs.jax.dev/en/latest/config_options.html
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from tinyjax.config import config
+
+allow_f16_reductions = partial(config.set, "jax_allow_f16_reductions")
+array_garbage_collection_guard = partial(config.set, "jax_array_garbage_collection_guard")
+auto_pcast = partial(config.set, "jax_auto_pcast")
+enable_custom_prng = partial(config.set, "jax_enable_custom_prng")
+legacy_prng_key = partial(config.set, "jax_legacy_prng_key")
+no_execution = partial(config.set, "jax_no_execution")
+remove_size_one_mesh_axis_from_type = partial(config.set, "jax_remove_size_one_mesh_axis_from_type")
+thread_guard = partial(config.set, "jax_thread_guard")
+transfer_guard_device_to_device = partial(config.set, "jax_transfer_guard_device_to_device")
+transfer_guard_device_to_host = partial(config.set, "jax_transfer_guard_device_to_host")
+transfer_guard_host_to_device = partial(config.set, "jax_transfer_guard_host_to_device")

@@ -1,0 +1,15 @@
+"""What notebooks for Colab's TPUs begin with. JAX has it no more, and here it only says what is there."""
+
+import warnings
+
+from tinyjax.devices import devices
+
+
+def setup_tpu(tpu_driver_version: str | None = None) -> None:
+    """Warns that there is no TPU to set up, and says on which devices the program runs instead."""
+    there = ", ".join(map(str, devices()))
+    warnings.warn(
+        f"jax.tools.colab_tpu.setup_tpu() does nothing: tinyjax runs on OpenCL devices, here on {there}. "
+        "Today's JAX finds TPUs by itself: leave the call out",
+        stacklevel=2,
+    )

@@ -16,7 +16,8 @@ from pathlib import Path
 def answers_with_four_devices(cases: str, library: str) -> dict[str, str]:
     """What a library, "jax" or "tinyjax", answers to the CALLS of a module beside this one."""
     result = subprocess.run(
-        [sys.executable, __file__, cases, library],
+        [sys.executable, "-P", __file__, cases, library],
+        # -P: a chapter may have the name of one of Python's modules, such as signal.
         env=os.environ | {"JAX_NUM_CPU_DEVICES": "4", "JAX_PLATFORMS": "cpu"},
         capture_output=True,
         text=True,
@@ -42,7 +43,7 @@ def answer(call, names) -> str:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
+    sys.path.append(str(Path(__file__).parent))
     warnings.simplefilter("ignore")
     cases, library = map(importlib.import_module, sys.argv[1:])
     print(json.dumps(answers(cases, library), indent=1))

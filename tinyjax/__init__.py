@@ -9,7 +9,6 @@ from tinyjax import core as core
 from tinyjax import custom_derivatives as custom_derivatives
 from tinyjax import dtypes as dtypes
 from tinyjax import errors as errors
-from tinyjax import mesh as _mesh
 from tinyjax import sharding as sharding
 from tinyjax import stages as stages
 from tinyjax import tree as tree
@@ -105,11 +104,9 @@ if TYPE_CHECKING:  # else imported when they are first asked for
     from tinyjax import profiler as profiler
     from tinyjax import viz as viz
 
-# jax.core and jax.sharding have a few names of later files.
+# jax.core has a few names of later steps.
 core.Atom = Atom  # type: ignore[attr-defined]
 core.eval_jaxpr = eval_jaxpr  # type: ignore[attr-defined]
-for _name in ("AbstractMesh", "AxisType", "Mesh", "NamedSharding", "PartitionSpec"):
-    vars(sharding)[_name] = getattr(_mesh, _name)
 
 # Where what is imported when it is first asked for stands.
 _LAZY_NAMES = {
@@ -118,7 +115,7 @@ _LAZY_NAMES = {
     "environment": ("print_environment_info",),
     "interpreters.fwd_and_bwd": ("fwd_and_bwd",),
     "interpreters.jacobian": ("jacobian",),
-    "mesh": ("NamedSharding", "P", "make_mesh"),
+    "mesh": ("NamedSharding", "P"),
     "older_functions": ("host_count", "host_id", "host_ids"),
     "settings": (
         "allow_f16_reductions",

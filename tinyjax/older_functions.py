@@ -1,7 +1,7 @@
 """Functions that JAX had once, in today's words: updates by index, arrays put on several devices.
 
 Each is a line or two of what replaced it. older_spellings gives them, with a warning. Builds on numpy,
-mesh and transfer.
+and pmap_primitive.
 
 Source: https://docs.jax.dev/en/latest/changelog.html
 """
@@ -17,8 +17,7 @@ from typing import Any
 from tinyjax import numpy as jnp
 from tinyjax.config import enable_x64
 from tinyjax.devices import Device, process_count, process_index, process_indices
-from tinyjax.mesh import Mesh, NamedSharding, PartitionSpec
-from tinyjax.transfer import device_put
+from tinyjax.interpreters.pmap_primitive import gathered, spread
 from tinyjax.tree_util.pytrees import tree_map
 
 # ---- updates by index ----
@@ -67,13 +66,13 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> Any:
     return tree_map(lambda *xs: _spread(jnp.stack(xs), devices), *shards)
 
 
+def _spread(x: Any, devices: Sequence[Device]) -> Any:
+    return gathered(spread(x, 0, tuple(devices)))
+
+
 def device_put_replicated(x: Any, devices: Sequence[Device]) -> Any:
     """A tree of arrays with a new axis 0, along which each of the devices has the same."""
     return device_put_sharded([x] * len(devices), devices)
-
-
-def _spread(x: Any, devices: Sequence[Device]) -> Any:
-    return device_put(x, NamedSharding(Mesh(list(devices), "i"), PartitionSpec("i")))
 
 
 # ---- names that JAX still has ----

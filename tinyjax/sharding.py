@@ -9,10 +9,11 @@ Source: https://docs.jax.dev/en/latest/jax.sharding.html
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tinyjax.array import Array, ArrayImpl
+from tinyjax.array import Array, ArrayImpl, ShapedArray
 from tinyjax.devices import Device
 from tinyjax.interpreters.pmap_primitive import Shards
 from tinyjax.stages import Compiled
@@ -39,6 +40,10 @@ class Sharding:
     def is_fully_addressable(self) -> bool:
         """True: there are no other processes."""
         return True
+
+    def devices_of_slices(self, shape: Sequence[int]) -> tuple[Device, ...] | None:
+        """The devices that have one slice each of an array's axis 0; None if it is not spread so."""
+        return None
 
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
         """Whether an array with `ndim` axes is at the same places by both."""
@@ -191,6 +196,16 @@ ArrayImpl.is_fully_replicated = property(  # type: ignore[attr-defined]
 )
 
 
+def _sharding_of_type(aval: ShapedArray) -> Sharding:
+    """What the type of an array says of its place: that its axes lie along none of a mesh's."""
+    from tinyjax.mesh import AbstractMesh, NamedSharding, PartitionSpec
+
+    return NamedSharding(AbstractMesh((), ()), PartitionSpec(*(None,) * aval.ndim))
+
+
+ShapedArray.sharding = property(_sharding_of_type)  # type: ignore[attr-defined]
+
+
 # ---- what compiled programs know of it ----
 
 
@@ -208,3 +223,14 @@ def _output_shardings(compiled: Compiled) -> Any:
 
 Compiled.input_shardings = property(_input_shardings)  # type: ignore[attr-defined]
 Compiled.output_shardings = property(_output_shardings)  # type: ignore[attr-defined]
+
+
+# ---- names that few programs ask for ----
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("AbstractMesh", "Mesh", "NamedSharding", "PartitionSpec"):
+        from tinyjax import mesh
+
+        return getattr(mesh, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

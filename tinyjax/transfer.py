@@ -34,7 +34,6 @@ from tinyjax.interpreters.batching import batch_rules
 from tinyjax.interpreters.jvp import Zero
 from tinyjax.interpreters.pmap_primitive import gathered, spread
 from tinyjax.interpreters.transposition import deflinear2, is_undefined_primal
-from tinyjax.mesh import NamedSharding
 from tinyjax.sharding import Sharding, device_of
 from tinyjax.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.tree_util.prefixes import flatten_axes
@@ -65,8 +64,7 @@ def _device_put_impl(
 
 
 def _put(x: Any, place: Device | Sharding | None, how: ArrayCopySemantics) -> ArrayImpl:
-    slices = isinstance(place, NamedSharding) and place.slice_devices(np.shape(x))
-    if slices and len(slices) > 1:
+    if isinstance(place, Sharding) and (slices := place.devices_of_slices(np.shape(x))):
         return gathered(spread(as_array(x), 0, slices))
     device = device_of(place)
     if not isinstance(x, ArrayImpl):  # to_numpy copies: whoever changes x changes no Array

@@ -73,7 +73,5 @@ GROUPS = [Group("root_names", VALUES.strip().split("\n"))]
 ERRORS = {
     "root_names": [
         ("jax.jit(lambda x: both(x, 3.0, argnums=2))(2.0)", ["argnums"]),
-        ("jax.make_mesh((1000,), ('x',))", ["Number of devices", "(1000,)"]),
-        ("jax.NamedSharding(jax.make_mesh((1,), ('x',)), jax.P('q'))", ["q", "not found in mesh"]),
     ]
 }

@@ -55,8 +55,8 @@ def main():
     (images, labels), (test_images, test_labels) = split_digits()
     images, test_images = images.reshape(-1, 8, 8, 1), test_images.reshape(-1, 8, 8, 1)
     targets = np.eye(10, dtype=np.float32)[labels]
-    shape, params = init_network(random.key(0), (-1, 8, 8, 1))
-    print("output shape", shape, "params", sum(p.size for p in jax.tree.leaves(params)))
+    _, params = init_network(random.key(0), (BATCH, 8, 8, 1))
+    print("numbers to learn:", sum(p.size for p in jax.tree.leaves(params)))
 
     state = init(params)
     steps = len(images) // BATCH

@@ -62,9 +62,9 @@ def train_step(params, moments, key):
 params = init(random.key(0))
 print("parameters:", sum(p.size for p in jax.tree.leaves(params)))
 moments = jax.tree.map(jnp.zeros_like, params)
-for i in range(121):
+for i in range(81):
     params, moments, value = train_step(params, moments, random.fold_in(random.key(1), i))
-    if i % 40 == 0:
+    if i % 20 == 0:
         print(f"step {i:3d} loss {value:.3f}")
 tokens = jnp.array([3, 1, 4, 1, 5, 9, 2, 6])
 print(tokens, "->", model(params, tokens).argmax(-1))

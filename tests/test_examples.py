@@ -1,0 +1,159 @@
+"""The examples, whole, with small settings: they reach what they state, and print what JAX printed."""
+
+import json
+import re
+import runpy
+import xml.etree.ElementTree as ElementTree
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+EXAMPLES = ROOT / "examples"
+README = (EXAMPLES / "README.md").read_text()
+TOOL = runpy.run_path(str(ROOT / "tools" / "compare_with_jax.py"))
+RECORDED = json.loads(TOOL["RECORDED"].read_text())
+PROGRAMS = TOOL["programs"]()
+PICTURED = sorted(name for name, file in PROGRAMS.items() if file.parent == EXAMPLES)
+first_difference = TOOL["first_difference"]
+NOT_YET = {"advi", "minimize"}  # they use names that tinyjax does not have yet
+
+
+def printed(name, *more):
+    """What a program prints on tinyjax with the settings that were recorded."""
+    if name in NOT_YET:
+        pytest.skip("a name that it uses is not there yet")
+    done = TOOL["on_tinyjax"](name, [*RECORDED[name]["arguments"].split(), *more])
+    assert not done.error, done.error
+    return done.text
+
+
+# ---- each of them ----
+
+# What an example's last line states, with the small settings: what is to be true of its first number.
+RESULTS = {
+    "advi": lambda off: off < 0.05,
+    "cnn": lambda percent: percent > 40,
+    "data_parallel": lambda percent: percent > 85,
+    "dp_sgd": lambda percent: percent > 60,
+    "gaussian_process": lambda percent: percent > 90,
+    "gcn": lambda percent: percent > 90,
+    "mandelbrot": lambda area: abs(area - 1.5066) < 0.1,
+    "mlp": lambda percent: percent > 85,
+    "ode": lambda percent: percent < 15,
+    "vae": lambda nats: nats > -30,
+}
+
+
+def reaches_its_result(name, text):
+    result = text.splitlines()[-1]
+    assert result.startswith("result: ")
+    return RESULTS[name](float(re.search(r"-?\d+\.?\d*", result)[0]))
+
+
+@pytest.mark.parametrize("name", PICTURED)
+def test_an_example_reaches_its_result_as_on_jax_and_draws_it(name, tmp_path):
+    file = tmp_path / "result.svg"
+    text, _, place = printed(name, "--picture", str(file)).rpartition("picture: ")
+    assert reaches_its_result(name, text)
+    assert first_difference(text, RECORDED[name]["printed"]) == ""
+    assert place == f"{file}\n"
+    assert "nan" not in file.read_text()
+    marks = {element.tag.rpartition("}")[2] for element in ElementTree.parse(file).iter()}
+    assert marks & {"path", "circle", "image"}
+
+
+@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - set(PICTURED)))
+def test_a_script_prints_what_jax_prints(name):
+    assert first_difference(printed(name), RECORDED[name]["printed"]) == ""
+
+
+def test_the_examples_are_programs_for_jax():
+    assert len(PROGRAMS) >= 20
+    for file in PROGRAMS.values():
+        assert re.search(r"^(import jax|from jax)", file.read_text(), re.MULTILINE), file
+        assert "tinyjax" not in file.read_text(), file
+    assert RECORDED.keys() == PROGRAMS.keys(), "run tools/compare_with_jax.py --record"
+    assert {name: r["arguments"] for name, r in RECORDED.items() if r["arguments"]} == TOOL["SMALL"]
+
+
+def test_the_readme_lists_each_with_its_command_and_picture():
+    for name, file in PROGRAMS.items():
+        assert f"]({file.relative_to(EXAMPLES)})" in README, name
+    for name in PICTURED:
+        assert f"python -m tinyjax run examples/{name}.py" in README, name
+        assert f"](pictures/{name}.svg)" in README, name
+        ElementTree.parse(EXAMPLES / "pictures" / f"{name}.svg")
+
+
+# ---- data from files ----
+
+
+def test_a_graph_is_read_from_a_folder_of_the_classic_form(tmp_path):
+    (tmp_path / "cora.content").write_text("31 0 1 1 Theory\n7 1 0 0 Neural\n9 1 0 1 Theory\n")
+    (tmp_path / "cora.cites").write_text("31 7\n7 31\n9 9\n9 7\n9 1000\n")
+    graph = runpy.run_path(str(EXAMPLES / "data.py"))["cora"](tmp_path)
+    np.testing.assert_array_equal(graph.features, [[0, 1, 1], [1, 0, 0], [1, 0, 1]])
+    np.testing.assert_array_equal(graph.labels, [1, 0, 1])
+    np.testing.assert_array_equal(graph.edges, [[0, 1], [1, 2]])
+    np.testing.assert_array_equal(graph.train, [1, 0])
+    np.testing.assert_array_equal(graph.test, [2])
+
+
+def test_sparse_matrices_do_for_the_graph_too():
+    assert reaches_its_result("gcn", printed("gcn", "--sparse"))
+
+
+# ---- comparing ----
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [
+        ("loss 0.12345", "loss 0.12347"),
+        ("[0.5 1.  -2. ]", "[ 0.5  1.0000001 -2. ]"),
+        ("8.35e-11", "1.2e-10"),
+        ("96.9%", "97.0%"),
+        ("[1. 2.\n 3. 4.]", "[1. 2. 3.\n 4.]"),
+    ],
+)
+def test_rounding_and_spaces_are_no_difference(ours, theirs):
+    assert first_difference(ours, theirs) == ""
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "told"),
+    [
+        ("loss 0.1234", "loss 0.1250", "0.1234, not 0.1250"),
+        ("after 12 steps", "after 13 steps", "12, not 13"),
+        ("shape (3, 2)", "shape (2, 3)", "3, not 2"),
+        ("close: True", "close: False", "'close: True', not 'close: False'"),
+        ("x 1.0", "x inf", "1.0, not inf"),
+        ("x inf", "x 1.0", "inf, not 1.0"),
+        ("x nan", "x 1.0", "nan, not 1.0"),
+        ("x 0.3", "x 0.4", "0.3, not 0.4"),
+        ("[1. 2.]", "[1. 2. 3.]", "'[1. 2.]', not"),
+        ("one\ntwo", "one", "2 lines, not 1"),
+        ("1.00e+05", "1.01e+05", "1.00e+05, not"),
+    ],
+)
+def test_what_differs_by_more_is_told(ours, theirs, told):
+    assert first_difference(ours, theirs).startswith(told)
+
+
+def test_programs_that_differ_and_fail_are_told_and_counted(monkeypatch, capsys):
+    """With tinyjax in JAX's place too, but for one."""
+    answers = {"newton": "1.0", "rnn": "1.0"}
+    Printed, compare = TOOL["Printed"], TOOL["_compare"]
+    monkeypatch.setitem(
+        compare.__globals__, "on_tinyjax", lambda name, _: Printed(answers[name], "", 1.0)
+    )
+    monkeypatch.setitem(
+        compare.__globals__,
+        "on_jax",
+        lambda _, name, __: Printed("1.0", "" if name == "newton" else "SomeError", 1.0),
+    )
+    assert compare("python", ["newton", "rnn"], False) == 1
+    said = capsys.readouterr().out
+    assert "the same" in said and "fails on JAX: SomeError" in said and "1 of 2" in said

@@ -21,7 +21,7 @@ from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
 from tinyjax.interpreters.jvp import jvp
 from tinyjax.lax import incomplete_gamma, special_on_host
-from tinyjax.numpy.util import concrete, constant_like, promote_args_inexact
+from tinyjax.numpy.util import concrete, concrete_int, constant_like, promote_args_inexact
 from tinyjax.scipy.special.complex_gamma import complex_gamma, complex_loggamma
 from tinyjax.scipy.special.operands import promote_args_real
 
@@ -239,7 +239,7 @@ zeta.defjvp(functools.partial(jvp, _zeta_by_sums))
 
 def bernoulli(n: int) -> Array:
     """Bernoulli's numbers B0, B1, ..., Bn, where B1 is -1/2; n a static int. Raises ValueError for n < 0."""
-    n = concrete(n, "Argument n of bernoulli")
+    n = concrete_int(n, "Argument n of bernoulli")
     if n < 0:
         raise ValueError(f"n must be a non-negative integer, got {n}.")
     from scipy import special

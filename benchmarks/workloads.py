@@ -232,6 +232,54 @@ def mlp_gradients_by_example(jax: Any) -> Function:
     return jax.vmap(gradient, (None, 0, 0))
 
 
+# ---- convolutions ----
+
+LAYOUT = ("NHWC", "HWIO", "NHWC")
+
+
+def convolution(jax: Any) -> Function:
+    def convolve(images: Any, kernels: Any) -> Any:
+        return jax.lax.conv_general_dilated(
+            images, kernels, (1, 1), "SAME", dimension_numbers=LAYOUT
+        )
+
+    return convolve
+
+
+def numpy_convolution(images: np.ndarray, kernels: np.ndarray) -> np.ndarray:
+    """Kernels of 3 x 3."""
+    padded = np.pad(images, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))
+    return np.tensordot(windows, kernels, ((4, 5, 3), (0, 1, 2)))
+
+
+def cnn() -> tuple:
+    """Two layers of kernels and one of weights, 32 images of 28 x 28, and their classes."""
+    weights = uniform(3, 3, 1, 16) / 3, uniform(3, 3, 16, 32) / 12, uniform(7 * 7 * 32, 10) / 40
+    return weights, uniform(32, 28, 28, 1), np.eye(10, dtype=np.float32)[np.arange(32) % 10]
+
+
+def cnn_step(jax: Any) -> Function:
+    lax, convolve = jax.lax, convolution(jax)
+
+    def half(x: Any) -> Any:
+        window = (1, 2, 2, 1)
+        return lax.reduce_window(x, -np.inf, lax.max, window, window, "VALID")
+
+    def loss(weights: tuple, images: Any, targets: Any) -> Any:
+        first, second, last = weights
+        x = half(jax.nn.relu(convolve(images, first)))
+        x = half(jax.nn.relu(convolve(x, second)))
+        scores = x.reshape(len(images), -1) @ last
+        return -jax.numpy.mean(jax.numpy.sum(jax.nn.log_softmax(scores) * targets, axis=-1))
+
+    def step(weights: tuple, images: Any, targets: Any) -> tuple:
+        gradients = jax.grad(loss)(weights, images, targets)
+        return jax.tree.map(lambda w, g: w - 0.1 * g, weights, gradients)
+
+    return step
+
+
 def numpy_mlp_backward(layers: list, images: np.ndarray, targets: np.ndarray) -> tuple:
     """For each layer, its input and the gradient of the sum of all losses in what it gives."""
     inputs = [images]
@@ -405,6 +453,14 @@ WORKLOADS = [
         modes=("jit",),
         goal=2,
     ),
+    Workload(
+        "convolution, 32 images of 14 x 14 x 32 by 3 x 3 x 32 x 64",
+        lambda: (uniform(32, 14, 14, 32), uniform(3, 3, 32, 64)),
+        numpy_convolution,
+        convolution,
+        modes=("jit",),
+    ),
+    Workload("training step of a CNN", cnn, None, cnn_step, modes=("jit",)),
     # ---- eager ----
     Workload(
         "gradient of the MLP, eager",

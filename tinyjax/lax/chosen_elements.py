@@ -26,6 +26,7 @@ from tinyjax.lax.sliding_windows import (
     check_windows,
     reduce_window_shape_tuple,
     window_elements,
+    window_places,
 )
 
 # source, operand -> of each window of `operand`, the element of `source` at the place chosen
@@ -87,18 +88,30 @@ def _gather_transpose(
 
 
 def _scatter_impl(
-    source: np.ndarray, operand: np.ndarray, *, select_prim: Primitive, **windows: Any
+    source: np.ndarray,
+    operand: np.ndarray,
+    *,
+    select_prim: Primitive,
+    window_dimensions: tuple[int, ...],
+    window_strides: tuple[int, ...],
+    padding: tuple[tuple[int, int], ...],
 ) -> np.ndarray:
-    numbers = np.arange(operand.size).reshape(operand.shape)  # each element's, -1 for padding
+    """Two walks over the places of a window: which of them each window chooses, then what it gets."""
+    windows: Any = {"window_dimensions": window_dimensions, "window_strides": window_strides}
     fill = _neutral(select_prim, operand.dtype)
-    best, chosen = np.full(source.shape, fill), np.full(source.shape, -1)
-    places = zip(window_elements(operand, fill, **windows), window_elements(numbers, -1, **windows))
-    for element, number in places:
-        keep = (number < 0) | ((chosen >= 0) & impl_rules[select_prim](best, element))
-        best, chosen = np.where(keep, best, element), np.where(keep, chosen, number)
-    out = np.zeros(operand.size, source.dtype)
-    np.add.at(out, chosen[chosen >= 0], source[chosen >= 0])
-    return out.reshape(operand.shape)
+    elements = window_elements(operand, fill, padding=padding, **windows)
+    inside = window_elements(np.ones(operand.shape, bool), False, padding=padding, **windows)
+    best, chosen = np.full(source.shape, fill), np.full(source.shape, -1, np.int32)
+    for number, (element, is_inside) in enumerate(zip(elements, inside)):
+        is_better = is_inside & ((chosen < 0) | ~impl_rules[select_prim](best, element))
+        np.copyto(best, element, where=is_better)
+        np.copyto(chosen, number, where=is_better)
+    shape = [low + size + high for size, (low, high) in zip(operand.shape, padding)]
+    out = np.zeros(shape, source.dtype)
+    for number, place in enumerate(window_places(shape, **windows)):
+        out[place] += np.where(chosen == number, source, source.dtype.type(0))
+    config = [(-low, -high, 0) for low, high in padding]
+    return impl_rules[slicing.pad_p](out, source.dtype.type(0), padding_config=config)
 
 
 def _scatter_aval(

@@ -81,20 +81,30 @@ def window_elements(
 ) -> Iterator[np.ndarray]:
     """For each place in a window: the element there of all windows, `fill` where there is none."""
     ones = (1,) * x.ndim
-    base_dilation, window_dilation = base_dilation or ones, window_dilation or ones
-    config = [(low, high, base - 1) for (low, high), base in zip(padding, base_dilation)]
+    config = [(low, high, base - 1) for (low, high), base in zip(padding, base_dilation or ones)]
     padded = impl_rules[slicing.pad_p](x, np.asarray(fill, x.dtype), padding_config=config)
+    for place in window_places(padded.shape, window_dimensions, window_strides, window_dilation):
+        yield padded[place]
+
+
+def window_places(
+    shape: Sequence[int],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int],
+    window_dilation: Sequence[int] | None = None,
+) -> Iterator[tuple[slice, ...]]:
+    """For each place in a window: where that place of all windows is, in an array of this shape."""
+    ones = (1,) * len(shape)
+    no_padding = ((0, 0),) * len(shape)
     counts = reduce_window_shape_tuple(
-        x.shape, window_dimensions, window_strides, padding, base_dilation, window_dilation
+        shape, window_dimensions, window_strides, no_padding, ones, window_dilation
     )
     for place in np.ndindex(*window_dimensions):
-        starts = [i * spread for i, spread in zip(place, window_dilation)]
-        yield padded[
-            tuple(
-                slice(start, start + (count - 1) * stride + 1 if count else start, stride)
-                for start, count, stride in zip(starts, counts, window_strides)
-            )
-        ]
+        starts = [i * spread for i, spread in zip(place, window_dilation or ones)]
+        yield tuple(
+            slice(start, start + (count - 1) * stride + 1 if count else start, stride)
+            for start, count, stride in zip(starts, counts, window_strides)
+        )
 
 
 def check_windows(

@@ -44,6 +44,7 @@ CHAPTERS = (
     "counts",
     "distributions",
     "attention",
+    "minimize",
 )
 
 

@@ -1,0 +1,10 @@
+"""`jax.scipy.optimize`: the least value of a smooth function. Imported when it is asked for.
+
+Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.optimize
+"""
+
+from tinyjax.missing_names import getattr_of
+
+_LAZY_NAMES = {"bfgs": ("OptimizeResults", "minimize")}
+
+__getattr__ = getattr_of(__name__)

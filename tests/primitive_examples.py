@@ -622,6 +622,18 @@ EXAMPLES: dict[str, list[Example]] = {
         ),
         *smooth(jnp.linalg.eigvals, square),
     ],
+    "schur": [
+        *step(linalg.schur, square),
+        *step(lambda a: linalg.schur(a, compute_schur_vectors=False), square + 0.5j * square.T),
+    ],
+    "hessenberg": [*step(linalg.hessenberg, square), *step(linalg.hessenberg, square + 0.5j)],
+    "tridiagonal": [
+        *step(linalg.tridiagonal, square),
+        *step(lambda a: linalg.tridiagonal(a, lower=False), square + 0.5j),
+    ],
+    "tridiagonal_solve": smooth(
+        lambda a, b: linalg.tridiagonal_solve(a[:, 0], a[:, 1] + 3, a[:, 2], b), tall, tall
+    ),
     "geqrf": step(lambda a: jnp.linalg.qr(a, mode="raw"), tall),
     "householder_product": step(lambda a: linalg.householder_product(a, a[0]), tall),
     "ormqr": [

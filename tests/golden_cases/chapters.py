@@ -35,6 +35,7 @@ CHAPTERS = (
     "convolution",
     "decompositions",
     "least_squares",
+    "matrix_functions",
     "checkify",
     "segments",
     "root_names",

@@ -95,7 +95,7 @@ def jaxprs(jax, jnp, lax):
         "pinv, jvp": lambda: jaxpr(lambda a: jax.jvp(linalg.pinv, (a,), (a,)))(a),
         "lstsq": lambda: jaxpr(linalg.lstsq)(a, b),
         "matrix_rank": lambda: jaxpr(linalg.matrix_rank)(a),
-        "cond": lambda: jaxpr(linalg.cond)(a),
+        "cond, of a matrix": lambda: jaxpr(linalg.cond)(a),
         "norm, 2": lambda: jaxpr(lambda a: linalg.norm(a, 2))(a),
         "norm, nuc": lambda: jaxpr(lambda a: linalg.norm(a, "nuc"))(a),
         "polyfit": lambda: jaxpr(lambda a: jnp.polyfit(a[0], a[1], 1))(a),

@@ -25,8 +25,15 @@ from tinyjax.lax.linalg.qr import (
     qr,
     qr_p,
 )
+from tinyjax.lax.linalg.schur import hessenberg, hessenberg_p, schur, schur_p
 from tinyjax.lax.linalg.svd import SvdAlgorithm, svd, svd_p
 from tinyjax.lax.linalg.triangular_solve import triangular_solve, triangular_solve_p
+from tinyjax.lax.linalg.tridiagonal import (
+    tridiagonal,
+    tridiagonal_p,
+    tridiagonal_solve,
+    tridiagonal_solve_p,
+)
 from tinyjax.lax.linalg.updates import (
     cholesky_update,
     cholesky_update_p,

@@ -9,7 +9,10 @@ from tinyjax.missing_names import dir_of, getattr_of
 
 # {file: its names}  # fmt: skip
 _LAZY_NAMES = {
-    "decompositions": ("qr",),
+    "decompositions": (
+        "eigh", "eigh_tridiagonal", "hessenberg", "polar", "qr", "qr_multiply", "rsf2csf", "schur", "svd",
+    ),
+    "matrix_functions": ("funm", "solve_sylvester", "sqrtm"),
     "factors": ("cho_factor", "cho_solve", "cholesky", "solve_triangular"),
     "exponentials": ("expm", "expm_frechet"),
     "named_matrices": (

@@ -1,0 +1,132 @@
+"""schur and hessenberg: a square matrix made upper triangular, or nearly, by an orthogonal change of basis.
+
+After this file you can say what comes between a matrix and its eigenvalues: reflections make it Hessenberg
+(zeros below the diagonal's neighbours), and QR steps make of that the Schur form, whose diagonal has the
+eigenvalues. Neither has a derivative. Builds on matrices.
+
+Source: Golub and Van Loan, Matrix Computations, 7.4 (Hessenberg), 7.5 (the QR algorithm)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyjax.array import Array, ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.interpreters.batching import batch_rules, moveaxis
+from tinyjax.lax.linalg.matrices import (
+    check_lapack_dtype,
+    check_operands,
+    check_square,
+    for_each_matrix,
+    host_step,
+)
+from tinyjax.numpy.util import as_array
+
+schur_p = Primitive("schur", multiple_results=True)
+hessenberg_p = Primitive("hessenberg", multiple_results=True)
+
+
+def _schur_impl(
+    x: np.ndarray, *, compute_schur_vectors: bool, sort_eig_vals: bool, select_callable: Any
+) -> list[np.ndarray]:
+    import scipy.linalg
+
+    check_lapack_dtype("schur", x)
+
+    def schur(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not np.isfinite(x).all() or not x.size:
+            return np.full_like(x, np.nan), np.full_like(x, np.nan)
+        return scipy.linalg.schur(x, output="real")  # of complex matrices it is complex
+
+    t, z = for_each_matrix(schur, x)
+    return [t, z] if compute_schur_vectors else [t]
+
+
+def _schur_aval(
+    x: ShapedArray, *, compute_schur_vectors: bool, sort_eig_vals: bool, select_callable: Any
+) -> list[ShapedArray]:
+    check_operands("schur", x)
+    check_square("schur", x)
+    if sort_eig_vals:
+        raise NotImplementedError("schur: sorting eigenvalues is not implemented, here and in JAX")
+    return [ShapedArray(x.shape, x.dtype)] * (1 + compute_schur_vectors)
+
+
+def _hessenberg_impl(x: np.ndarray) -> list[np.ndarray]:
+    from scipy.linalg import get_lapack_funcs
+
+    check_lapack_dtype("hessenberg", x)
+
+    def hessenberg(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if len(x) < 2:
+            return x, np.zeros(0, x.dtype)
+        (gehrd,) = get_lapack_funcs(("gehrd",), (x,))
+        return gehrd(x)[:2]
+
+    return list(for_each_matrix(hessenberg, x))
+
+
+def _hessenberg_aval(x: ShapedArray) -> list[ShapedArray]:
+    check_operands("hessenberg", x)
+    if x.shape[-1] != x.shape[-2]:
+        raise ValueError(
+            f"Argument to Hessenberg reduction must have shape [..., n, n], got shape {x.shape}"
+        )
+    taus = (*x.shape[:-2], max(0, x.shape[-1] - 1))
+    return [ShapedArray(x.shape, x.dtype), ShapedArray(taus, x.dtype)]
+
+
+def _batch_of(primitive: Primitive) -> Callable[..., Any]:
+    def rule(vals: Any, dims: Any, **params: Any) -> tuple[list, list]:
+        outs = primitive.bind(moveaxis(vals[0], dims[0], 0), **params)
+        return outs, [0] * len(outs)
+
+    return rule
+
+
+impl_rules[schur_p] = _schur_impl
+abstract_eval_rules[schur_p] = _schur_aval
+impl_rules[hessenberg_p] = _hessenberg_impl
+abstract_eval_rules[hessenberg_p] = _hessenberg_aval
+for _primitive in (schur_p, hessenberg_p):
+    batch_rules[_primitive] = _batch_of(_primitive)
+    host_step(_primitive)
+    no_rule_reasons[_primitive, "jvp"] = (
+        "JAX has none either: of eigenvalues, eigvals has derivatives"
+    )
+
+
+def schur(
+    x: Any,
+    *,
+    compute_schur_vectors: bool = True,
+    sort_eig_vals: bool = False,
+    select_callable: Callable[..., Any] | None = None,
+) -> list[Array]:
+    """[t, z] with z t z^H = x: t upper triangular, z unitary; [t] without compute_schur_vectors.
+
+    x has shape (..., n, n). Of a real matrix both are real, and t has a block of two rows and columns on
+    its diagonal for each pair of complex eigenvalues. NaN for a matrix that is not finite. No derivative.
+    Raises ValueError if x is not square.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.schur.html
+    """
+    return schur_p.bind(
+        as_array(x),
+        compute_schur_vectors=compute_schur_vectors,
+        sort_eig_vals=sort_eig_vals,
+        select_callable=select_callable,
+    )
+
+
+def hessenberg(a: Any) -> list[Array]:
+    """[h, taus] of matrices (..., n, n): on and above the first subdiagonal h is the Hessenberg form.
+
+    Below are the reflections that made it, as householder_product takes them: of h[1:, :-1], with taus
+    (..., n - 1). No derivative. Raises ValueError if `a` is not square.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.hessenberg.html
+    """
+    return hessenberg_p.bind(as_array(a))

@@ -18,6 +18,22 @@ import numpy as np
 from tinyjax.config import config
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
+
+# Numbers of 8 bits and less, which take little memory; NumPy computes with them one by one.
+SMALL_FLOATS = tuple(
+    np.dtype(getattr(ml_dtypes, name))
+    for name in (
+        "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
+        "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn",
+    )
+)  # fmt: skip
+SMALL_INTEGERS = tuple(
+    np.dtype(getattr(ml_dtypes, name)) for name in ("int2", "int4", "uint2", "uint4")
+)
+BELOW_A_BYTE = {*SMALL_INTEGERS, np.dtype(ml_dtypes.float4_e2m1fn)}  # and kept in a byte each
+# The dtypes that NumPy itself does not know, by name; their kinds as `kind` gives them.
+EXTENSIONS = {dtype.name: dtype for dtype in (bfloat16, *SMALL_FLOATS, *SMALL_INTEGERS)}
+_KINDS = {dtype: name[0] for name, dtype in EXTENSIONS.items()} | {bfloat16: "f"}
 float0 = np.dtype([("float0", np.void, 0)])  # the tangent dtype of integers: no information
 
 
@@ -63,7 +79,7 @@ SUPPORTED = frozenset(
         for kind in ("bool", "float16", "float32", "float64", "complex64", "complex128")
     ]
     + [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
-    + [bfloat16, float0, key_dtype]
+    + [*EXTENSIONS.values(), float0, key_dtype]
 )
 _PYTHON_SCALARS = {
     bool: np.dtype("bool"),
@@ -99,8 +115,8 @@ def np_dtype(dtype: Any) -> np.dtype:
         return _PYTHON_SCALARS[dtype]
     if dtype is None:
         raise TypeError("dtype is None: name one, such as jnp.float32")
-    if isinstance(dtype, str) and dtype == "bfloat16":
-        return bfloat16
+    if isinstance(dtype, str) and dtype in EXTENSIONS:
+        return EXTENSIONS[dtype]
     try:
         return np.dtype(dtype)
     except TypeError:
@@ -133,7 +149,7 @@ _KIND_PREFIX = {"i": "i", "u": "u", "f": "f", "c": "c"}
 @functools.cache
 def kind(dtype: np.dtype) -> str:
     """'b', 'i', 'u', 'f' or 'c' (bfloat16 is 'f'), 'V' for float0 and random keys."""
-    return "f" if dtype == bfloat16 else dtype.kind
+    return _KINDS.get(dtype, dtype.kind)
 
 
 def is_float(dtype: np.dtype) -> bool:
@@ -154,6 +170,8 @@ def short_name(dtype: np.dtype) -> str:
         return "bf16"
     if dtype == float0:
         return "float0"
+    if dtype in SMALL_FLOATS or dtype in SMALL_INTEGERS:
+        return dtype.name.replace("float", "f").replace("int", "i").replace("ui", "u")
     if dtype.kind not in _KIND_PREFIX:
         return dtype.name
     return f"{_KIND_PREFIX[dtype.kind]}{dtype.itemsize * 8}"
@@ -164,24 +182,35 @@ def long_name(dtype: np.dtype) -> str:
     return short_name(dtype) if kind(dtype) == "V" else dtype.name
 
 
+_ABOVE_KIND = {
+    "f": (np.floating, np.inexact, np.number, np.generic),
+    "i": (np.signedinteger, np.integer, np.number, np.generic),
+    "u": (np.unsignedinteger, np.integer, np.number, np.generic),
+}
+
+
 def issubdtype(a: Any, b: Any) -> bool:
-    """np.issubdtype that knows bfloat16 (a floating) and random keys (no number)."""
+    """np.issubdtype that knows bfloat16 and its like (a floating) and random keys (no number)."""
     if b is prng_key:
         return a is prng_key or (not isinstance(a, type) and np_dtype(a) == key_dtype)
     if a is prng_key:
         return b is np.generic
-    if isinstance(a, type) and issubclass(a, np.generic) and a is not ml_dtypes.bfloat16:
+    if isinstance(a, type) and issubclass(a, np.generic) and not _is_extension(a):
         return np.issubdtype(a, b)
     a = np_dtype(a)
-    if a == bfloat16:
-        if isinstance(b, type) and issubclass(b, np.generic) and b is not ml_dtypes.bfloat16:
-            return b in (np.floating, np.inexact, np.number, np.generic)
-        return np_dtype(b) == bfloat16
+    if a in _KINDS:
+        if isinstance(b, type) and issubclass(b, np.generic) and not _is_extension(b):
+            return b in _ABOVE_KIND[kind(a)]
+        return np_dtype(b) == a
     return np.issubdtype(a, b)
 
 
+def _is_extension(scalar_type: type) -> bool:
+    return scalar_type.__name__ in EXTENSIONS
+
+
 finfo = ml_dtypes.finfo
-iinfo = np.iinfo
+iinfo = ml_dtypes.iinfo
 
 
 def tangent_dtype(dtype: np.dtype) -> np.dtype:
@@ -219,7 +248,7 @@ def is_python_scalar(x: Any) -> bool:
 # weakly typed values: they sit below all sized dtypes of their kind, so they never widen one.
 _EDGES: dict[Any, list[Any]] = {
     "bool": [int],
-    int: ["uint8", "int8"],
+    int: ["uint8", "int8", *(dtype.name for dtype in SMALL_INTEGERS)],
     "uint8": ["int16", "uint16"],
     "uint16": ["int32", "uint32"],
     "uint32": ["int64", "uint64"],
@@ -228,7 +257,7 @@ _EDGES: dict[Any, list[Any]] = {
     "int16": ["int32"],
     "int32": ["int64"],
     "int64": [float],
-    float: ["bfloat16", "float16", complex],
+    float: ["bfloat16", "float16", complex, *(dtype.name for dtype in SMALL_FLOATS)],
     "bfloat16": ["float32"],
     "float16": ["float32"],
     "float32": ["float64", "complex64"],
@@ -236,6 +265,8 @@ _EDGES: dict[Any, list[Any]] = {
     complex: ["complex64"],
     "complex64": ["complex128"],
     "complex128": [],
+    # Nothing above them: what would be lost or won by a wider dtype is for the user to say.
+    **{dtype.name: [] for dtype in (*SMALL_FLOATS, *SMALL_INTEGERS)},
 }
 
 
@@ -249,15 +280,21 @@ _UPPER_BOUNDS = {node: _above(node) for node in _EDGES}
 
 @functools.cache
 def _join(nodes: frozenset[Any]) -> Any:
-    """The least node above all of `nodes`."""
+    """The least node above all of `nodes`. Raises TypePromotionError if there is none."""
     common = set.intersection(*(_UPPER_BOUNDS[node] for node in nodes))
+    if not common:
+        names = ", ".join(sorted(getattr(node, "__name__", node) for node in nodes))
+        raise TypePromotionError(
+            f"Input dtypes ({names}) have no available implicit dtype promotion path: numbers of 8 bits "
+            "and less are never widened unasked. Convert one with x.astype(...)"
+        )
     return next(node for node in common if common <= _UPPER_BOUNDS[node])
 
 
 def _node(dtype: np.dtype, weak: bool) -> Any:
     if weak and dtype != np.bool_:
         return _KIND_TO_SCALAR[kind(dtype)]
-    return "bfloat16" if dtype == bfloat16 else dtype.name
+    return dtype.name
 
 
 @functools.lru_cache(4096)
@@ -284,7 +321,7 @@ def join_types(promotion: str, *types: tuple[np.dtype, bool]) -> tuple[np.dtype,
         widest = [d for d, _ in found if _KIND_TO_SCALAR[kind(d)] is join]
         default = _PYTHON_SCALARS[join]
         return (max(widest, key=lambda d: d.itemsize) if widest else default), True
-    return (bfloat16 if join == "bfloat16" else np.dtype(join)), False
+    return np_dtype(join), False
 
 
 class TypePromotionError(ValueError):

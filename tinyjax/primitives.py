@@ -105,8 +105,8 @@ abstract_eval_rules[gt_p] = _compare_aval
 def _reduce_sum_impl(x: np.ndarray, *, axes: tuple[int, ...], out_sharding: None) -> np.ndarray:
     if not axes:
         return x  # where NumPy adds 0.0, and -0.0 loses its sign
-    # A long sum of 16-bit floats is added up in 32 bits, as on any device, and rounded once.
-    is_half = dtypes.is_float(x.dtype) and x.dtype.itemsize == 2
+    # A long sum of short floats is added up in 32 bits, as on any device, and rounded once.
+    is_half = dtypes.is_float(x.dtype) and x.dtype.itemsize <= 2
     out = np.add.reduce(x, axis=axes, dtype=np.float32 if is_half else x.dtype)
     return np.asarray(out, x.dtype)
 

@@ -46,6 +46,7 @@ CHAPTERS = (
     "distributions",
     "attention",
     "minimize",
+    "small_dtypes",
 )
 
 

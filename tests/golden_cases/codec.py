@@ -57,8 +57,8 @@ def _shape(x):
 
 def _flat(x):
     x = np.asarray(x)
-    if x.dtype.name == "bfloat16":
-        x = x.astype(np.float32)
+    if not hasattr(np, x.dtype.name):  # bfloat16, float8_e5m2, int4: every number is a float32 too
+        x = x.astype(np.int32 if "int" in x.dtype.name else np.float32)
     if x.dtype.kind == "c":
         x = np.ascontiguousarray(x).reshape(-1).view(x.real.dtype)
     if x.dtype.kind == "f":

@@ -44,10 +44,11 @@ from tinyjax.lax.elementwise import (
     nary,
     real_dtype,
     unary,
+    wrapping,
 )
 from tinyjax.lax.rounding import floor
 from tinyjax.lax.selection import select
-from tinyjax.primitives import broadcast_shapes, elementwise_aval, mul, neg, shape_of
+from tinyjax.primitives import broadcast_shapes, elementwise_aval, mul, neg, neg_p, shape_of
 
 
 def _is_complex(x: Any) -> bool:
@@ -166,7 +167,8 @@ def _replace_zero(x: Any) -> Any:
 sign_p = unary("sign", NUMBER, _sign_impl)
 defzero(sign_p)
 
-abs_p = unary("abs", "ifc", np.abs, real_dtype)
+abs_p = unary("abs", "ifc", wrapping(np.abs), real_dtype)
+impl_rules[neg_p] = wrapping(np.negative)
 defjvp2(abs_p, _abs_jvp)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.interpreters.jvp import defzero
-from tinyjax.lax.elementwise import BOOL_OR_INT, INTEGER, nary, unary
+from tinyjax.lax.elementwise import BOOL_OR_INT, INTEGER, nary, unary, wrapping
 
 # ---- impl rules ----
 
@@ -47,7 +47,7 @@ def _clz(x: np.ndarray) -> np.ndarray:
 
 # ---- primitives ----
 
-not_p = unary("not", BOOL_OR_INT, np.invert)
+not_p = unary("not", BOOL_OR_INT, wrapping(np.invert))
 and_p = nary("and", BOOL_OR_INT, np.bitwise_and)
 or_p = nary("or", BOOL_OR_INT, np.bitwise_or)
 xor_p = nary("xor", BOOL_OR_INT, np.bitwise_xor)

@@ -40,7 +40,7 @@ def _convert_impl(
 
 def _float_to_int(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Cuts off the fraction; what is out of range becomes the nearest integer in it, NaN zero."""
-    info = np.iinfo(dtype)
+    info = dtypes.iinfo(dtype)
     x = x.astype(np.float64)
     high, low = x >= float(info.max) + 1, x <= info.min
     inside = np.where(high | low | np.isnan(x), 0, x).astype(dtype)
@@ -163,6 +163,11 @@ def _bitcast_aval(x: ShapedArray, *, new_dtype: np.dtype) -> ShapedArray:
         raise TypeError(
             "lax.bitcast_convert_type takes integers and floats; bool and complex only if the dtype "
             f"stays. Got {x.dtype.name} to {new_dtype.name}: use x.view(dtype), or real and imag"
+        )
+    if x.dtype != new_dtype and {x.dtype, new_dtype} & dtypes.BELOW_A_BYTE:
+        raise ValueError(
+            f"bitcast_convert_type from {x.dtype.name} to {new_dtype.name}: elements of less than 8 bits "
+            "are kept in a byte each"
         )
     old_bits, new_bits = 8 * x.dtype.itemsize, 8 * new_dtype.itemsize
     if old_bits > new_bits:

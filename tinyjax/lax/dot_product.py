@@ -115,8 +115,7 @@ def _dot_general_impl(
     """Brings both sides to (batch, rows, contracted) and (batch, contracted, columns)."""
     left_axes, right_axes, rows, columns = _layout(dimension_numbers, lhs.ndim, rhs.ndim)
     out_dtype = _result_dtype(lhs.dtype, rhs.dtype, preferred_element_type)
-    is_half = dtypes.is_float(out_dtype) and out_dtype.itemsize == 2
-    dtype = np.dtype(np.float32) if is_half else out_dtype  # sums of 16-bit floats are kept in 32
+    dtype = _sum_dtype(out_dtype)
     left = lhs.transpose(left_axes).astype(dtype, copy=False)
     right = rhs.transpose(right_axes).astype(dtype, copy=False)
     num_batch = len(dimension_numbers[1][0])
@@ -191,6 +190,13 @@ def _check_sizes(
             f"dot_general requires {what} to have the same shape, got {lhs_sizes} and {rhs_sizes}: "
             f"axes {tuple(lhs_axes)} of {lhs.shape} against axes {tuple(rhs_axes)} of {rhs.shape}."
         )
+
+
+def _sum_dtype(dtype: np.dtype) -> np.dtype:
+    """Sums of floats of 16 bits and less are kept in 32, and those of NumPy's unknown integers."""
+    if dtypes.is_float(dtype) and dtype.itemsize <= 2:
+        return np.dtype("float32")
+    return np.dtype("int32") if dtype in dtypes.SMALL_INTEGERS else dtype
 
 
 @functools.lru_cache

@@ -78,12 +78,12 @@ def real_dtype(dtype: np.dtype) -> np.dtype:
 
 
 def in_float32(impl: Callable) -> Callable:
-    """`impl` with 16-bit floats computed in float32, and rounded once, at the end."""
+    """`impl` with floats of 16 bits and less computed in float32, and rounded once, at the end."""
 
     @functools.wraps(impl)
     def widened(*arrays: np.ndarray, **params: Any) -> np.ndarray:
         dtype = arrays[0].dtype
-        if dtypes.is_float(dtype) and dtype.itemsize == 2:
+        if dtypes.is_float(dtype) and dtype.itemsize <= 2:
             return impl(*[x.astype(np.float32) for x in arrays], **params).astype(dtype)
         return impl(*arrays, **params)
 
@@ -98,6 +98,19 @@ def in_float64(impl: Callable) -> Callable:
         return np.asarray(impl(*[x.astype(np.float64) for x in arrays])).astype(arrays[0].dtype)
 
     return widened
+
+
+def wrapping(impl: Callable) -> Callable:
+    """`impl` with results that wrap around in integers of 2 and 4 bits, which are kept in a byte each."""
+
+    @functools.wraps(impl)
+    def wrapped(x: np.ndarray) -> np.ndarray:
+        out = impl(x)
+        if x.dtype in dtypes.SMALL_INTEGERS:
+            return out.view(np.int8).astype(np.int32).astype(x.dtype)
+        return out
+
+    return wrapped
 
 
 # ---- constants for rules ----

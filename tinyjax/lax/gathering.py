@@ -182,9 +182,9 @@ def _default_fill_value(dtype: np.dtype) -> Any:
     if kind in "fc":
         return np.nan
     if kind == "i":
-        return int(np.iinfo(dtype).min)
+        return int(dtypes.iinfo(dtype).min)
     if kind == "u":
-        return int(np.iinfo(dtype).max)
+        return int(dtypes.iinfo(dtype).max)
     return True if kind == "b" else np.iinfo(np.uint32).max
 
 

@@ -30,17 +30,19 @@ from tinyjax.primitives import reduced_aval, shape_of
 
 
 def max_identity(dtype: np.dtype) -> np.ndarray:
-    """The least value of a dtype: -inf, the least integer or False."""
+    """The least value of a dtype: -inf (some small floats have none), the least integer or False."""
     if dtypes.is_inexact(dtype):
-        return np.array(-np.inf, dtype)
-    return np.array(False) if dtype == np.bool_ else np.array(np.iinfo(dtype).min, dtype)
+        least = np.array(-np.inf, dtype)
+        return least if least == least else np.array(dtypes.finfo(dtype).min, dtype)
+    return np.array(False) if dtype == np.bool_ else np.array(dtypes.iinfo(dtype).min, dtype)
 
 
 def min_identity(dtype: np.dtype) -> np.ndarray:
     """The greatest value of a dtype: inf, the greatest integer or True."""
     if dtypes.is_inexact(dtype):
-        return np.array(np.inf, dtype)
-    return np.array(True) if dtype == np.bool_ else np.array(np.iinfo(dtype).max, dtype)
+        greatest = np.array(np.inf, dtype)
+        return greatest if greatest == greatest else np.array(dtypes.finfo(dtype).max, dtype)
+    return np.array(True) if dtype == np.bool_ else np.array(dtypes.iinfo(dtype).max, dtype)
 
 
 # ---- reduce_prod ----
@@ -170,7 +172,7 @@ def _def_arg_extreme(primitive: Primitive, find: Callable) -> None:
 
     def impl(x: np.ndarray, *, axes: tuple[int, ...], index_dtype: np.dtype) -> np.ndarray:
         """The first extreme element, or the first nan: NumPy's rule as well."""
-        if x.dtype == dtypes.bfloat16:  # whose argmax in NumPy passes over nan
+        if x.dtype.name in dtypes.EXTENSIONS:  # whose argmax in NumPy passes over nan
             x = x.astype(np.float32)
         return find(x, axis=axes[0]).astype(index_dtype)
 

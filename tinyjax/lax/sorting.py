@@ -32,7 +32,10 @@ def _sort_impl(
     *operands: np.ndarray, dimension: int, is_stable: bool, num_keys: int
 ) -> list[np.ndarray]:
     """nan is last, 0.0 and -0.0 are equal, complex numbers go by (real, imag): as NumPy does."""
-    keys = [x.astype(np.float32) if x.dtype == dtypes.bfloat16 else x for x in operands[:num_keys]]
+    keys = [
+        x.astype(np.float32) if x.dtype.name in dtypes.EXTENSIONS else x
+        for x in operands[:num_keys]
+    ]
     order = np.lexsort(keys[::-1], axis=dimension)
     return [np.take_along_axis(x, order, dimension) for x in operands]
 

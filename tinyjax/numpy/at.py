@@ -180,7 +180,7 @@ def scatter_update(
 
 def _as_values(values: Any, dtype: np.dtype) -> Any:
     if type(values) is int and dtypes.kind(dtype) in "iu":
-        info = np.iinfo(dtype)
+        info = dtypes.iinfo(dtype)
         if info.min <= values <= info.max:
             return constant(values, dtype)
     if isinstance(values, (list, tuple)):

@@ -104,7 +104,7 @@ def identity_for(identity: Any, dtype: np.dtype) -> Any:
     if kind == "b":
         return identity > 0
     if kind in "iu" and np.isinf(identity):
-        info = np.iinfo(dtype)
+        info = dtypes.iinfo(dtype)
         return info.max if identity > 0 else info.min
     return identity
 

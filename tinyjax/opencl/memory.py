@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.dtypes import bfloat16
+from tinyjax.dtypes import EXTENSIONS
 
 # ---- memory ----
 
@@ -71,8 +71,10 @@ class Memory:
 
 
 def with_buffer_protocol(array: np.ndarray) -> np.ndarray:
-    """The same elements for drivers to read: arrays of bfloat16 have no buffer protocol."""
-    return array.view(np.uint16) if array.dtype == bfloat16 else array
+    """The same elements for drivers to read: NumPy gives no buffers of dtypes that it does not know."""
+    if array.dtype.name in EXTENSIONS:
+        return array.view(f"u{array.dtype.itemsize}")
+    return array
 
 
 # ---- the pool ----

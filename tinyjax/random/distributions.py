@@ -92,6 +92,8 @@ def uniform(
     """Uniform floats in [minval, maxval), which broadcast to `shape`."""
     key = typed_key("uniform", key)
     dtype = checked_dtype("uniform", dtype)
+    if dtypes.finfo(dtype).bits < 8:
+        raise TypeError(f"uniform only accepts dtypes of 8 bits or more, got {dtype.name}")
     return _uniform(key, minval, maxval, canonicalize_shape(shape), dtype)
 
 

@@ -84,3 +84,13 @@ def test_many_small_systems_are_solved_as_each_of_them(left_side, transpose_a, l
         solve = lambda a, b: linalg.triangular_solve(a, b, **options, **more)  # noqa: E731,B023
         wanted = np.stack([solve(*each) for each in zip(a, b)])
         np.testing.assert_allclose(solve(a, b), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_the_derivative_of_a_solution_of_sylvesters_equation():
+    """JAX has none. A X + X B = C moves as A dX + dX B = dC - dA X - X dB."""
+    a, b, c = A, A[:3, :3], A[:, 2:]
+    x, x_dot = jax.jvp(sl.solve_sylvester, (a, b, c), (a.T, b.T, c[::-1]))
+    moved = c[::-1] - a.T @ x - x @ b.T
+    np.testing.assert_allclose(x_dot, sl.solve_sylvester(a, b, moved), rtol=1e-3, atol=1e-3)
+    gradient = jax.grad(lambda c: sl.solve_sylvester(a, b, c).sum())(c)
+    np.testing.assert_allclose(a.T @ gradient + gradient @ b.T, np.ones((5, 3)), rtol=1e-3)

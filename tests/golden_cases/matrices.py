@@ -12,6 +12,7 @@ def names(jax, jnp, lax):
         "sl": jax.scipy.linalg,
         "a": a,
         "stack": np.stack([a, a / 20, -a.T]),
+        "ints2": np.array([[3, 1], [0, 2]], np.int32),
         "w2": np.array([[1, 2], [3, 5]], np.float32),
     }
 
@@ -85,10 +86,21 @@ UPDATES = [
     "la.symmetric_product(stack, stack)",
 ]
 
+SYLVESTER = [
+    *(f"sl.solve_sylvester({x})" for x in ("a, 2 * a, a", "a, w2, n", "a, w2, n, method='eigen'")),
+    *(
+        f"sl.solve_sylvester({x})"
+        for x in ("a + 1j, w2 + 0j, n + 0j", "stack, w2, n", "ints2, ints2, ints2")
+    ),
+    "sl.solve_sylvester(np.diag(v), -np.diag(v), a)",
+    "jax.jit(sl.solve_sylvester)(a, w2, n)",
+]
+
 GROUPS = [
     Group("matrix exponentials", EXPONENTIALS, ulps=512, scaled=True),
     Group("matrices of vectors", OF_VECTORS, ulps=4, scaled=True),
     Group("matrices of a size", OF_A_SIZE, ulps=256, scaled=True),
+    Group("Sylvester's equation", SYLVESTER, ulps=64, scaled=True),
     Group("matrix updates", UPDATES, ulps=16, scaled=True),
 ]
 
@@ -99,6 +111,8 @@ ERRORS = {
         ("sl.expm(f16(a))", ["float16"]),
         ("sl.expm_frechet(m, a)", ["A", "(2, 3)"]),
         ("sl.expm_frechet(a, m)", ["E", "(2, 3)"]),
+        ("sl.solve_sylvester(a, a, n)", ["(3, 3)", "(3, 2)"]),
+        ("sl.solve_sylvester(a, a, a, method='lu')", ["method", "lu"]),
         ("sl.block_diag(a, stack)", ["block_diag", "2", "argument 1"]),
         ("sl.toeplitz([1, 2])", ["toeplitz", "list"]),
         ("sl.circulant([1, 2])", ["circulant", "list"]),

@@ -7,7 +7,7 @@ Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.linalg
 
 from tinyjax.missing_names import dir_of, getattr_of
 
-# {file: its names}  # fmt: skip
+# {file: its names}
 _LAZY_NAMES = {
     "decompositions": (
         "eigh", "eigh_tridiagonal", "hessenberg", "polar", "qr", "qr_multiply", "rsf2csf", "schur", "svd",
@@ -22,6 +22,7 @@ _LAZY_NAMES = {
         "block_diag", "circulant", "companion", "convolution_matrix", "fiedler", "fiedler_companion",
         "hankel", "leslie", "toeplitz",
     ),
+    "sylvester": ("solve_sylvester",),
     "systems": ("det", "inv", "lu", "lu_factor", "lu_solve", "solve"),
 }  # fmt: skip
 

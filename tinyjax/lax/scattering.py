@@ -26,6 +26,7 @@ from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
 from tinyjax.lax.arithmetic import sub
 from tinyjax.lax.creation import full
+from tinyjax.lax.row_sums import add_rows, are_many_rows
 from tinyjax.lax.shape import batch_size, check_same_dtypes
 from tinyjax.lax.windows import (
     GatherDimensionNumbers,
@@ -90,7 +91,9 @@ def _scatter_impl(
         target = out[None]
     else:
         target = windows.operand_view(out)
-    if combine is not None:
+    if combine is np.add and are_many_rows(target, index, values):
+        add_rows(target, index, values)
+    elif combine is not None:
         combine.at(target, index, values)
     elif update_jaxpr is None:
         target[index] = values

@@ -26,7 +26,8 @@ def dropout(x, training):
     if not x.is_sparse:
         return functional.dropout(x, 0.5, training)
     values = functional.dropout(x.values(), 0.5, training)
-    return torch.sparse_coo_tensor(x.indices(), values, x.shape, is_coalesced=True)
+    known = {"is_coalesced": True, "check_invariants": False}  # x was checked once
+    return torch.sparse_coo_tensor(x.indices(), values, x.shape, **known)
 
 
 class Network(nn.Module):

@@ -254,6 +254,7 @@ EXAMPLES: dict[str, list[Example]] = {
     ],
     "zeta": step(lax.zeta, positive + 1.5, positive),
     "bessel_jv": unary(lambda a: special.bessel_jn(a, v=2)),
+    "poch": binary(special.poch, positive, positive[:, ::-1]),
     "ndtri": unary(special.ndtri, abs(unit)),
     "dawsn": unary(special.dawsn),
     "erfcx": unary(special.erfcx),

@@ -38,6 +38,19 @@ def test_betaln_of_large_numbers_keeps_its_digits(x64):
     np.testing.assert_allclose(special.betaln(a, b), expected, rtol=1e-14)
 
 
+def test_log_ndtr_keeps_its_digits_on_both_sides():
+    """log(ndtr(x)) would be 0 from 6 on, as ndtr(x) is 1 then."""
+    x = np.linspace(-40, 12, 53, dtype=np.float32)
+    expected = scipy_special.log_ndtr(x.astype(np.float64))
+    np.testing.assert_allclose(special.log_ndtr(x), expected, rtol=2e-5)
+
+
+def test_poch_is_finite_where_gamma_overflows():
+    np.testing.assert_allclose(
+        special.poch(40.0, jnp.array([1.0, 2.0])), [40.0, 40.0 * 41], rtol=1e-4
+    )
+
+
 def test_complex_gamma_satisfies_its_recurrence(x64):
     z = jnp.array([0.5 + 1j, -1.5 + 2j, 3 - 4j])
     np.testing.assert_allclose(special.gamma(z + 1), z * special.gamma(z), rtol=1e-12)

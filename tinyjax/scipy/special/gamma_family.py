@@ -19,11 +19,12 @@ from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
-from tinyjax.interpreters.jvp import jvp
+from tinyjax.interpreters.jvp import defjvp2, jvp
 from tinyjax.lax import incomplete_gamma, special_on_host
+from tinyjax.lax.host_functions import host_primitive
 from tinyjax.numpy.util import concrete, concrete_int, constant_like, promote_args_inexact
 from tinyjax.scipy.special.complex_gamma import complex_gamma, complex_loggamma
-from tinyjax.scipy.special.operands import promote_args_real
+from tinyjax.scipy.special.operands import promote_args_real, promote_strong_real
 
 # ---- gamma ----
 
@@ -131,17 +132,17 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Array:  # noqa: N803  (
     return jnp.where(valid, ways, 0.0)
 
 
-@custom_jvp
-def poch(z: Any, m: Any) -> Array:
-    """gamma(z + m) / gamma(z): z (z + 1) ... (z + m - 1) for whole m. Raises ValueError for complex ones."""
-    z, m = promote_args_real("poch", z, m)
-    return jnp.where(m == 0.0, jnp.array(1, z.dtype), gamma(z + m) / gamma(z))
-
-
-poch.defjvps(
+poch_p = host_primitive("poch", 2, lambda special, z, m: special.poch(z, m))
+defjvp2(
+    poch_p,
     lambda g, out, z, m: (digamma(z + m) - digamma(z)) * out * g,
     lambda g, out, z, m: digamma(z + m) * out * g,
 )
+
+
+def poch(z: Any, m: Any) -> Array:
+    """gamma(z + m) / gamma(z): z (z + 1) ... (z + m - 1) for whole m. Raises ValueError for complex ones."""
+    return poch_p.bind(*promote_strong_real("poch", z, m))
 
 
 def multigammaln(a: Any, d: Any) -> Array:

@@ -81,8 +81,8 @@ def ndtri(p: Any) -> Array:
     return ndtri_p.bind(*promote_strong("ndtri", p))
 
 
-# Below the first the series is used, and above the second log(1 - p) is -p.
-_BOUNDS = {np.dtype("float32"): (-10, 5), np.dtype("float64"): (-20, 8)}
+# Below this the series is used.
+_LOWER_BOUND = {np.dtype("float32"): -10, np.dtype("float64"): -20}
 
 
 @partial(custom_jvp, nondiff_argnums=(1,))
@@ -97,13 +97,11 @@ def log_ndtr(x: Any, series_order: int = 3) -> Array:
         raise ValueError(f"series_order must be {bound}, got {series_order}.")
     x = jnp.asarray(x)
     check_float(x)
-    low, high = (np.array(bound, x.dtype) for bound in _BOUNDS[x.dtype])
-    is_high = lax.gt(x, high)
-    probability = _ndtr(jnp.where(is_high, -x, lax.max(x, low)))
-    logarithm = lax.log(probability)
+    low = np.array(_LOWER_BOUND[x.dtype], x.dtype)
+    in_middle = lax.log(_ndtr(lax.clamp(low, x, np.zeros_like(low))))
     series = _log_ndtr_by_series(lax.min(x, low), series_order)
-    not_high = jnp.where(lax.gt(x, low), logarithm, series)
-    return jnp.where(is_high, -probability, not_high)
+    not_positive = jnp.where(lax.gt(x, low), in_middle, series)
+    return jnp.where(x > 0, lax.log1p(-_ndtr(-x)), not_positive)
 
 
 @log_ndtr.defjvp

@@ -12,7 +12,7 @@ _LAZY_NAMES = {
     "decompositions": (
         "eigh", "eigh_tridiagonal", "hessenberg", "polar", "qr", "qr_multiply", "rsf2csf", "schur", "svd",
     ),
-    "matrix_functions": ("funm", "solve_sylvester", "sqrtm"),
+    "matrix_functions": ("funm", "sqrtm"),
     "factors": ("cho_factor", "cho_solve", "cholesky", "solve_triangular"),
     "exponentials": ("expm", "expm_frechet"),
     "named_matrices": (

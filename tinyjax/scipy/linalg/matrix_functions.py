@@ -1,10 +1,10 @@
-"""Functions of matrices by the Schur form: sqrtm, funm, solve_sylvester.
+"""Functions of matrices by the Schur form: sqrtm and funm.
 
 After this file you can say why a triangular matrix is easier: on its diagonal the function is that of
 numbers, and what is above follows column by column, or diagonal by diagonal. Builds on decompositions.
 
 Sources: A. Bjorck and S. Hammarling, "A Schur method for the square root of a matrix" (1983); Golub and Van
-Loan, Matrix Computations, 9.1 (Parlett's recurrence), 7.6 (Sylvester equations)
+Loan, Matrix Computations, 9.1 (Parlett's recurrence)
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ from tinyjax.lax.linalg.spectra import diagonal
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.linalg.norms_and_products import norm
-from tinyjax.numpy.linalg.solving import solve
 from tinyjax.numpy.logic import isfinite
-from tinyjax.numpy.mapping import vectorize
 from tinyjax.numpy.selecting import where
 from tinyjax.numpy.triangles import diag
 from tinyjax.numpy.util import promote_dtypes_inexact
@@ -116,62 +114,3 @@ def _parlett(t: Any, f: Any) -> tuple[Any, Any]:
 
     smallest = reductions.min(where(steps > 0, lax.abs(gaps), lax.abs(w[0])))
     return lax.fori_loop(1, n, further, f), smallest
-
-
-# ---- Sylvester equations ----
-
-
-def solve_sylvester(
-    A: Any,  # noqa: N803
-    B: Any,  # noqa: N803
-    C: Any,  # noqa: N803
-    *,
-    method: str = "schur",
-    tol: float = 1e-8,
-) -> Array:
-    """X with A X + X B = C, for A (m, m), B (n, n), C (m, n); NaN if there is not one X.
-
-    That is so where eigenvalues of A and B add up to less than `tol`. method 'eigen' takes eigenvectors,
-    and is for matrices that have enough of them. Raises ValueError for other methods and shapes."""
-    a, b, c = promote_dtypes_inexact(asarray(A), asarray(B), asarray(C))
-    m, n = c.shape[-2:]
-    if a.shape[-2:] != (m, m) or b.shape[-2:] != (n, n):
-        raise ValueError(
-            f"Incompatible shapes for Sylvester equation:\nA: {a.shape}\nB: {b.shape}\nC: {c.shape}"
-        )
-    methods = {"schur": _by_schur, "eigen": _by_eigenvectors}
-    if method not in methods:
-        raise ValueError(
-            f'Unrecognized method {method}. The two valid methods are either "schur" or "eigen".'
-        )
-    one = lambda a, b, c: methods[method](a, b, c, tol)  # noqa: E731
-    x = vectorize(one, signature="(m,m),(n,n),(m,n)->(m,n)")(a, b, c)
-    return x if c.dtype.kind == "c" else lax.real(x)
-
-
-def _by_schur(a: Any, b: Any, c: Any, tol: float) -> Any:
-    """With A = U R U^H and B = V S V^H: R Y + Y S = U^H C V, column by column."""
-    (r, u), (s, v) = schur(a, "complex"), schur(b, "complex")
-    right = matmul(matmul(conj_transpose(u), c.astype(u.dtype)), v)
-    unit = eye(r)
-
-    def column(k: Any, y: Any) -> Any:
-        found = _solve_upper(r + s[k, k] * unit, (right[:, k] - y @ s[:, k])[:, None])
-        return lax.dynamic_update_slice(y, found, (0, k))
-
-    y = lax.fori_loop(0, b.shape[0], column, lax.full_like(right, 0))
-    x = matmul(matmul(u, y), conj_transpose(v))
-    return _nan_unless_apart(x, diagonal(r), diagonal(s), tol)
-
-
-def _by_eigenvectors(a: Any, b: Any, c: Any, tol: float) -> Any:
-    (w, u), (z, v) = (linalg.eig(x, compute_left_eigenvectors=False) for x in (a, b))
-    right = matmul(solve(u, c.astype(u.dtype)), v)
-    y = right / (w[:, None] + z[None, :])
-    x = matmul(u, solve(v.T, y.T).T)
-    return _nan_unless_apart(x, w, z, tol)
-
-
-def _nan_unless_apart(x: Any, w: Any, z: Any, tol: float) -> Any:
-    apart = reductions.all(lax.abs(w[:, None] + z[None, :]) >= tol)
-    return where(apart, x, complex(np.nan, np.nan))

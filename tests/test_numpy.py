@@ -257,3 +257,9 @@ def test_ufuncs_reduce_accumulate_and_update():
     np.testing.assert_array_equal(jnp.multiply.outer(V, W), np.multiply.outer(V, W))
     assert jnp.add.at(jnp.zeros(3), I[:1] * 0, 2.0, inplace=False).tolist() == [2, 0, 0]
     assert jnp.frompyfunc(lambda a, b: a + 2 * b, 2, 1).reduce(jnp.arange(3)) == 6
+
+
+def test_searchsorted_in_one_value():
+    """Its windows are the whole operand: there is nothing to index."""
+    assert jnp.searchsorted(jnp.array([3.0]), jnp.array([3.0])).tolist() == [0]
+    assert jnp.searchsorted(jnp.array([3.0]), jnp.array([2.0, 4.0])).tolist() == [0, 1]

@@ -47,6 +47,9 @@ CHAPTERS = (
     "attention",
     "minimize",
     "small_dtypes",
+    "densities",
+    "statistics",
+    "image",
 )
 
 

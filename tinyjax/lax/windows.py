@@ -227,6 +227,8 @@ class Windows:
     def read(self, x: np.ndarray) -> np.ndarray:
         """The windows' elements, as a gather gives them."""
         found = self.operand_view(x)[tuple(self.index)]
+        if not self.index:  # all windows are the whole operand
+            found = np.broadcast_to(found, (*self.inside.shape, *found.shape))
         return found.transpose(np.argsort(self.out_axes))
 
     def updates_view(self, updates: np.ndarray) -> np.ndarray:

@@ -1,0 +1,77 @@
+"""`jax.scipy.stats.truncnorm`: the normal distribution of (x - loc) / scale, cut to [a, b].
+
+Sources: https://en.wikipedia.org/wiki/Truncated_normal_distribution
+https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats.truncnorm
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import numpy as jnp
+from tinyjax.array import Array
+from tinyjax.missing_names import getattr_of
+from tinyjax.numpy.util import promote_args_inexact
+from tinyjax.scipy.special.normal_distribution import log_ndtr, ndtr
+from tinyjax.scipy.stats import norm
+
+
+def _log_difference(x: Any, y: Any) -> Any:
+    """log(exp(x) - exp(y)) for x >= y."""
+    return x + jnp.log1p(-jnp.exp(y - x))
+
+
+def _log_mass(a: Any, b: Any) -> Any:
+    """log of the normal probability of [a, b]. Where both ends are in one tail, it is that tail's."""
+    in_right_tail = a > 0
+    low, high = jnp.where(in_right_tail, -b, a), jnp.where(in_right_tail, -a, b)
+    in_left_tail = high <= 0
+    tail = _log_difference(log_ndtr(jnp.minimum(high, 0)), log_ndtr(jnp.minimum(low, 0)))
+    around_zero = jnp.log1p(-ndtr(low) - ndtr(-high))
+    return jnp.where(in_left_tail, tail, around_zero)
+
+
+def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
+    """The normal logpdf less log of the probability of [a, b]; NaN where a >= b."""
+    x, a, b, loc, scale = promote_args_inexact("truncnorm.logpdf", x, a, b, loc, scale)
+    y = (x - loc) / scale
+    inside = norm.logpdf(y) - (_log_mass(a, b) + jnp.log(scale))
+    within = jnp.where((y < a) | (y > b), -np.inf, inside)
+    return jnp.where(a >= b, np.nan, within)
+
+
+def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
+    """The density: exp of logpdf."""
+    return jnp.exp(logpdf(x, a, b, loc, scale))
+
+
+def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
+    """log of cdf: where that is near 1, by the probability of what is left."""
+    x, a, b, loc, scale = promote_args_inexact("truncnorm.logcdf", x, a, b, loc, scale)
+    y = jnp.clip((x - loc) / scale, a, b)
+    total = _log_mass(a, b)
+    below, above = _log_mass(a, y) - total, _log_mass(y, b) - total
+    inside = jnp.where(below > -0.1, jnp.log1p(-jnp.exp(above)), below)
+    within = jnp.where(y <= a, -np.inf, jnp.where(y >= b, 0, inside))
+    return jnp.where(a >= b, np.nan, within)
+
+
+def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
+    """The probability of at most x."""
+    return jnp.exp(logcdf(x, a, b, loc, scale))
+
+
+def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
+    """log of sf: by symmetry logcdf of the other side."""
+    x, a, b, loc, scale = promote_args_inexact("truncnorm.logsf", x, a, b, loc, scale)
+    return logcdf(-x, -b, -a, -loc, scale)
+
+
+def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
+    """The probability of more than x."""
+    return jnp.exp(logsf(x, a, b, loc, scale))
+
+
+__getattr__ = getattr_of(__name__)

@@ -34,6 +34,12 @@ def test_the_type_of_an_array_lies_along_no_axis():
     assert isinstance(sharding.mesh, AbstractMesh)
 
 
+def test_a_sharding_is_updated_as_a_copy():
+    sharding = jax.typeof(jnp.ones((4, 2))).sharding
+    assert sharding.update(spec=P("x")).spec == P("x") and len(sharding.spec) == 2
+    assert jax.core.ShapedArray((2,), jnp.float32, sharding=sharding).shape == (2,)
+
+
 def test_a_spec_is_a_sequence_of_its_own():
     assert P is PartitionSpec
     assert tuple(P("x", None)) == ("x", None) and len(P("x")) == 1 and P("x")[0] == "x"

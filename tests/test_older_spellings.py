@@ -59,6 +59,18 @@ def test_today_none_of_these_is_a_name_of_jax():
     assert [n for n in every if is_jax_name(*n.rsplit(".", 1))] == []
 
 
+@pytest.mark.parametrize("name", older_spellings.PRIVATE)
+@pytest.mark.filterwarnings("error")
+def test_of_private_names_that_libraries_use_nothing_is_said(name):
+    assert callable(named(name))
+
+
+@pytest.mark.parametrize("name", ["core", "dtypes", "tree_util", "util"])
+@pytest.mark.filterwarnings("error")
+def test_private_modules_that_libraries_import_are_there(name):
+    assert importlib.import_module(f"tinyjax._src.{name}")
+
+
 # ---- updates by index ----
 
 X = jnp.arange(4.0)

@@ -24,7 +24,8 @@ class ShapedArray:
     """An abstract value: all arrays of one shape and dtype.
 
     `weak_type` is True where the dtype came from Python scalars alone and gives way in promotion.
-    Equal avals are one object, made once: they are compared and looked up all the time.
+    Equal avals are one object, made once: they are compared and looked up all the time. `sharding`,
+    where JAX's types can say how an array is spread, says nothing here.
     """
 
     __slots__ = ("shape", "dtype", "weak_type")
@@ -32,7 +33,9 @@ class ShapedArray:
     dtype: Any
     weak_type: bool
 
-    def __new__(cls, shape: Sequence[int], dtype: Any, weak_type: bool = False) -> ShapedArray:
+    def __new__(
+        cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, *, sharding: Any = None
+    ) -> ShapedArray:
         try:
             return _avals[shape, dtype, weak_type]
         except (KeyError, TypeError):  # a new one, or a shape that is a list

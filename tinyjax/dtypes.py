@@ -138,7 +138,11 @@ def scalar_type_of(x: Any) -> type:
 # ---- asking about a dtype ----
 
 
-class prng_key(np.generic):  # noqa: N801  (JAX's name)
+class extended(np.generic):  # noqa: N801  (JAX's name)
+    """What dtypes that NumPy has not are a subtype of: those of random keys."""
+
+
+class prng_key(extended):  # noqa: N801  (JAX's name)
     """What the dtypes of random keys are a subtype of: jnp.issubdtype(key.dtype, prng_key)."""
 
 
@@ -191,8 +195,8 @@ _ABOVE_KIND = {
 
 def issubdtype(a: Any, b: Any) -> bool:
     """np.issubdtype that knows bfloat16 and its like (a floating) and random keys (no number)."""
-    if b is prng_key:
-        return a is prng_key or (not isinstance(a, type) and np_dtype(a) == key_dtype)
+    if b in (prng_key, extended):
+        return issubclass(a, b) if isinstance(a, type) else np_dtype(a) == key_dtype
     if a is prng_key:
         return b is np.generic
     if isinstance(a, type) and issubclass(a, np.generic) and not _is_extension(a):

@@ -86,6 +86,12 @@ class NamedSharding(Sharding):
     def __init__(self, mesh: AbstractMesh, spec: PartitionSpec):
         self.mesh, self.spec = mesh, spec
 
+    def update(
+        self, mesh: AbstractMesh | None = None, spec: PartitionSpec | None = None
+    ) -> NamedSharding:
+        """A copy with another mesh, spec, or both."""
+        return NamedSharding(mesh or self.mesh, self.spec if spec is None else spec)
+
     @property
     def device_set(self) -> set[Device]:
         return set(self.mesh.devices.flat) if isinstance(self.mesh, Mesh) else set()

@@ -116,9 +116,11 @@ class MissingNames:
 # Those that `import tinyjax` imports; the names are read when the first one is missing.
 MODULES = (
     "tinyjax",
+    "tinyjax.api_util",
     "tinyjax.core",
     "tinyjax.experimental",
     "tinyjax.interpreters",
+    "tinyjax.interpreters.partial_eval",
     "tinyjax.lax",
     "tinyjax.nn",
     "tinyjax.nn.initializers",

@@ -85,6 +85,22 @@ RENAMED_MODULES = {
     "jax.util": "jax._src.util",
 }
 
+# Private modules that libraries import: what has their names here. Nothing is said of these.
+PRIVATE_MODULES = {f"jax._src.{name}": f"jax.{name}" for name in ("core", "tree_util")}
+
+# Names inside of JAX that libraries use, and where they are here. Nothing is said of these either.
+PRIVATE = {
+    "jax.api_util.debug_info": "tinyjax.interpreters.partial_values.debug_info",
+    "jax.api_util.flatten_fun": "tinyjax.interpreters.partial_values.flatten_fun",
+    "jax.api_util.flatten_fun_nokwargs": "tinyjax.interpreters.partial_values.flatten_fun_nokwargs",
+    "jax.core.AbstractValue": "tinyjax.array.ShapedArray",
+    "jax.core.ensure_compile_time_eval": "tinyjax.compile_time.ensure_compile_time_eval",
+    "jax.core.eval_context": "tinyjax.compile_time.eval_context",
+    "jax.interpreters.partial_eval.PartialVal": "tinyjax.interpreters.partial_values.PartialVal",
+    "jax.interpreters.partial_eval.trace_to_jaxpr_nounits": "tinyjax.interpreters.partial_values."
+    "trace_to_jaxpr_nounits",
+}
+
 # What there is no longer, and what to do instead.
 GONE = {
     "jax.custom_transforms": "jax.custom_jvp and jax.custom_vjp do what it did",
@@ -109,6 +125,9 @@ def find(name: str) -> Any:
     Raises KeyError if it is none, AttributeError if it stands for nothing any more."""
     if name in GONE:
         raise AttributeError(_gone(name), name=name.rpartition(".")[2])
+    if name in PRIVATE:
+        module, _, attribute = PRIVATE[name].rpartition(".")
+        return getattr(importlib.import_module(module), attribute)
     if name in SAID_OTHERWISE:
         today, module = SAID_OTHERWISE[name], "tinyjax.older_functions"
         attribute = name.rpartition(".")[2]
@@ -128,6 +147,8 @@ def find_module(fullname: str) -> ModuleSpec | None:
     name = fullname.removeprefix("tiny")
     if name in GONE:
         raise ImportError(_gone(name), name=name)
+    if name in PRIVATE_MODULES:
+        return ModuleSpec(fullname, Alias("tiny" + PRIVATE_MODULES[name]))
     if name not in RENAMED_MODULES:
         return None
     _warn(name, RENAMED_MODULES[name])

@@ -13,7 +13,7 @@ import collections
 import functools
 import math
 import string
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,13 +31,15 @@ def einsum(
     optimize: Any = "auto",
     precision: Any = None,
     preferred_element_type: Any = None,
+    _dot_general: Callable = lax.dot_general,
 ) -> Array:
     """The contraction that `subscripts` says, such as "ij,jk->ik"; as numpy.einsum.
 
     Letters name axes, '...' stands for broadcast ones, without '->' the letters that occur once come
     out in alphabetical order. The form einsum(a, [0, 1], b, [1, 2], [0, 2]) works too. `optimize` picks
-    the order of contraction: False is from left to right, a list of pairs is taken as it is. Raises
-    ValueError for subscripts that do not fit the operands.
+    the order of contraction: False is from left to right, a list of pairs is taken as it is.
+    `_dot_general` is what libraries put in lax.dot_general's place. Raises ValueError for subscripts that
+    do not fit the operands.
     """
     if out is not None:
         raise NotImplementedError("The 'out' argument to jnp.einsum is not supported.")
@@ -54,7 +56,8 @@ def einsum(
         result = _reduce_one(arrays[0], inputs[0], output, dtype)
     else:
         path = contraction_path(inputs, output, [x.shape for x in arrays], optimize)
-        result = _contract_all(arrays, inputs, output, path, precision, dtype)
+        dot = functools.partial(_dot_general, precision=precision, preferred_element_type=dtype)
+        result = _contract_all(arrays, inputs, output, path, dot, dtype)
     return convert(result, dtype, weak_type)
 
 
@@ -198,7 +201,7 @@ def _contract_all(
     inputs: list[str],
     output: str,
     path: Sequence[tuple[int, ...]],
-    precision: Any,
+    dot: Callable,
     dtype: np.dtype,
 ) -> Any:
     operands, inputs = list(operands), list(inputs)
@@ -217,7 +220,7 @@ def _contract_all(
         elif len(arrays) == 2:
             lhs, rhs = arrays
             lhs_names, rhs_names = names
-            out = _contract_pair(lhs, rhs, lhs_names, rhs_names, kept, precision, dtype)
+            out = _contract_pair(lhs, rhs, lhs_names, rhs_names, kept, dot, dtype)
             operands.append(out)
         else:
             raise NotImplementedError(
@@ -238,7 +241,7 @@ def _reduce_one(x: Any, names: str, kept: str, dtype: np.dtype) -> Any:
 
 
 def _contract_pair(
-    lhs: Any, rhs: Any, lhs_names: str, rhs_names: str, kept: str, precision: Any, dtype: np.dtype
+    lhs: Any, rhs: Any, lhs_names: str, rhs_names: str, kept: str, dot: Callable, dtype: np.dtype
 ) -> Any:
     contracted = sorted((set(lhs_names) | set(rhs_names)) - set(kept))
     lhs, lhs_names = _squeeze_broadcast(lhs, lhs_names, rhs.shape, rhs_names)
@@ -262,7 +265,6 @@ def _contract_pair(
     removed = "".join(batch + contracted)
     lhs_rest = "".join(c for c in lhs_names if c not in removed)
     rhs_rest = "".join(c for c in rhs_names if c not in removed)
-    dot = functools.partial(lax.dot_general, precision=precision, preferred_element_type=dtype)
     # With the operands swapped the axes may come out in order, which saves a transpose.
     swapped = "".join(batch) + rhs_rest + lhs_rest
     if swapped == kept:

@@ -10,6 +10,11 @@ and say for each primitive what it means to you. Builds on core and jaxpr.
 Source: https://docs.jax.dev/en/latest/jax.extend.core.html
 """
 
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from tinyjax.core import EvalTrace, Trace, context
 from tinyjax.core import Primitive as Primitive
 from tinyjax.core import set_current_trace as set_current_trace
 from tinyjax.dtypes import tangent_dtype as primal_dtype_to_tangent_dtype  # noqa: F401
@@ -24,3 +29,41 @@ from tinyjax.jaxpr import Var as Var
 from tinyjax.jaxpr import check_jaxpr as check_jaxpr
 from tinyjax.jaxpr import jaxpr_as_fun as jaxpr_as_fun
 from tinyjax.jaxpr import subjaxprs as jaxprs_in_params  # noqa: F401
+
+
+@contextlib.contextmanager
+def take_current_trace() -> Iterator[Trace]:
+    """The current trace; within the block, no transformation is active."""
+    current = context.trace
+    with set_current_trace(EvalTrace()):
+        yield current
+
+
+def find_top_trace(xs: Any = ()) -> Trace:
+    """The trace that operations go to: the current one, of whatever values."""
+    return context.trace
+
+
+class TraceTag:
+    """Tells tracers of one trace from those of another, by being another object."""
+
+
+class OpaqueTraceState:
+    """Equal to another where the same transformations are active, and that is all that it tells."""
+
+    def __init__(self, convention: str):
+        self.trace, self.axis_env, self.convention = context.trace, context.axis_env, convention
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OpaqueTraceState) and (
+            self.trace is other.trace and self.axis_env == other.axis_env
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.axis_env)
+
+
+def get_opaque_trace_state(convention: str) -> OpaqueTraceState:
+    """What is active now, to be compared with what is active later: by libraries whose objects must not
+    outlive a transformation."""
+    return OpaqueTraceState(convention)

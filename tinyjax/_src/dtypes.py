@@ -1,0 +1,11 @@
+"""jax.dtypes, and the base of dtypes of one's own, of which tinyjax has none but that of random keys."""
+
+import numpy as np
+
+from tinyjax.dtypes import *  # noqa: F403
+
+DType = np.dtype
+
+
+class ExtendedDType:
+    """The base class of dtypes that a library defines for itself; arrays of these there are not."""

@@ -1,0 +1,75 @@
+"""Partial evaluation by the names that libraries have for it: some arguments known, of others the type.
+
+Builds on partial_eval, whose trace does the work, and extend.linear_util.
+
+Source: the names of jax.interpreters.partial_eval and jax.api_util in JAX 0.10
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax.core import context, get_aval, set_current_trace
+from tinyjax.extend.linear_util import WrappedFun, transformation_with_aux
+from tinyjax.interpreters.partial_eval import PartialEvalTrace
+from tinyjax.interpreters.tracing import JaxprTrace
+from tinyjax.jaxpr import Jaxpr
+from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+
+
+class PartialVal(tuple):
+    """(None, value) of what is known, (aval, None) of what is not."""
+
+    @classmethod
+    def known(cls, value: Any) -> PartialVal:
+        return cls((None, value))
+
+    @classmethod
+    def unknown(cls, aval: Any) -> PartialVal:
+        return cls((aval, None))
+
+    def is_known(self) -> bool:
+        return self[0] is None
+
+    def get_aval(self) -> Any:
+        return get_aval(self[1]) if self.is_known() else self[0]
+
+
+def trace_to_jaxpr_nounits(
+    fun: WrappedFun, pvals: Sequence[PartialVal], instantiate: bool = False
+) -> tuple[Jaxpr, list[PartialVal], list[Any]]:
+    """Computes what follows from the known arguments, and writes down the rest: the jaxpr of the unknown
+    results, all results as PartialVals, and the jaxpr's constants. `instantiate`: all count as unknown."""
+    later = JaxprTrace()
+    trace = PartialEvalTrace(context.trace, later)
+    args = [p[1] if p.is_known() else later.new_arg(p.get_aval()) for p in pvals]
+    with set_current_trace(trace):
+        outs = fun.call_wrapped(*args)
+    unknown = [instantiate or trace.is_unknown(x) for x in outs]
+    closed = later.finish([x for x, flag in zip(outs, unknown) if flag])
+    out_pvals = [
+        PartialVal.unknown(get_aval(x)) if flag else PartialVal.known(x)
+        for x, flag in zip(outs, unknown)
+    ]
+    return closed.jaxpr, out_pvals, closed.consts
+
+
+@transformation_with_aux
+def flatten_fun(in_tree: PyTreeDef, *flat: Any) -> Any:
+    """A function of the leaves of (args, kwargs) that gives leaves; and, once called, its result's tree."""
+    args, kwargs = tree_unflatten(in_tree, flat)
+    out = yield args, kwargs
+    yield tree_flatten(out)
+
+
+@transformation_with_aux
+def flatten_fun_nokwargs(in_tree: PyTreeDef, *flat: Any) -> Any:
+    """The same for leaves of args."""
+    out = yield tree_unflatten(in_tree, flat), {}
+    yield tree_flatten(out)
+
+
+def debug_info(traced_for: str, fun: Callable, *args: Any, **kwargs: Any) -> str:
+    """What a wrapped function is for. Nothing reads it here."""
+    return f"{traced_for} of {fun!r}"

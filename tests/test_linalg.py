@@ -44,6 +44,7 @@ def test_one_matrix_that_is_not_positive_definite_does_not_spoil_the_others():
 
 def test_decompositions_of_no_matrices_have_the_shapes_of_one():
     assert linalg.lu(np.zeros((0, 3, 2)))[0].shape == (0, 3, 2)
+    assert linalg.lu(np.zeros((9, 0, 2)))[0].shape == (9, 0, 2)
     assert jnp.linalg.solve(np.zeros((0, 3, 3)), np.zeros((0, 3, 2))).shape == (0, 3, 2)
 
 

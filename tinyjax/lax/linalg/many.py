@@ -8,13 +8,15 @@ Source: G. Golub and C. Van Loan, "Matrix Computations", 3.1 and 3.4
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 
 def is_worth_it(x: np.ndarray) -> bool:
     """Whether these are many small matrices: more than there are steps, and each of few elements."""
-    matrices = int(np.prod(x.shape[:-2]))
-    return matrices > 4 * min(x.shape[-2:]) and max(x.shape[-2:]) <= 16
+    *batch, rows, columns = x.shape
+    return x.size > 0 and math.prod(batch) > 4 * min(rows, columns) and max(rows, columns) <= 16
 
 
 def lu(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

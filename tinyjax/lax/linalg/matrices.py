@@ -5,6 +5,7 @@ Builds on lax's families. Matrices are in the last two axes everywhere.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -67,7 +68,7 @@ def for_each_matrix(fun: Callable[..., Any], *arrays: np.ndarray) -> Any:
     batch = arrays[0].shape[:-2]
     if not batch:
         return fun(*arrays)
-    matrices = [x.reshape(-1, *x.shape[-2:]) for x in arrays]
+    matrices = [x.reshape(math.prod(batch), *x.shape[-2:]) for x in arrays]
     if len(matrices[0]):
         outs = [fun(*each) for each in zip(*matrices)]
     else:  # what it gives for unit matrices tells the shapes

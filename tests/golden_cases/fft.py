@@ -36,6 +36,15 @@ GROUPS = [
         scaled=True,
     ),
     Group(
+        "jnp.fft, 64 bit",
+        [
+            "jnp.fft.fft(jnp.arange(3)), jnp.fft.rfft(jnp.arange(3)), jnp.fft.irfft(jnp.arange(3.0))",
+            "jnp.fft.fft(x), jnp.fft.fftfreq(3)",
+        ],
+        config={"jax_enable_x64": True},
+        scaled=True,
+    ),
+    Group(
         "derivatives of jnp.fft",
         [
             "jax.grad(lambda x: jnp.abs(jnp.fft.fft(x)).sum())(x)",

@@ -31,6 +31,7 @@ from tinyjax.lax.dynamic_slicing import dynamic_update_slice
 from tinyjax.lax.elementwise import constant, real_dtype
 from tinyjax.lax.shape import broadcast_in_dim
 from tinyjax.missing_names import getattr_of
+from tinyjax.numpy.util import to_inexact_dtype
 from tinyjax.opencl.rules import HostStep, lowering_rules
 from tinyjax.primitives import mul, shape_of
 
@@ -170,10 +171,9 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Array:
     if kind == FftType.RFFT:
         if dtypes.kind(dtype) == "c":
             raise ValueError("only real valued inputs supported for rfft")
-        if not dtypes.is_inexact(dtype):
-            x = convert_element_type(x, dtypes.result_type(x, np.float32))
+        x = convert_element_type(x, to_inexact_dtype(dtype))
     else:
-        x = convert_element_type(x, dtypes.result_type(x, np.complex64))
+        x = convert_element_type(x, dtypes.promote_types(to_inexact_dtype(dtype), np.complex64))
     return fft_p.bind(x, fft_type=kind, fft_lengths=tuple(fft_lengths))
 
 

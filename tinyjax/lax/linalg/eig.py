@@ -11,6 +11,7 @@ https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.eig.html, for how LAP
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -49,25 +50,39 @@ def _eig_impl(
     x: np.ndarray, *, compute_left_eigenvectors: bool, compute_right_eigenvectors: bool, **_: Any
 ) -> list[np.ndarray]:
     """Of a matrix that is not finite, or for which LAPACK fails, all is NaN."""
-    import scipy.linalg
+    from scipy.linalg import get_lapack_funcs
 
     check_lapack_dtype("eig", x)
     dtype = np.result_type(x.dtype, np.complex64)
-    count, nan = compute_left_eigenvectors + compute_right_eigenvectors, complex(np.nan, np.nan)
+    asked = compute_left_eigenvectors, compute_right_eigenvectors
+    geev, geev_lwork = get_lapack_funcs(("geev", "geev_lwork"), (x,))
+    space = int(geev_lwork(x.shape[-1], *asked)[0].real) if x.size else 0
 
     def eig(x: np.ndarray) -> tuple[np.ndarray, ...]:
-        outs = [np.full(x.shape[-1:], nan, dtype)] + [np.full(x.shape, nan, dtype)] * count
-        if np.isfinite(x).all() and x.size:
-            try:
-                found = scipy.linalg.eig(
-                    x, left=compute_left_eigenvectors, right=compute_right_eigenvectors
-                )
-                outs = list(found) if count else [found]
-            except np.linalg.LinAlgError:
-                pass
-        return tuple(out.astype(dtype, copy=False) for out in outs)
+        if x.size and np.isfinite(x).all():
+            *w, left, right, info = geev(x, *asked, space)
+            if not info:
+                vectors = [v for v, is_asked in zip((left, right), asked) if is_asked]
+                return (*w, *vectors) if len(w) == 1 else _complex_pairs(w[0], w[1], vectors)
+        shapes = [x.shape[-1:]] + [x.shape] * sum(asked)
+        return tuple(np.full(shape, complex(np.nan, np.nan), dtype) for shape in shapes)
 
     return list(for_each_matrix(eig, x))
+
+
+def _complex_pairs(
+    real: np.ndarray, imag: np.ndarray, vectors: Sequence[np.ndarray]
+) -> tuple[np.ndarray, ...]:
+    """What LAPACK means for real matrices: of two conjugate eigenvalues, the one above the real axis first,
+    the vectors are v + i w and v - i w, and v and w are what it gives."""
+    first = np.flatnonzero(imag > 0)
+    outs = [real + 1j * imag]
+    for v in vectors:
+        out = v.astype(outs[0].dtype)
+        out[:, first] = v[:, first] + 1j * v[:, first + 1]
+        out[:, first + 1] = np.conj(out[:, first])
+        outs.append(out)
+    return tuple(outs)
 
 
 def _eig_aval(

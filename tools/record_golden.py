@@ -11,6 +11,7 @@ import argparse
 import importlib
 import json
 import re
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -105,6 +106,25 @@ def record_with_four_devices(cases: str) -> str:
     return json.dumps(four_devices.answers_with_four_devices(cases, "jax"), indent=1) + "\n"
 
 
+def record_optax() -> str:
+    """In a process of its own, as the tests do: needs optax."""
+    with_optax = importlib.import_module("golden_cases.with_optax")
+    found = with_optax.answers("jax")
+    failed = {
+        call: x for calls in with_optax.groups() for call, x in found[calls].items() if "error" in x
+    }
+    if failed:
+        raise ValueError(f"these recorded calls fail in JAX: {failed}")
+    codec = importlib.import_module("golden_cases.codec")
+    return codec.dump({name: found[name] for name in with_optax.groups()})
+
+
+def record_chex() -> str:
+    """What a program that uses chex prints."""
+    program = [sys.executable, str(TESTS / "programs" / "with_chex.py")]
+    return subprocess.run(program, capture_output=True, text=True, check=True).stdout
+
+
 def record_chapter(chapter: str) -> None:
     """Writes the data files of a chapter (golden_cases/chapters.py says which there are)."""
     codec = importlib.import_module("golden_cases.codec")
@@ -136,6 +156,8 @@ FILES = {
     "promotion": ("promotion.txt", lambda: record_promotion(False)),
     "placement": ("placement.json", lambda: record_with_four_devices("placement")),
     "pmap": ("pmap.json", lambda: record_with_four_devices("pmap")),
+    "chex": ("chex.txt", record_chex),
+    "optax": ("optax.json", record_optax),
     "promotion_x64": ("promotion_x64.txt", lambda: record_promotion(True)),
 }
 

@@ -49,6 +49,7 @@ CHAPTERS = (
     "small_dtypes",
     "densities",
     "statistics",
+    "kde",
     "image",
 )
 

@@ -205,3 +205,9 @@ def test_import_tinyjax_leaves_what_few_programs_need_for_later():
     later = "scipy pyopencl graphviz pytest tinyjax.opencl.compile tinyjax.profiler tinyjax.viz"
     code = f"import sys, tinyjax; print(sorted(set('{later}'.split()) & set(sys.modules)))"
     assert python("-c", code).stdout == "[]\n"
+
+
+def test_a_star_brings_lazy_names_too(tmp_path):
+    path = tmp_path / "star.py"
+    path.write_text("from jax.scipy.special import *; print(ndtr(0.0))")
+    assert python("-m", "tinyjax", "run", path).stdout == "0.5\n"

@@ -62,6 +62,8 @@ def getattr_of(module: str) -> Callable[[str], Any]:
             value = getattr(importlib.import_module(lazy[name]), name)
             setattr(sys.modules[module], name, value)  # asked for once
             return value
+        if name == "__all__":  # `from module import *` asks for it
+            return [public for public in dir_of(module)() if not public.startswith("_")]
         if not name.startswith("_"):
             if is_submodule(module, name):
                 return importlib.import_module(f"{module}.{name}")

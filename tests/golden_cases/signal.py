@@ -56,10 +56,32 @@ TRENDS = [
     "signal.detrend(ints ** 2)",
     "jax.jit(signal.detrend)(image)",
 ]
+SPECTRA = [
+    "signal.stft(wave, nperseg=8)",
+    "signal.stft(waves.T, 10.0, 'boxcar', 8, 2, 10, axis=0)",
+    "signal.stft(wave, window=('tukey', 0.3), nperseg=7, boundary='even', padded=False)",
+    "signal.stft(wave, window=unit[:8], nperseg=8, boundary=None)",
+    "signal.stft(wave, nperseg=8, boundary='odd', detrend='constant', return_onesided=False)",
+    "signal.stft(wave + 1j, nperseg=8, boundary='constant')",
+    "signal.stft(wave[:5], nperseg=8)",
+    "signal.csd(wave, wave[:14] ** 2, nperseg=8)",
+    "signal.csd(waves, waves[::-1] + 1j, 100.0, nperseg=5, average='median', scaling='spectrum')",
+    "signal.csd(wave, None, nperseg=8, detrend='linear')",
+    "signal.welch(wave, nperseg=8), signal.welch(ints)",
+    "signal.welch(waves.T, nperseg=7, noverlap=2, nfft=9, axis=0, average='median')",
+    "signal.istft(signal.stft(wave, nperseg=8)[2])",
+    "signal.istft(signal.stft(waves, 5.0, nperseg=8)[2], 5.0, nperseg=8)[1]",
+    "signal.istft(signal.stft(wave, nperseg=8, boundary=None)[2], window='boxcar', boundary=False)",
+    "signal.istft(signal.stft(wave, nperseg=8, return_onesided=False)[2], input_onesided=False)",
+    "signal.istft(waves[:, :5].T + 1j, time_axis=1, freq_axis=0)",
+    "jax.jit(lambda x: signal.welch(x, nperseg=8)[1])(wave)",
+    "jax.grad(lambda x: jnp.sum(signal.welch(x, nperseg=8)[1] ** 2))(wave)",
+]
 GROUPS = [
     Group("jnp.convolve and jnp.correlate", VECTORS, ulps=4, scaled=True),
     Group("scipy.signal: convolution", MATRICES, ulps=4, scaled=True),
     Group("scipy.signal: by Fourier transforms", TRANSFORMS, ulps=16, scaled=True),
+    Group("scipy.signal: spectra", SPECTRA, ulps=32, scaled=True),
     Group("scipy.signal: detrend", TRENDS, ulps=1024, scaled=True),
 ]
 
@@ -87,6 +109,17 @@ ERRORS = {
                 ("fftconvolve(m, m, 'most')", ["mode", "full"]),
                 ("fftconvolve(m, n, axes=1)", ["(2, 3)", "(3, 2)"]),
                 ("fftconvolve(m, n, 'valid')", ["valid", "dimension"]),
+                ("stft(image, nperseg=4, noverlap=4)", ["noverlap", "4"]),
+                ("stft(image, nperseg=0)", ["nperseg"]),
+                ("stft(image, nperseg=4, nfft=3)", ["nfft", "nperseg"]),
+                ("stft(image, nperseg=4, boundary='wavy')", ["boundary", "wavy", "even"]),
+                ("stft(image, window=v, nperseg=4)", ["window"]),
+                ("stft(image, window='wavy', nperseg=4)", ["wavy"]),
+                ("welch(image, scaling='wavy')", ["scaling", "wavy"]),
+                ("welch(wave, nperseg=8, average='wavy')", ["average", "wavy", "median"]),
+                ("csd(v, m)", ["rank"]),
+                ("istft(v)", ["2d"]),
+                ("istft(m, time_axis=0)", ["time", "frequency"]),
                 ("detrend(v, type='wavy')", ["linear", "constant"]),
                 ("detrend(v, bp=9)", ["less|up to"]),
                 ("detrend(v, overwrite_data=True)", ["overwrite_data"]),
@@ -120,4 +153,5 @@ def jaxprs(jax, jnp, lax):
 def names(jax, jnp, lax):
     signal = importlib.import_module(f"{jax.__name__}.scipy.signal")
     image = jnp.sin(0.7 * jnp.arange(1.0, 21) ** 2).reshape(4, 5)
-    return {"signal": signal, "image": image}
+    wave = jnp.sin(0.37 * jnp.arange(20.0) ** 1.3)
+    return {"signal": signal, "image": image, "wave": wave, "waves": jnp.stack([wave, wave**2])}

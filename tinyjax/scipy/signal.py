@@ -1,9 +1,9 @@
-"""jax.scipy.signal: convolution and correlation over any number of axes, and removing trends.
+"""jax.scipy.signal: convolution and correlation over any number of axes.
 
 After this file you can choose between two ways to convolve: directly, at the cost of the product of both
 sizes, or by the convolution theorem (the transform of a convolution is the product of the transforms),
-at the cost of sorting, nearly. Builds on lax.conv_general_dilated, jnp.fft and, for spectra, on
-spectral_analysis.
+at the cost of sorting, nearly. Spectra are in spectral_analysis.py, lines that are taken off in trends.py.
+Builds on lax.conv_general_dilated and jnp.fft.
 
 Sources: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.signal and
 https://docs.scipy.org/doc/scipy/reference/signal.html, which has the definitions
@@ -24,6 +24,8 @@ from tinyjax.lax.convolution_functions import conv_general_dilated
 from tinyjax.missing_names import getattr_of
 from tinyjax.numpy import fft
 from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike, promote_dtypes_inexact
+from tinyjax.scipy.spectral_analysis import csd, istft, stft, welch  # noqa: F401
+from tinyjax.scipy.trends import detrend  # noqa: F401
 
 MODES = ("full", "same", "valid")
 
@@ -200,44 +202,6 @@ def _product_of_transforms(x: Array, y: Array, sizes: list[int], axes: list[int]
     else:
         forward, backward = fft.rfftn, fft.irfftn
     return backward(forward(x, sizes, axes) * forward(y, sizes, axes), sizes, axes)
-
-
-# ---- trends ----
-
-
-def detrend(
-    data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: None = None
-) -> Array:
-    """`data` minus its trend along `axis`: its mean ("constant"), or the line nearest to it ("linear").
-
-    `bp`: where another line begins, an index or several. Raises ValueError for another type and for
-    indices out of range, NotImplementedError for overwrite_data; as scipy.signal.detrend."""
-    if overwrite_data is not None:
-        raise NotImplementedError("detrend: arrays are never overwritten, leave overwrite_data out")
-    if type not in ("linear", "constant"):
-        raise ValueError(f"detrend: type must be 'linear' or 'constant', got {type!r}")
-    (data,) = promote_dtypes_inexact(ensure_arraylike("detrend", data))
-    if type == "constant":
-        return data - data.mean(axis, keepdims=True)
-    axis = canonicalize_axis(axis, data.ndim)
-    size = data.shape[axis]
-    ends = np.unique(np.concatenate([[0], np.ravel(bp), [size]]).astype(int))
-    if ends[0] < 0 or ends[-1] > size:
-        raise ValueError(
-            f"detrend: bp, where lines begin, must be from 0 up to the data's size {size}, got {bp}"
-        )
-    rows = jnp.moveaxis(data, axis, -1)
-    parts = [
-        part - part @ _on_a_line(part.shape[-1], data.dtype)
-        for part in jnp.split(rows, ends[1:-1].tolist(), axis=-1)
-    ]
-    return jnp.moveaxis(jnp.concatenate(parts, axis=-1), -1, axis)
-
-
-def _on_a_line(size: int, dtype: Any) -> np.ndarray:
-    """The matrix that takes `size` values to those of the nearest line (least squares)."""
-    line = np.stack([np.ones(size), np.arange(1, size + 1) / size], 1)
-    return (line @ np.linalg.pinv(line)).astype(dtype)
 
 
 __getattr__ = getattr_of(__name__)

@@ -221,3 +221,9 @@ def test_equal_avals_are_one_object():
     assert ShapedArray([2, np.int64(3)], "float32") is aval
     assert aval.update(weak_type=True) is not aval
     assert pickle.loads(pickle.dumps(aval)) is copy.deepcopy(aval) is aval
+
+
+def test_dlpack_says_which_dtypes_can_be_handed_over():
+    assert jax.dlpack.from_dlpack(np.arange(3.0, dtype=np.float32)).tolist() == [0, 1, 2]
+    there = [jax.dlpack.is_supported_dtype(d) for d in (jnp.float32, jnp.bfloat16, bool, "float64")]
+    assert all(there) and not jax.dlpack.is_supported_dtype("O")

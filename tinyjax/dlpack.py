@@ -1,0 +1,27 @@
+"""Arrays of other libraries, and arrays for them, by the DLPack protocol, without a copy.
+
+Builds on numpy's from_dlpack. `torch.from_dlpack(np.asarray(x))` is the way back.
+
+Source: https://docs.jax.dev/en/latest/jax.dlpack.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax import dtypes
+from tinyjax.missing_names import getattr_of
+from tinyjax.numpy import from_dlpack as from_dlpack
+
+
+def is_supported_dtype(dtype: Any) -> bool:
+    """Whether arrays of this dtype can be handed over."""
+    try:
+        return np.dtype(dtype) == dtypes.bfloat16 or np.dtype(dtype).kind in "biufc"
+    except TypeError:
+        return False
+
+
+__getattr__ = getattr_of(__name__)

@@ -17,7 +17,7 @@ RECORDED = json.loads(TOOL["RECORDED"].read_text())
 PROGRAMS = TOOL["programs"]()
 PICTURED = sorted(name for name, file in PROGRAMS.items() if file.parent == EXAMPLES)
 first_difference = TOOL["first_difference"]
-NOT_YET = {"advi", "minimize"}  # they use names that tinyjax does not have yet
+NOT_YET = {"advi"}  # they use names that tinyjax does not have yet
 
 
 def printed(name, *more):

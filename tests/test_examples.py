@@ -17,13 +17,10 @@ RECORDED = json.loads(TOOL["RECORDED"].read_text())
 PROGRAMS = TOOL["programs"]()
 PICTURED = sorted(name for name, file in PROGRAMS.items() if file.parent == EXAMPLES)
 first_difference = TOOL["first_difference"]
-NOT_YET = {"advi"}  # they use names that tinyjax does not have yet
 
 
 def printed(name, *more):
     """What a program prints on tinyjax with the settings that were recorded."""
-    if name in NOT_YET:
-        pytest.skip("a name that it uses is not there yet")
     done = TOOL["on_tinyjax"](name, [*RECORDED[name]["arguments"].split(), *more])
     assert not done.error, done.error
     return done.text

@@ -56,7 +56,7 @@ def test_an_example_reaches_its_result_as_on_jax_and_draws_it(name, tmp_path):
     assert reaches_its_result(name, text)
     assert first_difference(text, RECORDED[name]["printed"]) == ""
     assert place == f"{file}\n"
-    assert "nan" not in file.read_text()
+    assert "nan" not in re.sub('base64,[^"]*', "", file.read_text())
     marks = {element.tag.rpartition("}")[2] for element in ElementTree.parse(file).iter()}
     assert marks & {"path", "circle", "image"}
 

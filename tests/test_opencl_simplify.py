@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+import tinyjax.numpy as jnp
 import tinyjax.opencl.simplify as simplification
 import tinyjax.primitives as primitives
 from tinyjax import debug, lax, random
 from tinyjax.interpreters.jit import jit
 from tinyjax.interpreters.tracing import make_jaxpr
+from tinyjax.interpreters.vjp import grad
 from tinyjax.jaxpr import eval_jaxpr, subjaxprs
 from tinyjax.opencl.algebra import rewrite
 from tinyjax.opencl.simplify import simplify
@@ -120,6 +122,13 @@ def test_effects_and_random_bits_of_constants_stay():
 
     names = primitive_names(f, np.ones(3, np.float32))
     assert "debug_print" in names and any(name.startswith("random") for name in names)
+
+
+def test_a_sum_of_equal_numbers_that_algebra_made_is_folded():
+    def f(x):
+        return -jnp.sum(-(jnp.log(x) + jnp.ones(3) * x) / 2)
+
+    assert jit(grad(f))(2.0) == 2.25  # 3 * (1 / 2 + 1) / 2
 
 
 def test_what_becomes_equal_is_computed_once():

@@ -222,7 +222,10 @@ def fold(eqn: JaxprEqn, consts: Mapping[Var, Any]) -> np.ndarray | None:
     args = [to_numpy(value, v.aval) for value, v in zip(values, eqn.invars)]
     with np.errstate(all="ignore"):
         result = impl_rules[primitive](*args, **eqn.params)
-    return np.array(result, eqn.outvars[0].aval.dtype)
+    out = eqn.outvars[
+        0
+    ].aval  # of all its elements, where algebra put numbers in place of broadcasts
+    return np.array(np.broadcast_to(result, out.shape), out.dtype)
 
 
 def _meaning(eqn: JaxprEqn) -> Hashable | None:

@@ -51,6 +51,7 @@ CHAPTERS = (
     "statistics",
     "kde",
     "image",
+    "draws",
 )
 
 

@@ -7,7 +7,7 @@ inside. All take floats. Builds on exponential.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,7 +35,7 @@ _erf_impl = _each(math.erf)
 _erfc_impl = _each(math.erfc)
 
 # For w = -log(1 - y**2): erf_inv(y) / y is a polynomial in w - 2.5 in the middle, and in sqrt(w) - 3
-# in the tails: XLA's polynomials for float32, which random.normal shares with it.
+# in the tails.
 # Source: M. Giles, "Approximating the erfinv function", GPU Computing Gems (2012).
 ERF_INV_MIDDLE = (
     2.81022636e-08,
@@ -70,27 +70,88 @@ ERF_INV_FAR_TAILS = (
 )
 
 
-def _erf_inv_polynomial(y: np.ndarray) -> np.ndarray:
-    one = y.dtype.type(1)
-    w = -np.log((one - y) * (one + y))  # 1 - y * y would lose the digits of a y near 1
-    middle = np.polyval(np.array(ERF_INV_MIDDLE, y.dtype), w - y.dtype.type(2.5))
-    tails = np.polyval(np.array(ERF_INV_TAILS, y.dtype), np.sqrt(w) - y.dtype.type(3))
-    if y.dtype == np.float64:
-        tails = np.where(w < 16, tails, np.polyval(ERF_INV_FAR_TAILS, np.sqrt(w) - 5))
-    return y * np.where(w < 5, middle, tails)
+# log(1 + x) near 0 is x - x**2 / 2 + x**3 P(x) / Q(x); log(1 + f), further on, x - x**2 / 2 + x**3 R(x).
+# Source: S. Moshier, Cephes Math Library (1989), https://www.netlib.org/cephes/
+LOG1P_P = (
+    4.5270000862445199635215e-5,
+    4.9854102823193375972212e-1,
+    6.5787325942061044846969,
+    2.9911919328553073277375e1,
+    6.0949667980987787057556e1,
+    5.7112963590585538103336e1,
+    2.0039553499201281259648e1,
+)
+LOG1P_Q = (
+    1.0,
+    1.5062909083469192043167e1,
+    8.3047565967967209469434e1,
+    2.2176239823732856465394e2,
+    3.0909872225312059774938e2,
+    2.1642788614495947685003e2,
+    6.0118660497603843919306e1,
+)
+LOG_R = (
+    (7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1),
+    (-1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1),
+    (2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1),
+)
+
+
+def _fma(x: Any, y: Any, z: Any) -> Any:
+    """x * y + z of float32s, rounded once: a product of two has room in a float64."""
+    return (np.float64(x) * np.float64(y) + np.float64(z)).astype(np.float32)
+
+
+def _polynomial(coefficients: Sequence[Any], x: np.ndarray) -> Any:
+    total: Any = np.float32(coefficients[0])
+    for coefficient in coefficients[1:]:
+        total = _fma(total, x, np.float32(coefficient))
+    return total
+
+
+def _xla_log1p(x: np.ndarray) -> np.ndarray:
+    """log(1 + x) for float32 x from -1 to 0, with the last bits that it has in XLA on a CPU."""
+    half, x2 = np.float32(-0.5), x * x
+    ratio = _polynomial(LOG1P_P, x) / _polynomial(LOG1P_Q, x)
+    near_0 = x + _fma(half, x2, x * x2 * ratio)
+    bits = (1 + x).view(np.int32) - 0x3F3504F3  # 1 + x = 2**e (1 + f), from sqrt(1/2) to sqrt(2)
+    e = (bits >> 23).astype(np.float32)
+    f = ((bits & 0x007FFFFF) + 0x3F3504F3).view(np.float32) - 1
+    f2 = f * f
+    r = _polynomial([_polynomial(part, f) for part in LOG_R], f2 * f)
+    far = _fma(r, f2 * f, e * np.float32(-2.12194440e-4))
+    far = _fma(e, np.float32(0.693359375), _fma(half, f2, f) + far)
+    return np.where(x > np.float32(-0.41421356237), near_0, far)
+
+
+def _erf_inv_float32(y: np.ndarray) -> np.ndarray:
+    """As XLA computes it on a CPU, operation for operation: so random draws have JAX's bits. It costs digits
+    where y is near 1, as 1 - y * y does."""
+    w = -_xla_log1p(-(y * y))
+    in_middle = w < 5
+    t = np.where(in_middle, w - np.float32(2.5), np.sqrt(w) - np.float32(3))
+    pairs = zip(ERF_INV_MIDDLE, ERF_INV_TAILS)
+    both = [np.where(in_middle, *pair).astype(np.float32) for pair in pairs]
+    return _polynomial(both, t) * y
+
+
+def _erf_inv_float64(y: np.ndarray) -> np.ndarray:
+    """The polynomials have seven digits; Halley's step triples them."""
+    w = -np.log((1 - y) * (1 + y))  # 1 - y * y would lose the digits of a y near 1
+    tails = np.polyval(ERF_INV_TAILS, np.sqrt(w) - 3)
+    tails = np.where(w < 16, tails, np.polyval(ERF_INV_FAR_TAILS, np.sqrt(w) - 5))
+    x = y * np.where(w < 5, np.polyval(ERF_INV_MIDDLE, w - 2.5), tails)
+    magnitude = np.abs(y)
+    in_tails = (1 - magnitude) - _erfc_impl(np.abs(x))  # erfc keeps the digits of 1 - |y|
+    error = np.where(magnitude < 0.5, _erf_impl(x) - y, np.sign(y) * in_tails)
+    step = error / (_TWO_OVER_SQRT_PI * np.exp(-x * x))
+    return x - step / (1 + x * step)
 
 
 @in_float32
 def _erf_inv_impl(y: np.ndarray) -> np.ndarray:
     inside = np.where(np.abs(y) < 1, y, y.dtype.type(0))
-    x = _erf_inv_polynomial(inside)
-    if y.dtype == np.float64:
-        # Halley's step triples the digits; erfc keeps those of 1 - |y| in the tails.
-        magnitude = np.abs(inside)
-        in_tails = (1 - magnitude) - _erfc_impl(np.abs(x))
-        error = np.where(magnitude < 0.5, _erf_impl(x) - inside, np.sign(inside) * in_tails)
-        step = error / (_TWO_OVER_SQRT_PI * np.exp(-x * x))
-        x = x - step / (1 + x * step)
+    x = _erf_inv_float64(inside) if y.dtype == np.float64 else _erf_inv_float32(inside)
     at_ends = np.where(np.abs(y) == 1, np.copysign(np.inf, y), np.nan)
     return np.where(np.abs(y) < 1, x, at_ends.astype(y.dtype))
 

@@ -1,9 +1,10 @@
-"""exp, exp2, expm1, log, log1p, logistic, cbrt, erf and erfc of float32 in C, and a table of all functions.
+"""exp, log, logistic, cbrt, erf and their kin of float32 in C, and a table of all functions.
 
 After this file you know how such functions are made: bring the argument into a small range, evaluate
 a polynomial there, undo the first step. OpenCL's own functions say the same, one element at a time
 on a CPU, and take about ten times as long; a kernel that computes in float64 uses those. Results are
-within 4 units in the last place. Builds on c_angles, c_hyperbolic and c_double, which hold the others.
+within 4 units in the last place, but for erf_inv. Builds on c_angles, c_hyperbolic and c_double, which
+hold the others.
 
 Source of the polynomials: S. Moshier, Cephes Math Library (1989), single precision,
 https://www.netlib.org/cephes/; those of exp, exp2, expm1, erf and erfc are fitted so that the largest
@@ -250,6 +251,61 @@ float tj_cbrt(float x) {
 }
 """
 
+# The formula of erf_inv in lax/special.py, operation for operation, as XLA computes it, so that random draws
+# have JAX's bits. Here a * b + c is rounded once where it stands in one expression.
+ERF_INV = """\
+float tj_erf_inv(float y) {
+  const float x = -(y * y), x2 = x * x, x3 = x * x2;
+  float p = 4.5270000862445199635215e-5f;
+  p = p * x + 4.9854102823193375972212e-1f;
+  p = p * x + 6.5787325942061044846969f;
+  p = p * x + 2.9911919328553073277375e1f;
+  p = p * x + 6.0949667980987787057556e1f;
+  p = p * x + 5.7112963590585538103336e1f;
+  p = p * x + 2.0039553499201281259648e1f;
+  float q = x + 1.5062909083469192043167e1f;
+  q = q * x + 8.3047565967967209469434e1f;
+  q = q * x + 2.2176239823732856465394e2f;
+  q = q * x + 3.0909872225312059774938e2f;
+  q = q * x + 2.1642788614495947685003e2f;
+  q = q * x + 6.0118660497603843919306e1f;
+  const float ratio = p / q, rest = x3 * ratio;
+  const float correction = -0.5f * x2 + rest;
+  const float near_0 = x + correction;
+  const int bits = as_int(1.0f + x) - 0x3f3504f3;
+  const float e = convert_float(bits >> 23);
+  const float f = as_float((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
+  const float f2 = f * f, f3 = f2 * f;
+  float a = 7.0376836292e-2f * f + -1.1514610310e-1f;
+  float b = -1.2420140846e-1f * f + 1.4249322787e-1f;
+  float c = 2.0000714765e-1f * f + -2.4999993993e-1f;
+  a = a * f + 1.1676998740e-1f;
+  b = b * f + -1.6668057665e-1f;
+  c = c * f + 3.3333331174e-1f;
+  a = a * f3 + b;
+  a = a * f3 + c;
+  const float low = e * -2.12194440e-4f;
+  a = a * f3 + low;
+  const float high = f2 * -0.5f + f;
+  const float sum = high + a;
+  const float far = e * 0.693359375f + sum;
+  const float w = -(x > -0.41421356237f ? near_0 : far);
+  const int in_middle = w < 5.0f;
+  const float t = in_middle ? w - 2.5f : sqrt(w) - 3.0f;
+  float r = in_middle ? 2.81022636e-08f : -0.000200214257f;
+  r = r * t + (in_middle ? 3.43273939e-07f : 0.000100950558f);
+  r = r * t + (in_middle ? -3.5233877e-06f : 0.00134934322f);
+  r = r * t + (in_middle ? -4.39150654e-06f : -0.00367342844f);
+  r = r * t + (in_middle ? 0.00021858087f : 0.00573950773f);
+  r = r * t + (in_middle ? -0.00125372503f : -0.0076224613f);
+  r = r * t + (in_middle ? -0.00417768164f : 0.00943887047f);
+  r = r * t + (in_middle ? 0.246640727f : 1.00167406f);
+  r = r * t + (in_middle ? 1.50140941f : 2.83297682f);
+  const float inside = r * y;
+  return fabs(y) < 1.0f ? inside : fabs(y) == 1.0f ? y * INFINITY : NAN;
+}
+"""
+
 # operation -> the C functions it needs, in order; the last is its own, tj_<operation>
 FUNCTIONS = {
     "exp": [EXP],
@@ -261,6 +317,7 @@ FUNCTIONS = {
     "cbrt": [CBRT],
     "erf": [HALF_EXP, SMALL_ERF, ERF],
     "erfc": [EXP, SMALL_ERF, ERFC],
+    "erf_inv": [ERF_INV],
     "sin": [ANGLE_REST, SINE, SIN],
     "cos": [ANGLE_REST, SINE, COS],
     "tan": [ANGLE_REST, TAN],

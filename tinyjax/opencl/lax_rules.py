@@ -7,7 +7,7 @@ reduction, or a host step with its reason. Builds on rules and on the families o
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from tinyjax import dtypes, lax
 from tinyjax.core import impl_rules
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.jaxpr import JaxprEqn
-from tinyjax.lax import special
 from tinyjax.opencl.rules import (
     ArgReduction,
     Elementwise,
@@ -123,9 +122,11 @@ def _bitcast(eqn: JaxprEqn, target: Target) -> Lowering:
     return Elementwise(lambda ctx, x, new_dtype: ctx.op("bitcast", x, dtype=new_dtype))
 
 
-def _without_float64(op: str) -> Callable[[JaxprEqn, Target], Elementwise | HostStep]:
+def _without_float64(
+    op: str, cost: int = FUNCTION
+) -> Callable[[JaxprEqn, Target], Elementwise | HostStep]:
     """The rule of an operation that c_library has for float32, and OpenCL does not have."""
-    define(op, {}, impl_rules[getattr(lax, f"{op}_p")], FUNCTION)
+    define(op, {}, impl_rules[getattr(lax, f"{op}_p")], cost)
 
     def rule(eqn: JaxprEqn, target: Target) -> Elementwise | HostStep:
         if eqn.outvars[0].aval.dtype == np.float64:
@@ -135,38 +136,7 @@ def _without_float64(op: str) -> Callable[[JaxprEqn, Target], Elementwise | Host
     return rule
 
 
-def _erf_inv(eqn: JaxprEqn, target: Target) -> Elementwise | HostStep:
-    if eqn.outvars[0].aval.dtype == np.float64:
-        return HostStep("OpenCL has no such function of full accuracy")
-    return Elementwise(_erf_inv_polynomial, 3 * FUNCTION)
-
-
-def _erf_inv_polynomial(ctx: Any, x: Scalar) -> Scalar:
-    """The impl rule's formula, in lax/special.py, line by line; of 16-bit floats in float32."""
-
-    def polynomial(coefficients: Sequence[float], at: Scalar) -> Scalar:
-        value: Scalar = constant(coefficients[0])
-        for coefficient in coefficients[1:]:
-            value = ctx.op("add", ctx.op("mul", value, at), constant(coefficient))
-        return value
-
-    def constant(value: float) -> Scalar:
-        return ctx.constant(value, FLOAT32)
-
-    y = _convert(ctx, x, new_dtype=FLOAT32)
-    one = constant(1)
-    w = ctx.op("neg", ctx.op("log", ctx.op("mul", ctx.op("sub", one, y), ctx.op("add", one, y))))
-    middle = polynomial(special.ERF_INV_MIDDLE, ctx.op("sub", w, constant(2.5)))
-    tails = polynomial(special.ERF_INV_TAILS, ctx.op("sub", ctx.op("sqrt", w), constant(3)))
-    in_middle = ctx.op("lt", w, constant(5), dtype=BOOL)
-    inside = ctx.op("mul", y, ctx.op("select", in_middle, middle, tails, dtype=FLOAT32))
-    is_end = ctx.op("eq", ctx.op("abs", y), one, dtype=BOOL)
-    at_end = ctx.op("mul", y, constant(np.inf))
-    out = ctx.op("select", is_end, at_end, inside, dtype=FLOAT32)
-    return _convert(ctx, out, new_dtype=ctx.avals_out[0].dtype)
-
-
-lowering_rules[lax.erf_inv_p] = _erf_inv
+lowering_rules[lax.erf_inv_p] = _without_float64("erf_inv", 3 * FUNCTION)
 lowering_rules[lax.lgamma_p] = _without_float64("lgamma")
 lowering_rules[lax.digamma_p] = _without_float64("digamma")
 lowering_rules[lax.reduce_precision_p] = _reduce_precision

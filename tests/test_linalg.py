@@ -46,6 +46,12 @@ def test_decompositions_of_no_matrices_have_the_shapes_of_one():
     assert linalg.lu(np.zeros((0, 3, 2)))[0].shape == (0, 3, 2)
     assert linalg.lu(np.zeros((9, 0, 2)))[0].shape == (9, 0, 2)
     assert jnp.linalg.solve(np.zeros((0, 3, 3)), np.zeros((0, 3, 2))).shape == (0, 3, 2)
+    assert jnp.linalg.eigvals(np.zeros((0, 3, 3))).shape == (0, 3)
+
+
+def test_qr_with_pivots_of_nan_is_nan():
+    _, r, _ = linalg.qr(np.full((2, 3, 2), np.nan, np.float32), pivoting=True, full_matrices=False)
+    assert r.shape == (2, 2, 2) and np.isnan(np.triu(r)[0, 0, 0])
 
 
 def test_the_gradient_of_a_positive_definite_complex_system():

@@ -56,7 +56,7 @@ def _eig_impl(
     dtype = np.result_type(x.dtype, np.complex64)
     asked = compute_left_eigenvectors, compute_right_eigenvectors
     geev, geev_lwork = get_lapack_funcs(("geev", "geev_lwork"), (x,))
-    space = int(geev_lwork(x.shape[-1], *asked)[0].real) if x.size else 0
+    space = int(geev_lwork(max(x.shape[-1], 1), *asked)[0].real)
 
     def eig(x: np.ndarray) -> tuple[np.ndarray, ...]:
         if x.size and np.isfinite(x).all():

@@ -13,7 +13,6 @@ import argparse
 import jax
 import jax.numpy as jnp
 import numpy as np
-import picture
 from jax import lax, random
 from jax.example_libraries import optimizers
 from jax.scipy.stats import norm
@@ -77,7 +76,7 @@ def on_grid(data, means, spreads):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=2000)
-    parser.add_argument("--picture", metavar="FILE.svg", help="draw the result there")
+    parser.add_argument("--picture", metavar="FILE", help="draw the result there")
     options = parser.parse_args()
 
     data = 2.0 + 1.5 * random.normal(random.key(0), (20,))
@@ -94,22 +93,22 @@ def main():
     off = max(abs(float(a - b)) for a, b in zip(exact, found))
     print(f"result: both are within {off:.2f} of what is exact")
     if options.picture:
-        draw(options.picture, data, cells, (means, spreads), thetas, history)
+        draw(options.picture, cells, (means, spreads), thetas, history)
 
 
-def draw(file, data, cells, axes, thetas, history):
+def draw(file, cells, axes, thetas, history):
+    from picture import BLUE, ORANGE, plt, save
+
     means, spreads = axes
-    shade = np.asarray(cells / cells.max())[::-1, :, None]
-    colors = 255 * (1 - shade) + np.array([0, 114, 178]) * shade
-    extent = [float(v) for v in (means[0], means[-1], spreads[0], spreads[-1])]
-    plot = picture.Plot("The posterior (blue), and draws of ADVI's", "mean", "spread")
-    plot.image(colors.astype(np.uint8), extent)
-    mean, spread = thetas[:, 0], jnp.exp(thetas[:, 1])
-    shown = (mean > means[0]) & (mean < means[-1]) & (spread > spreads[0]) & (spread < spreads[-1])
-    plot.points(mean[shown][:200], spread[shown][:200], "", picture.ORANGE, radius=1.5)
-    climb = picture.Plot("Uphill", "step", "ELBO (from step 20)")
-    climb.line(np.arange(20, len(history)), history[20:], "", width=1)
-    picture.save(file, plot, climb)
+    figure, (plane, climb) = plt.subplots(1, 2, figsize=(9.2, 3.6))
+    levels = cells.max() * jnp.array([0.05, 0.2, 0.4, 0.6, 0.8])
+    plane.contour(means, spreads, cells, levels, colors=BLUE, linewidths=1)
+    plane.plot(thetas[:200, 0], jnp.exp(thetas[:200, 1]), ".", color=ORANGE, markersize=3)
+    plane.axis([means[0], means[-1], spreads[0], spreads[-1]])
+    plane.set(title="The posterior (blue), and draws of ADVI's", xlabel="mean", ylabel="spread")
+    climb.plot(np.arange(20, len(history), 4), history[20::4], linewidth=1)
+    climb.set(title="Uphill", xlabel="step", ylabel="ELBO (from step 20)")
+    save(figure, file)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ import argparse
 import jax
 import jax.numpy as jnp
 import numpy as np
-import picture
 from data import split_digits
 from jax import random
 from jax.example_libraries import optimizers, stax
@@ -49,7 +48,7 @@ def accuracy(params, images, labels):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--epochs", type=int, default=12, help="how often to see each image")
-    parser.add_argument("--picture", metavar="FILE.svg", help="draw the result there")
+    parser.add_argument("--picture", metavar="FILE", help="draw the result there")
     options = parser.parse_args()
 
     (images, labels), (test_images, test_labels) = split_digits()
@@ -79,26 +78,33 @@ def main():
 
 
 def draw(file, params, losses, right, images):
-    learning = picture.Plot("How it learns", "epoch", "")
-    learning.line(
-        np.arange(len(losses)) / len(losses) * len(right), losses, "loss", picture.ORANGE, width=1
-    )
-    learning.line(np.arange(len(right)) + 1, right, "test images that are right", picture.BLUE)
+    from picture import BLUE, ORANGE, plt, save
+
     first, bias = params[0]
-    filters = np.moveaxis(np.asarray(first)[:, :, 0], 2, 0)
-    filters = 0.5 + filters / np.abs(filters).max() / 2
-    weights = picture.gallery("What the first layer looks for", filters, 4, size=(260, 340))
     found = jax.lax.conv_general_dilated(
         images[:1], first, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
     )
     found = np.moveaxis(np.asarray(jax.nn.relu(found + bias)[0]), 2, 0)
-    shown = np.concatenate([images[:1, :, :, 0], found[:15] / found.max()])
-    picture.save(
-        file,
-        learning,
-        weights,
-        picture.gallery("and where it finds it (first: the image)", shown, 4),
-    )
+    filters = np.moveaxis(np.asarray(first)[:, :, 0], 2, 0)
+
+    figure = plt.figure(figsize=(12, 3.6))
+    left, middle, end = figure.subfigures(1, 3, width_ratios=(5, 3.5, 3.5))
+    learning = left.subplots()
+    steps = np.arange(len(losses)) / len(losses) * len(right)
+    learning.plot(steps, losses, color=ORANGE, linewidth=1, label="loss")
+    learning.plot(np.arange(len(right)) + 1, right, color=BLUE, label="test images that are right")
+    learning.set(title="How it learns", xlabel="epoch")
+    learning.legend()
+    shown = [*images[:1, :, :, 0], *found[:15]]
+    for part, title, pictures in [
+        (middle, "What the first layer looks for", filters),
+        (end, "and where it finds it (first: the image)", shown),
+    ]:
+        part.suptitle(title, size="medium", weight="bold")
+        for place, pixels in zip(part.subplots(4, 4).flat, pictures):
+            place.imshow(pixels, interpolation="none")
+            place.axis("off")
+    save(figure, file)
 
 
 if __name__ == "__main__":

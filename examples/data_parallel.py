@@ -11,7 +11,6 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-import picture
 from data import split_digits
 from jax import lax, random
 
@@ -59,7 +58,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--batch", type=int, default=128, help="images in a step, on all devices")
-    parser.add_argument("--picture", metavar="FILE.svg", help="draw the result there")
+    parser.add_argument("--picture", metavar="FILE", help="draw the result there")
     options = parser.parse_args()
     if options.batch % DEVICES:
         parser.error(f"--batch must be a multiple of {DEVICES}")
@@ -94,11 +93,15 @@ def main():
 
 
 def draw(file, losses):
+    from picture import BLUE, SKY, plt, save
+
     on_four, on_one = zip(*losses)
-    plot = picture.Plot("The same training, on four devices and on one", "step", "loss")
-    plot.line(range(len(losses)), on_one, "one device", picture.SKY, width=5)
-    plot.line(range(len(losses)), on_four, "four devices", picture.BLUE, width=1)
-    picture.save(file, plot)
+    figure, axes = plt.subplots(figsize=(6, 3.6))
+    axes.plot(on_one, color=SKY, linewidth=5, label="one device")
+    axes.plot(on_four, color=BLUE, linewidth=1, label="four devices")
+    axes.set(title="The same training, on four devices and on one", xlabel="step", ylabel="loss")
+    axes.legend()
+    save(figure, file)
 
 
 if __name__ == "__main__":

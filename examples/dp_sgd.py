@@ -13,7 +13,6 @@ import math
 
 import jax
 import jax.numpy as jnp
-import picture
 from data import split_digits
 from jax import random
 
@@ -110,7 +109,7 @@ def main():
     parser.add_argument(
         "--noise", type=float, default=2.0, help="its standard deviation (default: 2)"
     )
-    parser.add_argument("--picture", metavar="FILE.svg", help="draw the result there")
+    parser.add_argument("--picture", metavar="FILE", help="draw the result there")
     options = parser.parse_args()
 
     train_data, test_data = split_digits()
@@ -129,16 +128,20 @@ def main():
 
 
 def draw(file, histories, share):
-    learning = picture.Plot("The noise costs accuracy", "step", "test images read rightly")
-    privacy = picture.Plot("and buys privacy", "step", "epsilon (less is more private)")
-    for (noise, history), color in zip(histories.items(), picture.COLORS):
+    from picture import plt, save
+
+    figure, (learning, privacy) = plt.subplots(1, 2, figsize=(9.2, 3.6))
+    for noise, history in histories.items():
         steps, right = zip(*history)
-        learning.line(steps, right, f"noise {noise:g}", color)
+        (line,) = learning.plot(steps, right, label=f"noise {noise:g}")
         if noise:
-            privacy.line(
-                steps, [epsilon(s, share, noise) for s in steps], f"noise {noise:g}", color
-            )
-    picture.save(file, learning, privacy)
+            private = [epsilon(s, share, noise) for s in steps]
+            privacy.plot(steps, private, color=line.get_color(), label=f"noise {noise:g}")
+    learning.set(title="The noise costs accuracy", xlabel="step", ylabel="test images read rightly")
+    privacy.set(title="and buys privacy", xlabel="step", ylabel="epsilon (less is more private)")
+    learning.legend()
+    privacy.legend()
+    save(figure, file)
 
 
 if __name__ == "__main__":

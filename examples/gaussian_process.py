@@ -10,7 +10,6 @@ import argparse
 
 import jax
 import jax.numpy as jnp
-import picture
 from jax import random
 from jax.example_libraries import optimizers
 from jax.scipy.linalg import cho_solve, solve_triangular
@@ -62,7 +61,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--points", type=int, default=24)
     parser.add_argument("--steps", type=int, default=200, help="of the optimizer")
-    parser.add_argument("--picture", metavar="FILE.svg", help="draw the result there")
+    parser.add_argument("--picture", metavar="FILE", help="draw the result there")
     options = parser.parse_args()
 
     k1, k2 = random.split(random.key(1))
@@ -95,20 +94,23 @@ def main():
     )
     if options.picture:
         before = posterior(first, xs, ys, at)
-        plots = [
-            draw("Before: a guess", xs, ys, at, *before),
-            draw("After: the most likely", xs, ys, at, mean, spread),
-        ]
-        picture.save(options.picture, *plots)
+        draw(options.picture, xs, ys, at, before, (mean, spread))
 
 
-def draw(title, xs, ys, at, mean, spread):
-    plot = picture.Plot(title, "x", "y")
-    plot.band(at, mean - 2 * spread, mean + 2 * spread, "two deviations")
-    plot.line(at, truth(at), "truth", picture.GREEN, dashed=True)
-    plot.line(at, mean, "mean", picture.BLUE)
-    plot.points(xs, ys, "seen", picture.ORANGE)
-    return plot
+def draw(file, xs, ys, at, before, after):
+    from picture import BLUE, GREEN, ORANGE, SKY, plt, save
+
+    figure, places = plt.subplots(1, 2, figsize=(9.2, 3.6), sharey=True)
+    titles = "Before: a guess", "After: the most likely"
+    for axes, title, (mean, spread) in zip(places, titles, (before, after)):
+        low, high = mean - 2 * spread, mean + 2 * spread
+        axes.fill_between(at, low, high, color=SKY, alpha=0.3, label="two deviations")
+        axes.plot(at, truth(at), "--", color=GREEN, label="truth")
+        axes.plot(at, mean, color=BLUE, label="mean")
+        axes.plot(xs, ys, "o", color=ORANGE, markersize=4, label="seen")
+        axes.set(title=title, xlabel="x", ylabel="y")
+    places[0].legend()
+    save(figure, file)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-import picture
 from data import cora, karate_club
 from jax import random
 from jax.example_libraries import optimizers
@@ -161,7 +160,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=200)
     parser.add_argument("--seeds", type=int, default=5, help="how many networks to train")
     parser.add_argument("--torch", action="store_true", help="train the same model in PyTorch too")
-    parser.add_argument("--picture", metavar="FILE.svg", help="draw the result there")
+    parser.add_argument("--picture", metavar="FILE", help="draw the result there")
     options = parser.parse_args()
     if options.torch and importlib.util.find_spec("torch") is None:
         parser.error("PyTorch is not installed here (pip install torch)")
@@ -195,41 +194,45 @@ def report_time(name, seconds):
 
 
 def draw(file, graph, params, histories, sparse):
+    from picture import plt, save
+
+    figure, (learning, places) = plt.subplots(1, 2, figsize=(10, 4.2))
+    for history in histories:
+        learning.plot(10 * np.arange(1, len(history) + 1), history)
     title = f"{len(histories)} networks, which differ in their seed"
-    learning = picture.Plot(title, "epoch", "test nodes that are right")
-    for history, color in zip(histories, picture.COLORS):
-        learning.line(10 * np.arange(1, len(history) + 1), history, "", color)
+    learning.set(title=title, xlabel="epoch", ylabel="test nodes that are right")
 
     nodes = len(graph.labels)
     of_graph = *matrices(graph, sparse), nodes
-    said = np.asarray(scores(params, *of_graph)).argmax(axis=1)
     if nodes < 100:
-        picture.save(file, learning, draw_graph(graph, said))
-        return
-    hidden = np.asarray(hidden_layer(params, *of_graph))
-    hidden = hidden - hidden.mean(axis=0)
-    plane = np.linalg.svd(hidden, full_matrices=False)[2][:2]  # in which they differ most
-    places = picture.Plot(
-        "The hidden layer of the last; colours: the true classes", size=(520, 340)
-    )
-    for k in range(int(graph.labels.max()) + 1):
-        places.points(*plane @ hidden[graph.labels == k].T, str(k), picture.COLORS[k], radius=1.5)
-    picture.save(file, learning, places)
+        draw_graph(places, graph, np.asarray(scores(params, *of_graph)).argmax(axis=1))
+    else:
+        hidden = np.asarray(hidden_layer(params, *of_graph))
+        hidden = hidden - hidden.mean(axis=0)
+        plane = np.linalg.svd(hidden, full_matrices=False)[2][:2]  # in which they differ most
+        for k in range(int(graph.labels.max()) + 1):
+            places.plot(*plane @ hidden[graph.labels == k].T, ".", markersize=3, label=str(k))
+        places.legend(title="class", markerscale=3)
+        places.set(title="The hidden layer of the last", xlabel="", ylabel="")
+    save(figure, file)
 
 
-def draw_graph(graph, said):
+def draw_graph(axes, graph, said):
     """Colours: what the network says. Squares: those whose class is 1. A ring: wrong."""
-    x, y = layout(graph).T
-    plot = picture.Plot("Colours: what the last says; shapes: what is true", axes=False)
-    for edge in graph.edges:
-        plot.line(x[edge], y[edge], "", picture.GREY, width=0.5)
-    for k, color in enumerate([picture.SKY, "#e69f00"]):
-        for truth in (0, 1):
+    from picture import AMBER, GREY, ORANGE, SKY
+
+    places = layout(graph)
+    x, y = places.T
+    axes.plot(x[graph.edges.T], y[graph.edges.T], color=GREY, linewidth=0.5, zorder=1)
+    for k, color in enumerate([SKY, AMBER]):
+        for truth, shape in enumerate("os"):
             some = (said == k) & (graph.labels == truth)
-            edge = "none" if k == truth else picture.ORANGE
-            plot.points(x[some], y[some], "", color, radius=9, square=truth == 1, edge=edge)
-    plot.text(x, y, [str(i) for i in range(len(x))], "#111111")
-    return plot
+            edge = color if k == truth else ORANGE
+            axes.scatter(x[some], y[some], 170, color, marker=shape, edgecolors=edge, linewidths=2)
+    for i, place in enumerate(places):
+        axes.text(*place, str(i), color="black", size="small", ha="center", va="center")
+    axes.set_title("Colours: what the last says; shapes: what is true")
+    axes.axis("off")
 
 
 def layout(graph):

@@ -11,7 +11,6 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
-import picture
 from jax import lax
 
 AREA = (-2.2, 0.8, -1.2, 1.2)  # left, right, bottom, top
@@ -43,12 +42,12 @@ def mandelbrot(width, height, limit):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--width", type=int, default=900)
-    parser.add_argument("--height", type=int, default=720)
+    parser.add_argument("--width", type=int, default=750)
+    parser.add_argument("--height", type=int, default=600)
     parser.add_argument(
         "--limit", type=int, default=200, help="steps after which a point counts as in"
     )
-    parser.add_argument("--picture", metavar="FILE.svg", help="draw the result there")
+    parser.add_argument("--picture", metavar="FILE", help="draw the result there")
     options = parser.parse_args()
 
     steps = mandelbrot(options.width, options.height, options.limit)
@@ -62,14 +61,17 @@ def main():
 
 
 def draw(file, steps, limit):
-    """Black where the set is; around it from dark blue to white to orange, by how long it took."""
-    shades = np.array([[0, 7, 60], [32, 107, 203], [237, 255, 255], [255, 170, 0], [90, 30, 0]])
-    place = (np.log1p(steps) / np.log1p(limit)) ** 1.3 * (len(shades) - 1)
-    colors = np.stack([np.interp(place, range(len(shades)), c) for c in shades.T], axis=-1)
-    colors[steps == limit] = 0
-    plot = picture.Plot("Steps until z is far", "real part of c", "imaginary part", size=(640, 560))
-    plot.image(colors.astype(np.uint8), AREA)
-    picture.save(file, plot)
+    """Black where the set is; around it from dark blue to white to red, by how long it took."""
+    from picture import plt, save
+
+    shades = plt.get_cmap("twilight_shifted", 16)
+    shades.set_bad("black")  # nan
+    shown = np.where(steps == limit, np.nan, np.log1p(steps))
+    figure, axes = plt.subplots(figsize=(6.4, 5.2))
+    axes.imshow(shown, cmap=shades, extent=AREA, interpolation="none")
+    axes.set(title="Steps until z is far", xlabel="real part of c", ylabel="imaginary part")
+    axes.grid(False)
+    save(figure, file)
 
 
 if __name__ == "__main__":

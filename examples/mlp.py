@@ -5,10 +5,10 @@ loss, and `jit` compiles a whole step of training, which is pure: params go in, 
 """
 
 import argparse
+import itertools
 
 import jax
 import jax.numpy as jnp
-import picture
 from data import split_digits
 from jax import grad, jit, random, vmap
 
@@ -58,7 +58,7 @@ def main():
     parser.add_argument("--epochs", type=int, default=30, help="how often to see each image")
     parser.add_argument("--batch", type=int, default=64)
     parser.add_argument("--rate", type=float, default=0.2, help="how far to go in each step")
-    parser.add_argument("--picture", metavar="FILE.svg", help="draw the result there")
+    parser.add_argument("--picture", metavar="FILE", help="draw the result there")
     options = parser.parse_args()
 
     train, test = split_digits()
@@ -85,17 +85,28 @@ def main():
 
 
 def draw(file, params, history, test):
-    losses, on_train, on_test = jnp.array(history).T
+    from picture import BLUE, ORANGE, SKY, plt, save
+
+    figure = plt.figure(figsize=(9.2, 3.6))
+    left, right = figure.subfigures(1, 2, width_ratios=(5, 4))
+    curves = left.subplots()
     epochs = jnp.arange(len(history)) + 1
-    curves = picture.Plot("How it learns", "epoch", "")
-    curves.line(epochs, losses, "loss", picture.ORANGE)
-    curves.line(epochs, on_train, "right, training images", picture.SKY)
-    curves.line(epochs, on_test, "right, test images", picture.BLUE)
-    said = jnp.argmax(batched_predict(params, test[0]), axis=1)
-    wrong = jnp.flatnonzero(said != test[1])[:12]
-    captions = [f"{s}, not {t}" for s, t in zip(said[wrong], test[1][wrong])]
-    images = test[0][wrong].reshape(-1, 8, 8)
-    picture.save(file, curves, picture.gallery("What it read wrongly", images, 4, captions))
+    names = "loss", "right, training images", "right, test images"
+    for name, values, color in zip(names, jnp.array(history).T, (ORANGE, SKY, BLUE)):
+        curves.plot(epochs, values, color=color, label=name)
+    curves.set(title="How it learns", xlabel="epoch")
+    curves.legend()
+
+    images, labels = test
+    said = jnp.argmax(batched_predict(params, images), axis=1)
+    right.suptitle("What it read wrongly", size="medium", weight="bold")
+    wrong = jnp.flatnonzero(said != labels)[:12]
+    for place, i in itertools.zip_longest(right.subplots(3, 4).flat, wrong):
+        place.axis("off")
+        if i is not None:
+            place.imshow(images[i].reshape(8, 8), interpolation="none")
+            place.set_title(f"{said[i]}, not {labels[i]}", size="small", weight="normal")
+    save(figure, file)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ import argparse
 
 import jax
 import jax.numpy as jnp
-import picture
 from jax import lax, random
 from jax.example_libraries import optimizers
 
@@ -64,7 +63,7 @@ def conserved(rates, state):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=300, help="of the optimizer")
-    parser.add_argument("--picture", metavar="FILE.svg", help="draw the result there")
+    parser.add_argument("--picture", metavar="FILE", help="draw the result there")
     options = parser.parse_args()
 
     exact = solve(RATES)
@@ -96,20 +95,24 @@ def main():
 
 
 def draw(file, observed, before, after):
+    from picture import BLUE, GREEN, GREY, ORANGE, PINK, plt, save
+
+    figure, (over_time, cycle) = plt.subplots(1, 2, figsize=(10, 3.6), width_ratios=(3, 2))
     times = STEP * (jnp.arange(STEPS) + 1)
-    over_time = picture.Plot(
-        "Hares and lynxes, seen and fitted", "time", "animals", size=(560, 340)
-    )
-    for k, (name, color) in enumerate([("hares", picture.BLUE), ("lynxes", picture.ORANGE)]):
-        over_time.line(times, before[:, k], "", color, width=1, dashed=True)
-        over_time.line(times, after[:, k], name, color)
-        over_time.points(times[EVERY - 1 :: EVERY], observed[:, k], "", color)
-    over_time.legend.append(("dashed: before fitting", picture.GREY))
-    cycle = picture.Plot("Each cycle is the same", "hares", "lynxes", size=(360, 340))
-    cycle.line(*before.T, "before", picture.GREY, width=1, dashed=True)
-    cycle.line(*after.T, "fitted", picture.GREEN)
-    cycle.points(*observed.T, "seen", picture.PINK)
-    picture.save(file, over_time, cycle)
+    seen = times[EVERY - 1 :: EVERY]
+    for k, (name, color) in enumerate([("hares", BLUE), ("lynxes", ORANGE)]):
+        over_time.plot(times, before[:, k], "--", color=color, linewidth=1)
+        over_time.plot(times, after[:, k], color=color, label=name)
+        over_time.plot(seen, observed[:, k], "o", color=color, markersize=4)
+    title = "Hares and lynxes: seen, fitted, and before fitting (dashed)"
+    over_time.set(title=title, xlabel="time", ylabel="animals")
+    over_time.legend()
+    cycle.plot(*before.T, "--", color=GREY, linewidth=1, label="before fitting")
+    cycle.plot(*after.T, color=GREEN, label="fitted")
+    cycle.plot(*observed.T, "o", color=PINK, markersize=4, label="seen")
+    cycle.set(title="Each cycle is the same", xlabel="hares", ylabel="lynxes")
+    cycle.legend()
+    save(figure, file)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ import argparse
 
 import jax
 import jax.numpy as jnp
-import numpy as np
-import picture
 from data import split_digits
 from jax import random
 from jax.example_libraries import optimizers
@@ -82,7 +80,7 @@ evaluate = jax.jit(mean_elbo)
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=3000)
-    parser.add_argument("--picture", metavar="FILE.svg", help="draw the result there")
+    parser.add_argument("--picture", metavar="FILE", help="draw the result there")
     options = parser.parse_args()
 
     (images, _), (test_images, test_labels) = split_digits()
@@ -100,25 +98,32 @@ def main():
 
 
 def draw(file, params, images, labels):
+    from picture import plt, save
+
     means = jax.vmap(encode, in_axes=(None, 0))(params, images)[0]
-    places = picture.Plot("Where test images lie", size=(480, 360))
-    for digit in range(10):
-        places.points(*means[labels == digit].T, str(digit), picture.COLORS[digit], radius=2.5)
-    at = jnp.linspace(-2.2, 2.2, 13)
+    at = jnp.linspace(-2.2, 2.2, 11)
     points = jnp.stack(jnp.meshgrid(at, at[::-1]), axis=-1).reshape(-1, 2)
     made = jax.nn.sigmoid(jax.vmap(decode, in_axes=(None, 0))(params, points))
-    plane = picture.gallery(
-        "What the plane decodes to", made.reshape(-1, 8, 8), 13, size=(360, 400)
-    )
-    some = np.arange(6)
-    back = jax.nn.sigmoid(jax.vmap(decode, in_axes=(None, 0))(params, means[some]))
-    pairs = np.stack([images[some], back], axis=1).reshape(-1, 8, 8)
-    picture.save(
-        file,
-        places,
-        plane,
-        picture.gallery("Images, and from two numbers", pairs, 2, size=(200, 480)),
-    )
+    back = jax.nn.sigmoid(jax.vmap(decode, in_axes=(None, 0))(params, means[:6]))
+
+    figure, (places, plane, pairs) = plt.subplots(1, 3, figsize=(12, 4.2), width_ratios=(6, 4, 1.6))
+    for digit in range(10):
+        places.plot(*means[labels == digit].T, "o", markersize=4, label=str(digit))
+    places.set(title="Where test images lie", xlabel="first number", ylabel="second number")
+    places.legend(ncols=2)
+    plane.imshow(tiled(made, 11), extent=(-2.4, 2.4, -2.4, 2.4), interpolation="none")
+    plane.set(title="What the plane decodes to", xlabel="first number", ylabel="second number")
+    pairs.imshow(tiled(jnp.stack([images[:6], back], axis=1), 2), interpolation="none")
+    pairs.set_title("Images, and from\ntwo numbers")
+    pairs.axis("off")
+    plane.grid(False)
+    save(figure, file)
+
+
+def tiled(images, columns):
+    """One image of many, float32[9 * rows, 9 * columns]: nan, which is not drawn, between them."""
+    apart = jnp.pad(images.reshape(-1, 8, 8), [(0, 0), (0, 1), (0, 1)], constant_values=jnp.nan)
+    return jnp.swapaxes(apart.reshape(-1, columns, 9, 9), 1, 2).reshape(-1, 9 * columns)
 
 
 if __name__ == "__main__":

@@ -212,8 +212,8 @@ def draw(file, graph, params, histories, sparse):
         plane = np.linalg.svd(hidden, full_matrices=False)[2][:2]  # in which they differ most
         for k in range(int(graph.labels.max()) + 1):
             places.plot(*plane @ hidden[graph.labels == k].T, ".", markersize=3, label=str(k))
-        places.legend(title="class", markerscale=3)
-        places.set(title="The hidden layer of the last", xlabel="", ylabel="")
+        places.legend(title="true class", markerscale=3)
+        places.set_title("The hidden layer of the last")
     save(figure, file)
 
 

@@ -170,6 +170,20 @@ def test_a_result_can_be_a_number():
     assert not closed.eqns and isinstance(out, Literal) and out.val == 0
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda: lax.mul(np.float32(-0.5), lax.full((40, 40), -ONE)),
+        lambda: lax.div(np.float32(0.5), lax.full((40, 40), np.float32(2))),
+    ],
+    ids=["a number times minus one", "a number by a power of two"],
+)
+def test_what_numbers_make_of_an_array_keeps_its_shape(f):
+    closed = simplify(make_jaxpr(f)())
+    (out,) = eval_jaxpr(closed.jaxpr, closed.consts)
+    assert out.shape == (40, 40)
+
+
 def test_a_rule_for_two_cases_leaves_three_alone():
     which = np.array([0, 1, 2], np.int32)
     assert names(lambda i, x, y: lax.select_n(i, x, x, y), which, F[:3], F[:3]) == ["select_n"]

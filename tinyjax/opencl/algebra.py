@@ -128,9 +128,10 @@ def arithmetic(eqn: JaxprEqn, producer: Producer) -> Simpler:
             continue
         if isinstance(rule.result, tuple):
             name, *letters = rule.result
-            return eqn.replace(
-                primitive=RESULTS[name], invars=[bound[letter] for letter in letters], params={}
-            )
+            operands = [bound[letter] for letter in letters]
+            if any(_same_type(v, out) for v in operands):  # not numbers alone, for an array
+                return eqn.replace(primitive=RESULTS[name], invars=operands, params={})
+            continue
         if isinstance(rule.result, float):
             return full(eqn, rule.result)
         if _same_type(bound[rule.result], out):
@@ -194,6 +195,8 @@ def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
     (x, y), (out,) = eqn.invars, eqn.outvars
     value = constant(y, producer)
     if out.aval.dtype.name not in ("float32", "float64") or value is None or not value:
+        return None
+    if not _same_type(x, out):  # a number, divided by an array
         return None
     inverse = 1 / float(value)
     mantissa, exponent = np.frexp(float(value))

@@ -32,10 +32,15 @@ def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
     return jnp.exp(logpdf(x, a, b, loc, scale))
 
 
+def _clipped(y: Any) -> Any:
+    """y in [0, 1]. Unlike those of clip, derivatives are 0 where what follows has infinite ones."""
+    return jnp.where(y <= 0, 0, jnp.where(y >= 1, 1, y))
+
+
 def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """The probability of at most x: the regularized incomplete beta function."""
     x, a, b, loc, scale = promote_args_inexact("beta.cdf", x, a, b, loc, scale)
-    return betainc(a, b, jnp.clip((x - loc) / scale, 0, 1))
+    return betainc(a, b, _clipped((x - loc) / scale))
 
 
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
@@ -46,7 +51,7 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
 def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """The probability of more than x: that of at most 1 - y, with a and b exchanged."""
     x, a, b, loc, scale = promote_args_inexact("beta.sf", x, a, b, loc, scale)
-    return betainc(b, a, 1 - jnp.clip((x - loc) / scale, 0, 1))
+    return betainc(b, a, 1 - _clipped((x - loc) / scale))
 
 
 def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
+from tinyjax.nn.activations import log1mexp
 from tinyjax.numpy.util import promote_args_inexact
 
 
@@ -36,10 +37,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """log of cdf."""
     x, loc, scale = promote_args_inexact("expon.logcdf", x, loc, scale)
-    y = (x - loc) / scale
-    # log(1 - exp(-y)), by the one of two ways that keeps the digits
-    inside = jnp.where(y < np.log(2), jnp.log(-jnp.expm1(-y)), jnp.log1p(-jnp.exp(-y)))
-    return jnp.where(x < loc, -np.inf, inside)
+    return jnp.where(x < loc, -np.inf, log1mexp((x - loc) / scale))
 
 
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:

@@ -34,7 +34,7 @@ def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Array:
 def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """The probability of at most x: the regularized incomplete gamma function."""
     x, a, loc, scale = promote_args_inexact("gamma.cdf", x, a, loc, scale)
-    return gammainc(a, jnp.clip((x - loc) / scale, 0))
+    return gammainc(a, jnp.where(x <= loc, 0, (x - loc) / scale))
 
 
 def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Array:
@@ -45,7 +45,7 @@ def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Array:
 def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """The probability of more than x."""
     x, a, loc, scale = promote_args_inexact("gamma.sf", x, a, loc, scale)
-    return gammaincc(a, jnp.clip((x - loc) / scale, 0))
+    return gammaincc(a, jnp.where(x <= loc, 0, (x - loc) / scale))
 
 
 def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Array:

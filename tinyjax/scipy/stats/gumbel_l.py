@@ -13,6 +13,7 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
+from tinyjax.nn.activations import log1mexp
 from tinyjax.numpy.util import promote_args_inexact
 
 
@@ -39,7 +40,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """log of cdf."""
     x, loc, scale = promote_args_inexact("gumbel_l.logcdf", x, loc, scale)
     y = (x - loc) / scale
-    return jnp.where(scale > 0, jnp.log1p(-jnp.exp(-jnp.exp(y))), np.nan)
+    return jnp.where(scale > 0, log1mexp(jnp.exp(y)), np.nan)
 
 
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:

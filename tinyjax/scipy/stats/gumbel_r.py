@@ -13,6 +13,7 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
+from tinyjax.nn.activations import log1mexp
 from tinyjax.numpy.util import promote_args_inexact
 
 
@@ -53,7 +54,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """log of sf."""
     x, loc, scale = promote_args_inexact("gumbel_r.logsf", x, loc, scale)
     y = (x - loc) / scale
-    return jnp.where(scale > 0, jnp.log1p(-jnp.exp(-jnp.exp(-y))), np.nan)
+    return jnp.where(scale > 0, log1mexp(jnp.exp(-y)), np.nan)
 
 
 def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Array:

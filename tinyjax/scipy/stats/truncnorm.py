@@ -13,6 +13,7 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
+from tinyjax.nn.activations import log1mexp
 from tinyjax.numpy.util import promote_args_inexact
 from tinyjax.scipy.special.normal_distribution import log_ndtr, ndtr
 from tinyjax.scipy.stats import norm
@@ -20,7 +21,7 @@ from tinyjax.scipy.stats import norm
 
 def _log_difference(x: Any, y: Any) -> Any:
     """log(exp(x) - exp(y)) for x >= y."""
-    return x + jnp.log1p(-jnp.exp(y - x))
+    return x + log1mexp(x - y)
 
 
 def _log_mass(a: Any, b: Any) -> Any:
@@ -28,7 +29,9 @@ def _log_mass(a: Any, b: Any) -> Any:
     in_right_tail = a > 0
     low, high = jnp.where(in_right_tail, -b, a), jnp.where(in_right_tail, -a, b)
     in_left_tail = high <= 0
-    tail = _log_difference(log_ndtr(jnp.minimum(high, 0)), log_ndtr(jnp.minimum(low, 0)))
+    # Elsewhere any numbers do whose derivatives are finite.
+    ends = jnp.where(in_left_tail, high, 0), jnp.where(in_left_tail, low, -1)
+    tail = _log_difference(*(log_ndtr(end) for end in ends))
     around_zero = jnp.log1p(-ndtr(low) - ndtr(-high))
     return jnp.where(in_left_tail, tail, around_zero)
 
@@ -50,10 +53,13 @@ def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """log of cdf: where that is near 1, by the probability of what is left."""
     x, a, b, loc, scale = promote_args_inexact("truncnorm.logcdf", x, a, b, loc, scale)
-    y = jnp.clip((x - loc) / scale, a, b)
-    total = _log_mass(a, b)
-    below, above = _log_mass(a, y) - total, _log_mass(y, b) - total
-    inside = jnp.where(below > -0.1, jnp.log1p(-jnp.exp(above)), below)
+    y = (x - loc) / scale
+    outside = (y <= a) | (y >= b)
+    # Outside any three numbers do whose derivatives are finite.
+    low, place, high = (jnp.where(outside, n, x) for n, x in ((-1, a), (0, y), (1, b)))
+    total = _log_mass(low, high)
+    below, above = _log_mass(low, place) - total, _log_mass(place, high) - total
+    inside = jnp.where(below > -0.1, log1mexp(-above), below)
     within = jnp.where(y <= a, -np.inf, jnp.where(y >= b, 0, inside))
     return jnp.where(a >= b, np.nan, within)
 

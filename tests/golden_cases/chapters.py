@@ -52,6 +52,7 @@ CHAPTERS = (
     "kde",
     "image",
     "draws",
+    "rotations",
 )
 
 

@@ -1,0 +1,143 @@
+"""Recorded cases of the chapter rotations: jax.scipy.spatial.transform."""
+
+import importlib
+
+from golden_cases.codec import Group
+
+SEQUENCES = ("xyz", "zyx", "XYZ", "YXZ", "zxz", "XZX", "yzy")
+
+
+def names(jax, jnp, lax):
+    module = importlib.import_module(f"{jax.__name__}.scipy.spatial.transform")
+    Rotation, Slerp = module.Rotation, module.Slerp
+    many = Rotation.from_quat(
+        jnp.array([[1.0, 2, 3, 4], [-1, 0.5, 2, -3], [3, -1, 0.5, 0.2], [0.1, 0.2, -3, 0.3]])
+    )
+    return {
+        "Rotation": Rotation,
+        "Slerp": Slerp,
+        "many": many,
+        "r": many[0],
+        "q": many[1],
+        "slerp": Slerp.init(jnp.array([0.0, 1, 3, 4]), many),
+        "from_euler": Rotation.from_euler,
+        "from_rotvec": Rotation.from_rotvec,
+        "grids": Rotation(many.quat.reshape(2, 2, 4)),
+    }
+
+
+CALLS = [
+    "Rotation.from_quat(f32([1, 2, 3, 4]))",
+    "Rotation.from_quat(i32([[1, 2, 3, 4], [0, 0, 0, 2]])).as_quat()",
+    "Rotation.from_matrix(many.as_matrix()).as_quat()",
+    "Rotation.from_matrix(grids.as_matrix()).as_quat()",
+    "Rotation.from_matrix(i32([[0, -1, 0], [1, 0, 0], [0, 0, 1]])).as_quat()",
+    "Rotation.from_matrix(jnp.eye(3)).as_quat()",
+    "Rotation.from_matrix(jnp.diag(f32([-1, 1, -1]))).as_quat()",
+    "Rotation.from_mrp(v / 7).as_quat()",
+    "Rotation.from_mrp(i32([1, 0, 2])).as_quat()",
+    "from_rotvec(v).as_quat()",
+    "from_rotvec(m).as_quat()",
+    "from_rotvec(i32([10, 20, 30]), degrees=True).as_quat()",
+    "from_rotvec(f32([1e-4, 2e-4, 0])).as_quat()",
+    "from_rotvec(jnp.zeros(3)).as_quat()",
+    "from_euler('z', 90, degrees=True).as_quat()",
+    "from_euler('z', f32([[0.1], [0.2]])).as_quat()",
+    "from_euler('xz', f32([0.1, 0.2])).as_quat()",
+    "from_euler('XZ', f32([0.1, 0.2])).as_quat()",
+    "from_euler('x', f32([[10, 20]]).T, True).as_quat()",
+    "Rotation.identity()",
+    "Rotation.identity(dtype=jnp.float16).as_matrix()",
+    "Rotation.concatenate([many, many[1:2]]).as_quat()",
+    "r.as_quat()",
+    "many.as_quat(canonical=True)",
+    "many.as_quat(scalar_first=True)",
+    "Rotation(f32([0, 0, -1, 0])).as_quat(canonical=True)",
+    "Rotation(f32([0, -1, 1, 0])).as_quat(canonical=True)",
+    "r.as_matrix()",
+    "grids.as_matrix()",
+    "many.as_rotvec()",
+    "r.as_rotvec(degrees=True)",
+    "from_rotvec(f32([1e-4, 2e-4, 0])).as_rotvec()",
+    "Rotation.identity().as_rotvec()",
+    "many.as_mrp()",
+    *[f"from_euler({seq!r}, m / 5).as_quat()" for seq in SEQUENCES],
+    *[f"many.as_euler({seq!r})" for seq in SEQUENCES],
+    "r.as_euler('zyx', degrees=True)",
+    "grids.as_euler('zyx')",
+    "Rotation.identity().as_euler('xyz')",
+    "Rotation.identity().as_euler('zxz')",
+    "from_euler('z', 0.5).as_euler('zxz')",
+    "from_euler('z', 0.5).as_euler('ZXZ')",
+    "Rotation(f32([0.8, 0.6, 0, 0])).as_euler('zxz')",
+    "Rotation(f32([0.8, 0.6, 0, 0])).as_euler('ZXZ')",
+    "r.apply(v)",
+    "r.apply(v, inverse=True)",
+    "r.apply(m)",
+    "many.apply(v)",
+    "many[:2].apply(m)",
+    "many.apply(i32([1, 2, 3]))",
+    "r.inv()",
+    "many.inv().as_quat()",
+    "(r * q).as_quat()",
+    "(many * r).as_quat()",
+    "(many * many.inv()).as_quat()",
+    "r.magnitude()",
+    "many.magnitude()",
+    "many.mean().as_matrix()",
+    "many.mean(f32([1, 2, 0.5, 0])).as_matrix()",
+    "many.mean(i32([1, 2, 0, 3])).as_matrix()",
+    "len(many), many.single, r.single, many[1:3], many[i32([2, 0])].as_quat()",
+    "slerp",
+    "slerp(0.25).as_quat()",
+    "slerp(f32([0, 0.5, 1, 2, 3, 3.9, 4])).as_quat()",
+    "slerp(f32([-1, 5])).as_quat()",
+    "slerp([0, 2]).as_matrix()",
+    "jax.tree.leaves((r, slerp))",
+    "jax.tree.map(lambda x: x[1], many)",
+    "jax.jit(lambda r, x: r.inv().apply(x))(r, v)",
+    "jax.jit(lambda t: slerp(t).as_rotvec())(2.5)",
+    "jax.jit(lambda a: from_euler('zyx', a))(v / 5)",
+    "jax.vmap(lambda r, x: r.apply(x))(many[:2], m)",
+    "jax.vmap(lambda x: from_rotvec(x).as_euler('zyx'))(m / 4)",
+    "jax.grad(lambda r: r.apply(v).sum())(r)",
+    "jax.jacobian(lambda x: from_rotvec(x).apply(v))(w / 3)",
+    "jax.jacobian(lambda x: Rotation.from_quat(x).as_euler('xyz'))(f32([1, 2, 3, 4]))",
+    "jax.jacobian(lambda x: Rotation.from_quat(x).as_rotvec())(f32([1, 2, 3, 4]))",
+    "jax.jacobian(lambda x: Rotation.from_mrp(x).magnitude())(v / 7)",
+    "jax.jacobian(lambda x: Rotation.from_matrix(x).as_quat())(r.as_matrix())",
+    "jax.grad(lambda t: slerp(t).apply(v)[0])(2.5)",
+]
+
+GROUPS = [Group("rotations", CALLS, ulps=32, scaled=True)]
+
+ERRORS = {
+    "rotations": [
+        ("from_euler('', v)", ["seq"]),
+        ("from_euler('xyzx', v)", ["xyzx"]),
+        ("from_euler('xyZ', v)", ["xyZ"]),
+        ("from_euler('abc', v)", ["abc"]),
+        ("from_euler('xxy', v)", ["xxy", "axis"]),
+        ("from_euler('xyz', v[:2])", ["angles", "(2,)"]),
+        ("from_euler('xyz', [90, 0, 0])", ["list"]),
+        ("from_euler('x', v)", ["angles", "(3,)"]),
+        ("r.as_euler('xy')", ["xy", "3"]),
+        ("r.as_euler('xyZ')", ["xyZ"]),
+        ("r.as_euler('xyy')", ["xyy"]),
+        ("r.apply(v[:2])", ["vectors", "(2,)"]),
+        ("r[0]", ["single"]),
+        ("len(r)", ["single"]),
+        ("r * 2.0", ["quat"]),
+        ("r.mean()", ["single"]),
+        ("many.mean(m)", ["weights", "(2, 3)"]),
+        ("many.mean(v)", ["weights", "(3,)", "4"]),
+        ("Rotation.identity(3)", ["num", "3"]),
+        ("Rotation.random(jax.random.key(0), 3)", ["normal"]),
+        ("Rotation.from_matrix(m)", ["matrix", "(2, 3)"]),
+        ("Slerp.init(v, m)", ["rotations"]),
+        ("Slerp.init(v, r)", ["rotations", "2"]),
+        ("Slerp.init(v, many)", ["times", "(3,)", "4"]),
+        ("Slerp.init(m, many)", ["times", "(2, 3)"]),
+        ("slerp(m)", ["times", "(2, 3)"]),
+    ],
+}

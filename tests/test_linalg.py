@@ -49,6 +49,10 @@ def test_decompositions_of_no_matrices_have_the_shapes_of_one():
     assert jnp.linalg.eigvals(np.zeros((0, 3, 3))).shape == (0, 3)
 
 
+def test_polar_takes_lists():
+    np.testing.assert_allclose(sl.polar([[2.0, 1.0], [1.0, 3.0]])[1], [[2, 1], [1, 3]], rtol=1e-5)
+
+
 def test_qr_with_pivots_of_nan_is_nan():
     _, r, _ = linalg.qr(np.full((2, 3, 2), np.nan, np.float32), pivoting=True, full_matrices=False)
     assert r.shape == (2, 2, 2) and np.isnan(np.triu(r)[0, 0, 0])

@@ -260,6 +260,7 @@ MISTAKES = [
     (lambda: random.uniform(random.split(KEY)), ValueError, "single key.*vmap"),
     (lambda: random.uniform(KEY, (3.0,)), TypeError, "Shapes must be"),
     (lambda: random.uniform(KEY, (-1,)), ValueError, "negative"),
+    (lambda: random.beta(KEY, 1.0, 1.0, (-1,)), TypeError, "0 and more"),
     (lambda: jax.jit(lambda n: random.uniform(KEY, (n,)))(3), TypeError, "static"),
     (lambda: random.uniform(KEY, (3,), int), ValueError, "float dtype"),
     (lambda: random.bits(KEY, (3,), int), ValueError, "unsigned"),

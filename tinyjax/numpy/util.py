@@ -403,8 +403,11 @@ def canonicalize_shape(shape: Any) -> tuple[int, ...]:
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The shape that arrays of these shapes broadcast to; as numpy.broadcast_shapes.
 
-    Raises ValueError if they do not fit."""
+    Raises ValueError if they do not fit, TypeError for negative sizes."""
     given = [(s,) if np.ndim(s) == 0 else tuple(s) for s in shapes]
+    for shape in given:
+        if any(n < 0 for n in shape):
+            raise TypeError(f"Only sizes of 0 and more can be broadcast, but got shape {shape}")
     try:
         return tuple(int(n) for n in np.broadcast_shapes(*given))
     except ValueError:

@@ -20,7 +20,7 @@ from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.linear_algebra import matmul
 from tinyjax.numpy.triangles import diag
 from tinyjax.numpy.ufuncs import conj
-from tinyjax.numpy.util import ensure_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.util import promote_dtypes_inexact
 
 
 def qr(
@@ -138,7 +138,7 @@ def polar(
 
     Found by svd here for both methods, 'qdwh' and 'svd' (`eps` and `max_iterations` are of the first one in
     JAX). Raises ValueError for other names, NotImplementedError for shapes that qdwh does not take."""
-    a = ensure_arraylike("jax.scipy.linalg.polar", a)
+    a = asarray(a)
     if a.ndim < 2:
         raise ValueError(f"The input `a` must be at least a 2-D array, got shape {a.shape}.")
     if side not in ("right", "left"):

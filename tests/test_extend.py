@@ -125,6 +125,14 @@ def test_a_rule_that_is_missing_is_named():
             call()
 
 
+def test_an_impl_rule_alone_is_enough_to_evaluate():
+    twice_p = Primitive("twice")
+    twice_p.def_impl(lambda x: np.multiply(2, x))
+    assert twice_p.bind(3.0) == 6.0
+    with pytest.raises(NotImplementedError, match="'twice' has no abstract_eval rule"):
+        jax.jit(twice_p.bind)(3.0)
+
+
 def test_a_linear_primitive_needs_its_transpose_alone():
     triple_p = Primitive("triple")
     triple_p.def_impl(lambda x: 3 * x)

@@ -279,7 +279,7 @@ class EvalTrace(Trace):
         checks the operands, the elements from the impl rule, which gets NumPy arrays. If the primitive
         takes_arrays, its impl rule does all this itself: what it binds goes to this trace too.
 
-        Raises NotImplementedError where there is no rule, UnexpectedTracerError for a tracer."""
+        Raises NotImplementedError where there is no impl rule, UnexpectedTracerError for a tracer."""
         avals, values = [], []
         place = None  # the device that an operand was put on
         for x in args:
@@ -296,10 +296,10 @@ class EvalTrace(Trace):
         if primitive.takes_arrays:
             with set_current_trace(self):
                 return impl_rules[primitive](*values, **params)
-        abstract_eval = abstract_eval_rules.get(primitive) or missing_rule(
-            primitive, "abstract_eval"
-        )
         impl = impl_rules.get(primitive) or missing_rule(primitive, "impl")
+        abstract_eval = abstract_eval_rules.get(primitive)
+        if abstract_eval is None:  # one in the making, as in JAX: its result is what impl gives
+            return run_quietly(impl, *values, **params)
         out_aval = abstract_eval(*avals, **params)
         out = run_quietly(impl, *values, **params)
         committed = place is not None

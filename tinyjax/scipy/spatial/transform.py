@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
+from tinyjax.numpy.util import check_arraylike
 from tinyjax.scipy.spatial import quaternions
 
 
@@ -62,10 +63,9 @@ class Rotation(NamedTuple):
         Raises ValueError if `seq` does not have 1 to 3 such letters, all small or all capital, without
         the same letter twice in a row; or if `angles` does not have as many. TypeError for a list."""
         axes, moving = _axes(seq, counts=(1, 2, 3))
-        angles = _to_radians(
-            _with_axes("angles", jnp.atleast_1d(jnp.asarray(angles)), len(axes)), degrees
-        )
-        return cls(quaternions.from_euler(axes, angles, moving))
+        check_arraylike("Rotation.from_euler", angles)
+        angles = _with_axes("angles", jnp.atleast_1d(angles), len(axes))
+        return cls(quaternions.from_euler(axes, _to_radians(angles, degrees), moving))
 
     @classmethod
     def identity(cls, num: int | None = None, dtype: Any = float) -> Rotation:

@@ -195,7 +195,7 @@ def test_a_value_that_is_no_array_is_named_in_the_error():
         primitives.sin("two")
 
 
-def test_a_primitive_of_ones_own_gives_arrays_with_an_impl_and_an_abstract_eval_rule():
+def test_a_primitive_of_ones_own_needs_an_impl_and_an_abstract_eval_rule():
     double_p = core.Primitive("double")
     with pytest.raises(NotImplementedError, match="primitive 'double' has no impl rule"):
         double_p.bind(1.0)

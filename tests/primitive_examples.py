@@ -13,6 +13,7 @@ from tinyjax.array import ShapedArray
 from tinyjax.custom_batching import custom_vmap
 from tinyjax.custom_derivatives import linear_call
 from tinyjax.experimental import io_callback
+from tinyjax.experimental.checkify import debug_check
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.lax import linalg
 from tinyjax.lax.approximate import approx_max_k, approx_min_k
@@ -534,6 +535,7 @@ EXAMPLES: dict[str, list[Example]] = {
     "debug_print": unary(lambda a: (jax.debug.print("{}", a), lax.sin(a))[1]),
     "debug_callback": unary(lambda a: (jax.debug.callback(np.sin, a), lax.sin(a))[1]),
     "pure_callback": step(lambda a: jax.pure_callback(np.sin, a, a, vmap_method="expand_dims"), x),
+    "debug_check": unary(lambda a: (debug_check(True, "never fails"), lax.sin(a))[1]),
     "io_callback": step(lambda a: io_callback(np.sin, a, a), x),
     # ---- over named axes ----
     "pmap": unary(lambda a: jax.pmap(lambda r: jnp.sin(lax.psum(r, "i")), "i")(a[None])[0], x),

@@ -1,5 +1,6 @@
 """What is installed must be what is in the tree: every package, every data file, the command."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -38,7 +39,9 @@ def test_the_wheel_carries_every_file_of_the_package(wheel_contents):
 
 
 def test_the_wheel_has_the_version_of_the_package(wheel_contents):
-    assert f"tinyjax_readable-{tinyjax.__version__}.dist-info/METADATA" in wheel_contents
+    source = (ROOT / "tinyjax" / "__init__.py").read_text()
+    (version,) = re.findall(r'^__version__ = "(.+)"', source, re.MULTILINE)
+    assert f"tinyjax_readable-{version}.dist-info/METADATA" in wheel_contents
 
 
 def test_digits_are_1797_scaled_images_with_a_label_each():

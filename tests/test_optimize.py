@@ -41,3 +41,10 @@ def test_a_function_without_a_least_value_has_no_good_step():
     found = minimize(lambda x: -jnp.sum(x), jnp.ones(2), method="BFGS")
     assert not found.success and found.status == 5
     assert found.x.tolist() == [1, 1]
+
+
+def test_l_bfgs_follows_the_valley_in_many_dimensions():
+    method = "l-bfgs-experimental-do-not-rely-on-this"
+    found = minimize(rosenbrock, jnp.zeros(8), method=method, options={"maxcor": 3})
+    assert jnp.allclose(found.x, 1, atol=1e-3)
+    assert found.hess_inv is None

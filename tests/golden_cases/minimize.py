@@ -21,8 +21,17 @@ def names(jax, jnp, lax):
         results = minimize(fun, x0, method="BFGS")
         return results.nit, results.nfev, results.njev
 
+    def limited(fun, x0, **options):
+        """What L-BFGS finds."""
+        return minimize(fun, x0, method="l-bfgs-experimental-do-not-rely-on-this", options=options)
+
+    def valley(x):
+        return jnp.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
     return {
         "minimize": minimize,
+        "limited": limited,
+        "valley": valley,
         "found": found,
         "counted": counted,
         "himmelblau": himmelblau,
@@ -54,12 +63,32 @@ CALLS = [
     "jax.jvp(lambda a: found(scaled, jnp.zeros(2), a, 2.0)[0], (1.0,), (1.0,))",
 ]
 
-GROUPS = [Group("minimize", CALLS, ulps=64, scaled=True)]
+# The end is so flat that the rounding of the way shows; the counts are JAX's all the same.
+LIMITED = [
+    "limited(himmelblau, f32([1, 1]))",
+    "limited(bowl, jnp.zeros(3))",
+    "limited(bowl, v)",
+    "limited(valley, jnp.zeros(8), maxcor=3, maxiter=2)",
+    "limited(valley, jnp.zeros(8), maxfun=6)",
+    "limited(valley, jnp.zeros(8), maxgrad=6)",
+    "limited(valley, jnp.zeros(8), ftol=0.1)",
+    "limited(valley, jnp.zeros(8), gtol=10.0, norm=2)",
+    "limited(lambda x: -jnp.sum(x**2), f32([1, 2]))[1:3]",
+    "jax.jit(lambda x: limited(himmelblau, x))(f32([1, 1]))",
+    "jax.vmap(lambda x: limited(bowl, x))(m)",
+    "jax.jvp(lambda a: limited(lambda x: jnp.sum((x - a) ** 2), jnp.zeros(2)).x, (1.0,), (1.0,))",
+]
+
+GROUPS = [
+    Group("minimize", CALLS, ulps=64, scaled=True),
+    Group("limited memory", LIMITED, ulps=64, scaled=True),
+]
 
 ERRORS = {
     "minimize": [
         ("minimize(bowl, v, method='Newton-CG')", ["Newton-CG", "not recognized"]),
         ("minimize(bowl, v)", ["method"]),
+        ("limited(bowl, v, steps=3)", ["steps"]),
         ("minimize(scaled, v, [1.0, 2.0], method='BFGS')", ["args", "tuple", "[1.0, 2.0]"]),
         ("minimize(bowl, v, method='BFGS', options={'steps': 3})", ["steps"]),
         ("minimize(lambda x: x**2, f32([1]), method='BFGS')", ["scalar", "(1,)"]),

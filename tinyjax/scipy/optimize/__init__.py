@@ -5,6 +5,6 @@ Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.optimize
 
 from tinyjax.missing_names import getattr_of
 
-_LAZY_NAMES = {"bfgs": ("OptimizeResults", "minimize")}
+_LAZY_NAMES = {"minimizers": ("minimize",), "results": ("OptimizeResults",)}
 
 __getattr__ = getattr_of(__name__)

@@ -263,3 +263,8 @@ def test_searchsorted_in_one_value():
     """Its windows are the whole operand: there is nothing to index."""
     assert jnp.searchsorted(jnp.array([3.0]), jnp.array([3.0])).tolist() == [0]
     assert jnp.searchsorted(jnp.array([3.0]), jnp.array([2.0, 4.0])).tolist() == [0, 1]
+
+
+def test_a_python_number_is_real():
+    assert jnp.isreal(3) and not jnp.iscomplex(2.5)
+    assert jnp.isreal(1j).dtype == bool and jnp.iscomplex(1j)

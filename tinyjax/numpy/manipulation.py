@@ -324,7 +324,7 @@ def iscomplex(x: Any) -> Array:
     """Whether the imaginary part is not zero; as numpy.iscomplex."""
     from tinyjax.numpy.ufuncs import imag
 
-    part = imag(as_array(x))
+    part = as_array(imag(x))
     return lax.ne(part, constant(0, part.dtype))
 
 
@@ -333,7 +333,7 @@ def isreal(x: Any) -> Array:
     """Whether the imaginary part is zero; as numpy.isreal."""
     from tinyjax.numpy.ufuncs import imag
 
-    part = imag(as_array(x))
+    part = as_array(imag(x))
     return lax.eq(part, constant(0, part.dtype))
 
 

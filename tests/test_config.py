@@ -186,3 +186,9 @@ def test_the_environment_is_told_as_text(capsys):
     text = jax.print_environment_info(return_string=True)
     assert text.startswith("jax:") and "device info:" in text and "numpy:" in text
     assert jax.print_environment_info() is None and capsys.readouterr().out == text + "\n"
+
+
+def test_x64_enabled_is_a_shorter_name_of_the_flag():
+    assert not config.x64_enabled
+    with jax.enable_x64(True):
+        assert config.x64_enabled

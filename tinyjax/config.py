@@ -132,6 +132,11 @@ class Config(threading.local):
         return self
 
     @property
+    def x64_enabled(self) -> bool:
+        """The flag jax_enable_x64, by a shorter name."""
+        return self.jax_enable_x64
+
+    @property
     def key(self) -> tuple:
         """The values of TRACED_FLAGS; outside of `with` blocks, a tuple that is there already."""
         return _traced_values(self) if vars(self) else Config._global_key

@@ -223,7 +223,7 @@ def test_digamma_of_float64_has_four_units_of_1_where_it_is_smaller():
 
 BUILT_IN = """
 __kernel void tj_test_sin(__global const float *x, __global float *y) {
-  vstore16(sin(vload16(get_global_id(0), x)), get_global_id(0), y);
+  vstore8(sin(vload8(get_global_id(0), x)), get_global_id(0), y);
 }
 """
 
@@ -232,7 +232,7 @@ __kernel void tj_test_sin(__global const float *x, __global float *y) {
     "pthread" not in devices()[0].device_kind, reason="another driver, which may be right"
 )
 def test_the_drivers_sine_of_a_vector_is_wrong_beside_a_large_number_and_ours_is_not():
-    x = np.random.default_rng(0).uniform(-10, 10, (64, 16)).astype(np.float32)
+    x = np.random.default_rng(0).uniform(-10, 10, (64, 8)).astype(np.float32)
     x[:, 3] = 1e30
     queue = queue_of(devices()[0])
     (kernel,) = queue.build(BUILT_IN, ["tj_test_sin"])

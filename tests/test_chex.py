@@ -10,6 +10,7 @@ import pytest
 TESTS = Path(__file__).parent
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     importlib.util.find_spec("chex") is None, reason="chex is not installed: pip install chex"
 )

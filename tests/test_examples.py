@@ -106,11 +106,13 @@ def reaches_its_result(name, text):
     return RESULTS[name](float(re.search(r"-?\d+\.?\d*", result)[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_prints_what_jax_prints(name, results):
     assert first_difference(printed(results, name), RECORDED[name]["printed"]) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURED)
 def test_an_example_reaches_its_result(name, results):
     assert reaches_its_result(name, printed(results, name))
@@ -150,6 +152,7 @@ def test_a_graph_is_read_from_a_folder_of_the_classic_form(tmp_path):
     np.testing.assert_array_equal(graph.test, [2])
 
 
+@pytest.mark.slow
 def test_sparse_matrices_do_for_the_graph_too(results):
     assert reaches_its_result("gcn", printed(results, "gcn, sparse"))
 
@@ -176,6 +179,7 @@ def words_of(file):
     return {"".join(text.itertext()) for text in texts}
 
 
+@pytest.mark.slow
 @needs_matplotlib
 @pytest.mark.parametrize("name", PICTURED)
 def test_an_example_draws_its_result(name, results, pictures):

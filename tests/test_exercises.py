@@ -117,6 +117,7 @@ def failures(outcomes):
     return [f"{test}\n{said[-600:]}" for test, said in outcomes.items() if said is not None]
 
 
+@pytest.mark.slow
 @can_fork
 @each_exercise
 def test_an_emptied_exercise_fails_each_of_its_tests_which_say_what_to_write(e):
@@ -128,6 +129,7 @@ def test_an_emptied_exercise_fails_each_of_its_tests_which_say_what_to_write(e):
         assert f"exercise {e.number}" in said or any(name in said for name in names), said
 
 
+@pytest.mark.slow
 @can_fork
 @each_exercise
 def test_with_the_reference_an_exercise_passes_and_those_before_it_do(e):
@@ -135,6 +137,7 @@ def test_with_the_reference_an_exercise_passes_and_those_before_it_do(e):
     assert not found, "\n\n".join(found)
 
 
+@pytest.mark.slow
 @can_fork
 @each_exercise
 def test_a_plausible_wrong_answer_fails(e):
@@ -144,6 +147,7 @@ def test_a_plausible_wrong_answer_fails(e):
         assert "NameError" not in said and "NotImplementedError: exercise" not in said, said
 
 
+@pytest.mark.slow
 @can_fork
 @pytest.mark.parametrize("lesson", sorted({e.lesson for e in EXERCISES}))
 def test_with_a_whole_lesson_empty_the_tests_of_earlier_lessons_pass(lesson):

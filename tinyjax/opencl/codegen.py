@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from tinyjax.opencl import c_halves
 from tinyjax.opencl.c_library import functions_text
 from tinyjax.opencl.c_text import atom_text, operation_text, storage_type, type_text
@@ -20,6 +22,7 @@ from tinyjax.opencl.indices import Index, index_var
 from tinyjax.opencl.kernel_ir import (
     Buffer,
     Combine,
+    Const,
     For,
     If,
     IfLast,
@@ -95,13 +98,14 @@ def program_text(kernels: Sequence[Kernel], texts: Sequence[str] | None = None) 
     results = [pair for kernel in kernels for pair in _results(kernel.body)]
     dtypes = {buffer.dtype for kernel in kernels for buffer in kernel.buffers}
     dtypes |= {value.dtype for _, value in results}
+    dtypes |= {constant.dtype for kernel in kernels for constant in _constants(kernel.body)}
     # Sums and products are rounded one by one, as NumPy does; within a library's function, a sum may
     # be rounded together with its product: that takes half the time.
     parts = ["#pragma OPENCL FP_CONTRACT OFF"]
     texts = list(map(kernel_text, kernels)) if texts is None else list(texts)
     functions = functions_text(op for op, value in results if type_text(value) == "float")
     functions += wide_helpers("\n".join(texts))
-    if any("double" in text for text in (*functions, *texts)):
+    if np.dtype("float64") in dtypes or any("double" in text for text in functions):
         parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
     if dtypes & set(HALVES):
         parts += c_halves.BY_NAME.values()
@@ -120,6 +124,15 @@ def _results(body: Sequence[Statement]) -> Iterator[tuple[str, Value]]:
             yield "load", statement.target
         for inner in inner_bodies(statement):
             yield from _results(inner)
+
+
+def _constants(body: Sequence[Statement]) -> Iterator[Const]:
+    """The constants that operations have: a float64 may be nothing else in its program."""
+    for statement in body:
+        if isinstance(statement, Let):
+            yield from (arg for arg in statement.args if isinstance(arg, Const))
+        for inner in inner_bodies(statement):
+            yield from _constants(inner)
 
 
 def kernel_text(kernel: Kernel) -> str:

@@ -58,8 +58,10 @@ def with_declarations(text: str) -> str | None:
     that are not known here."""
     called = set(re.findall(r"\b(?!tj_|as_|__|sizeof|aligned)\w+(?=\()", text))
     called -= set(re.findall(r"\bvoid (\w+)\(", text))
-    floats = FLOATS if "double" in text else FLOATS[:1]
-    lines = ["#pragma OPENCL EXTENSION cl_khr_fp64 : enable"] if "double" in text else []
+    enable_double = "#pragma OPENCL EXTENSION cl_khr_fp64 : enable"
+    has_double = enable_double in text
+    floats = FLOATS if has_double else FLOATS[:1]
+    lines = [enable_double] if has_double else []
     lines += START.splitlines()
     for scalar in (*floats, *INTEGERS):
         lines.append(f"#define as_{scalar}(x) __builtin_astype((x), {scalar})")

@@ -153,6 +153,22 @@ def test_bits_of_a_constant(dtype):
 # ---- alone in a kernel ----
 
 
+def known(name, dtype):
+    return pytest.param(getattr(lax, name), dtype, id=f"{name} of {dtype}")
+
+
+@pytest.mark.parametrize(
+    "f, dtype",
+    [
+        *[known(name, dtype) for name in ("floor", "ceil", "round") for dtype in FLOATS],
+        *[known(name, "float64") for name in ("exp", "exp2", "expm1", "logistic")],
+        *[known(name, "float32") for name in ("lgamma", "digamma")],
+    ],
+)
+def test_a_nan_that_the_c_compiler_knows_stays_one(f, dtype):
+    compare({"nan": lambda: f(full(np_dtype(dtype).type(np.nan)))})
+
+
 def test_a_double_that_is_written_in_a_program_without_others_is_a_double():
     largest = np.finfo(np.float64).max
     compare({"finite": lambda: lax.is_finite(full(largest))})

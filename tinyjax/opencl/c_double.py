@@ -51,7 +51,7 @@ float tj_pow(float x, float y) {
   const int is_end = (size == 0.0f) | (size == INFINITY);
   const float at_end = (size == 0.0f) ^ (y > 0.0f) ? INFINITY : 0.0f;
   const float power = is_end ? at_end : usual;
-  const int is_integer = floor(y) == y, is_odd = is_integer & (2.0f * floor(0.5f * y) != y);
+  const int is_integer = rint(y) == y, is_odd = is_integer & (2.0f * rint(0.5f * y) != y);
   const int sign = is_odd ? as_int(x) & (int)0x80000000 : 0;
   const int is_nan = (x != x) | (y != y) | ((x < 0.0f) & !is_integer & !is_end);
   const int is_one = (x == 1.0f) | (y == 0.0f) | ((size == 1.0f) & (fabs(y) == INFINITY));
@@ -99,7 +99,7 @@ float tj_lgamma(float x) {
   const double sine = tj_sine_of_turn(f);
   const double y = tj_log_double(is_left ? over / fabs(sine) : over);
   const float finite = convert_float(is_left ? (1.1447298858494002 - series) + y : series - y);
-  const int is_infinite = (fabs(x) == INFINITY) | ((x <= 0.0f) & (floor(x) == x));
+  const int is_infinite = (fabs(x) == INFINITY) | ((x <= 0.0f) & (rint(x) == x));
   const int is_zero = (x == 1.0f) | (x == 2.0f);
   return x != x ? x : is_infinite ? INFINITY : is_zero ? 0.0f : finite;
 }
@@ -129,7 +129,7 @@ float tj_digamma(float x) {
   const double f = d - ((d + 6755399441055744.0) - 6755399441055744.0);
   const double sine = tj_sine_of_turn(f), cosine = tj_sine_of_turn(0.5 - fabs(f));
   const double y = is_left ? right - 3.14159265358979324 * cosine / sine : right;
-  const int is_nan = (x != x) | ((x <= 0.0f) & (floor(x) == x));
+  const int is_nan = (x != x) | ((x <= 0.0f) & (rint(x) == x));
   return is_nan ? NAN : x == INFINITY ? x : convert_float(y);
 }
 """

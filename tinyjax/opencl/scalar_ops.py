@@ -201,10 +201,14 @@ def _round_away(x: Any) -> Any:
     return truncated + np.sign(x) if abs(x - truncated) >= 0.5 else np.copysign(truncated, x)
 
 
-define("floor", {"f": "floor({0})"}, np.floor)
-define("ceil", {"f": "ceil({0})"}, np.ceil)
+# Where a compiler knows that the operand is NaN, some drivers' functions leave the result undefined: these
+# are asked about numbers only.
+OF_NUMBERS = "{0} != {0} ? {0} : "
+
+define("floor", {"f": OF_NUMBERS + "floor({0})"}, np.floor)
+define("ceil", {"f": OF_NUMBERS + "ceil({0})"}, np.ceil)
 define("round_to_even", {"f": "rint({0})"}, np.rint)
-define("round_away", {"f": "round({0})"}, _round_away)
+define("round_away", {"f": OF_NUMBERS + "round({0})"}, _round_away)
 define("nextafter", {"f": "nextafter({0}, {1})"}, np.nextafter)
 
 # ---- functions ----
@@ -216,7 +220,7 @@ FUNCTIONS = {
     "log": np.log, "log1p": np.log1p, "cbrt": np.cbrt,
 }  # fmt: skip
 for _name, _function in FUNCTIONS.items():
-    define(_name, {"f": _name + "({0})"}, _function, FUNCTION)
+    define(_name, {"f": OF_NUMBERS + _name + "({0})"}, _function, FUNCTION)
 
 
 def _logistic(x: Any) -> Any:
@@ -228,6 +232,7 @@ define("erf", {"f": "erf({0})"}, lambda x: x.dtype.type(math.erf(x)), FUNCTION)
 define("erfc", {"f": "erfc({0})"}, lambda x: x.dtype.type(math.erfc(x)), FUNCTION)
 define("sqrt", {"f": "sqrt({0})"}, np.sqrt, DIVISION)
 define("rsqrt", {"f": "1 / sqrt({0})"}, lambda x: x.dtype.type(1) / np.sqrt(x), DIVISION)
-define("logistic", {"f": "({0} < 0 ? exp({0}) : 1) / (1 + exp(-fabs({0})))"}, _logistic, FUNCTION)
+LOGISTIC = OF_NUMBERS + "({0} < 0 ? exp({0}) : 1) / (1 + exp(-fabs({0})))"
+define("logistic", {"f": LOGISTIC}, _logistic, FUNCTION)
 define("pow", {"f": "pow({0}, {1})"}, np.power, FUNCTION)
 define("atan2", {"f": "atan2({0}, {1})"}, np.arctan2, FUNCTION)

@@ -4,8 +4,10 @@ import json
 from functools import reduce
 from pathlib import Path
 
+import numpy as np
 import pytest
 from golden_cases import chapters, codec, derivatives, inputs, promotion, values
+from golden_cases.comparisons import COMPARISONS, schur_forms
 from golden_cases.differences import NOT_YET, marks
 
 import tinyjax as jax
@@ -48,6 +50,15 @@ def configured():
         jax.config.update(option, value)
 
 
+def _difference(got, want, group, comparison):
+    if comparison is None:
+        return codec.difference(got, want, group.ulps, group.scaled)
+    if codec.types(got) != codec.types(want):
+        return f"expected the types {codec.types(want)}, got {codec.types(got)}"
+    got, want = (codec.encode(comparison.view(codec.arrays(x)), jax) for x in (got, want))
+    return codec.difference(got, want, comparison.ulps or group.ulps, group.scaled)
+
+
 @pytest.mark.filterwarnings("ignore")  # JAX's warnings are not recorded; NumPy's of NaN are noise
 @pytest.mark.parametrize(
     "name, call", [_case(name, call) for name, calls in RECORDED.items() for call in calls]
@@ -56,7 +67,7 @@ def test_value(name, call, configured):
     group, more_names = GROUPS[name]
     configured(group.config)
     got = codec.encode(eval(call, inputs.names(jax, jnp, lax) | more_names), jax)
-    found = codec.difference(got, RECORDED[name][call], group.ulps, group.scaled)
+    found = _difference(got, RECORDED[name][call], group, COMPARISONS.get(f"{name}: {call}"))
     assert found is None, f"\n{call}\n{found}\n JAX gave {RECORDED[name][call]}\n     got {got}"
 
 
@@ -70,6 +81,10 @@ def test_every_call_is_recorded():
     assert {name: list(calls) for name, calls in RECORDED.items()} == {
         name: group.calls for name, (group, _) in GROUPS.items()
     }
+
+
+def test_every_comparison_is_of_a_case():
+    assert COMPARISONS.keys() <= {f"{name}: {call}" for name in RECORDED for call in RECORDED[name]}
 
 
 @pytest.mark.parametrize("name", NOT_YET)
@@ -110,3 +125,19 @@ def test_the_sign_of_zero_counts_unless_scaled():
     got, want = ["float32[]", [-0.0]], ["float32[]", [0.0]]
     assert codec.difference(got, want, ulps=4, scaled=False)
     assert codec.difference(got, want, ulps=4, scaled=True) is None
+
+
+def test_schur_forms_that_differ_in_phases_are_equal():
+    t, q = np.array([[1, 2j], [0, 3]]), np.array([[0.6, 0.8j], [-0.8, 0.6j]])
+    phases = np.diag([1j, -1])
+    others = schur_forms([phases.conj() @ t @ phases, q @ phases])
+    for form, other in zip(schur_forms([t, q]), others, strict=True):
+        np.testing.assert_allclose(form, other, atol=1e-15)
+
+
+def test_schur_forms_of_another_matrix_or_that_are_none_are_noticed():
+    t, q = np.array([[1, 2j], [0, 3]]), np.array([[0.6, 0.8j], [-0.8, 0.6j]])
+    matrix, _, _, below = schur_forms([t, q])
+    assert not np.allclose(schur_forms([2 * t, q])[0], matrix)
+    assert np.all(below == 0)
+    assert np.all(schur_forms([t.T, q])[3] != 0)

@@ -9,6 +9,7 @@ everything else (a Python number, a string, a dtype) is written as {"repr": ...}
 
 import json
 import math
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -82,6 +83,33 @@ def dump(groups):
     return "{\n" + ",\n".join(lines) + "\n}\n"
 
 
+# ---- reading ----
+
+
+def types(x):
+    """An encoded result without its numbers."""
+    if isinstance(x, list):
+        return x[0]
+    kind, inner = next(iter(x.items()))
+    if kind == "repr":
+        return x
+    return {kind: {k: types(e) for k, e in _elements(inner)}}
+
+
+def arrays(x):
+    """The arrays of an encoded result, one after the other."""
+    if isinstance(x, dict):
+        kind, inner = next(iter(x.items()))
+        return [] if kind == "repr" else [a for _, e in _elements(inner) for a in arrays(e)]
+    dtype, shape = re.fullmatch(r"(?:~|numpy )?(\w+)\[(.*)\]", x[0]).groups()
+    values = np.array(x[1], _REAL.get(dtype, dtype)).view(dtype)
+    return [values.reshape([int(size) for size in shape.split(",") if size])]
+
+
+def _elements(container):
+    return container.items() if isinstance(container, dict) else enumerate(container)
+
+
 # ---- comparing ----
 
 
@@ -121,6 +149,7 @@ def _structure_difference(got, want, ulps, scaled):
     return None
 
 
+_REAL = {"complex64": "float32", "complex128": "float64"}  # complex numbers are written as these
 _EPSILON_AND_TINY = {
     "bfloat16": (2.0**-7, 2.0**-126),
     "float16": (2.0**-10, 2.0**-14),

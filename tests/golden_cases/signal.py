@@ -2,6 +2,8 @@
 
 import importlib
 
+import numpy as np
+
 from golden_cases.codec import Group
 
 MODES = ("full", "same", "valid")
@@ -152,6 +154,11 @@ def jaxprs(jax, jnp, lax):
 
 def names(jax, jnp, lax):
     signal = importlib.import_module(f"{jax.__name__}.scipy.signal")
-    image = jnp.sin(0.7 * jnp.arange(1.0, 21) ** 2).reshape(4, 5)
-    wave = jnp.sin(0.37 * jnp.arange(20.0) ** 1.3)
+
+    def rounded(x):  # to float32: numbers that are the same on every processor
+        return np.array(x, np.float32).astype(float)
+
+    image = np.sin(rounded(rounded(0.7) * np.arange(1.0, 21) ** 2)).reshape(4, 5)
+    wave = np.sin(rounded(rounded(0.37) * rounded(np.arange(20.0) ** rounded(1.3))))
+    image, wave = jnp.array(image, jnp.float32), jnp.array(wave, jnp.float32)
     return {"signal": signal, "image": image, "wave": wave, "waves": jnp.stack([wave, wave**2])}

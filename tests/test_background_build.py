@@ -1,8 +1,10 @@
 """Who answers while kernels build: NumPy, and then the compiled program, never both in one call."""
 
+import gc
 import os
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -221,6 +223,16 @@ def test_the_build_has_the_settings_of_the_call():
             f(np.float64(1 / 3))
         build_of(f, np.float64(1 / 3)).done.wait()
         assert f(np.float64(1 / 3)) == 2 / 3
+
+
+def test_a_function_that_is_forgotten_before_its_turn_is_not_built():
+    f, x = jax.jit(lambda x: jnp.sin(x) * x), jnp.arange(4.0)
+    with builder.at_work:
+        f(x)
+        waiting = weakref.ref(build_of(f, x))
+        del f
+        gc.collect()
+        assert waiting() is None
 
 
 def test_an_error_of_the_build_is_raised_by_the_next_call(monkeypatch):

@@ -16,6 +16,7 @@ import atexit
 import math
 import os
 import threading
+import weakref
 from collections.abc import Sequence
 from queue import SimpleQueue
 from types import TracebackType
@@ -124,7 +125,7 @@ class BackgroundBuild:
         """Has the builder build it, if it does not yet."""
         if not self.is_begun:
             self.is_begun = True
-            builder.todo.put(self)
+            builder.todo.put(weakref.ref(self))
 
     def evaluate(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
         """The results from NumPy, each in memory of its own, as those of a compiled program."""
@@ -170,7 +171,9 @@ class BackgroundBuild:
 
 
 class Builder:
-    """One thread that builds, in the order in which programs were first called.
+    """One thread that builds, in the order in which programs were first called. It holds on to none of
+    them: a function that is forgotten before its turn is not built, or a program that makes many would
+    have more and more of them wait.
 
     A second one would gain nothing: PoCL compiles under a lock (of two threads that built programs, one
     always slept). `at_work` is held during a build: a fork, and the end of the process, wait for it, as
@@ -181,7 +184,7 @@ class Builder:
 
     def begin_anew(self) -> None:
         """Without a thread, and with nothing to do: also in a fork, where the thread is not there."""
-        self.todo: SimpleQueue[BackgroundBuild] = SimpleQueue()
+        self.todo: SimpleQueue[weakref.ref[BackgroundBuild]] = SimpleQueue()
         self.at_work = threading.Lock()
         self.closed = False
         self.thread: threading.Thread | None = None
@@ -198,9 +201,10 @@ class Builder:
 
     def _run(self) -> None:
         while not self.closed:
-            build = self.todo.get()
+            waiting = self.todo.get()
             with self.at_work:
-                if not self.closed:
+                build = waiting()
+                if build is not None and not self.closed:
                     build.build()
             del build  # what was built is not kept while waiting for the next
 

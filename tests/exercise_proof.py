@@ -4,7 +4,8 @@
 
 Runs in a fresh process, in a work folder whose functions are all empty. A state says which code each
 function has; each runs in a fork of the process, in which tinyjax and the tests are imported already: the
-functions are given other code objects. So a state costs what its tests cost, not an import.
+functions are given other code objects. So a state costs what its tests cost, not an import. Devices are
+not yet looked for: the driver's threads would be missing in the forks.
 """
 
 from __future__ import annotations
@@ -84,6 +85,8 @@ class Prover:
             self.errors.append(str(report.longrepr))
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if sys.modules["tinyjax.devices"].are_known():
+            self.errors.append("a test looks for devices while it is imported: no fork can compute")
         living = living_functions()
         gc.freeze()  # what is there stays as it is in memory, which the forks share
         for state in self.states:

@@ -275,6 +275,21 @@ def test_a_process_can_end_while_kernels_build(tmp_path, monkeypatch):
     assert done.stdout.split() == ["0.0"] * 5
 
 
+def test_a_fork_refuses_to_compute_whether_or_not_the_kernels_were_built():
+    done = run(
+        "import os\n"
+        "from tinyjax.opencl import background, device_errors\n"
+        "background.BackgroundBuild.begin = lambda build: None\n"
+        "f = jax.jit(lambda x: x + 1)\n"
+        "print(f(0.0), flush=True)\n"
+        "child = os.fork()\n"
+        "if child: raise SystemExit(os.waitpid(child, 0)[1])\n"
+        "try: print(f(1.0))\n"
+        "except device_errors.DeviceError as error: print('spawn' in str(error))\n"
+    )
+    assert (done.returncode, done.stdout.split()) == (0, ["1.0", "True"])
+
+
 def test_a_process_can_fork_while_kernels_build(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     done = run(

@@ -69,6 +69,24 @@ def test_arrays_of_two_devices_do_not_compute_together():
         committed_device(arrays, "f")
 
 
+def test_a_fork_computes_only_if_the_devices_were_not_looked_for_before_it():
+    """The driver's threads are missing there: a large array was waited for without end."""
+    code = (
+        "import os, warnings, numpy as np, tinyjax as jax\n"
+        "warnings.simplefilter('ignore')\n"
+        "from tinyjax.opencl.device_errors import DeviceError\n"
+        "{before}\n"
+        "child = os.fork()\n"
+        "if child: raise SystemExit(os.waitpid(child, 0)[1])\n"
+        "try: print(jax.jit(lambda x: x + 1)(np.zeros(1_000_000, np.float32))[0])\n"
+        "except DeviceError as error: print(str(error).partition(':')[2])\n"
+    )
+    assert run(code.format(before=""), TINYJAX_BACKGROUND_BUILD="0") == "1.0\n"
+    if devices("cpu")[0].cl_device is not None:
+        told = run(code.format(before="jax.devices()"), TINYJAX_BACKGROUND_BUILD="0")
+        assert "a fork can read results, but run no compiled functions" in told
+
+
 def test_import_does_not_look_for_devices():
     assert "False" in run("import sys, tinyjax; print('pyopencl' in sys.modules)")
 

@@ -15,11 +15,15 @@ from tinyjax.opencl.plan import make_plan
 from tinyjax.opencl.simplify import simplify
 from tinyjax.sharding import SingleDeviceSharding
 
-needs_opencl = pytest.mark.skipif(
-    devices("cpu")[0].cl_device is None, reason="there is no OpenCL device"
-)
+needs_opencl = pytest.mark.usefixtures("opencl")  # no device is looked for while this is imported
 VECTOR = jax.ShapeDtypeStruct((1000,), np.float32)
 MATRIX = jax.ShapeDtypeStruct((64, 32), np.float32)
+
+
+@pytest.fixture
+def opencl():
+    if devices("cpu")[0].cl_device is None:
+        pytest.skip("there is no OpenCL device")
 
 
 def f(x):

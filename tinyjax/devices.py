@@ -43,7 +43,8 @@ from tinyjax.linker import provide_cache, provide_linker
 class Device:
     """A device; `cl_device` is its pyopencl.Device, or None where NumPy computes.
 
-    `platform` is "cpu" or "gpu", `id` counts within it, `device_kind` is the driver's name for it.
+    `platform` is "cpu" or "gpu", `id` counts within it, `device_kind` is the driver's name for it, `process`
+    is the process that found it: the driver's threads are missing in a fork.
     `inline_device`: the same cores for small work, run by the thread that launches it; None if the
     driver has no such device."""
 
@@ -62,6 +63,7 @@ class Device:
         self.device_kind = device_kind
         self.cl_device = cl_device
         self.inline_device = inline_device
+        self.process = os.getpid()
 
     @property
     def local_hardware_id(self) -> int:

@@ -104,13 +104,12 @@ class BackgroundBuild:
         self.failed_at: TracebackType | None = None
         self.done = threading.Event()
         self.settings = dict(vars(config))  # what `with` blocks of this thread have set
-        self.process = os.getpid()
         self.is_begun = False
         builder.start()
 
     def __call__(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
         """The results, from the compiled program if it is there."""
-        if self.executable is None and must_wait():
+        if self.executable is None and (must_wait() or self.is_in_a_fork()):
             self.wait()
         if self.executable is not None:
             return self.executable(args)
@@ -147,9 +146,14 @@ class BackgroundBuild:
             args[number].delete()
         return results
 
+    def is_in_a_fork(self) -> bool:
+        """Whether this is a fork of the process that was called before. No build ends well there, and the
+        error is raised at once: else whether NumPy answers would depend on how far the build was."""
+        return self.device.process != os.getpid()
+
     def wait(self) -> None:
         """Returns when the build has ended."""
-        if self.process != os.getpid():  # a fork: the thread that would build is not here
+        if self.is_in_a_fork():  # the thread that would build is not here
             self.build()
         else:
             self.begin()

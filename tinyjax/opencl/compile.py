@@ -96,6 +96,8 @@ class Executable:
     def __call__(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
         """Starts the computation and gives its results, which wait when they are read."""
         queue = self.queue
+        if queue.is_fork:
+            queue.check_process()
         try:
             memories = [memory_of(arg, queue) for arg in args]
             for number in self.donated:

@@ -82,12 +82,12 @@ class Queue:
         self.cl = cl
         self.driver_error = cl.Error
         self.device = device
+        self.is_fork = device.process != os.getpid()
+        self.check_process()
         self.lock = threading.RLock()
         with named_errors(f"opening {device.device_kind}"):
             self.context = shared_context(*self._cl_devices())
             self.open()
-        self.process = os.getpid()
-        self.is_fork = False
         os.register_at_fork(before=self.finish, after_in_child=self._note_fork)
         # Calls under way, with what must live until they are done (OpenCL keeps no arguments alive),
         # and the bytes that they make.
@@ -246,8 +246,6 @@ class Queue:
         inline: bool = False,
     ) -> None:
         """Starts `items` work-items of `kernel`."""
-        if self.is_fork:
-            self.check_process()
         with self.lock:  # a kernel's arguments are its state
             for number, memory in enumerate(memories):
                 kernel.set_arg(number, memory.cl)
@@ -355,11 +353,11 @@ class Queue:
         self.is_fork = True
 
     def check_process(self) -> None:
-        """Raises DeviceError in a fork of the process that opened the device: the driver's threads
-        are missing there, and waiting for them would never end."""
+        """Raises DeviceError in a fork of the process that found the device: the driver's threads are
+        missing there, and waiting for them would never end, nor for a lock that one of them held."""
         if self.is_fork:
             raise DeviceError(
-                f"INTERNAL: {self.device.device_kind} was opened by process {self.process}, from which "
+                f"INTERNAL: {self.device.device_kind} was found by process {self.device.process}, from which "
                 "this one was forked: a fork can read results, but run no compiled functions. Start "
                 "processes by multiprocessing.get_context('spawn')"
             )

@@ -111,7 +111,7 @@ class NumpyQueue:
     """Stands in where there is no OpenCL: memory is a NumPy array, and there is nothing to wait for."""
 
     driver_error = ()  # nothing to catch
-    runs_inline = False
+    runs_inline = is_fork = False
     last_event = None
     on_step: Callable[[Any, Any, list], None] | None = None
 

@@ -59,6 +59,11 @@ def test_a_jaxpr_inside_an_equation_is_a_frame():
     assert source.count("subgraph cluster_") == 2
 
 
+def test_jaxprs_in_a_named_tuple_are_frames_too():
+    titles = re.findall(r'label="?([^"]*?)"? labeljust', source_of(jnp.linalg.inv, jnp.eye(3)))
+    assert [t for t in titles if t.startswith("jaxprs")] == [f"jaxprs[{i}]" for i in range(4)]
+
+
 def test_parameters_are_shown_unless_the_result_type_tells_them():
     source = source_of(lambda x: jnp.sum(x, axis=1).astype(jnp.int32), jnp.ones((2, 3)))
     assert "axes=(1,)" in source

@@ -73,3 +73,12 @@ def test_a_compiled_function_is_drawn_with_the_times_of_its_steps():
 def test_a_jaxpr_is_refused_with_the_remedy():
     with pytest.raises(TypeError, match=r"jax.jit\(f\).lower"):
         viz.kernels(jax.make_jaxpr(jnp.sin)(X))
+
+
+def test_what_a_loop_computes_of_its_operands_by_itself_is_drawn_in_its_step():
+    def f(x):  # x * 2 is an operand that the loop's kernel makes
+        return lax.scan(lambda c, y: ((c[1], c[0] + y), None), (x, x * 2), jnp.arange(3.0))
+
+    drawn = viz.kernels(lowered(f))
+    assert frames(drawn)[:2] == ["0: k0_iota", "1: k1_scan"]
+    assert re.findall(r"<b>(\w+)</b>", drawn.source) == ["iota", "mul", "add"]

@@ -145,6 +145,14 @@ def test_a_while_loop_has_a_frame_for_its_condition_and_one_for_its_body():
     assert "go on?" in source
 
 
+def test_branches_without_operands_and_results_are_drawn():
+    def f(x):
+        lax.cond(x > 0, lambda: jax.debug.print("yes"), lambda: None)
+        return x
+
+    assert frames(viz.dot(jax.make_jaxpr(f)(1.0)).source)[0] == "cond"
+
+
 def test_the_branches_of_a_cond_stand_in_one_frame():
     source = dot(lambda x: lax.cond(x > 0, jnp.sin, jnp.cos, x), 3.0)
     assert frames(source) == ["cond", "branch 0 (False)", "branch 1 (True)"]
@@ -163,6 +171,14 @@ def test_the_lanes_meet_at_a_collective_and_part_again():
     source = viz.pmap(lambda x: x / lax.psum(x, "i"), jnp.arange(3.0), axis_name="i").source
     (psum,) = re.findall(r"(n\d+) \[label=<<b>psum</b>.*3.0", source)
     assert len(re.findall(f"-> {psum} ", source)) == len(re.findall(f"{psum} ->", source)) == 3
+
+
+def test_a_branch_that_differs_between_devices_has_no_values():
+    def f(x):
+        return lax.cond(x > 1, jnp.sin, jnp.cos, x)
+
+    titles = frames(viz.pmap(f, jnp.arange(2.0)).source)
+    assert titles.count("branch 0 (False)") == titles.count("branch 1 (True)") == 2
 
 
 def test_of_many_devices_some_are_drawn_and_the_picture_says_so():
@@ -190,6 +206,16 @@ def test_each_of_two_traces_of_a_kind_has_a_number():
 
 def test_without_a_transformation_there_is_one_trace():
     assert frames(viz.trace_stack(f, 3.0).source) == ["EvalTrace: runs NumPy"]
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, jax.grad, jax.vmap, jax.jit])
+def test_a_bind_on_an_argument_is_drawn_rather_than_one_on_constants(transform):
+    def f(x):
+        return jnp.sum(jnp.tanh(jnp.full((3,), 2.0) * jnp.arange(3.0)) @ x)
+
+    x = jnp.ones((3, 3)) if transform is jax.vmap else jnp.ones(3)
+    source = viz.trace_stack(transform(f), x).source
+    assert re.findall(r"<b>(\w+)</b>", source)[0] == "dot_general"
 
 
 def test_a_function_that_binds_nothing_is_refused():

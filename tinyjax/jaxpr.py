@@ -161,6 +161,17 @@ def subjaxprs(params: dict[str, Any]) -> Iterator[Jaxpr]:
                 yield item
 
 
+def all_jaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
+    """The jaxpr and those within its equations, however deep; each once."""
+    found = {jaxpr}
+    pending = [jaxpr]
+    while pending:
+        yield (outer := pending.pop())
+        inside = [inner for eqn in outer.eqns for inner in subjaxprs(eqn.params)]
+        pending += [inner for inner in dict.fromkeys(inside) if inner not in found]
+        found.update(inside)
+
+
 def has_effects(eqn: JaxprEqn) -> bool:
     """Whether the equation, or one of a jaxpr within it, does more than giving results."""
     if eqn.primitive.has_effects:

@@ -16,7 +16,17 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tinyjax.jaxpr import Atom, ClosedJaxpr, DropVar, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from tinyjax.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    DropVar,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    all_jaxprs,
+    subjaxprs,
+)
 
 # ---- documents ----
 
@@ -177,10 +187,15 @@ def jaxpr_text(jaxpr: Jaxpr) -> str:
 
 
 def variable_names(jaxpr: Jaxpr) -> dict[Var, str]:
-    """The names in a jaxpr's text, for who shows it in another way (viz/dot.py)."""
+    """The names in a jaxpr's text, for who shows it in another way (viz/dot.py). A jaxpr that is printed
+    as any other value, such as one of several in a named tuple, has a text and names of its own."""
     context = Context(jaxpr)
     _program_doc(jaxpr, context)
-    return context.names
+    names = context.names
+    for inner in all_jaxprs(jaxpr):
+        if not names.keys() >= {*inner.constvars, *inner.invars}:
+            names = variable_names(inner) | names
+    return names
 
 
 def eqn_text(eqn: JaxprEqn) -> str:

@@ -80,7 +80,7 @@ class Recorder:
         number = numbers[0]
         group = plan.groups[number]
         groups = [plan.groups[n] for n in numbers]
-        eqns = [e for g in groups for e in (g.eqns if isinstance(g, KernelGroup) else [g.eqn])]
+        eqns = [eqn for g in groups for eqn in g.eqns]
         what: dict[str, Any] = {
             "executable": routine.name,
             "lines": tuple(numbers),

@@ -25,7 +25,6 @@ from dataclasses import astuple, dataclass
 
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from tinyjax.opencl.codegen import CPU
-from tinyjax.opencl.groups import Group, KernelGroup
 from tinyjax.opencl.memory_plan import MemoryPlan, bytes_of
 from tinyjax.opencl.plan import Plan, bodies_of, step_word
 from tinyjax.opencl.rules import ArgReduction, Elementwise, Reduction, axes_sizes, lowering_of
@@ -128,13 +127,9 @@ def group_cost(plan: Plan, number: int) -> Cost:
     if number in plan.bodies:
         name = group.eqn.primitive.name  # type: ignore[union-attr]
         return _one_round(name, [plan_cost(body) for body in plan.bodies[number].values()])
-    inside = total(eqn_cost(eqn) for eqn in _equations(group))
+    inside = total(map(eqn_cost, group.eqns))
     memory = sum(bytes_of(v.aval) for v in [*group.inputs, *group.outputs])
     return Cost(inside.flops, inside.transcendentals, memory)
-
-
-def _equations(group: Group) -> list[JaxprEqn]:
-    return group.eqns if isinstance(group, KernelGroup) else [group.eqn]
 
 
 def step_costs(plan: Plan) -> list[Cost]:

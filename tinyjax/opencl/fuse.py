@@ -262,13 +262,21 @@ class _Plan:
         """Makes a group of one equation; those with effects keep their order."""
         is_host = isinstance(lowering, HostStep)
         group: Group = (
-            LoopGroup(eqn, lowering.inputs)
+            LoopGroup(eqn, lowering.inputs, self._before(eqn))
             if not is_host
             else HostGroup(eqn, lowering.reason, by_blas=isinstance(lowering, Blas))
         )
         self._place(group)
         if has_effects(eqn):
             group.depth = self.last_effect = max(group.depth, self.last_effect)
+
+    def _before(self, eqn: JaxprEqn) -> list[JaxprEqn]:
+        """What a loop computes of its operands by itself, as these are stored nowhere."""
+        found: dict[JaxprEqn, None] = {}
+        for v in variables(eqn):
+            if v not in self.stored:
+                found |= reach_of(v, self.producer, self.stored, self.lowerings).eqns
+        return list(found)
 
     def _place(self, group: Group) -> None:
         group.depth = 1 + max(self._depths(group.inputs), default=0)

@@ -22,6 +22,10 @@ class HostGroup:
     by_blas: bool = False
 
     @property
+    def eqns(self) -> list[JaxprEqn]:
+        return [self.eqn]
+
+    @property
     def inputs(self) -> list[Var]:
         return [v for v in self.eqn.invars if isinstance(v, Var)]
 
@@ -51,12 +55,17 @@ class KernelGroup:
 class LoopGroup:
     """One equation of while, scan or cond, which runs the jaxprs among its parameters.
 
-    A loop that is one kernel may compute operands by itself: then `inputs` has what those are made
-    of in their place."""
+    A loop that is one kernel may compute operands by itself, by the equations `before`: then `inputs`
+    has what those are made of in their place."""
 
     eqn: JaxprEqn
     inputs: list[Var]
+    before: list[JaxprEqn] = field(default_factory=list)
     depth: int = 0
+
+    @property
+    def eqns(self) -> list[JaxprEqn]:
+        return [*self.before, self.eqn]
 
     @property
     def outputs(self) -> list[Var]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.fuse import fuse
 from tinyjax.opencl.groups import Group, HostGroup, KernelGroup, LoopGroup
@@ -58,12 +58,10 @@ class Plan:
 def all_names(jaxpr: Jaxpr) -> dict[Var, str]:
     """The names that the printed jaxpr has, bodies included; what is never read is _."""
     names = variable_names(jaxpr)
-    pending = [jaxpr]
-    while pending:
-        for eqn in pending.pop().eqns:
+    for inner in all_jaxprs(jaxpr):
+        for eqn in inner.eqns:
             for v in eqn.outvars:
                 names.setdefault(v, "_")
-            pending += subjaxprs(eqn.params)
     return names
 
 

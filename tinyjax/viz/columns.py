@@ -202,11 +202,8 @@ class _Columns:
         names = [eqn_name(self.plan, e) for e in [eqn, *_within(eqn)]]
         return {("simplified", self.names[name]) for name in names if name in self.names}
 
-    def eqns_of(self, group: Group) -> list[JaxprEqn]:
-        return group.eqns if isinstance(group, KernelGroup) else [group.eqn]
-
     def group_threads(self, group: Group) -> set[Thread]:
-        return set().union(*map(self.numbers_of, self.eqns_of(group)))
+        return set().union(*map(self.numbers_of, group.eqns))
 
     def groups(self, plan: Plan, prefix: str) -> Iterator[Block]:
         """A block a group, and after it those of its bodies."""
@@ -214,7 +211,7 @@ class _Columns:
             title = f"{prefix}{number}: {step_word(plan, number)}"
             made = f"makes {_stored(plan, group)}"
             head = self.item(made, self.group_threads(group), is_head=True)
-            eqns = [e for eqn in self.eqns_of(group) for e in (eqn, *_within(eqn))]
+            eqns = [e for eqn in group.eqns for e in (eqn, *_within(eqn))]
             items = [
                 self.item("  " + eqn_text(eqn, plan.names), self.numbers_of(eqn)) for eqn in eqns
             ]

@@ -84,9 +84,9 @@ def cond(
                 inputs = _inputs(drawing, inner, jaxpr.invars, style.INPUT)
                 _arrive(drawing, eqn.invars[1:], operands[1:], list(inputs.values()))
                 ends.append((jaxpr.outvars, _body(drawing, inner, jaxpr, draw_body, inputs)))
-                first = next(iter(inputs.values()), ends[-1][1][0])
                 end = {"ltail" if drawing.upwards else "lhead": inner.name}
-                drawing.arrow(which, first, style="dashed", **end)
+                for first in [*inputs.values(), *ends[-1][1]][:1]:
+                    drawing.arrow(which, first, style="dashed", **end)
         return drawing.joined(frame, ends, style.OUTPUT)
 
 

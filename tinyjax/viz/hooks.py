@@ -21,7 +21,6 @@ from tinyjax.interpreters.tracing import JaxprTrace
 from tinyjax.interpreters.transposition import transpose_rules
 from tinyjax.opencl import compile, fuse, loop_kernels, lower, simplify, step_maker
 from tinyjax.opencl.device_queue import Queue
-from tinyjax.opencl.groups import KernelGroup
 from tinyjax.opencl.loop_frame import LoopKernel
 from tinyjax.opencl.plan import step_word
 from tinyjax.opencl.schedule import HostStep, Routine
@@ -190,8 +189,8 @@ def simplifying(closed: Any) -> Call:
 def fusing(jaxpr: Any, target: Any, loop_inputs: Any = None) -> Call:
     def results(groups: Any) -> Roles:
         for number, group in enumerate(groups):
-            eqns = group.eqns if isinstance(group, KernelGroup) else [group.eqn]
-            call.params[f"group {number}"] = " ".join(eqn.primitive.name for eqn in eqns)
+            names = [eqn.primitive.name for eqn in group.eqns]
+            call.params[f"group {number}"] = " ".join(names)
         return []
 
     call = _compile("fuse", fuse.fuse, equations=len(jaxpr.eqns))

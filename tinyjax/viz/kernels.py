@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 import graphviz
 
 from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var
-from tinyjax.opencl.groups import KernelGroup, LoopGroup
+from tinyjax.opencl.groups import LoopGroup
 from tinyjax.opencl.plan import Plan, step_word
 from tinyjax.stages import Compiled, Lowered
 from tinyjax.viz.control import Bodies
@@ -76,8 +76,7 @@ class _Kernels(Drawing):
 
     def as_box(self, number: int) -> JaxprEqn:
         group = self.plan.groups[number]
-        eqns = group.eqns if isinstance(group, KernelGroup) else [group.eqn]
-        box = all_in_one(eqns, group.outputs)
+        box = all_in_one(group.eqns, group.outputs)
         time, _ = self.timed(self.plan, (number,))
         title = f"{number}: {_name(self.plan, number)}{time}"
         return FoldedEqn(title, box, box.params, box.inside)
@@ -135,9 +134,8 @@ class _Kernels(Drawing):
         title = f"{number}: {_name(plan, number)}{timed}"
         with self.frame(graph, title, **_STEP, **style) as frame:
             self.registers = set()
-            eqns = group.eqns if isinstance(group, KernelGroup) else [group.eqn]
             within = dict(sources)  # kernels also compute what others compute again
-            for eqn in eqns:
+            for eqn in group.eqns:
                 self.one_equation(frame, eqn, within)
             sources.update({v: within[v] for v in group.outputs})
 

@@ -12,11 +12,13 @@ from typing import Any
 
 import graphviz
 
+from tinyjax.numpy.creation import asarray
+from tinyjax.tree_util.pytrees import tree_leaves, tree_map
 from tinyjax.viz import style
 from tinyjax.viz.drawing import Note, label
 from tinyjax.viz.events import Event, Value
 from tinyjax.viz.output import Graph
-from tinyjax.viz.record import record
+from tinyjax.viz.record import Recorder
 
 # What a trace does with a primitive.
 _WORK = {
@@ -41,22 +43,45 @@ _LONGEST_VALUE = 40
 
 
 def trace_stack(f: Callable[..., Any], *args: Any) -> graphviz.Digraph:
-    """Call `f` and draw what becomes of one bind: the first of those with most traces below them.
+    """Call `f` and draw what becomes of one bind: of those that work on the arguments, and not on
+    constants alone, the first of those with most traces below them.
 
     A frame is a trace, the current one at the top; a box, a primitive that is bound there.
     Raises ValueError where `f` binds no primitive that was not traced before.
     """
-    with record() as recording:
+    args = tree_map(_as_array, args)
+    recorder = Recorder()
+    with recorder.at_work():
+        given = {recorder.values.describe(x).id for x in tree_leaves(args)}
         f(*args)
-    events = recording.events
+    events = recorder.recording.events
     binds = [event for event in events if event.stage == "bind"]
     if not binds:
         raise ValueError(
             "trace_stack found no bind: the function applies no primitive, or was compiled before "
             "(jax.clear_caches() forgets that)"
         )
-    first = max(binds, key=lambda event: len(event.trace))
+    first = max(_on_arguments(binds, given) or binds, key=lambda event: len(event.trace))
     return _Stack(events, first).graph
+
+
+def _as_array(x: Any) -> Any:
+    """A float as an array, which is known again where it is an operand; an int may be a size."""
+    return asarray(x) if isinstance(x, float | complex) else x
+
+
+def _on_arguments(binds: Sequence[Event], given: set[int]) -> list[Event]:
+    """The binds that work on the values that are given, on tracers of them, or on what is made of these."""
+    found = []
+    known, constants = set(given), set()
+    for event in binds:
+        operands = event.operands
+        if any(x.id in known or (x.kind == "tracer" and x.id not in constants) for x in operands):
+            found.append(event)
+            known |= {value.id for value in event.results}
+        else:
+            constants |= {value.id for value in event.results}
+    return found
 
 
 class _Stack:

@@ -66,11 +66,12 @@ def _run(closed: ClosedJaxpr, args: Sequence[Any], env: dict[Var, Any]) -> list[
 
 
 def _runs(eqn: JaxprEqn, operands: list[Any]) -> tuple[ClosedJaxpr, list[Any]] | None:
-    """The jaxpr that an equation runs once, and on what; None for loops, and for what has rules of its
-    own where these are in use."""
+    """The jaxpr that an equation runs once, and on what; None for loops, for a branch that is not the
+    same on all devices, and for what has rules of its own where these are in use."""
     name = eqn.primitive.name
     if name == "cond":
-        return eqn.params["branches"][int(operands[0])], operands[1:]
+        which = operands[0].concrete() if isinstance(operands[0], Tracer) else operands[0]
+        return None if which is None else (eqn.params["branches"][int(which)], operands[1:])
     is_custom = name.startswith("custom") and any(isinstance(x, Tracer) for x in operands)
     if name not in _CALLS or is_custom:
         return None

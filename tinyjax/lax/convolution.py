@@ -256,7 +256,19 @@ def _of_one_dtype(x: Any, y: Any) -> list[Any]:
 # ---- batch ----
 
 
-def _conv_batch(
+def _conv_batch(vals: Any, dims: Any, **params: Any) -> Any:
+    """Of no examples: nothing, of the shape that one would have."""
+    if shapes.batch_size(vals, dims):
+        return _conv_examples(vals, dims, **params)
+    avals = [
+        get_aval(x).update(shape=shapes.without(shape_of(x), () if dim is not_mapped else (dim,)))
+        for x, dim in zip(vals, dims)
+    ]
+    one = _conv_aval(*avals, **params)
+    return shapes.broadcast(one.dtype.type(0), (0, *one.shape)), 0
+
+
+def _conv_examples(
     vals: Any,
     dims: Any,
     *,

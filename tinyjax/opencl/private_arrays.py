@@ -112,6 +112,8 @@ class PrivateArrays(Builder):
 
     def group(self, group: KernelGroup, direct: dict[Var, Place]) -> None:
         shape = group.outputs[0].aval.shape
+        if 0 in shape:  # there is nothing to compute, and nothing that rules would read
+            return
         if math.prod(shape) == 1:
             for v in group.outputs:
                 value = self.scalar(v)

@@ -167,6 +167,15 @@ def test_each_exercise_is_told_with_the_first_thing_that_fails(folder, capsys, m
     )
 
 
+def test_time_in_which_others_have_the_processor_does_not_count(folder, capsys, monkeypatch):
+    monkeypatch.setattr(judge, "SECONDS", 1)
+    wait = "    __import__('time').sleep(1.5)\n"
+    answer(folder, split_list=f"def split_list(xs, *sizes):\n{wait}    return ['mine']\n")
+    assert main(["learn", "test"]) == 1
+    said = capsys.readouterr().out
+    assert "mine" in said and "did not end" not in said
+
+
 def test_plain_pytest_runs_the_lessons_tests_on_the_learners_copy(folder):
     answer(folder, split_list="def split_list(xs, *sizes):\n    return ['mine']\n")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]

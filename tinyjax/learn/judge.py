@@ -21,7 +21,7 @@ from tinyjax.learn.changes import unreadable
 from tinyjax.learn.exercises import Exercise
 from tinyjax.learn.work_folder import WorkFolder, read
 
-SECONDS = 20  # that a test may take
+SECONDS = 20  # that a test may take, of the processor's time
 
 
 @dataclass

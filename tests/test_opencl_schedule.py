@@ -333,12 +333,13 @@ from tinyjax import lax
 
 count_up = lambda c: lax.while_loop(lambda c: c[0] < 9, lambda c: jnp.sort(c + 1), c)
 bodies = {{"steps": lambda c: jnp.sort(c + 1), "kernel": lambda c: c * 0.5 + 1}}
-run = lambda f: f if "{form}" == "eager" else jax.jit(f)
-f = run(lambda c: lax.while_loop(lambda c: c[0] >= 0, bodies.get("{form}", bodies["kernel"]), c))
+f = lambda c: lax.while_loop(lambda c: c[0] >= 0, bodies.get("{form}", bodies["kernel"]), c)
 jax.jit(count_up)(jnp.zeros(4))
 if "{form}" != "eager":
-    assert ("one kernel," in f.lower(jnp.ones(4)).as_text("schedule")) == ("{form}" == "kernel")
-threading.Timer(3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    lowered = jax.jit(f).lower(jnp.ones(4))
+    assert ("one kernel," in lowered.as_text("schedule")) == ("{form}" == "kernel")
+    f = lowered.compile()
+threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
     np.asarray(f(jnp.ones(4)))
 except KeyboardInterrupt:

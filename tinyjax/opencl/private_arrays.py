@@ -142,22 +142,23 @@ class PrivateArrays(Builder):
         eqn, rule = self.producer[v], lowering_of(self.producer[v], self.target)
         assert isinstance(rule, Reduction)
         dtype = sum_dtype(v.aval.dtype)
-        sums = place.memory
-        if not isinstance(sums, Lanes) or sums.dtype != dtype:
-            sums = Lanes(self.fresh("acc"), dtype, v.aval.size)
-            self.body.append(MakeLanes(sums, None))
+        sums = place
+        if not isinstance(place.memory, Lanes) or place.memory.dtype != dtype:
+            accumulators = Lanes(self.fresh("acc"), dtype, v.aval.size)
+            self.body.append(MakeLanes(accumulators, None))
+            sums = Place(accumulators)
         with self.loop(0, v.aval.size, v.aval.size - 1) as i:
-            self.store(sums, i, Const(rule.identity(dtype), dtype))
+            self.write(sums, i, Const(rule.identity(dtype), dtype))
         *outer, last = sizes = rule.sizes(eqn)
 
         def add_terms(coords: tuple[Index, ...], lasts: Sequence[Index]) -> None:
             def add(position: Position) -> None:
                 ctx = Context(self, eqn, v, position)
-                so_far: Scalar = self.load("t", sums, position.flat)
+                so_far: Scalar = self.read(sums, position.flat)
                 for k in lasts:
                     term = self.term(ctx, eqn, rule, Position(sizes, (*coords, k)))
                     so_far = self.let(rule.op, (so_far, self.converted(term, dtype)), dtype)
-                self.store(sums, position.flat, so_far)
+                self.write(sums, position.flat, so_far)
 
             self.each(v.aval.shape, add)
 
@@ -169,9 +170,9 @@ class PrivateArrays(Builder):
                 add_terms(tuple(coords), [index(k) for k in range(blocks * UNROLLED, last)])
 
         self._nest(outer, (), 1, along_last)
-        if sums is not place.memory:
-            with self.loop(0, sums.size, sums.size - 1) as i:
-                self.write(place, i, self.converted(self.load("t", sums, i), v.aval.dtype))
+        if sums is not place:
+            with self.loop(0, v.aval.size, v.aval.size - 1) as i:
+                self.write(place, i, self.converted(self.read(sums, i), v.aval.dtype))
         self.places[v] = place
 
 

@@ -33,6 +33,8 @@ STEPS = (
     "interpreters.vjp",  # reverse mode: grad
     "opencl.indices",  # positions in memory, which know their range
     "opencl.kernel_ir",  # the small loop language that kernels are written in
+    "opencl.stored",  # where the stores of a loop nest go
+    "opencl.check_assignment",  # the proof that nothing is read before it is written
     "opencl.check_kernel",  # the proof that a kernel stays in its memory
     "opencl.scalar_ops",  # its operations on single numbers
     "opencl.interpret",  # a kernel run in Python

@@ -2,7 +2,7 @@
 
 After this file you can say why a kernel of this compiler never reads or writes beside a buffer: each
 index knows the range of its values, and ranges are compared with sizes before the kernel is built.
-Builds on kernel_ir.
+Builds on kernel_ir and check_assignment.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.opencl.check_assignment import check_assignment
 from tinyjax.opencl.indices import Index
 from tinyjax.opencl.kernel_ir import (
     Atom,
@@ -21,6 +22,7 @@ from tinyjax.opencl.kernel_ir import (
     If,
     IfLast,
     Kernel,
+    KernelError,
     Lanes,
     Let,
     Load,
@@ -35,12 +37,9 @@ from tinyjax.opencl.kernel_ir import (
 )
 
 
-class KernelError(AssertionError):
-    """A kernel breaks a rule of the kernel language: a fault of the compiler, not of the user."""
-
-
 def check_kernel(kernel: Kernel) -> None:
-    """Checks that names are defined once and before use, and that no index can leave its buffer.
+    """Checks that names are defined once and before use, that no index can leave its buffer, and that all
+    memory is stored to before it is loaded or returned.
 
     Raises KernelError that names the statement."""
     scope: dict[str, Any] = {buffer.name: buffer for buffer in kernel.buffers}
@@ -48,6 +47,7 @@ def check_kernel(kernel: Kernel) -> None:
         raise KernelError(f"kernel {kernel.name}: two buffers have the same name")
     scope["item"] = item_index(kernel.items)
     _check_body(kernel.body, scope)
+    check_assignment(kernel)
 
 
 def _check_body(body: Sequence[Statement], scope: dict[str, Any]) -> None:

@@ -201,7 +201,7 @@ def _long_minima(part: Any) -> Any:
 def parameter_text(buffer: Buffer, is_restricted: bool = True) -> str:
     """The buffer as a parameter; `restrict` says that no other parameter is the same memory."""
     # A scratch buffer is written by some work-items and read by another while the kernel runs.
-    qualifier = {"in": "const ", "out": "", "scratch": "volatile "}[buffer.role]
+    qualifier = {"in": "const ", "scratch": "volatile "}.get(buffer.role, "")
     restrict = "restrict " if is_restricted and buffer.role != "scratch" else ""
     return f"__global {qualifier}{storage_type(buffer.dtype)} *{restrict}{buffer.name}"
 

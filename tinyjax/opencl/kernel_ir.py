@@ -27,6 +27,11 @@ import numpy as np
 from tinyjax.dtypes import short_name
 from tinyjax.opencl.indices import Index, index, index_var
 
+
+class KernelError(AssertionError):
+    """A kernel breaks a rule of the kernel language: a fault of the compiler, not of the user."""
+
+
 # ---- scalars ----
 
 
@@ -93,7 +98,8 @@ class HasOrigin:
 
 @dataclass(frozen=True)
 class Buffer:
-    """Memory of `size` elements that the kernel is given; role is 'in', 'out' or 'scratch'."""
+    """Memory of `size` elements that the kernel is given. Its role is 'in'; 'out', all of which is stored;
+    'kept', for what one launch leaves to the next; or 'scratch'."""
 
     name: str
     dtype: np.dtype

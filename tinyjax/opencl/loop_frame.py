@@ -65,14 +65,14 @@ class LoopFrame:
         }
         if len(self.inputs) + len(eqn.outvars) > MAX_BUFFERS:
             raise NoKernel(f"it reads and makes more than {MAX_BUFFERS} arrays")
-        self.outputs = [
-            Buffer(f"out{number}", v.aval.dtype, v.aval.size, "out")
-            for number, v in enumerate(eqn.outvars)
-        ]
         self.scratch: list[Buffer] = []
         self.length: int | None = eqn.params.get("length")
         self.is_scan = eqn.primitive.name == "scan"
         self.first_carry, self.carry_count = carry_of(eqn)
+        self.outputs = [
+            Buffer(f"out{number}", v.aval.dtype, v.aval.size, self._role(number, v))
+            for number, v in enumerate(eqn.outvars)
+        ]
         self.rounds: Rounds | None = None
 
     def share_out(self, operations: int, has_inner: bool = False) -> None:
@@ -157,6 +157,11 @@ class LoopFrame:
                 b.copy(place, out, self._size(place))
         if body:
             b.body += body if more is None else [If(more, body)]
+
+    def _role(self, number: int, v: Var) -> str:
+        """That of a result's buffer: a carry that nothing reads is only for the next launch."""
+        is_carry = self.eqn.primitive.name != "cond" and number < self.carry_count
+        return "kept" if is_carry and isinstance(v, DropVar) else "out"
 
     def _size(self, place: Place) -> int:
         return place.memory.size if isinstance(place.memory, Lanes) else 1

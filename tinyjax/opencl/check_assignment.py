@@ -1,0 +1,258 @@
+"""Definite assignment: no memory is read, or returned, before it is written.
+
+After this file you can say why a kernel of this compiler never gives what its memory held before. The
+statements are walked through in their order. Each store is noted, and where a loop ends, it is known to
+have been done in all rounds. A load must lie within what was stored before it, and when all work-items
+are done, every element of every output is stored. Builds on kernel_ir and stored.
+
+Source: the Java Language Specification, chapter 16, "Definite Assignment"; here for elements of arrays
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tinyjax.opencl.indices import Index, index
+from tinyjax.opencl.kernel_ir import (
+    Buffer,
+    Combine,
+    For,
+    If,
+    IfLast,
+    Kernel,
+    KernelError,
+    Lanes,
+    Let,
+    Load,
+    MakeLanes,
+    Scalar,
+    Statement,
+    Store,
+    While,
+    item_index,
+    statement_lines,
+)
+from tinyjax.opencl.stored import (
+    Linear,
+    Loop,
+    Stored,
+    TooMany,
+    Where,
+    as_index,
+    covered,
+    linear,
+    renamed,
+    variables,
+)
+
+State = dict[str, tuple[Stored, ...]]  # what was stored so far, by the name of the memory
+
+
+def check_assignment(kernel: Kernel) -> None:
+    """Checks that what is loaded was stored before, and that all outputs are stored.
+
+    Raises KernelError that names the statement, or the output. A kernel whose stores would have to be
+    gone through one by one, and are too many, is not checked."""
+    try:
+        _Walk(kernel).check()
+    except TooMany:
+        return
+
+
+class _Walk:
+    """Goes through a kernel's statements with what was stored so far. A loop that several launches share
+    out has, at the end, had all of its rounds."""
+
+    def __init__(self, kernel: Kernel):
+        self.kernel = kernel
+        self.buffers = {b.name: b for b in kernel.buffers if b.role != "in"}
+        self.memory: dict[str, Buffer | Lanes] = dict(self.buffers)
+        self.made: dict[str, Statement] = {}  # what computes a value
+        self.loops = [Loop(item_index(kernel.items), index(0), index(kernel.items))]  # around
+
+    def check(self) -> None:
+        state: State = {name: () for name in self.buffers}
+        if self.kernel.rounds is not None:
+            state["rounds"] = _all_of(self.buffers["rounds"])  # by the host
+        self._body(self.kernel.body, state)
+        self._all_items_are_done(state)
+        for buffer in self.kernel.buffers:
+            if buffer.role == "out" and not self._is_stored(state[buffer.name], 0, buffer.size):
+                raise KernelError(f"not every element of {buffer.name} is stored")
+
+    # ---- statements ----
+
+    def _body(self, body: Sequence[Statement], state: State) -> None:
+        for statement in body:
+            self._statement(statement, state)
+
+    def _statement(self, statement: Statement, state: State) -> None:
+        match statement:
+            case Let(target):
+                self.made[target.name] = statement
+            case Load(target, source, at, end):
+                self.made[target.name] = statement
+                self._load(statement, source, Stored(at, end, _width(source, target)), state)
+            case Combine(lanes, at):
+                self._load(statement, lanes, Stored(at, None, 1), state)
+            case Store(destination, at, value, end):
+                stored = Stored(at, end, _width(destination, value))
+                state[destination.name] += (stored,)
+            case MakeLanes(lanes, initial):
+                self.memory[lanes.name] = lanes
+                state[lanes.name] = () if initial is None else _all_of(lanes)
+            case For():
+                self._loop(statement, state)
+            case While(head, _, body):
+                self._body(head, state)
+                self._body(body, dict(state))  # there may be no round
+            case If():
+                self._choice(statement, state)
+            case IfLast(_, body):
+                self._all_items_are_done(state)
+                self._body(body, state)
+
+    def _all_items_are_done(self, state: State) -> None:
+        items = self.loops[0]
+        for name in self.buffers:
+            state[name] = tuple(s.within(items) for s in state[name] if items not in s.around)
+
+    def _loop(self, statement: For, state: State) -> None:
+        loop = Loop(statement.variable, statement.start, statement.stop)
+        inner = dict(state)
+        self.loops.append(loop)
+        self._body(statement.body, inner)
+        self.loops.pop()
+        bounds = variables(loop.start, loop.stop)
+        is_shared_out = self.kernel.rounds is not None and any(
+            v.args[0] in self.made for v in bounds
+        )
+        in_all_launches = Loop(loop.variable, index(0), index(loop.variable.hi + 1))
+        for name, before in state.items():
+            done = in_all_launches if is_shared_out and name in self.buffers else loop
+            state[name] += tuple(stored.within(done) for stored in inner[name][len(before) :])
+
+    def _choice(self, statement: If, state: State) -> None:
+        first, second = dict(state), dict(state)
+        condition = self.made.get(str(statement.condition))
+        if self._is_later_launch(condition):  # the one before has left its carry
+            first |= {name: first[name] + _all_of(b) for name, b in self.buffers.items()}
+        self._body(statement.body, first)
+        self._body(statement.otherwise, second)
+        for name, before in state.items():
+            one, other = (branch[name][len(before) :] for branch in (first, second))
+            if self._goes_on(statement.body):
+                both = other
+            elif self._goes_on(statement.otherwise):
+                both = one
+            elif (rounds := _rounds_of(condition)) is not None and not other:
+                both = tuple(stored.within(rounds) for stored in one)
+            else:
+                both = tuple(stored for stored in one if stored in other)
+                memory = self.memory[name]
+                if self._is_stored(one, 0, memory.size) and self._is_stored(other, 0, memory.size):
+                    both += _all_of(memory)
+            state[name] += both
+
+    def _is_later_launch(self, condition: Statement | None) -> bool:
+        """Whether the condition is `start > 0`, with the first round of this launch."""
+        if not isinstance(condition, Let) or condition.op != "gt":
+            return False
+        start = self.made.get(str(condition.args[0]))
+        return isinstance(start, Load) and start.source.name == "rounds" and start.index.is_const(0)
+
+    def _goes_on(self, body: Sequence[Statement]) -> bool:
+        """Whether the statements ask for another launch: then what this one stores is not the result."""
+        return any(isinstance(s, Store) and s.destination.name == "rounds" for s in body)
+
+    # ---- loads ----
+
+    def _load(
+        self, statement: Statement, memory: Buffer | Lanes, wanted: Stored, state: State
+    ) -> None:
+        if memory.name not in state:  # an input
+            return
+        stores = state[memory.name]
+        if wanted in stores or _all_of(memory)[0] in stores:
+            return
+        if self._is_stored(stores, 0, memory.size):
+            state[memory.name] += _all_of(memory)
+        elif not self._lies_in(wanted, stores) and not self._is_same_loop(wanted, stores):
+            text = "; ".join(statement_lines(statement))
+            raise KernelError(f"{memory.name} may be loaded before it is stored, in:\n{text}")
+
+    def _is_stored(self, stores: Sequence[Stored], start: int, stop: int) -> bool:
+        """Whether all elements from `start` to before `stop` are."""
+        begin, end = covered(stores)
+        return bool(np.any((begin <= start) & (stop <= end)))
+
+    def _lies_in(self, wanted: Stored, stores: Sequence[Stored]) -> bool:
+        """Whether what is wanted lies in stores of the same rounds of the loops that go on: positions are
+        then compared without what both have of these loops' variables."""
+        for common in {_open_part(stored) for stored in stores}:
+            alike = [s for s in stores if _open_part(s) == common]
+            rest = as_index(linear(wanted.at), dict(common))
+            last = rest.hi + wanted.width - 1
+            if wanted.end is not None:
+                last = max(rest.hi, min(last, as_index(linear(wanted.end), dict(common)).hi - 1))
+            if self._is_stored([_without(s, dict(common)) for s in alike], rest.lo, last + 1):
+                return True
+        return False
+
+    def _is_same_loop(self, wanted: Stored, stores: Sequence[Stored]) -> bool:
+        """Whether a loop that has ended stored the same elements as those around this load will want."""
+        for stored in stores:
+            count = len(stored.around)
+            now = self.loops[len(self.loops) - count :]
+            names: dict[Index, Index] = {}
+            for ended, loop in zip(stored.around, now):
+                if not isinstance(ended, Loop):
+                    break
+                bounds = [renamed(at, names) for at in (ended.start, ended.stop)]
+                if bounds != [loop.start, loop.stop]:
+                    break
+                names[ended.variable] = loop.variable
+            else:
+                same = renamed(stored.at, names) == wanted.at and stored.width == wanted.width
+                if count == len(now) and same and stored.end is None:
+                    return True
+        return False
+
+
+# ---- stores ----
+
+
+def _all_of(memory: Buffer | Lanes) -> tuple[Stored, ...]:
+    return (Stored(index(0), None, memory.size),)
+
+
+def _rounds_of(condition: Statement | None) -> Where | None:
+    """The rounds in which a condition holds that compares two indices."""
+    match condition:
+        case Let(op="eq", args=(Index() as left, Index() as right)):
+            return Where(left, right)
+    return None
+
+
+def _width(memory: Buffer | Lanes, value: Scalar) -> int:
+    """How many elements of the memory: wide lanes have wide elements."""
+    return 1 if getattr(memory, "width", 1) > 1 else getattr(value, "width", 1)
+
+
+def _open_part(stored: Stored) -> frozenset:
+    """What the index adds up that no loop which has ended had a hand in."""
+    ended = {outer.variable for outer in stored.around if isinstance(outer, Loop)}
+    return frozenset(
+        (part, factor)
+        for part, factor in linear(stored.at).items()
+        if part is not None and ended.isdisjoint(variables(part))
+    )
+
+
+def _without(stored: Stored, common: Linear) -> Stored:
+    at = as_index(linear(stored.at), common)
+    end = None if stored.end is None else as_index(linear(stored.end), common)
+    return replace(stored, at=at, end=end)

@@ -1,0 +1,232 @@
+"""Where the stores of a loop nest go, as intervals.
+
+After this file you can say which elements `out[row * 100 + i1 * 16 x16]` stores in all rounds of the loops
+around it, however many they are. A loop whose variable moves the index by a constant stretches an
+interval, as long as its rounds touch each other; any other loop is gone through round by round, all
+rounds at once in NumPy arrays. Builds on indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from tinyjax.opencl.indices import Index, index
+
+MAX_ROUNDS = 2**24  # that are gone through one by one
+
+Linear = dict[Index | None, int]  # what is added up: indices times numbers, and None times a number
+
+
+class Unknown(Exception):
+    """Why the intervals of a store can't be said."""
+
+
+class TooMany(Exception):
+    """There are more than MAX_ROUNDS rounds to go through."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of which all rounds have been: `variable` was start, start + 1, ..., stop - 1."""
+
+    variable: Index
+    start: Index
+    stop: Index
+
+
+@dataclass(frozen=True)
+class Where:
+    """Of the loops around it, only those rounds in which the two indices are equal."""
+
+    left: Index
+    right: Index
+
+
+@dataclass(frozen=True)
+class Stored:
+    """`width` elements from `at` on, but before `end`, in all rounds of the loops `around`."""
+
+    at: Index
+    end: Index | None
+    width: int
+    around: tuple[Loop | Where, ...] = ()
+
+    def within(self, outer: Loop | Where) -> Stored:
+        return replace(self, around=(outer, *self.around))
+
+
+# ---- indices ----
+
+
+def linear(at: Index) -> Linear:
+    """The index as a sum: each variable, and each part that divides, with its factor."""
+    if at.op == "const":
+        return {None: at.args[0]}
+    if at.op in ("+", "-"):
+        total, sign = dict(linear(at.args[0])), 1 if at.op == "+" else -1
+        for part, factor in linear(at.args[1]).items():
+            total[part] = total.get(part, 0) + sign * factor
+        return {part: factor for part, factor in total.items() if factor}
+    if at.op == "*" and at.args[1].op == "const":
+        return {part: factor * at.args[1].args[0] for part, factor in linear(at.args[0]).items()}
+    return {at: 1}
+
+
+def as_index(total: Linear, without: Linear) -> Index:
+    """The sum as an index, less another."""
+    result = index(total.get(None, 0) - without.get(None, 0))
+    for part in {**total, **without}:
+        factor = total.get(part, 0) - without.get(part, 0)
+        if part is not None and factor:
+            result = result + part * factor
+    return result
+
+
+def renamed(at: Index, names: Mapping[Index, Index]) -> Index:
+    """The index with other variables."""
+    if at.op in ("const", "var"):
+        return names.get(at, at)
+    return replace(at, args=tuple(renamed(arg, names) for arg in at.args))
+
+
+def variables(*indices: Index) -> set[Index]:
+    return {part for at in indices for part in at.parts() if part.op == "var"}
+
+
+def values(at: Index, known: Mapping[Index, np.ndarray], count: int) -> np.ndarray:
+    """The index in `count` rounds, from its variables in these. Raises Unknown."""
+    if at.op == "const":
+        return np.full(count, at.args[0])
+    if at.op == "var":
+        if at not in known:
+            raise Unknown(f"{at} is not known")
+        return known[at]
+    a, b = (values(arg, known, count) for arg in at.args)
+    ops = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.floor_divide, "%": np.mod}
+    return (ops | {"min": np.minimum, "max": np.maximum})[at.op](a, b)
+
+
+# ---- intervals ----
+
+Intervals = tuple[np.ndarray, np.ndarray]  # where each begins, and where it ends
+
+
+def intervals(stored: Stored) -> Intervals:
+    """What is stored. Raises Unknown if that depends on more than the loops, and TooMany."""
+    around = _as_one_loop(stored)
+    known: dict[Index, np.ndarray] = {}
+    count, stretching = 1, []
+    for number, outer in enumerate(around):
+        if isinstance(outer, Where):
+            pair = (values(at, known, count) for at in (outer.left, outer.right))
+            chosen = np.flatnonzero(np.equal(*pair))
+            known = {v: old[chosen] for v, old in known.items()}
+        else:
+            v, first = outer.variable, values(outer.start, known, count)
+            rounds = np.maximum(values(outer.stop, known, count) - first, 0)
+            if _stretches(v, stored, around[number + 1 :]):
+                stretching.append((v, Index("var", (f"rounds of {v}",), 0, 0)))
+                chosen = np.flatnonzero(rounds)
+                known = {v: old[chosen] for v, old in (known | {v: first}).items()}
+                known[stretching[-1][1]] = rounds[chosen]
+            else:
+                chosen, nth = _each_round(rounds)
+                known = {v: old[chosen] for v, old in known.items()} | {v: first[chosen] + nth}
+        count = len(chosen)
+    begin, factors = values(stored.at, known, count), linear(stored.at)
+    lengths = np.full(count, stored.width)
+    if stored.end is not None:
+        lengths = np.minimum(lengths, values(stored.end, known, count) - begin)
+    return _stretched(begin, lengths, [(factors.get(v, 0), known[n]) for v, n in stretching])
+
+
+def _stretched(
+    begin: np.ndarray, lengths: np.ndarray, loops: list[tuple[int, np.ndarray]]
+) -> Intervals:
+    """Intervals that each of the loops, the last one first, moves by a number in so many rounds."""
+    while loops:
+        *loops, (step, rounds) = loops
+        if step < 0:
+            begin, step = begin + step * (rounds - 1), -step
+        if np.all(step <= lengths):
+            lengths = lengths + step * (rounds - 1)
+        else:
+            chosen, nth = _each_round(rounds)
+            begin, lengths = begin[chosen] + step * nth, lengths[chosen]
+            loops = [(outer_step, outer[chosen]) for outer_step, outer in loops]
+    return begin, begin + lengths
+
+
+def _each_round(rounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each of all rounds of some loops: the loop's number, and that of the round in it."""
+    if rounds.sum() > MAX_ROUNDS:
+        raise TooMany
+    loops = np.repeat(np.arange(len(rounds)), rounds)
+    return loops, np.arange(len(loops)) - np.repeat(np.cumsum(rounds) - rounds, rounds)
+
+
+def _stretches(v: Index, stored: Stored, inner: tuple[Loop | Where, ...]) -> bool:
+    """Whether the variable only moves the store, and its end as far."""
+    parts = linear(stored.at)
+    moves = stored.at if stored.end is None else stored.end - stored.at
+    others = [part for part in parts if part not in (None, v)]
+    if stored.end is not None:
+        others += [part for part in linear(moves) if part is not None]
+    used = [at for loop in inner for at in _indices(loop)]
+    return v not in variables(*others, *used)
+
+
+def _indices(outer: Loop | Where) -> tuple[Index, Index]:
+    return (outer.left, outer.right) if isinstance(outer, Where) else (outer.start, outer.stop)
+
+
+def _as_one_loop(stored: Stored) -> tuple[Loop | Where, ...]:
+    """The loops, with one in place of two where the inner one goes through the runs of the outer one:
+    `for u in 0 .. 8: for v in u * 100 .. min(u * 100 + 100, 750)` is `for v in 0 .. 750`."""
+    around = stored.around
+    for inner in around:
+        for outer in around[: around.index(inner)]:
+            others = [at for loop in around if loop not in (inner, outer) for at in _indices(loop)]
+            used = variables(*others, stored.at, *([] if stored.end is None else [stored.end]))
+            if isinstance(outer, Loop) and isinstance(inner, Loop) and outer.variable not in used:
+                one = _one_for(outer, inner)
+                if one is not None:
+                    rest = (one if loop == inner else loop for loop in around if loop != outer)
+                    return _as_one_loop(replace(stored, around=tuple(rest)))
+    return around
+
+
+def _one_for(outer: Loop, inner: Loop) -> Loop | None:
+    """The loop that runs through all runs of `inner`, if each begins where the one before it ends."""
+    stop, most = inner.stop, None
+    if stop.op == "min" and stop.args[1].op == "const":
+        stop, most = stop.args
+    first, start = linear(inner.start), linear(stop - inner.start)
+    run = first.get(outer.variable, 0)
+    if outer.start.is_const(0) and set(first) == {outer.variable} and start == {None: run}:
+        stop = outer.stop * run
+        return Loop(inner.variable, index(0), stop if most is None else stop.min(most))
+    return None
+
+
+def covered(stores: Iterable[Stored]) -> Intervals:
+    """What all of the stores store, as intervals in order that do not touch. Stores that are Unknown are
+    left out."""
+    begins, ends = [np.zeros(0, int)], [np.zeros(0, int)]
+    for stored in stores:
+        try:
+            begin, end = intervals(stored)
+        except Unknown:
+            continue
+        begins.append(begin)
+        ends.append(end)
+    begin, end = np.concatenate(begins), np.concatenate(ends)
+    order = np.argsort(begin, kind="stable")
+    begin, end = begin[order], np.maximum.accumulate(end[order])
+    apart = begin[1:] > end[:-1]
+    return begin[np.append(True, apart)[: len(begin)]], end[
+        np.append(apart, True)[-len(end) or 1 :]
+    ]

@@ -6,6 +6,7 @@ import pytest
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax import numpy as jnp
+from tinyjax.opencl.runtime import queue_of
 
 POINTS = jnp.arange(1.0, 7.0).reshape(3, 2)
 TIMES = jnp.arange(1.0, 3.0)
@@ -19,6 +20,12 @@ def agree(f, *args):
     """Compiled, f gives what it gives when Python runs its loops."""
     for compiled, eager in zip(*map(jax.tree.leaves, (jax.jit(f)(*args), f(*args))), strict=True):
         np.testing.assert_allclose(compiled, eager, rtol=2e-5, atol=1e-6)
+
+
+def test_memory_that_no_kernel_stored_to_shows_in_results():
+    queue = queue_of(jax.local_devices()[0])
+    assert np.isnan(queue.allocate((3, 2), np.dtype("float32")).read()).all()
+    assert (queue.allocate((2**16,), np.dtype("uint8")).read() == 0xAB).all()
 
 
 # ---- what does not vary within the inner loop is stored in each of its rounds ----

@@ -248,6 +248,10 @@ except KernelError as error:
     print("KernelError:", error)
 
 # %% [markdown]
+# The same check proves that nothing is read, or left as a result, before it was stored
+# ([check_assignment.py](../tinyjax/opencl/check_assignment.py)): a kernel that forgets one element
+# of its result is refused, too.
+#
 # ## Run it in Python
 #
 # [interpret.py](../tinyjax/opencl/interpret.py) runs a kernel in Python: each loop a Python loop,

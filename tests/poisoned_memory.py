@@ -1,0 +1,30 @@
+"""New memory is NaN, or bytes of 0xAB: what a kernel forgets to store shows in its results."""
+
+import numpy as np
+
+from tinyjax.dtypes import kind
+from tinyjax.opencl.device_queue import Queue
+from tinyjax.opencl.memory import with_buffer_protocol
+from tinyjax.opencl.runtime import SharedMemoryQueue
+
+
+def install():
+    """From now on, all memory for results is filled before a kernel gets it."""
+    for queue in (Queue, SharedMemoryQueue):
+        queue.allocate = _poisoning(queue.allocate)
+
+
+def _poisoning(allocate):
+    def poisoned(queue, shape, dtype):
+        memory = allocate(queue, shape, dtype)
+        queue.finish()  # an earlier launch may still need what was there
+        rubbish = np.full(memory.nbytes, 0xAB, np.uint8).view(dtype).reshape(shape)
+        if kind(dtype) in "fc":
+            rubbish[...] = np.nan
+        if memory.host is not None:
+            memory.host[...] = rubbish
+        elif memory.cl is not None:
+            queue.cl.enqueue_copy(queue.queue, memory.cl, with_buffer_protocol(rubbish))
+        return memory
+
+    return poisoned

@@ -41,6 +41,13 @@ def test_same_padding_gives_a_window_for_each_element():
     assert lax.reduce_window(IMAGE, 0.0, lax.add, (2, 2), (1, 1), "SAME").shape == IMAGE.shape
 
 
+def test_the_initial_value_counts_once_in_a_window_and_padding_not_at_all():
+    x = np.array([1, 2, 3], np.float32)
+    spread = lax.reduce_window(x, 5.0, lax.add, (2,), (1,), [(2, 0)], (2,))
+    np.testing.assert_array_equal(spread, [5, 6, 6, 7, 7, 8])
+    assert lax.reduce_window(x[:0], 5.0, lax.add, (2,), (1,), [(1, 1)]) == 5
+
+
 def test_the_gradient_of_a_sum_counts_the_windows_that_an_element_is_in():
     counts = jax.grad(lambda x: jnp.sum(lax.reduce_window(x, 0.0, lax.add, (2, 2))))(IMAGE)
     np.testing.assert_array_equal(counts, [[1, 2, 1], [2, 4, 2], [1, 2, 1]])

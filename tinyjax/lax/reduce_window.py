@@ -164,8 +164,13 @@ def _reduce_window_impl(
     elements = zip(
         *(window_elements(x._value, init._value, **windows) for x, init in zip(operands, inits))
     )
-    for element in elements:
-        so_far = combine(*so_far, *map(core.as_array, element))
+    present = window_elements(np.ones(operands[0].shape, bool), False, **windows)
+    for element, is_there in zip(elements, present):  # padding and holes are left out
+        combined = combine(*so_far, *map(core.as_array, element))
+        so_far = [
+            core.as_array(np.where(is_there, new._value, old._value))
+            for new, old in zip(combined, so_far)
+        ]
     return so_far
 
 

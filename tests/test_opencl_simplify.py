@@ -7,6 +7,7 @@ import tinyjax.numpy as jnp
 import tinyjax.opencl.simplify as simplification
 import tinyjax.primitives as primitives
 from tinyjax import debug, lax, random
+from tinyjax.errors import JaxRuntimeError
 from tinyjax.interpreters.jit import jit
 from tinyjax.interpreters.tracing import make_jaxpr
 from tinyjax.interpreters.vjp import grad
@@ -152,3 +153,19 @@ def test_the_work_grows_as_the_program():
         return len(calls)
 
     assert rules_tried(100) == 200 and rules_tried(1000) == 2000
+
+
+def test_functions_that_double_each_other_are_refused_before_they_take_all_memory():
+    f = jit(jnp.sin)
+    for _ in range(20):
+        f = jit(lambda x, f=f: f(f(x)))
+    with pytest.raises(JaxRuntimeError, match=r"has 1,048,576 equations .* at most 100,000"):
+        f.lower(1.0)
+
+
+def test_so_are_branches_that_share_a_function():
+    f = jit(jnp.sin)
+    for _ in range(20):
+        f = jit(lambda x, f=f: lax.cond(x > 0, f, f, x))
+    with pytest.raises(JaxRuntimeError, match=r"RESOURCE_EXHAUSTED"):
+        f.lower(1.0)

@@ -70,3 +70,10 @@ def test_a_jaxpr_used_twice_is_printed_once_before_the_others():
     text = str(make_jaxpr(lambda x: g(g(x)))(1.0))
     assert text.startswith("let sin = { lambda ; a:f32[]. let b:f32[] = sin a in (b,) } in\n")
     assert text.count("jit[name=sin jaxpr=sin]") == 2
+
+
+def test_functions_that_double_each_other_are_printed_once_each():
+    f = jit(sin)
+    for _ in range(40):
+        f = jit(lambda x, f=f: f(f(x)))
+    assert str(make_jaxpr(f)(1.0)).count("let ") < 100

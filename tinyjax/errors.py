@@ -77,7 +77,8 @@ class UnexpectedTracerError(JAXTypeError):
 
 
 class JaxRuntimeError(RuntimeError):
-    """Something failed while a compiled program ran, such as a Python callback in it."""
+    """Something failed while a compiled program ran, such as a Python callback in it; or the program is
+    too large to be compiled."""
 
 
 def callback_error(name: str, error: Exception) -> JaxRuntimeError:

@@ -174,9 +174,10 @@ def all_jaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
 
 def has_effects(eqn: JaxprEqn) -> bool:
     """Whether the equation, or one of a jaxpr within it, does more than giving results."""
-    if eqn.primitive.has_effects:
-        return True
-    return any(has_effects(inner) for sub in subjaxprs(eqn.params) for inner in sub.eqns)
+    inside = (jaxpr for sub in subjaxprs(eqn.params) for jaxpr in all_jaxprs(sub))
+    return eqn.primitive.has_effects or any(
+        inner.primitive.has_effects for jaxpr in inside for inner in jaxpr.eqns
+    )
 
 
 # ---- evaluation ----

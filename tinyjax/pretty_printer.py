@@ -157,9 +157,13 @@ def _name_shared_jaxprs(top: Jaxpr, context: Context) -> None:
     """Finds the jaxprs to print before the rest: those used twice, and those over ten equations."""
     uses: Counter[Jaxpr] = Counter()
     names: dict[Jaxpr, str] = {}
+    visits: Counter[Jaxpr] = Counter()
     queue = deque([top])
     while queue:
         jaxpr = queue.popleft()
+        visits[jaxpr] += 1
+        if visits[jaxpr] > 2:  # what is inside has been met twice as well
+            continue
         uses[jaxpr] += 2 if jaxpr is not top and len(jaxpr.eqns) > 10 else 1
         for eqn in jaxpr.eqns:
             for sub in subjaxprs(eqn.params):

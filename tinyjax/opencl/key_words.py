@@ -24,6 +24,7 @@ from tinyjax.jaxpr import (
     Jaxpr,
     JaxprEqn,
     Literal,
+    all_jaxprs,
     cached_on_jaxpr,
     literal_value,
     subjaxprs,
@@ -79,9 +80,11 @@ def is_key(aval: ShapedArray) -> bool:
 
 def _has_keys(jaxpr: Jaxpr) -> bool:
     """Whether there are keys in a jaxpr, or in one within."""
-    if any(is_key(v.aval) for v in (*jaxpr.constvars, *jaxpr.invars, *jaxpr.outvars)):
-        return True
-    return any(_eqn_has_keys(eqn) for eqn in jaxpr.eqns)
+    return any(
+        any(is_key(v.aval) for v in (*inner.invars, *inner.outvars))
+        or any(is_key(v.aval) for eqn in inner.eqns for v in (*eqn.invars, *eqn.outvars))
+        for inner in all_jaxprs(jaxpr)
+    )
 
 
 def _eqn_has_keys(eqn: JaxprEqn) -> bool:

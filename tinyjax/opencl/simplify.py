@@ -15,6 +15,7 @@ import numpy as np
 
 from tinyjax.core import impl_rules, to_numpy
 from tinyjax.dtypes import kind
+from tinyjax.errors import JaxRuntimeError
 from tinyjax.jaxpr import (
     Atom,
     ClosedJaxpr,
@@ -24,6 +25,7 @@ from tinyjax.jaxpr import (
     Var,
     cached_on_jaxpr,
     has_effects,
+    subjaxprs,
     without_dead_code,
 )
 from tinyjax.opencl.algebra import rewrite
@@ -52,10 +54,39 @@ def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
 
     Rematerialised code (jax.checkpoint) repeats on purpose what the forward pass computed, so that
     nothing must be kept in memory meanwhile. It is put in its place, itself simplified, only after
-    this is done: none of its equations is merged with one outside of it."""
+    this is done: none of its equations is merged with one outside of it.
+
+    Raises JaxRuntimeError if the program is too large."""
+    check_equations(closed.jaxpr)
     flat = inline_calls(closed, keep_rematerialised=True)
     inlined = inline_calls(reduce_work(flat))
     return without_dead_code(ClosedJaxpr(without_transpositions(inlined.jaxpr), inlined.consts))
+
+
+# A function that calls another twice, which calls a third one twice, and so on, is short and traced at
+# once, but each level of it doubles what there is to compile: the time and the memory have no bound.
+MAX_EQUATIONS = 100_000
+
+
+def check_equations(jaxpr: Jaxpr) -> None:
+    """Raises JaxRuntimeError if there are more than MAX_EQUATIONS, those of a jaxpr within counted
+    wherever it stands."""
+    counts: dict[Jaxpr, int] = {}
+
+    def count(jaxpr: Jaxpr) -> int:
+        if jaxpr not in counts:
+            own = sum(eqn.primitive.name not in CALLS for eqn in jaxpr.eqns)
+            inside = (count(inner) for eqn in jaxpr.eqns for inner in subjaxprs(eqn.params))
+            counts[jaxpr] = own + sum(inside)
+        return counts[jaxpr]
+
+    if count(jaxpr) > MAX_EQUATIONS:
+        raise JaxRuntimeError(
+            f"RESOURCE_EXHAUSTED: the program has {count(jaxpr):,} equations where each function that it "
+            f"calls and each branch stands in its place, and compiles with at most {MAX_EQUATIONS:,}. "
+            "Write what is repeated as lax.fori_loop, lax.scan or lax.map, jit smaller functions, or "
+            "run it uncompiled: `with jax.disable_jit():`"
+        )
 
 
 # ---- calls ----

@@ -1,9 +1,10 @@
 import numpy as np
 import pytest
 
+from tinyjax.dtypes import bfloat16
 from tinyjax.opencl.check_kernel import KernelError, check_kernel
 from tinyjax.opencl.indices import index, index_var
-from tinyjax.opencl.interpret import interpret_kernel
+from tinyjax.opencl.interpret import convert, interpret_kernel
 from tinyjax.opencl.kernel_ir import (
     Buffer,
     Const,
@@ -198,6 +199,10 @@ def test_the_interpreter_repeats_the_first_element_beyond_the_end():
         kernel(Load(WIDE, X, index(6), index(8)), Store(OUT, index(1), WIDE)), [x, out]
     )
     np.testing.assert_array_equal(out, [0, 6, 7, 6, 6, 0, 0, 0])
+
+
+def test_the_interpreter_saturates_a_bfloat16_beyond_64_bits():
+    assert convert(bfloat16.type(3e38), np.dtype("int8")) == 127
 
 
 def test_a_statement_knows_the_equation_it_was_made_for_and_equals_one_made_for_another():

@@ -187,5 +187,5 @@ def convert(x: Any, dtype: np.dtype) -> Any:
         info = np.iinfo(dtype)
         if np.isinf(x):
             return dtype.type(info.max if x > 0 else info.min)
-        return dtype.type(min(max(int(x), info.min), info.max))
+        return dtype.type(min(max(int(float(x)), info.min), info.max))
     return x.astype(dtype)

@@ -1,5 +1,6 @@
 """The command line: subcommands are found, listed and refused."""
 
+import shlex
 import subprocess
 import sys
 
@@ -32,6 +33,8 @@ def test_the_package_runs_as_a_module():
 
 
 def test_a_reader_that_has_seen_enough_ends_the_command_quietly():
-    command = f"{sys.executable} -m tinyjax explain tinyjax.nn:relu --args 1.5 --text | true"
+    command = (
+        f"{shlex.quote(sys.executable)} -m tinyjax explain tinyjax.nn:relu --args 1.5 --text | true"
+    )
     done = subprocess.run(command, shell=True, capture_output=True, text=True)
     assert done.stderr == ""

@@ -48,6 +48,10 @@ def test_scalars_are_weakly_typed_until_a_dtype_is_named():
     assert not jnp.array([1, 2]).weak_type
 
 
+def test_a_matrix_with_a_weakly_typed_diagonal_is_weakly_typed():
+    assert jnp.diag(jnp.full(3, 1.0)).weak_type
+
+
 def test_64_bits_are_cut_to_32_with_a_warning():
     with pytest.warns(UserWarning, match="truncated to dtype float32"):
         assert jnp.zeros(2, np.float64).dtype == jnp.float32

@@ -86,3 +86,8 @@ def test_a_general_function_over_windows_has_no_reverse_mode():
 def test_bad_parameters_are_named(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+@pytest.mark.parametrize("combine, start", [(lax.add, 0.0), (lax.max, -np.inf), (lax.min, np.inf)])
+def test_windows_of_weakly_typed_numbers_are_weakly_typed(combine, start):
+    assert lax.reduce_window(jnp.full(3, 1.0), start, combine, (2,)).weak_type

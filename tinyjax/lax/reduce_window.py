@@ -59,7 +59,7 @@ reduce_window_min_p = Primitive("reduce_window_min")
 def _def_window_reduction(primitive: Primitive, combine: np.ufunc, identity: Callable) -> None:
     def aval(x: ShapedArray, **windows: Any) -> ShapedArray:
         check_windows(primitive.name, x.ndim, **windows)
-        return ShapedArray(reduce_window_shape_tuple(x.shape, **windows), x.dtype)
+        return x.update(shape=reduce_window_shape_tuple(x.shape, **windows))
 
     def impl(x: np.ndarray, **windows: Any) -> np.ndarray:
         elements = window_elements(x, identity(x.dtype), **windows)

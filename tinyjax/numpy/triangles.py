@@ -143,7 +143,7 @@ def _diag(v: Any, k: int) -> Any:
         return diagonal(v, offset=k)
     if v.ndim != 1:
         raise ValueError("diag input must be 1d or 2d")
-    zero = constant(0, v.dtype)
+    zero = constant(0, v.dtype, dtypes.is_weakly_typed(v))
     v = lax.pad(v, zero, ((max(0, -k), max(0, k), 0),))
     n = v.shape[0]
     return where_(eye(n, k=k, dtype=bool), lax.expand_dims(v, (1,)), zero)

@@ -1,13 +1,11 @@
-"""Control flow under every transformation: gradients by numbers, and random programs.
+"""Control flow under every transformation: gradients by numbers.
 
 Values against recorded JAX stand in the chapter `matrix` of golden_cases; here nothing is recorded.
 """
 
 import numpy as np
 import pytest
-import random_programs
 from golden_cases import matrix
-from hypothesis import HealthCheck, given, settings
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -41,10 +39,3 @@ def test_a_tangent_is_the_slope(row):
 def test_a_rule_of_ones_own_is_what_counts(row):
     factor = {"a_custom_jvp": 2, "a_custom_vjp": 3}[row]
     np.testing.assert_allclose(jax.grad(ROWS[row])(POINT), factor * np.cos(POINT), rtol=1e-6)
-
-
-@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(random_programs.batches(min_size=20, max_size=20))
-def test_random_programs_give_the_same_eagerly_jitted_and_batched(batch):
-    """A hundred and twenty programs; tools/check_random_programs.py checks as many as you like."""
-    assert not random_programs.disagreements(batch)

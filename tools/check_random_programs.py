@@ -1,45 +1,178 @@
-"""Compare eager, jitted and batched runs of random programs with nested control flow.
+"""Compare eager, batched and jitted runs of random programs, with JAX too where it is installed.
 
-    python tools/check_random_programs.py 1000     # a thousand programs, about six minutes
+    python tools/check_random_programs.py --count 1000         # a thousand programs, some minutes
+    python tools/check_random_programs.py --seed 5000 --jax    # others; what JAX gives is compared too
 
-The programs are those of tests/random_programs.py. One that differs is cut down to a small one that
-still does, and printed. Every run draws others.
+The programs are those of tests/random_programs. One that differs is cut down and printed as a script,
+and the run goes on. Programs run in a process of their own, which may take so much memory and time.
 """
 
+from __future__ import annotations
+
 import argparse
+import importlib
+import json
+import os
+import re
+import resource
+import select
+import subprocess
 import sys
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
-from hypothesis import HealthCheck, given, settings
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
-
-import random_programs  # type: ignore[import-not-found]  # noqa: E402
-
-BATCH = 10
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+BATCH = 10  # programs that are compiled together
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("count", type=int, nargs="?", default=500, help="how many programs")
-    count = parser.parse_args().count
-    checked = 0
+    parser.add_argument("--count", type=int, default=500, help="how many programs")
+    parser.add_argument("--seed", type=int, default=0, help="that of the first program")
+    parser.add_argument("--jax", action="store_true", help="compare with JAX, too")
+    parser.add_argument("--interpret", action="store_true", help="interpret small kernels: faster")
+    parser.add_argument("--gibibytes", type=float, default=6, help="memory that programs may take")
+    parser.add_argument("--seconds", type=float, default=120, help="time for ten programs")
+    parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        return work(options)
+    raise SystemExit(check(options))
 
-    @settings(
-        max_examples=-(-count // BATCH),
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
+
+# ---- the process that asks ----
+
+
+def check(options: argparse.Namespace) -> int:
+    """Checks all programs, prints what differs, and says how many kinds of that there are."""
+    seen: Counter[str] = Counter()
+    checked = loops = 0
+    worker = Worker(options)
+    for seed in range(options.seed, options.seed + options.count, BATCH):
+        seeds = range(seed, min(seed + BATCH, options.seed + options.count))
+        answer = worker.ask(seeds)
+        if "died" in answer:  # each alone, to find out which
+            answer = together([worker.ask([seed]) for seed in seeds])
+        checked, loops = checked + answer["checked"], loops + answer["loops"]
+        for difference in answer["differ"]:
+            report(seen, difference)
+        print(
+            f"{checked} programs, {loops} with control flow",
+            end="\r" if sys.stdout.isatty() else "\n",
+            flush=True,
+        )
+    print(f"{checked} programs, {loops} with control flow: {len(seen)} kinds of differences")
+    for kind, count in seen.most_common():
+        print(f"{count:6} {kind}")
+    return bool(seen)
+
+
+def together(answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """The answers of all as one; those who died are differences."""
+    died = [a["died"] for a in answers if "died" in a]
+    differ = [d for a in answers for d in a.get("differ", [])]
+    return {
+        "checked": sum(a.get("checked", 1) for a in answers),
+        "loops": sum(a.get("loops", 0) for a in answers),
+        "differ": [*differ, *({"kind": how, "text": how} for how in died)],
+    }
+
+
+def report(seen: Counter[str], difference: dict[str, str]) -> None:
+    """Prints a difference, if it is the first of its kind."""
+    seen[difference["kind"]] += 1
+    if seen[difference["kind"]] == 1:
+        print(f"\n---- {difference['kind']}\n{difference['text']}\n", flush=True)
+
+
+class Worker:
+    """A process that runs programs, started anew when it has died."""
+
+    def __init__(self, options: argparse.Namespace):
+        self.options = options
+        self.process: subprocess.Popen[str] | None = None
+
+    def ask(self, seeds: Sequence[int]) -> dict[str, Any]:
+        """What the worker says of the programs, or {'died': how}."""
+        process = self.process = self.process or self.started()
+        assert process.stdin and process.stdout
+        process.stdin.write(json.dumps(list(seeds)) + "\n")
+        process.stdin.flush()
+        seconds = self.options.seconds * len(seeds) / BATCH + 60
+        ready = select.select([process.stdout], [], [], seconds)[0]
+        line = process.stdout.readline() if ready else ""
+        if line:
+            return json.loads(line)
+        process.kill()
+        process.wait()
+        self.process = None
+        how = f"died of signal {-process.returncode}" if ready else "took too long"
+        return {"died": f"{how}: seed {seeds[0]}"}
+
+    def started(self) -> subprocess.Popen[str]:
+        flags = [f"--{name}" for name in ("jax", "interpret") if getattr(self.options, name)]
+        memory = ["--gibibytes", str(self.options.gibibytes)]
+        return subprocess.Popen(
+            [sys.executable, __file__, "--worker", *flags, *memory],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+
+
+# ---- the process that runs ----
+
+
+def work(options: argparse.Namespace) -> None:
+    """Reads lists of seeds, a line each, and writes what differs."""
+    limit = int(options.gibibytes * 2**30)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    os.environ.setdefault("TINYJAX_BACKGROUND_BUILD", "0")
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
+    sys.path.insert(0, str(TESTS))
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what programs print goes elsewhere
+    reference = importlib.import_module("jax") if options.jax else None
+    for line in sys.stdin:
+        answers.write(json.dumps(answer_for(json.loads(line), reference, options.interpret)) + "\n")
+        answers.flush()
+
+
+def answer_for(seeds: list[int], reference: Any, interpret: bool) -> dict[str, Any]:
+    """How many programs of these seeds were checked, and what differs."""
+    from random_programs import draw  # type: ignore[import-not-found]
+    from random_programs.compare import disagreements, wrongly_refused  # type: ignore[import-not-found]
+    from random_programs.shrink import shrunk  # type: ignore[import-not-found]
+
+    programs = [draw(seed) for seed in seeds]
+    differ = []
+    for found in disagreements(programs, reference, interpret=interpret):
+        seed = found.program.seed
+        found = shrunk(found, reference, interpret)
+        text = f"seed {seed}, {found.how}: {found.message}\n\n{found.program.snippet(found.how)}"
+        differ.append({"kind": kind_of_difference(found), "text": text})
+    if reference is not None:
+        for program in programs:
+            for text in wrongly_refused(program, reference):
+                differ.append({"kind": f"refused: {anonymous(text.splitlines()[0])}", "text": text})
+    loops = sum(program.has_control_flow for program in programs)
+    return {"checked": len(programs), "loops": loops, "differ": differ}
+
+
+def kind_of_difference(found: Any) -> str:
+    """What two differences of the same cause are likely to have in common."""
+    calls = re.findall(
+        r"(?:jnp|lax|jax)\.[\w.]+|[-+*/%@&|^<>=~]+(?= )|\.at|\[[^\]]*:", found.program.source()
     )
-    @given(random_programs.batches(min_size=BATCH, max_size=BATCH))
-    def check(batch):
-        nonlocal checked
-        assert not random_programs.disagreements(batch)
-        checked += len(batch)
-        print(f"\r{checked} programs agree", end="", flush=True)
+    calls = sorted({c for c in calls if not c.startswith(("jnp.full", "["))} - {"="})
+    message = anonymous(found.message) if not found.output else ""
+    return f"{found.how}: {message} {' '.join(calls)}"
 
-    check()
-    print()
+
+def anonymous(message: str) -> str:
+    """The message without names and numbers."""
+    return re.sub(r"[\d., ()\[\]-]*\d[\d., ()\[\]-]*", "#", message)[:160]
 
 
 if __name__ == "__main__":

@@ -1,0 +1,50 @@
+"""Random programs as people write them: drawn by a seed, compared, and cut down where they differ.
+
+`draw(seed)` writes a program over jax, jnp, lax and np, as text; `disagreements(programs)` says what
+is not the same eagerly, with vmap, jitted, and jitted with vmap; `shrunk(...)` makes what differs
+small. tools/check_random_programs.py checks as many as you have patience for, with JAX too.
+"""
+
+from __future__ import annotations
+
+import warnings
+from random import Random
+
+import tinyjax
+from random_programs.control import write_statements
+from random_programs.program import Argument, Function, Program, Variable
+from random_programs.writer import KINDS, Limits, Writer, argument_values
+
+
+def draw(seed: int) -> Program:
+    """The program of that seed. Every fourth has x64 on: of a thousand seeds, the last 250."""
+    rng = Random(seed)
+    x64 = seed % 1000 >= 750
+    sizes = rng.choices([0, 1, 2, 3, 4, 5, 17, 33, 1023], [1, 2, 4, 8, 4, 4, 2, 1, 0.5], k=3)
+    max_size = 4000
+    if rng.random() < 0.004:
+        sizes, max_size = [1_000_000], 3_000_000
+    limits = Limits(rng, sizes, max_size, x64, budget=rng.randint(3, 12))
+    with tinyjax.enable_x64(x64), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        writer = Writer(limits, [])
+        args = [_argument(writer) for _ in range(rng.randint(1, 3))]
+        params = list(writer.scope)
+        write_statements(writer, 3, 6)
+    made = [v for v in writer.scope if v not in params and v.dtype in KINDS["x"]]
+    outputs = [v.name for v in made] or [params[0].name]
+    main = Function("program", [v.name for v in params], writer.statements, "")
+    program = Program(seed, args, main, outputs, x64)
+    program.refused = limits.refused
+    return program.with_outputs(outputs)
+
+
+def _argument(writer: Writer) -> Argument:
+    """Adds an argument to the scope; the values are small, and the usual dtypes come more often."""
+    rng = writer.rng
+    dtype = rng.choice(writer.dtypes[rng.choice("fffffiiipz")])
+    shape = writer.shape()
+    variable = Variable(writer.new_name("a"), shape, dtype)
+    writer.scope.append(variable)
+    values = argument_values(variable, rng.randrange(1000))
+    return Argument(variable.name, values, batched=rng.random() < 0.75)

@@ -1,0 +1,58 @@
+"""Random programs give the same eagerly, with vmap, jitted, and jitted with vmap.
+
+A sample, the same in each run; tools/check_random_programs.py checks as many others as you like.
+"""
+
+import numpy as np
+import pytest
+from random_programs import draw
+from random_programs.compare import disagreements
+from random_programs.program import Argument, Function, Program, Statement, Variable
+from random_programs.shrink import shrunk
+
+from tinyjax.core import impl_rules
+from tinyjax.primitives import sin_p
+
+
+@pytest.mark.parametrize("seed", [0, 10, 750])
+def test_built_programs_agree_with_eager_evaluation(seed):
+    assert not disagreements([draw(s) for s in range(seed, seed + 10)])
+
+
+@pytest.mark.parametrize("seed", [30, 50, 70, 90, 760])
+def test_interpreted_programs_agree_with_eager_evaluation(seed):
+    assert not disagreements([draw(s) for s in range(seed, seed + 20)], interpret=True)
+
+
+def test_most_programs_have_control_flow():
+    assert sum(draw(seed).has_control_flow for seed in range(100)) > 50
+
+
+def test_a_seed_gives_the_same_program_each_time():
+    assert draw(7).source() == draw(7).source() != draw(8).source()
+
+
+def of_statements(*texts):
+    """A program of a float32[4] named a1, whose statements make such arrays v2, v3, ..."""
+    variables = [Variable(f"v{at}", (4,), "float32") for at, _ in enumerate(texts, 2)]
+    statements = [Statement([v], text) for v, text in zip(variables, texts)]
+    args = [Argument("a1", "np.arange(12, dtype='float32').reshape(3, 4)", True)]
+    outputs = [v.name for v in variables]
+    main = Function("program", ["a1"], statements, "")
+    return Program(0, args, main, outputs, x64=False).with_outputs(outputs)
+
+
+def test_what_differs_is_cut_down_to_a_script(monkeypatch):
+    monkeypatch.setitem(impl_rules, sin_p, lambda x, **_: np.cos(x))  # eagerly wrong
+    program = of_statements("a1 * 2", "jnp.cos(v2)", "jnp.sin(v3)", "v4 + v2")
+    found = disagreements([program], interpret=True)
+    assert {d.how for d in found} == {"jit", "jit of vmap"}
+    small = shrunk(found[0], interpret=True).program
+    assert [s.text for s in small.main.statements] == ["jnp.sin(v3)"]
+    assert "print(jax.jit(program)(v3[0]))" in small.snippet("jit")
+
+
+def test_a_program_that_raises_is_found_among_others():
+    programs = [of_statements("jnp.sin(a1)"), of_statements("a1.reshape(5)")]
+    (found,) = disagreements(programs, hows=["jit"])
+    assert (found.program, found.how) == (programs[1], "eager")

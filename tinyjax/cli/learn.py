@@ -6,6 +6,7 @@ python -m tinyjax learn test        says which exercises pass, and what fails fi
 
 import argparse
 import difflib
+import shlex
 import sys
 import textwrap
 import time
@@ -123,7 +124,8 @@ def parent_folder() -> Path:
 def this_folder() -> WorkFolder:
     """The work folder that the shell is in, or else the one used last; renewed if tinyjax has changed."""
     if (PACKAGE.parent.parent / NOTES).exists():
-        raise LearnError(f"This ran the copy that you work on. First: cd {PACKAGE.parent.parent}")
+        copy = shlex.quote(str(PACKAGE.parent.parent))
+        raise LearnError(f"This ran the copy that you work on. First: cd {copy}")
     path = enclosing_folder() or Path(progress.load()["current"] or "nowhere")
     if not (path / NOTES).exists():
         raise LearnError("There is no work folder yet: python -m tinyjax learn start 1")

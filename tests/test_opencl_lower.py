@@ -8,7 +8,7 @@ from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
 from tinyjax.jaxpr import eval_jaxpr
 from tinyjax.opencl import fuse as fuse_module
 from tinyjax.opencl.codegen import CPU, GPU, kernel_text, program_text
-from tinyjax.opencl.cost_model import MAX_TRIED, combined
+from tinyjax.opencl.cost_model import MAX_EQUATIONS_IN_ALL, MAX_TRIED, combined
 from tinyjax.opencl.fuse import fuse
 from tinyjax.opencl.groups import HostGroup, KernelGroup
 from tinyjax.opencl.interpret import interpret_kernel
@@ -248,13 +248,15 @@ def test_work_items_share_out_a_large_reduction():
     np.testing.assert_allclose(result, expected, rtol=1e-5)
 
 
-def test_a_chain_longer_than_the_stack_lowers():
+def test_a_chain_longer_than_the_stack_lowers_to_kernels_of_bounded_size():
     def f(x):
         for _ in range(3000):
             x = add(x, 1.0)
         return x
 
-    assert len(stages(f, aval(3))[1]) == 1
+    groups = stages(f, aval(3))[1]
+    assert len({eqn for group in groups for eqn in group.eqns}) == 3000
+    assert max(len(group.eqns) for group in groups) <= MAX_EQUATIONS_IN_ALL
 
 
 # ---- text ----

@@ -37,6 +37,10 @@ MAX_BUFFERS = 48
 # Of a reduction's kernel. It begins with at most MAX_OPERANDS that it reads; results come to them.
 MAX_ARRAYS = 64
 MAX_OPERANDS = 32
+# Equations that one value of a kernel is computed by, and those of all its values. A driver's memory grows
+# with them, and its time faster: 2000 in one kernel took LLVM 570 MB, in eight kernels 330.
+MAX_EQUATIONS = 256
+MAX_EQUATIONS_IN_ALL = 512
 # Index maps upon index maps in one element: each makes the indices' text longer.
 MAX_DEPTH = 24
 # Kernels of its shape that a value is tried with, so that the time to group grows as the program does.

@@ -31,6 +31,8 @@ from tinyjax.opencl.cost_model import (
     MAX_ARRAYS,
     MAX_BUFFERS,
     MAX_DEPTH,
+    MAX_EQUATIONS,
+    MAX_EQUATIONS_IN_ALL,
     MAX_TRIED,
     combined,
     cost_of,
@@ -103,6 +105,7 @@ class _Plan:
         # Operations for one element, and index maps upon index maps; of a stored value, none.
         self.work: dict[Atom, float] = defaultdict(float)
         self.depth: dict[Atom, int] = defaultdict(int)
+        self.size: dict[Var, int] = defaultdict(int)  # equations that one is computed by
         self.product: dict[Var, JaxprEqn] = {}  # that which is recomputed for a value
         self.leaves: dict[Var, set[Var]] = {}  # the stored values that one is computed from
         self.last_effect = 0  # the depth of the last equation with effects
@@ -151,12 +154,23 @@ class _Plan:
             self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
             sums_up = isinstance(lowering, Reduction) and combined(eqn, lowering) > 1
             reason = self._reason_to_store(v)
-            if depth > MAX_DEPTH:
+            self.size[v] = self._size(v, recomputed)
+            if self.size[v] > MAX_EQUATIONS:
+                reason = "it takes as many equations as a kernel may have"
+            elif depth > MAX_DEPTH:
                 reason = "index maps upon index maps are too deep"
             elif sums_up and self.target.stores_reductions:
                 reason = "it is a sum"
             if reason:
                 self._store(reason, [v])
+
+    def _size(self, v: Var, recomputed: Iterable[Var]) -> int:
+        """How many equations compute `v`. The sum for its operands is more where these have some in
+        common, and is asked first."""
+        size = 1 + sum(self.size[u] for u in recomputed)
+        if size <= MAX_EQUATIONS:
+            return size
+        return len(reach_of(v, self.producer, self.stored, self.lowerings).eqns)
 
     def _decide_in_cluster(self, eqn: JaxprEqn) -> None:
         """Of a reduction's kernel, what others read is stored."""
@@ -321,11 +335,13 @@ class _Plan:
     def _can_join(self, v: Var, reach: Reach, group: KernelGroup) -> bool:
         """Whether the kernel of a group of `v`'s shape can store `v` too, which reads `reach.inputs`.
 
-        It may have MAX_BUFFERS arrays. What it makes itself can be read at the element's own place alone
-        (True in reach.inputs); what another group makes must be there before: that has a smaller depth.
-        Values that no group makes are arguments."""
+        It may have MAX_BUFFERS arrays, and MAX_EQUATIONS_IN_ALL. What it makes itself can be read at the
+        element's own place alone (True in reach.inputs); what another group makes must be there before:
+        that has a smaller depth. Values that no group makes are arguments."""
         home = self.home
         if len({*group.inputs, *group.outputs, v, *reach.inputs}) > MAX_BUFFERS:
+            return False
+        if len({*group.eqns, *reach.eqns}) > MAX_EQUATIONS_IN_ALL:
             return False
         for u, same_place in reach.inputs.items():
             if u in home and not (same_place if home[u] is group else home[u].depth < group.depth):

@@ -18,13 +18,19 @@ def _poisoning(allocate):
     def poisoned(queue, shape, dtype):
         memory = allocate(queue, shape, dtype)
         queue.finish()  # an earlier launch may still need what was there
-        rubbish = np.full(memory.nbytes, 0xAB, np.uint8).view(dtype).reshape(shape)
-        if kind(dtype) in "fc":
-            rubbish[...] = np.nan
         if memory.host is not None:
-            memory.host[...] = rubbish
+            _fill(memory.host)
         elif memory.cl is not None:
+            rubbish = np.empty(shape, dtype)
+            _fill(rubbish)
             queue.cl.enqueue_copy(queue.queue, memory.cl, with_buffer_protocol(rubbish))
         return memory
 
     return poisoned
+
+
+def _fill(array):
+    if kind(array.dtype) in "fc":
+        array[...] = np.nan
+    else:
+        array.reshape(-1).view(np.uint8)[...] = 0xAB

@@ -141,3 +141,9 @@ def test_the_rounds_of_a_loop_are_those_of_all_its_launches():
 
 def test_what_a_launch_leaves_to_the_next_need_not_be_stored_by_all():
     check(ALL, buffers=[OUT, Buffer("carry", F32, 8, "kept")])
+
+
+def test_memory_that_holds_an_argument_first_can_be_loaded_and_is_stored():
+    both = Buffer("xy", F32, 8, "inout")
+    check(loop(ROW, Load(A, both, ROW), Store(both, ROW, A)), buffers=[both])
+    refused("xy", loop(ROW, Load(A, both, ROW)), buffers=[both])

@@ -80,7 +80,8 @@ class _Walk:
         self._body(self.kernel.body, state)
         self._all_items_are_done(state)
         for buffer in self.kernel.buffers:
-            if buffer.role == "out" and not self._is_stored(state[buffer.name], 0, buffer.size):
+            is_result = buffer.role in ("out", "inout")
+            if is_result and not self._is_stored(state[buffer.name], 0, buffer.size):
                 raise KernelError(f"not every element of {buffer.name} is stored")
 
     # ---- statements ----
@@ -173,7 +174,7 @@ class _Walk:
     def _load(
         self, statement: Statement, memory: Buffer | Lanes, wanted: Stored, state: State
     ) -> None:
-        if memory.name not in state:  # an input
+        if getattr(memory, "role", "") in ("in", "inout"):
             return
         stores = state[memory.name]
         if wanted in stores or _all_of(memory)[0] in stores:

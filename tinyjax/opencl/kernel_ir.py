@@ -99,7 +99,7 @@ class HasOrigin:
 @dataclass(frozen=True)
 class Buffer:
     """Memory of `size` elements that the kernel is given. Its role is 'in'; 'out', all of which is stored;
-    'kept', for what one launch leaves to the next; or 'scratch'."""
+    'inout', which holds an input before; 'kept', for what one launch leaves to the next; or 'scratch'."""
 
     name: str
     dtype: np.dtype

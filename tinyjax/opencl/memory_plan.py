@@ -26,6 +26,7 @@ from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from tinyjax.opencl.kernel_ir import (
     Buffer,
     Kernel,
+    Lanes,
     Load,
     Statement,
     Store,
@@ -255,18 +256,26 @@ def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer
 
 def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]) -> Kernel:
     """The kernel with one buffer for both of each (input, output); it has `count` inputs."""
-    sources = {kernel.buffers[i]: kernel.buffers[count + at] for i, at in pairs}
+    shared: dict[Buffer | Lanes, Buffer] = {}
+    for i, at in pairs:
+        output = kernel.buffers[count + at]
+        both = dataclasses.replace(output, role="inout")
+        shared |= {kernel.buffers[i]: both, output: both}
+    sources = [kernel.buffers[i] for i, _ in pairs]
     over = "_".join(source.name for source in sources)
 
     def with_shared_buffer(statement: Statement) -> Statement:
-        if isinstance(statement, Load) and statement.source in sources:
-            return dataclasses.replace(statement, source=sources[statement.source])
+        match statement:
+            case Load(_, source) if source in shared:
+                return dataclasses.replace(statement, source=shared[source])
+            case Store(destination) if destination in shared:
+                return dataclasses.replace(statement, destination=shared[destination])
         return statement
 
     return dataclasses.replace(
         kernel,
         name=f"{kernel.name}_over_{over}",
-        buffers=[buffer for buffer in kernel.buffers if buffer not in sources],
+        buffers=[shared.get(buffer, buffer) for buffer in kernel.buffers if buffer not in sources],
         body=rewritten(kernel.body, with_shared_buffer),
     )
 

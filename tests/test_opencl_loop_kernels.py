@@ -451,6 +451,16 @@ def test_a_loop_that_is_no_kernel_has_a_reason():
     )
 
 
+@pytest.mark.parametrize("part", [lambda v: v[::-1], lambda v: jnp.tile(v, (4, 1)).T])
+def test_a_loop_within_a_loop_reads_what_is_the_same_in_every_round(part):
+    def f(rows, v):
+        step = lambda c, x: (c * 0.5 + x, None)  # noqa: E731
+        return lax.map(lambda row: lax.scan(step, row, part(v))[0], rows)
+
+    rows, v = floats(3, 4), floats(5)
+    np.testing.assert_allclose(jax.jit(f)(rows, v), f(rows, v), rtol=1e-6)
+
+
 def test_a_short_scan_is_launched_once_and_what_may_be_long_in_parts():
     assert loop_of(decayed, floats(16), floats(16), floats(9, 16)).rounds is None
     f = lambda n, x: lax.fori_loop(0, n, lambda i, x: x + 1, x)  # noqa: E731

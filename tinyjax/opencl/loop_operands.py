@@ -16,6 +16,7 @@ from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, has_
 from tinyjax.opencl.codegen import Target
 from tinyjax.opencl.cost_model import CHEAP_WORK
 from tinyjax.opencl.per_element import only_repeats
+from tinyjax.opencl.private_arrays import NoKernel
 from tinyjax.opencl.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.primitives import broadcast_in_dim_p
 
@@ -71,7 +72,9 @@ def without_invariants(
 ) -> tuple[list[JaxprEqn], JaxprEqn]:
     """A while or scan of arrays of `shape`, with the equations taken out of it that give the same in
     every round, but do not work on elements of `shape` side by side. They come first; their results
-    are new constants of the loop. `names` gets the names of new variables."""
+    are new constants of the loop. `names` gets the names of new variables.
+
+    Raises NoKernel where such a result is an array of another shape: no element is a part of it."""
     params, operands = dict(eqn.params), list(eqn.invars)
     before: list[JaxprEqn] = []
     is_scan = eqn.primitive.name == "scan"
@@ -118,6 +121,8 @@ class _Split:
             eqns.append(eqn)
         eqns, left = _leading_to(jaxpr.outvars, eqns)
         consts: list[Var] = [v for v in (*jaxpr.invars[: len(operands)], *moved) if v in left]
+        if any(v in moved and v.aval.size > 1 and v.aval.shape != shape for v in consts):
+            raise NoKernel("a loop in its body reads an array that is the same in every round")
         self.operands = [self.outside[v] for v in consts]
         arguments = [*consts, *jaxpr.invars[len(operands) :]]
         self.closed = ClosedJaxpr(Jaxpr([], arguments, jaxpr.outvars, eqns))

@@ -11,9 +11,12 @@ import warnings
 from random import Random
 
 import tinyjax
-from random_programs.control import write_statements
+from random_programs import control, transformations
+from random_programs.bodies import WITH_BODIES, write_statements
 from random_programs.program import Argument, Function, Program, Variable
 from random_programs.writer import KINDS, Limits, Writer, argument_values
+
+WITH_BODIES += [*control.WRITERS, *transformations.WRITERS]
 
 
 def draw(seed: int) -> Program:
@@ -24,12 +27,16 @@ def draw(seed: int) -> Program:
     max_size = 4000
     if rng.random() < 0.004:
         sizes, max_size = [1_000_000], 3_000_000
-    limits = Limits(rng, sizes, max_size, x64, budget=rng.randint(3, 12))
+    limits = Limits(rng, sizes, max_size, x64, budget=rng.randint(4, 14))
     with tinyjax.enable_x64(x64), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         writer = Writer(limits, [])
         args = [_argument(writer) for _ in range(rng.randint(1, 3))]
         params = list(writer.scope)
+        if rng.random() < 0.35:
+            key = f"jax.random.key({rng.randrange(99)})"
+            count = min(rng.choice(sizes), 9)
+            writer.add(rng.choice([key, f"jax.random.split({key}, {count})"]))
         write_statements(writer, 3, 6)
     made = [v for v in writer.scope if v not in params and v.dtype in KINDS["x"]]
     outputs = [v.name for v in made] or [params[0].name]

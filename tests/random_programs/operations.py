@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 from random_programs.program import Variable
-from random_programs.writer import Writer
+from random_programs.writer import KINDS, Writer
 
 KIND_OF_LETTER = dict(zip("fghijpqzwxynmk", "fffiippzzxxnnk"))
 
@@ -49,7 +49,11 @@ def filled(template: str, writer: Writer) -> str | None:
     first = None
     for letter in dict.fromkeys(letters):
         kind = KIND_OF_LETTER[letter]
-        if first is None or "[" in template:
+        if kind == "k":
+            if (key := writer.find(lambda v: v.dtype in KINDS["k"] and not v.shape)) is None:
+                return None
+            fields[letter] = key.name
+        elif first is None or "[" in template:
             found = writer.pick(kind)
             if found is None:
                 return None

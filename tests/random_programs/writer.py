@@ -127,12 +127,8 @@ class Writer:
         )
         forms = [f"jnp.full({shape}, {value}, {dtype!r})"]
         if size > 1:
-            count = (
-                f"jnp.arange({size}, dtype={dtype!r})"
-                if kind == "i"
-                else f"jnp.linspace(-1, 1, {size}, dtype={dtype!r})"
-            )
-            forms.append(f"{count}.reshape({shape})")
+            quarters = "" if kind == "i" else " / 4 - 1"
+            forms.append(f"(jnp.arange({size}, dtype={dtype!r}){quarters}).reshape({shape})")
         if 0 < size <= 8:
             values = ", ".join(str(self.rng.choice([1, 0, 2, 3])) for _ in range(size))
             forms.append(f"np.array([{values}]).astype({dtype!r}).reshape({shape})")
@@ -176,7 +172,9 @@ class Writer:
         except Exception as error:
             raise Refused from error
         pairs = zip(statement.targets, types, strict=True)
-        return [Variable(v.name, t.shape, str(t.dtype), t.weak_type) for v, t in pairs]
+        is_key = lambda t: jax.dtypes.issubdtype(t.dtype, jax.dtypes.prng_key)  # noqa: E731
+        dtypes = ["key<fry>" if is_key(t) else str(t.dtype) for t in types]
+        return [Variable(v.name, t.shape, d, t.weak_type) for (v, t), d in zip(pairs, dtypes)]
 
     # ---- fitting a value to a type ----
 

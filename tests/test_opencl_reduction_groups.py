@@ -71,3 +71,12 @@ def test_a_group_has_no_more_arrays_than_a_kernel_may_have():
 def test_the_text_says_why_a_value_is_stored():
     text = jax.jit(lambda x: x / x.sum()).lower(np.ones(1_000_000, np.float32)).as_text("groups")
     assert "b is stored: another kernel reads it" in text
+
+
+def test_a_long_chain_of_sums_that_wait_for_each_other_is_several_kernels():
+    def f(x):
+        for _ in range(100):
+            x = jnp.sin(x) * x.sum()
+        return x
+
+    assert 3 <= len(groups(f, (40,))) <= 20

@@ -41,6 +41,8 @@ MAX_OPERANDS = 32
 # with them, and its time faster: 2000 in one kernel took LLVM 570 MB, in eight kernels 330.
 MAX_EQUATIONS = 256
 MAX_EQUATIONS_IN_ALL = 512
+# Of a reduction's kernel, which may compute an equation anew in each of its sweeps.
+MAX_REDUCTION_EQUATIONS = 96
 # Index maps upon index maps in one element: each makes the indices' text longer.
 MAX_DEPTH = 24
 # Kernels of its shape that a value is tried with, so that the time to group grows as the program does.

@@ -23,7 +23,7 @@ from typing import Any
 
 from tinyjax.jaxpr import JaxprEqn, Literal, Var, has_effects
 from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.cost_model import MAX_OPERANDS, MIN_COLUMNS
+from tinyjax.opencl.cost_model import MAX_OPERANDS, MAX_REDUCTION_EQUATIONS, MIN_COLUMNS
 from tinyjax.opencl.rules import Elementwise, IndexMap, Reduction, axes_sizes, element_along_axes
 
 
@@ -52,6 +52,11 @@ class Cluster:
     number: int
     eqns: list[JaxprEqn] = field(default_factory=list)
     operands: set[Var] = field(default_factory=set)  # made elsewhere
+
+    def has_room(self, eqn: JaxprEqn, made: Sequence[Var] = ()) -> bool:
+        """Whether another equation can join; `made` are those of its operands that are computed here."""
+        operands = self.operands | set(variables(eqn)).difference(made)
+        return len(operands) <= MAX_OPERANDS and len(self.eqns) < MAX_REDUCTION_EQUATIONS
 
 
 def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
@@ -190,7 +195,7 @@ class Clusters:
             return None
         key = self._stage_after(eqn, None), form
         cluster = self.open.get(key)
-        if cluster is None or len(cluster.operands | set(variables(eqn))) > MAX_OPERANDS:
+        if cluster is None or not cluster.has_room(eqn):
             cluster = self.open[key] = Cluster(form, key[0], len(self.of))
         return cluster
 
@@ -198,7 +203,7 @@ class Clusters:
         if self._stage_after(eqn, home) > home.stage:
             return False
         made = [v for v in variables(eqn) if self._home(v) is home]
-        if len(home.operands | set(variables(eqn))) > MAX_OPERANDS + len(made):
+        if not home.has_room(eqn, made):
             return False
         if form is not None:
             return form == home.form and form.kind == "rows"
@@ -243,7 +248,7 @@ class Clusters:
                 )
                 if form.kind != "rows" or not all(keeps):
                     return
-        if len(cluster.operands | set(variables(eqn))) <= MAX_OPERANDS:
+        if cluster.has_room(eqn):
             self._join(eqn, cluster)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from random_programs.operations import write_operation
 from random_programs.program import Function, Variable
-from random_programs.writer import Writer, kind_of
+from random_programs.writer import KINDS, Writer, kind_of
 
 #: Writers of statements that have bodies, and how often each is to write.
 WITH_BODIES: list[tuple[Callable[[Writer], list[Variable]], int]] = []
@@ -86,12 +86,15 @@ def next_carry(inner: Writer, carry: Variable) -> str:
 
 def output_of(inner: Writer) -> str:
     """A result of a body: something new, or something of outside, perhaps an outer carry's sum."""
-    if inner.outer and inner.rng.random() < 0.25:
-        found = inner.outer.pick(inner.rng.choice("fni"))
+    if inner.outer and inner.rng.random() < 0.35:
+        is_matrix = lambda v: len(v.shape) > 1 and v.dtype in KINDS["n"]  # noqa: E731
+        found = inner.outer.find(is_matrix) or inner.outer.pick("n")
         other = inner.pick("f", found.shape) if found else None
-        if found and found.shape and found.dtype != "bool":
-            product = f"{found} * {other}" if other and inner.rng.random() < 0.6 else found
-            return inner.rng.choice([f"jnp.sum({product}, 0)", f"jnp.sum({product})", f"{product}"])
+        if found and found.shape:
+            product = f"{found} * {other}" if other and inner.rng.random() < 0.7 else str(found)
+            return inner.rng.choice(
+                [f"jnp.sum({product}, 0)"] * 3 + [f"jnp.sum({product})", product]
+            )
     if (own := inner.own()) and inner.rng.random() < 0.7:
         return str(inner.rng.choice(own))
     found = inner.pick(inner.rng.choice("fffix")) or inner.pick()

@@ -131,7 +131,7 @@ class Writer:
             forms.append(f"(jnp.arange({size}, dtype={dtype!r}){quarters}).reshape({shape})")
         if 0 < size <= 8:
             values = ", ".join(str(self.rng.choice([1, 0, 2, 3])) for _ in range(size))
-            forms.append(f"np.array([{values}]).astype({dtype!r}).reshape({shape})")
+            forms.append(f"jnp.asarray(np.array([{values}], {dtype!r}).reshape({shape}))")
         return self.rng.choice(forms)
 
     def own(self) -> list[Variable]:

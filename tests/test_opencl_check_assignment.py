@@ -128,6 +128,16 @@ def test_the_last_work_item_sees_what_all_have_stored():
     refused("part may be loaded", *early, buffers=[OUT, part, ticket], items=4)
 
 
+def test_what_all_work_items_have_stored_stays_stored_when_the_last_goes_on():
+    ticket = Buffer("ticket", INT32, 1, "scratch")
+    check(Store(OUT, item_index(8), ONE), IfLast(ticket, []), buffers=[OUT, ticket], items=8)
+
+
+def test_what_the_last_work_item_stores_no_other_one_does():
+    item, ticket = item_index(8), Buffer("ticket", INT32, 1, "scratch")
+    refused("y_out", IfLast(ticket, [Store(OUT, item, ONE)]), buffers=[OUT, ticket], items=8)
+
+
 def test_the_rounds_of_a_loop_are_those_of_all_its_launches():
     control = Buffer("rounds", INT32, 4, "scratch")
     start, stop = Value("start", INT32), Value("stop", INT32)

@@ -115,11 +115,20 @@ class _Walk:
             case IfLast(_, body):
                 self._all_items_are_done(state)
                 self._body(body, state)
+                self._one_item_is_done(state)
+
+    def _one_item_is_done(self, state: State) -> None:
+        """Only one has stored what not all have, and it is not known which."""
+        items = self.loops[0]
+        for name in self.buffers:
+            state[name] = tuple(
+                s for s in state[name] if items in s.around or items.variable not in s.variables()
+            )
 
     def _all_items_are_done(self, state: State) -> None:
         items = self.loops[0]
         for name in self.buffers:
-            state[name] = tuple(s.within(items) for s in state[name] if items not in s.around)
+            state[name] = tuple(s if items in s.around else s.within(items) for s in state[name])
 
     def _loop(self, statement: For, state: State) -> None:
         loop = Loop(statement.variable, statement.start, statement.stop)

@@ -57,6 +57,11 @@ class Stored:
     def within(self, outer: Loop | Where) -> Stored:
         return replace(self, around=(outer, *self.around))
 
+    def variables(self) -> set[Index]:
+        """Those that say which elements."""
+        ends = [] if self.end is None else [self.end]
+        return variables(self.at, *ends, *_bounds(self.around))
+
 
 # ---- indices ----
 
@@ -175,12 +180,16 @@ def _stretches(v: Index, stored: Stored, inner: tuple[Loop | Where, ...]) -> boo
     others = [part for part in parts if part not in (None, v)]
     if stored.end is not None:
         others += [part for part in linear(moves) if part is not None]
-    used = [at for loop in inner for at in _indices(loop)]
-    return v not in variables(*others, *used)
+    return v not in variables(*others, *_bounds(inner))
 
 
-def _indices(outer: Loop | Where) -> tuple[Index, Index]:
-    return (outer.left, outer.right) if isinstance(outer, Where) else (outer.start, outer.stop)
+def _bounds(around: Iterable[Loop | Where]) -> list[Index]:
+    """The indices that say which rounds there are."""
+    pairs = (
+        (outer.left, outer.right) if isinstance(outer, Where) else (outer.start, outer.stop)
+        for outer in around
+    )
+    return [at for pair in pairs for at in pair]
 
 
 def _as_one_loop(stored: Stored) -> tuple[Loop | Where, ...]:
@@ -189,8 +198,8 @@ def _as_one_loop(stored: Stored) -> tuple[Loop | Where, ...]:
     around = stored.around
     for inner in around:
         for outer in around[: around.index(inner)]:
-            others = [at for loop in around if loop not in (inner, outer) for at in _indices(loop)]
-            used = variables(*others, stored.at, *([] if stored.end is None else [stored.end]))
+            others = tuple(loop for loop in around if loop not in (inner, outer))
+            used = replace(stored, around=others).variables()
             if isinstance(outer, Loop) and isinstance(inner, Loop) and outer.variable not in used:
                 one = _one_for(outer, inner)
                 if one is not None:

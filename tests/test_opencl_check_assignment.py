@@ -21,6 +21,7 @@ from tinyjax.opencl.kernel_ir import (
     While,
     item_index,
 )
+from tinyjax.opencl.stored import MAX_ROUNDS
 
 F32, INT32, BOOL = map(np.dtype, ("float32", "int32", "bool"))
 X, OUT = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")
@@ -54,6 +55,12 @@ def test_each_row_has_its_own_place():
     rows = index_var("i3", 0, 1)
     check(loop(rows, loop(ROW, Store(OUT, rows * 4 + ROW, ONE), stop=4), stop=2))
     refused("y_out", loop(rows, loop(ROW, Store(OUT, ROW, ONE), stop=4), stop=2))
+
+
+def test_what_takes_too_long_to_prove_is_not_checked():
+    count = 2 * MAX_ROUNDS
+    rows, out = index_var("i1", 0, count - 1), Buffer("y_out", F32, 2 * count, "out")
+    check(loop(rows, Store(out, rows * 2, ONE), stop=count), buffers=[out])
 
 
 def test_work_items_share_an_output_out():

@@ -30,6 +30,12 @@ def test_columns_are_put_together():
     assert positions([Stored(ROW * 4 + COLUMN, None, 1, columns)]) == [(0, 12)]
 
 
+def test_columns_are_put_together_however_long_they_are():
+    rows = index_var("i", 0, 10**9)
+    columns = Loop(COLUMN, index(0), index(4)), Loop(rows, index(0), index(10**9))
+    assert positions([Stored(rows * 4 + COLUMN, None, 1, columns)]) == [(0, 4 * 10**9)]
+
+
 def test_the_last_neighbours_end_before_an_end():
     chunks = (Loop(ROW, index(0), index(3)),)
     assert positions([Stored(ROW * 16, index(40), 16, chunks)]) == [(0, 40)]

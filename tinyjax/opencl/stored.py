@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax.opencl.indices import Index, index
 
-MAX_ROUNDS = 2**24  # that are gone through one by one
+MAX_ROUNDS = 2**20  # of one store that are gone through one by one: some 100 ms, and as many MB
 
 Linear = dict[Index | None, int]  # what is added up: indices times numbers, and None times a number
 
@@ -151,7 +151,9 @@ def intervals(stored: Stored) -> Intervals:
 def _stretched(
     begin: np.ndarray, lengths: np.ndarray, loops: list[tuple[int, np.ndarray]]
 ) -> Intervals:
-    """Intervals that each of the loops, the last one first, moves by a number in so many rounds."""
+    """Intervals that each of the loops moves by a number in so many rounds. Short moves come first: what
+    they leave no gaps in is long enough for others to leave none."""
+    loops = sorted(loops, key=lambda loop: -abs(loop[0]))
     while loops:
         *loops, (step, rounds) = loops
         if step < 0:

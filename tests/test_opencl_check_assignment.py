@@ -156,6 +156,14 @@ def test_the_rounds_of_a_loop_are_those_of_all_its_launches():
     refused("y_out", *half, buffers=[OUT, control], rounds=Rounds(8, 1))
 
 
+def test_a_loop_whose_length_is_data_may_have_no_round():
+    lengths, length = Buffer("n_in", INT32, 1, "in"), Value("n", INT32)
+    control = Buffer("rounds", INT32, 4, "scratch")
+    stop = index_var("n", 0, 8)
+    body = Load(length, lengths, index(0)), For(ROW, index(0), stop, [Store(OUT, ROW, ONE)])
+    refused("y_out", *body, buffers=[lengths, OUT, control], rounds=Rounds(8, 1))
+
+
 def test_what_a_launch_leaves_to_the_next_need_not_be_stored_by_all():
     check(ALL, buffers=[OUT, Buffer("carry", F32, 8, "kept")])
 

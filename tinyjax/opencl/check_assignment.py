@@ -31,6 +31,7 @@ from tinyjax.opencl.kernel_ir import (
     Scalar,
     Statement,
     Store,
+    Value,
     While,
     item_index,
     statement_lines,
@@ -137,13 +138,20 @@ class _Walk:
         self._body(statement.body, inner)
         self.loops.pop()
         bounds = variables(loop.start, loop.stop)
-        is_shared_out = self.kernel.rounds is not None and any(
-            v.args[0] in self.made for v in bounds
-        )
+        is_shared_out = any(self._is_of_launch(v.args[0]) for v in bounds)
         in_all_launches = Loop(loop.variable, index(0), index(loop.variable.hi + 1))
         for name, before in state.items():
             done = in_all_launches if is_shared_out and name in self.buffers else loop
             state[name] += tuple(stored.within(done) for stored in inner[name][len(before) :])
+
+    def _is_of_launch(self, name: str) -> bool:
+        """Whether a value is made of those by which launches differ."""
+        match self.made.get(name):
+            case Load(_, source):
+                return source.name == "rounds"
+            case Let(_, _, args):
+                return any(self._is_of_launch(arg.name) for arg in args if isinstance(arg, Value))
+        return False
 
     def _choice(self, statement: If, state: State) -> None:
         first, second = dict(state), dict(state)

@@ -339,8 +339,8 @@ if "{form}" != "eager":
     lowered = jax.jit(f).lower(jnp.ones(4))
     assert ("one kernel," in lowered.as_text("schedule")) == ("{form}" == "kernel")
     f = lowered.compile()
-threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 try:
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     np.asarray(f(jnp.ones(4)))
 except KeyboardInterrupt:
     print("interrupted")

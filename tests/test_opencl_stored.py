@@ -41,6 +41,11 @@ def test_the_last_neighbours_end_before_an_end():
     assert positions([Stored(ROW * 16, index(40), 16, chunks)]) == [(0, 40)]
 
 
+def test_an_end_of_all_chunks_costs_nothing_however_many_there_are():
+    chunks = (Loop(ROW, index(0), index(2**30)),)
+    assert positions([Stored(ROW * 16, index(2**34 - 5), 16, chunks)]) == [(0, 2**34 - 5)]
+
+
 def test_a_loop_without_rounds_stores_nothing():
     assert positions([Stored(ROW, None, 1, (Loop(ROW, index(3), index(3)),))]) == []
 

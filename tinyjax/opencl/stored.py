@@ -121,6 +121,10 @@ Intervals = tuple[np.ndarray, np.ndarray]  # where each begins, and where it end
 
 def intervals(stored: Stored) -> Intervals:
     """What is stored. Raises Unknown if that depends on more than the loops, and TooMany."""
+    if stored.end is not None and stored.end.op == "const":  # the same for all: cut off afterwards
+        begin, end = intervals(replace(stored, end=None))
+        inside = begin < stored.end.args[0]
+        return begin[inside], np.minimum(end[inside], stored.end.args[0])
     around = _as_one_loop(stored)
     known: dict[Index, np.ndarray] = {}
     count, stretching = 1, []

@@ -47,8 +47,8 @@ STAGES = (
     (
         "kernel",
         """**Lowering** (`lower.py`, `builder.py` and files for reductions, loops and products) writes each
-        group in a small language. Its kernels are checked (`check_kernel.py`), and run in Python too
-        (`interpret.py`).""",
+        group in a small language. Its kernels are checked (`check_kernel.py`, `check_assignment.py`), and
+        run in Python too (`interpret.py`).""",
     ),
     (
         "explain",

@@ -9,7 +9,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.devices import devices
-from tinyjax.opencl import small_work
+from tinyjax.fast import inline_policy
 from tinyjax.opencl.device_errors import DeviceError
 from tinyjax.opencl.device_queue import Queue
 from tinyjax.opencl.runtime import SharedMemoryQueue, queue_of
@@ -25,7 +25,7 @@ SIZE = 100_000
 @pytest.fixture(params=["by threads", "inline"])
 def routing(request, monkeypatch):
     is_small = request.param == "inline"
-    monkeypatch.setattr(small_work, "is_small", lambda seconds, saved: is_small)
+    monkeypatch.setattr(inline_policy, "is_small", lambda seconds, saved: is_small)
 
 
 def address(array):

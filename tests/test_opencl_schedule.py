@@ -13,7 +13,8 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.devices import devices
-from tinyjax.opencl import loop_frame, loops, plan, small_work
+from tinyjax.fast import inline_policy
+from tinyjax.opencl import loop_frame, loops, plan
 from tinyjax.opencl.device_errors import OutOfDeviceMemory
 from tinyjax.opencl.device_queue import Queue
 from tinyjax.opencl.runtime import SharedMemoryQueue, queue_of
@@ -39,7 +40,7 @@ def rubbish_in_free_memory(monkeypatch):
 def routing(request, monkeypatch):
     """All kernels are launched in the same way."""
     is_small = request.param == "inline"
-    monkeypatch.setattr(small_work, "is_small", lambda seconds, saved: is_small)
+    monkeypatch.setattr(inline_policy, "is_small", lambda seconds, saved: is_small)
     return request.param
 
 

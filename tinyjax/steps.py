@@ -82,8 +82,8 @@ STEPS = (
     "opencl.memory_plan",  # which arrays take over whose memory
     "opencl.explain",  # where each line of C comes from
     "opencl.cost",  # what it costs: arithmetic, bytes
-    "opencl.small_work",  # which kernels the calling thread runs
-    "opencl.one_launch",  # which of them are one kernel there
+    "fast.inline_policy",  # which kernels the calling thread runs
+    "fast.launch_fusion",  # which of them are one kernel there
     "opencl.lowered",  # all these stages in order, and what each made
     "opencl.memory",  # what an array has on a device, and when it is used again
     "opencl.device_errors",  # what a device refuses
@@ -96,11 +96,11 @@ STEPS = (
     "opencl.loops",  # loops and branches as steps that run other steps
     "opencl.step_maker",  # kernels built, and groups as steps
     "opencl.compile",  # all of it, and the call
-    "opencl.background",  # answers while kernels build
+    "fast.background_build",  # answers while kernels build
     "stages",  # trace, lower, compile
     "interpreters.jit_primitive",  # what a call of a jitted function is: one equation
     "interpreters.cache_misses",  # why a jitted function is traced again
-    "interpreters.fast_call",  # calls that were made before, quickly
+    "fast.call_cache",  # calls that were made before, quickly
     "interpreters.jit",  # jit: functions that remember their jaxprs, and the front door
     "interpreters.jit_rules",  # the same in the other transformations
     "interpreters.pmap_primitive",  # one program on many devices, cut at its collectives

@@ -168,7 +168,7 @@ print(inspect.getsource(PjitFunction.trace_cached))
 
 # %% [markdown]
 # A call that has been made before does not even get that far:
-# [fast_call.py](../tinyjax/interpreters/fast_call.py) knows it by the types of its arguments. A
+# [call_cache.py](../tinyjax/fast/call_cache.py) knows it by the types of its arguments. A
 # reader who skips that file loses nothing.
 #
 # ## Values that Python needs

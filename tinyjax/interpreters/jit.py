@@ -35,8 +35,8 @@ from tinyjax.core import (
     context,
 )
 from tinyjax.devices import Device, committed_device, default_device, devices
+from tinyjax.fast.call_cache import NOT_KNOWN, FastCalls, is_plain
 from tinyjax.interpreters.cache_misses import explain_miss
-from tinyjax.interpreters.fast_call import NOT_KNOWN, FastCalls, is_plain
 from tinyjax.interpreters.jit_primitive import committed_to, compiled, if_built, jit_p
 from tinyjax.interpreters.tracing import (
     ShapeDtypeStruct,
@@ -101,7 +101,7 @@ class PjitFunction:
         return devices(self.place)[0] if isinstance(self.place, str) else self.place
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function's results. This is the plain path; fast_call.py is a shorter one, for calls that
+        """The function's results. This is the plain path; call_cache.py is a shorter one, for calls that
         have been made before."""
         result = self.fast_calls.call(args, kwargs)
         if result is not NOT_KNOWN:

@@ -2,7 +2,7 @@
 
 After this file you can say when a jaxpr is compiled (when it is first run on a device), and on which
 device it runs. Eagerly, `jit_p` is a call of the compiled program; to all other traces it is an equation
-as any other. Builds on tracing and opencl.background.
+as any other. Builds on tracing and fast.background_build.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tinyjax.interpreters.tracing import JaxprTrace, staging_rules
 from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, eval_jaxpr
 
 if TYPE_CHECKING:
-    from tinyjax.opencl.background import BackgroundBuild
+    from tinyjax.fast.background_build import BackgroundBuild
     from tinyjax.opencl.compile import Executable
 
 # Parameters: name, jaxpr, donated_invars, keep_unused, inline and device (None: follow the arguments).
@@ -69,7 +69,7 @@ def compiled(
 ) -> Executable | BackgroundBuild:
     """The executable of a jaxpr on a device, made once, or what answers until it is made; some arguments'
     memory may be `donated` to it."""
-    from tinyjax.opencl.background import (
+    from tinyjax.fast.background_build import (
         executable_or_build,
     )  # the compiler is imported when first used
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from tinyjax.compile_log import compiling_logger, log_level, logged_time
 from tinyjax.devices import Device, warn_without_opencl
+from tinyjax.fast.launch_fusion import launches_lines
 from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
 from tinyjax.opencl.cost import cost_lines, step_costs
@@ -24,7 +25,6 @@ from tinyjax.opencl.memory_plan import (
     usable_donations,
     with_memory,
 )
-from tinyjax.opencl.one_launch import launches_lines
 from tinyjax.opencl.plan import Plan, groups_lines, make_plan, schedule_lines
 from tinyjax.opencl.simplify import simplify
 

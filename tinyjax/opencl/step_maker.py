@@ -1,7 +1,7 @@
 """From a plan to steps: the kernels are built, and every group becomes something that can run.
 
 After this file you can say which program a kernel is built in, and which step a group became. Builds on
-lowered, schedule, loops, small_work, one_launch and compilation_cache.
+lowered, schedule, loops, fast.inline_policy, fast.launch_fusion and compilation_cache.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax.devices import Device
+from tinyjax.fast.inline_policy import inline_stretches
+from tinyjax.fast.launch_fusion import OneLaunch, function_text, launches_of, one_launch
 from tinyjax.jaxpr import Var
 from tinyjax.opencl import compilation_cache
 from tinyjax.opencl.codegen import kernel_text, program_text
@@ -23,11 +25,9 @@ from tinyjax.opencl.lowered import Lowered
 from tinyjax.opencl.matmul_step import MatmulStep
 from tinyjax.opencl.memory import Memory
 from tinyjax.opencl.memory_plan import MemoryPlan, bytes_of
-from tinyjax.opencl.one_launch import OneLaunch, function_text, launches_of, one_launch
 from tinyjax.opencl.plan import Plan
 from tinyjax.opencl.runtime import SharedMemoryQueue
 from tinyjax.opencl.schedule import EmptyStep, HostStep, KernelStep, Output, Routine
-from tinyjax.opencl.small_work import inline_stretches
 
 
 class StepMaker:

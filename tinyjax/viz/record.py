@@ -66,8 +66,8 @@ def record(limit: int = MAX_EVENTS) -> Iterator[Recording]:
 def without_fast_paths() -> Iterator[None]:
     """Everything goes the way that its step tells of. All fast paths, and how they are turned off:
 
-    - calls of a jitted function that were made before (interpreters/fast_call.py), and NumPy's answers
-      while kernels build (opencl/background.py): by a `with` block of the configuration;
+    - calls of a jitted function that were made before (fast/call_cache.py), and NumPy's answers
+      while kernels build (fast/background_build.py): by a `with` block of the configuration;
     - derivatives of single operations, remembered by an eager grad (interpreters/eager_linearize.py and
       numpy_program.py): vjp.py has the plain way."""
     before = vjp.vjp_for_grad

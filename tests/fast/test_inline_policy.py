@@ -9,10 +9,10 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.devices import devices
-from tinyjax.opencl import small_work
+from tinyjax.fast import inline_policy
+from tinyjax.fast.inline_policy import inline_stretches
 from tinyjax.opencl.lowered import lower_jaxpr
 from tinyjax.opencl.runtime import queue_of
-from tinyjax.opencl.small_work import inline_stretches
 
 CPU = devices("cpu")[0]
 pytestmark = pytest.mark.skipif(CPU.inline_device is None, reason="the driver has threads only")
@@ -66,7 +66,7 @@ def test_bits_do_not_depend_on_the_route(monkeypatch):
     x = jnp.asarray(np.random.default_rng(0).normal(size=(33, 65)).astype(np.float32))
     results = []
     for small in (True, False):
-        monkeypatch.setattr(small_work, "is_small", lambda seconds, saved, small=small: small)
+        monkeypatch.setattr(inline_policy, "is_small", lambda seconds, saved, small=small: small)
         results.append(jax.jit(lambda x: programs(x))(x))
     for inline, by_threads in zip(*results):
         np.testing.assert_array_equal(inline, by_threads)
@@ -76,7 +76,7 @@ def test_bits_do_not_depend_on_the_route(monkeypatch):
 def test_results_of_one_route_are_arguments_of_the_other(monkeypatch, first):
     calls = []
     for small in (first, not first):
-        monkeypatch.setattr(small_work, "is_small", lambda seconds, saved, small=small: small)
+        monkeypatch.setattr(inline_policy, "is_small", lambda seconds, saved, small=small: small)
         f = jax.jit(lambda x: jnp.sin(x) + 1)
         f(jnp.ones(100_000))
         calls.append(f)

@@ -4,7 +4,7 @@ After this file you can say what a stretch of small work costs beside its work. 
 microseconds, which is as much as a small kernel; so the kernels of a stretch become functions in C, and
 one kernel calls them in turn, each for all its work-items. Arrays that only live within the stretch are
 memory of the step, for one launch ends before the next begins. Builds on codegen, memory_plan and
-small_work.
+inline_policy.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tinyjax.devices import Device
+from tinyjax.fast.inline_policy import inline_stretches
 from tinyjax.jaxpr import Var
 from tinyjax.opencl.codegen import index_type, kernel_text, parameter_text
 from tinyjax.opencl.kernel_ir import Buffer, Kernel
 from tinyjax.opencl.memory_plan import MemoryPlan
 from tinyjax.opencl.plan import Plan
-from tinyjax.opencl.small_work import inline_stretches
 
 
 @dataclass(frozen=True)

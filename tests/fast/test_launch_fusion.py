@@ -8,9 +8,9 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.devices import devices
-from tinyjax.opencl import one_launch, small_work
+from tinyjax.fast import inline_policy, launch_fusion
+from tinyjax.fast.launch_fusion import launches_of, temporaries_of
 from tinyjax.opencl.lowered import lower_jaxpr
-from tinyjax.opencl.one_launch import launches_of, temporaries_of
 from tinyjax.opencl.step_maker import text_of
 
 CPU = devices("cpu")[0]
@@ -103,7 +103,7 @@ def test_donated_arguments_become_results():
 
 
 def test_kernels_that_share_a_sum_are_among_them(monkeypatch):
-    monkeypatch.setattr(small_work, "is_small", lambda seconds, saved: True)
+    monkeypatch.setattr(inline_policy, "is_small", lambda seconds, saved: True)
     x = np.random.default_rng(0).normal(size=300_000).astype(np.float32)
     f = lambda x: jnp.sum(jnp.sin(x / jnp.sqrt(jnp.sum(x * x))))  # noqa: E731
     assert steps_of(f, x) == [[0, 1]]
@@ -112,7 +112,7 @@ def test_kernels_that_share_a_sum_are_among_them(monkeypatch):
 
 
 def test_a_loop_that_is_launched_several_times_is_a_step_of_its_own(monkeypatch):
-    monkeypatch.setattr(small_work, "is_small", lambda seconds, saved: True)
+    monkeypatch.setattr(inline_policy, "is_small", lambda seconds, saved: True)
 
     def f(x):
         return lax.while_loop(lambda c: c < 9, lambda c: c + 1, jnp.sum(x)) + jnp.sum(jnp.sin(x))
@@ -121,7 +121,7 @@ def test_a_loop_that_is_launched_several_times_is_a_step_of_its_own(monkeypatch)
 
 
 def test_a_launch_has_so_many_kernels_at_most(monkeypatch):
-    monkeypatch.setattr(one_launch, "MAX_KERNELS", 2)
+    monkeypatch.setattr(launch_fusion, "MAX_KERNELS", 2)
     lowered = lower_jaxpr(jax.make_jaxpr(lambda w, x: network(w, network(w, x)) @ w)(*ARGS), CPU)
     assert launches_of(lowered.plan, [0, 1, 2, 3, 4]) == [[0, 1], [2, 3]]
 
@@ -132,7 +132,7 @@ def test_a_launch_has_so_many_parameters_at_most():
     lowered = lower_jaxpr(jax.make_jaxpr(products)(*xs), CPU)
     plan, memory = lowered.plan, lowered.memory
     launches = launches_of(plan, list(plan.kernels))
-    counts = [len(one_launch.one_launch("k", plan, memory, n).buffers) for n in launches]
+    counts = [len(launch_fusion.one_launch("k", plan, memory, n).buffers) for n in launches]
     assert len(counts) > 1 and max(counts) <= 1024 / 8
     for found, wanted in zip(jax.jit(products)(*xs), products(*xs)):
         np.testing.assert_allclose(found, wanted, rtol=1e-5)

@@ -14,8 +14,9 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.config import config
 from tinyjax.devices import default_device
-from tinyjax.opencl import background, compile
-from tinyjax.opencl.background import BackgroundBuild, builder, numpy_seconds
+from tinyjax.fast import background_build
+from tinyjax.fast.background_build import BackgroundBuild, builder, numpy_seconds
+from tinyjax.opencl import compile
 from tinyjax.opencl.simplify import simplify
 
 pytestmark = pytest.mark.skipif(
@@ -106,19 +107,25 @@ def test_long_loops_and_large_arrays_take_long_in_numpy():
     def scan(length):
         return lambda x: lax.scan(lambda c, _: (jnp.sin(c), None), x, None, length)[0]
 
-    assert seconds_of(scan(10), 1.0) < background.MAX_NUMPY_SECONDS < seconds_of(scan(10**6), 1.0)
+    assert (
+        seconds_of(scan(10), 1.0)
+        < background_build.MAX_NUMPY_SECONDS
+        < seconds_of(scan(10**6), 1.0)
+    )
     small, large = (
         jax.ShapeDtypeStruct((10,), jnp.float32),
         jax.ShapeDtypeStruct((10**9,), jnp.float32),
     )
-    assert seconds_of(jnp.sin, small) < background.MAX_NUMPY_SECONDS < seconds_of(jnp.sin, large)
+    assert (
+        seconds_of(jnp.sin, small) < background_build.MAX_NUMPY_SECONDS < seconds_of(jnp.sin, large)
+    )
 
 
 def test_a_matrix_product_takes_as_long_as_its_multiplications():
     def product(size):
         return seconds_of(jnp.matmul, *[jax.ShapeDtypeStruct((size, size), jnp.float32)] * 2)
 
-    assert product(128) < background.MAX_NUMPY_SECONDS < product(5000)
+    assert product(128) < background_build.MAX_NUMPY_SECONDS < product(5000)
 
 
 def test_what_looks_for_nans_waits():
@@ -239,7 +246,7 @@ def test_an_error_of_the_build_is_raised_by_the_next_call(monkeypatch):
     def fail(*args):
         raise compile.OutOfDeviceMemory("no")
 
-    monkeypatch.setattr(background, "compile_jaxpr", fail)
+    monkeypatch.setattr(background_build, "compile_jaxpr", fail)
     f = jax.jit(lambda x: x + 8)
     with builder.at_work:
         assert f(1.0) == 9.0
@@ -278,8 +285,9 @@ def test_a_process_can_end_while_kernels_build(tmp_path, monkeypatch):
 def test_a_fork_refuses_to_compute_whether_or_not_the_kernels_were_built():
     done = run(
         "import os\n"
-        "from tinyjax.opencl import background, device_errors\n"
-        "background.BackgroundBuild.begin = lambda build: None\n"
+        "from tinyjax.fast import background_build\n"
+        "from tinyjax.opencl import device_errors\n"
+        "background_build.BackgroundBuild.begin = lambda build: None\n"
         "f = jax.jit(lambda x: x + 1)\n"
         "print(f(0.0), flush=True)\n"
         "child = os.fork()\n"

@@ -1,10 +1,7 @@
 """`jax.scipy.stats.beta`: the beta distribution on [loc, loc + scale].
 
-Sources: https://en.wikipedia.org/wiki/Beta_distribution
-https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats.beta
+Source: https://en.wikipedia.org/wiki/Beta_distribution
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -13,23 +10,18 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
-from tinyjax.numpy.util import promote_args_inexact
 from tinyjax.scipy.special.entropies import xlog1py, xlogy
 from tinyjax.scipy.special.gamma_family import betainc, betaln
+from tinyjax.scipy.stats.distribution_functions import exp_of, log_of, promoted
 
 
+@promoted
 def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """(a - 1) log(y) + (b - 1) log(1 - y) - log(B(a, b)) - log(scale), for y = (x - loc) / scale."""
-    x, a, b, loc, scale = promote_args_inexact("beta.logpdf", x, a, b, loc, scale)
     y = (x - loc) / scale
     inside = xlogy(a - 1, y) + xlog1py(b - 1, -y) - betaln(a, b) - jnp.log(scale)
     outside = (x > loc + scale) | (x < loc)
     return jnp.where(outside, -np.inf, inside)
-
-
-def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
-    """The density: exp of logpdf."""
-    return jnp.exp(logpdf(x, a, b, loc, scale))
 
 
 def _clipped(y: Any) -> Any:
@@ -37,26 +29,20 @@ def _clipped(y: Any) -> Any:
     return jnp.where(y <= 0, 0, jnp.where(y >= 1, 1, y))
 
 
+@promoted
 def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """The probability of at most x: the regularized incomplete beta function."""
-    x, a, b, loc, scale = promote_args_inexact("beta.cdf", x, a, b, loc, scale)
     return betainc(a, b, _clipped((x - loc) / scale))
 
 
-def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
-    """log of cdf."""
-    return jnp.log(cdf(x, a, b, loc, scale))
-
-
+@promoted
 def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """The probability of more than x: that of at most 1 - y, with a and b exchanged."""
-    x, a, b, loc, scale = promote_args_inexact("beta.sf", x, a, b, loc, scale)
     return betainc(b, a, 1 - _clipped((x - loc) / scale))
 
 
-def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
-    """log of sf."""
-    return jnp.log(sf(x, a, b, loc, scale))
-
+pdf = exp_of(logpdf)
+logcdf = log_of(cdf)
+logsf = log_of(sf)
 
 __getattr__ = getattr_of(__name__)

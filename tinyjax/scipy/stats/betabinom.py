@@ -1,10 +1,7 @@
 """`jax.scipy.stats.betabinom`: binomial, of a probability drawn from beta(a, b).
 
-Sources: https://en.wikipedia.org/wiki/Beta-binomial_distribution
-https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats.betabinom
+Source: https://en.wikipedia.org/wiki/Beta-binomial_distribution
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -13,15 +10,15 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
-from tinyjax.numpy.util import promote_args_inexact
 from tinyjax.scipy.special.gamma_family import betaln
+from tinyjax.scipy.stats.distribution_functions import exp_of, promoted
 
 
+@promoted
 def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Array:
     """log of n over y, times B(y + a, n - y + b) / B(a, b), for y = k - loc.
 
     -inf outside of 0 to n; NaN where n, a or b is negative."""
-    k, n, a, b, loc = promote_args_inexact("betabinom.logpmf", k, n, a, b, loc)
     y = jnp.floor(k) - loc
     ways = -jnp.log1p(n) - betaln(n - y + 1, y + 1)
     inside = ways + betaln(y + a, n - y + b) - betaln(a, b)
@@ -29,9 +26,6 @@ def logpmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Array:
     return jnp.where((n < 0) | (a < 0) | (b < 0), np.nan, within)
 
 
-def pmf(k: Any, n: Any, a: Any, b: Any, loc: Any = 0) -> Array:
-    """The probability of k."""
-    return jnp.exp(logpmf(k, n, a, b, loc))
-
+pmf = exp_of(logpmf)
 
 __getattr__ = getattr_of(__name__)

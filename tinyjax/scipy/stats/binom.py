@@ -1,10 +1,7 @@
 """`jax.scipy.stats.binom`: the binomial distribution: successes in n tries of probability p.
 
-Sources: https://en.wikipedia.org/wiki/Binomial_distribution
-https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats.binom
+Source: https://en.wikipedia.org/wiki/Binomial_distribution
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -13,23 +10,20 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
-from tinyjax.numpy.util import promote_args_inexact
 from tinyjax.scipy.special.entropies import xlog1py, xlogy
 from tinyjax.scipy.special.gamma_family import gammaln
+from tinyjax.scipy.stats.distribution_functions import exp_of, promoted
 
 
+@promoted
 def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Array:
     """log of n over y, times p**y (1 - p)**(n - y), for y = k - loc; -inf outside of 0 to n."""
-    k, n, p, loc = promote_args_inexact("binom.logpmf", k, n, p, loc)
     y = k - loc
     ways = gammaln(n + 1) - gammaln(y + 1) - gammaln(n - y + 1)
     inside = ways + xlogy(y, p) + xlog1py(n - y, -p)
     return jnp.where((y >= 0) & (y < n + 1), inside, -np.inf)
 
 
-def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Array:
-    """The probability of k."""
-    return jnp.exp(logpmf(k, n, p, loc))
-
+pmf = exp_of(logpmf)
 
 __getattr__ = getattr_of(__name__)

@@ -1,10 +1,7 @@
 """`jax.scipy.stats.dirichlet`: Dirichlet's distribution of K probabilities.
 
-Sources: https://en.wikipedia.org/wiki/Dirichlet_distribution
-https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats.dirichlet
+Source: https://en.wikipedia.org/wiki/Dirichlet_distribution
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -16,6 +13,7 @@ from tinyjax.missing_names import getattr_of
 from tinyjax.numpy.util import ensure_arraylike, promote_dtypes_inexact
 from tinyjax.scipy.special.entropies import xlogy
 from tinyjax.scipy.special.gamma_family import gammaln
+from tinyjax.scipy.stats.distribution_functions import exp_of
 
 
 def logpdf(x: Any, alpha: Any) -> Array:
@@ -40,9 +38,6 @@ def logpdf(x: Any, alpha: Any) -> Array:
     return jnp.where(on_simplex, inside, -np.inf)
 
 
-def pdf(x: Any, alpha: Any) -> Array:
-    """The density: exp of logpdf."""
-    return jnp.exp(logpdf(x, alpha))
-
+pdf = exp_of(logpdf)
 
 __getattr__ = getattr_of(__name__)

@@ -1,35 +1,29 @@
 """`jax.scipy.stats.gennorm`: the generalized normal distribution: Laplace for beta 1, normal for beta 2.
 
-Sources: https://en.wikipedia.org/wiki/Generalized_normal_distribution
-https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats.gennorm
+Source: https://en.wikipedia.org/wiki/Generalized_normal_distribution
 """
-
-from __future__ import annotations
 
 from typing import Any
 
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
-from tinyjax.numpy.util import promote_args_inexact
 from tinyjax.scipy.special.gamma_family import gammainc, gammaln
+from tinyjax.scipy.stats.distribution_functions import exp_of, promoted
 
 
+@promoted
 def logpdf(x: Any, beta: Any) -> Array:
     """log(beta / 2) - log(gamma(1 / beta)) - abs(x)**beta."""
-    x, beta = promote_args_inexact("gennorm.logpdf", x, beta)
     return jnp.log(0.5 * beta) - gammaln(1 / beta) - abs(x) ** beta
 
 
-def pdf(x: Any, beta: Any) -> Array:
-    """The density: exp of logpdf."""
-    return jnp.exp(logpdf(x, beta))
-
-
+@promoted
 def cdf(x: Any, beta: Any) -> Array:
     """The probability of at most x."""
-    x, beta = promote_args_inexact("gennorm.cdf", x, beta)
     return 0.5 * (1 + jnp.sign(x) * gammainc(1 / beta, abs(x) ** beta))
 
+
+pdf = exp_of(logpdf)
 
 __getattr__ = getattr_of(__name__)

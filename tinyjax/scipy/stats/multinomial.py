@@ -1,10 +1,7 @@
 """`jax.scipy.stats.multinomial`: the multinomial distribution: n draws into classes of probabilities p.
 
-Sources: https://en.wikipedia.org/wiki/Multinomial_distribution
-https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats.multinomial
+Source: https://en.wikipedia.org/wiki/Multinomial_distribution
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -16,6 +13,7 @@ from tinyjax.missing_names import getattr_of
 from tinyjax.numpy.util import promote_args_inexact, promote_args_numeric
 from tinyjax.scipy.special.entropies import xlogy
 from tinyjax.scipy.special.gamma_family import gammaln
+from tinyjax.scipy.stats.distribution_functions import exp_of
 
 
 def logpmf(x: Any, n: Any, p: Any) -> Array:
@@ -33,9 +31,6 @@ def logpmf(x: Any, n: Any, p: Any) -> Array:
     return jnp.where(fits, inside, -np.inf)
 
 
-def pmf(x: Any, n: Any, p: Any) -> Array:
-    """The probability of the counts x."""
-    return jnp.exp(logpmf(x, n, p))
-
+pmf = exp_of(logpmf)
 
 __getattr__ = getattr_of(__name__)

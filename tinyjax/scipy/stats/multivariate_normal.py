@@ -1,10 +1,7 @@
 """`jax.scipy.stats.multivariate_normal`: the normal distribution of vectors.
 
-Sources: https://en.wikipedia.org/wiki/Multivariate_normal_distribution
-https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats.multivariate_normal
+Source: https://en.wikipedia.org/wiki/Multivariate_normal_distribution
 """
-
-from __future__ import annotations
 
 from typing import Any
 

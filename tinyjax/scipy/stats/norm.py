@@ -1,10 +1,7 @@
 """`jax.scipy.stats.norm`: the normal distribution.
 
-Sources: https://en.wikipedia.org/wiki/Normal_distribution
-https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats.norm
+Source: https://en.wikipedia.org/wiki/Normal_distribution
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -15,42 +12,38 @@ from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
 from tinyjax.numpy.util import promote_args_inexact
 from tinyjax.scipy.special.normal_distribution import log_ndtr, ndtr, ndtri
+from tinyjax.scipy.stats.distribution_functions import exp_of, promoted
 
 
+@promoted
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """-((x - loc)**2 / scale**2 + log(2 pi scale**2)) / 2."""
-    x, loc, scale = promote_args_inexact("norm.logpdf", x, loc, scale)
     variance = jnp.square(scale)
     normalizer = jnp.log(2 * np.pi * variance)
     return -(normalizer + jnp.square(x - loc) / variance) / 2
 
 
-def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
-    """The density: exp of logpdf."""
-    return jnp.exp(logpdf(x, loc, scale))
-
-
+@promoted
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """The probability of at most x."""
-    x, loc, scale = promote_args_inexact("norm.cdf", x, loc, scale)
     return ndtr((x - loc) / scale)
 
 
+@promoted
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """log of cdf, exact far to the left."""
-    x, loc, scale = promote_args_inexact("norm.logcdf", x, loc, scale)
     return log_ndtr((x - loc) / scale)
 
 
+@promoted
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """The probability of more than x: by symmetry cdf of the other side."""
-    x, loc, scale = promote_args_inexact("norm.sf", x, loc, scale)
     return cdf(-x, -loc, scale)
 
 
+@promoted
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """log of sf, exact far to the right."""
-    x, loc, scale = promote_args_inexact("norm.logsf", x, loc, scale)
     return logcdf(-x, -loc, scale)
 
 
@@ -64,5 +57,7 @@ def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
     (q,) = promote_args_inexact("norm.isf", q)
     return ppf(1 - q, loc, scale)
 
+
+pdf = exp_of(logpdf)
 
 __getattr__ = getattr_of(__name__)

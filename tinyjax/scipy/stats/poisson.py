@@ -1,10 +1,7 @@
 """`jax.scipy.stats.poisson`: Poisson's distribution of mean mu.
 
-Sources: https://en.wikipedia.org/wiki/Poisson_distribution
-https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats.poisson
+Source: https://en.wikipedia.org/wiki/Poisson_distribution
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -16,24 +13,20 @@ from tinyjax.missing_names import getattr_of
 from tinyjax.numpy.util import promote_args_inexact
 from tinyjax.scipy.special.entropies import xlogy
 from tinyjax.scipy.special.gamma_family import gammaincc, gammaln
+from tinyjax.scipy.stats.distribution_functions import exp_of, promoted
 
 
+@promoted
 def logpmf(k: Any, mu: Any, loc: Any = 0) -> Array:
     """y log(mu) - mu - log(y!), for y = k - loc; -inf before 0 and between integers."""
-    k, mu, loc = promote_args_inexact("poisson.logpmf", k, mu, loc)
     y = k - loc
     inside = xlogy(y, mu) - gammaln(y + 1) - mu
     return jnp.where((y < 0) | (y != jnp.round(y)), -np.inf, inside)
 
 
-def pmf(k: Any, mu: Any, loc: Any = 0) -> Array:
-    """The probability of k."""
-    return jnp.exp(logpmf(k, mu, loc))
-
-
+@promoted
 def cdf(k: Any, mu: Any, loc: Any = 0) -> Array:
     """The probability of at most k."""
-    k, mu, loc = promote_args_inexact("poisson.cdf", k, mu, loc)
     y = k - loc
     return jnp.where(y < 0, 0, gammaincc(jnp.floor(y + 1), mu))
 
@@ -54,5 +47,7 @@ def entropy(mu: Any, loc: Any = 0) -> Array:
     asymptotic = 0.5 * jnp.log(2 * np.pi * np.e * many) - series
     return jnp.where(mu >= 0, jnp.where(mu < 30, summed, asymptotic), np.nan)
 
+
+pmf = exp_of(logpmf)
 
 __getattr__ = getattr_of(__name__)

@@ -1,10 +1,7 @@
 """`jax.scipy.stats.truncnorm`: the normal distribution of (x - loc) / scale, cut to [a, b].
 
-Sources: https://en.wikipedia.org/wiki/Truncated_normal_distribution
-https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats.truncnorm
+Source: https://en.wikipedia.org/wiki/Truncated_normal_distribution
 """
-
-from __future__ import annotations
 
 from typing import Any
 
@@ -14,9 +11,9 @@ from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
 from tinyjax.nn.activations import log1mexp
-from tinyjax.numpy.util import promote_args_inexact
 from tinyjax.scipy.special.normal_distribution import log_ndtr, ndtr
 from tinyjax.scipy.stats import norm
+from tinyjax.scipy.stats.distribution_functions import exp_of, promoted
 
 
 def _log_difference(x: Any, y: Any) -> Any:
@@ -36,23 +33,18 @@ def _log_mass(a: Any, b: Any) -> Any:
     return jnp.where(in_left_tail, tail, around_zero)
 
 
+@promoted
 def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """The normal logpdf less log of the probability of [a, b]; NaN where a >= b."""
-    x, a, b, loc, scale = promote_args_inexact("truncnorm.logpdf", x, a, b, loc, scale)
     y = (x - loc) / scale
     inside = norm.logpdf(y) - (_log_mass(a, b) + jnp.log(scale))
     within = jnp.where((y < a) | (y > b), -np.inf, inside)
     return jnp.where(a >= b, np.nan, within)
 
 
-def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
-    """The density: exp of logpdf."""
-    return jnp.exp(logpdf(x, a, b, loc, scale))
-
-
+@promoted
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """log of cdf: where that is near 1, by the probability of what is left."""
-    x, a, b, loc, scale = promote_args_inexact("truncnorm.logcdf", x, a, b, loc, scale)
     y = (x - loc) / scale
     outside = (y <= a) | (y >= b)
     # Outside any three numbers do whose derivatives are finite.
@@ -64,20 +56,14 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
     return jnp.where(a >= b, np.nan, within)
 
 
-def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
-    """The probability of at most x."""
-    return jnp.exp(logcdf(x, a, b, loc, scale))
-
-
+@promoted
 def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """log of sf: by symmetry logcdf of the other side."""
-    x, a, b, loc, scale = promote_args_inexact("truncnorm.logsf", x, a, b, loc, scale)
     return logcdf(-x, -b, -a, -loc, scale)
 
 
-def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Array:
-    """The probability of more than x."""
-    return jnp.exp(logsf(x, a, b, loc, scale))
-
+pdf = exp_of(logpdf)
+cdf = exp_of(logcdf)
+sf = exp_of(logsf)
 
 __getattr__ = getattr_of(__name__)

@@ -1,0 +1,67 @@
+"""What the functions of all distributions share.
+
+After this file you can read a distribution as its formulas: `promoted` makes their arguments floats of
+one dtype, `exp_of` and `log_of` give a function whose logarithm, or whose exp, is there. Builds on jax.numpy.
+
+Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats
+"""
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tinyjax import numpy as jnp
+from tinyjax.array import Array
+from tinyjax.numpy.util import promote_args_inexact
+
+_PROMOTION = "The arguments broadcast, and become floats of one dtype. Raises TypeError for lists."
+_MEANINGS = {
+    "pdf": "The density",
+    "pmf": "The probability of k",
+    "cdf": "The probability of at most x",
+    "sf": "The probability of more than x",
+}
+
+
+def promoted(function: Callable[..., Array]) -> Callable[..., Array]:
+    """`function`, called with its arguments (those left out, too) as floats of one dtype and rank.
+
+    Raises TypeError for lists, which names the function: "norm.logpdf" for logpdf of a module norm."""
+    name = f"{function.__module__.rpartition('.')[2]}.{function.__name__}"
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def with_promotion(*args: Any, **kwargs: Any) -> Array:
+        try:
+            bound = signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
+        bound.apply_defaults()
+        return function(*promote_args_inexact(name, *bound.args))
+
+    with_promotion.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{_PROMOTION}"
+    return with_promotion
+
+
+def exp_of(log_function: Callable[..., Array]) -> Callable[..., Array]:
+    """pdf for logpdf, sf for logsf: the function with this logarithm, and with its signature."""
+    name = log_function.__name__.removeprefix("log")
+    return _after(jnp.exp, log_function, name, f"{_MEANINGS[name]}: exp of {log_function.__name__}")
+
+
+def log_of(function: Callable[..., Array]) -> Callable[..., Array]:
+    """logcdf for cdf, logsf for sf: the function's logarithm, with its signature."""
+    return _after(jnp.log, function, f"log{function.__name__}", f"log of {function.__name__}")
+
+
+def _after(
+    outer: Callable, inner: Callable[..., Array], name: str, doc: str
+) -> Callable[..., Array]:
+    @functools.wraps(inner)
+    def composed(*args: Any, **kwargs: Any) -> Array:
+        return outer(inner(*args, **kwargs))
+
+    composed.__name__ = composed.__qualname__ = name
+    composed.__doc__ = f"{doc}.\n\nThat is: {inspect.cleandoc(inner.__doc__ or '')}"
+    return composed

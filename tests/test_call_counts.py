@@ -1,9 +1,13 @@
-"""Following a value stays possible: how many Python calls a debugger would step through."""
+"""Following a value stays possible: how many Python calls a debugger would step through, and that the
+rules which the lessons show are among them, at each call."""
 
 import sys
 
+import pytest
+
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.interpreters import jvp, transposition
 
 
 def f(x):
@@ -11,14 +15,15 @@ def f(x):
 
 
 def python_calls(fun, *args):
-    fun(*args)  # warm
-    calls = 0
+    """The code of each function that the third call calls, in order."""
+    fun(*args), fun(*args)
+    calls = []
 
-    def count(frame, event, arg):
-        nonlocal calls
-        calls += event == "call"
+    def note(frame, event, arg):
+        if event == "call":
+            calls.append(frame.f_code)
 
-    sys.setprofile(count)
+    sys.setprofile(note)
     try:
         fun(*args)
     finally:
@@ -27,8 +32,30 @@ def python_calls(fun, *args):
 
 
 def test_jvp_takes_at_most_150_python_calls():
-    assert python_calls(lambda x: jax.jvp(f, (x,), (1.0,)), 3.0) <= 150
+    assert len(python_calls(lambda x: jax.jvp(f, (x,), (1.0,)), 3.0)) <= 150
 
 
 def test_grad_takes_at_most_500_python_calls():
-    assert python_calls(jax.grad(f), 3.0) <= 500
+    assert len(python_calls(jax.grad(f), 3.0)) <= 500
+
+
+FORWARD = [jvp.sin_jvp, jvp.mul_jvp_x, jvp.mul_jvp_y]
+BACKWARD = [transposition.backward_pass, transposition.mul_transpose_x]
+
+
+@pytest.mark.parametrize(
+    ("derivative", "rules"),
+    [
+        (lambda x: jax.jvp(f, (x,), (1.0,)), FORWARD),
+        (lambda x: jax.linearize(f, x), FORWARD),
+        (lambda x: jax.vjp(f, x)[1](1.0), FORWARD + BACKWARD),
+        (jax.grad(f), FORWARD + BACKWARD),
+        (jax.value_and_grad(f), FORWARD + BACKWARD),
+        (jax.grad(jax.grad(f)), [*FORWARD, jvp.cos_jvp, *BACKWARD]),
+        (jax.grad(lambda x: jnp.mean(jax.nn.silu(jnp.sinc(x)))), FORWARD + BACKWARD),
+    ],
+    ids=["jvp", "linearize", "vjp", "grad", "value_and_grad", "nested grad", "library functions"],
+)
+def test_each_call_runs_the_rules(derivative, rules):
+    calls = python_calls(derivative, 3.0)
+    assert [rule.__name__ for rule in rules if rule.__code__ not in calls] == []

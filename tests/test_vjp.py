@@ -6,6 +6,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import core, dtypes
+from tinyjax.interpreters.jvp import jvp_rules
 from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass
 from tinyjax.primitives import add, mul, reduce_sum, sin
 
@@ -169,3 +170,59 @@ def test_linear_transpose_keeps_weak_types():
 def test_what_is_not_linear_has_no_transpose(fun):
     with pytest.raises(NotImplementedError, match="the function is not linear: '(mul|div)'"):
         jax.linear_transpose(fun, 1.0)(1.0)
+
+
+def test_the_function_runs_at_each_call_and_sees_what_it_closes_over():
+    factor, calls = [2.0], []
+
+    def f(x):
+        calls.append(x)
+        return x * factor[0] if x > 0 else -x
+
+    gradient = jax.grad(f)
+    assert gradient(1.0) == 2.0
+    factor[0] = 3.0
+    assert gradient(1.0) == 3.0 and gradient(-1.0) == -1.0
+    assert len(calls) == 3
+
+
+def test_a_changed_config_is_seen():
+    f = jax.grad(lambda x: jnp.sum(jnp.sin(x)))
+    x = np.arange(3.0)
+    assert f(x).dtype == "float32"
+    with jax.enable_x64():
+        assert f(x).dtype == "float64"
+    with jax.debug_nans(), pytest.raises(FloatingPointError, match="in log"):
+        jax.grad(jnp.log)(-1.0)
+    assert np.isfinite(jax.grad(jnp.log)(-1.0))
+
+
+def test_a_changed_rule_is_seen():
+    double_p = core.Primitive("double")
+    double_p.def_impl(lambda x: 2 * x)
+    for slope in (2.0, 5.0):
+        jvp_rules[double_p] = lambda primals, tangents, s=slope: (
+            double_p.bind(*primals),
+            tangents[0] * s,
+        )
+        assert jax.grad(double_p.bind)(1.0) == slope
+
+
+def test_gradients_stay_where_the_arguments_were_put():
+    x = np.ones((2, 3), np.float32)
+    loss = lambda x: jnp.sum(jax.nn.log_softmax(x @ x.T))  # noqa: E731
+    device = jax.devices()[0]
+    gradient = jax.grad(loss)(jax.device_put(x, device))
+    assert gradient.committed and gradient.device == device
+    assert not jax.grad(loss)(x).committed
+
+
+def test_a_long_chain_of_operations_needs_no_deep_stack():
+    def chain(x):
+        for _ in range(3000):
+            x = x * 1.0
+        return x
+
+    assert jax.grad(chain)(2.0) == 1.0
+    assert len(jax.make_jaxpr(chain)(2.0).eqns) == 3000
+    assert len(jax.make_jaxpr(jax.grad(chain))(2.0).eqns) == 6000

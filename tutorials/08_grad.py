@@ -337,17 +337,12 @@ print("for a million numbers:", hvp(bumpy, jnp.ones(1_000_000), jnp.ones(1_000_0
 # python -m tinyjax step tutorials/wave.py:f --args 3.0 --transform grad
 # ```
 #
-# The stepper goes the plain way of this lesson. With `breakpoint()` and pdb you may find that an eager
-# `grad` takes a shorter one, with a primitive called `linear_step`: it remembers, for each operation, what
-# its rules have written down, so that it need not ask them again. The results are the same;
-# [eager_linearize.py](../tinyjax/interpreters/eager_linearize.py) says more. `jax.vjp`, and `grad` inside of
-# other transformations, always go the plain way.
+# A `breakpoint()` in a rule does as well: `grad` runs the rules at each call, and has no shortcut.
 #
 # ## Where tinyjax differs from JAX
 #
 # - JAX's backward pass adds cotangents up in objects (`GradAccum`), some of which add in place; and its
 #   transpose rules may write to these. Names, results and jaxprs are the same.
-# - The memory of single operations (above) is tinyjax's own: JAX without `jit` asks the rules each time.
 #
 # ## The picture
 #

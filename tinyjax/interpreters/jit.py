@@ -327,17 +327,6 @@ def jitted(fun: Callable | None = None, *, static_argnames: str | Sequence[str] 
 
     @functools.wraps(fun)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if is_staging():
-            return traced(*args, **kwargs)
-        out = call_library_function(traced, args, kwargs)
-        return fun(*args, **kwargs) if out is NotImplemented else out
+        return (traced if is_staging() else fun)(*args, **kwargs)
 
     return wrapper
-
-
-def _call_as_it_is(function: PjitFunction, args: tuple, kwargs: dict) -> Any:
-    return NotImplemented
-
-
-# eager_linearize.py puts one in its place by which an eager grad takes the function as one operation.
-call_library_function = _call_as_it_is

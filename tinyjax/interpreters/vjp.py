@@ -81,17 +81,6 @@ def pull_back(
 # ---- grad ----
 
 
-def vjp_flat(fun: Callable[..., list], primals: Sequence[Any]) -> tuple[list, Callable]:
-    """The results of `fun`, and a function from their cotangents to all primals'."""
-    outs, linearized = linearize_flat(fun, primals)
-    in_avals = [get_aval(x).to_tangent_aval() for x in primals]
-    return outs, functools.partial(pull_back, linearized, linearized.residuals, in_avals)
-
-
-# interpreters/eager_linearize.py puts one in its place that remembers what rules write.
-vjp_for_grad = vjp_flat
-
-
 def grad(
     fun: Callable,
     argnums: int | Sequence[int] = 0,
@@ -134,21 +123,17 @@ def value_and_grad(
     @functools.wraps(fun)
     def value_and_grad_f(*args: Any, **kwargs: Any) -> Any:
         dynamic, partial_fun = function_of(fun, argnums, args, kwargs, TypeError)
-        leaves, in_tree = tree_flatten(dynamic)
+        leaves, in_tree = tree_flatten((dynamic, {}))
         for x in leaves:
             check_reverse_input("grad", x, holomorphic, allow_int)
         main, aux = with_aux_apart(partial_fun, has_aux)
-        out_tree: Any = None
-
-        def flat_fun(*flat: Any) -> list[Any]:
-            nonlocal out_tree
-            outs, out_tree = tree_flatten(main(*tree_unflatten(in_tree, flat)))
-            return outs
-
-        outs, flat_vjp = vjp_for_grad(flat_fun, leaves)
-        out = tree_unflatten(out_tree, outs)
+        flat_fun = FlatFun(main, in_tree)
+        outs, linearized = linearize_flat(flat_fun, leaves)
+        out = tree_unflatten(flat_fun.out_tree, outs)
         seed = full(_checked_grad_output(out, holomorphic, fun), 1)
-        gradients = tree_unflatten(in_tree, flat_vjp([seed]))
+        in_avals = [get_aval(x).to_tangent_aval() for x in leaves]
+        cts = pull_back(linearized, linearized.residuals, in_avals, [seed])
+        gradients, _ = tree_unflatten(in_tree, cts)
         gradient = gradients[0] if isinstance(argnums, int) else gradients
         return ((out, *aux) if has_aux else out), gradient
 

@@ -18,7 +18,6 @@ from typing import Any
 
 from tinyjax.config import config
 from tinyjax.core import Primitive, Trace, context, get_aval
-from tinyjax.interpreters import vjp
 from tinyjax.interpreters.tracing import JaxprTrace, user_line
 from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from tinyjax.opencl.schedule import Routine
@@ -62,23 +61,6 @@ def record(limit: int = MAX_EVENTS) -> Iterator[Recording]:
         yield recorder.recording
 
 
-@contextmanager
-def without_fast_paths() -> Iterator[None]:
-    """Everything goes the way that its step tells of. All fast paths, and how they are turned off:
-
-    - calls of a jitted function that were made before (fast/call_cache.py), and NumPy's answers
-      while kernels build (fast/background_build.py): by a `with` block of the configuration;
-    - derivatives of single operations, remembered by an eager grad (interpreters/eager_linearize.py and
-      numpy_program.py): vjp.py has the plain way."""
-    before = vjp.vjp_for_grad
-    vjp.vjp_for_grad = vjp.vjp_flat
-    try:
-        with config.set("tinyjax_background_build", False):
-            yield
-    finally:
-        vjp.vjp_for_grad = before
-
-
 # ---- the recorder ----
 
 _one_at_a_time = threading.Lock()
@@ -110,7 +92,8 @@ class Recorder:
         with ExitStack() as at_end:
             at_end.callback(_one_at_a_time.release)
             at_end.callback(self.values.name_variables)
-            at_end.enter_context(without_fast_paths())
+            # A `with` block of the configuration also turns off fast/call_cache.py.
+            at_end.enter_context(config.set("tinyjax_background_build", False))
             at_end.enter_context(self._replaced())
             self.is_listening = True
             at_end.callback(setattr, self, "is_listening", False)

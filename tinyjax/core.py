@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tinyjax import dtypes
-from tinyjax.array import Array, ArrayImpl, ShapedArray
+from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.config import config
 from tinyjax.devices import committed_device, recorded_device
 from tinyjax.errors import (
@@ -118,6 +118,11 @@ class Trace:
     transformation goes there. Traces that compute or write equations themselves have none."""
 
     parent: Trace
+
+    @property
+    def is_staging(self) -> bool:
+        """Whether operations are written into a jaxpr in the end, rather than run."""
+        return self.parent.is_staging
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         raise NotImplementedError
@@ -261,11 +266,22 @@ def to_numpy(x: Any, aval: ShapedArray) -> np.ndarray:
 
 
 def as_array(x: Any) -> Any:
-    """A NumPy value or Python scalar as an Array; values and tracers as they are."""
+    """`x` as an Array or tracer: Python scalars weakly typed, NumPy values copied.
+
+    Raises TypeError for anything else (lists: jnp.array converts them)."""
     if isinstance(x, Array):
         return x
+    if hasattr(x, "__jax_array__"):
+        return as_array(x.__jax_array__())
     aval = get_aval(x)
-    return ArrayImpl(to_numpy(x, aval), aval, None, recorded_device())
+    return new_array(to_numpy(x, aval), aval)
+
+
+def new_array(host: np.ndarray, aval: ShapedArray) -> ArrayImpl:
+    """An array of known elements. A scalar that is made while tracing becomes a literal."""
+    if not aval.shape and is_staging():
+        return LiteralArray(host, aval)
+    return ArrayImpl(host, aval, None, recorded_device())
 
 
 # ---- eager evaluation ----
@@ -273,6 +289,8 @@ def as_array(x: Any) -> Any:
 
 class EvalTrace(Trace):
     """No transformation: checks the operands by their avals, then runs the impl rule."""
+
+    is_staging = False
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """The result as an Array, or a list of them: the avals are from the abstract_eval rule, which
@@ -378,6 +396,11 @@ class _Context(threading.local):
 
 
 context = _Context()
+
+
+def is_staging() -> bool:
+    """Whether operations are being written into a jaxpr, rather than run."""
+    return context.trace.is_staging
 
 
 # ---- named axes ----

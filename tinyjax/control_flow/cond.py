@@ -29,13 +29,13 @@ from tinyjax.core import (
     Primitive,
     Tracer,
     abstract_eval_rules,
+    as_array,
     get_aval,
     impl_rules,
     no_rule_reasons,
     placed,
     to_numpy,
 )
-from tinyjax.interpreters.tracing import is_staging
 from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, Var
 from tinyjax.lax.comparison import ne
 from tinyjax.lax.conversion import convert_element_type
@@ -232,7 +232,7 @@ def _one_of(
     if name == "cond":
         in_order.reverse()  # False is 0, True is 1
     computed = iter(cond_p.bind(index, *inputs, branches=tuple(in_order)))
-    outs = [next(computed) if i is None else _as_result(inputs[i]) for i in sources]
+    outs = [next(computed) if i is None else as_array(inputs[i]) for i in sources]
     return tree_unflatten(out_trees[0], outs)
 
 
@@ -258,15 +258,6 @@ def _without_forwarded(
 def _computing(branch: ClosedJaxpr, sources: Sequence[int | None]) -> ClosedJaxpr:
     outvars = [v for v, source in zip(branch.jaxpr.outvars, sources) if source is None]
     return branch.replace(jaxpr=branch.jaxpr.replace(outvars=outvars))
-
-
-def _as_result(x: Any) -> Any:
-    """An operand as a result: an Array, also where it is a Python scalar."""
-    if isinstance(x, Array):
-        return x
-    aval = get_aval(x)
-    kind = LiteralArray if is_staging() and not aval.shape else ArrayImpl
-    return kind(to_numpy(x, aval), aval)
 
 
 # ---- what differs between branches ----

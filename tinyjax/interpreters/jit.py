@@ -33,6 +33,7 @@ from tinyjax.core import (
     Tracer,
     as_array,
     context,
+    is_staging,
 )
 from tinyjax.devices import Device, committed_device, default_device, devices
 from tinyjax.fast.call_cache import NOT_KNOWN, FastCalls, is_plain
@@ -40,7 +41,6 @@ from tinyjax.interpreters.cache_misses import explain_miss
 from tinyjax.interpreters.jit_primitive import committed_to, compiled, if_built, jit_p
 from tinyjax.interpreters.tracing import (
     ShapeDtypeStruct,
-    is_staging,
     named_avals,
     trace_to_jaxpr,
 )

@@ -27,7 +27,6 @@ from tinyjax.api_util import (
 from tinyjax.array import Array, LiteralArray, ShapedArray
 from tinyjax.config import config
 from tinyjax.core import (
-    EvalTrace,
     Primitive,
     Trace,
     Tracer,
@@ -102,6 +101,8 @@ class JaxprTracer(Tracer):
 class JaxprTrace(Trace):
     """Writes one jaxpr. Python and NumPy scalars become literals, all other outside values
     constvars."""
+
+    is_staging = True
 
     def __init__(self) -> None:
         self.invars: list[Var] = []
@@ -207,14 +208,6 @@ def check_output(x: Any, position: int) -> None:
                 f"the function returned a value of type {type(x)} at output component {position}, "
                 f"which is not a valid JAX type: {x!r}. Return arrays, scalars and pytrees of them"
             ) from None
-
-
-def is_staging() -> bool:
-    """Whether operations are being written into a jaxpr, rather than run."""
-    trace = context.trace
-    while not isinstance(trace, (JaxprTrace, EvalTrace)):
-        trace = trace.parent
-    return isinstance(trace, JaxprTrace)
 
 
 # ---- the front doors ----

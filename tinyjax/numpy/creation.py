@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.array import Array, ArrayImpl, ShapedArray
-from tinyjax.core import Tracer, check_unmasked
+from tinyjax.core import Tracer, check_unmasked, new_array
 from tinyjax.devices import committed_device, recorded_device
 from tinyjax.numpy.util import (
     as_array,
@@ -26,7 +26,6 @@ from tinyjax.numpy.util import (
     constant,
     convert,
     ensure_arraylike,
-    new_array,
     user_dtype,
     user_dtype_or,
 )

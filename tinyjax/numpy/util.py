@@ -19,10 +19,8 @@ import numpy as np
 from tinyjax import core, dtypes, lax
 from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.config import config
-from tinyjax.core import Tracer
-from tinyjax.devices import recorded_device
+from tinyjax.core import Tracer, as_array, is_staging
 from tinyjax.errors import ConcretizationTypeError
-from tinyjax.interpreters.tracing import is_staging
 
 # ---- operands ----
 
@@ -39,27 +37,6 @@ def check_arraylike(fun_name: str, *args: Any) -> None:
             raise TypeError(
                 f"{fun_name} requires ndarray or scalar arguments, got {type(x)} at position {position}."
             )
-
-
-def as_array(x: Any) -> Any:
-    """`x` as an Array or tracer: Python scalars weakly typed, NumPy values copied.
-
-    Raises TypeError for anything else (lists: jnp.array converts them)."""
-    if isinstance(x, Array):
-        return x
-    if hasattr(x, "__jax_array__"):
-        return as_array(x.__jax_array__())
-    aval = core.get_aval(x)
-    if aval.dtype == np.bool_:
-        aval = aval.strip_weak_type()
-    return new_array(core.to_numpy(x, aval), aval)
-
-
-def new_array(host: np.ndarray, aval: ShapedArray) -> ArrayImpl:
-    """An array of known elements. A scalar that is made while tracing becomes a literal."""
-    if not aval.shape and is_staging():
-        return LiteralArray(host, aval)
-    return ArrayImpl(host, aval, None, recorded_device())
 
 
 def ensure_arraylike(fun_name: str, *args: Any) -> Any:

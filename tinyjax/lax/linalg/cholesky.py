@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.interpreters.batching import batch_rules, moveaxis
 from tinyjax.interpreters.jvp import jvp_rules
 from tinyjax.lax.linalg.matrices import (
@@ -30,7 +30,7 @@ from tinyjax.lax.linalg.matrices import (
     tril,
 )
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
-from tinyjax.numpy.util import as_array, promote_dtypes_inexact
+from tinyjax.numpy.util import promote_dtypes_inexact
 from tinyjax.primitives import shape_of
 
 cholesky_p = Primitive("cholesky")

@@ -18,7 +18,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.interpreters.batching import batch_rules, moveaxis
 from tinyjax.interpreters.jvp import jvp_rules
 from tinyjax.lax.linalg.matrices import (
@@ -31,7 +31,6 @@ from tinyjax.lax.linalg.matrices import (
     matmul,
 )
 from tinyjax.lax.linalg.spectra import diagonal, one_over_gaps
-from tinyjax.numpy.util import as_array
 from tinyjax.primitives import mul, shape_of
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.interpreters.batching import batch_rules, moveaxis, vmap
 from tinyjax.interpreters.jit import jitted
 from tinyjax.interpreters.jvp import defzero, jvp_rules, zero_tangent
@@ -32,7 +32,6 @@ from tinyjax.lax.linalg.matrices import (
     triu,
 )
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
-from tinyjax.numpy.util import as_array
 from tinyjax.primitives import shape_of
 
 # ---- pivots ----

@@ -17,7 +17,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.interpreters.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
 from tinyjax.interpreters.jvp import jvp_rules, zero_tangent
 from tinyjax.lax.linalg.matrices import (
@@ -32,7 +32,6 @@ from tinyjax.lax.linalg.matrices import (
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
 from tinyjax.numpy.linear_algebra import matmul
 from tinyjax.numpy.taking import take_along_axis
-from tinyjax.numpy.util import as_array
 from tinyjax.primitives import mul, shape_of
 
 # ---- qr ----

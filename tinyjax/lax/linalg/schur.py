@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.interpreters.batching import batch_rules, moveaxis
 from tinyjax.lax.linalg.matrices import (
     check_lapack_dtype,
@@ -24,7 +24,6 @@ from tinyjax.lax.linalg.matrices import (
     for_each_matrix,
     host_step,
 )
-from tinyjax.numpy.util import as_array
 
 schur_p = Primitive("schur", multiple_results=True)
 hessenberg_p = Primitive("hessenberg", multiple_results=True)

@@ -19,7 +19,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.interpreters.batching import batch_rules, moveaxis
 from tinyjax.interpreters.jvp import jvp_rules
 from tinyjax.lax.elementwise import constant, real_dtype
@@ -32,7 +32,7 @@ from tinyjax.lax.linalg.matrices import (
 )
 from tinyjax.lax.linalg.spectra import diagonal, nan_where_it_fails
 from tinyjax.numpy.linear_algebra import matmul as jnp_matmul
-from tinyjax.numpy.util import as_array, promote_dtypes_inexact
+from tinyjax.numpy.util import promote_dtypes_inexact
 from tinyjax.primitives import mul, shape_of
 
 

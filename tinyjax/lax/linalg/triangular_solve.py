@@ -16,7 +16,7 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.interpreters.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
 from tinyjax.interpreters.jvp import Zero, defjvp2
 from tinyjax.interpreters.transposition import is_undefined_primal, not_linear, transpose_rules
@@ -31,7 +31,6 @@ from tinyjax.lax.linalg.matrices import (
     tril,
     triu,
 )
-from tinyjax.numpy.util import as_array
 from tinyjax.primitives import shape_of
 
 # Parameters: those of the function triangular_solve.

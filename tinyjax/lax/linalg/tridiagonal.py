@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.interpreters.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
 from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules, zero_tangent
 from tinyjax.interpreters.transposition import is_undefined_primal, not_linear, transpose_rules
@@ -27,7 +27,6 @@ from tinyjax.lax.linalg.matrices import (
     for_each_matrix,
     host_step,
 )
-from tinyjax.numpy.util import as_array
 from tinyjax.primitives import mul, shape_of
 
 # ---- tridiagonal ----

@@ -15,10 +15,9 @@ from typing import Any
 from tinyjax import lax
 from tinyjax.array import Array
 from tinyjax.control_flow.solves import custom_linear_solve
-from tinyjax.core import Tracer
+from tinyjax.core import Tracer, is_staging
 from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jit import jitted
-from tinyjax.interpreters.tracing import is_staging
 from tinyjax.lax import linalg
 from tinyjax.lax.linalg.lu import lu_solve
 from tinyjax.lax.linalg.matrices import conj_transpose

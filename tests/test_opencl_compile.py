@@ -4,12 +4,12 @@ import threading
 
 import numpy as np
 import pytest
+from routing import launch_all
 
 from tinyjax import core, lax, primitives
 from tinyjax.array import ArrayImpl
 from tinyjax.core import get_aval
 from tinyjax.devices import devices
-from tinyjax.fast import inline_policy
 from tinyjax.interpreters.jit import jit
 from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
 from tinyjax.opencl.compile import compile_jaxpr
@@ -93,7 +93,7 @@ needs_opencl = pytest.mark.skipif(CPU.cl_device is None, reason="there is no Ope
 def test_calls_under_way_make_a_limited_amount_of_memory(monkeypatch):
     queue = queue_of(CPU)
     monkeypatch.setattr(type(queue), "MAX_PENDING_BYTES", 2**20)
-    monkeypatch.setattr(inline_policy, "is_small", lambda seconds, saved: False)
+    launch_all(monkeypatch, inline=False)
     x = array(np.ones(100_000))
     executable = compiled(lambda x: primitives.sin(x), x)
     for _ in range(20):
@@ -192,7 +192,7 @@ def test_an_error_in_a_host_step_leaves_the_device_usable(monkeypatch):
 
 @needs_opencl
 def test_ctrl_c_just_after_a_launch_waits_for_it(monkeypatch):
-    monkeypatch.setattr(inline_policy, "is_small", lambda seconds, saved: False)
+    launch_all(monkeypatch, inline=False)
     x = array(np.ones(100_000))
     executable = compiled(lambda x: primitives.sin(primitives.sin(x)), x)
     queue, events = queue_of(CPU), []

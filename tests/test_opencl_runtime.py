@@ -5,11 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from routing import launch_all
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.devices import devices
-from tinyjax.fast import inline_policy
 from tinyjax.opencl.device_errors import DeviceError
 from tinyjax.opencl.device_queue import Queue
 from tinyjax.opencl.runtime import SharedMemoryQueue, queue_of
@@ -24,8 +24,7 @@ SIZE = 100_000
 
 @pytest.fixture(params=["by threads", "inline"])
 def routing(request, monkeypatch):
-    is_small = request.param == "inline"
-    monkeypatch.setattr(inline_policy, "is_small", lambda seconds, saved: is_small)
+    launch_all(monkeypatch, inline=request.param == "inline")
 
 
 def address(array):

@@ -8,12 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from routing import launch_all
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.devices import devices
-from tinyjax.fast import inline_policy
 from tinyjax.opencl import loop_frame, loops, plan
 from tinyjax.opencl.device_errors import OutOfDeviceMemory
 from tinyjax.opencl.device_queue import Queue
@@ -39,8 +39,7 @@ def rubbish_in_free_memory(monkeypatch):
 @pytest.fixture(autouse=True, params=["by threads", "inline"])
 def routing(request, monkeypatch):
     """All kernels are launched in the same way."""
-    is_small = request.param == "inline"
-    monkeypatch.setattr(inline_policy, "is_small", lambda seconds, saved: is_small)
+    launch_all(monkeypatch, inline=request.param == "inline")
     return request.param
 
 

@@ -3,6 +3,7 @@
 This file only gives the public names their places; tinyjax.steps has the order to read the rest in.
 """
 
+from importlib.util import find_spec as _find_spec
 from typing import TYPE_CHECKING
 
 from tinyjax import core as core
@@ -95,6 +96,9 @@ from tinyjax.opencl import lax_rules as _lax_rules  # noqa: F401  (fills lowerin
 from tinyjax.opencl import product_rules as _product_rules  # noqa: F401
 from tinyjax.opencl import random_rules as _random_rules  # noqa: F401  (fills word_rules)
 from tinyjax.opencl import window_rules as _window_rules  # noqa: F401
+
+if _find_spec("tinyjax.fast"):  # the folder can be deleted
+    from tinyjax import fast as fast
 
 # isort: split
 from tinyjax import missing_names as _missing_names  # noqa: F401  (of all modules above)

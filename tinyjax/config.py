@@ -36,6 +36,7 @@ FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     "jax_default_matmul_precision": (None, None, "no effect here: products are exact"),
     "jax_log_compiles": (False, (False, True), "log what is traced and compiled, as warnings"),
     "jax_explain_cache_misses": (False, (False, True), "log why a jitted function is traced again"),
+    "tinyjax_fast": (True, (False, True), "the shortcuts of tinyjax/fast are taken"),
     "tinyjax_background_build": (True, (False, True), "NumPy answers until kernels are built"),
     "jax_compilation_cache_dir": (None, None, "a folder that keeps compiled programs for later runs"),
     "jax_enable_compilation_cache": (True, (False, True), "whether that folder is used"),

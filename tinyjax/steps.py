@@ -8,6 +8,7 @@ them; tests/test_steps.py reads the imports and fails on an edge that points bac
 STEPS = (
     "other_flags",  # switches of JAX's that change nothing here
     "config",  # the switches
+    "shortcuts",  # where tinyjax/fast may answer
     "compile_log",  # what tracing and compiling report
     "dtypes",  # which dtypes there are, and how they promote
     "linker",  # what one OpenCL driver needs to build a kernel
@@ -82,8 +83,7 @@ STEPS = (
     "opencl.memory_plan",  # which arrays take over whose memory
     "opencl.explain",  # where each line of C comes from
     "opencl.cost",  # what it costs: arithmetic, bytes
-    "fast.inline_policy",  # which kernels the calling thread runs
-    "fast.launch_fusion",  # which of them are one kernel there
+    "opencl.launches",  # what is handed to the device
     "opencl.lowered",  # all these stages in order, and what each made
     "opencl.memory",  # what an array has on a device, and when it is used again
     "opencl.device_errors",  # what a device refuses

@@ -9,7 +9,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.devices import devices
 from tinyjax.fast import inline_policy, launch_fusion
-from tinyjax.fast.launch_fusion import launches_of, temporaries_of
+from tinyjax.fast.launch_fusion import fused, fused_launch, temporaries_of
 from tinyjax.opencl.lowered import lower_jaxpr
 from tinyjax.opencl.step_maker import text_of
 
@@ -123,7 +123,7 @@ def test_a_loop_that_is_launched_several_times_is_a_step_of_its_own(monkeypatch)
 def test_a_launch_has_so_many_kernels_at_most(monkeypatch):
     monkeypatch.setattr(launch_fusion, "MAX_KERNELS", 2)
     lowered = lower_jaxpr(jax.make_jaxpr(lambda w, x: network(w, network(w, x)) @ w)(*ARGS), CPU)
-    assert launches_of(lowered.plan, [0, 1, 2, 3, 4]) == [[0, 1], [2, 3]]
+    assert fused(lowered.plan, [0, 1, 2, 3, 4]) == [[0, 1], [2, 3]]
 
 
 def test_a_launch_has_so_many_parameters_at_most():
@@ -131,8 +131,8 @@ def test_a_launch_has_so_many_parameters_at_most():
     products = lambda *xs: [jnp.tanh(x @ y.T) @ y for x, y in zip(xs, xs[1:])]  # noqa: E731
     lowered = lower_jaxpr(jax.make_jaxpr(products)(*xs), CPU)
     plan, memory = lowered.plan, lowered.memory
-    launches = launches_of(plan, list(plan.kernels))
-    counts = [len(launch_fusion.one_launch("k", plan, memory, n).buffers) for n in launches]
+    launches = fused(plan, list(plan.kernels))
+    counts = [len(fused_launch(plan, memory, n).buffers) for n in launches]
     assert len(counts) > 1 and max(counts) <= 1024 / 8
     for found, wanted in zip(jax.jit(products)(*xs), products(*xs)):
         np.testing.assert_allclose(found, wanted, rtol=1e-5)

@@ -144,10 +144,6 @@ def _whole(run: Run) -> list[np.ndarray]:
 class InterpretingQueue(SharedMemoryQueue):
     """Runs kernels in Python, which takes less time than it takes to build them."""
 
-    def __init__(self, device: Any):
-        super().__init__(device)
-        self.runs_inline = False
-
     def launch(
         self, kernel: Any, items: int, local_size: int, memories: Any, inline: bool = False
     ) -> None:
@@ -160,10 +156,14 @@ def interpreted_kernels() -> Iterator[None]:
     """In this context kernels are interpreted, not built."""
     device = tinyjax.devices()[0]
     queues = {device: InterpretingQueue(device)}
-    kernels = lambda maker, name, text, inline: list(maker.kernels[inline].values())  # noqa: E731
+    kernels = lambda maker, name, text, inline: [  # noqa: E731
+        launch.kernels[0] for launch in maker.kernels[inline].values()
+    ]
     # They are checked when they are made; those that write over an operand look unstored here.
     unchecked = patch.object(interpreter, "check_kernel", lambda kernel: None)
-    with patch.dict(runtime._queues, queues), patch.object(StepMaker, "_build", kernels), unchecked:
+    plain = tinyjax.config.set("tinyjax_fast", False)  # no kernel of several
+    built = patch.object(StepMaker, "_build", kernels)
+    with patch.dict(runtime._queues, queues), built, unchecked, plain:
         yield
 
 

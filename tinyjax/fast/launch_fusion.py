@@ -3,13 +3,13 @@
 After this file you can say what a stretch of small work costs beside its work. A launch takes some five
 microseconds, which is as much as a small kernel; so the kernels of a stretch become functions in C, and
 one kernel calls them in turn, each for all its work-items. Arrays that only live within the stretch are
-memory of the step, for one launch ends before the next begins. Builds on codegen, memory_plan and
-inline_policy.
+memory of the step, for one launch ends before the next begins. Builds on launches and inline_policy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,39 +18,12 @@ from tinyjax.fast.inline_policy import inline_stretches
 from tinyjax.jaxpr import Var
 from tinyjax.opencl.codegen import index_type, kernel_text, parameter_text
 from tinyjax.opencl.kernel_ir import Buffer, Kernel
+from tinyjax.opencl.launches import Launch, launch_of, launches_of
 from tinyjax.opencl.memory_plan import MemoryPlan
 from tinyjax.opencl.plan import Plan
+from tinyjax.shortcuts import shortcut_for
 
-
-@dataclass(frozen=True)
-class OneLaunch:
-    """What a stretch of groups is as a kernel. Its arguments are arrays that it reads, then its
-    `temporaries`, then arrays that it makes for others, then the kernels' scratch memory."""
-
-    name: str
-    numbers: Sequence[int]  # of its groups
-    kernels: Sequence[Kernel]
-    inputs: Sequence[Var]
-    temporaries: Sequence[Var]
-    outputs: Sequence[Var]
-    scratch: Sequence[Buffer]
-    buffers: Sequence[Buffer]
-    calls: Sequence[Sequence[Buffer]]  # for each kernel, those of the buffers that it works on
-    items = 1
-
-    @property
-    def text(self) -> str:
-        """The kernel that calls the others, which are functions: see function_text."""
-        parameters = ",\n    ".join(
-            parameter_text(buffer, is_restricted=False) for buffer in self.buffers
-        )
-        lines = [f"__kernel void {self.name}(\n    {parameters}) {{"]
-        for kernel, buffers in zip(self.kernels, self.calls):
-            arguments = ", ".join(["item", *(buffer.name for buffer in buffers)])
-            loop = f"for ({index_type(kernel)} item = 0; item < {kernel.items}; ++item)"
-            lines.append(f"  {loop} {kernel.name}_item({arguments});")
-        return "\n".join([*lines, "}"])
-
+# ---- which kernels ----
 
 # Of a launch: a driver takes longer for a kernel of very many calls than for several.
 MAX_KERNELS = 64
@@ -58,7 +31,26 @@ MAX_KERNELS = 64
 MAX_PARAMETERS = 1024 // 8
 
 
-def launches_of(plan: Plan, stretch: Sequence[int]) -> list[list[int]]:
+@shortcut_for(launches_of)
+def inline_and_fused(
+    plain: Callable, plan: Plan, memory: MemoryPlan, device: Device
+) -> list[Launch]:
+    """The launches of a plan: small work by the calling thread, several kernels at once."""
+    if device.inline_device is None:
+        return plain(plan, memory, device)
+    stretches = inline_stretches(plan, device.cl_device.max_compute_units)
+    launches = {number: launch_of(plan, memory, number) for number in plan.kernels}
+    for stretch in stretches:
+        for number in stretch:
+            launches[number].inline = True
+        for numbers in fused(plan, stretch):
+            launches[numbers[0]] = fused_launch(plan, memory, numbers)
+            for number in numbers[1:]:
+                del launches[number]
+    return list(launches.values())
+
+
+def fused(plan: Plan, stretch: Sequence[int]) -> list[list[int]]:
     """The groups of an inline stretch that are launched together; a group that is alone, or launched
     several times, is none of these."""
     launches: list[list[int]] = [[]]
@@ -78,44 +70,63 @@ def launches_of(plan: Plan, stretch: Sequence[int]) -> list[list[int]]:
     return [launch for launch in launches if len(launch) > 1]
 
 
-def launches_lines(plan: Plan, device: Device) -> Iterator[str]:
-    """A line for each launch of several kernels, of the plan and of the bodies within."""
-    if device.inline_device is None:
-        return
-    for of in plan.all_plans():
-        for stretch in inline_stretches(of, device.cl_device.max_compute_units):
-            for numbers in launches_of(of, stretch):
-                names = ", ".join(of.kernels[number].name for number in numbers)
-                yield f"in one launch, run by the calling thread: {names}"
+# ---- several kernels as one ----
 
 
-def one_launch(name: str, plan: Plan, memory: MemoryPlan, numbers: Sequence[int]) -> OneLaunch:
-    """The kernel that runs those of the groups `numbers`, in this order."""
-    kernels = [plan.kernels[number] for number in numbers]
-    made = [v for number in numbers for v in plan.groups[number].outputs]
+@dataclass
+class FusedLaunch(Launch):
+    """A kernel of one work-item, which calls those of `kernels` in turn."""
+
+    calls: Sequence[
+        Sequence[Buffer]
+    ] = ()  # for each of them, those of the buffers that it works on
+    items = 1
+
+    @property
+    def texts(self) -> list[str]:
+        parameters = ",\n    ".join(
+            parameter_text(buffer, is_restricted=False) for buffer in self.buffers
+        )
+        lines = [f"__kernel void {self.name}(\n    {parameters}) {{", *self.lines, "}"]
+        return [*map(function_text, self.kernels), "\n".join(lines)]
+
+    @property
+    def lines(self) -> list[str]:
+        """A loop for each kernel, which calls it for all its work-items."""
+        lines = []
+        for kernel, buffers in zip(self.kernels, self.calls):
+            arguments = ", ".join(["item", *(buffer.name for buffer in buffers)])
+            loop = f"for ({index_type(kernel)} item = 0; item < {kernel.items}; ++item)"
+            lines.append(f"  {loop} {kernel.name}_item({arguments});")
+        return lines
+
+
+def fused_launch(plan: Plan, memory: MemoryPlan, numbers: Sequence[int]) -> FusedLaunch:
+    """The launch that runs those of the groups `numbers`, in this order."""
+    single = [launch_of(plan, memory, number) for number in numbers]
+    made = [v for launch in single for v in launch.outputs]
     temporaries = temporaries_of(plan, memory, numbers)
     arrays: dict[Var, Buffer] = {}
     scratch: list[Buffer] = []
     calls: list[list[Buffer]] = []
-    for number, kernel in zip(numbers, kernels):
-        group = plan.groups[number]
-        over = [i for i, _ in memory.in_place.get(number, ())]
-        variables = [v for i, v in enumerate(group.inputs) if i not in over] + list(group.outputs)
-        for v, buffer in zip(variables, kernel.buffers):
+    for number, launch in zip(numbers, single):
+        variables = [*launch.inputs, *launch.outputs]
+        for v, buffer in zip(variables, launch.buffers):
             if v not in arrays:  # numbered, as all results that nothing reads are called "_"
                 arrays[v] = replace(buffer, name=f"{plan.names[v]}_{len(arrays)}")
-        own = [
-            replace(buffer, name=f"{buffer.name}_of_{number}")
-            for buffer in kernel.buffers[len(variables) :]
-        ]
+        own = [replace(buffer, name=f"{buffer.name}_of_{number}") for buffer in launch.scratch]
         scratch += own
         calls.append([*(arrays[v] for v in variables), *own])
     inputs = [v for v in arrays if v not in made]
     outputs = [v for v in made if v not in temporaries]
-    ordered = [arrays[v] for v in [*inputs, *temporaries, *outputs]]
-    return OneLaunch(
-        name, numbers, kernels, inputs, temporaries, outputs, scratch, [*ordered, *scratch], calls
+    buffers = [*(arrays[v] for v in [*inputs, *temporaries, *outputs]), *scratch]
+    kernels = [plan.kernels[number] for number in numbers]
+    launch = FusedLaunch(
+        "fused", numbers, kernels, inputs, temporaries, outputs, buffers, inline=True, calls=calls
     )
+    # Launches of a program have one name if they are one kernel.
+    digest = zlib.crc32("\n".join(launch.texts).encode())
+    return replace(launch, name=f"fused_{digest:08x}_{kernels[0].name}")
 
 
 def temporaries_of(plan: Plan, memory: MemoryPlan, numbers: Sequence[int]) -> list[Var]:

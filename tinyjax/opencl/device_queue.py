@@ -60,8 +60,7 @@ class Queue:
     """Runs kernels on one OpenCL device, in order; memory is the device's own.
 
     `on_launch(kernel, event)`, if set, is told of each launch, and `on_step(routine, step, slots)` runs
-    each step: a profiler's ears. `runs_inline` says whether `launch(..., inline=True)` has a meaning
-    here: see SharedMemoryQueue."""
+    each step: a profiler's ears."""
 
     # Calls that may be under way, and bytes that they may make, before the next one waits for half of
     # them. A few keep the device busy; with more of them, large results take turns in so much memory that
@@ -72,7 +71,6 @@ class Queue:
     MAX_FREE = 2
     MAX_FREE_BYTES = 2**28
 
-    runs_inline = False
     on_launch: Callable[[Any, Any], None] | None = None
     on_step: Callable[[Any, Any, list], None] | None = None
 

@@ -12,12 +12,12 @@ from typing import Any
 
 from tinyjax.compile_log import compiling_logger, log_level, logged_time
 from tinyjax.devices import Device, warn_without_opencl
-from tinyjax.fast.launch_fusion import launches_lines
 from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
 from tinyjax.opencl.cost import cost_lines, step_costs
 from tinyjax.opencl.explain import explain_lines, mapping
 from tinyjax.opencl.key_words import with_key_words
+from tinyjax.opencl.launches import launches_lines, with_launches
 from tinyjax.opencl.memory_plan import (
     MemoryPlan,
     memory_lines,
@@ -110,7 +110,8 @@ def lower_jaxpr(
         simplified = simplify(with_key_words(closed))
         plan = make_plan(simplified, target)
         memory = plan_memory(plan, donated)
-    return Lowered(name, closed, device, target, with_memory(plan, memory), memory, tuple(donated))
+        plan = with_launches(with_memory(plan, memory), memory, device)
+    return Lowered(name, closed, device, target, plan, memory, tuple(donated))
 
 
 def target_of(device: Device) -> Target:
@@ -120,5 +121,5 @@ def target_of(device: Device) -> Target:
 def schedule_text(lowered: Lowered) -> str:
     """The steps of a call, with those of loops' bodies indented."""
     head = f"schedule of {lowered.name} on {lowered.device!r} ({lowered.device.device_kind})"
-    lines = [*schedule_lines(lowered.plan), *launches_lines(lowered.plan, lowered.device)]
+    lines = [*schedule_lines(lowered.plan), *launches_lines(lowered.plan)]
     return "\n".join([head, *("  " + line for line in lines)])

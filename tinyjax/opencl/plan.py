@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
 from tinyjax.opencl.codegen import Target
@@ -21,6 +22,9 @@ from tinyjax.opencl.lower import lower_group
 from tinyjax.opencl.rules import rewrites_for_steps
 from tinyjax.opencl.simplify import BODIES
 from tinyjax.pretty_printer import variable_names
+
+if TYPE_CHECKING:
+    from tinyjax.opencl.launches import Launch
 
 # ---- planning ----
 
@@ -36,6 +40,7 @@ class Plan:
     kernels: dict[int, Kernel] = field(default_factory=dict)  # by the number of their group
     bodies: dict[int, dict[str, Plan]] = field(default_factory=dict)  # 'body', 'cond', 'branch 0'
     reasons: dict[int, str] = field(default_factory=dict)  # why a loop is no kernel
+    launches: list[Launch] = field(default_factory=list)  # of all kernels: see launches.py
 
     def made_on_device(self) -> set[Var]:
         """What kernels, loops and BLAS make: memory that can be used again when nothing reads it any more."""

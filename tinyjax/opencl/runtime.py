@@ -33,7 +33,6 @@ class SharedMemoryQueue(Queue):
         self.read_write = flags.READ_WRITE | flags.USE_HOST_PTR
         self.read_only = flags.READ_ONLY | flags.USE_HOST_PTR
         self.pool = Pool(lambda host: self.cl.Buffer(self.context, self.read_write, hostbuf=host))
-        self.runs_inline = device.inline_device is not None
 
     def open(self) -> None:
         super().open()
@@ -111,7 +110,7 @@ class NumpyQueue:
     """Stands in where there is no OpenCL: memory is a NumPy array, and there is nothing to wait for."""
 
     driver_error = ()  # nothing to catch
-    runs_inline = is_fork = False
+    is_fork = False
     last_event = None
     on_step: Callable[[Any, Any, list], None] | None = None
 

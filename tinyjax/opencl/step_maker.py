@@ -1,25 +1,22 @@
 """From a plan to steps: the kernels are built, and every group becomes something that can run.
 
 After this file you can say which program a kernel is built in, and which step a group became. Builds on
-lowered, schedule, loops, fast.inline_policy, fast.launch_fusion and compilation_cache.
+lowered, schedule, launches, loops and compilation_cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tinyjax.devices import Device
-from tinyjax.fast.inline_policy import inline_stretches
-from tinyjax.fast.launch_fusion import OneLaunch, function_text, launches_of, one_launch
 from tinyjax.jaxpr import Var
 from tinyjax.opencl import compilation_cache
-from tinyjax.opencl.codegen import kernel_text, program_text
+from tinyjax.opencl.codegen import program_text
 from tinyjax.opencl.groups import HostGroup, KernelGroup
-from tinyjax.opencl.kernel_ir import Buffer, Kernel
+from tinyjax.opencl.launches import Launch
 from tinyjax.opencl.loops import RoundsStep, loop_step
 from tinyjax.opencl.lowered import Lowered
 from tinyjax.opencl.matmul_step import MatmulStep
@@ -38,35 +35,17 @@ class StepMaker:
         self.name = lowered.name
         self.queue = queue
         self.local_size = lowered.target.local_size if lowered.target else 1
-        self.inline: dict[int, set[int]] = {}  # by the plan's id: numbers of groups
-        self.stretches: dict[int, list[OneLaunch]] = {}  # by the plan's id
-        self.kernels: dict[bool, dict[str, Kernel | OneLaunch]] = {False: {}, True: {}}
-        for plan, memory in plans_and_memory(lowered.plan, lowered.memory):
-            self._share_out(plan, memory, lowered.device)
+        self.kernels: dict[bool, dict[str, Launch]] = {False: {}, True: {}}
+        for plan in lowered.plan.all_plans():
+            for launch in plan.launches:
+                self.kernels[launch.inline][launch.name] = launch
         self.built: dict[tuple[str, bool], Any] = {}
         self.new_entries: dict[Path, Any] = {}
-        for inline, kernels in self.kernels.items():
-            if kernels:
-                text = text_of(list(kernels.values()))
-                for name, kernel in zip(kernels, self._build(lowered.name, text, inline)):
+        for inline, launches in self.kernels.items():
+            if launches:
+                text = text_of(list(launches.values()))
+                for name, kernel in zip(launches, self._build(lowered.name, text, inline)):
                     self.built[name, inline] = kernel
-
-    def _share_out(self, plan: Plan, memory: MemoryPlan, device: Device) -> None:
-        """Says in which program, and with which others, each kernel of a plan is built."""
-        stretches: list[list[int]] = []
-        if self.queue.runs_inline:
-            stretches = inline_stretches(plan, device.cl_device.max_compute_units)
-        self.inline[id(plan)] = {number for numbers in stretches for number in numbers}
-        self.stretches[id(plan)] = []
-        for numbers in (run for stretch in stretches for run in launches_of(plan, stretch)):
-            name = f"stretch{len(self.kernels[True])}_{plan.kernels[numbers[0]].name}"
-            stretch = one_launch(name, plan, memory, numbers)
-            self.stretches[id(plan)].append(stretch)
-            self.kernels[True][name] = stretch
-        in_stretches = {n for stretch in self.stretches[id(plan)] for n in stretch.numbers}
-        for number, kernel in plan.kernels.items():
-            if number not in in_stretches:
-                self.kernels[number in self.inline[id(plan)]][kernel.name] = kernel
 
     def _build(self, name: str, text: str, inline: bool) -> list[Any]:
         """The kernels of a program, which may be in the compilation cache."""
@@ -91,50 +70,53 @@ class StepMaker:
             is_result = of_program and v in outvars
             return Output(routine.slot(v), v.aval.shape, v.aval.dtype, is_result, taken)
 
-        stretches = {stretch.numbers[0]: stretch for stretch in self.stretches[id(plan)]}
+        launches = {launch.numbers[0]: launch for launch in plan.launches}
         number = 0
         while number < len(plan.groups):
-            numbers = stretches[number].numbers if number in stretches else [number]
-            dying = [v for n in numbers for v in memory.given_back.get(n, ())]
-            if number in stretches:
-                stretch = stretches[number]
-                outputs = list(map(output, stretch.outputs))
-                dies = [routine.slot(v) for v in dying if v not in stretch.temporaries]
-                routine.add(self._stretch_step(stretch, memory, routine, outputs, dies), numbers)
+            launch = launches.get(number)
+            numbers = launch.numbers if launch else [number]
+            made = launch.outputs if launch else plan.groups[number].outputs
+            held = launch.temporaries if launch else []
+            dying = [v for n in numbers for v in memory.given_back.get(n, ()) if v not in held]
+            outputs, dies = list(map(output, made)), list(map(routine.slot, dying))
+            if launch:
+                step = self._launch_step(launch, memory, routine, outputs, dies)
             else:
-                outputs = list(map(output, plan.groups[number].outputs))
-                dies = list(map(routine.slot, dying))
-                routine.add(self._step(plan, memory, number, routine, outputs, dies), numbers)
+                step = self._step(plan, memory, number, routine, outputs, dies)
+            routine.add(step, numbers)
             number = numbers[-1] + 1
         return routine
 
-    def _stretch_step(
+    def _launch_step(
         self,
-        stretch: OneLaunch,
+        launch: Launch,
         memory: MemoryPlan,
         routine: Routine,
         outputs: list[Output],
         dies: list[int],
-    ) -> KernelStep:
-        """Its temporaries are memory that stays: launches of other threads wait for its end."""
+    ) -> KernelStep | RoundsStep:
+        """Its temporaries are memory that stays: launches of other threads wait for its end. Scratch memory
+        has zeros at first."""
         held: dict[Var, Memory] = {}
-        for v in stretch.temporaries:
+        for v in launch.temporaries:
             if v in memory.takes_over:
                 held[v] = held[memory.takes_over[v]].viewed(v.aval.shape, v.aval.dtype)
             else:
                 held[v] = self.queue.allocate(v.aval.shape, v.aval.dtype)
+        zeros = [self.queue.writable(np.zeros(b.size, b.dtype)) for b in launch.scratch]
+        scratch = list(map(routine.hold, zeros))
         arguments = [
-            *map(routine.slot, stretch.inputs),
+            *map(routine.slot, launch.inputs),
             *map(routine.hold, held.values()),
             *(output.slot for output in outputs),
-            *self._scratch(stretch.scratch, routine),
+            *scratch,
         ]
-        built = self.built[stretch.name, True]
-        return KernelStep(built, 1, self.local_size, True, arguments, outputs, dies)
-
-    def _scratch(self, buffers: Sequence[Buffer], routine: Routine) -> list[int]:
-        """Slots with memory for a kernel's work: zeros at first."""
-        return [routine.hold(self.queue.writable(np.zeros(b.size, b.dtype))) for b in buffers]
+        built, items = self.built[launch.name, launch.inline], launch.items
+        step = KernelStep(built, items, self.local_size, launch.inline, arguments, outputs, dies)
+        if launch.rounds is None:
+            return step
+        control = [buffer.name for buffer in launch.scratch].index("rounds")
+        return RoundsStep(step, launch.rounds, scratch[control])
 
     def _step(
         self,
@@ -145,23 +127,8 @@ class StepMaker:
         outputs: list[Output],
         dies: list[int],
     ) -> Any:
+        """What a group without a kernel does."""
         group = plan.groups[number]
-        if number in plan.kernels:
-            kernel = plan.kernels[number]
-            written_over = [i for i, _ in memory.in_place.get(number, ())]
-            inputs = [routine.slot(v) for i, v in enumerate(group.inputs) if i not in written_over]
-            buffers = [buffer for buffer in kernel.buffers if buffer.role == "scratch"]
-            scratch = self._scratch(buffers, routine)
-            arguments = [*inputs, *(output.slot for output in outputs), *scratch]
-            inline = number in self.inline[id(plan)]
-            built = self.built[kernel.name, inline]
-            step = KernelStep(
-                built, kernel.items, self.local_size, inline, arguments, outputs, dies
-            )
-            if kernel.rounds is None:
-                return step
-            control = [buffer.name for buffer in buffers].index("rounds")
-            return RoundsStep(step, kernel.rounds, scratch[control])
         if isinstance(group, KernelGroup):
             return EmptyStep(outputs, dies)
         operands = [routine.slot(v) for v in group.eqn.invars]
@@ -185,24 +152,14 @@ class StepMaker:
 # ---- programs ----
 
 
-def text_of(kernels: Sequence[Kernel | OneLaunch]) -> str:
-    """The program of kernels, and of stretches of others."""
-    stretches = [kernel for kernel in kernels if isinstance(kernel, OneLaunch)]
-    single = [kernel for kernel in kernels if not isinstance(kernel, OneLaunch)]
-    called = {kernel.name: kernel for stretch in stretches for kernel in stretch.kernels}
-    texts = [*map(function_text, called.values()), *(stretch.text for stretch in stretches)]
-    return program_text([*called.values(), *single], [*texts, *map(kernel_text, single)])
+def text_of(launches: Sequence[Launch]) -> str:
+    """The program of these launches; what several call stands there once."""
+    kernels = [kernel for launch in launches for kernel in launch.kernels]
+    texts = dict.fromkeys(text for launch in launches for text in launch.texts)
+    return program_text(kernels, list(texts))
 
 
 # ---- memory ----
-
-
-def plans_and_memory(plan: Plan, memory: MemoryPlan) -> Iterator[tuple[Plan, MemoryPlan]]:
-    """The plan and those of the bodies within, with what is known of their memory."""
-    yield plan, memory
-    for number, bodies in plan.bodies.items():
-        for label, body in bodies.items():
-            yield from plans_and_memory(body, memory.bodies[number][label])
 
 
 def stored_variables(plan: Plan) -> set[Var]:

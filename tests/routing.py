@@ -1,0 +1,20 @@
+"""For tests: which thread runs kernels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tinyjax.opencl.launches import launches_of
+
+
+def launch_all(monkeypatch: pytest.MonkeyPatch, inline: bool) -> None:
+    """From now on each kernel is launched by itself: in the calling thread, or by the device's threads."""
+
+    def launches(plain: Any, plan: Any, memory: Any, device: Any) -> list:
+        can = device.inline_device is not None
+        return [replace(launch, inline=inline and can) for launch in plain(plan, memory, device)]
+
+    monkeypatch.setattr(launches_of, "shortcut", launches)

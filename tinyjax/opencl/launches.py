@@ -1,0 +1,90 @@
+"""The launches of a plan: what is handed to the device, and with which arrays.
+
+After this file you can say which groups a launch does the work of, and which thread runs it. Here each kernel
+is launched by itself, on the device's threads; with tinyjax/fast, small ones run in the calling thread, and
+several as one. Builds on codegen, memory_plan and shortcuts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tinyjax.devices import Device
+from tinyjax.jaxpr import Var
+from tinyjax.opencl.codegen import kernel_text
+from tinyjax.opencl.kernel_ir import Buffer, Kernel, Rounds
+from tinyjax.opencl.memory_plan import MemoryPlan
+from tinyjax.opencl.plan import Plan
+from tinyjax.shortcuts import with_shortcut
+
+
+@dataclass
+class Launch:
+    """One kernel of the program. Its arguments are arrays that it reads, its `temporaries`, arrays that it
+    makes, and scratch memory; `buffers` has them all."""
+
+    name: str
+    numbers: Sequence[int]  # of the groups whose work it does
+    kernels: Sequence[Kernel]  # theirs
+    inputs: Sequence[Var]
+    temporaries: Sequence[Var]  # arrays that nothing else sees
+    outputs: Sequence[Var]
+    buffers: Sequence[Buffer]
+    inline: bool = False  # run by the thread that launches it, and done when that goes on
+
+    @property
+    def items(self) -> int:
+        """How many work-items run it."""
+        return self.kernels[0].items
+
+    @property
+    def rounds(self) -> Rounds | None:
+        """With rounds, it is launched until its loop has ended."""
+        return self.kernels[0].rounds
+
+    @property
+    def scratch(self) -> list[Buffer]:
+        return [buffer for buffer in self.buffers if buffer.role == "scratch"]
+
+    @property
+    def texts(self) -> list[str]:
+        """Its functions in OpenCL C, the last of which is launched."""
+        return [kernel_text(self.kernels[0])]
+
+
+def launch_of(plan: Plan, memory: MemoryPlan, number: int) -> Launch:
+    """A group's kernel by itself."""
+    group, kernel = plan.groups[number], plan.kernels[number]
+    written_over = [i for i, _ in memory.in_place.get(number, ())]
+    inputs = [v for i, v in enumerate(group.inputs) if i not in written_over]
+    return Launch(kernel.name, [number], [kernel], inputs, [], group.outputs, kernel.buffers)
+
+
+@with_shortcut
+def launches_of(plan: Plan, memory: MemoryPlan, device: Device) -> list[Launch]:
+    """The launches of a plan's kernels, in order."""
+    return [launch_of(plan, memory, number) for number in plan.kernels]
+
+
+def with_launches(plan: Plan, memory: MemoryPlan, device: Device) -> Plan:
+    """The plan with its launches, also in its loops' bodies."""
+    bodies = {
+        number: {
+            label: with_launches(body, memory.bodies[number][label], device)
+            for label, body in of.items()
+        }
+        for number, of in plan.bodies.items()
+    }
+    launches = launches_of(plan, memory, device)
+    return dataclasses.replace(plan, bodies=bodies, launches=launches)
+
+
+def launches_lines(plan: Plan) -> Iterator[str]:
+    """A line for each launch of several kernels, of the plan and of the bodies within."""
+    for of in plan.all_plans():
+        for launch in of.launches:
+            if len(launch.kernels) > 1:
+                names = ", ".join(kernel.name for kernel in launch.kernels)
+                yield f"in one launch, run by the calling thread: {names}"

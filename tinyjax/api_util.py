@@ -23,6 +23,17 @@ def fun_name(fun: Callable) -> str:
     return getattr(fun, "__name__", type(fun).__name__)
 
 
+def named(name: str, doc: str | None) -> Callable[[Callable], Callable]:
+    """A decorator for what a maker makes: how jaxprs and messages call it, and what help() says of it."""
+
+    def name_it(fun: Callable) -> Callable:
+        fun.__name__ = fun.__qualname__ = name
+        fun.__doc__ = doc
+        return fun
+
+    return name_it
+
+
 def check_callable(fun: Any, transformation: str) -> None:
     """Raises TypeError unless `fun` can be called and is no generator function."""
     if not callable(fun):

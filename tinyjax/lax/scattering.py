@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import core, primitives
+from tinyjax.api_util import named
 from tinyjax.array import Array, ArrayImpl, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters import batching
@@ -256,7 +257,9 @@ def scatter(
 
 def _combining_scatter(primitive: Primitive, combine: Callable, done: str) -> Callable[..., Array]:
     """The public function of a kind of scatter, with the updates `done` what is there."""
+    name = primitive.name.replace("-", "_")
 
+    @named(name, f"As scatter, with the updates {done} what is there; as jax.lax.{name}.")
     def scatter_and_combine(
         operand: Any,
         scatter_indices: Any,
@@ -279,11 +282,6 @@ def _combining_scatter(primitive: Primitive, combine: Callable, done: str) -> Ca
             mode,
         )
 
-    name = primitive.name.replace("-", "_")
-    scatter_and_combine.__name__ = scatter_and_combine.__qualname__ = name
-    scatter_and_combine.__doc__ = (
-        f"As scatter, with the updates {done} what is there; as jax.lax.{name}."
-    )
     return scatter_and_combine
 
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from tinyjax import dtypes, random
 from tinyjax import numpy as jnp
+from tinyjax.api_util import named
 from tinyjax.array import Array
 from tinyjax.numpy.util import canonicalize_shape, real_dtype, user_dtype
 
@@ -191,27 +192,30 @@ def _complex_truncated_normal(key: Any, upper: float, shape: Any, dtype: np.dtyp
     return jnp.sqrt(-jnp.log(1 - t)) * jnp.exp(1j * theta)
 
 
-def _named(name: str, scale: float, mode: str, distribution: str) -> Callable[..., Initializer]:
+def _variance_scaling(
+    name: str, scale: float, mode: str, distribution: str
+) -> Callable[..., Initializer]:
     """variance_scaling under the name of those who proposed its settings."""
     made = functools.partial(variance_scaling, scale, mode, distribution)
 
+    @named(name, f"An initializer: variance_scaling({scale}, {mode!r}, {distribution!r}).")
     def make(
         in_axis: Axes = -2, out_axis: Axes = -1, batch_axis: Axes = (), dtype: Any = None
     ) -> Initializer:
         return made(in_axis=in_axis, out_axis=out_axis, batch_axis=batch_axis, dtype=dtype)
 
-    make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"An initializer: variance_scaling({scale}, {mode!r}, {distribution!r})."
     return make
 
 
 # Glorot and Bengio (2010), LeCun et al. (1998), He et al. (2015).
-glorot_uniform = xavier_uniform = _named("glorot_uniform", 1.0, "fan_avg", "uniform")
-glorot_normal = xavier_normal = _named("glorot_normal", 1.0, "fan_avg", "truncated_normal")
-lecun_uniform = _named("lecun_uniform", 1.0, "fan_in", "uniform")
-lecun_normal = _named("lecun_normal", 1.0, "fan_in", "truncated_normal")
-he_uniform = kaiming_uniform = _named("he_uniform", 2.0, "fan_in", "uniform")
-he_normal = kaiming_normal = _named("he_normal", 2.0, "fan_in", "truncated_normal")
+glorot_uniform = xavier_uniform = _variance_scaling("glorot_uniform", 1.0, "fan_avg", "uniform")
+glorot_normal = xavier_normal = _variance_scaling(
+    "glorot_normal", 1.0, "fan_avg", "truncated_normal"
+)
+lecun_uniform = _variance_scaling("lecun_uniform", 1.0, "fan_in", "uniform")
+lecun_normal = _variance_scaling("lecun_normal", 1.0, "fan_in", "truncated_normal")
+he_uniform = kaiming_uniform = _variance_scaling("he_uniform", 2.0, "fan_in", "uniform")
+he_normal = kaiming_normal = _variance_scaling("he_normal", 2.0, "fan_in", "truncated_normal")
 
 
 # ---- matrices that keep lengths ----

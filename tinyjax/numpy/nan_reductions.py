@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import dtypes, lax
+from tinyjax.api_util import named
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import averages, reductions
@@ -60,66 +61,51 @@ def _without_nan(
     return where_(all_nan, constant_like(a, np.nan), out)
 
 
-@jitted(static_argnames=("axis", "keepdims"))
-def nanmin(
-    a: Any,
-    axis: Axis = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Array:
-    """The smallest value that is not NaN (NaN if all are); as numpy.nanmin."""
-    check_no_out("nanmin", out)
-    args = (np.inf, axis, keepdims, where, initial is None)
-    return _without_nan(a, "nanmin", reductions.min, *args, initial=initial)
+def _nan_extreme(
+    name: str, reduction: Callable, identity: float, which: str
+) -> Callable[..., Array]:
+    @jitted(static_argnames=("axis", "keepdims"))
+    @named(name, f"The {which} value that is not NaN (NaN if all are); as numpy.{name}.")
+    def nan_extreme(
+        a: Any,
+        axis: Axis = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Array:
+        check_no_out(name, out)
+        args = (identity, axis, keepdims, where, initial is None)
+        return _without_nan(a, name, reduction, *args, initial=initial)
+
+    return nan_extreme
 
 
-@jitted(static_argnames=("axis", "keepdims"))
-def nanmax(
-    a: Any,
-    axis: Axis = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Array:
-    """The largest value that is not NaN (NaN if all are); as numpy.nanmax."""
-    check_no_out("nanmax", out)
-    args = (-np.inf, axis, keepdims, where, initial is None)
-    return _without_nan(a, "nanmax", reductions.max, *args, initial=initial)
+nanmin = _nan_extreme("nanmin", reductions.min, np.inf, "smallest")
+nanmax = _nan_extreme("nanmax", reductions.max, -np.inf, "largest")
 
 
-@jitted(static_argnames=("axis", "dtype", "keepdims"))
-def nansum(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Array:
-    """The sum of what is not NaN; as numpy.nansum."""
-    check_no_out("nansum", out)
-    args = (0, axis, keepdims, where, False)
-    return _without_nan(a, "nansum", reductions.sum, *args, dtype=dtype, initial=initial)
+def _nan_total(name: str, reduction: Callable, identity: int, which: str) -> Callable[..., Array]:
+    @jitted(static_argnames=("axis", "dtype", "keepdims"))
+    @named(name, f"The {which} of what is not NaN; as numpy.{name}.")
+    def nan_total(
+        a: Any,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Array:
+        check_no_out(name, out)
+        args = (identity, axis, keepdims, where, False)
+        return _without_nan(a, name, reduction, *args, dtype=dtype, initial=initial)
+
+    return nan_total
 
 
-@jitted(static_argnames=("axis", "dtype", "keepdims"))
-def nanprod(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Array:
-    """The product of what is not NaN; as numpy.nanprod."""
-    check_no_out("nanprod", out)
-    args = (1, axis, keepdims, where, False)
-    return _without_nan(a, "nanprod", reductions.prod, *args, dtype=dtype, initial=initial)
+nansum = _nan_total("nansum", reductions.sum, 0, "sum")
+nanprod = _nan_total("nanprod", reductions.prod, 1, "product")
 
 
 @jitted(static_argnames=("axis", "dtype", "keepdims"))
@@ -190,37 +176,26 @@ def nanstd(
     return lax.sqrt(nanvar(a, axis, **options))
 
 
-def nanargmax(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
-) -> Array:
-    """Where the largest value that is not NaN is, -1 if all are NaN; as numpy.nanargmax."""
-    check_no_out("nanargmax", out)
-    a = ensure_arraylike("nanargmax", a)
-    return _nanargmax(a, axis if axis is None else operator.index(axis), keepdims=bool(keepdims))
+def _nan_place(name: str, arg: Callable, fill: float, which: str) -> Callable[..., Array]:
+    @jitted(static_argnames=("axis", "keepdims"))
+    @named(f"_{name}", None)
+    def place(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+        if not dtypes.is_inexact(a.dtype):
+            return arg(a, axis=axis, keepdims=keepdims)
+        is_nan = isnan(a)
+        found = arg(where_(is_nan, fill, a), axis=axis, keepdims=keepdims)
+        return where_(reductions.all(is_nan, axis=axis, keepdims=keepdims), -1, found)
+
+    @named(name, f"Where the {which} value that is not NaN is, -1 if all are NaN; as numpy.{name}.")
+    def nan_place(
+        a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
+    ) -> Array:
+        check_no_out(name, out)
+        a = ensure_arraylike(name, a)
+        return place(a, axis if axis is None else operator.index(axis), keepdims=bool(keepdims))
+
+    return nan_place
 
 
-@jitted(static_argnames=("axis", "keepdims"))
-def _nanargmax(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    return _nanarg(a, argmax, -np.inf, axis, keepdims)
-
-
-def nanargmin(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
-) -> Array:
-    """Where the smallest value that is not NaN is, -1 if all are NaN; as numpy.nanargmin."""
-    check_no_out("nanargmin", out)
-    a = ensure_arraylike("nanargmin", a)
-    return _nanargmin(a, axis if axis is None else operator.index(axis), keepdims=bool(keepdims))
-
-
-@jitted(static_argnames=("axis", "keepdims"))
-def _nanargmin(a: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-    return _nanarg(a, argmin, np.inf, axis, keepdims)
-
-
-def _nanarg(a: Any, arg: Callable, fill: float, axis: int | None, keepdims: bool) -> Any:
-    if not dtypes.is_inexact(a.dtype):
-        return arg(a, axis=axis, keepdims=keepdims)
-    is_nan = isnan(a)
-    found = arg(where_(is_nan, fill, a), axis=axis, keepdims=keepdims)
-    return where_(reductions.all(is_nan, axis=axis, keepdims=keepdims), -1, found)
+nanargmax = _nan_place("nanargmax", argmax, -np.inf, "largest")
+nanargmin = _nan_place("nanargmin", argmin, np.inf, "smallest")

@@ -8,12 +8,15 @@ Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one 
 
 from __future__ import annotations
 
+import inspect
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tinyjax import dtypes, lax
+from tinyjax.api_util import named
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
@@ -36,97 +39,59 @@ _STATIC = ("axis", "overwrite_input", "keepdims", "method")
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")
 
 
-@jitted(static_argnames=_STATIC)
-def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-) -> Array:
-    """The values below which fractions `q` (in [0, 1]) of the elements lie; as numpy.quantile.
+def _functions(skip_nan: bool) -> list[Callable[..., Array]]:
+    """quantile, percentile and median, or those that skip NaN."""
+    prefix, of_nan = ("nan", "NaN is left out.") if skip_nan else ("", "NaN where there is one.")
 
-    A vector `q` becomes the first axis. NaN where there is one. Raises ValueError for complex arrays,
-    a `q` of more axes and an unknown method."""
-    check_no_out("quantile", out)
-    a, q = ensure_arraylike("quantile", a, q)
-    return _quantile(a, q, axis, method, keepdims, skip_nan=False)
+    def public(fun: Callable) -> Callable[..., Array]:
+        """`fun` by the name, and with the help, that jax.numpy has it by."""
+        name = prefix + fun.__name__
+        doc = f"{inspect.cleandoc(fun.__doc__ or '')} {of_nan}\n\nAs numpy.{name}."
+        static = [p for p in inspect.signature(fun).parameters if p in _STATIC]
+        return jitted(named(name, doc)(fun), static_argnames=static)
 
+    @public
+    def quantile(
+        a: Any,
+        q: Any,
+        axis: Any = None,
+        out: None = None,
+        overwrite_input: bool = False,
+        method: str = "linear",
+        keepdims: bool = False,
+    ) -> Array:
+        """The values below which fractions `q` (in [0, 1]) of the elements lie.
 
-@jitted(static_argnames=_STATIC)
-def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-) -> Array:
-    """As quantile, of what is not NaN; as numpy.nanquantile."""
-    check_no_out("nanquantile", out)
-    a, q = ensure_arraylike("nanquantile", a, q)
-    return _quantile(a, q, axis, method, keepdims, skip_nan=True)
+        A vector `q` becomes the first axis. Raises ValueError for complex arrays, a `q` of more axes and
+        an unknown method."""
+        check_no_out(quantile.__name__, out)
+        a, q = ensure_arraylike(quantile.__name__, a, q)
+        return _quantile(a, q, axis, method, keepdims, skip_nan)
 
+    def percentile(a: Any, q: Any, *args: Any, **options: Any) -> Array:
+        """As quantile with `q` in [0, 100]."""
+        a, q = ensure_arraylike(f"{prefix}percentile", a, q)
+        (q,) = promote_dtypes_inexact(q)
+        return quantile(a, divide(q, 100), *args, **options)
 
-@jitted(static_argnames=_STATIC)
-def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-) -> Array:
-    """As quantile with `q` in [0, 100]; as numpy.percentile."""
-    a, q = ensure_arraylike("percentile", a, q)
-    (q,) = promote_dtypes_inexact(q)
-    return quantile(a, divide(q, 100), axis, out, overwrite_input, method, keepdims)
+    @public
+    def median(
+        a: Any,
+        axis: Any = None,
+        out: None = None,
+        overwrite_input: bool = False,
+        keepdims: bool = False,
+    ) -> Array:
+        """The middle value (the mean of the two middle ones)."""
+        a = ensure_arraylike(median.__name__, a)
+        return quantile(a, 0.5, axis=axis, out=out, keepdims=keepdims, method="midpoint")
 
-
-@jitted(static_argnames=_STATIC)
-def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-) -> Array:
-    """As percentile, of what is not NaN; as numpy.nanpercentile."""
-    a, q = ensure_arraylike("nanpercentile", a, q)
-    (q,) = promote_dtypes_inexact(q)
-    return nanquantile(a, divide(q, 100), axis, out, overwrite_input, method, keepdims)
+    vars(percentile)["__signature__"] = inspect.signature(quantile)
+    return [quantile, public(percentile), median]
 
 
-@jitted(static_argnames=("axis", "overwrite_input", "keepdims"))
-def median(
-    a: Any,
-    axis: Any = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    keepdims: bool = False,
-) -> Array:
-    """The middle value (the mean of the two middle ones); as numpy.median."""
-    a = ensure_arraylike("median", a)
-    return quantile(a, 0.5, axis=axis, out=out, keepdims=keepdims, method="midpoint")
-
-
-@jitted(static_argnames=("axis", "overwrite_input", "keepdims"))
-def nanmedian(
-    a: Any,
-    axis: Any = None,
-    out: None = None,
-    overwrite_input: bool = False,
-    keepdims: bool = False,
-) -> Array:
-    """As median, of what is not NaN; as numpy.nanmedian."""
-    a = ensure_arraylike("nanmedian", a)
-    return nanquantile(a, 0.5, axis=axis, out=out, keepdims=keepdims, method="midpoint")
+quantile, percentile, median = _functions(skip_nan=False)
+nanquantile, nanpercentile, nanmedian = _functions(skip_nan=True)
 
 
 def _quantile(a: Any, q: Any, axis: Any, method: str, keepdims: bool, skip_nan: bool) -> Any:

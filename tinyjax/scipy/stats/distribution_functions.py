@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tinyjax import numpy as jnp
+from tinyjax.api_util import named
 from tinyjax.array import Array
 from tinyjax.numpy.util import promote_args_inexact
 
@@ -58,10 +59,9 @@ def log_of(function: Callable[..., Array]) -> Callable[..., Array]:
 def _after(
     outer: Callable, inner: Callable[..., Array], name: str, doc: str
 ) -> Callable[..., Array]:
+    @named(name, f"{doc}.\n\nThat is: {inspect.cleandoc(inner.__doc__ or '')}")
     @functools.wraps(inner)
     def composed(*args: Any, **kwargs: Any) -> Array:
         return outer(inner(*args, **kwargs))
 
-    composed.__name__ = composed.__qualname__ = name
-    composed.__doc__ = f"{doc}.\n\nThat is: {inspect.cleandoc(inner.__doc__ or '')}"
     return composed

@@ -8,6 +8,8 @@ Source: https://docs.jax.dev/en/latest/jax.numpy.html
 
 # ruff: noqa: F401  (re-exports)
 
+import sys as _sys
+
 import numpy as _np
 
 from tinyjax.array import Array as ndarray
@@ -17,6 +19,7 @@ from tinyjax.numpy import linalg
 from tinyjax.numpy import ufunc_methods as _ufunc_methods
 from tinyjax.numpy.averages import average, mean, std, var
 from tinyjax.numpy.bits import packbits, unpackbits
+from tinyjax.numpy.choosing import choose, compress, extract, select, where
 from tinyjax.numpy.contraction import einsum, einsum_path
 from tinyjax.numpy.creation import (
     array,
@@ -60,7 +63,15 @@ from tinyjax.numpy.dtype_tools import (
     result_type,
     set_printoptions,
 )
-from tinyjax.numpy.editing import delete, insert, trim_zeros
+from tinyjax.numpy.editing import (
+    delete,
+    fill_diagonal,
+    insert,
+    place,
+    put,
+    put_along_axis,
+    trim_zeros,
+)
 from tinyjax.numpy.elementary import (
     acos,
     acosh,
@@ -126,7 +137,7 @@ from tinyjax.numpy.joining import (
     dstack,
     hsplit,
     hstack,
-    repeat,
+    resize,
     split,
     stack,
     tile,
@@ -199,7 +210,6 @@ from tinyjax.numpy.manipulation import (
     permute_dims,
     ravel,
     reshape,
-    resize,
     roll,
     rollaxis,
     rot90,
@@ -295,7 +305,6 @@ from tinyjax.numpy.searching import (
     ravel_multi_index,
     unravel_index,
 )
-from tinyjax.numpy.selecting import select, where
 from tinyjax.numpy.setops import (
     intersect1d,
     isin,
@@ -323,17 +332,7 @@ from tinyjax.numpy.statistics import (
     interp,
     isclose,
 )
-from tinyjax.numpy.taking import (
-    choose,
-    compress,
-    extract,
-    fill_diagonal,
-    place,
-    put,
-    put_along_axis,
-    take,
-    take_along_axis,
-)
+from tinyjax.numpy.taking import repeat, take, take_along_axis
 from tinyjax.numpy.triangles import (
     diag,
     diag_indices,
@@ -388,7 +387,7 @@ from tinyjax.numpy.ufuncs import (
 )
 from tinyjax.numpy.util import broadcast_arrays, broadcast_shapes, broadcast_to
 
-_array_methods.attach()
+_array_methods.attach(_sys.modules[__name__])
 _ufunc_methods.attach()
 
 bool = bool_

@@ -10,6 +10,7 @@ Source: https://docs.jax.dev/en/latest/jax.Array.html
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,10 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array, ArrayImpl
 from tinyjax.numpy import (
     averages,
+    choosing,
     cumulative,
     elementary,
     indexing,
-    joining,
     linear_algebra,
     logic,
     manipulation,
@@ -36,6 +37,7 @@ from tinyjax.numpy import (
 )
 from tinyjax.numpy.at import IndexUpdateHelper
 from tinyjax.numpy.util import concrete, convert, ensure_arraylike, index_tuple, user_dtype
+from tinyjax.transfer import device_put
 
 _OPERANDS = (Array, int, float, complex, np.generic, np.ndarray)
 
@@ -228,19 +230,9 @@ def _view(self: Any, dtype: Any = None) -> Any:
 
 
 def _to_device(self: Any, device: Any, *, stream: Any = None) -> Any:
-    from tinyjax import device_put
-
     if stream is not None:
         raise NotImplementedError("stream argument of array.to_device()")
     return device_put(self, device)
-
-
-def _array_namespace(self: Any, /, *, api_version: str | None = None) -> Any:
-    if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
-        raise ValueError(f"api_version={api_version!r} is not available")
-    import tinyjax.numpy
-
-    return tinyjax.numpy
 
 
 def _dlpack(self: Any, **options: Any) -> Any:
@@ -263,7 +255,7 @@ _METHODS: dict[str, Callable] = {
     "argpartition": sorting.argpartition,
     "argsort": sorting.argsort,
     "astype": manipulation.astype,
-    "choose": taking.choose,
+    "choose": choosing.choose,
     "conj": ufuncs.conj,
     "conjugate": ufuncs.conjugate,
     "cumprod": cumulative.cumprod,
@@ -278,7 +270,7 @@ _METHODS: dict[str, Callable] = {
     "prod": reductions.prod,
     "ptp": reductions.ptp,
     "ravel": manipulation.ravel,
-    "repeat": joining.repeat,
+    "repeat": taking.repeat,
     "round": rounding.round,
     "searchsorted": sorted_search.searchsorted,
     "sort": sorting.sort,
@@ -299,7 +291,6 @@ _OWN_METHODS: dict[str, Callable] = {
     "trace": _trace,
     "transpose": _transpose,
     "view": _view,
-    "__array_namespace__": _array_namespace,
     "__contains__": _contains,
     "__copy__": _copy,
     "__deepcopy__": _deepcopy,
@@ -321,11 +312,13 @@ _PROPERTIES: dict[str, Callable] = {
 
 
 def _compress(self: Any, condition: Any, axis: int | None = None, **options: Any) -> Any:
-    return taking.compress(condition, self, axis, **options)
+    return choosing.compress(condition, self, axis, **options)
 
 
-def attach() -> None:
-    """Sets operators, methods and properties on Array (values and tracers have them from there)."""
+def attach(namespace: ModuleType) -> None:
+    """Sets operators, methods and properties on Array (values and tracers have them from there).
+
+    `namespace` is jax.numpy, which is where libraries find an array's functions."""
     for name, (function, symbol, has_reflected) in _BINARY.items():
         rejects = _REJECTED.get(name, ())
         setattr(Array, f"__{name}__", _operator(function, symbol, rejects))
@@ -343,12 +336,19 @@ def attach() -> None:
     Array.__hash__ = ArrayImpl.__hash__  # type: ignore[method-assign,assignment]
     ArrayImpl.__dlpack__ = _dlpack  # type: ignore[attr-defined]
     ArrayImpl.__dlpack_device__ = _dlpack_device  # type: ignore[attr-defined]
-    ArrayImpl.__array_module__ = _array_module  # type: ignore[attr-defined]
+    _attach_namespace(namespace)
 
 
-def _array_module(self: Any, types: Any) -> Any:
-    if all(issubclass(t, (Array, np.ndarray)) for t in types):
-        import tinyjax.numpy
+def _attach_namespace(namespace: ModuleType) -> None:
+    def array_namespace(self: Any, /, *, api_version: str | None = None) -> Any:
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ValueError(f"api_version={api_version!r} is not available")
+        return namespace
 
-        return tinyjax.numpy
-    return NotImplemented
+    def array_module(self: Any, types: Any) -> Any:
+        return (
+            namespace if all(issubclass(t, (Array, np.ndarray)) for t in types) else NotImplemented
+        )
+
+    Array.__array_namespace__ = array_namespace  # type: ignore[attr-defined]
+    ArrayImpl.__array_module__ = array_module  # type: ignore[attr-defined]

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from tinyjax import dtypes, lax
+from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.gather_plan import gather_plan
 from tinyjax.numpy.index_parts import expand_masks, parse
 from tinyjax.numpy.indexing import rewriting_take
+from tinyjax.numpy.ufuncs import divide, power
 from tinyjax.numpy.util import (
     as_array,
     broadcast_to,
@@ -100,14 +102,10 @@ class IndexUpdateRef:
 
     def divide(self, values: Any, **options: Any) -> Any:
         """x with x[index] /= values."""
-        from tinyjax.numpy.ufuncs import divide
-
         return divide(self.array, self._ones().multiply(values, **options))
 
     def power(self, values: Any, **options: Any) -> Any:
         """x with x[index] **= values."""
-        from tinyjax.numpy.ufuncs import power
-
         return power(self.array, self._ones().multiply(values, **options))
 
     def _ones(self) -> IndexUpdateRef:
@@ -184,8 +182,6 @@ def _as_values(values: Any, dtype: np.dtype) -> Any:
         if info.min <= values <= info.max:
             return constant(values, dtype)
     if isinstance(values, (list, tuple)):
-        from tinyjax.numpy.creation import asarray
-
         return asarray(values)
     return as_array(values)
 

@@ -17,7 +17,8 @@ from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import zeros
 from tinyjax.numpy.joining import concatenate
-from tinyjax.numpy.manipulation import ravel, reshape
+from tinyjax.numpy.logic import bitwise_and, left_shift, right_shift
+from tinyjax.numpy.manipulation import ravel, reshape, swapaxes
 from tinyjax.numpy.util import as_array, constant, convert, ensure_arraylike
 
 INT32 = np.dtype("int32")
@@ -28,9 +29,6 @@ INT32 = np.dtype("int32")
 @jitted(static_argnames=("axis", "bitorder"))
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Array:
     """Eight bools in each uint8; as numpy.packbits."""
-    from tinyjax.numpy.logic import left_shift
-    from tinyjax.numpy.manipulation import swapaxes
-
     a = ensure_arraylike("packbits", a)
     if dtypes.kind(a.dtype) not in "biu":
         raise TypeError("Expected an input array of integer or boolean data type")
@@ -52,9 +50,6 @@ def unpackbits(
     a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Array:
     """The eight bits of each uint8, as uint8; as numpy.unpackbits."""
-    from tinyjax.numpy.logic import bitwise_and, right_shift
-    from tinyjax.numpy.manipulation import swapaxes
-
     a = ensure_arraylike("unpackbits", a)
     if a.dtype != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")

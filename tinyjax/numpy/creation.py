@@ -29,6 +29,7 @@ from tinyjax.numpy.util import (
     user_dtype,
     user_dtype_or,
 )
+from tinyjax.transfer import device_put
 
 # ---- from data ----
 
@@ -155,8 +156,6 @@ def copy(a: Any, order: str | None = None) -> Array:
 def _on_device(x: Any, device: Any) -> Any:
     if device is None:
         return as_value(x)
-    from tinyjax import device_put
-
     return device_put(x, device)
 
 

@@ -16,12 +16,21 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.joining import concatenate
-from tinyjax.numpy.logic import isnan, not_equal
+from tinyjax.numpy.logic import bitwise_and, equal, greater, isnan, less, not_equal
 from tinyjax.numpy.manipulation import moveaxis, ravel
 from tinyjax.numpy.reductions import _integer_sum_dtype, check_no_out
 from tinyjax.numpy.reductions import sum as sum_
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.ufuncs import add, divide, multiply, subtract
+from tinyjax.numpy.ufuncs import (
+    absolute,
+    add,
+    divide,
+    floor_divide,
+    multiply,
+    negative,
+    remainder,
+    subtract,
+)
 from tinyjax.numpy.util import (
     as_array,
     broadcast_to,
@@ -31,6 +40,7 @@ from tinyjax.numpy.util import (
     convert,
     ensure_arraylike,
     index_tuple,
+    promote_dtypes,
     promote_dtypes_inexact,
     user_dtype,
 )
@@ -256,10 +266,6 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Array:
 @jitted(static_argnames=("axis",))
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Array:
     """Angles with jumps above half a period taken out; as numpy.unwrap."""
-    from tinyjax.numpy.logic import bitwise_and, equal, greater, less
-    from tinyjax.numpy.ufuncs import absolute, floor_divide, negative, remainder
-    from tinyjax.numpy.util import promote_dtypes
-
     p, period = promote_dtypes(ensure_arraylike("unwrap", p), period)
     if dtypes.kind(p.dtype) == "c":
         raise ValueError("jnp.unwrap does not support complex inputs.")

@@ -13,16 +13,19 @@ import numpy as np
 
 from tinyjax import dtypes
 from tinyjax.array import Array
+from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import array, asarray, full, ones, zeros_like
 from tinyjax.numpy.elementary import clip
-from tinyjax.numpy.joining import concatenate
+from tinyjax.numpy.grids import indices as grid
+from tinyjax.numpy.joining import concatenate, tile
 from tinyjax.numpy.logic import less
-from tinyjax.numpy.manipulation import moveaxis, ravel
+from tinyjax.numpy.manipulation import moveaxis, ravel, reshape
 from tinyjax.numpy.ranges import arange
+from tinyjax.numpy.searching import nonzero, unravel_index
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.sorting import argsort
-from tinyjax.numpy.ufuncs import add
+from tinyjax.numpy.sorting import argsort, sort
+from tinyjax.numpy.ufuncs import add, remainder
 from tinyjax.numpy.util import (
     broadcast_shapes,
     broadcast_to,
@@ -42,8 +45,6 @@ def delete(
     """`arr` without the slices `obj` (int, slice, array or mask) along `axis`; as numpy.delete.
 
     An array of indices must be known, unless assume_unique_indices says how many go."""
-    from tinyjax.numpy.sorting import sort
-
     a = ensure_arraylike("delete", arr)
     if axis is None:
         a, axis = ravel(a), 0
@@ -97,8 +98,6 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Array:
     # In the result, the n-th inserted one comes n places later than where it was asked for.
     new = where.at[argsort(where)].add(arange(count, dtype=where.dtype))
     is_old = ones(size + count, dtype=bool).at[new].set(False)
-    from tinyjax.numpy.searching import nonzero
-
     (old,) = nonzero(is_old, size=size)
     before = (slice(None),) * axis
     out = out.at[(*before, new)].set(values)
@@ -121,3 +120,92 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Array:
         start = int(found[0]) if "f" in trim.lower() else None
         index[i] = slice(start, int(found[-1]) + 1 if "b" in trim.lower() else None)
     return x[tuple(index)]
+
+
+# ---- with elements changed ----
+
+
+@jitted(static_argnames=("axis", "inplace", "mode"))
+def put_along_axis(
+    arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *, mode: Any = None
+) -> Array:
+    """`arr` with `values` where take_along_axis would read; needs inplace=False."""
+    _check_not_inplace("put_along_axis", inplace)
+    arr, indices, values = ensure_arraylike("put_along_axis", arr, indices, values)
+    shape = arr.shape
+    if axis is None:
+        arr, axis = ravel(arr), 0
+    if arr.ndim != indices.ndim:
+        raise ValueError(
+            "put_along_axis arguments 'arr' and 'indices' must have same ndim. Got "
+            f"{arr.ndim} and {indices.ndim}."
+        )
+    axis = canonicalize_axis(axis, arr.ndim)
+    index = list(grid(arr.shape, sparse=True))
+    index[axis] = indices
+    return reshape(arr.at[tuple(index)].set(broadcast_to(values, indices.shape), mode=mode), shape)
+
+
+def _check_not_inplace(name: str, inplace: bool) -> None:
+    if inplace:
+        raise ValueError(
+            f"jax.numpy.{name} cannot modify arrays in-place, because JAX arrays are immutable. Pass "
+            "inplace=False to instead return an updated array."
+        )
+
+
+def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Array:
+    """`a` with values `v` at places `ind` of the flat array; needs inplace=False; as numpy.put."""
+    _check_not_inplace("put", inplace)
+    a, ind, _ = ensure_arraylike("put", a, ind, v)
+    ind, values = ravel(ind), ravel(v)
+    if not a.size or not ind.size or not values.size:
+        return a
+    if mode == "clip":
+        ind = clip(ind, 0, a.size - 1)
+    elif mode == "wrap":
+        ind = remainder(ind, a.size)
+    elif mode == "raise":
+        raise NotImplementedError("The 'raise' mode to jnp.put is not supported.")
+    elif mode is not None:
+        raise ValueError(f"mode should be one of 'wrap' or 'clip'; got mode={mode!r}")
+    scatter_mode = "drop" if mode is None else "promise_in_bounds"
+    index = unravel_index(ind, a.shape)
+    return a.at[index].set(_to_size(values, ind.size), mode=scatter_mode)
+
+
+def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Array:
+    """`arr` with the values, in order, where `mask` holds; needs inplace=False; as numpy.place."""
+    _check_not_inplace("place", inplace)
+    arr, mask, vals = ensure_arraylike("place", arr, mask, vals)
+    if arr.size != mask.size:
+        raise ValueError("place: arr and mask must be the same size")
+    if not vals.size:
+        raise ValueError("Cannot place values from an empty array")
+    if not arr.size:
+        return arr
+    (where,) = nonzero(ravel(mask), size=mask.size, fill_value=mask.size)
+    flat = ravel(arr).at[where].set(_to_size(ravel(vals), where.size), mode="drop")
+    return reshape(flat, arr.shape)
+
+
+def _to_size(x: Any, size: int) -> Any:
+    """A vector repeated or cut to a size."""
+    if x.size < size:
+        x = tile(x, -(-size // x.size))
+    return x[:size] if x.size > size else x
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Array:
+    """`a` with `val` on its diagonal; needs inplace=False; as numpy.fill_diagonal."""
+    if inplace:
+        raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
+    if wrap:
+        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
+    a, val = ensure_arraylike("fill_diagonal", a, val)
+    if a.ndim < 2:
+        raise ValueError("array must be at least 2-d")
+    if a.ndim > 2 and len(set(a.shape)) > 1:
+        raise ValueError("All dimensions of input must be of equal length")
+    n = min(a.shape)
+    return a.at[(arange(n),) * a.ndim].set(val if val.ndim == 0 else _to_size(ravel(val), n))

@@ -19,7 +19,7 @@ from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.logic import isposinf, less
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.ufuncs import add, multiply
+from tinyjax.numpy.ufuncs import add, maximum, minimum, multiply
 from tinyjax.numpy.util import (
     constant,
     constant_like,
@@ -281,8 +281,6 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Array:
     """`arr` with values below `min` or above `max` moved there; as numpy.clip.
 
     Raises ValueError for complex operands, or without `arr`."""
-    from tinyjax.numpy.ufuncs import maximum, minimum
-
     if arr is None:
         raise ValueError("No input was provided to the clip function.")
     arr = ensure_arraylike("clip", arr)

@@ -19,6 +19,7 @@ from tinyjax.core import Tracer
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
+from tinyjax.numpy.choosing import where
 from tinyjax.numpy.creation import array, asarray, zeros
 from tinyjax.numpy.elementary import sqrt
 from tinyjax.numpy.linalg.decompositions import eigvals
@@ -27,7 +28,6 @@ from tinyjax.numpy.linalg.solving import inv
 from tinyjax.numpy.linear_algebra import dot, outer
 from tinyjax.numpy.manipulation import atleast_1d, roll
 from tinyjax.numpy.searching import argmin
-from tinyjax.numpy.selecting import where
 from tinyjax.numpy.triangles import diag, vander
 from tinyjax.numpy.util import check_arraylike, concrete_int, promote_dtypes_inexact
 

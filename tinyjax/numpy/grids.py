@@ -13,6 +13,7 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
+from tinyjax.interpreters.batching import vmap
 from tinyjax.numpy.creation import array
 from tinyjax.numpy.joining import concatenate, stack
 from tinyjax.numpy.manipulation import transpose
@@ -95,8 +96,6 @@ def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
 
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float, **kwargs: Any) -> Any:
     """function(i, j, ...) at each position of a grid, by vmap; as numpy.fromfunction."""
-    from tinyjax.interpreters.batching import vmap
-
     sizes = canonicalize_shape(shape)
     for i in range(len(sizes)):
         in_axes = [0 if i == j else None for j in range(len(sizes))]

@@ -17,6 +17,7 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.core import Tracer
 from tinyjax.errors import NonConcreteBooleanIndexError
+from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.util import (
     as_array,
     constant,
@@ -118,8 +119,6 @@ def _axes_consumed(item: Any, kind: int) -> int:
 
 
 def _stack(items: Sequence[Any]) -> Any:
-    from tinyjax.numpy.creation import asarray
-
     return asarray(items)
 
 

@@ -7,6 +7,7 @@ Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one 
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any
@@ -16,6 +17,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.creation import zeros_like
 from tinyjax.numpy.manipulation import (
     atleast_1d,
     atleast_2d,
@@ -26,13 +28,13 @@ from tinyjax.numpy.manipulation import (
 )
 from tinyjax.numpy.util import (
     as_array,
-    broadcast_to,
     canonicalize_axis,
     check_arraylike,
     concrete,
     concrete_int,
     convert,
     ensure_arraylike,
+    index_tuple,
     promote_dtypes,
     shape_of,
     user_dtype,
@@ -235,49 +237,14 @@ def tile(A: Any, reps: Any) -> Array:  # noqa: N803  (NumPy's name)
     return lax.tile(a, counts)
 
 
-def repeat(
-    a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None
-) -> Array:
-    """Each element of `a` along `axis` repeated, by one count or one for each; as numpy.repeat.
-
-    Counts that are traced need total_repeat_length: the size of the result (cut, or the last element
-    repeated). Raises ConcretizationTypeError without it."""
-    a = ensure_arraylike("repeat", a)
-    if axis is None:
-        a, axis = ravel(a), 0
-    axis = concrete_int(axis, "'axis' argument of jnp.repeat()")
-    if a.ndim:
-        axis = canonicalize_axis(axis, a.ndim)
-    if total_repeat_length is not None:
-        return _repeat_dynamic(a, as_array(repeats), axis, total_repeat_length)
-    counts = concrete(
-        repeats,
-        "When jit-compiling jnp.repeat, the total number of repeats must be static. To fix this, either "
-        "specify a static value for `repeats`, or pass a static value to `total_repeat_length`.",
-    )
-    if np.ndim(counts) == 0:
-        count = operator.index(counts)
-        shape = (*a.shape[: axis + 1], count, *a.shape[axis + 1 :])
-        wide = lax.broadcast_in_dim(a, shape, [i for i in range(a.ndim + 1) if i != axis + 1])
-        merged = (*a.shape[:axis], a.shape[axis] * count, *a.shape[axis + 1 :])
-        return reshape(wide, merged)
-    counts = np.broadcast_to(np.ravel(np.asarray(counts)), [a.shape[axis]])
-    return _repeat_dynamic(a, as_array(counts), axis, int(counts.sum()))
-
-
-def _repeat_dynamic(a: Any, repeats: Any, axis: int, length: int) -> Any:
-    """Counts at the first element of each run, summed up, are the indices to take."""
-    from tinyjax.numpy.creation import zeros
-    from tinyjax.numpy.cumulative import cumsum
-    from tinyjax.numpy.manipulation import roll
-    from tinyjax.numpy.taking import take
-    from tinyjax.numpy.ufuncs import subtract
-
-    if length == 0:
-        return zeros((*a.shape[:axis], 0, *a.shape[axis + 1 :]), a.dtype)
-    if a.shape[axis] == 0:
-        return a
-    repeats = broadcast_to(ravel(repeats), (a.shape[axis],))
-    starts = cumsum(roll(repeats, shift=1).at[0].set(0))
-    run_starts = zeros([length], np.dtype("int32")).at[starts].add(1)
-    return take(a, subtract(cumsum(run_starts), 1), axis=axis)
+@jitted(static_argnames=("new_shape",))
+def resize(a: Any, new_shape: Any) -> Array:
+    """`a`, repeated or cut, in a new shape; as numpy.resize."""
+    check_arraylike("resize", a)
+    new_shape = index_tuple(new_shape)
+    if any(n < 0 for n in new_shape):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    flat, size = ravel(a), math.prod(new_shape)
+    if flat.size == 0 or size == 0:
+        return zeros_like(flat, shape=new_shape)
+    return reshape(tile(flat, -(-size // flat.size))[:size], new_shape)

@@ -16,9 +16,9 @@ from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
 from tinyjax.interpreters.jvp import jvp
 from tinyjax.lax.special_on_host import bessel_i0e
+from tinyjax.numpy.choosing import where
 from tinyjax.numpy.creation import full
 from tinyjax.numpy.elementary import sqrt
-from tinyjax.numpy.selecting import where
 from tinyjax.numpy.util import concrete_int, promote_args_inexact
 
 

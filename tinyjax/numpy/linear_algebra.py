@@ -19,6 +19,7 @@ from tinyjax.core import get_aval
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.creation import array, zeros_like
 from tinyjax.numpy.manipulation import expand_dims, moveaxis, ravel, reshape
+from tinyjax.numpy.mapping import vectorize
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.ufuncs import conj, multiply, subtract
 from tinyjax.numpy.util import (
@@ -158,8 +159,6 @@ def vecdot(
     preferred_element_type: Any = None,
 ) -> Array:
     """The dot products of vectors along `axis`, x1 conjugated, others broadcast; as numpy.vecdot."""
-    from tinyjax.numpy.mapping import vectorize
-
     x1, x2 = ensure_arraylike("jnp.vecdot", x1, x2)
     if x1.shape[axis] != x2.shape[axis]:
         raise ValueError(
@@ -173,8 +172,6 @@ def vecdot(
 @jitted
 def matvec(x1: Any, x2: Any, /) -> Array:
     """Matrices times vectors, batch axes broadcast; as numpy.matvec."""
-    from tinyjax.numpy.mapping import vectorize
-
     x1, x2 = ensure_arraylike("matvec", x1, x2)
     return vectorize(matmul, signature="(n,m),(m)->(n)")(x1, x2)
 
@@ -182,8 +179,6 @@ def matvec(x1: Any, x2: Any, /) -> Array:
 @jitted
 def vecmat(x1: Any, x2: Any, /) -> Array:
     """Conjugated vectors times matrices, batch axes broadcast; as numpy.vecmat."""
-    from tinyjax.numpy.mapping import vectorize
-
     x1, x2 = ensure_arraylike("vecmat", x1, x2)
     return vectorize(matmul, signature="(n),(n,m)->(m)")(conj(x1), x2)
 

@@ -18,9 +18,13 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.core import Tracer
 from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.creation import asarray
+from tinyjax.numpy.ufuncs import imag, remainder, subtract
 from tinyjax.numpy.util import (
     as_array,
     as_value,
+    broadcast_shapes,
+    broadcast_to,
     canonicalize_axis,
     canonicalize_shape,
     check_arraylike,
@@ -31,6 +35,7 @@ from tinyjax.numpy.util import (
     static_axes,
     user_dtype,
 )
+from tinyjax.transfer import device_put
 
 # ---- shape ----
 
@@ -119,22 +124,6 @@ def _at_least(name: str, arys: tuple[Any, ...], new_axes: Callable) -> Any:
     arrays = [as_array(x) for x in arys]
     out = [lax.expand_dims(x, tuple(new_axes(x))) if len(new_axes(x)) else x for x in arrays]
     return out[0] if len(out) == 1 else out
-
-
-@jitted(static_argnames=("new_shape",))
-def resize(a: Any, new_shape: Any) -> Array:
-    """`a`, repeated or cut, in a new shape; as numpy.resize."""
-    from tinyjax.numpy.creation import zeros_like
-    from tinyjax.numpy.joining import tile
-
-    check_arraylike("resize", a)
-    new_shape = index_tuple(new_shape)
-    if any(n < 0 for n in new_shape):
-        raise ValueError("all elements of `new_shape` must be non-negative")
-    flat, size = ravel(a), math.prod(new_shape)
-    if flat.size == 0 or size == 0:
-        return zeros_like(flat, shape=new_shape)
-    return reshape(tile(flat, -(-size // flat.size))[:size], new_shape)
 
 
 # ---- the order of axes ----
@@ -254,8 +243,6 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Array:
         isinstance(s, Tracer) for s in (shift if isinstance(shift, (tuple, list)) else ())
     )
     if traced:
-        from tinyjax.numpy.creation import asarray
-
         return _roll_dynamic(a, asarray(shift), axes)
     return _roll_static(a, index_tuple(shift), axes)
 
@@ -273,9 +260,6 @@ def _roll_static(a: Any, shift: tuple[int, ...], axis: tuple[int, ...]) -> Any:
 
 @jitted(static_argnames=("axis",))
 def _roll_dynamic(a: Any, shift: Any, axis: tuple[int, ...]) -> Any:
-    from tinyjax.numpy.ufuncs import remainder, subtract
-    from tinyjax.numpy.util import broadcast_shapes, broadcast_to
-
     shape = broadcast_shapes(shift.shape, (len(axis),))
     if len(shape) != 1:
         raise ValueError("'shift' and 'axis' arguments to roll must be scalars or 1D arrays")
@@ -303,8 +287,6 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
             x = lax.real(x)
     out = convert(x, new_dtype)
     if device is not None:
-        from tinyjax import device_put
-
         return device_put(out, device)
     return lax.copy_p.bind(out) if copy else as_value(out)
 
@@ -322,8 +304,6 @@ def isrealobj(x: Any) -> bool:
 @jitted
 def iscomplex(x: Any) -> Array:
     """Whether the imaginary part is not zero; as numpy.iscomplex."""
-    from tinyjax.numpy.ufuncs import imag
-
     part = as_array(imag(x))
     return lax.ne(part, constant(0, part.dtype))
 
@@ -331,8 +311,6 @@ def iscomplex(x: Any) -> Array:
 @jitted
 def isreal(x: Any) -> Array:
     """Whether the imaginary part is zero; as numpy.isreal."""
-    from tinyjax.numpy.ufuncs import imag
-
     part = as_array(imag(x))
     return lax.eq(part, constant(0, part.dtype))
 

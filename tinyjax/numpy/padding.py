@@ -20,10 +20,12 @@ from tinyjax.errors import ConcretizationTypeError
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import averages, reductions
 from tinyjax.numpy.creation import asarray, empty_like
-from tinyjax.numpy.joining import repeat
 from tinyjax.numpy.manipulation import flip, squeeze
+from tinyjax.numpy.mapping import apply_along_axis
+from tinyjax.numpy.quantiles import median
 from tinyjax.numpy.ranges import linspace
 from tinyjax.numpy.rounding import round as round_
+from tinyjax.numpy.taking import repeat
 from tinyjax.numpy.ufuncs import multiply, subtract
 from tinyjax.numpy.util import broadcast_to, convert, ensure_arraylike
 
@@ -201,8 +203,6 @@ def _ramp(array: Any, axis: int, before: int, after: int, ends: tuple) -> Any:
 
 
 def _median(a: Any, axis: int, keepdims: bool) -> Any:
-    from tinyjax.numpy.quantiles import median
-
     return median(a, axis, keepdims=keepdims)
 
 
@@ -240,8 +240,6 @@ def _empty(array: Any, axis: int, count: int) -> Any:
 
 
 def _pad_by_function(array: Any, widths: tuple, function: Callable, kwargs: dict) -> Any:
-    from tinyjax.numpy.mapping import apply_along_axis
-
     padded = _pad_constant(array, widths, 0)
     for axis in range(padded.ndim):
         padded = apply_along_axis(function, axis, padded, widths[axis], axis, kwargs)

@@ -15,6 +15,7 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
+from tinyjax.numpy.convolution import convolve
 from tinyjax.numpy.creation import array, full, ones, zeros
 from tinyjax.numpy.editing import trim_zeros
 from tinyjax.numpy.elementary import cos
@@ -71,8 +72,6 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Array:
     a1, a2 = promote_dtypes_inexact(*ensure_arraylike("polymul", a1, a2))
     if trim_leading_zeros and (a1.size > 1 or a2.size > 1):
         a1, a2 = trim_zeros(a1, trim="f"), trim_zeros(a2, trim="f")
-    from tinyjax.numpy.convolution import convolve  # imported when first used
-
     a1, a2 = (a if a.size else zeros(1, a.dtype) for a in (a1, a2))
     return convolve(a1, a2, mode="full")
 
@@ -126,8 +125,6 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Array:
 @jitted
 def poly(seq_of_zeros: Any) -> Array:
     """The polynomial with these zeros; as numpy.poly. Matrices (by eigenvalues) are not supported."""
-    from tinyjax.numpy.convolution import convolve  # imported when first used
-
     (roots,) = promote_dtypes_inexact(ensure_arraylike("poly", seq_of_zeros))
     roots = atleast_1d(roots)
     if roots.ndim != 1:

@@ -15,6 +15,7 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.creation import _on_device, zeros
+from tinyjax.numpy.elementary import log10
 from tinyjax.numpy.ufuncs import add, divide, multiply, power, sign, subtract
 from tinyjax.numpy.util import (
     broadcast_shapes,
@@ -187,8 +188,6 @@ def geomspace(
 
 @jitted(static_argnames=("num", "endpoint", "dtype", "axis"))
 def _geomspace(start: Any, stop: Any, num: int, endpoint: bool, dtype: Any, axis: int) -> Any:
-    from tinyjax.numpy.elementary import log10
-
     start, stop = ensure_arraylike("geomspace", start, stop)
     dtype = _spacing_dtype("geomspace", dtype, start, stop)
     work_dtype = to_inexact_dtype(dtype)

@@ -10,6 +10,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from tinyjax.numpy.creation import asarray
+
 
 class _ScalarMeta(type):
     """The type of the scalar types: equal to NumPy's of the same name, and usable as a dtype."""
@@ -27,8 +29,6 @@ class _ScalarMeta(type):
 
     def __call__(self, x: Any) -> Any:
         """`x` as an array of this dtype."""
-        from tinyjax.numpy.creation import asarray
-
         return asarray(x, dtype=self.dtype)
 
     def __instancecheck__(self, instance: Any) -> bool:

@@ -16,15 +16,17 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
-from tinyjax.numpy import reductions
+from tinyjax.numpy import reductions, ufuncs
 from tinyjax.numpy.creation import zeros
+from tinyjax.numpy.cumulative import cumsum
 from tinyjax.numpy.elementary import clip
-from tinyjax.numpy.logic import greater_equal, not_equal
-from tinyjax.numpy.manipulation import ravel
+from tinyjax.numpy.joining import vstack
+from tinyjax.numpy.logic import greater, greater_equal, less, logical_or, not_equal
+from tinyjax.numpy.manipulation import atleast_1d, ravel, reshape, transpose
 from tinyjax.numpy.ranges import arange
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.ufuncs import floor_divide, remainder
+from tinyjax.numpy.ufuncs import add, floor_divide, multiply, remainder
 from tinyjax.numpy.util import (
     as_array,
     canonicalize_axis,
@@ -34,6 +36,7 @@ from tinyjax.numpy.util import (
     convert,
     ensure_arraylike,
     shape_of,
+    user_dtype,
 )
 
 INT32 = np.dtype("int32")
@@ -114,8 +117,6 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
 
 
 def _cumsum(x: Any) -> Any:
-    from tinyjax.numpy.cumulative import cumsum
-
     return cumsum(x)
 
 
@@ -126,9 +127,6 @@ def flatnonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> A
 
 def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Array:
     """The positions of nonzero elements, a row each; as numpy.argwhere."""
-    from tinyjax.numpy.joining import vstack
-    from tinyjax.numpy.manipulation import atleast_1d, reshape, transpose
-
     a = ensure_arraylike("argwhere", a)
     rows = transpose(vstack(nonzero(atleast_1d(a), size=size, fill_value=fill_value)))
     if a.ndim == 0:
@@ -177,16 +175,13 @@ def bincount(
 
 def unravel_index(indices: Any, shape: Any) -> tuple[Array, ...]:
     """The positions along each axis of places in the flat array, clamped; as numpy.unravel_index."""
-    from tinyjax.numpy.logic import greater, less
-    from tinyjax.numpy.ufuncs import divmod
-
     indices = ensure_arraylike("unravel_index", indices)
     sizes = [shape] if np.ndim(shape) == 0 else list(shape)
     if any(np.ndim(n) != 0 for n in sizes):
         raise ValueError("unravel_index: shape should be a scalar or 1D sequence.")
     found: list[Any] = []
     for n in reversed(sizes):
-        indices, position = divmod(indices, n)
+        indices, position = ufuncs.divmod(indices, n)
         found.insert(0, position)
     too_high = greater(indices, 0)
     unsigned = dtypes.kind(indices.dtype) == "u"
@@ -202,10 +197,6 @@ def ravel_multi_index(
     """The places in the flat array of positions along each axis; as numpy.ravel_multi_index.
 
     mode 'raise' needs known values (ValueError if out of range); 'wrap' and 'clip' do not."""
-    from tinyjax.numpy.logic import less, logical_or
-    from tinyjax.numpy.ufuncs import add, multiply
-    from tinyjax.numpy.util import user_dtype
-
     if len(multi_index) != len(dims):
         raise ValueError(f"{len(multi_index)} index arrays for {len(dims)} dims")
     dims = tuple(operator.index(n) for n in dims)

@@ -15,24 +15,20 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
-from tinyjax.numpy import reductions
-from tinyjax.numpy.creation import array, zeros, zeros_like
-from tinyjax.numpy.elementary import clip
-from tinyjax.numpy.joining import tile
+from tinyjax.numpy.creation import zeros, zeros_like
+from tinyjax.numpy.cumulative import cumsum
 from tinyjax.numpy.logic import less
-from tinyjax.numpy.manipulation import moveaxis, ravel, reshape
-from tinyjax.numpy.ranges import arange
+from tinyjax.numpy.manipulation import ravel, reshape, roll
 from tinyjax.numpy.reductions import check_no_out
-from tinyjax.numpy.searching import unravel_index
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.sorting import argsort
-from tinyjax.numpy.ufuncs import add, remainder
+from tinyjax.numpy.ufuncs import add, remainder, subtract
 from tinyjax.numpy.util import (
-    broadcast_arrays,
+    as_array,
     broadcast_shapes,
     broadcast_to,
     canonicalize_axis,
     concrete,
+    concrete_int,
     constant_like,
     convert,
     ensure_arraylike,
@@ -199,159 +195,49 @@ def _gather_along(
 # ---- put ----
 
 
-@jitted(static_argnames=("axis", "inplace", "mode"))
-def put_along_axis(
-    arr: Any, indices: Any, values: Any, axis: int | None, inplace: bool = True, *, mode: Any = None
-) -> Array:
-    """`arr` with `values` where take_along_axis would read; needs inplace=False."""
-    from tinyjax.numpy.grids import indices as grid
-
-    _check_not_inplace("put_along_axis", inplace)
-    arr, indices, values = ensure_arraylike("put_along_axis", arr, indices, values)
-    shape = arr.shape
-    if axis is None:
-        arr, axis = ravel(arr), 0
-    if arr.ndim != indices.ndim:
-        raise ValueError(
-            "put_along_axis arguments 'arr' and 'indices' must have same ndim. Got "
-            f"{arr.ndim} and {indices.ndim}."
-        )
-    axis = canonicalize_axis(axis, arr.ndim)
-    index = list(grid(arr.shape, sparse=True))
-    index[axis] = indices
-    return reshape(arr.at[tuple(index)].set(broadcast_to(values, indices.shape), mode=mode), shape)
-
-
-def _check_not_inplace(name: str, inplace: bool) -> None:
-    if inplace:
-        raise ValueError(
-            f"jax.numpy.{name} cannot modify arrays in-place, because JAX arrays are immutable. Pass "
-            "inplace=False to instead return an updated array."
-        )
-
-
-def put(a: Any, ind: Any, v: Any, mode: str | None = None, *, inplace: bool = True) -> Array:
-    """`a` with values `v` at places `ind` of the flat array; needs inplace=False; as numpy.put."""
-    _check_not_inplace("put", inplace)
-    a, ind, _ = ensure_arraylike("put", a, ind, v)
-    ind, values = ravel(ind), ravel(v)
-    if not a.size or not ind.size or not values.size:
-        return a
-    if mode == "clip":
-        ind = clip(ind, 0, a.size - 1)
-    elif mode == "wrap":
-        ind = remainder(ind, a.size)
-    elif mode == "raise":
-        raise NotImplementedError("The 'raise' mode to jnp.put is not supported.")
-    elif mode is not None:
-        raise ValueError(f"mode should be one of 'wrap' or 'clip'; got mode={mode!r}")
-    scatter_mode = "drop" if mode is None else "promise_in_bounds"
-    index = unravel_index(ind, a.shape)
-    return a.at[index].set(_to_size(values, ind.size), mode=scatter_mode)
-
-
-def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Array:
-    """`arr` with the values, in order, where `mask` holds; needs inplace=False; as numpy.place."""
-    from tinyjax.numpy.searching import nonzero
-
-    _check_not_inplace("place", inplace)
-    arr, mask, vals = ensure_arraylike("place", arr, mask, vals)
-    if arr.size != mask.size:
-        raise ValueError("place: arr and mask must be the same size")
-    if not vals.size:
-        raise ValueError("Cannot place values from an empty array")
-    if not arr.size:
-        return arr
-    (where,) = nonzero(ravel(mask), size=mask.size, fill_value=mask.size)
-    flat = ravel(arr).at[where].set(_to_size(ravel(vals), where.size), mode="drop")
-    return reshape(flat, arr.shape)
-
-
-def _to_size(x: Any, size: int) -> Any:
-    """A vector repeated or cut to a size."""
-    if x.size < size:
-        x = tile(x, -(-size // x.size))
-    return x[:size] if x.size > size else x
-
-
-def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Array:
-    """`a` with `val` on its diagonal; needs inplace=False; as numpy.fill_diagonal."""
-    if inplace:
-        raise NotImplementedError("JAX arrays are immutable, must use inplace=False")
-    if wrap:
-        raise NotImplementedError("wrap=True is not implemented, must use wrap=False")
-    a, val = ensure_arraylike("fill_diagonal", a, val)
-    if a.ndim < 2:
-        raise ValueError("array must be at least 2-d")
-    if a.ndim > 2 and len(set(a.shape)) > 1:
-        raise ValueError("All dimensions of input must be of equal length")
-    n = min(a.shape)
-    return a.at[(arange(n),) * a.ndim].set(val if val.ndim == 0 else _to_size(ravel(val), n))
-
-
 # ---- by masks and choices ----
 
 
-def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Array:
-    """Of each element the choice that integer `a` names; as numpy.choose.
-
-    mode 'raise' needs a known `a` (ValueError if out of range); 'wrap' and 'clip' do not."""
-    from tinyjax.numpy.grids import indices as grid
-    from tinyjax.numpy.logic import greater_equal, logical_or
-
-    check_no_out("choose", out)
-    a, *choices = ensure_arraylike("choose", a, *choices)
-    if dtypes.kind(a.dtype) not in "iu":
-        raise ValueError("`a` array must be integer typed")
-    count = len(choices)
-    if mode == "raise":
-        concrete(a, "Use mode='wrap' or mode='clip' in jnp.choose under jit.")
-        if reductions.any(logical_or(less(a, 0), greater_equal(a, count))):
-            raise ValueError("invalid entry in choice array")
-    elif mode == "wrap":
-        a = remainder(a, count)
-    elif mode == "clip":
-        a = clip(a, 0, count - 1)
-    else:
-        raise ValueError(f"mode={mode!r} not understood. Must be 'raise', 'wrap', or 'clip'")
-    a, *choices = broadcast_arrays(a, *choices)
-    return array(choices)[(a, *grid(a.shape, sparse=True))]
+# ---- repeat ----
 
 
-def compress(
-    condition: Any,
-    a: Any,
-    axis: int | None = None,
-    *,
-    size: int | None = None,
-    fill_value: Any = 0,
-    out: None = None,
+def repeat(
+    a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None
 ) -> Array:
-    """The slices of `a` along `axis` where `condition` holds; as numpy.compress.
+    """Each element of `a` along `axis` repeated, by one count or one for each; as numpy.repeat.
 
-    With `size` the result has so many, filled up with `fill_value`: then condition may be traced."""
-    check_no_out("compress", out)
-    condition, a, fill_value = ensure_arraylike("compress", condition, a, fill_value)
-    condition = convert(condition, np.dtype(bool))
-    if condition.ndim != 1:
-        raise ValueError("condition must be a 1D array")
-    a, axis = (ravel(a), 0) if axis is None else (moveaxis(a, axis, 0), axis)
-    condition, extra = condition[: a.shape[0]], condition[a.shape[0] :]
-    a = a[: condition.shape[0]]
-    if size is None:
-        if reductions.any(extra):
-            raise ValueError("condition contains entries that are out of bounds")
-        return moveaxis(a[condition], 0, axis)
-    if not 0 <= size <= a.shape[0]:
-        raise ValueError(
-            "size must be positive and not greater than the size of the array axis; got "
-            f"size={size!r} for a.shape[axis]={a.shape[0]}"
-        )
-    mask = lax.expand_dims(condition, range(1, a.ndim))
-    filled = where_(mask, a, convert(fill_value, a.dtype))
-    return moveaxis(filled[argsort(condition, descending=True)][:size], 0, axis)
+    Counts that are traced need total_repeat_length: the size of the result (cut, or the last element
+    repeated). Raises ConcretizationTypeError without it."""
+    a = ensure_arraylike("repeat", a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = concrete_int(axis, "'axis' argument of jnp.repeat()")
+    if a.ndim:
+        axis = canonicalize_axis(axis, a.ndim)
+    if total_repeat_length is not None:
+        return _repeat_dynamic(a, as_array(repeats), axis, total_repeat_length)
+    counts = concrete(
+        repeats,
+        "When jit-compiling jnp.repeat, the total number of repeats must be static. To fix this, either "
+        "specify a static value for `repeats`, or pass a static value to `total_repeat_length`.",
+    )
+    if np.ndim(counts) == 0:
+        count = operator.index(counts)
+        shape = (*a.shape[: axis + 1], count, *a.shape[axis + 1 :])
+        wide = lax.broadcast_in_dim(a, shape, [i for i in range(a.ndim + 1) if i != axis + 1])
+        merged = (*a.shape[:axis], a.shape[axis] * count, *a.shape[axis + 1 :])
+        return reshape(wide, merged)
+    counts = np.broadcast_to(np.ravel(np.asarray(counts)), [a.shape[axis]])
+    return _repeat_dynamic(a, as_array(counts), axis, int(counts.sum()))
 
 
-def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Array:
-    """The elements of the flat array where `condition` holds; as numpy.extract."""
-    return compress(ravel(condition), ravel(arr), size=size, fill_value=fill_value)
+def _repeat_dynamic(a: Any, repeats: Any, axis: int, length: int) -> Any:
+    """Counts at the first element of each run, summed up, are the indices to take."""
+    if length == 0:
+        return zeros((*a.shape[:axis], 0, *a.shape[axis + 1 :]), a.dtype)
+    if a.shape[axis] == 0:
+        return a
+    repeats = broadcast_to(ravel(repeats), (a.shape[axis],))
+    starts = cumsum(roll(repeats, shift=1).at[0].set(0))
+    run_starts = zeros([length], np.dtype("int32")).at[starts].add(1)
+    return take(a, subtract(cumsum(run_starts), 1), axis=axis)

@@ -34,6 +34,7 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     user_dtype_or,
 )
+from tinyjax.transfer import device_put
 
 INT32 = np.dtype("int32")
 
@@ -54,8 +55,6 @@ def eye(N: Any, M: Any = None, k: Any = 0, dtype: Any = None, *, device: Any = N
     out = convert(equal(add(i, offset), j), out_dtype)
     if device is None:
         return out
-    from tinyjax import device_put
-
     return device_put(out, device)
 
 

@@ -1,30 +1,20 @@
-"""`jnp.linalg`: this file re-exports it. What needs a decomposition is imported when it is asked for.
+"""`jnp.linalg`: which file has which name. Each is imported when it is first asked for.
 
 Source: https://docs.jax.dev/en/latest/jax.numpy.html#module-jax.numpy.linalg
 """
 
-# ruff: noqa: F401
-
-from tinyjax.numpy.linalg.norms_and_products import (
-    cross,
-    diagonal,
-    matmul,
-    matrix_norm,
-    matrix_power,
-    matrix_transpose,
-    multi_dot,
-    norm,
-    outer,
-    tensordot,
-    trace,
-    vecdot,
-    vector_norm,
-)
+from typing import Any as _Any
 
 # {file: its names}
 _LAZY_NAMES = {
     "decompositions": ("eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals"),
     "determinants": ("det", "slogdet"),
     "least_squares": ("cond", "lstsq", "matrix_rank", "pinv"),
+    "norms_and_products": (
+        *("cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose"),
+        *("multi_dot", "norm", "outer", "tensordot", "trace", "vecdot", "vector_norm"),
+    ),
     "solving": ("cholesky", "inv", "solve", "tensorinv", "tensorsolve"),
 }
+
+norm: _Any  # used within tinyjax as jnp.linalg.norm, of which mypy knows by this line

@@ -12,13 +12,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from tinyjax import lax
-from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
 from tinyjax.lax import linalg
+from tinyjax.numpy import reductions, triangles
+from tinyjax.numpy.choosing import where
+from tinyjax.numpy.creation import ones, zeros_like
+from tinyjax.numpy.elementary import log
 from tinyjax.numpy.linalg.solving import solve
+from tinyjax.numpy.manipulation import iscomplexobj
+from tinyjax.numpy.mapping import vectorize
+from tinyjax.numpy.ranges import arange
+from tinyjax.numpy.searching import argmax
+from tinyjax.numpy.ufuncs import absolute
 from tinyjax.numpy.util import ensure_arraylike, promote_dtypes_inexact
 
 
@@ -31,7 +41,7 @@ def _square_matrices(name: str, a: Any) -> Any:
 
 def _parity(pivots: Any) -> Any:
     """1 or -1: what the exchanges of rows do to the determinant."""
-    exchanges = jnp.count_nonzero(pivots != jnp.arange(pivots.shape[-1]), axis=-1)
+    exchanges = reductions.count_nonzero(pivots != arange(pivots.shape[-1]), axis=-1)
     return 1 - 2 * (exchanges % 2)
 
 
@@ -46,9 +56,9 @@ def det(a: Any) -> Array:
     a = _square_matrices("det", a)
     size = a.shape[-1]
     if size == 0:
-        return jnp.ones(a.shape[:-2], a.dtype)
+        return ones(a.shape[:-2], a.dtype)
     if size > 3:
-        return jnp.vectorize(_det, signature="(n,n)->()")(a)
+        return vectorize(_det, signature="(n,n)->()")(a)
     return (_det_1, _det_2, _det_3)[size - 1](lambda i, j: a[..., i, j])
 
 
@@ -75,7 +85,7 @@ def _det_3(a: Callable[[int, int], Any]) -> Any:
 @custom_jvp
 def _det(a: Any) -> Any:
     lu, pivots, _ = linalg.lu(a)
-    return _parity(pivots).astype(a.dtype) * jnp.prod(jnp.diagonal(lu))
+    return _parity(pivots).astype(a.dtype) * reductions.prod(triangles.diagonal(lu))
 
 
 @_det.defjvp
@@ -86,8 +96,8 @@ def _det_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     moved = linalg.triangular_solve(
         lu, a_dot[permutation], left_side=True, lower=True, unit_diagonal=True
     )
-    determinant = sign * jnp.prod(jnp.diagonal(lu))
-    return determinant, sign * jnp.sum(_adjugate(lu).T * moved)
+    determinant = sign * reductions.prod(triangles.diagonal(lu))
+    return determinant, sign * reductions.sum(_adjugate(lu).T * moved)
 
 
 def _adjugate(u: Any) -> Any:
@@ -97,17 +107,17 @@ def _adjugate(u: Any) -> Any:
     as columns, one for each zero; so adj(u) = adj(1 - v^-1 E E^T) adj(v), which is det(v) v^-1 E
     adj(1 - K) E^T v^-1 with K = E^T v^-1 E. 1 - K has zeros on and below its diagonal: all that is left
     of its adjugate is, in the first row and last column, the product of K's superdiagonal."""
-    zeros = jnp.diagonal(u) == 0
-    v = u + jnp.diag(zeros.astype(u.dtype))
-    inverse = linalg.triangular_solve(v, jnp.eye(len(u), dtype=u.dtype), left_side=True)
-    places = jnp.arange(len(u))
-    first, last = jnp.argmax(zeros), len(u) - 1 - jnp.argmax(zeros[::-1])
+    zeros = triangles.diagonal(u) == 0
+    v = u + triangles.diag(zeros.astype(u.dtype))
+    inverse = linalg.triangular_solve(v, triangles.eye(len(u), dtype=u.dtype), left_side=True)
+    places = arange(len(u))
+    first, last = argmax(zeros), len(u) - 1 - argmax(zeros[::-1])
     # For each zero the place of the next one; the last has none, and stands for itself.
-    later = jnp.where(zeros & (places > places[:, None]), places, last)
-    following = jnp.min(later, axis=1)
-    chain = jnp.where(zeros & (places != last), inverse[places, following], 1)
-    singular = jnp.prod(chain) * inverse[:, first, None] * inverse[last]
-    return jnp.prod(jnp.diagonal(v)) * jnp.where(jnp.any(zeros), singular, inverse)
+    later = where(zeros & (places > places[:, None]), places, last)
+    following = reductions.min(later, axis=1)
+    chain = where(zeros & (places != last), inverse[places, following], 1)
+    singular = reductions.prod(chain) * inverse[:, first, None] * inverse[last]
+    return reductions.prod(triangles.diagonal(v)) * where(reductions.any(zeros), singular, inverse)
 
 
 # ---- slogdet ----
@@ -131,24 +141,24 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
         raise ValueError(
             f"Unknown slogdet method '{method}'. Supported methods are 'lu' (`None`), and 'qr'."
         )
-    return SlogdetResult(*jnp.vectorize(_slogdet_lu, signature="(n,n)->(),()")(a))
+    return SlogdetResult(*vectorize(_slogdet_lu, signature="(n,n)->(),()")(a))
 
 
 @custom_jvp
 def _slogdet_lu(a: Any) -> Any:
     lu, pivots, _ = linalg.lu(a)
-    diagonal = jnp.diagonal(lu)
-    singular = jnp.any(diagonal == 0)
-    sign = _parity(pivots).astype(a.dtype) * jnp.prod(lax.sign(diagonal))
-    logarithm = jnp.sum(jnp.log(jnp.abs(diagonal)))
-    return jnp.where(singular, jnp.zeros_like(sign), sign), jnp.where(singular, -jnp.inf, logarithm)
+    diagonal = triangles.diagonal(lu)
+    singular = reductions.any(diagonal == 0)
+    sign = _parity(pivots).astype(a.dtype) * reductions.prod(lax.sign(diagonal))
+    logarithm = reductions.sum(log(absolute(diagonal)))
+    return where(singular, zeros_like(sign), sign), where(singular, -np.inf, logarithm)
 
 
 @_slogdet_lu.defjvp
 def _slogdet_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     """d log(det(A)) = trace(A^-1 dA): the real part is that of log(abs(det)), the rest turns the sign."""
     sign, logarithm = _slogdet_lu(*primals)
-    moved = jnp.trace(solve(primals[0], tangents[0]))
-    if jnp.iscomplexobj(moved):
+    moved = triangles.trace(solve(primals[0], tangents[0]))
+    if iscomplexobj(moved):
         return (sign, logarithm), (sign * (1j * moved.imag).astype(sign.dtype), moved.real)
-    return (sign, logarithm), (jnp.zeros_like(sign), moved)
+    return (sign, logarithm), (zeros_like(sign), moved)

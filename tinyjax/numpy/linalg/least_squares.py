@@ -20,12 +20,12 @@ from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
 from tinyjax.lax.linalg.matrices import conj_transpose, matrix_transpose
 from tinyjax.numpy import linear_algebra, reductions
+from tinyjax.numpy.choosing import where
 from tinyjax.numpy.creation import array, asarray, zeros
 from tinyjax.numpy.linalg.decompositions import svd
 from tinyjax.numpy.linalg.norms_and_products import norm
 from tinyjax.numpy.linalg.solving import inv
 from tinyjax.numpy.logic import isnan
-from tinyjax.numpy.selecting import where
 from tinyjax.numpy.util import constant, ensure_arraylike, promote_dtypes_inexact, real_dtype
 
 _matmul = functools.partial(linear_algebra.matmul, precision=lax.Precision.HIGHEST)

@@ -17,6 +17,8 @@ from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import linear_algebra, reductions, triangles
 from tinyjax.numpy.contraction import einsum
 from tinyjax.numpy.elementary import sqrt
+from tinyjax.numpy.linalg.decompositions import svd
+from tinyjax.numpy.linalg.solving import inv
 from tinyjax.numpy.linear_algebra import matmul, tensordot, vecdot
 from tinyjax.numpy.logic import not_equal
 from tinyjax.numpy.manipulation import expand_dims, matrix_transpose, moveaxis
@@ -73,8 +75,6 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 def _norm_of_singular_values(x: Any, ord: Any, axes: Any, keepdims: bool) -> Any:
     """Their largest, smallest or sum: of the matrices along two axes."""
-    from tinyjax.numpy.linalg.decompositions import svd
-
     s = svd(moveaxis(x, axes, (-2, -1)), compute_uv=False)
     if ord == "nuc":
         out = reductions.sum(s, axis=-1)
@@ -129,8 +129,6 @@ def matrix_power(a: Any, n: int) -> Array:
     except TypeError:
         raise TypeError(f"exponent must be an integer, got {n}") from None
     if n < 0:
-        from tinyjax.numpy.linalg.solving import inv
-
         a, n = inv(a), -n
     if n == 0:
         unit = triangles.eye(a.shape[-1], dtype=a.dtype)

@@ -21,10 +21,10 @@ from tinyjax.lax import linalg
 from tinyjax.lax.linalg.matrices import conj_transpose, eye, matmul, triu
 from tinyjax.lax.linalg.spectra import diagonal
 from tinyjax.numpy import reductions
+from tinyjax.numpy.choosing import where
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.linalg.norms_and_products import norm
 from tinyjax.numpy.logic import isfinite
-from tinyjax.numpy.selecting import where
 from tinyjax.numpy.triangles import diag
 from tinyjax.numpy.util import promote_dtypes_inexact
 from tinyjax.scipy.linalg.decompositions import schur

@@ -17,6 +17,7 @@ import numpy as np
 
 from tinyjax import dtypes
 from tinyjax import numpy as jnp
+from tinyjax.api_util import named
 from tinyjax.core import Tracer, get_aval
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.missing_names import getattr_of
@@ -30,77 +31,39 @@ _REDUCERS: dict[str, Callable[..., Any]] = {
 }
 
 
-def segment_sum(
-    data: Any,
-    segment_ids: Any,
-    num_segments: int | None = None,
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    bucket_size: int | None = None,
-    mode: Any = None,
-) -> Any:
-    """The sums of the segments: an array (num_segments, ...), in which row i is the sum of those rows of
-    `data` whose number in `segment_ids` is i.
+def _of_segments(name: str, method: str, start: Callable[[Any], Any], doc: str) -> Callable:
+    """The function that combines elements by `method` of x.at; `start(data)` is what without any there is."""
 
-    Args:
-      segment_ids: an integer for each row of `data`. Rows with a number that is out of range (negative,
-        too) are left out.
-      num_segments: how many there are; by default, one more than the largest number. jit needs it.
-      indices_are_sorted, unique_indices: promises.
-      bucket_size: sums of so many at a time are added, which rounds less.
-      mode: as in x.at[...].add: "drop", "clip", "promise_in_bounds".
-    Raises TypeError for lists, ValueError for shapes that do not fit and for a negative num_segments,
-    ConcretizationTypeError under jit without num_segments.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ops.segment_sum.html
-    """
-    options = (indices_are_sorted, unique_indices, bucket_size, mode)
-    return _segments("segment_sum", "add", 0, data, segment_ids, num_segments, options)
+    @named(name, doc)
+    def segments(
+        data: Any,
+        segment_ids: Any,
+        num_segments: int | None = None,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        bucket_size: int | None = None,
+        mode: Any = None,
+    ) -> Any:
+        check_arraylike(name, data, segment_ids)
+        data, ids = jnp.asarray(data), jnp.asarray(segment_ids)
+        count = _count(name, ids, num_segments)
+        rest = data.shape[1:]
+        how = {
+            "indices_are_sorted": indices_are_sorted,
+            "unique_indices": unique_indices,
+            "mode": mode,
+            "wrap_negative_indices": False,
+        }
+        if bucket_size is None:
+            out = jnp.full((count, *rest), start(data), data.dtype)
+            return getattr(out.at[ids], method)(data, **how)
+        buckets = -(-ids.shape[0] // bucket_size)
+        out = jnp.full((buckets, count, *rest), start(data), data.dtype)
+        of_bucket = jnp.arange(ids.shape[0]) // bucket_size
+        out = getattr(out.at[of_bucket, ids[None]], method)(data, **how)
+        return _REDUCERS[method](out, axis=0).astype(data.dtype)
 
-
-def segment_prod(
-    data: Any,
-    segment_ids: Any,
-    num_segments: int | None = None,
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    bucket_size: int | None = None,
-    mode: Any = None,
-) -> Any:
-    """The products of the segments; 1 for one without elements. As segment_sum."""
-    options = (indices_are_sorted, unique_indices, bucket_size, mode)
-    return _segments("segment_prod", "multiply", 1, data, segment_ids, num_segments, options)
-
-
-def segment_max(
-    data: Any,
-    segment_ids: Any,
-    num_segments: int | None = None,
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    bucket_size: int | None = None,
-    mode: Any = None,
-) -> Any:
-    """The largest of each segment; the least number of the dtype for one without elements. As
-    segment_sum."""
-    options = (indices_are_sorted, unique_indices, bucket_size, mode)
-    least = _extreme(data, -1)
-    return _segments("segment_max", "max", least, data, segment_ids, num_segments, options)
-
-
-def segment_min(
-    data: Any,
-    segment_ids: Any,
-    num_segments: int | None = None,
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    bucket_size: int | None = None,
-    mode: Any = None,
-) -> Any:
-    """The smallest of each segment; the largest number of the dtype for one without elements. As
-    segment_sum."""
-    options = (indices_are_sorted, unique_indices, bucket_size, mode)
-    largest = _extreme(data, 1)
-    return _segments("segment_min", "min", largest, data, segment_ids, num_segments, options)
+    return segments
 
 
 def _extreme(data: Any, sign: int) -> Any:
@@ -113,36 +76,6 @@ def _extreme(data: Any, sign: int) -> Any:
     return np.iinfo(dtype).max if sign > 0 else np.iinfo(dtype).min
 
 
-def _segments(
-    name: str,
-    method: str,
-    start: Any,
-    data: Any,
-    segment_ids: Any,
-    num_segments: int | None,
-    options: tuple[bool, bool, int | None, Any],
-) -> Any:
-    check_arraylike(name, data, segment_ids)
-    indices_are_sorted, unique_indices, bucket_size, mode = options
-    data, ids = jnp.asarray(data), jnp.asarray(segment_ids)
-    count = _count(name, ids, num_segments)
-    rest = data.shape[1:]
-    how = {
-        "indices_are_sorted": indices_are_sorted,
-        "unique_indices": unique_indices,
-        "mode": mode,
-        "wrap_negative_indices": False,
-    }
-    if bucket_size is None:
-        out = jnp.full((count, *rest), start, data.dtype)
-        return getattr(out.at[ids], method)(data, **how)
-    buckets = -(-ids.shape[0] // bucket_size)
-    out = jnp.full((buckets, count, *rest), start, data.dtype)
-    of_bucket = jnp.arange(ids.shape[0]) // bucket_size
-    out = getattr(out.at[of_bucket, ids[None]], method)(data, **how)
-    return _REDUCERS[method](out, axis=0).astype(data.dtype)
-
-
 def _count(name: str, ids: Any, num_segments: int | None) -> int:
     if num_segments is None:
         if isinstance(ids, Tracer) and ids.concrete() is None:
@@ -153,5 +86,33 @@ def _count(name: str, ids: Any, num_segments: int | None) -> int:
         raise ValueError(f"num_segments must be non-negative, got {count}.")
     return count
 
+
+_ARGUMENTS = """
+
+Args:
+  segment_ids: an integer for each row of `data`. Rows with a number that is out of range (negative, too) are
+    left out.
+  num_segments: how many there are; by default, one more than the largest number. jit needs it.
+  indices_are_sorted, unique_indices: promises.
+  bucket_size: sums (products, ...) of so many at a time are combined, which rounds less.
+  mode: as in x.at[...].add: "drop", "clip", "promise_in_bounds".
+Raises TypeError for lists, ValueError for shapes that do not fit and for a negative num_segments,
+ConcretizationTypeError under jit without num_segments.
+Source: https://docs.jax.dev/en/latest/jax.ops.html
+"""
+_SUM = """The sums of the segments: an array (num_segments, ...), in which row i is the sum of those rows of
+`data` whose number in `segment_ids` is i."""
+_MAX = "The largest of each segment; the least number of the dtype for one without elements."
+_MIN = "The smallest of each segment; the largest number of the dtype for one without elements."
+
+segment_sum = _of_segments("segment_sum", "add", lambda data: 0, _SUM + _ARGUMENTS)
+segment_prod = _of_segments(
+    "segment_prod",
+    "multiply",
+    lambda data: 1,
+    "The products of the segments; 1 for one without elements." + _ARGUMENTS,
+)
+segment_max = _of_segments("segment_max", "max", lambda data: _extreme(data, -1), _MAX + _ARGUMENTS)
+segment_min = _of_segments("segment_min", "min", lambda data: _extreme(data, 1), _MIN + _ARGUMENTS)
 
 __getattr__ = getattr_of(__name__)

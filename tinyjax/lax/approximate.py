@@ -8,10 +8,12 @@ Source: F. Chern and others, "TPU-KNN", https://arxiv.org/abs/2206.14286
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from tinyjax.api_util import named
 from tinyjax.array import Array, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.dtypes import kind
@@ -61,57 +63,43 @@ batch_rules[approx_top_k_p] = _approx_batch
 lowering_rules[approx_top_k_p] = HostStep("all elements of a row are needed to place one")
 
 
-def _approx_top_k(operand: Any, is_max_k: bool, **params: Any) -> list[Array]:
-    ndim = len(shape_of(operand))
-    if not ndim:
-        raise TypeError("approx_max_k and approx_min_k need an operand of at least one dimension")
-    canonicalize_axis(params["reduction_dimension"], ndim)
-    return approx_top_k_p.bind(operand, is_max_k=is_max_k, **params)
+def _approx(which: str, is_max_k: bool) -> Callable[..., list[Array]]:
+    """approx_max_k or approx_min_k."""
+    name = f"approx_{which}_k"
+    doc = f"""A pair: the k {"greatest" if is_max_k else "least"} of the floats along an axis, in order, and
+their indices (int32).
+
+Here they are exact, as in JAX on a CPU: `recall_target` and what follows it change nothing.
+Raises ValueError for other dtypes, and if k is negative or larger than the axis; TypeError for a scalar.
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.{name}.html"""
+
+    @named(name, doc)
+    def approx_k(
+        operand: Any,
+        k: int,
+        reduction_dimension: int = -1,
+        recall_target: float = 0.95,
+        reduction_input_size_override: int = -1,
+        aggregate_to_topk: bool = True,
+    ) -> list[Array]:
+        ndim = len(shape_of(operand))
+        if not ndim:
+            raise TypeError(
+                "approx_max_k and approx_min_k need an operand of at least one dimension"
+            )
+        canonicalize_axis(reduction_dimension, ndim)
+        return approx_top_k_p.bind(
+            operand,
+            is_max_k=is_max_k,
+            k=int(k),
+            reduction_dimension=reduction_dimension,
+            recall_target=recall_target,
+            reduction_input_size_override=reduction_input_size_override,
+            aggregate_to_topk=aggregate_to_topk,
+        )
+
+    return approx_k
 
 
-def approx_max_k(
-    operand: Any,
-    k: int,
-    reduction_dimension: int = -1,
-    recall_target: float = 0.95,
-    reduction_input_size_override: int = -1,
-    aggregate_to_topk: bool = True,
-) -> list[Array]:
-    """A pair: the k greatest of the floats along an axis, greatest first, and their indices (int32).
-
-    Here they are exact, as in JAX on a CPU: `recall_target` and what follows it change nothing.
-    Raises ValueError for other dtypes, and if k is negative or larger than the axis.
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.approx_max_k.html
-    """
-    return _approx_top_k(
-        operand,
-        True,
-        k=int(k),
-        reduction_dimension=reduction_dimension,
-        recall_target=recall_target,
-        reduction_input_size_override=reduction_input_size_override,
-        aggregate_to_topk=aggregate_to_topk,
-    )
-
-
-def approx_min_k(
-    operand: Any,
-    k: int,
-    reduction_dimension: int = -1,
-    recall_target: float = 0.95,
-    reduction_input_size_override: int = -1,
-    aggregate_to_topk: bool = True,
-) -> list[Array]:
-    """As approx_max_k, the k least, least first.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.approx_min_k.html
-    """
-    return _approx_top_k(
-        operand,
-        False,
-        k=int(k),
-        reduction_dimension=reduction_dimension,
-        recall_target=recall_target,
-        reduction_input_size_override=reduction_input_size_override,
-        aggregate_to_topk=aggregate_to_topk,
-    )
+approx_max_k = _approx("max", True)
+approx_min_k = _approx("min", False)

@@ -59,6 +59,12 @@ def _updates_cotangent(ct: Any, indices: Any, updates: UndefinedPrimal, params: 
     return _gather_updates(ct, indices, shape, numbers, mode=params["mode"], fill_value=0)
 
 
+def _options(params: dict[str, Any]) -> dict[str, Any]:
+    """Those of a scatter's parameters that scatter_add and its kin take."""
+    names = ("dimension_numbers", "indices_are_sorted", "unique_indices", "mode")
+    return {name: params[name] for name in names}
+
+
 # ---- scatter-add and scatter-sub: linear in operand and updates ----
 
 
@@ -99,33 +105,15 @@ def _require_unique(unique_indices: bool) -> None:
         )
 
 
-def _scatter_mul_updates_jvp(
-    g: Any,
-    x: Any,
-    indices: Any,
-    updates: Any,
-    *,
-    update_jaxpr: Any,
-    update_consts: Any,
-    **params: Any,
-) -> Any:
+def _scatter_mul_updates_jvp(g: Any, x: Any, indices: Any, updates: Any, **params: Any) -> Any:
     _require_unique(params["unique_indices"])
-    return primitives.mul(x, scatter_add(zeros_like_array(x), indices, g, **params))
+    return primitives.mul(x, scatter_add(zeros_like_array(x), indices, g, **_options(params)))
 
 
-def _scatter_mul_transpose(
-    ct: Any,
-    x: Any,
-    indices: Any,
-    updates: Any,
-    *,
-    update_jaxpr: Any,
-    update_consts: Any,
-    **params: Any,
-) -> list[Any]:
+def _scatter_mul_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
     x_ct = updates_ct = None
     if is_undefined_primal(x):
-        x_ct = scatter_mul(ct, indices, updates, **params)
+        x_ct = scatter_mul(ct, indices, updates, **_options(params))
     if is_undefined_primal(updates):
         _require_unique(params["unique_indices"])
         updates_ct = _updates_cotangent(primitives.mul(ct, x), indices, updates, params)
@@ -173,8 +161,7 @@ def _scatter_extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, **pa
     change = primitives.add(
         primitives.mul(seen(x_dot), correction), primitives.mul(updates_dot, updates_part)
     )
-    shared_params = {k: params[k] for k in ("indices_are_sorted", "unique_indices", "mode")}
-    return out, scatter_add(x_dot, indices, change, numbers, **shared_params)
+    return out, scatter_add(x_dot, indices, change, **_options(params))
 
 
 for _primitive in (scatter_min_p, scatter_max_p):
@@ -205,14 +192,14 @@ def _scatter_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
         return out, scatter_p.bind(x_dot, indices, updates_dot, **params)
 
     numbers = params["dimension_numbers"]
-    shared_params = {k: params[k] for k in ("indices_are_sorted", "unique_indices", "mode")}
+    options = _options(params)
     ids_shape = [
         1 if axis in numbers.update_window_dims else n for axis, n in enumerate(shape_of(updates))
     ]
     ids = reshape(iota(np.uint32, math.prod(ids_shape)), ids_shape)
     ids = primitives.add(ids, full(shape_of(updates), 1, np.uint32))
     no_ids = full(shape_of(x), 0, np.uint32)
-    scattered_ids = scatter(no_ids, indices, ids, numbers, **shared_params)
+    scattered_ids = scatter(no_ids, indices, ids, **options)
     winner_ids = _gather_updates(scattered_ids, indices, shape_of(updates), numbers)
 
     def kept(v: Any) -> Any:
@@ -222,26 +209,17 @@ def _scatter_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
         return select(eq(ids, winner_ids), v, zeros_like_array(v))
 
     x, updates, x_dot, updates_dot = kept(x), winners(updates), kept(x_dot), winners(updates_dot)
-    out = scatter_add(x, indices, updates, numbers, **shared_params)
-    return out, scatter_add(x_dot, indices, updates_dot, numbers, **shared_params)
+    out = scatter_add(x, indices, updates, **options)
+    return out, scatter_add(x_dot, indices, updates_dot, **options)
 
 
-def _scatter_transpose(
-    ct: Any,
-    x: Any,
-    indices: Any,
-    updates: Any,
-    *,
-    update_jaxpr: Any,
-    update_consts: Any,
-    **params: Any,
-) -> list[Any]:
+def _scatter_transpose(ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
     if not params["unique_indices"]:
         raise NotImplementedError("scatter transpose is only implemented where unique_indices=True")
     x_ct = updates_ct = None
     if is_undefined_primal(x):  # what was overwritten has no part in the result
         shape = updates.aval.shape if is_undefined_primal(updates) else shape_of(updates)
-        x_ct = scatter(ct, indices, full(shape, 0, ct.dtype), **params)
+        x_ct = scatter(ct, indices, full(shape, 0, ct.dtype), **_options(params))
     if is_undefined_primal(updates):
         updates_ct = _updates_cotangent(ct, indices, updates, params)
     return [x_ct, None, updates_ct]

@@ -242,17 +242,8 @@ def scatter(
     x.at[...].set, which becomes a scatter. Raises TypeError where dimension_numbers, shapes or dtypes
     do not fit. Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scatter.html
     """
-    return _bind_scatter(
-        scatter_p,
-        None,
-        operand,
-        scatter_indices,
-        updates,
-        dimension_numbers,
-        indices_are_sorted,
-        unique_indices,
-        mode,
-    )
+    how = (dimension_numbers, indices_are_sorted, unique_indices, mode)
+    return _bind_scatter(scatter_p, None, operand, scatter_indices, updates, *how)
 
 
 def _combining_scatter(primitive: Primitive, combine: Callable, done: str) -> Callable[..., Array]:
@@ -270,17 +261,9 @@ def _combining_scatter(primitive: Primitive, combine: Callable, done: str) -> Ca
         unique_indices: bool = False,
         mode: str | GatherScatterMode | None = None,
     ) -> Array:
-        return _bind_scatter(
-            primitive,
-            _combining_jaxpr(combine, core.get_aval(operand).dtype),
-            operand,
-            scatter_indices,
-            updates,
-            dimension_numbers,
-            indices_are_sorted,
-            unique_indices,
-            mode,
-        )
+        jaxpr = _combining_jaxpr(combine, core.get_aval(operand).dtype)
+        how = (dimension_numbers, indices_are_sorted, unique_indices, mode)
+        return _bind_scatter(primitive, jaxpr, operand, scatter_indices, updates, *how)
 
     return scatter_and_combine
 
@@ -307,14 +290,8 @@ def scatter_apply(
 
     `update_shape` is the shape that updates would have. It can't be differentiated, as in JAX."""
     dtype = core.get_aval(operand).dtype
+    jaxpr = _scalar_jaxpr(lambda x, _: func(x), dtype)
+    how = (dimension_numbers, indices_are_sorted, unique_indices, mode)
     return _bind_scatter(
-        scatter_p,
-        _scalar_jaxpr(lambda x, _: func(x), dtype),
-        operand,
-        scatter_indices,
-        full(update_shape, 0, dtype),
-        dimension_numbers,
-        indices_are_sorted,
-        unique_indices,
-        mode,
+        scatter_p, jaxpr, operand, scatter_indices, full(update_shape, 0, dtype), *how
     )

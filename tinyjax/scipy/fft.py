@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import dtypes, lax
+from tinyjax.api_util import named
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
 from tinyjax.numpy.fft import fft, ifft
@@ -28,46 +29,6 @@ from tinyjax.numpy.util import (
     promote_dtypes_inexact,
     to_complex_dtype,
 )
-
-
-def dct(
-    x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
-) -> Array:
-    """The cosine transform (of type 2): out[k] is 2 times the sum of x[m] cos(pi k (2 m + 1) / (2 n)).
-
-    `x` is cut or padded with zeros to length `n` along `axis`. norm 'ortho' makes the transform an
-    orthogonal matrix. As scipy.fft.dct. Raises NotImplementedError for other types, ValueError for other
-    norms and n < 1."""
-    return _over_axes("dct", _dct, x, type, None if n is None else (n,), (axis,), norm)
-
-
-def idct(
-    x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
-) -> Array:
-    """The inverse of dct with the same norm; as scipy.fft.idct."""
-    return _over_axes("idct", _idct, x, type, None if n is None else (n,), (axis,), norm)
-
-
-def dctn(
-    x: Any,
-    type: int = 2,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str | None = None,
-) -> Array:
-    """dct along each of `axes`, with the lengths `s`; by default all axes; as scipy.fft.dctn."""
-    return _over_axes("dctn", _dct, x, type, s, axes, norm)
-
-
-def idctn(
-    x: Any,
-    type: int = 2,
-    s: Sequence[int] | None = None,
-    axes: Sequence[int] | None = None,
-    norm: str | None = None,
-) -> Array:
-    """The inverse of dctn with the same norm; as scipy.fft.idctn."""
-    return _over_axes("idctn", _idct, x, type, s, axes, norm)
 
 
 def _over_axes(
@@ -141,5 +102,44 @@ def _idct(x: Any, norm: str | None) -> Any:
     pairs = reshape(stack([even, _of_length(odd, (n + 1) // 2)], -1), (*x.shape[:-1], -1))
     return pairs[..., :n]
 
+
+_OF = """`x` is cut or padded with zeros to length `n` along `axis`. norm 'ortho' makes the transform an
+orthogonal matrix. Raises NotImplementedError for other types, ValueError for other norms and n < 1."""
+
+
+def _one_axis(name: str, transform: Callable, doc: str) -> Callable[..., Array]:
+    @named(name, f"{doc}; as scipy.fft.{name}.\n\n{_OF}")
+    def along_axis(
+        x: Any, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None
+    ) -> Array:
+        return _over_axes(name, transform, x, type, None if n is None else (n,), (axis,), norm)
+
+    return along_axis
+
+
+def _many_axes(name: str, transform: Callable, doc: str) -> Callable[..., Array]:
+    @named(name, f"{doc}; as scipy.fft.{name}.")
+    def along_axes(
+        x: Any,
+        type: int = 2,
+        s: Sequence[int] | None = None,
+        axes: Sequence[int] | None = None,
+        norm: str | None = None,
+    ) -> Array:
+        return _over_axes(name, transform, x, type, s, axes, norm)
+
+    return along_axes
+
+
+dct = _one_axis(
+    "dct",
+    _dct,
+    "The cosine transform (of type 2): out[k] is 2 times the sum of x[m] cos(pi k (2 m + 1) / (2 n))",
+)
+idct = _one_axis("idct", _idct, "The inverse of dct with the same norm")
+dctn = _many_axes(
+    "dctn", _dct, "dct along each of `axes`, with the lengths `s`; by default all axes"
+)
+idctn = _many_axes("idctn", _idct, "The inverse of dctn with the same norm")
 
 __getattr__ = getattr_of(__name__)

@@ -269,15 +269,8 @@ def _solve(method: Callable, A: Any, b: Any, x0: Any, M: Any, maxiter: Any, **op
 
 
 def cg(
-    A: Any,
-    b: Any,
-    x0: Any = None,
-    *,
-    tol: Any = 1e-5,
-    atol: Any = 0.0,
-    maxiter: Any = None,
-    M: Any = None,
-) -> tuple[Any, None]:
+    A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: Any = None, M: Any = None
+) -> tuple[Any, None]:  # fmt: skip
     """(x, None) with A x = b by conjugate gradients, for A that is Hermitian and positive definite.
 
     `A` and the preconditioner `M` (near the inverse of A) are functions of a pytree like `b`, or square
@@ -288,15 +281,8 @@ def cg(
 
 
 def bicgstab(
-    A: Any,
-    b: Any,
-    x0: Any = None,
-    *,
-    tol: Any = 1e-5,
-    atol: Any = 0.0,
-    maxiter: Any = None,
-    M: Any = None,
-) -> tuple[Any, None]:
+    A: Any, b: Any, x0: Any = None, *, tol: Any = 1e-5, atol: Any = 0.0, maxiter: Any = None, M: Any = None
+) -> tuple[Any, None]:  # fmt: skip
     """(x, None) with A x = b by the stabilised method of bi-conjugate gradients, for any A.
 
     Arguments and errors are those of cg. Where a divisor is 0, as for rotations by 90 degrees, x is NaN.

@@ -8,11 +8,13 @@ Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tinyjax import dtypes, lax
+from tinyjax.api_util import named
 from tinyjax.array import Array
 from tinyjax.config import config
 from tinyjax.interpreters.jit import jitted
@@ -97,28 +99,28 @@ def average(
     return avg, broadcast_to(weights_sum, avg.shape)
 
 
-def var(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = None,
-    mean: Any = None,
-    correction: Any = None,
-) -> Array:
-    """The variance over `axis`, divided by n - ddof; as numpy.var.
+def _spread(name: str, doc: str, work: Callable, mean_name: str) -> Callable[..., Array]:
+    """var or std. `mean_name` is the mean in `work`: jaxprs have a function's arguments in order of names."""
 
-    Real for complex arrays. Raises ValueError if both ddof and correction are given."""
-    check_no_out("var", out)
-    correction = _ddof(ddof, correction)
-    a = ensure_arraylike("var", a)
-    options = {"where": where, "a_mean": mean}
-    return _var(
-        a, axis=static_axes(axis), dtype=dtype, correction=correction, keepdims=keepdims, **options
-    )
+    @named(name, doc)
+    def spread(
+        a: Any,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: None = None,
+        ddof: Any = 0,
+        keepdims: bool = False,
+        *,
+        where: Any = None,
+        mean: Any = None,
+        correction: Any = None,
+    ) -> Array:
+        check_no_out(name, out)
+        options = {"correction": _ddof(ddof, correction), "where": where, mean_name: mean}
+        a = ensure_arraylike(name, a)
+        return work(a, axis=static_axes(axis), dtype=dtype, keepdims=keepdims, **options)
+
+    return spread
 
 
 def _ddof(ddof: Any, correction: Any) -> Any:
@@ -131,14 +133,7 @@ def _ddof(ddof: Any, correction: Any) -> Any:
 
 @jitted(static_argnames=("axis", "dtype", "keepdims"))
 def _var(
-    a: Any,
-    *,
-    axis: Axis = None,
-    dtype: Any = None,
-    correction: Any = 0,
-    keepdims: bool = False,
-    where: Any = None,
-    a_mean: Any = None,
+    a: Any, *, axis: Axis, dtype: Any, correction: Any, keepdims: bool, where: Any, a_mean: Any
 ) -> Any:
     where = check_where("var", where)
     work_dtype, out_dtype = var_dtypes(a.dtype, dtype, "var")
@@ -180,40 +175,19 @@ def var_dtypes(a_dtype: np.dtype, dtype: Any, name: str) -> tuple[np.dtype, np.d
     return (np.dtype("float32") if is_half(work) else work), out
 
 
-def std(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    *,
-    where: Any = None,
-    mean: Any = None,
-    correction: Any = None,
-) -> Array:
-    """The standard deviation over `axis`: the root of var; as numpy.std."""
-    check_no_out("std", out)
-    correction = _ddof(ddof, correction)
-    a = ensure_arraylike("std", a)
-    options = {"where": where, "mean": mean}
-    return _std(
-        a, axis=static_axes(axis), dtype=dtype, correction=correction, keepdims=keepdims, **options
-    )
-
-
 @jitted(static_argnames=("axis", "dtype", "keepdims"))
 def _std(
-    a: Any,
-    *,
-    axis: Axis = None,
-    dtype: Any = None,
-    correction: Any = 0,
-    keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
+    a: Any, *, axis: Axis, dtype: Any, correction: Any, keepdims: bool, where: Any, mean: Any
 ) -> Any:
     if dtype is not None and not dtypes.is_inexact(user_dtype(dtype, "std")):
         raise ValueError(f"dtype argument to jnp.std must be inexact; got {dtype}")
     options = {"where": where, "mean": mean, "correction": correction}
     return lax.sqrt(var(a, axis, dtype=dtype, keepdims=keepdims, **options))
+
+
+_SHARED = """
+
+    Divided by n - ddof. Real for complex arrays. Raises ValueError if both ddof and correction are given."""
+_STD = "The standard deviation over `axis`, the root of var"
+var = _spread("var", f"The variance over `axis`; as numpy.var.{_SHARED}", _var, "a_mean")
+std = _spread("std", f"{_STD}; as numpy.std.{_SHARED}", _std, "mean")

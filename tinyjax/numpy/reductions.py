@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import dtypes, lax
+from tinyjax.api_util import named
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.selecting import where_
@@ -188,38 +189,32 @@ def prod(
 # ---- extremes ----
 
 
-def max(
-    a: Any,
-    axis: Axis = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Array:
-    """The largest value over `axis`, NaN if there is one; as numpy.max.
+def _extreme(
+    name: str, which: str, identity: float, reducer: Callable, combine: Callable
+) -> Callable[..., Array]:
+    doc = f"""The {which} value over `axis`, NaN if there is one; as numpy.{name}.
 
     Raises ValueError for an empty axis, or a mask, without `initial`."""
-    check_no_out("max", out)
-    a = ensure_arraylike("max", a)
-    args = (axis, None, keepdims, initial, where)
-    return _reduce(a, "max", lax.reduce_max, lax.max, -np.inf, *args, has_identity=False)
+
+    @named(name, doc)
+    def extreme(
+        a: Any,
+        axis: Axis = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = None,
+    ) -> Array:
+        check_no_out(name, out)
+        args = (identity, axis, None, keepdims, initial, where)
+        a = ensure_arraylike(name, a)
+        return _reduce(a, name, reducer, combine, *args, has_identity=False)
+
+    return extreme
 
 
-def min(
-    a: Any,
-    axis: Axis = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
-) -> Array:
-    """The smallest value over `axis`, NaN if there is one; as numpy.min. Errors as in max."""
-    check_no_out("min", out)
-    a = ensure_arraylike("min", a)
-    args = (axis, None, keepdims, initial, where)
-    return _reduce(a, "min", lax.reduce_min, lax.min, np.inf, *args, has_identity=False)
-
-
+max = _extreme("max", "largest", -np.inf, lax.reduce_max, lax.max)
+min = _extreme("min", "smallest", np.inf, lax.reduce_min, lax.min)
 amax, amin = max, min
 
 
@@ -237,28 +232,26 @@ def _ptp(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
 # ---- any, all, count ----
 
 
-def all(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
-) -> Array:
-    """Whether all elements are nonzero, over `axis`; as numpy.all."""
-    check_no_out("all", out)
-    a = _cast_to_bool(ensure_arraylike("all", a))
-    combine = lax.bitwise_and
-    return _reduce(a, "all", lax.reduce_and, combine, True, axis, None, keepdims, None, where)
+def _truth(
+    name: str, which: str, identity: bool, reducer: Callable, combine: Callable
+) -> Callable[..., Array]:
+    @named(name, f"Whether {which} nonzero, over `axis`; as numpy.{name}.")
+    def truth(
+        a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
+    ) -> Array:
+        check_no_out(name, out)
+        a = _cast_to_bool(ensure_arraylike(name, a))
+        return _reduce(a, name, reducer, combine, identity, axis, None, keepdims, None, where)
 
-
-def any(
-    a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
-) -> Array:
-    """Whether some element is nonzero, over `axis`; as numpy.any."""
-    check_no_out("any", out)
-    a = _cast_to_bool(ensure_arraylike("any", a))
-    combine = lax.bitwise_or
-    return _reduce(a, "any", lax.reduce_or, combine, False, axis, None, keepdims, None, where)
+    return truth
 
 
 def _cast_to_bool(a: Any) -> Any:
     return convert(lax.real(a) if dtypes.kind(a.dtype) == "c" else a, np.dtype(bool))
+
+
+all = _truth("all", "all elements are", True, lax.reduce_and, lax.bitwise_and)
+any = _truth("any", "some element is", False, lax.reduce_or, lax.bitwise_or)
 
 
 @jitted(static_argnames=("axis", "keepdims"))

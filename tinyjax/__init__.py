@@ -89,7 +89,6 @@ from tinyjax.ad_checkpoint import remat as remat
 from tinyjax.as_jax import install_as_jax as install_as_jax
 from tinyjax.callback import pure_callback as pure_callback
 from tinyjax.debugging import effects_barrier as effects_barrier
-from tinyjax.fast import freed_memory as _freed_memory  # noqa: F401  (the C library keeps it)
 from tinyjax.named_scopes import named_call as named_call
 from tinyjax.named_scopes import named_scope as named_scope
 from tinyjax.opencl import lax_rules as _lax_rules  # noqa: F401  (fills lowering_rules)

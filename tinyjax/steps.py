@@ -96,11 +96,9 @@ STEPS = (
     "opencl.loops",  # loops and branches as steps that run other steps
     "opencl.step_maker",  # kernels built, and groups as steps
     "opencl.compile",  # all of it, and the call
-    "fast.background_build",  # answers while kernels build
     "stages",  # trace, lower, compile
     "interpreters.jit_primitive",  # what a call of a jitted function is: one equation
     "interpreters.cache_misses",  # why a jitted function is traced again
-    "fast.call_cache",  # calls that were made before, quickly
     "interpreters.jit",  # jit: functions that remember their jaxprs, and the front door
     "interpreters.jit_rules",  # the same in the other transformations
     "interpreters.pmap_primitive",  # one program on many devices, cut at its collectives

@@ -62,7 +62,12 @@ def run(options: argparse.Namespace) -> int:
 
 def print_stages(options: argparse.Namespace) -> int:
     """Print all the stages; return the exit status."""
-    function = functions.transformed(options)
+    with jax.config.set("tinyjax_fast", False):
+        _print_stages(options, functions.transformed(options))
+    return 0
+
+
+def _print_stages(options: argparse.Namespace, function: Callable[..., Any]) -> None:
     _title("Python")
     print(_source(options.function))
     lowered = jax.jit(function).lower(*options.args)
@@ -81,7 +86,6 @@ def print_stages(options: argparse.Namespace) -> int:
         for word in words[1:]:
             print(f"{'with':>12}  {word}")
     print(f"{sum(times.values()):12,.1f}  all")
-    return 0
 
 
 def _title(text: str) -> None:

@@ -4,4 +4,15 @@ A file opens with what it buys, and registers by `@shortcut_for(function)` what 
 function while shortcuts are on: see tinyjax/shortcuts.py.
 """
 
-from tinyjax.fast import launch_fusion as launch_fusion
+from tinyjax.config import config
+from tinyjax.shortcuts import shortcut_modules
+
+# Function -> the file with its shortcut, which is imported when the function is first called.
+SHORTCUTS = {
+    "tinyjax.interpreters.jit.PjitFunction.__call__": "tinyjax.fast.call_cache",
+    "tinyjax.interpreters.jit_primitive.build": "tinyjax.fast.background_build",
+    "tinyjax.opencl.launches.launches_of": "tinyjax.fast.launch_fusion",
+}
+shortcut_modules.update(SHORTCUTS)
+if config.tinyjax_fast:
+    from tinyjax.fast import freed_memory as freed_memory

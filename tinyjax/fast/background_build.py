@@ -17,7 +17,7 @@ import math
 import os
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Any
@@ -29,11 +29,13 @@ from tinyjax.compile_log import compiling_logger, log_level
 from tinyjax.config import config
 from tinyjax.core import get_aval, impl_rules, to_numpy
 from tinyjax.devices import Device
+from tinyjax.interpreters.jit_primitive import build
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
 from tinyjax.opencl.compile import Executable, check_donated, compile_jaxpr
 from tinyjax.opencl.memory_plan import usable_donations
 from tinyjax.opencl.runtime import is_listened
 from tinyjax.opencl.simplify import simplify
+from tinyjax.shortcuts import shortcut_for
 
 # ---- what NumPy may compute meanwhile ----
 
@@ -73,16 +75,17 @@ def must_wait() -> bool:
     return not config.tinyjax_background_build or looks_for_nans or is_listened()
 
 
-def executable_or_build(
-    closed: ClosedJaxpr, device: Device, name: str, donated: Sequence[bool] = ()
+@shortcut_for(build)
+def build_in_background(
+    plain: Callable, closed: ClosedJaxpr, device: Device, name: str, donated: Sequence[bool]
 ) -> Any:
     """What computes a jaxpr on a device: its Executable, or a BackgroundBuild of it.
 
     Raises what compile_jaxpr does, if the call has to wait for it."""
     if must_wait() or device.cl_device is None:
-        return compile_jaxpr(closed, device, name, donated)
+        return plain(closed, device, name, donated)
     if numpy_seconds(simplify(closed).jaxpr) > MAX_NUMPY_SECONDS:
-        return compile_jaxpr(closed, device, name, donated)
+        return plain(closed, device, name, donated)
     compiling_logger.log(log_level(), "NumPy answers jit(%s) until its kernels are built", name)
     return BackgroundBuild(closed, device, name, donated)
 

@@ -31,20 +31,19 @@ from tinyjax.compile_log import logged_time
 from tinyjax.config import config
 from tinyjax.core import (
     Tracer,
-    as_array,
     context,
     is_staging,
 )
-from tinyjax.devices import Device, committed_device, default_device, devices
-from tinyjax.fast.call_cache import NOT_KNOWN, FastCalls, is_plain
+from tinyjax.devices import Device, committed_device, devices
 from tinyjax.interpreters.cache_misses import explain_miss
-from tinyjax.interpreters.jit_primitive import committed_to, compiled, if_built, jit_p
+from tinyjax.interpreters.jit_primitive import jit_p
 from tinyjax.interpreters.tracing import (
     ShapeDtypeStruct,
     named_avals,
     trace_to_jaxpr,
 )
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr
+from tinyjax.shortcuts import with_shortcut
 from tinyjax.stages import Traced
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
@@ -92,51 +91,29 @@ class PjitFunction:
         self.place = place  # a backend, by its name, is looked for at the first call
         options = (static_argnums, static_argnames, donate_argnums, donate_argnames)
         self.cache = _cache_of(fun, options)
-        known = _cache_of(fun, (*options, "fast calls"))
-        self.fast_calls = FastCalls(known, place, static_argnums, static_argnames)
+        # What a shortcut knows of calls.
+        self.calls: dict[Any, Any] = _cache_of(fun, (*options, "calls"))
 
     @functools.cached_property
     def device(self) -> Device | None:
         """Where the function runs; None: where its arguments are. Raises RuntimeError for no backend."""
         return devices(self.place)[0] if isinstance(self.place, str) else self.place
 
+    @with_shortcut
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The function's results. This is the plain path; call_cache.py is a shorter one, for calls that
-        have been made before."""
-        result = self.fast_calls.call(args, kwargs)
-        if result is not NOT_KNOWN:
-            return result
+        """The function's results."""
         if config.jax_disable_jit:
             return self.fun(*args, **kwargs)
         leaves, (jaxpr, out_tree, donated), consts = self.trace_cached(args, kwargs)
-        donated = (False,) * len(consts) + donated
         outs = jit_p.bind(
             *consts,
             *leaves,
             jaxpr=jaxpr,
-            donated_invars=donated,
+            donated_invars=(False,) * len(consts) + donated,
             device=self.device,
             **self.params,
         )
-        if is_plain() and not consts:
-            self._remember(args, kwargs, leaves, jaxpr, out_tree, donated)
         return tree_unflatten(out_tree, outs)
-
-    def _remember(
-        self,
-        args: tuple,
-        kwargs: dict,
-        leaves: list,
-        jaxpr: ClosedJaxpr,
-        out_tree: PyTreeDef,
-        donated: tuple[bool, ...],
-    ) -> None:
-        """Tells fast_calls where this call led to; what is still being built is not known yet."""
-        name = self.params["name"]
-        place = self.device or committed_to(jaxpr, [as_array(x) for x in leaves], name)
-        program = if_built(compiled(jaxpr, place or default_device(), name, donated))
-        if program is not None:
-            self.fast_calls.remember(args, kwargs, program, out_tree, place is not None)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A jitted method: `self` is its first argument."""
@@ -214,7 +191,7 @@ class PjitFunction:
     def clear_cache(self) -> None:
         """Forgets all traces: the next call traces (and compiles) anew."""
         self.cache.clear()
-        self.fast_calls.known.clear()
+        self.calls.clear()
 
     def __repr__(self) -> str:
         return f"<PjitFunction of {self.fun!r}>"

@@ -2,7 +2,7 @@
 
 After this file you can say when a jaxpr is compiled (when it is first run on a device), and on which
 device it runs. Eagerly, `jit_p` is a call of the compiled program; to all other traces it is an equation
-as any other. Builds on tracing and fast.background_build.
+as any other. Builds on tracing and shortcuts.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from tinyjax.core import (
 from tinyjax.devices import Device, committed_device, default_device
 from tinyjax.interpreters.tracing import JaxprTrace, staging_rules
 from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, eval_jaxpr
+from tinyjax.shortcuts import are_on, with_shortcut
 
 if TYPE_CHECKING:
-    from tinyjax.fast.background_build import BackgroundBuild
     from tinyjax.opencl.compile import Executable
 
 # Parameters: name, jaxpr, donated_invars, keep_unused, inline and device (None: follow the arguments).
@@ -63,22 +63,25 @@ def read_arguments(jaxpr: ClosedJaxpr) -> list[bool]:
     return [v in read for v in jaxpr.jaxpr.invars]
 
 
-@cached_on_jaxpr
 def compiled(
     jaxpr: ClosedJaxpr, device: Device, name: str, donated: tuple[bool, ...] = ()
-) -> Executable | BackgroundBuild:
-    """The executable of a jaxpr on a device, made once, or what answers until it is made; some arguments'
-    memory may be `donated` to it."""
-    from tinyjax.fast.background_build import (
-        executable_or_build,
-    )  # the compiler is imported when first used
-
-    return executable_or_build(jaxpr, device, name, donated)
+) -> Executable:
+    """The executable of a jaxpr on a device, made once (and once with shortcuts); some arguments' memory may
+    be `donated` to it."""
+    return _compiled(jaxpr, device, name, donated, are_on())
 
 
-def if_built(program: Any) -> Executable | None:
-    """What `compiled` gave, once its kernels are built; None before."""
-    return getattr(program, "executable", program)
+@cached_on_jaxpr
+def _compiled(jaxpr: ClosedJaxpr, *how: Any) -> Executable:
+    return build(jaxpr, *how[:-1])
+
+
+@with_shortcut
+def build(jaxpr: ClosedJaxpr, device: Device, name: str, donated: tuple[bool, ...]) -> Executable:
+    """The executable, once its kernels are built."""
+    from tinyjax.opencl.compile import compile_jaxpr  # the compiler is imported when first used
+
+    return compile_jaxpr(jaxpr, device, name, donated)
 
 
 def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, name: str) -> None:

@@ -30,6 +30,7 @@ STACK = open(f"{REPORT}.stack", "w", encoding="utf-8") if REPORT else sys.stderr
 # long by the clock, for one that waits.
 SECONDS = int(os.environ.get("TINYJAX_LEARN_SECONDS", "20"))
 sys.path.insert(0, str(SRC))
+os.environ.setdefault("TINYJAX_FAST", "0")  # what runs is what the lesson tells of
 
 
 def tell(**what: Any) -> None:

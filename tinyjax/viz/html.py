@@ -63,8 +63,9 @@ def explain(
       What tracing, compiling and running the function raise.
     """
     here = user_line()  # what transformations do before and after f runs is from no line of f
-    recording = recorded(transformed(f, transforms), args)
-    columns = columns_of(f, args, transforms, here)
+    with jax.config.set("tinyjax_fast", False):
+        recording = recorded(transformed(f, transforms), args)
+        columns = columns_of(f, args, transforms, here)
     name, shown = name_of(f, transforms), f"({', '.join(map(_short, args))})"
     summary = f"{_summary(columns)}\n{'steps':20}{len(recording.events)} events"
     data = {"columns": _columns_data(columns), "steps": timeline(recording, here)}

@@ -50,7 +50,7 @@ class Recording:
 def record(limit: int = MAX_EVENTS) -> Iterator[Recording]:
     """Within the block, what this thread does in tinyjax is recorded: see `events` of what it gives.
 
-    Results are what they are without it. It takes several times as long: no fast path hides anything,
+    Results are what they are without it. It takes several times as long: no shortcut hides anything,
     and each step of a compiled program is waited for, to show what it made. What was traced or compiled
     before is not traced again (jax.clear_caches() forgets it). The first `limit` events are kept.
     An exception ends the recording like the end of the block; events that it left have it as `error`.
@@ -92,8 +92,7 @@ class Recorder:
         with ExitStack() as at_end:
             at_end.callback(_one_at_a_time.release)
             at_end.callback(self.values.name_variables)
-            # A `with` block of the configuration also turns off fast/call_cache.py.
-            at_end.enter_context(config.set("tinyjax_background_build", False))
+            at_end.enter_context(config.set("tinyjax_fast", False))
             at_end.enter_context(self._replaced())
             self.is_listening = True
             at_end.callback(setattr, self, "is_listening", False)

@@ -144,25 +144,35 @@ def resize(
     The result is of floats, but for "nearest". With `antialias` a smaller image averages all pixels that
     fall into one. Raises ValueError for another number of sizes or an unknown method, TypeError for lists."""
     check_arraylike("resize", image)
-    image, shape, method = jnp.asarray(image), canonicalize_shape(shape), _as_method(method)
-    if len(shape) != image.ndim:
-        raise ValueError(
-            "shape must have a size for each axis of image: "
-            f"len(shape) is {len(shape)}, and image.ndim {image.ndim}"
-        )
+    image, shape, method = _checked(image, shape, method)
     if method is ResizeMethod.NEAREST:
         return _nearest(image, shape)
-    image = image.astype(
-        jnp.result_type(image, jnp.float32) if not _is_float(image) else image.dtype
-    )
+    image = _as_float(image)
     axes = [i for i, (old, new) in enumerate(zip(image.shape, shape)) if old != new]
     scale = [jnp.float32(1.0 if not shape[i] else shape[i] / image.shape[i]) for i in axes]
     zeros = [jnp.float32(0)] * len(axes)
     return _scaled(image, shape, axes, scale, zeros, method, antialias, precision)
 
 
+def _checked(
+    image: Any, shape: Sequence[int], method: str | ResizeMethod
+) -> tuple[Any, tuple[int, ...], ResizeMethod]:
+    """The arguments in the types that they are used in. Raises ValueError for another number of sizes."""
+    image, shape = jnp.asarray(image), canonicalize_shape(shape)
+    if len(shape) != image.ndim:
+        raise ValueError(
+            "shape must have a size for each axis of image: "
+            f"len(shape) is {len(shape)}, and image.ndim {image.ndim}"
+        )
+    return image, shape, _as_method(method)
+
+
 def _is_float(x: Any) -> bool:
     return jnp.issubdtype(x.dtype, jnp.inexact)
+
+
+def _as_float(x: Any) -> Any:
+    return x if _is_float(x) else x.astype(jnp.result_type(x, jnp.float32))
 
 
 def _nearest(x: Any, shape: tuple[int, ...]) -> Any:
@@ -188,12 +198,7 @@ def scale_and_translate(
     `scale` and `translation` have a number for each axis in `spatial_dims`; pixels that come from outside
     are 0. Raises ValueError for the method "nearest", another number of sizes, or axes named twice."""
     check_arraylike("scale_and_translate", image, scale, translation)
-    image, shape, method = jnp.asarray(image), canonicalize_shape(shape), _as_method(method)
-    if len(shape) != image.ndim:
-        raise ValueError(
-            "shape must have a size for each axis of image: "
-            f"len(shape) is {len(shape)}, and image.ndim {image.ndim}"
-        )
+    image, shape, method = _checked(image, shape, method)
     if method is ResizeMethod.NEAREST:
         raise ValueError(
             "Nearest neighbor resampling is not supported by scale_and_translate: use resize"
@@ -201,9 +206,7 @@ def scale_and_translate(
     axes = [canonicalize_axis(i, image.ndim) for i in spatial_dims]
     if len(set(axes)) != len(axes):
         raise ValueError(f"spatial_dims must be distinct axes, got {tuple(spatial_dims)}")
-    image = image.astype(
-        jnp.result_type(image, jnp.float32) if not _is_float(image) else image.dtype
-    )
+    image = _as_float(image)
     scale, translation = jnp.asarray(scale), jnp.asarray(translation)
     return _scaled(image, shape, axes, scale, translation, method, antialias, precision)
 

@@ -73,14 +73,9 @@ def _pulled_back_value(f: Callable, *args: Any) -> Any:
 
 
 def check_jvp(
-    f: Callable,
-    f_jvp: Callable,
-    args: Sequence[Any],
-    atol: Tolerance = None,
-    rtol: Tolerance = None,
-    eps: float = EPS,
-    err_msg: str = "",
-) -> None:
+    f: Callable, f_jvp: Callable, args: Sequence[Any], atol: Tolerance = None, rtol: Tolerance = None,
+    eps: float = EPS, err_msg: str = ""
+) -> None:  # fmt: skip
     """Checks `f_jvp(primals, tangents)`, which should be functools.partial(jax.jvp, f).
 
     Raises AssertionError where value, dtype or tangent differ."""
@@ -96,14 +91,9 @@ def check_jvp(
 
 
 def check_vjp(
-    f: Callable,
-    f_vjp: Callable,
-    args: Sequence[Any],
-    atol: Tolerance = None,
-    rtol: Tolerance = None,
-    eps: float = EPS,
-    err_msg: str = "",
-) -> None:
+    f: Callable, f_vjp: Callable, args: Sequence[Any], atol: Tolerance = None, rtol: Tolerance = None,
+    eps: float = EPS, err_msg: str = ""
+) -> None:  # fmt: skip
     """Checks `f_vjp(*args)`, which should be functools.partial(jax.vjp, f).
 
     Raises AssertionError where value or cotangents differ."""

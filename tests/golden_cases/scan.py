@@ -5,6 +5,17 @@ import numpy as np
 from golden_cases.codec import Group
 
 
+def recurrent_network(jnp, lax):
+    def rnn(w, h, xs):
+        def step(h, x):
+            h = jnp.tanh(w @ h + x)
+            return h, h
+
+        return lax.scan(step, h, xs)
+
+    return rnn
+
+
 def jaxprs(jax, jnp, lax):
     jaxpr, grad, vmap, jit = jax.make_jaxpr, jax.grad, jax.vmap, jax.jit
     x, v, m = np.float32(2), np.ones(4, np.float32), np.ones((4, 3), np.float32)
@@ -20,12 +31,7 @@ def jaxprs(jax, jnp, lax):
     def polynomial(x, coefficients):
         return lax.scan(lambda c, a: (c * x + a, None), 0.0, coefficients)[0]
 
-    def rnn(w, h, xs):
-        def step(h, x):
-            h = jnp.tanh(w @ h + x)
-            return h, h
-
-        return lax.scan(step, h, xs)
+    rnn = recurrent_network(jnp, lax)
 
     def loss(w, h, xs):
         return jnp.sum(rnn(w, h, xs)[1] ** 2)
@@ -226,12 +232,7 @@ def names(jax, jnp, lax):
     def cumsum(c, xs, **options):
         return lax.scan(lambda c, x: (c + x, c), c, xs, **options)
 
-    def rnn(w, h, xs):
-        def step(h, x):
-            h = jnp.tanh(w @ h + x)
-            return h, h
-
-        return lax.scan(step, h, xs)
+    rnn = recurrent_network(jnp, lax)
 
     def loss(w, h, xs):
         h, hs = rnn(w, h, xs)

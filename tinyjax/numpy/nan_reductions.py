@@ -129,19 +129,28 @@ def nanmean(
     return lax.div(nansum(a, **options), count)
 
 
-@jitted(static_argnames=("axis", "dtype", "keepdims"))
-def nanvar(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
-) -> Array:
-    """The variance of what is not NaN; as numpy.nanvar."""
-    check_no_out("nanvar", out)
+def _nan_spread(name: str, which: str, work: Callable[..., Any]) -> Callable[..., Array]:
+    @jitted(static_argnames=("axis", "dtype", "keepdims"))
+    @named(name, f"The {which} of what is not NaN; as numpy.{name}.")
+    def nan_spread(
+        a: Any,
+        axis: Axis = None,
+        dtype: Any = None,
+        out: None = None,
+        ddof: Any = 0,
+        keepdims: bool = False,
+        where: Any = None,
+        mean: Any = None,
+    ) -> Array:
+        check_no_out(name, out)
+        return work(a, axis, dtype=dtype, ddof=ddof, keepdims=keepdims, where=where, mean=mean)
+
+    return nan_spread
+
+
+def _variance(
+    a: Any, axis: Axis, *, dtype: Any, ddof: Any, keepdims: bool, where: Any, mean: Any
+) -> Any:
     a = ensure_arraylike("nanvar", a)
     where = check_where("nanvar", where)
     work_dtype, out_dtype = var_dtypes(a.dtype, dtype, "nanvar")
@@ -159,21 +168,10 @@ def nanvar(
     return convert(lax.div(total, convert(where_(too_few, 1, count), total.dtype)), out_dtype)
 
 
-@jitted(static_argnames=("axis", "dtype", "keepdims"))
-def nanstd(
-    a: Any,
-    axis: Axis = None,
-    dtype: Any = None,
-    out: None = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-    where: Any = None,
-    mean: Any = None,
-) -> Array:
-    """The standard deviation of what is not NaN; as numpy.nanstd."""
-    check_no_out("nanstd", out)
-    options = {"dtype": dtype, "ddof": ddof, "keepdims": keepdims, "where": where, "mean": mean}
-    return lax.sqrt(nanvar(a, axis, **options))
+nanvar = _nan_spread("nanvar", "variance", _variance)
+nanstd = _nan_spread(
+    "nanstd", "standard deviation", lambda a, axis, **options: lax.sqrt(nanvar(a, axis, **options))
+)
 
 
 def _nan_place(name: str, arg: Callable, fill: float, which: str) -> Callable[..., Array]:

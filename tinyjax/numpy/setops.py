@@ -243,13 +243,8 @@ def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = No
 
 
 def setdiff1d(
-    ar1: Any,
-    ar2: Any,
-    assume_unique: bool = False,
-    *,
-    size: int | None = None,
-    fill_value: Any = None,
-) -> Array:
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+) -> Array:  # fmt: skip
     """The elements of the first array that are not in the second, sorted; as numpy.setdiff1d."""
     arr1, arr2 = ensure_arraylike("setdiff1d", ar1, ar2)
     arr1, arr2 = ravel(arr1), ravel(arr2)
@@ -316,13 +311,8 @@ def _sorted_pair(
 
 
 def setxor1d(
-    ar1: Any,
-    ar2: Any,
-    assume_unique: bool = False,
-    *,
-    size: int | None = None,
-    fill_value: Any = None,
-) -> Array:
+    ar1: Any, ar2: Any, assume_unique: bool = False, *, size: int | None = None, fill_value: Any = None
+) -> Array:  # fmt: skip
     """The elements of exactly one of the arrays, sorted; as numpy.setxor1d. `size` as in unique."""
     arr1, arr2 = promote_dtypes(*ensure_arraylike("setxor1d", ar1, ar2))
     arr1, arr2 = ravel(arr1), ravel(arr2)

@@ -52,23 +52,16 @@ def take(
 
     Out of range: mode 'fill' (the default) gives fill_value, NaN if None; 'clip' clamps; 'wrap' counts
     on from the start. Raises IndexError for a read from an empty axis."""
+    check_no_out("take", out)
     axis = None if axis is None else operator.index(axis)
-    options = {"unique_indices": unique_indices, "indices_are_sorted": indices_are_sorted}
-    return _take(a, indices, axis, out, mode, fill_value=fill_value, **options)
+    promises = {"unique_indices": unique_indices, "indices_are_sorted": indices_are_sorted}
+    return _take(a, indices, axis, mode=mode, fill_value=fill_value, **promises)
 
 
 @jitted(static_argnames=("axis", "mode", "unique_indices", "indices_are_sorted", "fill_value"))
 def _take(
-    a: Any,
-    indices: Any,
-    axis: int | None = None,
-    out: None = None,
-    mode: str | None = None,
-    unique_indices: bool = False,
-    indices_are_sorted: bool = False,
-    fill_value: Any = None,
+    a: Any, indices: Any, axis: int | None, *, mode: str | None, fill_value: Any, **promises: bool
 ) -> Any:
-    check_no_out("take", out)
     a, indices = ensure_arraylike("take", a, indices)
     if axis is None:
         a, axis = ravel(a), 0
@@ -104,9 +97,8 @@ def _take(
         numbers,
         tuple(1 if i == axis else n for i, n in enumerate(a.shape)),
         mode=gather_mode,
-        unique_indices=unique_indices,
-        indices_are_sorted=indices_are_sorted,
         fill_value=fill_value,
+        **promises,
     )
 
 

@@ -120,11 +120,11 @@ def _reduce(
     function: Callable,
     identity: Any,
     a: Any,
-    axis: Any = 0,
-    dtype: Any = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Any = None,
+    axis: Any,
+    dtype: Any,
+    keepdims: bool,
+    initial: Any,
+    where: Any,
 ) -> Any:
     a = ensure_arraylike("reduce", a)
     if where is not None and initial is None and identity is None:

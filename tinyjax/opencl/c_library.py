@@ -86,14 +86,7 @@ float tj_expm1(float x) {
 }
 """
 
-# log(x) = e log(2) + log(1 + f), with x = 2**e (1 + f) and 1 + f between sqrt(1/2) and sqrt(2).
-LOG = """\
-float tj_log(float x) {
-  const int is_small = x < 1.17549435e-38f;
-  const int bits = as_int(is_small ? x * 8388608.0f : x) - 0x3f3504f3;
-  const int e = bits >> 23;
-  const float k = convert_float(is_small ? e - 23 : e);
-  const float f = as_float((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
+_LOG_OF_1_PLUS_F = """\
   const float z = f * f;
   float p = 7.0376836292e-2f;
   p = p * f + -1.1514610310e-1f;
@@ -106,12 +99,28 @@ float tj_log(float x) {
   p = p * f + 3.3333331174e-1f;
   const float y = (f * z * p + k * -2.12194440e-4f) - 0.5f * z;
   const float finite = (f + y) + k * 0.693359375f;
+"""
+
+# log(x) = e log(2) + log(1 + f), with x = 2**e (1 + f) and 1 + f between sqrt(1/2) and sqrt(2).
+LOG = (
+    """\
+float tj_log(float x) {
+  const int is_small = x < 1.17549435e-38f;
+  const int bits = as_int(is_small ? x * 8388608.0f : x) - 0x3f3504f3;
+  const int e = bits >> 23;
+  const float k = convert_float(is_small ? e - 23 : e);
+  const float f = as_float((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
+"""
+    + _LOG_OF_1_PLUS_F
+    + """\
   return x > 0.0f ? (x == INFINITY ? x : finite) : x == 0.0f ? -INFINITY : NAN;
 }
 """
+)
 
 # log(1 + x) as log(u) of the rounded sum u, with what was lost in that sum taken from f.
-LOG1P = """\
+LOG1P = (
+    """\
 float tj_log1p(float x) {
   const float u = 1.0f + x;
   const float lost = (u - 1.0f) - x;
@@ -120,21 +129,13 @@ float tj_log1p(float x) {
   const float k = convert_float(e);
   const float s = as_float(e < 64 ? 0x3f800000 - (e << 23) : 0);
   const float f = (as_float((bits & 0x007fffff) + 0x3f3504f3) - 1.0f) - lost * s;
-  const float z = f * f;
-  float p = 7.0376836292e-2f;
-  p = p * f + -1.1514610310e-1f;
-  p = p * f + 1.1676998740e-1f;
-  p = p * f + -1.2420140846e-1f;
-  p = p * f + 1.4249322787e-1f;
-  p = p * f + -1.6668057665e-1f;
-  p = p * f + 2.0000714765e-1f;
-  p = p * f + -2.4999993993e-1f;
-  p = p * f + 3.3333331174e-1f;
-  const float y = (f * z * p + k * -2.12194440e-4f) - 0.5f * z;
-  const float finite = (f + y) + k * 0.693359375f;
+"""
+    + _LOG_OF_1_PLUS_F
+    + """\
   return x > -1.0f ? ((x == INFINITY) | (x == 0.0f) ? x : finite) : x == -1.0f ? -INFINITY : NAN;
 }
 """
+)
 
 # 1 / (1 + exp(-x)), with both parts of the fraction times 2**-64: so exp(-x) is never too large, where the
 # result still has digits. The last bits of m are the exponent's, n - 64 + 127. The polynomial is of a

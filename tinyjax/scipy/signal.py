@@ -57,13 +57,9 @@ def correlate(
 
 
 def convolve2d(
-    in1: Any,
-    in2: Any,
-    mode: str = "full",
-    boundary: str = "fill",
-    fillvalue: float = 0,
-    precision: Any = None,
-) -> Array:
+    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0,
+    precision: Any = None
+) -> Array:  # fmt: skip
     """`convolve` of two matrices.
 
     Raises NotImplementedError for a boundary other than "fill" and a fillvalue other than 0."""
@@ -72,13 +68,9 @@ def convolve2d(
 
 
 def correlate2d(
-    in1: Any,
-    in2: Any,
-    mode: str = "full",
-    boundary: str = "fill",
-    fillvalue: float = 0,
-    precision: Any = None,
-) -> Array:
+    in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: float = 0,
+    precision: Any = None
+) -> Array:  # fmt: skip
     """`correlate` of two matrices; in mode "same", the middle is rounded to the other side."""
     in1, in2 = _matrices("correlate2d", in1, in2, boundary, fillvalue)
     return jnp.flip(_convolve("correlate2d", jnp.flip(in1), in2.conj(), mode, precision))

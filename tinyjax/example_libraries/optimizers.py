@@ -3,7 +3,7 @@
 After this file you can write an optimizer of your own: three functions of one array, which `optimizer`
 turns into functions of a whole tree of parameters. What an optimizer remembers from step to step
 (a velocity, a mean of squares) is no hidden state but a pytree that goes in and comes out, so that a
-training step is a pure function, and jit, vmap and scan can take it. Builds on trees and jax.numpy.
+training step is a pure function, and jit, vmap and scan can take it. Builds on optimizer_states.
 
     init, update, get_params = adam(1e-3)
     state = init(params)
@@ -17,121 +17,34 @@ Source: https://docs.jax.dev/en/latest/jax.example_libraries.optimizers.html
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import reduce, wraps
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
 
 import numpy as np
 
 import tinyjax.numpy as jnp
-from tinyjax.tree_util.pytrees import (
-    PyTreeDef,
-    tree_flatten,
-    tree_leaves,
-    tree_map,
-    tree_unflatten,
+from tinyjax.example_libraries.optimizer_states import (  # noqa: F401
+    JoinPoint,
+    Optimizer,
+    OptimizerState,
+    optimizer,
+    pack_optimizer_state,
+    unpack_optimizer_state,
 )
-from tinyjax.tree_util.registration import register_pytree_node
+from tinyjax.tree_util.pytrees import tree_leaves, tree_map
 
 Schedule = Callable[[Any], Any]  # from the number of the step to the step's size
-
-
-class Optimizer(NamedTuple):
-    """The three functions that an optimizer is.
-
-    init_fn(params) gives the first state, update_fn(i, grads, state) the next one (`i` counts the
-    steps from 0, and `grads` has the tree of params), and params_fn(state) the parameters in it."""
-
-    init_fn: Callable[[Any], Any]
-    update_fn: Callable[[Any, Any, Any], Any]
-    params_fn: Callable[[Any], Any]
-
-
-class OptimizerState(NamedTuple):
-    """What an optimizer knows between two steps, as flat lists.
-
-    There are two levels of trees: that of the parameters (`tree_def`), and for each leaf of it the
-    tree of what is kept for this one array (`subtree_defs`), the leaves of which are in `packed_state`."""
-
-    packed_state: tuple[list[Any], ...]
-    tree_def: PyTreeDef
-    subtree_defs: tuple[PyTreeDef, ...]
-
-
-register_pytree_node(
-    OptimizerState,
-    lambda state: ((state.packed_state,), (state.tree_def, state.subtree_defs)),
-    lambda trees, children: OptimizerState(children[0], *trees),
-)
-
-
-# ---- from one array to a tree of them ----
-
-
-def optimizer(opt_maker: Callable[..., Any]) -> Callable[..., Optimizer]:
-    """Lets an optimizer that is written for one array update a whole tree of them.
-
-    `opt_maker` returns (init, update, get_params): `init(x)` is the state of one array x, any pytree;
-    `update(i, g, state)` the state after step i with the gradient g; `get_params(state)` is x. The
-    decorated function returns the same three for pytrees, whose state is an OptimizerState.
-    Its update raises TypeError where grads and params are of different trees, or where `update`
-    changes the state's tree.
-    """
-
-    @wraps(opt_maker)
-    def tree_opt_maker(*args: Any, **kwargs: Any) -> Optimizer:
-        init, update, get_params = opt_maker(*args, **kwargs)
-
-        @wraps(init)
-        def tree_init(params: Any) -> OptimizerState:
-            leaves, tree = tree_flatten(params)
-            return _packed([init(x) for x in leaves], tree)
-
-        @wraps(update)
-        def tree_update(i: Any, grads: Any, opt_state: OptimizerState) -> OptimizerState:
-            grad_leaves, grad_tree = tree_flatten(grads)
-            if grad_tree != opt_state.tree_def:
-                raise TypeError(
-                    "an optimizer's update was given gradients of another tree than that of the "
-                    f"parameters which its state began with: {grad_tree} instead of "
-                    f"{opt_state.tree_def}"
-                )
-            states = _states_of_leaves(opt_state)
-            new = _packed([update(i, g, s) for g, s in zip(grad_leaves, states)], grad_tree)
-            for before, after in zip(opt_state.subtree_defs, new.subtree_defs):
-                if before != after:
-                    raise TypeError(
-                        "an optimizer's update must return a state of the tree that it takes: it "
-                        f"took {before} and returned {after}"
-                    )
-            return new
-
-        @wraps(get_params)
-        def tree_get_params(opt_state: OptimizerState) -> Any:
-            params = [get_params(state) for state in _states_of_leaves(opt_state)]
-            return tree_unflatten(opt_state.tree_def, params)
-
-        return Optimizer(tree_init, tree_update, tree_get_params)
-
-    return tree_opt_maker
-
-
-def _packed(states: Sequence[Any], tree: PyTreeDef) -> OptimizerState:
-    """The states of all leaves of a tree, as one OptimizerState."""
-    flat = [tree_flatten(state) for state in states]
-    return OptimizerState(tuple(leaves for leaves, _ in flat), tree, tuple(d for _, d in flat))
-
-
-def _states_of_leaves(opt_state: OptimizerState) -> list[Any]:
-    return [
-        tree_unflatten(subtree, leaves)
-        for subtree, leaves in zip(opt_state.subtree_defs, opt_state.packed_state)
-    ]
 
 
 # ---- optimizers ----
 #
 # In all of them `step_size` is a number or a schedule. x is one array of parameters, g its gradient.
+
+
+def _with_zeros(count: int) -> Callable[[Any], tuple]:
+    """Makes the first state (x, ...): with `count` arrays of zeros beside x."""
+    return lambda x: (x, *[jnp.zeros_like(x) for _ in range(count)])
 
 
 def _first(state: tuple) -> Any:
@@ -162,15 +75,12 @@ def momentum(step_size: float | Schedule, mass: float) -> Optimizer:
     part `mass`; x moves by -step_size times the velocity. The state is (x, velocity), from zeros."""
     step_size = make_schedule(step_size)
 
-    def init(x):
-        return x, jnp.zeros_like(x)
-
     def update(i, g, state):
         x, velocity = state
         velocity = mass * velocity + g
         return x - step_size(i) * velocity, velocity
 
-    return Optimizer(init, update, _first)
+    return Optimizer(_with_zeros(1), update, _first)
 
 
 @optimizer
@@ -179,15 +89,12 @@ def nesterov(step_size: float | Schedule, mass: float) -> Optimizer:
     gradient the same. The state is (x, velocity)."""
     step_size = make_schedule(step_size)
 
-    def init(x):
-        return x, jnp.zeros_like(x)
-
     def update(i, g, state):
         x, velocity = state
         velocity = mass * velocity + g
         return x - step_size(i) * (mass * velocity + g), velocity
 
-    return Optimizer(init, update, _first)
+    return Optimizer(_with_zeros(1), update, _first)
 
 
 @optimizer
@@ -199,16 +106,13 @@ def adagrad(step_size: float | Schedule, momentum: float = 0.9) -> Optimizer:
     optimization" (2011)."""
     step_size = make_schedule(step_size)
 
-    def init(x):
-        return x, jnp.zeros_like(x), jnp.zeros_like(x)
-
     def update(i, g, state):
         x, squares, mean = state
         squares = squares + jnp.square(g)
         mean = (1.0 - momentum) * (g * _inverse_root(squares)) + momentum * mean
         return x - step_size(i) * mean, squares, mean
 
-    return Optimizer(init, update, _first)
+    return Optimizer(_with_zeros(2), update, _first)
 
 
 def _inverse_root(x: Any) -> Any:
@@ -222,15 +126,12 @@ def rmsprop(step_size: float | Schedule, gamma: float = 0.9, eps: float = 1e-8) 
     keeps of itself at each step. The state is (x, mean of squares)."""
     step_size = make_schedule(step_size)
 
-    def init(x):
-        return x, jnp.zeros_like(x)
-
     def update(i, g, state):
         x, mean_square = state
         mean_square = mean_square * gamma + jnp.square(g) * (1.0 - gamma)
         return x - step_size(i) * g / jnp.sqrt(mean_square + eps), mean_square
 
-    return Optimizer(init, update, _first)
+    return Optimizer(_with_zeros(1), update, _first)
 
 
 @optimizer
@@ -240,16 +141,13 @@ def rmsprop_momentum(
     """RMSProp whose steps add up to a velocity. The state is (x, mean of squares, velocity)."""
     step_size = make_schedule(step_size)
 
-    def init(x):
-        return x, jnp.zeros_like(x), jnp.zeros_like(x)
-
     def update(i, g, state):
         x, mean_square, velocity = state
         mean_square = mean_square * gamma + jnp.square(g) * (1.0 - gamma)
         velocity = momentum * velocity + step_size(i) * g / jnp.sqrt(mean_square + eps)
         return x - velocity, mean_square, velocity
 
-    return Optimizer(init, update, _first)
+    return Optimizer(_with_zeros(2), update, _first)
 
 
 @optimizer
@@ -265,9 +163,6 @@ def adam(
     Source: Kingma, Ba, "Adam: a method for stochastic optimization" (2015)."""
     step_size = make_schedule(step_size)
 
-    def init(x):
-        return x, jnp.zeros_like(x), jnp.zeros_like(x)
-
     def update(i, g, state):
         x, m, v = state
         m = (1 - b1) * g + b1 * m
@@ -276,7 +171,7 @@ def adam(
         v_corrected = v / (1 - jnp.asarray(b2, m.dtype) ** (i + 1))
         return x - step_size(i) * m_corrected / (jnp.sqrt(v_corrected) + eps), m, v
 
-    return Optimizer(init, update, _first)
+    return Optimizer(_with_zeros(2), update, _first)
 
 
 @optimizer
@@ -289,9 +184,6 @@ def adamax(
     Source: as adam's, section 7.1."""
     step_size = make_schedule(step_size)
 
-    def init(x):
-        return x, jnp.zeros_like(x), jnp.zeros_like(x)
-
     def update(i, g, state):
         x, m, largest = state
         m = (1 - b1) * g + b1 * m
@@ -299,7 +191,7 @@ def adamax(
         corrected_size = step_size(i) / (1 - jnp.asarray(b1, m.dtype) ** (i + 1))
         return x - corrected_size * m / (largest + eps), m, largest
 
-    return Optimizer(init, update, _first)
+    return Optimizer(_with_zeros(2), update, _first)
 
 
 @optimizer
@@ -413,36 +305,3 @@ def clip_grads(grad_tree: Any, max_norm: float) -> Any:
     """The gradients, scaled down together to the length `max_norm` if they are longer."""
     norm = l2_norm(grad_tree)
     return tree_map(lambda g: jnp.where(norm < max_norm, g, g * (max_norm / norm)), grad_tree)
-
-
-# ---- states to be saved ----
-
-
-class JoinPoint:
-    """A leaf of the parameters' tree, with the state of it: where an inner tree begins."""
-
-    def __init__(self, subtree: Any):
-        self.subtree = subtree
-
-    def __iter__(self) -> Iterator[Any]:  # as in JAX: what walks through containers finds the state
-        yield self.subtree
-
-
-def unpack_optimizer_state(opt_state: OptimizerState) -> Any:
-    """The state as a tree like that of the parameters, with a JoinPoint for each leaf: to be saved."""
-    points = [JoinPoint(state) for state in _states_of_leaves(opt_state)]
-    return tree_unflatten(opt_state.tree_def, points)
-
-
-def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
-    """What unpack_optimizer_state gave, as an OptimizerState again.
-
-    Raises TypeError for a leaf that is no JoinPoint."""
-    points, tree = tree_flatten(marked_pytree)
-    for point in points:
-        if not isinstance(point, JoinPoint):
-            raise TypeError(
-                "pack_optimizer_state takes a tree of JoinPoints, as unpack_optimizer_state gives "
-                f"it, but found a leaf of type {type(point)}"
-            )
-    return _packed([point.subtree for point in points], tree)

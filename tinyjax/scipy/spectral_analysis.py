@@ -128,18 +128,10 @@ def _spectra(
 
 
 def stft(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: int = 256,
-    noverlap: int | None = None,
-    nfft: int | None = None,
-    detrend: Any = False,
-    return_onesided: bool = True,
-    boundary: str | None = "zeros",
-    padded: bool = True,
-    axis: int = -1,
-) -> tuple[Array, Array, Array]:
+    x: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int = 256, noverlap: int | None = None,
+    nfft: int | None = None, detrend: Any = False, return_onesided: bool = True,
+    boundary: str | None = "zeros", padded: bool = True, axis: int = -1,
+) -> tuple[Array, Array, Array]:  # fmt: skip
     """(frequencies, times, spectra): the Fourier transforms of windowed segments along `axis`.
 
     `axis` becomes that of the frequencies, and the segments are the last axis. Segments have `nperseg`
@@ -162,19 +154,10 @@ def stft(
 
 
 def csd(
-    x: Any,
-    y: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: int | None = None,
-    noverlap: int | None = None,
-    nfft: int | None = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    average: str = "mean",
-) -> tuple[Array, Array]:
+    x: Any, y: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None,
+    noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant",
+    return_onesided: bool = True, scaling: str = "density", axis: int = -1, average: str = "mean",
+) -> tuple[Array, Array]:  # fmt: skip
     """(frequencies, spectrum): conj(spectrum of x) * (spectrum of y), the mean over segments.
 
     y None is x. `scaling` is "density", per hertz, or "spectrum"; `average` "mean" or "median". Other
@@ -227,18 +210,10 @@ def _median_bias(count: int) -> float:
 
 
 def welch(
-    x: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: int | None = None,
-    noverlap: int | None = None,
-    nfft: int | None = None,
-    detrend: Any = "constant",
-    return_onesided: bool = True,
-    scaling: str = "density",
-    axis: int = -1,
-    average: str = "mean",
-) -> tuple[Array, Array]:
+    x: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None,
+    noverlap: int | None = None, nfft: int | None = None, detrend: Any = "constant",
+    return_onesided: bool = True, scaling: str = "density", axis: int = -1, average: str = "mean",
+) -> tuple[Array, Array]:  # fmt: skip
     """(frequencies, power spectrum) of x: csd(x, x)."""
     return csd(
         *(x, None, fs, window, nperseg, noverlap, nfft, detrend),
@@ -247,17 +222,10 @@ def welch(
 
 
 def istft(
-    Zxx: Any,
-    fs: Any = 1.0,
-    window: Any = "hann",
-    nperseg: int | None = None,
-    noverlap: int | None = None,
-    nfft: int | None = None,
-    input_onesided: bool = True,
-    boundary: bool = True,
-    time_axis: int = -1,
-    freq_axis: int = -2,
-) -> tuple[Array, Array]:
+    Zxx: Any, fs: Any = 1.0, window: Any = "hann", nperseg: int | None = None,
+    noverlap: int | None = None, nfft: int | None = None, input_onesided: bool = True,
+    boundary: bool = True, time_axis: int = -1, freq_axis: int = -2,
+) -> tuple[Array, Array]:  # fmt: skip
     """(times, signal) of the spectra that stft gives: segments are added up where they overlap.
 
     `boundary`: whether stft had extended the signal. Time becomes the last axis. Raises ValueError for

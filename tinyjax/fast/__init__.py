@@ -12,6 +12,7 @@ SHORTCUTS = {
     "tinyjax.interpreters.jit.PjitFunction.__call__": "tinyjax.fast.call_cache",
     "tinyjax.interpreters.jit_primitive.build": "tinyjax.fast.background_build",
     "tinyjax.opencl.launches.launches_of": "tinyjax.fast.launch_fusion",
+    "tinyjax.lax.scattering.combine_at": "tinyjax.fast.row_sums",
 }
 shortcut_modules.update(SHORTCUTS)
 if config.tinyjax_fast:

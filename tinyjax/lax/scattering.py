@@ -27,7 +27,6 @@ from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
 from tinyjax.lax.arithmetic import sub
 from tinyjax.lax.creation import full
-from tinyjax.lax.row_sums import add_rows, are_many_rows
 from tinyjax.lax.shape import batch_size, check_same_dtypes
 from tinyjax.lax.windows import (
     GatherDimensionNumbers,
@@ -38,6 +37,7 @@ from tinyjax.lax.windows import (
     with_batching_axis,
     with_window_axis,
 )
+from tinyjax.shortcuts import with_shortcut
 
 # ---- impl, abstract_eval and batch, which all kinds share ----
 
@@ -92,15 +92,21 @@ def _scatter_impl(
         target = out[None]
     else:
         target = windows.operand_view(out)
-    if combine is np.add and are_many_rows(target, index, values):
-        add_rows(target, index, values)
-    elif combine is not None:
-        combine.at(target, index, values)
+    if combine is not None:
+        combine_at(combine, target, index, values)
     elif update_jaxpr is None:
         target[index] = values
     else:
         _apply_at(target, index, jaxpr_as_fun(ClosedJaxpr(update_jaxpr, update_consts)))
     return out
+
+
+@with_shortcut
+def combine_at(
+    combine: np.ufunc, target: np.ndarray, index: tuple[np.ndarray, ...], values: np.ndarray
+) -> None:
+    """Combines the elements at `index` with values, one after the other: a place may occur several times."""
+    combine.at(target, index, values)
 
 
 def _apply_at(target: np.ndarray, index: tuple[np.ndarray, ...], fun: Callable) -> None:

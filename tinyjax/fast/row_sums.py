@@ -9,15 +9,32 @@ Source: https://docs.scipy.org/doc/scipy/reference/generated/scipy.sparse.csc_ar
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from tinyjax.lax.scattering import combine_at
+from tinyjax.shortcuts import shortcut_for
+
 WORTH_IT = 50_000  # elements of updates: fewer take less time than to import scipy.sparse
+
+
+@shortcut_for(combine_at)
+def combine_rows_at(
+    plain: Callable, combine: np.ufunc, target: np.ndarray, index: tuple, updates: np.ndarray
+) -> None:
+    """Adds rows by add_rows, where they are many."""
+    if combine is np.add and are_many_rows(target, index, updates):
+        add_rows(target, index, updates)
+    else:
+        plain(combine, target, index, updates)
 
 
 def are_many_rows(target: np.ndarray, index: tuple[np.ndarray, ...], updates: np.ndarray) -> bool:
     """Whether `add_rows` does what `np.add.at(target, index, updates)` does, in less time."""
     return (
         updates.size >= WORTH_IT
+        and updates.ndim > 1
         and target.flags.c_contiguous
         and target.dtype == updates.dtype
         and target.dtype in (np.float32, np.float64, np.complex64, np.complex128)

@@ -8,7 +8,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.lax.row_sums import WORTH_IT, add_rows, are_many_rows
+from tinyjax.fast.row_sums import WORTH_IT, add_rows, are_many_rows
 
 RNG = np.random.RandomState(0)
 

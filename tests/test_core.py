@@ -120,7 +120,7 @@ def test_other_shapes_do_not_broadcast_nor_are_dimensions_added(operands):
 
 def broadcast_in_dim(x, shape, broadcast_dimensions):
     impl = core.impl_rules[primitives.broadcast_in_dim_p]
-    return impl(x, shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=None)
+    return impl(x, shape=shape, broadcast_dimensions=broadcast_dimensions)
 
 
 def test_a_row_is_repeated_down_the_rows_and_a_column_along_them():

@@ -252,3 +252,24 @@ def test_all_primitives_have_the_names_that_they_have_in_jax():
         name
     ) in "sin_p scan_p cond_p while_p jit_p remat_p name_p add_jaxvals_p dot_general_p".split():
         assert isinstance(getattr(primitives, name), Primitive)
+
+
+# ---- parameters that JAX's primitives have besides ----
+
+
+def test_code_written_for_jax_binds_with_parameters_that_say_nothing():
+    x = np.ones((2, 3), np.float32)
+    assert lax.reduce_sum_p.bind(x, axes=(0,), out_sharding=None).shape == (3,)
+    assert lax.reshape_p.bind(x, new_sizes=(6,), dimensions=None, sharding=None).shape == (6,)
+    assert lax.sin_p.bind(x, accuracy=None).shape == (2, 3)
+
+
+def test_a_parameter_that_would_say_something_is_refused():
+    with pytest.raises(TypeError, match="dimensions"):
+        lax.reshape_p.bind(np.ones((2, 3)), new_sizes=(6,), dimensions=(1, 0), sharding=None)
+
+
+def test_equations_have_no_parameters_that_say_nothing():
+    (eqn,) = jax.make_jaxpr(lambda x: x.reshape(6))(np.ones((2, 3))).eqns
+    assert eqn.params == {"new_sizes": (6,)}
+    assert "reshape[dimensions=None new_sizes=(6,) sharding=None]" in str(eqn)

@@ -100,7 +100,7 @@ def test_rules_may_use_the_result_which_is_computed_once(area_p):
 def test_a_linear_primitive_maps_tangents_as_it_maps_primals():
     x, x_dot = np.array([1.0, 2.0], np.float32), np.array([10.0, 20.0], np.float32)
     rule = jvp_rules[primitives.reduce_sum_p]
-    out, tangent = rule((x,), (x_dot,), axes=(0,), out_sharding=None)
+    out, tangent = rule((x,), (x_dot,), axes=(0,))
     assert (float(out), float(tangent)) == (3.0, 30.0)
 
 

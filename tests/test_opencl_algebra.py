@@ -73,7 +73,7 @@ APPLIES = [
     (lambda x: x.reshape(6).reshape(2, 3), M, []),
     (lambda x: jnp.broadcast_to(jnp.broadcast_to(x, (4, 2, 3)), (5, 4, 2, 3)), M, None),
     (lambda x: jnp.zeros((2, 3)).reshape(6)[::-1] + x.reshape(6), M, None),
-    (lambda x: lax.reduce_sum_p.bind(x, axes=(), out_sharding=None), F, []),
+    (lambda x: lax.reduce_sum_p.bind(x, axes=()), F, []),
 ]
 
 NOT = [

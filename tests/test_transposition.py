@@ -39,9 +39,7 @@ def assert_cotangent(got, want, where=""):
 
 @pytest.mark.parametrize("axes, ct", [((0,), row), ((1,), row[:2]), ((0, 1), np.float32(7))])
 def test_each_term_of_a_sum_gets_the_sums_cotangent(axes, ct):
-    (got,) = transpose_rules[primitives.reduce_sum_p](
-        ct, linear(2, 3), axes=axes, out_sharding=None
-    )
+    (got,) = transpose_rules[primitives.reduce_sum_p](ct, linear(2, 3), axes=axes)
     want = np.broadcast_to(np.expand_dims(ct, axes), (2, 3))
     assert_cotangent(got, want, f"sum over axes {axes}, cotangent {ct}")
 
@@ -57,13 +55,13 @@ def test_each_term_of_a_sum_gets_the_sums_cotangent(axes, ct):
 )
 def test_what_was_copied_gets_the_sum_over_its_copies(shape, dimensions, want):
     rule = transpose_rules[primitives.broadcast_in_dim_p]
-    (got,) = rule(X, linear(*shape), shape=(2, 3), broadcast_dimensions=dimensions, sharding=None)
+    (got,) = rule(X, linear(*shape), shape=(2, 3), broadcast_dimensions=dimensions)
     assert_cotangent(got, want, f"{shape} at dimensions {dimensions} of (2, 3)")
 
 
 def test_an_axis_of_size_1_that_was_copied_keeps_its_size():
     rule = transpose_rules[primitives.broadcast_in_dim_p]
-    (got,) = rule(X, linear(1, 3), shape=(2, 3), broadcast_dimensions=(0, 1), sharding=None)
+    (got,) = rule(X, linear(1, 3), shape=(2, 3), broadcast_dimensions=(0, 1))
     assert_cotangent(got, [[3, 5, 7]])
 
 

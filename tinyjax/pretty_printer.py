@@ -276,8 +276,18 @@ Params = list[tuple[str, Any]]
 printed_params: dict[str, Callable[[JaxprEqn, Context], Params]] = {}
 
 
+# What JAX prints besides: parameters that say nothing here, and that these primitives do not have.
+UNSAID_PARAMS: dict[str, tuple[str, ...]] = {
+    "conv_general_dilated": ("out_sharding",),
+    "iota": ("sharding",),
+    "reduce_sum": ("out_sharding",),
+    "reshape": ("dimensions", "sharding"),
+}
+
+
 def _sorted_params(eqn: JaxprEqn, context: Context) -> Params:
-    return sorted(eqn.params.items())
+    unsaid = dict.fromkeys(UNSAID_PARAMS.get(eqn.primitive.name, ()))
+    return sorted((unsaid | eqn.params).items())
 
 
 def _broadcast_params(eqn: JaxprEqn, context: Context) -> Params:

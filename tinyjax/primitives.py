@@ -102,7 +102,7 @@ def _compare_aval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
 abstract_eval_rules[gt_p] = _compare_aval
 
 
-def _reduce_sum_impl(x: np.ndarray, *, axes: tuple[int, ...], out_sharding: None) -> np.ndarray:
+def _reduce_sum_impl(x: np.ndarray, *, axes: tuple[int, ...]) -> np.ndarray:
     if not axes:
         return x  # where NumPy adds 0.0, and -0.0 loses its sign
     # A long sum of short floats is added up in 32 bits, as on any device, and rounded once.
@@ -123,7 +123,7 @@ def reduced_aval(x: ShapedArray, axes: tuple[int, ...], name: str = "reduce_sum"
 
 
 @functools.lru_cache(4096)
-def _reduce_sum_aval(x: ShapedArray, *, axes: tuple[int, ...], out_sharding: None) -> ShapedArray:
+def _reduce_sum_aval(x: ShapedArray, *, axes: tuple[int, ...]) -> ShapedArray:
     if dtypes.kind(x.dtype) not in "iufc":
         raise TypeError(f"reduce_sum does not accept dtype {x.dtype.name}: convert with x.astype")
     return reduced_aval(x, axes)
@@ -134,7 +134,7 @@ abstract_eval_rules[reduce_sum_p] = _reduce_sum_aval
 
 
 def _broadcast_in_dim_impl(
-    x: np.ndarray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...], sharding: None
+    x: np.ndarray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
 ) -> np.ndarray:
     """`x` with its dimension i at broadcast_dimensions[i] of `shape`, repeated along all others."""
     unit_shape = [1] * len(shape)
@@ -152,7 +152,7 @@ def _broadcast_in_dim_impl(
 
 @functools.lru_cache(4096)
 def _broadcast_in_dim_aval(
-    x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...], sharding: None
+    x: ShapedArray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
 ) -> ShapedArray:
     fits = (
         len(broadcast_dimensions) == x.ndim
@@ -173,16 +173,12 @@ impl_rules[broadcast_in_dim_p] = _broadcast_in_dim_impl
 abstract_eval_rules[broadcast_in_dim_p] = _broadcast_in_dim_aval
 
 
-def _reshape_impl(
-    x: np.ndarray, *, new_sizes: tuple[int, ...], dimensions: None, sharding: None
-) -> np.ndarray:
+def _reshape_impl(x: np.ndarray, *, new_sizes: tuple[int, ...]) -> np.ndarray:
     return np.reshape(x, new_sizes)
 
 
 @functools.lru_cache(4096)
-def _reshape_aval(
-    x: ShapedArray, *, new_sizes: tuple[int, ...], dimensions: None, sharding: None
-) -> ShapedArray:
+def _reshape_aval(x: ShapedArray, *, new_sizes: tuple[int, ...]) -> ShapedArray:
     out = ShapedArray(new_sizes, x.dtype, x.weak_type)
     if out.size != x.size or any(size < 0 for size in new_sizes):
         raise TypeError(
@@ -234,7 +230,7 @@ def gt(x: Any, y: Any) -> Any:
 
 
 def reduce_sum(x: Any, axes: Sequence[int]) -> Any:
-    return reduce_sum_p.bind(x, axes=tuple(axes), out_sharding=None)
+    return reduce_sum_p.bind(x, axes=tuple(axes))
 
 
 def broadcast_in_dim(x: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
@@ -242,14 +238,14 @@ def broadcast_in_dim(x: Any, shape: Sequence[int], broadcast_dimensions: Sequenc
     if not len(broadcast_dimensions) and not len(shape) and isinstance(x, Array):
         return x
     return broadcast_in_dim_p.bind(
-        x, shape=tuple(shape), broadcast_dimensions=tuple(broadcast_dimensions), sharding=None
+        x, shape=tuple(shape), broadcast_dimensions=tuple(broadcast_dimensions)
     )
 
 
 def reshape(x: Any, new_sizes: Sequence[int]) -> Any:
     if shape_of(x) == tuple(new_sizes) and isinstance(x, Array):
         return x
-    return reshape_p.bind(x, new_sizes=tuple(new_sizes), dimensions=None, sharding=None)
+    return reshape_p.bind(x, new_sizes=tuple(new_sizes))
 
 
 def transpose(x: Any, permutation: Sequence[int]) -> Any:

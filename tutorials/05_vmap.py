@@ -161,13 +161,12 @@ print(inspect.getsource(batching._vectorized_rule))
 # | sum over axis 1 | the one of size 4 | axis 2: it stands behind the batch dim, so add 1 |
 #
 # And the result has lost an axis. If that stood before the batch dim, the batch dim moved one place
-# to the left. (`out_sharding`, and `sharding` below, are for arrays that are spread over several devices;
-# in tinyjax they are always None.)
+# to the left.
 
 # %%
 x = jnp.arange(24.0).reshape(2, 3, 4)
 for axis in (0, 1):
-    out, dim = batch_rules[primitives.reduce_sum_p]((x,), (1,), axes=(axis,), out_sharding=None)
+    out, dim = batch_rules[primitives.reduce_sum_p]((x,), (1,), axes=(axis,))
     print(f"sum over axis {axis} of each example: {x.shape} -> {out.shape}, batch dim 1 -> {dim}")
 
 # %% [markdown]

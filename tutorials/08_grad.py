@@ -116,9 +116,7 @@ ct = jnp.array([1.0, 10.0, 100.0])
 print("neg:         ", transpose_rules[primitives.neg_p](ct, x))
 print("x * 5:       ", transpose_rules[primitives.mul_p](ct, x, 5.0))
 print("x + x:       ", transpose_rules[primitives.add_p](ct, x, x))
-print(
-    "reduce_sum:  ", transpose_rules[primitives.reduce_sum_p](7.0, x, axes=(0,), out_sharding=None)
-)
+print("reduce_sum:  ", transpose_rules[primitives.reduce_sum_p](7.0, x, axes=(0,)))
 
 # %% [markdown]
 # One thing is easy to forget. Many operations stretch an operand: a number times an array, or a row of

@@ -58,7 +58,7 @@ def automatic_failures(
 
 
 def _nan_makers() -> set[Primitive]:
-    there = {vars(lax).get(f"{name}_p") for name in _NAMES_OF_NAN_MAKERS}
+    there = {getattr(lax, f"{name}_p", None) for name in _NAMES_OF_NAN_MAKERS}
     return {p for p in there if p is not None} | {add_any_p}
 
 

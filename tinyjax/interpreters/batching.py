@@ -225,16 +225,14 @@ def _reducer_rule(primitive: Primitive, vals: Any, dims: Any, *, axes: Any, **pa
     return primitive.bind(x, axes=axes, **params), int(out_dim)
 
 
-def _broadcast_in_dim_rule(
-    vals: Any, dims: Any, *, shape: Any, broadcast_dimensions: Any, sharding: None
-) -> Any:
+def _broadcast_in_dim_rule(vals: Any, dims: Any, *, shape: Any, broadcast_dimensions: Any) -> Any:
     (x,), (dim,) = vals, dims
     new_dimensions = (0, *np.add(1, broadcast_dimensions)) if broadcast_dimensions else (0,)
     x = moveaxis(x, dim, 0)
     return primitives.broadcast_in_dim(x, (primitives.shape_of(x)[0], *shape), new_dimensions), 0
 
 
-def _reshape_rule(vals: Any, dims: Any, *, new_sizes: Any, dimensions: None, sharding: None) -> Any:
+def _reshape_rule(vals: Any, dims: Any, *, new_sizes: Any) -> Any:
     (x,), (dim,) = vals, dims
     x = moveaxis(x, dim, 0)
     return primitives.reshape(x, (primitives.shape_of(x)[0], *new_sizes)), 0

@@ -238,7 +238,7 @@ def mul_transpose_y(ct: Any, x: Any, y: Any) -> Any:
 
 
 def _broadcast_in_dim_transpose(
-    ct: Any, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: None
+    ct: Any, x: Any, *, shape: Any, broadcast_dimensions: Any
 ) -> list[Any]:
     """What was copied gets the sum over the copies: along axes that x did not have, or had with size 1."""
     unit_dims = [i for i, size in enumerate(x.aval.shape) if size == 1]
@@ -247,9 +247,9 @@ def _broadcast_in_dim_transpose(
     return [primitives.expand_dims(primitives.reduce_sum(ct, axes), unit_dims)]
 
 
-def _reduce_sum_transpose(ct: Any, x: Any, *, axes: Any, out_sharding: None) -> list[Any]:
+def _reduce_sum_transpose(ct: Any, x: Any, *, axes: Any) -> list[Any]:
     """Each element that was added up gets the cotangent of the sum."""
-    kept: Any = [np.int64(i) for i in range(x.aval.ndim) if i not in axes]  # as JAX prints them
+    kept: Any = [i for i in np.arange(x.aval.ndim) if i not in axes]
     return [primitives.broadcast_in_dim(ct, x.aval.shape, kept)]
 
 

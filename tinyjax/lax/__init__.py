@@ -2,6 +2,8 @@
 
 # ruff: noqa: F401
 
+from typing import TYPE_CHECKING
+
 from tinyjax.control_flow import (  # have rules only
     cond_rules,
     scan_reverse,
@@ -23,7 +25,6 @@ from tinyjax.lax.arithmetic import (
     abs,
     abs_p,
     cbrt,
-    cbrt_p,
     div,
     div_p,
     integer_pow,
@@ -38,11 +39,9 @@ from tinyjax.lax.arithmetic import (
     rem,
     rem_p,
     rsqrt,
-    rsqrt_p,
     sign,
     sign_p,
     sqrt,
-    sqrt_p,
     square,
     square_p,
     sub,
@@ -102,7 +101,6 @@ from tinyjax.lax.conversion import (
     bitcast_convert_type,
     bitcast_convert_type_p,
     convert_element_type,
-    convert_element_type_p,
     convert_type,
     copy,
     copy_p,
@@ -114,7 +112,6 @@ from tinyjax.lax.creation import (
     full,
     full_like,
     iota,
-    iota_p,
     ones_like_array,
     zeros_like_array,
 )
@@ -136,7 +133,6 @@ from tinyjax.lax.dot_product import (
     batch_matmul,
     dot,
     dot_general,
-    dot_general_p,
 )
 from tinyjax.lax.dynamic_slicing import (
     dynamic_index_in_dim,
@@ -169,20 +165,13 @@ from tinyjax.lax.exponential import (
     cosh_p,
     exp,
     exp2,
-    exp2_p,
-    exp_p,
     expm1,
-    expm1_p,
     log,
     log1p,
-    log1p_p,
-    log_p,
     logistic,
-    logistic_p,
     sinh,
     sinh_p,
     tanh,
-    tanh_p,
 )
 from tinyjax.lax.gathering import gather, gather_p
 from tinyjax.lax.general_reduction import reduce, reduce_p
@@ -329,7 +318,6 @@ from tinyjax.lax.trigonometric import (
     atan2_p,
     atan_p,
     tan,
-    tan_p,
 )
 from tinyjax.lax.windows import (
     GatherDimensionNumbers,
@@ -339,26 +327,22 @@ from tinyjax.lax.windows import (
 from tinyjax.primitives import (
     add,
     add_p,
-    broadcast_in_dim_p,
     cos,
-    cos_p,
     gt_p,
     mul,
-    mul_p,
     neg,
     neg_p,
-    reduce_sum_p,
-    reshape_p,
     sin,
-    sin_p,
     transpose_p,
 )
+
+if TYPE_CHECKING:
+    from tinyjax.lax.unsaid_params import *  # noqa: F403
 
 # Imported when they are first asked for: {the module: its names}.
 _LAZY_NAMES = {
     "approximate": ("approx_max_k", "approx_min_k", "approx_top_k_p"),
     "barriers": ("optimization_barrier", "optimization_barrier_p"),
-    "convolution": ("conv_general_dilated_p",),
     "convolution_dims": (
         "ConvDimensionNumbers",
         "ConvGeneralDilatedDimensionNumbers",
@@ -396,5 +380,28 @@ _LAZY_NAMES = {
         "regularized_incomplete_beta_p",
         "zeta",
         "zeta_p",
+    ),
+    "unsaid_params": (
+        "broadcast_in_dim_p",
+        "cbrt_p",
+        "conv_general_dilated_p",
+        "convert_element_type_p",
+        "cos_p",
+        "dot_general_p",
+        "exp_p",
+        "exp2_p",
+        "expm1_p",
+        "iota_p",
+        "log_p",
+        "log1p_p",
+        "logistic_p",
+        "mul_p",
+        "reduce_sum_p",
+        "reshape_p",
+        "rsqrt_p",
+        "sin_p",
+        "sqrt_p",
+        "tan_p",
+        "tanh_p",
     ),
 }

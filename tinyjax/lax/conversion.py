@@ -28,9 +28,7 @@ from tinyjax.primitives import elementwise_aval, shape_of
 convert_element_type_p = Primitive("convert_element_type")
 
 
-def _convert_impl(
-    x: np.ndarray, *, new_dtype: np.dtype, weak_type: bool = False, sharding: None = None
-) -> np.ndarray:
+def _convert_impl(x: np.ndarray, *, new_dtype: np.dtype, weak_type: bool = False) -> np.ndarray:
     if dtypes.kind(x.dtype) == "c" and dtypes.kind(new_dtype) != "c":
         x = x.real
     if dtypes.kind(x.dtype) == "f" and dtypes.kind(new_dtype) in "iu":
@@ -47,9 +45,7 @@ def _float_to_int(x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return np.where(high, dtype.type(info.max), np.where(low, dtype.type(info.min), inside))
 
 
-def _convert_aval(
-    x: ShapedArray, *, new_dtype: np.dtype, weak_type: bool, sharding: None
-) -> ShapedArray:
+def _convert_aval(x: ShapedArray, *, new_dtype: np.dtype, weak_type: bool) -> ShapedArray:
     if dtypes.key_dtype in (x.dtype, new_dtype):
         raise ValueError(
             f"Cannot convert_element_type from {dtypes.short_name(x.dtype)} to "
@@ -58,25 +54,15 @@ def _convert_aval(
     return ShapedArray(x.shape, new_dtype, weak_type)
 
 
-def _convert_jvp(
-    tangent: Any, out: Any, x: Any, *, new_dtype: Any, weak_type: Any, sharding: Any
-) -> Any:
+def _convert_jvp(tangent: Any, out: Any, x: Any, *, new_dtype: Any, weak_type: Any) -> Any:
     if not dtypes.is_inexact(new_dtype):
         return zero_tangent(out)
-    return convert_element_type_p.bind(
-        tangent, new_dtype=new_dtype, weak_type=weak_type, sharding=sharding
-    )
+    return convert_element_type_p.bind(tangent, new_dtype=new_dtype, weak_type=weak_type)
 
 
-def _convert_transpose(
-    ct: Any, x: Any, *, new_dtype: Any, weak_type: Any, sharding: Any
-) -> list[Any]:
+def _convert_transpose(ct: Any, x: Any, *, new_dtype: Any, weak_type: Any) -> list[Any]:
     aval = x.aval
-    return [
-        convert_element_type_p.bind(
-            ct, new_dtype=aval.dtype, weak_type=aval.weak_type, sharding=sharding
-        )
-    ]
+    return [convert_element_type_p.bind(ct, new_dtype=aval.dtype, weak_type=aval.weak_type)]
 
 
 def _convert_staging(trace: JaxprTrace, args: Any, params: dict[str, Any]) -> Any:
@@ -139,9 +125,7 @@ def convert_type(operand: Any, new_dtype: np.dtype | None = None, weak_type: boo
     elif not shape_of(operand) and new_dtype != dtypes.key_dtype:
         # A Python int may be larger than int32: it goes straight to the new dtype.
         return LiteralArray(_known(operand, new_dtype), ShapedArray((), new_dtype, weak_type))
-    return convert_element_type_p.bind(
-        operand, new_dtype=new_dtype, weak_type=bool(weak_type), sharding=None
-    )
+    return convert_element_type_p.bind(operand, new_dtype=new_dtype, weak_type=bool(weak_type))
 
 
 # ---- bitcast_convert_type: the bits, as another dtype ----

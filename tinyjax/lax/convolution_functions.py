@@ -78,7 +78,6 @@ def conv_general_dilated(
         batch_group_count=batch_group_count,
         precision=canonicalize_precision(precision),
         preferred_element_type=None if preferred is None else dtypes.canonicalize_dtype(preferred),
-        out_sharding=out_sharding,
     )
 
 

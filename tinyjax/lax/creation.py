@@ -24,17 +24,13 @@ from tinyjax.primitives import broadcast_in_dim, shape_of
 iota_p = Primitive("iota")
 
 
-def _iota_impl(
-    *, dtype: np.dtype, shape: tuple[int, ...], dimension: int, sharding: None
-) -> np.ndarray:
+def _iota_impl(*, dtype: np.dtype, shape: tuple[int, ...], dimension: int) -> np.ndarray:
     along = [1] * len(shape)
     along[dimension] = shape[dimension]
     return np.broadcast_to(np.arange(shape[dimension]).astype(dtype).reshape(along), shape)
 
 
-def _iota_aval(
-    *, dtype: np.dtype, shape: tuple[int, ...], dimension: int, sharding: None
-) -> ShapedArray:
+def _iota_aval(*, dtype: np.dtype, shape: tuple[int, ...], dimension: int) -> ShapedArray:
     if dtypes.kind(dtype) not in NUMBER:
         raise TypeError(f"iota does not accept dtype {dtype.name}: it counts in integers or floats")
     if not 0 <= dimension < len(shape):
@@ -66,7 +62,7 @@ def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
     """
     dtype = canonicalize_user_dtype(dtype, "broadcasted_iota")
     shape = canonicalize_shape(shape, "iota")
-    return iota_p.bind(dtype=dtype, shape=shape, dimension=int(dimension), sharding=None)
+    return iota_p.bind(dtype=dtype, shape=shape, dimension=int(dimension))
 
 
 # ---- empty ----

@@ -110,7 +110,6 @@ def _dot_general_impl(
     dimension_numbers: Any,
     precision: Any,
     preferred_element_type: Any,
-    out_sharding: None,
 ) -> np.ndarray:
     """Brings both sides to (batch, rows, contracted) and (batch, contracted, columns)."""
     left_axes, right_axes, rows, columns = _layout(dimension_numbers, lhs.ndim, rhs.ndim)
@@ -151,7 +150,6 @@ def _dot_general_aval(
     dimension_numbers: Any,
     precision: Any,
     preferred_element_type: Any,
-    out_sharding: None,
 ) -> ShapedArray:
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     _check_axes("lhs", lhs, lhs_contract, lhs_batch)
@@ -336,7 +334,6 @@ def dot_general(
         dimension_numbers=_as_ints(dimension_numbers),
         precision=canonicalize_precision(precision),
         preferred_element_type=None if preferred is None else dtypes.canonicalize_dtype(preferred),
-        out_sharding=out_sharding,
     )
 
 
@@ -362,9 +359,7 @@ def dot(
                 f"lhs_shape={lhs_shape} rhs_shape={rhs_shape}"
             )
         dimension_numbers = (((len(lhs_shape) - 1,), (0,)), ((), ()))
-    return dot_general(
-        lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding
-    )
+    return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Array:

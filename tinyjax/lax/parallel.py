@@ -234,14 +234,13 @@ def _psum_transpose(ct: Any, x: Any, *, axes: Any, axis_index_groups: Any) -> li
     and so each operand's cotangent is the sum of all of theirs."""
     positions = [axis for axis in axes if _is_position(axis)]
     if positions:
-        (ct,) = transpose_rules[primitives.reduce_sum_p](ct, x, axes=positions, out_sharding=None)
+        (ct,) = transpose_rules[primitives.reduce_sum_p](ct, x, axes=positions)
     named = tuple(axis for axis in axes if not _is_position(axis))
     return [psum_p.bind(ct, axes=named, axis_index_groups=axis_index_groups)]
 
 
-_sum = functools.partial(impl_rules[primitives.reduce_sum_p], out_sharding=None)
 for _primitive, _over_positions in (
-    (psum_p, _sum),
+    (psum_p, impl_rules[primitives.reduce_sum_p]),
     (pmax_p, impl_rules[reduce_max_p]),
     (pmin_p, impl_rules[reduce_min_p]),
 ):

@@ -182,7 +182,7 @@ def reshape(
         operand = primitives.transpose(operand, tuple(dimensions))
     if shape_of(operand) == new_sizes and new_sizes and isinstance(operand, Array):
         return operand
-    return primitives.reshape_p.bind(operand, new_sizes=new_sizes, dimensions=None, sharding=None)
+    return primitives.reshape_p.bind(operand, new_sizes=new_sizes)
 
 
 def transpose(operand: Any, permutation: Sequence[int]) -> Array:

@@ -21,6 +21,7 @@ from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.config import config
 from tinyjax.core import Tracer, as_array, is_staging
 from tinyjax.errors import ConcretizationTypeError
+from tinyjax.lax.conversion import convert_element_type_p
 
 # ---- operands ----
 
@@ -104,16 +105,12 @@ def convert(x: Any, dtype: np.dtype, weak_type: bool = False) -> Any:
         if aval.dtype == dtype and aval.weak_type == weak_type:
             return x
         if not isinstance(x, LiteralArray):
-            return lax.convert_element_type_p.bind(
-                x, new_dtype=dtype, weak_type=weak_type, sharding=None
-            )
+            return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
         x = x._value
     if isinstance(x, np.ndarray) and x.shape:
         return convert(as_array(x), dtype, weak_type)
     if isinstance(x, (float, complex, np.inexact)) and dtypes.kind(dtype) in "iub":
-        return lax.convert_element_type_p.bind(
-            x, new_dtype=dtype, weak_type=weak_type, sharding=None
-        )
+        return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
     if type(x) is int:  # must fit the default integer, then wraps: uint8(1) + 300 is 45
         x = core.to_numpy(x, core.get_aval(x)).astype(dtype)
     return constant(x, dtype, weak_type)

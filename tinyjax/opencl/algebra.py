@@ -181,7 +181,7 @@ def full(eqn: JaxprEqn, value: float) -> Simpler:
     """A number in place of the equation's result."""
     (out,) = eqn.outvars
     number = Literal(out.aval.dtype.type(value), out.aval.update(shape=()))
-    params = {"shape": out.aval.shape, "broadcast_dimensions": (), "sharding": None}
+    params = {"shape": out.aval.shape, "broadcast_dimensions": ()}
     if not out.aval.shape:
         return number
     return eqn.replace(primitive=primitives.broadcast_in_dim_p, invars=[number], params=params)

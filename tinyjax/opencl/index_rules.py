@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tinyjax import lax
+from tinyjax.lax.creation import iota_p
 from tinyjax.opencl.indices import Index, index
 from tinyjax.opencl.rules import IndexMap, lowering_rules
 
@@ -193,7 +194,7 @@ def _is_inside(ctx: Any, start: Scalar, last: int) -> list[Scalar]:
     return [ctx.op(op, start, ctx.constant(n, start.dtype), dtype=BOOL) for op, n in bounds]
 
 
-lowering_rules[lax.iota_p] = IndexMap(_iota)
+lowering_rules[iota_p] = IndexMap(_iota)
 lowering_rules[lax.dynamic_slice_p] = IndexMap(_dynamic_slice)
 lowering_rules[lax.dynamic_update_slice_p] = IndexMap(_dynamic_update_slice)
 lowering_rules[lax.gather_p] = IndexMap(_gather)

@@ -16,6 +16,7 @@ from tinyjax import dtypes, lax
 from tinyjax.core import impl_rules
 from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.jaxpr import JaxprEqn
+from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.opencl.rules import (
     ArgReduction,
     Elementwise,
@@ -40,12 +41,13 @@ BOOL, FLOAT32 = np.dtype("bool"), np.dtype("float32")
 
 # ---- one operation each ----
 
+_named = {primitive.name: primitive for primitive in impl_rules}
 for _name in """sub div rem max min sign abs sqrt rsqrt cbrt not and or xor shift_left
     shift_right_arithmetic shift_right_logical population_count clz exp exp2 log expm1 log1p tanh
     logistic sinh cosh asinh acosh atanh tan asin acos atan atan2 erf erfc floor ceil""".split():
-    lowering_rules[getattr(lax, f"{_name}_p")] = elementwise(_name)
+    lowering_rules[_named[_name]] = elementwise(_name)
 for _name in ("eq", "ne", "lt", "le", "ge", "is_finite"):
-    lowering_rules[getattr(lax, f"{_name}_p")] = comparison(_name)
+    lowering_rules[_named[_name]] = comparison(_name)
 
 lowering_rules[add_any_p] = elementwise("add")
 lowering_rules[lax.nextafter_p] = lambda eqn, target: (
@@ -126,7 +128,7 @@ def _without_float64(
     op: str, cost: int = FUNCTION
 ) -> Callable[[JaxprEqn, Target], Elementwise | HostStep]:
     """The rule of an operation that c_library has for float32, and OpenCL does not have."""
-    define(op, {}, impl_rules[getattr(lax, f"{op}_p")], cost)
+    define(op, {}, impl_rules[_named[op]], cost)
 
     def rule(eqn: JaxprEqn, target: Target) -> Elementwise | HostStep:
         if eqn.outvars[0].aval.dtype == np.float64:
@@ -141,7 +143,7 @@ lowering_rules[lax.lgamma_p] = _without_float64("lgamma")
 lowering_rules[lax.digamma_p] = _without_float64("digamma")
 lowering_rules[lax.reduce_precision_p] = _reduce_precision
 lowering_rules[lax.round_p] = Elementwise(_round)
-lowering_rules[lax.convert_element_type_p] = Elementwise(_convert)
+lowering_rules[convert_element_type_p] = Elementwise(_convert)
 lowering_rules[lax.pow_p] = Elementwise(_pow, FUNCTION)
 lowering_rules[lax.integer_pow_p] = Elementwise(_integer_pow, DIVISION)
 lowering_rules[lax.square_p] = Elementwise(lambda ctx, x: ctx.op("mul", x, x), CHEAP)

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import dtypes
 from tinyjax.jaxpr import JaxprEqn
+from tinyjax.lax.dot_product import dot_general_p
 from tinyjax.opencl.indices import index
 from tinyjax.opencl.products import multiplications, sides_of
 from tinyjax.opencl.rules import (
@@ -93,4 +94,4 @@ def _converted(ctx: Any, x: Scalar, dtype: np.dtype) -> Scalar:
 
 REDUCTION = Reduction("add", zero_of, _summed_sizes, _term)
 PRODUCT = Product("add", zero_of, _summed_sizes, _term)
-lowering_rules[lax.dot_general_p] = _dot_general
+lowering_rules[dot_general_p] = _dot_general

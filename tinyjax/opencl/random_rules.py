@@ -15,6 +15,8 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.config import config
 from tinyjax.core import get_aval
+from tinyjax.lax.conversion import convert_element_type_p
+from tinyjax.lax.creation import iota_p
 from tinyjax.opencl.key_words import conversions, word_rules
 from tinyjax.opencl.rules import Elementwise, HostStep, lowering_rules
 from tinyjax.primitives import shape_of
@@ -75,9 +77,7 @@ def _joined(first: Any, second: Any) -> Any:
 
 def _converted(x: Any, dtype: Any) -> Any:
     """Integers as those of another dtype, wrapped around."""
-    return lax.convert_element_type_p.bind(
-        x, new_dtype=np.dtype(dtype), weak_type=False, sharding=None
-    )
+    return convert_element_type_p.bind(x, new_dtype=np.dtype(dtype), weak_type=False)
 
 
 def _high_and_low(integers: Any) -> tuple[Any, Any]:
@@ -92,7 +92,7 @@ def _high_and_low(integers: Any) -> tuple[Any, Any]:
 def _count(size: int) -> Any:
     """0, 1, 2, ..."""
     dtype = UINT32 if size <= 2**32 else np.dtype("uint64")
-    return lax.iota_p.bind(dtype=dtype, shape=(size,), dimension=0, sharding=None)
+    return iota_p.bind(dtype=dtype, shape=(size,), dimension=0)
 
 
 def _join_words(high: Any, low: Any) -> Any:

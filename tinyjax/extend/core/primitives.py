@@ -16,4 +16,4 @@ from tinyjax.random.threefry import threefry2x32_p as threefry2x32_p
 from tinyjax.transfer import device_put_p as device_put_p
 
 # The hundred and more of lax, in which they all have these names.
-globals().update({name: p for name, p in vars(lax).items() if name.endswith("_p")})
+globals().update({name: getattr(lax, name) for name in dir(lax) if name.endswith("_p")})

@@ -1,0 +1,47 @@
+"""Parameters that primitives have in JAX and not here, as there is nothing that they could say.
+
+Code written for JAX binds with them: `lax.reduce_sum_p.bind(x, axes=(0,), out_sharding=None)`. It takes the
+primitive from jax.lax, which takes it from here when it is first asked for it; from then on that primitive
+leaves them out where they are None, and its rules refuse any other value, as that of a parameter that they
+do not know. tinyjax itself takes primitives from where they are defined, and does not come by here. Printed
+jaxprs show these parameters as JAX does (pretty_printer.UNSAID_PARAMS). Builds on lax.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tinyjax.core import Primitive
+from tinyjax.lax.arithmetic import cbrt_p, rsqrt_p, sqrt_p
+from tinyjax.lax.conversion import convert_element_type_p
+from tinyjax.lax.convolution import conv_general_dilated_p
+from tinyjax.lax.creation import iota_p
+from tinyjax.lax.dot_product import dot_general_p
+from tinyjax.lax.exponential import exp2_p, exp_p, expm1_p, log1p_p, log_p, logistic_p, tanh_p
+from tinyjax.lax.trigonometric import tan_p
+from tinyjax.primitives import broadcast_in_dim_p, cos_p, mul_p, reduce_sum_p, reshape_p, sin_p
+
+_UNSAID: dict[tuple[str, ...], tuple[Primitive, ...]] = {
+    ("accuracy",): (
+        *(cbrt_p, cos_p, exp2_p, exp_p, expm1_p, log1p_p, log_p),
+        *(logistic_p, rsqrt_p, sin_p, sqrt_p, tan_p, tanh_p),
+    ),
+    ("dimensions", "sharding"): (reshape_p,),
+    ("out_dtype",): (mul_p,),
+    ("out_sharding",): (conv_general_dilated_p, dot_general_p, reduce_sum_p),
+    ("sharding",): (broadcast_in_dim_p, convert_element_type_p, iota_p),
+}
+
+
+def _bind_without(unsaid: tuple[str, ...], primitive: Primitive) -> Callable[..., Any]:
+    def bind(*args: Any, **params: Any) -> Any:
+        said = {k: v for k, v in params.items() if v is not None or k not in unsaid}
+        return Primitive.bind(primitive, *args, **said)
+
+    return bind
+
+
+for _names, _primitives in _UNSAID.items():
+    for _primitive in _primitives:
+        _primitive.bind = _bind_without(_names, _primitive)  # type: ignore[method-assign]

@@ -2,7 +2,7 @@
 
 After this file you can say why jacfwd suits few inputs and jacrev few outputs: one pushes a basis of
 tangents forward with vmap(jvp), the other pulls a basis of cotangents back with vmap(vjp). Builds on
-jvp, vjp, batching, and jax.numpy for the basis.
+jvp, vjp, batching, and a few operations of lax for the basis.
 
 Source: https://docs.jax.dev/en/latest/jacobian-vector-products.html
 """
@@ -15,14 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax, numpy
+from tinyjax import dtypes
 from tinyjax.api_util import check_callable, function_of
 from tinyjax.array import ShapedArray
 from tinyjax.core import get_aval
 from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jvp import jvp
 from tinyjax.interpreters.vjp import check_reverse_input, vjp
-from tinyjax.primitives import reshape
+from tinyjax.lax.comparison import eq
+from tinyjax.lax.conversion import convert_type
+from tinyjax.lax.creation import broadcasted_iota
+from tinyjax.lax.joining import split_p
+from tinyjax.primitives import add, reshape
 from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
 
 
@@ -131,9 +135,12 @@ def hessian(
 def _standard_basis(avals: Sequence[ShapedArray]) -> list[Any]:
     """One array a leaf: along a new first axis, the unit vectors of all leaves together."""
     total = sum(aval.size for aval in avals)
-    basis = numpy.eye(total, dtype=dtypes.result_type(*[aval.dtype for aval in avals]))
+    index = dtypes.default_dtype(int)
+    rows, columns = (broadcasted_iota(index, (total, total), axis) for axis in (0, 1))
+    is_diagonal = eq(add(rows, np.zeros((), index)), columns)
+    basis = convert_type(is_diagonal, dtypes.result_type(*[aval.dtype for aval in avals]))
     return [
-        lax.convert_type(part, aval.dtype, aval.weak_type)
+        convert_type(part, aval.dtype, aval.weak_type)
         for part, aval in zip(_split(basis, 1, avals), avals)
     ]
 
@@ -142,7 +149,7 @@ def _split(x: Any, axis: int, avals: Sequence[ShapedArray]) -> list[Any]:
     """Axis `axis`, over all leaves' elements, cut into leaves and shaped like them."""
     sizes = np.array([aval.size for aval in avals])
     before, after = x.shape[:axis], x.shape[axis + 1 :]
-    parts = lax.split_p.bind(x, sizes=tuple(sizes), axis=axis)
+    parts = split_p.bind(x, sizes=tuple(sizes), axis=axis)
     return [reshape(part, (*before, *aval.shape, *after)) for part, aval in zip(parts, avals)]
 
 
@@ -150,7 +157,7 @@ def _of_type(derivative: Any, aval: ShapedArray) -> Any:
     """In the dtype and weak type of the result, or of the argument; integers' (float0) as they are."""
     if dtypes.kind(aval.dtype) not in "fc":
         return derivative
-    return lax.convert_type(derivative, aval.dtype, aval.weak_type)
+    return convert_type(derivative, aval.dtype, aval.weak_type)
 
 
 def _pick_argnums(jacobian: Any, argnums: Any, outs: Any) -> Any:

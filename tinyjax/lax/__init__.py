@@ -25,7 +25,7 @@ from tinyjax.custom_derivatives.forward_rules import stop_gradient, stop_gradien
 from tinyjax.lax import scatter_derivatives  # has rules only
 from tinyjax.lax.all_gather import all_gather, all_gather_p, psum_scatter, reduce_scatter_p
 from tinyjax.lax.arithmetic import (
-    abs, abs_p, cbrt, div, div_p, integer_pow, integer_pow_p, max, max_p, min, min_p, pow, pow_p,
+    abs, abs_p, cbrt, div, div_p, integer_pow, integer_pow_p, max, max_p, min, min_p,
     reciprocal, rem, rem_p, rsqrt, sign, sign_p, sqrt, square, square_p, sub, sub_p,
 )
 from tinyjax.lax.bitwise import (
@@ -60,7 +60,7 @@ from tinyjax.lax.exchange import (
 )
 from tinyjax.lax.exponential import (
     acosh, acosh_p, asinh, asinh_p, atanh, atanh_p, cosh, cosh_p, exp, exp2, expm1, log, log1p,
-    logistic, sinh, sinh_p, tanh,
+    logistic, pow, pow_p, sinh, sinh_p, tanh,
 )
 from tinyjax.lax.gathering import gather, gather_p
 from tinyjax.lax.general_reduction import reduce, reduce_p

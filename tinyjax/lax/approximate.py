@@ -18,10 +18,11 @@ from tinyjax.array import Array, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.dtypes import kind
 from tinyjax.interpreters.batching import batch_rules
+from tinyjax.interpreters.jit import jitted
 from tinyjax.interpreters.jvp import jvp_rules, zero_tangent
+from tinyjax.lax.gathering import gather_along_axis
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.lax.sorting import top_k_p
-from tinyjax.numpy.taking import take_along_axis
 from tinyjax.opencl.rules import HostStep, lowering_rules
 from tinyjax.primitives import shape_of
 
@@ -48,6 +49,12 @@ def _approx_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
     axis = params["reduction_dimension"] % len(shape_of(places))
     moving = take_along_axis(tangents[0], places, axis)
     return [values, places], [moving, zero_tangent(places)]
+
+
+@jitted(static_argnames=("axis",))
+def take_along_axis(x: Any, places: Any, axis: int) -> Any:
+    """Under the name that it has in JAX's jaxprs."""
+    return gather_along_axis(x, places, axis)
 
 
 def _approx_batch(vals: Any, dims: Any, *, reduction_dimension: int, **params: Any) -> Any:

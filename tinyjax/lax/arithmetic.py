@@ -15,7 +15,7 @@ import numpy as np
 from tinyjax import dtypes
 from tinyjax.array import ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules
-from tinyjax.interpreters.batching import defbroadcasting, defvectorized
+from tinyjax.interpreters.batching import defvectorized
 from tinyjax.interpreters.jvp import (
     broadcast_to_result,
     defjvp,
@@ -48,7 +48,7 @@ from tinyjax.lax.elementwise import (
 )
 from tinyjax.lax.rounding import floor
 from tinyjax.lax.selection import select
-from tinyjax.primitives import broadcast_shapes, elementwise_aval, mul, neg, neg_p, shape_of
+from tinyjax.primitives import broadcast_shapes, elementwise_aval, mul, neg, neg_p
 
 
 def _is_complex(x: Any) -> bool:
@@ -156,10 +156,10 @@ def _sign_impl(x: np.ndarray) -> np.ndarray:
 def _abs_jvp(g: Any, out: Any, x: Any) -> Any:
     if not _is_complex(x):
         return select(ge(x, full_like(x, 0, shape=())), g, neg(g))
-    return real(mul(g, div(conj(x), _replace_zero(convert_element_type(out, dtypes.dtype(x))))))
+    return real(mul(g, div(conj(x), replace_zero(convert_element_type(out, dtypes.dtype(x))))))
 
 
-def _replace_zero(x: Any) -> Any:
+def replace_zero(x: Any) -> Any:
     """`x` with ones for zeros, for places where the zeros' result is not used."""
     return select(eq(x, constant(x, 0)), full_like(x, 1), x)
 
@@ -174,43 +174,7 @@ defjvp2(abs_p, _abs_jvp)
 
 # ---- powers ----
 
-pow_p = Primitive("pow")
 integer_pow_p = Primitive("integer_pow")
-
-
-def _pow_impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    # One exponent for all of x would make NumPy take sqrt for 0.5, which differs at -inf and -0.0.
-    return np.power(x, np.full(np.broadcast_shapes(x.shape, y.shape), y, x.dtype))
-
-
-def _pow_aval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
-    if dtypes.kind(x.dtype) in INEXACT and dtypes.kind(y.dtype) in "iu":
-        y = y.update(dtype=x.dtype)
-    return elementwise_aval("pow", INEXACT, x, y)
-
-
-def _pow_jvp_x(g: Any, out: Any, x: Any, y: Any) -> Any:
-    y_is_integer = dtypes.kind(dtypes.dtype(y)) in "iu"
-    dtype = dtypes.result_type(x, y)
-    shape = shape_of(out)
-    x, y = convert_element_type(x, dtype), convert_element_type(y, dtype)
-    if not y_is_integer:
-        return mul(g, mul(y, pow(x, sub(y, full_like(y, 1)))))
-    if shape_of(x) != shape_of(y):
-        x, y = broadcast_to_result(x, shape), broadcast_to_result(y, shape)
-    # x**0 is 1 even at 0: there the derivative is 0, and not 0 * 0**-1.
-    jacobian = select(
-        eq(y, constant(y, 0)),
-        full_like(y, 0),
-        mul(_replace_zero(y), pow(x, sub(y, full_like(y, 1)))),
-    )
-    return mul(g, jacobian)
-
-
-def _pow_jvp_y(g: Any, out: Any, x: Any, y: Any) -> Any:
-    from tinyjax.lax.exponential import log
-
-    return convert_element_type(mul(g, mul(log(_replace_zero(x)), out)), dtypes.dtype(y))
 
 
 def _integer_pow_impl(x: np.ndarray, *, y: int) -> np.ndarray:
@@ -244,11 +208,6 @@ def _integer_pow_jvp(g: Any, x: Any, *, y: int) -> Any:
         return g
     return mul(g, mul(constant(x, y), x if y == 2 else integer_pow(x, y - 1)))
 
-
-impl_rules[pow_p] = _pow_impl
-abstract_eval_rules[pow_p] = _pow_aval
-defjvp2(pow_p, _pow_jvp_x, _pow_jvp_y)
-defbroadcasting(pow_p)
 
 impl_rules[integer_pow_p] = _integer_pow_impl
 abstract_eval_rules[integer_pow_p] = _integer_pow_aval
@@ -308,14 +267,6 @@ def sign(x: Any) -> Any:
 def abs(x: Any) -> Any:  # noqa: A001
     """The absolute value of signed numbers; of complex numbers the modulus, in a real dtype."""
     return abs_p.bind(x)
-
-
-def pow(x: Any, y: Any) -> Any:  # noqa: A001
-    """Elementwise x to the power y: `x` a float or complex, `y` of its dtype or an integer.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pow.html
-    """
-    return pow_p.bind(x, y)
 
 
 def integer_pow(x: Any, y: int) -> Any:

@@ -74,6 +74,21 @@ def real_dtype(dtype: np.dtype) -> np.dtype:
     return np.zeros((), dtype).real.dtype if dtype.kind == "c" else dtype
 
 
+_64_BITS = {np.dtype(d) for d in ("int64", "uint64", "float64", "complex128")}
+
+
+def to_inexact_dtype(dtype: np.dtype) -> np.dtype:
+    """Floats and complex stay; bools and integers become float32, of 64 bits float64."""
+    if dtypes.is_inexact(dtype):
+        return dtype
+    return np.dtype("float64" if dtype in _64_BITS else "float32")
+
+
+def to_complex_dtype(dtype: np.dtype) -> np.dtype:
+    """The complex dtype that holds `dtype`."""
+    return np.dtype("complex128" if dtype in _64_BITS else "complex64")
+
+
 # ---- computing in a wider dtype ----
 
 

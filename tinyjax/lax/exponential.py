@@ -1,4 +1,4 @@
-"""Exponentials, logarithms and what is made of them: logistic, tanh, sinh, cosh and inverses.
+"""Exponentials, logarithms and what is made of them: powers, logistic, tanh, sinh, cosh and inverses.
 
 After this file you can derive the JVP rules, which use the result where that saves work:
 d tanh = (1 - tanh**2) dx, written (g + g * ans) * (1 - ans). All take floats and complex numbers.
@@ -11,11 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.interpreters.jvp import defjvp, defjvp2
-from tinyjax.lax.arithmetic import div, integer_pow, rsqrt, square, sub
+from tinyjax import dtypes
+from tinyjax.array import ShapedArray
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.interpreters.batching import defbroadcasting
+from tinyjax.interpreters.jvp import broadcast_to_result, defjvp, defjvp2
+from tinyjax.lax.arithmetic import div, integer_pow, replace_zero, rsqrt, square, sub
+from tinyjax.lax.comparison import eq
+from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import INEXACT, constant, in_float32, unary
-from tinyjax.primitives import add, mul
+from tinyjax.lax.selection import select
+from tinyjax.primitives import add, elementwise_aval, mul, shape_of
 
 
 def _one(x: Any) -> Any:
@@ -39,6 +46,50 @@ defjvp2(expm1_p, lambda g, out, x: mul(g, add(out, _one(out))))
 
 log1p_p = unary("log1p", INEXACT, np.log1p)
 defjvp(log1p_p, lambda g, x: div(g, add(x, _one(x))))
+
+
+# ---- any power ----
+
+pow_p = Primitive("pow")
+
+
+def _pow_impl(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    # One exponent for all of x would make NumPy take sqrt for 0.5, which differs at -inf and -0.0.
+    return np.power(x, np.full(np.broadcast_shapes(x.shape, y.shape), y, x.dtype))
+
+
+def _pow_aval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
+    if dtypes.kind(x.dtype) in INEXACT and dtypes.kind(y.dtype) in "iu":
+        y = y.update(dtype=x.dtype)
+    return elementwise_aval("pow", INEXACT, x, y)
+
+
+def _pow_jvp_x(g: Any, out: Any, x: Any, y: Any) -> Any:
+    y_is_integer = dtypes.kind(dtypes.dtype(y)) in "iu"
+    dtype = dtypes.result_type(x, y)
+    shape = shape_of(out)
+    x, y = convert_element_type(x, dtype), convert_element_type(y, dtype)
+    if not y_is_integer:
+        return mul(g, mul(y, pow(x, sub(y, full_like(y, 1)))))
+    if shape_of(x) != shape_of(y):
+        x, y = broadcast_to_result(x, shape), broadcast_to_result(y, shape)
+    # x**0 is 1 even at 0: there the derivative is 0, and not 0 * 0**-1.
+    jacobian = select(
+        eq(y, constant(y, 0)),
+        full_like(y, 0),
+        mul(replace_zero(y), pow(x, sub(y, full_like(y, 1)))),
+    )
+    return mul(g, jacobian)
+
+
+def _pow_jvp_y(g: Any, out: Any, x: Any, y: Any) -> Any:
+    return convert_element_type(mul(g, mul(log(replace_zero(x)), out)), dtypes.dtype(y))
+
+
+impl_rules[pow_p] = _pow_impl
+abstract_eval_rules[pow_p] = _pow_aval
+defjvp2(pow_p, _pow_jvp_x, _pow_jvp_y)
+defbroadcasting(pow_p)
 
 
 # ---- hyperbolic functions ----
@@ -138,3 +189,11 @@ def acosh(x: Any) -> Any:
 def atanh(x: Any) -> Any:
     """The inverse of tanh; NaN outside of [-1, 1]."""
     return atanh_p.bind(x)
+
+
+def pow(x: Any, y: Any) -> Any:  # noqa: A001
+    """Elementwise x to the power y: `x` a float or complex, `y` of its dtype or an integer.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pow.html
+    """
+    return pow_p.bind(x, y)

@@ -28,10 +28,9 @@ from tinyjax.lax.complex_numbers import conj
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full
 from tinyjax.lax.dynamic_slicing import dynamic_update_slice
-from tinyjax.lax.elementwise import constant, real_dtype
+from tinyjax.lax.elementwise import constant, real_dtype, to_inexact_dtype
 from tinyjax.lax.shape import broadcast_in_dim
 from tinyjax.missing_names import getattr_of
-from tinyjax.numpy.util import to_inexact_dtype
 from tinyjax.opencl.rules import HostStep, lowering_rules
 from tinyjax.primitives import mul, shape_of
 

@@ -21,8 +21,13 @@ from tinyjax.interpreters import batching
 from tinyjax.interpreters.batching import batch_rules, not_mapped
 from tinyjax.interpreters.jvp import defjvp
 from tinyjax.interpreters.transposition import transpose_rules
+from tinyjax.lax.comparison import lt
+from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full
-from tinyjax.lax.elementwise import canonicalize_shape
+from tinyjax.lax.elementwise import canonicalize_shape, constant
+from tinyjax.lax.scattering import scatter_add
+from tinyjax.lax.selection import select
+from tinyjax.lax.shape import broadcast_shapes, canonicalize_axis, reshape, squeeze
 from tinyjax.lax.windows import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -33,7 +38,7 @@ from tinyjax.lax.windows import (
     with_batching_axis,
     with_window_axis,
 )
-from tinyjax.primitives import shape_of
+from tinyjax.primitives import add, shape_of
 
 # ---- gather ----
 
@@ -117,9 +122,7 @@ def _gather_transpose(
     mode: GatherScatterMode,
     fill_value: Any,
 ) -> list[Any]:
-    from tinyjax.lax import scattering  # imported late, as it builds on this file
-
-    x_ct = scattering.scatter_add(
+    x_ct = scatter_add(
         full(x.aval.shape, 0, ct.dtype),
         indices,
         ct,
@@ -221,3 +224,77 @@ def gather(
         mode=parsed_mode,
         fill_value=fill_value,
     )
+
+
+# ---- along an axis ----
+
+
+def gather_along_axis(
+    a: Any,
+    indices: Any,
+    axis: int,
+    mode: str = "fill",
+    fill_value: Any = None,
+    wrap_negative_indices: bool = True,
+) -> Array:
+    """Of each vector of `a` along `axis` the elements that the matching vector of `indices` names.
+
+    Both have the same rank. What is out of range gives what `gather` does in this mode."""
+    axis = canonicalize_axis(axis, a.ndim)
+    one_of_axis = tuple(1 if i == axis else n for i, n in enumerate(a.shape))
+    out_shape = broadcast_shapes(indices.shape, one_of_axis)
+    size = a.shape[axis]
+    if size == 0:
+        return full(out_shape, 0, a.dtype)
+    indices = convert_element_type(
+        indices, np.dtype("uint32" if indices.dtype == np.uint32 else "int32")
+    )
+    if wrap_negative_indices and indices.dtype == np.int32:
+        negative = lt(indices, constant(indices, 0))
+        indices = select(negative, add(indices, constant(indices, size)), indices)
+    return _gather_along(a, indices, axis, out_shape, mode, fill_value)
+
+
+def _gather_along(
+    a: Any, indices: Any, axis: int, out_shape: tuple[int, ...], mode: str, fill_value: Any
+) -> Any:
+    """Axes of which both sides have many elements are batch dimensions of the gather."""
+    kept = [i for i, n in enumerate(indices.shape) if i == axis or n != 1]
+    starts = reshape(indices, (*(out_shape[i] for i in kept), 1))
+    sizes, offsets, batching, start_batching, squeezed = [], [], [], [], []
+    a_axis = start_axis = 0  # the axis of `a` once it is squeezed, and of `starts`
+    map_axis = 0
+    for i in range(a.ndim):
+        if i == axis:
+            map_axis = a_axis
+            sizes.append(1)
+        elif indices.shape[i] == 1:  # the whole axis, for the one vector of indices
+            offsets.append(i)
+            sizes.append(a.shape[i])
+            a_axis += 1
+            continue
+        elif a.shape[i] == 1:  # the one vector, for all indices
+            squeezed.append(i)
+            start_axis += 1
+            continue
+        else:
+            sizes.append(min(1, a.shape[i]))
+            batching.append(a_axis)
+            start_batching.append(start_axis)
+        a_axis += 1
+        start_axis += 1
+    numbers = GatherDimensionNumbers(
+        offset_dims=tuple(offsets),
+        collapsed_slice_dims=(map_axis,),
+        start_index_map=(map_axis,),
+        operand_batching_dims=tuple(batching),
+        start_indices_batching_dims=tuple(start_batching),
+    )
+    a = squeeze(a, tuple(squeezed)) if squeezed else a
+    return gather(a, starts, numbers, tuple(sizes), mode=mode, fill_value=fill_value)
+
+
+# ---- put ----
+
+
+# ---- by masks and choices ----

@@ -22,7 +22,8 @@ from tinyjax import dtypes, random
 from tinyjax import numpy as jnp
 from tinyjax.api_util import named
 from tinyjax.array import Array
-from tinyjax.numpy.util import canonicalize_shape, real_dtype, user_dtype
+from tinyjax.lax.elementwise import real_dtype
+from tinyjax.numpy.util import canonicalize_shape, user_dtype
 
 Initializer = Callable[..., Array]
 Axes = int | Sequence[int]

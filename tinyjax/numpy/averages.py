@@ -18,6 +18,7 @@ from tinyjax.api_util import named
 from tinyjax.array import Array
 from tinyjax.config import config
 from tinyjax.interpreters.jit import jitted
+from tinyjax.lax.elementwise import real_dtype, to_inexact_dtype
 from tinyjax.numpy.logic import greater
 from tinyjax.numpy.reductions import Axis, check_no_out, check_where, is_half, sum
 from tinyjax.numpy.selecting import where_
@@ -29,10 +30,8 @@ from tinyjax.numpy.util import (
     convert,
     ensure_arraylike,
     promote_dtypes_inexact,
-    real_dtype,
     shape_of,
     static_axes,
-    to_inexact_dtype,
     user_dtype,
 )
 

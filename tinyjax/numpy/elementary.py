@@ -17,6 +17,7 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
+from tinyjax.lax.elementwise import real_dtype
 from tinyjax.numpy.logic import isposinf, less
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import add, maximum, minimum, multiply
@@ -27,7 +28,6 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     promote_args_inexact,
     promote_dtypes_inexact,
-    real_dtype,
     weak_constant_like,
 )
 

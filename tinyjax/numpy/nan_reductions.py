@@ -18,6 +18,7 @@ from tinyjax import dtypes, lax
 from tinyjax.api_util import named
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
+from tinyjax.lax.elementwise import to_inexact_dtype
 from tinyjax.numpy import averages, reductions
 from tinyjax.numpy.averages import squared_length, var_dtypes
 from tinyjax.numpy.logic import isnan
@@ -30,7 +31,6 @@ from tinyjax.numpy.util import (
     constant_like,
     convert,
     ensure_arraylike,
-    to_inexact_dtype,
     user_dtype,
     weak_constant_like,
 )

@@ -14,6 +14,7 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
+from tinyjax.lax.elementwise import real_dtype, to_inexact_dtype
 from tinyjax.numpy.creation import _on_device, zeros
 from tinyjax.numpy.elementary import log10
 from tinyjax.numpy.ufuncs import add, divide, multiply, power, sign, subtract
@@ -27,8 +28,6 @@ from tinyjax.numpy.util import (
     constant,
     convert,
     ensure_arraylike,
-    real_dtype,
-    to_inexact_dtype,
     user_dtype,
 )
 

@@ -14,14 +14,9 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
+from tinyjax.lax.elementwise import to_complex_dtype
 from tinyjax.numpy.manipulation import ravel, swapaxes
-from tinyjax.numpy.util import (
-    canonicalize_axis,
-    convert,
-    ensure_arraylike,
-    to_complex_dtype,
-    user_dtype_or,
-)
+from tinyjax.numpy.util import canonicalize_axis, convert, ensure_arraylike, user_dtype_or
 
 
 @jitted(static_argnames=("axis", "kind", "order", "stable", "descending"))

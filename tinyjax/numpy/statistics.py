@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
+from tinyjax.lax.elementwise import real_dtype, to_inexact_dtype
 from tinyjax.numpy import averages, reductions
 from tinyjax.numpy.creation import array, asarray, full, ones_like, zeros
 from tinyjax.numpy.cumulative import diff
@@ -50,9 +51,7 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     promote_args,
     promote_dtypes_inexact,
-    real_dtype,
     shape_of,
-    to_inexact_dtype,
 )
 
 # ---- histograms ----

@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
+from tinyjax.lax.gathering import gather_along_axis
 from tinyjax.numpy.creation import zeros, zeros_like
 from tinyjax.numpy.cumulative import cumsum
 from tinyjax.numpy.logic import less
@@ -24,13 +25,10 @@ from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import add, remainder, subtract
 from tinyjax.numpy.util import (
     as_array,
-    broadcast_shapes,
     broadcast_to,
     canonicalize_axis,
     concrete,
     concrete_int,
-    constant_like,
-    convert,
     ensure_arraylike,
     weak_constant_like,
 )
@@ -129,65 +127,9 @@ def take_along_axis(
         raise ValueError(
             f"indices and arr must have the same number of dimensions; {indices.ndim} vs. {a.ndim}"
         )
-    axis = canonicalize_axis(axis, a.ndim)
-    one_of_axis = tuple(1 if i == axis else n for i, n in enumerate(a.shape))
-    out_shape = broadcast_shapes(indices.shape, one_of_axis)
-    size = a.shape[axis]
-    if size == 0:
-        return zeros(out_shape, a.dtype)
     if wrap_negative_indices is None:
         wrap_negative_indices = mode != "promise_in_bounds"
-    indices = convert(indices, np.dtype("uint32" if indices.dtype == np.uint32 else "int32"))
-    if wrap_negative_indices and indices.dtype == np.int32:
-        negative = lax.lt(indices, constant_like(indices, 0))
-        wrapped = lax.add(indices, weak_constant_like(indices, size))
-        indices = lax.select(negative, wrapped, indices)
-    return _gather_along(a, indices, axis, out_shape, mode or "fill", fill_value)
-
-
-def _gather_along(
-    a: Any, indices: Any, axis: int, out_shape: tuple[int, ...], mode: str, fill_value: Any
-) -> Any:
-    """Axes of which both sides have many elements are batch dimensions of the gather."""
-    kept = [i for i, n in enumerate(indices.shape) if i == axis or n != 1]
-    starts = lax.reshape(indices, (*(out_shape[i] for i in kept), 1))
-    sizes, offsets, batching, start_batching, squeezed = [], [], [], [], []
-    a_axis = start_axis = 0  # the axis of `a` once it is squeezed, and of `starts`
-    map_axis = 0
-    for i in range(a.ndim):
-        if i == axis:
-            map_axis = a_axis
-            sizes.append(1)
-        elif indices.shape[i] == 1:  # the whole axis, for the one vector of indices
-            offsets.append(i)
-            sizes.append(a.shape[i])
-            a_axis += 1
-            continue
-        elif a.shape[i] == 1:  # the one vector, for all indices
-            squeezed.append(i)
-            start_axis += 1
-            continue
-        else:
-            sizes.append(min(1, a.shape[i]))
-            batching.append(a_axis)
-            start_batching.append(start_axis)
-        a_axis += 1
-        start_axis += 1
-    numbers = lax.GatherDimensionNumbers(
-        offset_dims=tuple(offsets),
-        collapsed_slice_dims=(map_axis,),
-        start_index_map=(map_axis,),
-        operand_batching_dims=tuple(batching),
-        start_indices_batching_dims=tuple(start_batching),
-    )
-    a = lax.squeeze(a, tuple(squeezed)) if squeezed else a
-    return lax.gather(a, starts, numbers, tuple(sizes), mode=mode, fill_value=fill_value)
-
-
-# ---- put ----
-
-
-# ---- by masks and choices ----
+    return gather_along_axis(a, indices, axis, mode or "fill", fill_value, wrap_negative_indices)
 
 
 # ---- repeat ----

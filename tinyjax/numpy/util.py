@@ -22,6 +22,7 @@ from tinyjax.config import config
 from tinyjax.core import Tracer, as_array, is_staging
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.lax.conversion import convert_element_type_p
+from tinyjax.lax.elementwise import to_inexact_dtype
 
 # ---- operands ----
 
@@ -140,29 +141,9 @@ def user_dtype_or(dtype: Any, default: np.dtype, fun_name: str = "") -> np.dtype
     return default if dtype is None else user_dtype(dtype, fun_name)
 
 
-_64_BITS = {np.dtype(d) for d in ("int64", "uint64", "float64", "complex128")}
-
-
-def to_inexact_dtype(dtype: np.dtype) -> np.dtype:
-    """Floats and complex stay; bools and integers become float32, of 64 bits float64."""
-    if dtypes.is_inexact(dtype):
-        return dtype
-    return np.dtype("float64" if dtype in _64_BITS else "float32")
-
-
 def to_numeric_dtype(dtype: np.dtype) -> np.dtype:
     """Bools become int32; all else stays."""
     return np.dtype("int32") if dtype == np.bool_ else dtype
-
-
-def to_complex_dtype(dtype: np.dtype) -> np.dtype:
-    """The complex dtype that holds `dtype`."""
-    return np.dtype("complex128" if dtype in _64_BITS else "complex64")
-
-
-def real_dtype(dtype: np.dtype) -> np.dtype:
-    """The dtype of the real part."""
-    return np.empty((), dtype).real.dtype if dtypes.kind(dtype) == "c" else dtype
 
 
 # ---- promotion ----

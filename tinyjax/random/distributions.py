@@ -22,6 +22,7 @@ from tinyjax import dtypes, lax
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
+from tinyjax.lax.elementwise import real_dtype
 from tinyjax.numpy.util import (
     broadcast_shapes,
     broadcast_to_rank,
@@ -30,7 +31,6 @@ from tinyjax.numpy.util import (
     constant,
     constant_like,
     dtype_of,
-    real_dtype,
     shape_of,
     user_dtype,
     weak_constant_like,

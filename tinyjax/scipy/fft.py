@@ -19,16 +19,12 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.api_util import named
 from tinyjax.array import Array
+from tinyjax.lax.elementwise import to_complex_dtype
 from tinyjax.missing_names import getattr_of
 from tinyjax.numpy.fft import fft, ifft
 from tinyjax.numpy.joining import concatenate, stack
 from tinyjax.numpy.manipulation import flip, moveaxis, reshape
-from tinyjax.numpy.util import (
-    canonicalize_axis,
-    check_arraylike,
-    promote_dtypes_inexact,
-    to_complex_dtype,
-)
+from tinyjax.numpy.util import canonicalize_axis, check_arraylike, promote_dtypes_inexact
 
 
 def _over_axes(

@@ -15,10 +15,11 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, moveaxis
 from tinyjax.interpreters.jvp import jvp_rules
 from tinyjax.lax.linalg.matrices import (
+    as_inexact,
     check_lapack_dtype,
     check_operands,
     check_square,
@@ -30,7 +31,6 @@ from tinyjax.lax.linalg.matrices import (
     tril,
 )
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
-from tinyjax.numpy.util import promote_dtypes_inexact
 from tinyjax.primitives import shape_of
 
 cholesky_p = Primitive("cholesky")
@@ -82,7 +82,7 @@ def cholesky(x: Any, *, symmetrize_input: bool = True) -> Array:
     derivatives take x to be symmetric. Raises TypeError where x is no matrix, or not square.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.cholesky.html
     """
-    (x,) = promote_dtypes_inexact(as_array(x))
+    x = as_inexact(x)
     if symmetrize_input:
         if len(shape_of(x)) < 2:
             raise TypeError(f"cholesky takes matrices, and got an array of shape {shape_of(x)}")

@@ -1,7 +1,7 @@
 """eig: the eigenvalues and eigenvectors of any square matrix, which are complex.
 
 After this file you can say how an eigenvalue moves: by the diagonal of V^-1 dA V. How a vector moves
-depends on what is said of its length and phase, too. Builds on matrices, and on jnp.linalg.solve.
+depends on what is said of its length and phase, too. Builds on matrices and systems.
 
 Sources: C. Boeddeker et al., "On the computation of complex-valued gradients with application to
 statistically optimum beamforming", 4, https://arxiv.org/abs/1701.00392, and
@@ -31,6 +31,7 @@ from tinyjax.lax.linalg.matrices import (
     matmul,
 )
 from tinyjax.lax.linalg.spectra import diagonal, one_over_gaps
+from tinyjax.lax.linalg.systems import solve
 from tinyjax.primitives import mul, shape_of
 
 
@@ -140,8 +141,6 @@ def _eig_jvp(
 
 def _in_basis(v: Any, a: Any) -> Any:
     """V^-1 A V."""
-    from tinyjax.numpy.linalg.solving import solve
-
     return matmul(solve(v, a), v)
 
 

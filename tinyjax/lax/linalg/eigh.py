@@ -17,11 +17,12 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, moveaxis
 from tinyjax.interpreters.jvp import jvp_rules
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.lax.linalg.matrices import (
+    as_inexact,
     check_lapack_dtype,
     check_operands,
     check_square,
@@ -31,7 +32,6 @@ from tinyjax.lax.linalg.matrices import (
     symmetrized,
 )
 from tinyjax.lax.linalg.spectra import diagonal, nan_where_it_fails, one_over_gaps
-from tinyjax.numpy.util import promote_dtypes_inexact
 from tinyjax.primitives import mul, shape_of
 
 
@@ -107,7 +107,7 @@ def eigh(
     no square matrix, NotImplementedError for what CPUs don't have.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.eigh.html
     """
-    (x,) = promote_dtypes_inexact(as_array(x))
+    x = as_inexact(x)
     shape = shape_of(x)
     if symmetrize_input:
         if len(shape) < 2 or shape[-1] != shape[-2]:

@@ -13,7 +13,8 @@ import numpy as np
 
 from tinyjax import dtypes, lax, primitives
 from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive
+from tinyjax.core import Primitive, as_array
+from tinyjax.lax.elementwise import to_inexact_dtype
 from tinyjax.opencl.rules import HostStep, lowering_rules
 from tinyjax.primitives import shape_of
 
@@ -53,6 +54,12 @@ def check_lapack_dtype(name: str, x: np.ndarray) -> None:
             f"{name}: Unsupported dtype {x.dtype.name}. LAPACK computes with 32 and 64 bits: convert "
             "with x.astype(jnp.float32)"
         )
+
+
+def as_inexact(x: Any) -> Any:
+    """`x` as an array of floats or complex numbers."""
+    x = as_array(x)
+    return lax.convert_type(x, to_inexact_dtype(x.dtype), x.weak_type)
 
 
 # ---- on the host ----
@@ -132,3 +139,11 @@ def symmetrized(x: Any) -> Any:
 def matmul(x: Any, y: Any) -> Any:
     """The products of the matrices of two stacks."""
     return lax.batch_matmul(x, y, precision=lax.Precision.HIGHEST)
+
+
+def typed_matmul(x: Any, y: Any, precision: Any = None) -> Any:
+    """The same with the result's dtype said: so JAX writes it in the derivatives of qr and svd."""
+    ndim = len(shape_of(x))
+    batch = tuple(range(ndim - 2))
+    numbers = (((ndim - 1,), (ndim - 2,)), (batch, batch))
+    return lax.dot_general(x, y, numbers, precision, dtypes.dtype(x))

@@ -20,6 +20,7 @@ from tinyjax.array import Array, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.interpreters.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
 from tinyjax.interpreters.jvp import jvp_rules, zero_tangent
+from tinyjax.lax.gathering import gather_along_axis
 from tinyjax.lax.linalg.matrices import (
     check_lapack_dtype,
     check_operands,
@@ -28,10 +29,9 @@ from tinyjax.lax.linalg.matrices import (
     for_each_matrix,
     host_step,
     tril,
+    typed_matmul,
 )
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
-from tinyjax.numpy.linear_algebra import matmul
-from tinyjax.numpy.taking import take_along_axis
 from tinyjax.primitives import mul, shape_of
 
 # ---- qr ----
@@ -75,16 +75,16 @@ def _qr_jvp(
     params = {"pivoting": pivoting, "full_matrices": full_matrices, "use_magma": use_magma}
     q, r, *p = qr_p.bind(x, **params)
     if pivoting:
-        x_dot = take_along_axis(x_dot, lax.expand_dims(p[0], (-2,)), axis=-1)
+        x_dot = gather_along_axis(x_dot, lax.expand_dims(p[0], (-2,)), axis=-1)
     m, n = shape_of(x)[-2:]
     if m < n or (full_matrices and m != n):
         q_dot, r_dot = _of_square_q(q, r, x_dot)
     else:
         moved = triangular_solve(r, x_dot)
-        both = matmul(conj_transpose(q), moved)
+        both = typed_matmul(conj_transpose(q), moved)
         skew = _skew_part(both)
-        q_dot = lax.add(matmul(q, lax.sub(skew, both)), moved)
-        r_dot = matmul(lax.sub(both, skew), r)
+        q_dot = lax.add(typed_matmul(q, lax.sub(skew, both)), moved)
+        r_dot = typed_matmul(lax.sub(both, skew), r)
     return [q, r, *p], [q_dot, r_dot, *[zero_tangent(i) for i in p]]
 
 
@@ -95,10 +95,10 @@ def _of_square_q(q: Any, r: Any, x_dot: Any) -> tuple[Any, Any]:
     m, n = shape_of(r)[-2:]
     k = min(m, n)
     first = lax.slice_in_dim(lax.slice_in_dim(r, 0, k, axis=-2), 0, k, axis=-1)
-    moved = matmul(conj_transpose(q), x_dot)
+    moved = typed_matmul(conj_transpose(q), x_dot)
     both = triangular_solve(first, lax.slice_in_dim(moved, 0, k, axis=-1))
     skew = _skew_part(lax.pad(both, np.zeros((), both.dtype), _columns_after(both, m - k)))
-    return matmul(q, skew), lax.sub(moved, matmul(skew, r))
+    return typed_matmul(q, skew), lax.sub(moved, typed_matmul(skew, r))
 
 
 def _columns_after(x: Any, count: int) -> list[tuple[int, int, int]]:

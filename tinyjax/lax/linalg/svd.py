@@ -19,20 +19,20 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.interpreters.batching import batch_rules, moveaxis
 from tinyjax.interpreters.jvp import jvp_rules
 from tinyjax.lax.elementwise import constant, real_dtype
 from tinyjax.lax.linalg.matrices import (
+    as_inexact,
     check_lapack_dtype,
     check_operands,
     conj_transpose,
     eye,
     host_step,
+    typed_matmul,
 )
 from tinyjax.lax.linalg.spectra import diagonal, nan_where_it_fails
-from tinyjax.numpy.linear_algebra import matmul as jnp_matmul
-from tinyjax.numpy.util import promote_dtypes_inexact
 from tinyjax.primitives import mul, shape_of
 
 
@@ -47,7 +47,7 @@ class SvdAlgorithm(enum.Enum):
 
 
 svd_p = Primitive("svd", multiple_results=True)
-_matmul = functools.partial(jnp_matmul, precision=lax.Precision.HIGHEST)
+_matmul = functools.partial(typed_matmul, precision=lax.Precision.HIGHEST)
 
 
 def _svd_impl(
@@ -180,7 +180,7 @@ def svd(
     Raises TypeError if x is no matrix, NotImplementedError for what CPUs don't have.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.linalg.svd.html
     """
-    (x,) = promote_dtypes_inexact(as_array(x))
+    x = as_inexact(x)
     s, *uv = svd_p.bind(
         x,
         full_matrices=full_matrices,

@@ -18,6 +18,7 @@ from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
+from tinyjax.lax.elementwise import real_dtype
 from tinyjax.lax.linalg.matrices import conj_transpose, matrix_transpose
 from tinyjax.numpy import linear_algebra, reductions
 from tinyjax.numpy.choosing import where
@@ -26,7 +27,7 @@ from tinyjax.numpy.linalg.decompositions import svd
 from tinyjax.numpy.linalg.norms_and_products import norm
 from tinyjax.numpy.linalg.solving import inv
 from tinyjax.numpy.logic import isnan
-from tinyjax.numpy.util import constant, ensure_arraylike, promote_dtypes_inexact, real_dtype
+from tinyjax.numpy.util import constant, ensure_arraylike, promote_dtypes_inexact
 
 _matmul = functools.partial(linear_algebra.matmul, precision=lax.Precision.HIGHEST)
 

@@ -14,6 +14,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
+from tinyjax.lax.elementwise import real_dtype
 from tinyjax.numpy import linear_algebra, reductions, triangles
 from tinyjax.numpy.contraction import einsum
 from tinyjax.numpy.elementary import sqrt
@@ -23,13 +24,7 @@ from tinyjax.numpy.linear_algebra import matmul, tensordot, vecdot
 from tinyjax.numpy.logic import not_equal
 from tinyjax.numpy.manipulation import expand_dims, matrix_transpose, moveaxis
 from tinyjax.numpy.ufuncs import absolute, conj, multiply, power, real
-from tinyjax.numpy.util import (
-    canonicalize_axis,
-    constant,
-    ensure_arraylike,
-    promote_dtypes_inexact,
-    real_dtype,
-)
+from tinyjax.numpy.util import canonicalize_axis, constant, ensure_arraylike, promote_dtypes_inexact
 
 __all__ = [
     "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot",

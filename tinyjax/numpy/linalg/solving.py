@@ -1,26 +1,21 @@
 """Linear systems: cholesky, solve, inv, and the tensors that are matrices in disguise.
 
-After this file you can say why the derivative of a solve needs no new factorization: dx solves a system
-with the same matrix. Builds on lax.linalg and custom_linear_solve.
+Builds on lax.linalg: systems.py says why the derivative of a solve needs no new factorization.
 
 Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.linalg.<name>.html, one page a function.
 """
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
 from tinyjax import lax
 from tinyjax.array import Array
-from tinyjax.control_flow.solves import custom_linear_solve
-from tinyjax.core import Tracer, is_staging
-from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jit import jitted
 from tinyjax.lax import linalg
-from tinyjax.lax.linalg.lu import lu_solve
 from tinyjax.lax.linalg.matrices import conj_transpose
+from tinyjax.lax.linalg.systems import solve_one
 from tinyjax.numpy.manipulation import moveaxis
 from tinyjax.numpy.mapping import vectorize
 from tinyjax.numpy.triangles import eye
@@ -52,32 +47,7 @@ def solve(a: Any, b: Any) -> Array:
             "solve(a, b[..., None]).squeeze(-1)"
         )
     signature = "(m,m),(m)->(m)" if b.ndim == 1 else "(m,m),(m,n)->(m,n)"
-    return vectorize(_solve_one, signature=signature)(a, b)
-
-
-def _solve_one(a: Any, b: Any) -> Any:
-    lu, _, permutation = linalg.lu(lax.stop_gradient(a))
-    return linear_solve(
-        a,
-        b,
-        lambda _, x: lu_solve(lu, permutation, x),
-        lambda _, x: lu_solve(lu, permutation, x, 1),
-    )
-
-
-def linear_solve(a: Any, b: Any, solve: Any, transpose_solve: Any = None) -> Any:
-    """X with a X = b for one matrix, by `solve(_, vector)`, so that derivatives solve again with the same
-    factorization. Without `transpose_solve`, `a` is symmetric. Where nothing is traced there are none."""
-    if not is_staging() and not any(isinstance(x, Tracer) for x in (a, b)):
-        return solve(None, b)
-    columns = functools.partial(
-        custom_linear_solve,
-        lambda x: lax.dot(a, x, precision=lax.Precision.HIGHEST),
-        solve=solve,
-        transpose_solve=transpose_solve,
-        symmetric=transpose_solve is None,
-    )
-    return columns(b) if b.ndim == 1 else vmap(columns, 1, 1)(b)
+    return vectorize(solve_one, signature=signature)(a, b)
 
 
 @jitted

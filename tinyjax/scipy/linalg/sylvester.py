@@ -17,8 +17,9 @@ from tinyjax.array import Array
 from tinyjax.control_flow.solves import custom_linear_solve
 from tinyjax.interpreters.jit import jitted
 from tinyjax.lax import linalg
+from tinyjax.lax.elementwise import to_complex_dtype
 from tinyjax.lax.linalg.matrices import conj_transpose
-from tinyjax.numpy.util import promote_dtypes_inexact, to_complex_dtype
+from tinyjax.numpy.util import promote_dtypes_inexact
 
 
 @jitted(static_argnames=("method", "tol"))

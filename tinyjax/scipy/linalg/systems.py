@@ -17,6 +17,7 @@ from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.lax import linalg
 from tinyjax.lax.linalg.lu import lu_solve as solve_by_lu
+from tinyjax.lax.linalg.systems import linear_solve
 from tinyjax.numpy.linalg import determinants, solving
 from tinyjax.numpy.mapping import vectorize
 from tinyjax.numpy.util import promote_dtypes_inexact
@@ -118,8 +119,8 @@ def _solve_positive(a: Any, b: Any, lower: bool) -> Any:
     factors = cho_factor(lax.stop_gradient(a), lower=lower)
     solve = lambda _, x: cho_solve(factors, x)  # noqa: E731
     if not jnp.iscomplexobj(a):
-        return solving.linear_solve(a, b, solve)
-    return solving.linear_solve(a, b, solve, lambda _, x: solve(_, x.conj()).conj())
+        return linear_solve(a, b, solve)
+    return linear_solve(a, b, solve, lambda _, x: solve(_, x.conj()).conj())
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Array:

@@ -58,7 +58,7 @@ def test_a_tracer_whose_trace_has_finished_is_not_written():
 def test_an_operation_is_written_as_an_equation():
     trace = JaxprTrace()
     x = trace.new_arg(ShapedArray((2, 3), np.dtype("float32")))
-    params = {"axes": (0,), "out_sharding": None}
+    params = {"axes": (0,)}
     out = trace.add_eqn(primitives.reduce_sum_p, [x], params)
     (eqn,) = trace.eqns
     assert (eqn.primitive, eqn.invars, eqn.params) == (primitives.reduce_sum_p, [x.atom], params)

@@ -56,7 +56,9 @@ class ShapedArray:
 
     def to_tangent_aval(self) -> ShapedArray:
         """The aval of this value's tangents: the same for floats, float0 for integers."""
-        return ShapedArray(self.shape, dtypes.tangent_dtype(self.dtype), self.weak_type)
+        if dtypes.is_inexact(self.dtype):
+            return self
+        return ShapedArray(self.shape, dtypes.float0, self.weak_type)
 
     def strip_weak_type(self) -> ShapedArray:
         return ShapedArray(self.shape, self.dtype)

@@ -232,8 +232,9 @@ def dtype(x: Any) -> Any:
     python_dtype = _PYTHON_SCALARS.get(type(x))
     if python_dtype is not None:
         return canonicalize_dtype(python_dtype)
-    if hasattr(x, "dtype"):
-        return canonicalize_dtype(x.dtype)
+    array_dtype = getattr(x, "dtype", None)
+    if array_dtype is not None:
+        return canonicalize_dtype(array_dtype)
     raise TypeError(f"Value {x!r} of type {type(x)} is not a valid JAX array type")
 
 

@@ -302,14 +302,13 @@ def dce_jaxpr(jaxpr: Jaxpr, used_outputs: Sequence[bool]) -> tuple[Jaxpr, list[b
     Gives the smaller jaxpr, and which of its constvars and invars are still used (all invars stay
     in the jaxpr; unused constvars go). Jaxprs within equations are left to dce_rules."""
     outvars = pick(jaxpr.outvars, used_outputs)
-    needed = {v for v in outvars if isinstance(v, Var)}
+    needed = set(outvars)
     eqns = []
     for eqn in reversed(jaxpr.eqns):
-        used = [v in needed for v in eqn.outvars]
-        if any(used) or has_effects(eqn):
+        if not needed.isdisjoint(eqn.outvars) or has_effects(eqn):
             if eqn.primitive in dce_rules:  # also where all is used: code within can be dead
-                eqn = dce_rules[eqn.primitive](eqn, used)
-            needed.update([v for v in eqn.invars if isinstance(v, Var)])
+                eqn = dce_rules[eqn.primitive](eqn, [v in needed for v in eqn.outvars])
+            needed.update(eqn.invars)
             eqns.append(eqn)
     used_consts = [v in needed for v in jaxpr.constvars]
     constvars = pick(jaxpr.constvars, used_consts)

@@ -181,7 +181,7 @@ print("\n".join(trace.lines))
 # - `new_arg(aval)` makes a `Var`, adds it to `invars`, and gives a tracer that holds it.
 # - `atom(x)` says what stands for an operand in the jaxpr. For a tracer *of this trace*, that is the atom
 #   that it holds. A Python or NumPy scalar becomes a `Literal`. Anything else came from outside: it
-#   becomes a constvar (`new_const`), the same one if the same array comes again.
+#   becomes a constvar (`constvar`), the same one if the same array comes again.
 # - `add_eqn(primitive, args, params)` asks the `abstract_eval` rule for the aval of the result (or a list
 #   of avals, if the primitive has several results), makes a `Var` of each, writes a `JaxprEqn` with the
 #   line of your program (`user_line()`), and gives tracers of the results.

@@ -127,11 +127,17 @@ class JaxprTrace(Trace):
         is_literal = isinstance(x, LiteralArray) or not isinstance(x, Array)
         if is_literal and not aval.shape and dtypes.kind(aval.dtype) != "V":
             return Literal(x.written if isinstance(x, LiteralArray) else x, aval)
-        return self.new_const(x).atom
+        return self.constvar(x, aval)
+
+    def constvar(self, x: Any, aval: ShapedArray) -> Var:
+        """The constvar of an outside value: the same one if the same value comes again."""
+        if id(x) not in self.consts:
+            self.consts[id(x)] = Var(aval), x
+        return self.consts[id(x)][0]
 
     def new_const(self, x: Any) -> JaxprTracer:
         """An outside value as a constvar, also one that could be written as a literal."""
-        var, _ = self.consts.setdefault(id(x), (Var(get_aval(x)), x))
+        var = self.constvar(x, get_aval(x))
         return JaxprTracer(self, var.aval, var)
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:

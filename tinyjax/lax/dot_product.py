@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -100,7 +101,7 @@ dot_general_p = Primitive("dot_general")
 
 def _remaining(ndim: int, *taken: Sequence[int]) -> list[int]:
     """The axes that are in none of `taken`."""
-    return [axis for axis in range(ndim) if not any(axis in axes for axes in taken)]
+    return [axis for axis in range(ndim) if axis not in itertools.chain(*taken)]
 
 
 def _dot_general_impl(

@@ -149,7 +149,7 @@ def canonicalize_shape(shape: Any, name: str) -> tuple[int, ...]:
     Raises TypeError if an entry is no integer known while tracing, or is negative."""
     sizes: Sequence[Any] = (shape,) if isinstance(shape, (int, np.integer)) else shape
     try:
-        checked = tuple(operator.index(size) for size in sizes)
+        checked = tuple(map(operator.index, sizes))
     except TypeError:
         hint = ""
         if isinstance(sizes, Array) or any(isinstance(size, Array) for size in sizes):
@@ -157,7 +157,7 @@ def canonicalize_shape(shape: Any, name: str) -> tuple[int, ...]:
         raise TypeError(
             f"Shapes must be 1D sequences of concrete values of integer type, got {shape}.{hint}"
         ) from None
-    if any(size < 0 for size in checked):
+    if min(checked, default=0) < 0:
         raise TypeError(f"{name} shape must have every element be nonnegative, got {checked}.")
     return checked
 

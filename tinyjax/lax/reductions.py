@@ -111,8 +111,8 @@ def _def_extreme(primitive: Primitive, reduce: Callable, identity: Callable) -> 
     defreducer(primitive)
 
 
-_def_extreme(reduce_max_p, np.max, max_identity)
-_def_extreme(reduce_min_p, np.min, min_identity)
+_def_extreme(reduce_max_p, np.maximum.reduce, max_identity)
+_def_extreme(reduce_min_p, np.minimum.reduce, min_identity)
 
 
 # ---- reduce_and, reduce_or and reduce_xor ----

@@ -67,7 +67,7 @@ STAGES = (
         "schedule",
         """**The schedule** (`plan.py`, `schedule.py`, `loops.py`) is what a call walks through: launches,
         steps of the host, loops. Kernels that the calling thread runs one after the other are one
-        launch (`launch_fusion.py`).""",
+        launch (`fast/launch_fusion.py`).""",
     ),
 )
 

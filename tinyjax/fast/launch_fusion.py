@@ -1,5 +1,8 @@
 """Kernels that run one after the other in the calling thread, as one kernel: a call costs one launch.
 
+It buys, on top of inline_policy.py: a training step of an MLP (64-64-64-10, batch 16) takes 53 us for 126, an
+attention of 32 by 16 takes 13 for 24.
+
 After this file you can say what a stretch of small work costs beside its work. A launch takes some five
 microseconds, which is as much as a small kernel; so the kernels of a stretch become functions in C, and
 one kernel calls them in turn, each for all its work-items. Arrays that only live within the stretch are

@@ -1,0 +1,62 @@
+"""With the folder tinyjax/fast deleted, all tests pass but its own: it holds shortcuts, and nothing else."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tinyjax
+
+PACKAGE, TESTS = Path(tinyjax.__file__).parent, Path(__file__).parent
+# Those that could notice, in about a minute; `.ci/run` runs more in such a copy.
+NOTICING = [
+    "test_core.py",
+    "test_jit.py",
+    "test_opencl_compile.py",
+    "test_opencl_schedule.py",
+    "test_pmap.py",
+    "test_profiler.py",
+    "test_record.py",
+    "test_scan.py",
+    "test_stages.py",
+    "test_steps.py",
+    "test_vjp.py",
+]
+
+
+def copy_without_fast(folder: Path) -> None:
+    """The package and its tests, without tinyjax/fast and tests/fast."""
+    without = shutil.ignore_patterns("fast", "__pycache__")
+    shutil.copytree(PACKAGE, folder / "tinyjax", ignore=without)
+    shutil.copytree(TESTS, folder / "tests", ignore=without)
+    shutil.copy(TESTS.parent / "setup.cfg", folder)
+
+
+@pytest.mark.slow
+def test_the_folder_of_shortcuts_can_be_deleted(tmp_path):
+    copy_without_fast(tmp_path)
+    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider"]
+    done = subprocess.run(
+        [*command, *(f"tests/{name}" for name in NOTICING)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_one_line_outside_imports_it():
+    lines = [
+        f"{path.relative_to(PACKAGE)}: {line.strip()}"
+        for path in PACKAGE.rglob("*.py")
+        if "fast" not in path.relative_to(PACKAGE).parts
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if "tinyjax.fast" in line or "import fast" in line
+    ]
+    assert [line for line in lines if "import" in line] == [
+        "__init__.py: from tinyjax import fast as fast"
+    ]

@@ -20,7 +20,8 @@ from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
-from tinyjax.numpy.util import ensure_arraylike, promote_args_inexact
+from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.numpy.util import ensure_arraylike
 
 # ---- rectifiers ----
 

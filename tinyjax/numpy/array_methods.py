@@ -198,10 +198,6 @@ def _copy(self: Any) -> Any:
     return lax.copy_p.bind(self)
 
 
-def _deepcopy(self: Any, memo: Any) -> Any:
-    return _copy(self)
-
-
 def _view(self: Any, dtype: Any = None) -> Any:
     """The same bytes as another dtype; of sizes that differ, the last axis changes."""
     if dtype is None:
@@ -293,7 +289,7 @@ _OWN_METHODS: dict[str, Callable] = {
     "view": _view,
     "__contains__": _contains,
     "__copy__": _copy,
-    "__deepcopy__": _deepcopy,
+    "__deepcopy__": lambda self, memo: _copy(self),
     "__getitem__": indexing.getitem,
     "__iter__": _iter,
     "__reversed__": _reversed,

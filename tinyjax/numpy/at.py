@@ -19,13 +19,13 @@ from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.gather_plan import gather_plan
 from tinyjax.numpy.index_parts import expand_masks, parse
 from tinyjax.numpy.indexing import rewriting_take
+from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.ufuncs import divide, power
 from tinyjax.numpy.util import (
     as_array,
     broadcast_to,
     constant,
     convert,
-    promote_dtypes,
     weak_constant_like,
 )
 

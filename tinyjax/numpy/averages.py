@@ -20,6 +20,7 @@ from tinyjax.config import config
 from tinyjax.interpreters.jit import jitted
 from tinyjax.lax.elementwise import real_dtype, to_inexact_dtype
 from tinyjax.numpy.logic import greater
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.reductions import Axis, check_no_out, check_where, is_half, sum
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import divide, multiply
@@ -29,7 +30,6 @@ from tinyjax.numpy.util import (
     constant,
     convert,
     ensure_arraylike,
-    promote_dtypes_inexact,
     shape_of,
     static_axes,
     user_dtype,

@@ -21,6 +21,7 @@ from tinyjax.numpy.grids import indices as grid
 from tinyjax.numpy.joining import stack
 from tinyjax.numpy.logic import greater_equal, less, logical_or
 from tinyjax.numpy.manipulation import moveaxis, ravel
+from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.searching import argmax, nonzero
 from tinyjax.numpy.selecting import where_
@@ -32,7 +33,6 @@ from tinyjax.numpy.util import (
     concrete,
     convert,
     ensure_arraylike,
-    promote_dtypes,
 )
 
 # ---- among several arrays ----

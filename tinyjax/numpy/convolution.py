@@ -15,8 +15,9 @@ from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.lax.convolution_functions import conv_general_dilated
 from tinyjax.numpy.manipulation import flip
+from tinyjax.numpy.promotion import promote_dtypes, promote_dtypes_inexact
 from tinyjax.numpy.ufuncs import conj
-from tinyjax.numpy.util import ensure_arraylike, promote_dtypes, promote_dtypes_inexact
+from tinyjax.numpy.util import ensure_arraylike
 
 _STATIC = ("mode", "precision", "preferred_element_type")
 

@@ -18,6 +18,7 @@ from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.logic import bitwise_and, equal, greater, isnan, less, not_equal
 from tinyjax.numpy.manipulation import moveaxis, ravel
+from tinyjax.numpy.promotion import promote_dtypes, promote_dtypes_inexact
 from tinyjax.numpy.reductions import _integer_sum_dtype, check_no_out
 from tinyjax.numpy.reductions import sum as sum_
 from tinyjax.numpy.selecting import where_
@@ -40,8 +41,6 @@ from tinyjax.numpy.util import (
     convert,
     ensure_arraylike,
     index_tuple,
-    promote_dtypes,
-    promote_dtypes_inexact,
     user_dtype,
 )
 

@@ -12,13 +12,13 @@ from typing import Any
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import absolute, floor_divide, multiply
 from tinyjax.numpy.util import (
     broadcast_arrays,
     constant_like,
     ensure_arraylike,
-    promote_dtypes,
     weak_constant_like,
 )
 

@@ -19,6 +19,7 @@ from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.numpy.logic import isposinf, less
+from tinyjax.numpy.promotion import promote_args_inexact, promote_dtypes_inexact
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import add, maximum, minimum, multiply
 from tinyjax.numpy.util import (
@@ -26,8 +27,6 @@ from tinyjax.numpy.util import (
     constant_like,
     convert,
     ensure_arraylike,
-    promote_args_inexact,
-    promote_dtypes_inexact,
     weak_constant_like,
 )
 

@@ -27,9 +27,10 @@ from tinyjax.numpy.linalg.least_squares import lstsq
 from tinyjax.numpy.linalg.solving import inv
 from tinyjax.numpy.linear_algebra import dot, outer
 from tinyjax.numpy.manipulation import atleast_1d, roll
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.searching import argmin
 from tinyjax.numpy.triangles import diag, vander
-from tinyjax.numpy.util import check_arraylike, concrete_int, promote_dtypes_inexact
+from tinyjax.numpy.util import check_arraylike, concrete_int
 
 # ---- roots ----
 

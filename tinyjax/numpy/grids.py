@@ -17,13 +17,13 @@ from tinyjax.interpreters.batching import vmap
 from tinyjax.numpy.creation import array
 from tinyjax.numpy.joining import concatenate, stack
 from tinyjax.numpy.manipulation import transpose
+from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.ranges import arange, linspace
 from tinyjax.numpy.util import (
     canonicalize_shape,
     concrete,
     concrete_int,
     ensure_arraylike,
-    promote_dtypes,
     user_dtype_or,
 )
 

@@ -26,6 +26,7 @@ from tinyjax.numpy.manipulation import (
     ravel,
     reshape,
 )
+from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.util import (
     as_array,
     canonicalize_axis,
@@ -35,7 +36,6 @@ from tinyjax.numpy.util import (
     convert,
     ensure_arraylike,
     index_tuple,
-    promote_dtypes,
     shape_of,
     user_dtype,
 )

@@ -19,7 +19,8 @@ from tinyjax.lax.special_on_host import bessel_i0e
 from tinyjax.numpy.choosing import where
 from tinyjax.numpy.creation import full
 from tinyjax.numpy.elementary import sqrt
-from tinyjax.numpy.util import concrete_int, promote_args_inexact
+from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.numpy.util import concrete_int
 
 
 @jitted

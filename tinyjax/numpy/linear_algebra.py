@@ -20,6 +20,7 @@ from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.creation import array, zeros_like
 from tinyjax.numpy.manipulation import expand_dims, moveaxis, ravel, reshape
 from tinyjax.numpy.mapping import vectorize
+from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.ufuncs import conj, multiply, subtract
 from tinyjax.numpy.util import (
@@ -27,7 +28,6 @@ from tinyjax.numpy.util import (
     check_arraylike,
     convert,
     ensure_arraylike,
-    promote_dtypes,
     user_dtype,
 )
 

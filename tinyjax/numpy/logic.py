@@ -16,6 +16,11 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.promotion import (
+    promote_args,
+    promote_args_inexact,
+    promote_args_numeric,
+)
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.util import (
     constant,
@@ -23,9 +28,6 @@ from tinyjax.numpy.util import (
     convert,
     dtype_of,
     ensure_arraylike,
-    promote_args,
-    promote_args_inexact,
-    promote_args_numeric,
     weak_constant_like,
 )
 

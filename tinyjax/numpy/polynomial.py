@@ -21,6 +21,7 @@ from tinyjax.numpy.editing import trim_zeros
 from tinyjax.numpy.elementary import cos
 from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.manipulation import atleast_1d
+from tinyjax.numpy.promotion import promote_dtypes, promote_dtypes_inexact
 from tinyjax.numpy.ranges import arange
 from tinyjax.numpy.ufuncs import (
     absolute,
@@ -32,13 +33,7 @@ from tinyjax.numpy.ufuncs import (
     subtract,
     true_divide,
 )
-from tinyjax.numpy.util import (
-    broadcast_shapes,
-    concrete_int,
-    ensure_arraylike,
-    promote_dtypes,
-    promote_dtypes_inexact,
-)
+from tinyjax.numpy.util import broadcast_shapes, concrete_int, ensure_arraylike
 
 # ---- polynomials ----
 

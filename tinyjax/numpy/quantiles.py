@@ -22,6 +22,7 @@ from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy import reductions
 from tinyjax.numpy.logic import isnan
 from tinyjax.numpy.manipulation import ravel
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import divide, subtract
@@ -31,7 +32,6 @@ from tinyjax.numpy.util import (
     constant_like,
     convert,
     ensure_arraylike,
-    promote_dtypes_inexact,
     weak_constant_like,
 )
 

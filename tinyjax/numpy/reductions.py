@@ -19,6 +19,7 @@ from tinyjax import dtypes, lax
 from tinyjax.api_util import named
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.promotion import promote_dtypes_numeric
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.util import (
     as_array,
@@ -26,7 +27,6 @@ from tinyjax.numpy.util import (
     constant,
     convert,
     ensure_arraylike,
-    promote_dtypes_numeric,
     static_axes,
     user_dtype,
     weak_constant_like,

@@ -17,6 +17,7 @@ from tinyjax.array import Array
 from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.logic import isinf
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import multiply, subtract
 from tinyjax.numpy.util import (
@@ -24,7 +25,6 @@ from tinyjax.numpy.util import (
     constant_like,
     convert,
     ensure_arraylike,
-    promote_dtypes_inexact,
     weak_constant_like,
 )
 

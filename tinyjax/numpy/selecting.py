@@ -11,12 +11,8 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.interpreters.jit import jitted
-from tinyjax.numpy.util import (
-    as_array,
-    broadcast_arrays,
-    constant_like,
-    promote_dtypes,
-)
+from tinyjax.numpy.promotion import promote_dtypes
+from tinyjax.numpy.util import as_array, broadcast_arrays, constant_like
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:

@@ -21,6 +21,7 @@ from tinyjax.numpy.cumulative import cumsum, diff
 from tinyjax.numpy.joining import append, concatenate
 from tinyjax.numpy.logic import bitwise_and, equal, isnan, less, not_equal
 from tinyjax.numpy.manipulation import moveaxis, ravel, reshape
+from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.ranges import arange
 from tinyjax.numpy.searching import nonzero
 from tinyjax.numpy.selecting import where_
@@ -35,7 +36,6 @@ from tinyjax.numpy.util import (
     constant,
     convert,
     ensure_arraylike,
-    promote_dtypes,
 )
 
 _SIZE_HINT = (

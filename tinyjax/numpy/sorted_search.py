@@ -23,9 +23,10 @@ from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import zeros
 from tinyjax.numpy.logic import greater_equal
 from tinyjax.numpy.manipulation import ravel, reshape
+from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import floor_divide, subtract
-from tinyjax.numpy.util import constant, convert, ensure_arraylike, promote_dtypes
+from tinyjax.numpy.util import constant, convert, ensure_arraylike
 
 INT32 = np.dtype("int32")
 

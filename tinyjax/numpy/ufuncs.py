@@ -19,17 +19,19 @@ from tinyjax.array import Array
 from tinyjax.core import Tracer
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.logic import bitwise_or, equal, greater, isnan, less, logical_and, not_equal
-from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.util import (
-    check_arraylike,
-    constant_like,
-    ensure_arraylike,
+from tinyjax.numpy.promotion import (
     promote_args,
     promote_args_inexact,
     promote_args_numeric,
     promote_dtypes_inexact,
     promote_dtypes_numeric,
     promote_shapes,
+)
+from tinyjax.numpy.selecting import where_
+from tinyjax.numpy.util import (
+    check_arraylike,
+    constant_like,
+    ensure_arraylike,
     weak_constant_like,
 )
 

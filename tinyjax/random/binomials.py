@@ -19,7 +19,8 @@ from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.control_flow.scan import scan
 from tinyjax.control_flow.while_loop import while_loop
-from tinyjax.numpy.util import check_arraylike, constant, promote_dtypes_inexact, user_dtype
+from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.numpy.util import check_arraylike, constant, user_dtype
 from tinyjax.random.distributions import (
     checked_dtype,
     checked_shape,

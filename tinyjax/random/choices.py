@@ -18,13 +18,13 @@ from tinyjax import dtypes, lax
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import (
     canonicalize_axis,
     canonicalize_shape,
     check_arraylike,
     concrete,
     dtype_of,
-    promote_dtypes_inexact,
 )
 from tinyjax.random.continuous import gumbel
 from tinyjax.random.distributions import check_broadcasts, randint, uniform

@@ -19,13 +19,8 @@ from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.control_flow.while_loop import while_loop
 from tinyjax.interpreters.jit import jitted
-from tinyjax.numpy.util import (
-    check_arraylike,
-    dtype_of,
-    promote_dtypes_inexact,
-    shape_of,
-    user_dtype,
-)
+from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.numpy.util import check_arraylike, dtype_of, shape_of, user_dtype
 from tinyjax.random.distributions import checked_shape, optional_shape, uniform
 from tinyjax.random.keys import split_typed, typed_key
 

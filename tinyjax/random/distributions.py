@@ -23,9 +23,9 @@ from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.lax.elementwise import real_dtype
+from tinyjax.numpy.promotion import broadcast_to_rank
 from tinyjax.numpy.util import (
     broadcast_shapes,
-    broadcast_to_rank,
     canonicalize_shape,
     check_arraylike,
     constant,

@@ -19,7 +19,8 @@ from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.linalg.decompositions import eigh, qr, svd
 from tinyjax.numpy.linalg.solving import cholesky
-from tinyjax.numpy.util import broadcast_shapes, canonicalize_shape, promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.numpy.util import broadcast_shapes, canonicalize_shape
 from tinyjax.random.distributions import (
     check_broadcasts,
     checked_dtype,

@@ -24,7 +24,8 @@ from tinyjax.missing_names import getattr_of
 from tinyjax.numpy.fft import fft, ifft
 from tinyjax.numpy.joining import concatenate, stack
 from tinyjax.numpy.manipulation import flip, moveaxis, reshape
-from tinyjax.numpy.util import canonicalize_axis, check_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.numpy.util import canonicalize_axis, check_arraylike
 
 
 def _over_axes(

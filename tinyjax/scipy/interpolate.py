@@ -20,7 +20,8 @@ from tinyjax import dtypes
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
-from tinyjax.numpy.util import check_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.numpy.util import check_arraylike
 
 METHODS = ("linear", "nearest")
 

@@ -23,7 +23,8 @@ from tinyjax.array import Array
 from tinyjax.lax.convolution_functions import conv_general_dilated
 from tinyjax.missing_names import getattr_of
 from tinyjax.numpy import fft
-from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike
 from tinyjax.scipy.spectral_analysis import csd, istft, stft, welch  # noqa: F401
 from tinyjax.scipy.trends import detrend  # noqa: F401
 

@@ -18,7 +18,8 @@ import numpy as np
 import tinyjax.numpy as jnp
 from tinyjax.array import Array
 from tinyjax.numpy import fft
-from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike
 from tinyjax.scipy.trends import detrend as without_trend
 
 # boundary -> how jnp.pad makes what is before and after the signal

@@ -14,7 +14,8 @@ import numpy as np
 
 import tinyjax.numpy as jnp
 from tinyjax.array import Array
-from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike
 
 
 def detrend(

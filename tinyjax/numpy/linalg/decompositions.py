@@ -17,8 +17,9 @@ from tinyjax.interpreters.jit import jitted
 from tinyjax.lax import linalg
 from tinyjax.lax.linalg.matrices import conj_transpose, matrix_transpose
 from tinyjax.lax.linalg.qr import geqrf_p
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.taking import take_along_axis
-from tinyjax.numpy.util import ensure_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.util import ensure_arraylike
 
 # ---- qr ----
 

@@ -26,10 +26,11 @@ from tinyjax.numpy.elementary import log
 from tinyjax.numpy.linalg.solving import solve
 from tinyjax.numpy.manipulation import iscomplexobj
 from tinyjax.numpy.mapping import vectorize
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.ranges import arange
 from tinyjax.numpy.searching import argmax
 from tinyjax.numpy.ufuncs import absolute
-from tinyjax.numpy.util import ensure_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.util import ensure_arraylike
 
 
 def _square_matrices(name: str, a: Any) -> Any:

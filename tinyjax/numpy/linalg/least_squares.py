@@ -27,7 +27,8 @@ from tinyjax.numpy.linalg.decompositions import svd
 from tinyjax.numpy.linalg.norms_and_products import norm
 from tinyjax.numpy.linalg.solving import inv
 from tinyjax.numpy.logic import isnan
-from tinyjax.numpy.util import constant, ensure_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.numpy.util import constant, ensure_arraylike
 
 _matmul = functools.partial(linear_algebra.matmul, precision=lax.Precision.HIGHEST)
 

@@ -23,8 +23,9 @@ from tinyjax.numpy.linalg.solving import inv
 from tinyjax.numpy.linear_algebra import matmul, tensordot, vecdot
 from tinyjax.numpy.logic import not_equal
 from tinyjax.numpy.manipulation import expand_dims, matrix_transpose, moveaxis
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.ufuncs import absolute, conj, multiply, power, real
-from tinyjax.numpy.util import canonicalize_axis, constant, ensure_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.util import canonicalize_axis, constant, ensure_arraylike
 
 __all__ = [
     "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot",

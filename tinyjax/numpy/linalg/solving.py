@@ -18,8 +18,9 @@ from tinyjax.lax.linalg.matrices import conj_transpose
 from tinyjax.lax.linalg.systems import solve_one
 from tinyjax.numpy.manipulation import moveaxis
 from tinyjax.numpy.mapping import vectorize
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.triangles import eye
-from tinyjax.numpy.util import ensure_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.util import ensure_arraylike
 
 
 @jitted(static_argnames=("upper", "symmetrize_input"))

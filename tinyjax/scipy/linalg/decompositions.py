@@ -18,9 +18,9 @@ from tinyjax.lax import linalg
 from tinyjax.lax.linalg.matrices import conj_transpose, eye, triu
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.linear_algebra import matmul
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.triangles import diag
 from tinyjax.numpy.ufuncs import conj
-from tinyjax.numpy.util import promote_dtypes_inexact
 
 
 def qr(

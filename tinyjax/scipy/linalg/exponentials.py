@@ -21,7 +21,8 @@ from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.interpreters.jvp import jvp
 from tinyjax.numpy.linalg.solving import solve
-from tinyjax.numpy.util import ensure_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.numpy.util import ensure_arraylike
 from tinyjax.scipy.linalg.factors import solve_triangular
 
 # Degrees of rational functions, and up to which 1-norm of a matrix they are exact to the last bits.

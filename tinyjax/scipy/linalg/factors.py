@@ -18,7 +18,7 @@ from tinyjax.lax import linalg
 from tinyjax.lax.linalg.matrices import conj_transpose
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.mapping import vectorize
-from tinyjax.numpy.util import promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 
 
 def cholesky(

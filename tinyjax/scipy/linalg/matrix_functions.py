@@ -25,8 +25,8 @@ from tinyjax.numpy.choosing import where
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.linalg.norms_and_products import norm
 from tinyjax.numpy.logic import isfinite
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.triangles import diag
-from tinyjax.numpy.util import promote_dtypes_inexact
 from tinyjax.scipy.linalg.decompositions import schur
 
 

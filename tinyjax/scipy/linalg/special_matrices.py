@@ -17,7 +17,8 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
-from tinyjax.numpy.util import convert, ensure_arraylike, promote_dtypes, promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes, promote_dtypes_inexact
+from tinyjax.numpy.util import convert, ensure_arraylike
 
 
 def _vectors(name: str, *args: Any) -> list[Any]:

@@ -19,7 +19,7 @@ from tinyjax.interpreters.jit import jitted
 from tinyjax.lax import linalg
 from tinyjax.lax.elementwise import to_complex_dtype
 from tinyjax.lax.linalg.matrices import conj_transpose
-from tinyjax.numpy.util import promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 
 
 @jitted(static_argnames=("method", "tol"))

@@ -20,7 +20,7 @@ from tinyjax.lax.linalg.lu import lu_solve as solve_by_lu
 from tinyjax.lax.linalg.systems import linear_solve
 from tinyjax.numpy.linalg import determinants, solving
 from tinyjax.numpy.mapping import vectorize
-from tinyjax.numpy.util import promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.scipy.linalg.factors import cho_factor, cho_solve, is_vector, warn_of_vectors
 
 

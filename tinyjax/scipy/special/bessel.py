@@ -17,7 +17,8 @@ from tinyjax.array import Array
 from tinyjax.interpreters.jvp import defjvp
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.lax.special_on_host import bessel_i0e, bessel_i1e
-from tinyjax.numpy.util import concrete, promote_args_inexact
+from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.numpy.util import concrete
 from tinyjax.scipy.special.operands import promote_strong_real
 
 # ---- modified Bessel functions of the first kind ----

@@ -17,7 +17,8 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.custom_derivatives.forward_rules import custom_jvp
-from tinyjax.numpy.util import promote_args_inexact, weak_constant_like
+from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.numpy.util import weak_constant_like
 from tinyjax.scipy.special.operands import promote_args_real
 
 # ---- x log y ----

@@ -22,7 +22,8 @@ from tinyjax.interpreters.jit import jitted
 from tinyjax.interpreters.jvp import defjvp2, jvp
 from tinyjax.lax import incomplete_gamma, special_on_host
 from tinyjax.lax.host_functions import host_primitive
-from tinyjax.numpy.util import concrete, concrete_int, constant_like, promote_args_inexact
+from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.numpy.util import concrete, concrete_int, constant_like
 from tinyjax.scipy.special.complex_gamma import complex_gamma, complex_loggamma
 from tinyjax.scipy.special.operands import promote_args_real, promote_strong_real
 

@@ -19,7 +19,7 @@ from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.interpreters.jvp import defjvp, defjvp2
 from tinyjax.lax.host_functions import host_primitive
-from tinyjax.numpy.util import promote_args_inexact
+from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.scipy.special.operands import check_float, promote_strong, promote_strong_real
 
 TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)

@@ -14,7 +14,8 @@ import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax import numpy as jnp
-from tinyjax.numpy.util import canonicalize_axes, promote_args_inexact
+from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.numpy.util import canonicalize_axes
 
 
 def logsumexp(

@@ -20,7 +20,8 @@ from tinyjax.array import Array
 from tinyjax.custom_derivatives.forward_rules import custom_jvp
 from tinyjax.interpreters.jvp import defjvp2
 from tinyjax.lax.host_functions import host_primitive
-from tinyjax.numpy.util import constant_like, promote_args_inexact
+from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.numpy.util import constant_like
 from tinyjax.scipy.special.operands import check_float, promote_strong
 
 # ---- the error function ----

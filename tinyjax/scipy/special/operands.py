@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax import dtypes
-from tinyjax.numpy.util import convert, promote_args_inexact
+from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.numpy.util import convert
 
 
 def promote_args_real(fun_name: str, *args: Any) -> list[Any]:

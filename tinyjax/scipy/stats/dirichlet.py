@@ -10,7 +10,8 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
-from tinyjax.numpy.util import ensure_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.numpy.util import ensure_arraylike
 from tinyjax.scipy.special.entropies import xlogy
 from tinyjax.scipy.special.gamma_family import gammaln
 from tinyjax.scipy.stats.distribution_functions import exp_of

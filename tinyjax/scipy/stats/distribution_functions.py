@@ -14,7 +14,7 @@ from typing import Any
 from tinyjax import numpy as jnp
 from tinyjax.api_util import named
 from tinyjax.array import Array
-from tinyjax.numpy.util import promote_args_inexact
+from tinyjax.numpy.promotion import promote_args_inexact
 
 _PROMOTION = "The arguments broadcast, and become floats of one dtype. Raises TypeError for lists."
 _MEANINGS = {

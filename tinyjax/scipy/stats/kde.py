@@ -17,7 +17,8 @@ from tinyjax import random
 from tinyjax.array import Array
 from tinyjax.core import Tracer
 from tinyjax.numpy.linalg.solving import inv
-from tinyjax.numpy.util import check_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.numpy.util import check_arraylike
 from tinyjax.random.multivariate import multivariate_normal as draw_normal
 from tinyjax.scipy.special.log_sums import logsumexp
 from tinyjax.scipy.special.normal_distribution import ndtr

@@ -10,7 +10,7 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.missing_names import getattr_of
-from tinyjax.numpy.util import promote_args_inexact, promote_args_numeric
+from tinyjax.numpy.promotion import promote_args_inexact, promote_args_numeric
 from tinyjax.scipy.special.entropies import xlogy
 from tinyjax.scipy.special.gamma_family import gammaln
 from tinyjax.scipy.stats.distribution_functions import exp_of

@@ -13,7 +13,8 @@ from tinyjax.array import Array
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
 from tinyjax.missing_names import getattr_of
 from tinyjax.numpy.linalg.solving import cholesky
-from tinyjax.numpy.util import ensure_arraylike, promote_dtypes_inexact
+from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.numpy.util import ensure_arraylike
 from tinyjax.scipy.stats import norm
 
 

@@ -16,7 +16,8 @@ from tinyjax import numpy as jnp
 from tinyjax.array import Array
 from tinyjax.interpreters.batching import vmap
 from tinyjax.interpreters.jit import jitted
-from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike, promote_args_inexact
+from tinyjax.numpy.promotion import promote_args_inexact
+from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike
 
 
 class ModeResult(NamedTuple):

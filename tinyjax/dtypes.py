@@ -36,7 +36,6 @@ EXTENSIONS = {dtype.name: dtype for dtype in (bfloat16, *SMALL_FLOATS, *SMALL_IN
 _KINDS = {dtype: name[0] for name, dtype in EXTENSIONS.items()} | {bfloat16: "f"}
 float0 = np.dtype([("float0", np.void, 0)])  # the tangent dtype of integers: no information
 
-
 # A random key is one element of eight bytes, so that indexing, reshaping and stacking keys is NumPy's
 # own indexing, reshaping and stacking. jax.random sees the two words inside.
 key_dtype = np.dtype([("fry", np.uint32, (2,))])
@@ -68,19 +67,13 @@ printed_key_dtype = KeyDType()
 # ---- canonical dtypes: 32 bits unless jax_enable_x64 is on ----
 
 _TO_32_BITS = {
-    np.dtype("int64"): np.dtype("int32"),
-    np.dtype("uint64"): np.dtype("uint32"),
-    np.dtype("float64"): np.dtype("float32"),
-    np.dtype("complex128"): np.dtype("complex64"),
+    np.dtype(wide): np.dtype(narrow)
+    for wide, narrow in zip(
+        ("int64", "uint64", "float64", "complex128"), ("int32", "uint32", "float32", "complex64")
+    )
 }
-SUPPORTED = frozenset(
-    [
-        np.dtype(kind)
-        for kind in ("bool", "float16", "float32", "float64", "complex64", "complex128")
-    ]
-    + [np.dtype(f"{sign}int{bits}") for sign in ("", "u") for bits in (8, 16, 32, 64)]
-    + [*EXTENSIONS.values(), float0, key_dtype]
-)
+_NUMPY_DTYPES = map(np.dtype, "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split())
+SUPPORTED = frozenset([*_NUMPY_DTYPES, *EXTENSIONS.values(), float0, key_dtype])
 _PYTHON_SCALARS = {
     bool: np.dtype("bool"),
     int: np.dtype("int64"),
@@ -92,8 +85,7 @@ _PYTHON_SCALARS = {
 def canonicalize_dtype(dtype: Any) -> Any:
     """The dtype that an array asked for with `dtype` gets: 64 bits become 32 unless x64 is on.
 
-    Raises TypeError if `dtype` names no dtype, or one that JAX has not (strings, objects, dates).
-    """
+    Raises TypeError if `dtype` names no dtype, or one that JAX has not (strings, objects, dates)."""
     dtype = np_dtype(dtype)
     if dtype not in SUPPORTED:
         raise TypeError(
@@ -147,7 +139,6 @@ class prng_key(extended):  # noqa: N801  (JAX's name)
 
 
 _KIND_TO_SCALAR = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
-_KIND_PREFIX = {"i": "i", "u": "u", "f": "f", "c": "c"}
 
 
 @functools.cache
@@ -176,9 +167,7 @@ def short_name(dtype: np.dtype) -> str:
         return "float0"
     if dtype in SMALL_FLOATS or dtype in SMALL_INTEGERS:
         return dtype.name.replace("float", "f").replace("int", "i").replace("ui", "u")
-    if dtype.kind not in _KIND_PREFIX:
-        return dtype.name
-    return f"{_KIND_PREFIX[dtype.kind]}{dtype.itemsize * 8}"
+    return f"{dtype.kind}{dtype.itemsize * 8}" if dtype.kind in "iufc" else dtype.name
 
 
 def long_name(dtype: np.dtype) -> str:

@@ -49,7 +49,7 @@ from tinyjax.lax.cumulative import (
     cumlogsumexp, cumlogsumexp_p, cummax, cummax_p, cummin, cummin_p, cumprod, cumprod_p, cumsum,
     cumsum_p,
 )
-from tinyjax.lax.dot_product import DotDimensionNumbers, Precision, batch_matmul, dot, dot_general
+from tinyjax.lax.dot_product import DotDimensionNumbers, batch_matmul, dot, dot_general
 from tinyjax.lax.dynamic_slicing import (
     dynamic_index_in_dim, dynamic_slice, dynamic_slice_in_dim, dynamic_slice_p,
     dynamic_update_index_in_dim, dynamic_update_slice, dynamic_update_slice_in_dim,
@@ -71,6 +71,7 @@ from tinyjax.lax.log_sums import logaddexp, logaddexp2
 from tinyjax.lax.parallel import (
     axis_index, axis_index_p, axis_size, pmax, pmax_p, pmean, pmin, pmin_p, psum, psum_p,
 )
+from tinyjax.lax.precision import Precision
 from tinyjax.lax.reduce_window import (
     reduce_window, reduce_window_max_p, reduce_window_min_p, reduce_window_p, reduce_window_sum_p,
 )

@@ -20,7 +20,8 @@ from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.convolution import check_window, conv_general_dilated_p
 from tinyjax.lax.convolution_dims import conv_dimension_numbers, transposed_pads
 from tinyjax.lax.creation import broadcasted_iota
-from tinyjax.lax.dot_product import canonicalize_precision, dot_general
+from tinyjax.lax.dot_product import dot_general
+from tinyjax.lax.precision import canonicalize_precision
 from tinyjax.lax.sliding_windows import dilated, padtype_to_pads
 from tinyjax.primitives import add, shape_of
 

@@ -31,11 +31,7 @@ from tinyjax.lax.scattering import batch_scatter, scatter_p
 from tinyjax.lax.selection import select
 from tinyjax.lax.shape import check_same_dtypes, expand_dims, squeeze
 from tinyjax.lax.slicing import slice_in_dim
-from tinyjax.lax.windows import (
-    GatherDimensionNumbers,
-    GatherScatterMode,
-    ScatterDimensionNumbers,
-)
+from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from tinyjax.primitives import shape_of
 
 # ---- dynamic_slice ----
@@ -172,8 +168,7 @@ def _dynamic_update_slice_aval(
         )
     check_same_dtypes("dynamic_update_slice", x, update)
     _check_start_indices("dynamic_update_slice", x.ndim, start_indices)
-    weak_type = all(aval.weak_type for aval in (x, update, *start_indices))
-    return x.update(weak_type=weak_type)
+    return x.update(weak_type=all(aval.weak_type for aval in (x, update, *start_indices)))
 
 
 def _dynamic_update_slice_jvp(primals: Any, tangents: Any) -> Any:
@@ -296,11 +291,12 @@ def dynamic_update_slice(
     return dynamic_update_slice_p.bind(operand, update, *indices)
 
 
-def _along(ndim: int, axis: int, value: Any, others: Any) -> list[Any]:
-    """A parameter by axis: `value` for one, `others` for the rest."""
-    out = [others] * ndim
-    out[axis] = value
-    return out
+def _along(x: Any, axis: int, start: Any, allow_negative: bool) -> tuple[list[Any], list[bool]]:
+    """Start indices of `x` that are 0 but for one axis, and whether each may be negative."""
+    ndim = len(shape_of(x))
+    starts, allowed = [constant(start, 0)] * ndim, [False] * ndim
+    starts[axis], allowed[axis] = start, allow_negative
+    return starts, allowed
 
 
 def dynamic_slice_in_dim(
@@ -312,15 +308,10 @@ def dynamic_slice_in_dim(
     allow_negative_indices: bool = True,
 ) -> Array:
     """operand[start_index : start_index + slice_size] along one axis, moved inside if it is not."""
-    ndim = len(shape_of(operand))
     sizes = list(shape_of(operand))
     sizes[axis] = operator.index(slice_size)
-    return dynamic_slice(
-        operand,
-        _along(ndim, axis, start_index, constant(start_index, 0)),
-        sizes,
-        allow_negative_indices=_along(ndim, axis, allow_negative_indices, False),
-    )
+    starts, allowed = _along(operand, axis, start_index, allow_negative_indices)
+    return dynamic_slice(operand, starts, sizes, allow_negative_indices=allowed)
 
 
 @jitted(static_argnames=("axis", "keepdims", "allow_negative_indices"))
@@ -343,13 +334,8 @@ def dynamic_update_slice_in_dim(
     operand: Any, update: Any, start_index: Any, axis: int, *, allow_negative_indices: bool = True
 ) -> Array:
     """`operand` with `update` written over it from `start_index` on along one axis."""
-    ndim = len(shape_of(operand))
-    return dynamic_update_slice(
-        operand,
-        update,
-        _along(ndim, axis, start_index, constant(start_index, 0)),
-        allow_negative_indices=_along(ndim, axis, allow_negative_indices, False),
-    )
+    starts, allowed = _along(operand, axis, start_index, allow_negative_indices)
+    return dynamic_update_slice(operand, update, starts, allow_negative_indices=allowed)
 
 
 @jitted(static_argnames=("axis", "allow_negative_indices"))

@@ -17,6 +17,7 @@ from tinyjax.tree_util.key_paths import tree_leaves_with_path as tree_leaves_wit
 from tinyjax.tree_util.key_paths import tree_map_with_path as tree_map_with_path
 from tinyjax.tree_util.more_functions import all_leaves as all_leaves
 from tinyjax.tree_util.more_functions import tree_reduce_associative as tree_reduce_associative
+from tinyjax.tree_util.more_functions import tree_transpose as tree_transpose
 from tinyjax.tree_util.more_functions import treedef_children as treedef_children
 from tinyjax.tree_util.more_functions import treedef_is_leaf as treedef_is_leaf
 from tinyjax.tree_util.more_functions import treedef_tuple as treedef_tuple
@@ -33,7 +34,6 @@ from tinyjax.tree_util.pytrees import tree_leaves as tree_leaves
 from tinyjax.tree_util.pytrees import tree_map as tree_map
 from tinyjax.tree_util.pytrees import tree_reduce as tree_reduce
 from tinyjax.tree_util.pytrees import tree_structure as tree_structure
-from tinyjax.tree_util.pytrees import tree_transpose as tree_transpose
 from tinyjax.tree_util.pytrees import tree_unflatten as tree_unflatten
 from tinyjax.tree_util.registration import Partial as Partial
 from tinyjax.tree_util.registration import is_tree_node as is_tree_node

@@ -10,6 +10,7 @@ from tinyjax.tree_util.pytrees import (
     NO_VALUE,
     IsLeaf,
     PyTreeDef,
+    tree_flatten,
     tree_leaves,
     tree_structure,
 )
@@ -58,3 +59,27 @@ def tree_reduce_associative(
     if not leaves and identity is NO_VALUE:
         raise TypeError("Must specify identity for parallel reduction of empty sequence.")
     return reduce(leaves) if leaves else identity
+
+
+def tree_transpose(
+    outer_treedef: PyTreeDef, inner_treedef: PyTreeDef | None, pytree_to_transpose: Any
+) -> Any:
+    """A list of dicts to a dict of lists: outer[inner[leaf]] to inner[outer[leaf]].
+
+    Args:
+      inner_treedef: None to read it from the first of the subtrees.
+    Raises:
+      TypeError: the tree has not the structure outer of inner.
+    """
+    leaves, treedef = tree_flatten(pytree_to_transpose)
+    if inner_treedef is None:
+        inner_treedef = tree_structure(outer_treedef.flatten_up_to(pytree_to_transpose)[0])
+    expected = outer_treedef.compose(inner_treedef)
+    if treedef.num_leaves != expected.num_leaves:
+        raise TypeError(
+            f"Mismatch\n{treedef}\n != \n{expected}\n"
+            "The tree must have outer_treedef with inner_treedef at each of its leaves."
+        )
+    size = inner_treedef.num_leaves
+    columns = [leaves[i::size] for i in range(size)]
+    return inner_treedef.unflatten(map(outer_treedef.unflatten, columns))

@@ -36,10 +36,11 @@ def rubbish_in_free_memory(monkeypatch):
     monkeypatch.setattr(Queue, "recycle", fill_and_recycle)
 
 
-@pytest.fixture(autouse=True, params=["by threads", "inline"])
+@pytest.fixture(autouse=True, params=["by threads", "inline", "as usual"])
 def routing(request, monkeypatch):
-    """All kernels are launched in the same way."""
-    launch_all(monkeypatch, inline=request.param == "inline")
+    """All kernels are launched in the same way, or as it is by default: several together."""
+    if request.param != "as usual":
+        launch_all(monkeypatch, inline=request.param == "inline")
     return request.param
 
 

@@ -1,7 +1,7 @@
 """The jax.numpy API: NumPy's functions on JAX arrays.
 
-This file only re-exports; the functions are in the files beside it, a family each. Importing it gives
-Array its operators and methods (array_methods.py).
+This file only re-exports; the functions are in the files beside it, a family each, in the layers that
+layers.py lists. Importing it gives Array its operators and methods (array_methods.py).
 
 Source: https://docs.jax.dev/en/latest/jax.numpy.html
 """

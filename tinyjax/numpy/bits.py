@@ -21,8 +21,6 @@ from tinyjax.numpy.logic import bitwise_and, left_shift, right_shift
 from tinyjax.numpy.manipulation import ravel, reshape, swapaxes
 from tinyjax.numpy.util import as_array, constant, convert, ensure_arraylike
 
-INT32 = np.dtype("int32")
-
 # ---- bits ----
 
 

@@ -27,8 +27,8 @@ from tinyjax.numpy.index_parts import (
     sequence_as_array,
     without_ellipsis,
 )
-from tinyjax.numpy.triangles import INT32
 from tinyjax.numpy.util import (
+    INT32,
     as_array,
     broadcast_arrays,
     convert,

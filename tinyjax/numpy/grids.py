@@ -27,8 +27,6 @@ from tinyjax.numpy.util import (
     user_dtype_or,
 )
 
-INT32 = np.dtype("int32")
-
 # ---- grids ----
 
 

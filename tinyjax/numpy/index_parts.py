@@ -19,13 +19,12 @@ from tinyjax.core import Tracer
 from tinyjax.errors import NonConcreteBooleanIndexError
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.util import (
+    INT32,
     as_array,
     constant,
     shape_of,
     weak_constant_like,
 )
-
-INT32 = np.dtype("int32")
 
 # ---- what an index consists of ----
 

@@ -33,8 +33,8 @@ from tinyjax.numpy.index_parts import (
     parse,
     without_ellipsis,
 )
-from tinyjax.numpy.triangles import INT32
 from tinyjax.numpy.util import (
+    INT32,
     as_array,
     concrete,
     convert,

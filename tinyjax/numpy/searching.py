@@ -28,6 +28,7 @@ from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import add, floor_divide, multiply, remainder
 from tinyjax.numpy.util import (
+    INT32,
     as_array,
     canonicalize_axis,
     concrete,
@@ -38,8 +39,6 @@ from tinyjax.numpy.util import (
     shape_of,
     user_dtype,
 )
-
-INT32 = np.dtype("int32")
 
 # ---- extremes ----
 

@@ -26,9 +26,7 @@ from tinyjax.numpy.manipulation import ravel, reshape
 from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import floor_divide, subtract
-from tinyjax.numpy.util import constant, convert, ensure_arraylike
-
-INT32 = np.dtype("int32")
+from tinyjax.numpy.util import INT32, constant, convert, ensure_arraylike
 
 
 @jitted(static_argnames=("side", "method"))

@@ -25,6 +25,7 @@ from tinyjax.numpy.searching import nonzero
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import add, multiply, power, subtract
 from tinyjax.numpy.util import (
+    INT32,
     as_array,
     canonicalize_axis,
     canonicalize_shape,
@@ -35,8 +36,6 @@ from tinyjax.numpy.util import (
     user_dtype_or,
 )
 from tinyjax.transfer import device_put
-
-INT32 = np.dtype("int32")
 
 # ---- identity and triangles ----
 

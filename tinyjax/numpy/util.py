@@ -20,6 +20,8 @@ from tinyjax.core import Tracer, as_array, is_staging
 from tinyjax.errors import ConcretizationTypeError
 from tinyjax.lax.conversion import convert_element_type_p
 
+INT32 = np.dtype("int32")
+
 # ---- operands ----
 
 

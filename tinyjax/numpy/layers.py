@@ -1,0 +1,25 @@
+"""The order to read numpy/ in: a file is written with those before it, and with lax.
+
+tests/test_numpy_layers.py reads the imports and fails on one that points back. A new function goes into
+the layer of what it is written with.
+"""
+
+LAYERS = {
+    "operands": "util promotion dtype_tools selecting",
+    "elementwise": "logic ufuncs elementary rounding divisors",
+    "creation": "creation scalar_types ranges",
+    "indexing": "index_parts gather_plan indexing at",
+    "shaping": "manipulation joining grids",
+    "reducing, sorting, searching": (
+        "reductions averages quantiles cumulative sorting sorted_search searching nan_reductions bits"
+    ),
+    "choosing and changing elements": "taking choosing editing setops triangles",
+    "a function over axes": "mapping padding",
+    "products": "contraction linear_algebra convolution",
+    "composites": "polynomial statistics kaiser_window fft",
+    "linear algebra": (
+        "linalg.decompositions linalg.solving linalg.norms_and_products linalg.determinants "
+        "linalg.least_squares fitting"
+    ),
+    "methods": "ufunc_methods array_methods",
+}

@@ -11,7 +11,7 @@ from tinyjax import lax
 from tinyjax.control_flow.bodies import fixed_point, trace_body, with_common_consts
 from tinyjax.core import get_aval
 from tinyjax.custom_derivatives import linear_call
-from tinyjax.interpreters import jit
+from tinyjax.interpreters import jit_primitive
 from tinyjax.tree_util import tree_structure
 
 X = jnp.array([-1.0, 2.0, 3.0])
@@ -82,7 +82,7 @@ BODIES = {
 @pytest.mark.parametrize("name", BODIES)
 def test_eager_evaluation_compiles_nothing_in_a_body(monkeypatch, name):
     compiled = []
-    monkeypatch.setattr(jit, "compiled", lambda *args: compiled.append(args))
+    monkeypatch.setattr(jit_primitive, "compiled", lambda *args: compiled.append(args))
     BODIES[name]()
     assert not compiled
 

@@ -168,8 +168,8 @@ print(inspect.getsource(PjitFunction.trace_cached))
 
 # %% [markdown]
 # A call that has been made before does not even get that far:
-# [call_cache.py](../tinyjax/fast/call_cache.py) knows it by the types of its arguments. It is a
-# shortcut: the folder can be deleted, and a debugger turns all of it off.
+# `fast/call_cache.py` knows it by the types of its arguments. That is a shortcut: the folder `fast/`
+# can be deleted, and a debugger turns all of it off.
 #
 # ## Values that Python needs
 #

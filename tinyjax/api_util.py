@@ -34,6 +34,18 @@ def named(name: str, doc: str | None) -> Callable[[Callable], Callable]:
     return name_it
 
 
+def all_arguments(
+    name: str, signature: inspect.Signature, args: tuple, kwargs: dict
+) -> inspect.BoundArguments:
+    """The arguments of a call, those left out too. Raises TypeError, which names the function."""
+    try:
+        bound = signature.bind(*args, **kwargs)
+    except TypeError as error:
+        raise TypeError(f"{name}() {error}") from None
+    bound.apply_defaults()
+    return bound
+
+
 def check_callable(fun: Any, transformation: str) -> None:
     """Raises TypeError unless `fun` can be called and is no generator function."""
     if not callable(fun):

@@ -25,6 +25,7 @@ from tinyjax.random.distributions import (
     normal,
     optional_shape,
     rademacher,
+    sampler,
     uniform,
 )
 from tinyjax.random.keys import split_typed, typed_key
@@ -32,15 +33,9 @@ from tinyjax.random.keys import split_typed, typed_key
 # ---- without parameters ----
 
 
+@sampler
 def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     """Exponential numbers of mean 1."""
-    key = typed_key("exponential", key)
-    dtype = checked_dtype("exponential", dtype)
-    return _exponential(key, canonicalize_shape(shape), dtype)
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _exponential(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     return lax.neg(lax.log1p(lax.neg(uniform(key, shape, dtype))))  # log of (0, 1], never of 0
 
 
@@ -67,51 +62,31 @@ def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> Any
     return -jnp.log(-jnp.log(_uniform(key, minval=tiny, maxval=1.0, shape=shape, dtype=dtype)))
 
 
+@sampler
 def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     """Laplace numbers of mean 0 and scale 1."""
-    key = typed_key("laplace", key)
-    return _laplace(key, canonicalize_shape(shape), checked_dtype("laplace", dtype))
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _laplace(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     above_minus_one = constant(-1.0 + dtypes.finfo(dtype).epsneg, dtype)
     u = uniform(key, shape, dtype, minval=above_minus_one, maxval=1.0)
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
 
+@sampler
 def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     """Logistic numbers of mean 0 and scale 1."""
-    key = typed_key("logistic", key)
-    return _logistic(key, canonicalize_shape(shape), checked_dtype("logistic", dtype))
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _logistic(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     u = uniform(key, shape, dtype, minval=constant(dtypes.finfo(dtype).tiny, dtype), maxval=1.0)
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
+@sampler
 def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     """Cauchy numbers of location 0 and scale 1."""
-    key = typed_key("cauchy", key)
-    return _cauchy(key, canonicalize_shape(shape), checked_dtype("cauchy", dtype))
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _cauchy(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     u = uniform(key, shape, dtype, minval=constant(dtypes.finfo(dtype).eps, dtype), maxval=1.0)
     return lax.tan(lax.mul(constant_like(u, np.pi), lax.sub(u, constant_like(u, 0.5))))
 
 
+@sampler
 def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     """The length of vectors of three normal numbers."""
-    key = typed_key("maxwell", key)
-    return _maxwell(key, canonicalize_shape(shape), checked_dtype("maxwell", dtype))
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _maxwell(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     return jnp.linalg.norm(normal(key, (*shape, 3), dtype), axis=-1)
 
 
@@ -126,47 +101,28 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) 
     return lax.exp(normal(key, shape, dtype) * lax.convert_element_type(sigma, dtype))
 
 
+@sampler
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Pareto numbers, at least 1, of density b / x**(b + 1)."""
-    key = typed_key("pareto", key)
-    dtype = checked_dtype("pareto", dtype)
-    return _pareto(key, b, checked_shape("pareto", optional_shape(shape), b), dtype)
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _pareto(key: Any, b: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    shape = checked_shape("pareto", shape, b)
     b = lax.convert_element_type(b, dtype)
     return lax.exp(exponential(key, shape, dtype) / b)
 
 
+@sampler
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Rayleigh numbers: the length of vectors of two normal numbers, times `scale`."""
-    key = typed_key("rayleigh", key)
-    dtype = checked_dtype("rayleigh", dtype)
-    shape = checked_shape("rayleigh", optional_shape(shape), scale)
-    return _rayleigh(key, scale, shape, dtype)
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _rayleigh(key: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
+    shape = checked_shape("rayleigh", shape, scale)
     u = uniform(key, shape, dtype)
     scale = jnp.broadcast_to(lax.convert_element_type(scale, dtype), shape)
     return lax.mul(scale, lax.sqrt(lax.mul(lax.log(u), constant_like(scale, -2))))
 
 
+@sampler
 def weibull_min(
     key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
 ) -> Array:
     """Weibull numbers; `shape` must have that of the parameters at its end."""
-    key = typed_key("weibull_min", key)
-    dtype = checked_dtype("weibull_min", dtype)
-    return _weibull_min(key, scale, concentration, canonicalize_shape(shape), dtype)
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _weibull_min(
-    key: Any, scale: Any, concentration: Any, shape: tuple[int, ...], dtype: np.dtype
-) -> Any:
     u = uniform(key, shape, dtype, minval=0, maxval=1)
     return jnp.power(-jnp.log1p(-u), 1.0 / concentration) * scale
 
@@ -188,19 +144,13 @@ def triangular(
     return lax.select(u < peak, rising, falling)
 
 
+@sampler
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Wald numbers (inverse Gaussian, of scale 1): when a walk with drift reaches a height.
 
     Source: Michael, Schucany and Haas, "Generating random variates using transformations with multiple
     roots" (1976).
     """
-    key = typed_key("wald", key)
-    dtype = checked_dtype("wald", dtype)
-    return _wald(key, mean, optional_shape(shape), dtype)
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _wald(key: Any, mean: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -> Any:
     shape = checked_shape("wald", shape, mean)
     key_n, key_u = split_typed(key)
     mean = jnp.broadcast_to(lax.convert_element_type(mean, dtype), shape)
@@ -212,20 +162,12 @@ def _wald(key: Any, mean: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -
     return lax.select(u <= mean / (mean + smaller), smaller, mean_squared / smaller)
 
 
+@sampler
 def double_sided_maxwell(
     key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None
 ) -> Array:
     """loc + scale * x of Maxwell numbers x with a random sign. The parameters' shape is put behind `shape`,
     and is both of them where none is given."""
-    key = typed_key("double_sided_maxwell", key)
-    dtype = checked_dtype("double_sided_maxwell", dtype)
-    return _double_sided_maxwell(key, loc, scale, canonicalize_shape(shape), dtype)
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _double_sided_maxwell(
-    key: Any, loc: Any, scale: Any, shape: tuple[int, ...], dtype: np.dtype
-) -> Any:
     of_parameters = checked_shape("double_sided_maxwell", None, loc, scale)
     shape = (shape or of_parameters) + of_parameters
     key_x, key_sign = split_typed(key)

@@ -5,21 +5,25 @@ float in [1, 2), that is shifted to (-1, 1), and the inverse of erf bends unifor
 ones. The steps are JAX's, so that the same key gives the same numbers. Builds on keys and jax.numpy.
 
 Each public function checks its arguments; the function below it, shown as jit[name=_uniform] in a
-jaxpr, is the computation. The public ones share these errors: TypeError for a key that is none or a
-shape that is no sequence of integers, ValueError for an array of keys, for a dtype of the wrong kind
-and for parameters that do not broadcast to `shape`.
+jaxpr, is the computation. `sampler` makes the first of the second. The public ones share these errors:
+TypeError for a key that is none or a shape that is no sequence of integers, ValueError for an array of
+keys, for a dtype of the wrong kind and for parameters that do not broadcast to `shape`.
 
 Source: https://docs.jax.dev/en/latest/jax.random.html
 """
 
 from __future__ import annotations
 
+import functools
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tinyjax import dtypes, lax
 from tinyjax import numpy as jnp
+from tinyjax.api_util import all_arguments, named
 from tinyjax.array import Array
 from tinyjax.interpreters.jit import jitted
 from tinyjax.lax.elementwise import real_dtype
@@ -73,6 +77,33 @@ def check_broadcasts(name: str, shape: tuple[int, ...], *shapes: tuple[int, ...]
 
 def optional_shape(shape: Any) -> tuple[int, ...] | None:
     return None if shape is None else canonicalize_shape(shape)
+
+
+def sampler(compute: Callable[..., Any]) -> Callable[..., Array]:
+    """The public function of a computation of (key, *parameters, shape, dtype), whose help it has.
+
+    It checks the key, the shape and the dtype, a float's. Jaxprs show the computation as jit[name=_beta]."""
+    name, signature = compute.__name__, inspect.signature(compute)
+    as_shape = (
+        optional_shape if signature.parameters["shape"].default is None else canonicalize_shape
+    )
+
+    @jitted(static_argnames=("shape", "dtype"))
+    @named(f"_{name}", None)
+    @functools.wraps(compute)
+    def computation(*args: Any) -> Any:
+        return compute(*args)
+
+    @functools.wraps(compute)
+    def sample(*args: Any, **kwargs: Any) -> Array:
+        bound = all_arguments(name, signature, args, kwargs)
+        given = bound.arguments
+        given["key"] = typed_key(name, given["key"])
+        given["dtype"] = checked_dtype(name, given["dtype"])
+        given["shape"] = as_shape(given["shape"])
+        return computation(*bound.args)
+
+    return sample
 
 
 # ---- bits and uniform numbers ----

@@ -28,6 +28,7 @@ from tinyjax.random.distributions import (
     normal,
     optional_shape,
     rademacher,
+    sampler,
 )
 from tinyjax.random.gamma_sampler import random_gamma_p
 from tinyjax.random.keys import split_typed, typed_key
@@ -61,15 +62,9 @@ def _gamma(
 # ---- parts of a sum ----
 
 
+@sampler
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Numbers in [0, 1] of density proportional to x**(a - 1) * (1 - x)**(b - 1)."""
-    key = typed_key("beta", key)
-    dtype = checked_dtype("beta", dtype)
-    return _beta(key, a, b, shape=optional_shape(shape), dtype=dtype)
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -> Any:
     shape = checked_shape("beta", shape, a, b)
     a, b = (lax.convert_element_type(x, dtype) for x in (a, b))
     key_a, key_b = split_typed(key)
@@ -80,17 +75,11 @@ def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...] | None, dtype: np.dty
     return lax.div(part_a, lax.add(part_a, part_b))
 
 
+@sampler
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Vectors of parts of a whole: n numbers >= 0 of sum 1, for `alpha` of shape (..., n).
 
     `shape` is that of the batch, without n. Raises ValueError for a scalar `alpha`."""
-    key = typed_key("dirichlet", key)
-    dtype = checked_dtype("dirichlet", dtype)
-    return _dirichlet(key, alpha, shape=optional_shape(shape), dtype=dtype)
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _dirichlet(key: Any, alpha: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -> Any:
     from tinyjax.nn.functions import softmax  # here, as nn's initializers import random
 
     check_arraylike("dirichlet", alpha)
@@ -110,30 +99,18 @@ def _dirichlet(key: Any, alpha: Any, shape: tuple[int, ...] | None, dtype: np.dt
 # ---- squares of normal numbers ----
 
 
+@sampler
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Sums of the squares of `df` normal numbers; `df` need not be an integer."""
-    key = typed_key("chisquare", key)
-    dtype = checked_dtype("chisquare", dtype)
-    return _chisquare(key, df, shape=optional_shape(shape), dtype=dtype)
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _chisquare(key: Any, df: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -> Any:
     shape = checked_shape("chisquare", shape, df)
     two = constant(2, dtype)
     half_df = lax.div(lax.convert_element_type(df, dtype), two)
     return lax.mul(lax.exp(loggamma(key, half_df, shape, dtype)), two)
 
 
+@sampler
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Quotients of two chisquare numbers, each divided by its degrees of freedom."""
-    key = typed_key("f", key)
-    dtype = checked_dtype("f", dtype)
-    return _f(key, dfnum, dfden, shape=optional_shape(shape), dtype=dtype)
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _f(key: Any, dfnum: Any, dfden: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -> Any:
     shape = checked_shape("f", shape, dfnum, dfden)
     dfden = lax.convert_element_type(dfden, dtype)
     dfnum = lax.convert_element_type(dfnum, dtype)
@@ -143,15 +120,9 @@ def _f(key: Any, dfnum: Any, dfden: Any, shape: tuple[int, ...] | None, dtype: n
     return lax.div(numerator / dfnum, denominator / dfden)
 
 
+@sampler
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Student's t: normal numbers, each divided by the root of a chisquare number over `df`."""
-    key = typed_key("t", key)
-    dtype = checked_dtype("t", dtype)
-    return _t(key, df, shape=optional_shape(shape), dtype=dtype)
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _t(key: Any, df: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -> Any:
     shape = checked_shape("t", shape, df)
     df = lax.convert_element_type(df, dtype)
     key_n, key_g = split_typed(key)
@@ -164,16 +135,9 @@ def _t(key: Any, df: Any, shape: tuple[int, ...] | None, dtype: np.dtype) -> Any
 # ---- powers ----
 
 
+@sampler
 def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Array:
     """Numbers of density proportional to exp(-|x|**p); `shape` must have that of `p` at its end."""
-    shape = canonicalize_shape(shape)
-    key = typed_key("generalized_normal", key)
-    dtype = checked_dtype("generalized_normal", dtype)
-    return _generalized_normal(key, p, shape, dtype)
-
-
-@jitted(static_argnames=("shape", "dtype"))
-def _generalized_normal(key: Any, p: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     keys = split_typed(key)
     g = gamma(keys[0], 1 / p, shape, dtype)
     return rademacher(keys[1], shape, dtype) * g ** (1 / p)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tinyjax import numpy as jnp
-from tinyjax.api_util import named
+from tinyjax.api_util import all_arguments, named
 from tinyjax.array import Array
 from tinyjax.numpy.promotion import promote_args_inexact
 
@@ -34,12 +34,8 @@ def promoted(function: Callable[..., Array]) -> Callable[..., Array]:
 
     @functools.wraps(function)
     def with_promotion(*args: Any, **kwargs: Any) -> Array:
-        try:
-            bound = signature.bind(*args, **kwargs)
-        except TypeError as error:
-            raise TypeError(f"{name}() {error}") from None
-        bound.apply_defaults()
-        return function(*promote_args_inexact(name, *bound.args))
+        arguments = all_arguments(name, signature, args, kwargs).args
+        return function(*promote_args_inexact(name, *arguments))
 
     with_promotion.__doc__ = f"{inspect.cleandoc(function.__doc__ or '')}\n\n{_PROMOTION}"
     return with_promotion

@@ -1,17 +1,13 @@
-"""Bodies of control flow: functions as jaxprs, run op by op where nothing is being traced."""
+"""Bodies of control flow: functions as jaxprs."""
 
 import gc
 import weakref
-
-import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.control_flow.bodies import fixed_point, trace_body, with_common_consts
 from tinyjax.core import get_aval
-from tinyjax.custom_derivatives import linear_call
-from tinyjax.interpreters import jit_primitive
 from tinyjax.tree_util import tree_structure
 
 X = jnp.array([-1.0, 2.0, 3.0])
@@ -49,42 +45,6 @@ def test_what_a_part_of_the_carry_has_once_it_has_always():
     """Each step hands a property on to the next part."""
     step = lambda carry: (False, *carry[:-1])  # noqa: E731
     assert fixed_point(step, (False, True, False, False)) == (False, True, True, True)
-
-
-# ---- eager evaluation ----
-
-
-def step(x):
-    return jnp.where(x > 0, x, x + 1)  # a jit equation in a jaxpr
-
-
-def linear(r, x):
-    return jnp.where(r > 0, x, 2 * x)
-
-
-BODIES = {
-    "cond": lambda: lax.cond(True, step, lambda x: x, X),
-    "while_loop": lambda: lax.while_loop(lambda x: jnp.where(x > 0, 0, 1).sum() > 0, step, X),
-    "scan": lambda: lax.scan(lambda c, _: (step(c), None), X, length=3),
-    "custom_linear_solve": lambda: lax.custom_linear_solve(
-        lambda x: 2 * x, X, lambda _, b: step(b) / 2, symmetric=True
-    ),
-    "reduce": lambda: lax.reduce(X, 0.0, lambda a, b: jnp.where(a > 0, a + b, b), (0,)),
-    "reduce_window": lambda: lax.reduce_window(
-        X, 0.0, lambda a, b: jnp.where(a > 0, a + b, b), (2,)
-    ),
-    "linear_call": lambda: linear_call(linear, linear, X, X),
-    "custom_vmap": lambda: jax.custom_batching.sequential_vmap(step)(X),
-    "checkpoint": lambda: jax.checkpoint(step)(X),
-}
-
-
-@pytest.mark.parametrize("name", BODIES)
-def test_eager_evaluation_compiles_nothing_in_a_body(monkeypatch, name):
-    compiled = []
-    monkeypatch.setattr(jit_primitive, "compiled", lambda *args: compiled.append(args))
-    BODIES[name]()
-    assert not compiled
 
 
 # ---- a function is traced once ----

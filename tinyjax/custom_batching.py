@@ -15,7 +15,6 @@ from typing import Any
 
 from tinyjax import lax
 from tinyjax.api_util import FlatFun, fun_name
-from tinyjax.control_flow.bodies import eager_body
 from tinyjax.core import (
     Primitive,
     abstract_eval_rules,
@@ -26,6 +25,7 @@ from tinyjax.core import (
     set_current_trace,
 )
 from tinyjax.custom_derivatives.calls import positional, trace_call
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters.batching import AxisData, axis_batch_rules, bdim_at_front
 from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, instantiate_zeros, jvp_rules
 from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
@@ -100,7 +100,7 @@ def _jvp_of_rule(
     return flat, [*out_batched, *(b for _, b in moving)]
 
 
-impl_rules[custom_vmap_p] = lambda *args, call, **params: eager_body(call)(*args)
+impl_rules[custom_vmap_p] = lambda *args, call, **params: inlined_fun(call)(*args)
 abstract_eval_rules[custom_vmap_p] = lambda *avals, call, **params: call.out_avals
 axis_batch_rules[custom_vmap_p] = _custom_vmap_batch
 jvp_rules[custom_vmap_p] = _custom_vmap_jvp

@@ -24,6 +24,7 @@ STEPS = (
     "api_util",  # arguments in and out as flat lists
     "lists",  # lists in parts, and put together again
     "jaxpr",  # programs as lists of equations
+    "inlining",  # calls replaced by the equations of what they call
     "pretty_printer",  # a jaxpr as text
     "interpreters.tracing",  # make_jaxpr: from a Python function to a jaxpr
     "interpreters.jvp",  # forward mode
@@ -52,7 +53,7 @@ STEPS = (
     "opencl.cost_model",  # what fusion takes a kernel to cost
     "opencl.algebra",  # the rules by which equations become simpler
     "opencl.products",  # products of matrices, and transpositions around them
-    "opencl.simplify",  # a jaxpr with calls inlined and dead code gone
+    "opencl.simplify",  # a jaxpr without calls, repetitions and dead code
     "opencl.key_words",  # random keys as pairs of integers
     "opencl.reduction_groups",  # what shares a kernel with a reduction
     "opencl.groups",  # what fusion decides

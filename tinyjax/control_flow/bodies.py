@@ -21,9 +21,8 @@ from tinyjax.array import Array, ShapedArray
 from tinyjax.config import config
 from tinyjax.core import Tracer, context, get_aval
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, Var, constvars_as_invars, jaxpr_as_fun
+from tinyjax.jaxpr import ClosedJaxpr, Var, constvars_as_invars
 from tinyjax.lax.conversion import convert_element_type
-from tinyjax.opencl.simplify import simplify
 from tinyjax.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
 from tinyjax.tree_util.prefixes import equality_errors
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_unflatten
@@ -65,12 +64,6 @@ def with_common_consts(
         leading = [at[key] if key in at else Var(get_aval(x)) for key, x in values.items()]
         common.append(ClosedJaxpr(jaxpr.replace(invars=leading + jaxpr.invars[len(own) :])))
     return common, list(values.values())
-
-
-def eager_body(body: ClosedJaxpr) -> Callable[..., list[Any]]:
-    """The body as a function for eager evaluation. Calls in it are opened (jax.numpy's functions are
-    jits), so that nothing is compiled."""
-    return jaxpr_as_fun(simplify(body))
 
 
 # ---- the carry of a loop ----

@@ -20,7 +20,6 @@ from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.config import config
 from tinyjax.control_flow.bodies import (
     Traced,
-    eager_body,
     same_type,
     trace_body,
     with_common_consts,
@@ -36,6 +35,7 @@ from tinyjax.core import (
     placed,
     to_numpy,
 )
+from tinyjax.inlining import inlined_fun
 from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, Var
 from tinyjax.lax.comparison import ne
 from tinyjax.lax.conversion import convert_element_type
@@ -53,7 +53,7 @@ cond_p = Primitive("cond", multiple_results=True, takes_arrays=True)
 
 def _cond_impl(index: Any, *operands: Any, branches: Sequence[ClosedJaxpr]) -> list[Any]:
     """Runs the branch that is taken, and no other."""
-    outs = eager_body(branches[int(index)])(*operands)
+    outs = inlined_fun(branches[int(index)])(*operands)
     # Branches may differ in weak types: the first one's hold for all.
     outs = [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(outs, branches[0].out_avals)]
     return placed(outs, (index, *operands), "cond")

@@ -15,6 +15,7 @@ from typing import Any
 from tinyjax.array import ShapedArray
 from tinyjax.control_flow.cond import cond_p
 from tinyjax.custom_derivatives.forward_rules import stop_gradient
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters.batching import (
     AxisData,
     axis_batch_rules,
@@ -129,7 +130,7 @@ def _select_branches(axis: AxisData, vals: Any, dims: Any, branches: Branches) -
         # operands are constants, whose zero tangents never meet the branch's infinite derivative.
         takes_it = eq(index, constant(index, i))
         own = [_choose(takes_it, stop_gradient(x), x) for x in operands]
-        outs_by_branch.append(jaxpr_as_fun(batched)(*own))
+        outs_by_branch.append(inlined_fun(batched)(*own))
     outs = [_choose(index, *cases) for cases in zip(*outs_by_branch)]
     return outs, [0] * len(outs)
 

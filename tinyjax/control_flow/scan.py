@@ -22,7 +22,6 @@ from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.config import config
 from tinyjax.control_flow.bodies import (
     check_carry_type,
-    eager_body,
     promote_weak_carry,
     same_type,
     trace_body,
@@ -38,6 +37,7 @@ from tinyjax.core import (
     to_numpy,
 )
 from tinyjax.errors import ConcretizationTypeError
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters.jvp import full
 from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, cached_on_jaxpr
 from tinyjax.lists import drop, merge, pick, split_list
@@ -65,7 +65,7 @@ def _scan_impl(
     consts, init, xs = split_list(args, num_consts, num_carry)
     x_avals = jaxpr.in_avals[num_consts + num_carry :]
     carry_avals, y_avals = split_list(jaxpr.out_avals, num_carry)
-    body = eager_body(jaxpr)
+    body = inlined_fun(jaxpr)
 
     def step(carry: list[Any], slices: list[np.ndarray]) -> tuple[list[Any], list[np.ndarray]]:
         x = [ArrayImpl(np.asarray(x), aval) for x, aval in zip(slices, x_avals)]

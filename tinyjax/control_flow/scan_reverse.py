@@ -17,6 +17,7 @@ from tinyjax.array import ShapedArray
 from tinyjax.control_flow.bodies import fixed_point
 from tinyjax.control_flow.scan import scan_p
 from tinyjax.core import get_aval, set_current_trace
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters.jvp import (
     Zero,
     full,
@@ -41,7 +42,6 @@ from tinyjax.jaxpr import (
     ClosedJaxpr,
     Literal,
     cached_on_jaxpr,
-    eval_jaxpr,
     has_effects,
     literal_value,
 )
@@ -127,7 +127,7 @@ def _scan_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dic
     known_consts, carry_and_xs = split_list(known_args, const_uk.count(False))
 
     with set_current_trace(trace.parent):
-        computed = eval_jaxpr(body.before.jaxpr, body.before.consts, *known_consts)
+        computed = inlined_fun(body.before)(*known_consts)
         values = {"in": known_args, "out": computed}
         known_consts = values_of(body.known_consts, values)
         values["loop"] = _bind_needed(

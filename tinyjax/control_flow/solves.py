@@ -15,9 +15,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from tinyjax.array import ShapedArray
-from tinyjax.control_flow.bodies import eager_body, fixed_point, trace_body
+from tinyjax.control_flow.bodies import fixed_point, trace_body
 from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
 from tinyjax.custom_derivatives.forward_rules import custom_jvp
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr, move_batch_dim
 from tinyjax.interpreters.jvp import (
     Zero,
@@ -34,7 +35,7 @@ from tinyjax.interpreters.transposition import (
     linear_transpose,
     transpose_rules,
 )
-from tinyjax.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.lists import split_list
 from tinyjax.primitives import neg, shape_of
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
@@ -102,7 +103,7 @@ def custom_root(
 
     @custom_jvp
     def _custom_root(*args: Any) -> list[Any]:
-        return jaxpr_as_fun(solve_jaxpr)(*args[first:second], *args[-len(guess) :])
+        return inlined_fun(solve_jaxpr)(*args[first:second], *args[-len(guess) :])
 
     @_custom_root.defjvp
     def _root_jvp(args: Any, dots: Any) -> tuple[list, list]:
@@ -110,10 +111,10 @@ def custom_root(
         root, aux = outs[: len(guess)], outs[len(guess) :]
 
         def f_at_root(*consts: Any) -> list[Any]:
-            return jaxpr_as_fun(f_jaxpr)(*consts, *root)
+            return inlined_fun(f_jaxpr)(*consts, *root)
 
         _, moved = jvp(f_at_root, args[:first], dots[:first])
-        root_dot = jaxpr_as_fun(tangent_jaxpr)(*args[second : -len(guess)], *root, *moved)
+        root_dot = inlined_fun(tangent_jaxpr)(*args[second : -len(guess)], *root, *moved)
         return outs, [neg(x) for x in root_dot] + [instantiate_zeros(zero_tangent(x)) for x in aux]
 
     outs = _custom_root(*f_consts, *solve_consts, *tangent_consts, *guess)
@@ -147,7 +148,7 @@ def _split(xs: Sequence[Any], const_lengths: _LinearSolveTuple) -> tuple[_Linear
 
 def _linear_solve_impl(*args: Any, const_lengths: Any, jaxprs: Any) -> list[Any]:
     consts, b = _split(args, const_lengths)
-    return eager_body(jaxprs.solve)(*consts.solve, *b)
+    return inlined_fun(jaxprs.solve)(*consts.solve, *b)
 
 
 def _linear_solve_aval(*avals: ShapedArray, const_lengths: Any, jaxprs: Any) -> list[ShapedArray]:
@@ -166,7 +167,7 @@ def _linear_solve_jvp(primals: Any, tangents: Any, *, const_lengths: Any, jaxprs
     if any(nonzeros):
         matvec_jvp, moves = jvp_jaxpr(jaxprs.matvec, (*nonzeros, *[False] * len(x)))
         dots = [t for t in consts_dot.matvec if type(t) is not Zero]
-        found = iter(jaxpr_as_fun(matvec_jvp)(*consts.matvec, *x, *dots)[len(x) :])
+        found = iter(inlined_fun(matvec_jvp)(*consts.matvec, *x, *dots)[len(x) :])
         moved = [neg(next(found)) if m else zero_tangent(y) for m, y in zip(moves, x)]
         rhs = [add_tangents(b_dot, t) for b_dot, t in zip(rhs, moved)]
     rhs = [instantiate_zeros(t) for t in rhs]

@@ -17,7 +17,6 @@ from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.config import config
 from tinyjax.control_flow.bodies import (
     check_carry_type,
-    eager_body,
     promote_weak_carry,
     trace_body,
 )
@@ -31,6 +30,7 @@ from tinyjax.core import (
     placed,
 )
 from tinyjax.errors import ConcretizationTypeError
+from tinyjax.inlining import inlined_fun
 from tinyjax.jaxpr import ClosedJaxpr, dce_jaxpr
 from tinyjax.lists import drop, merge, pick, split_list
 from tinyjax.tree_util.pytrees import (
@@ -60,7 +60,7 @@ def _while_impl(
 ) -> list[ArrayImpl]:
     """The loop, in Python."""
     cond_consts, body_consts, init = split_list(args, cond_nconsts, body_nconsts)
-    cond_fun, body_fun = eager_body(cond_jaxpr), eager_body(body_jaxpr)
+    cond_fun, body_fun = inlined_fun(cond_jaxpr), inlined_fun(body_jaxpr)
 
     def predicate(carry: list[ArrayImpl]) -> np.ndarray:
         return as_array(cond_fun(*cond_consts, *carry)[0])._value

@@ -17,10 +17,11 @@ from tinyjax.api_util import FlatFun, fun_name, memory_of, memory_of_traces
 from tinyjax.config import config
 from tinyjax.core import Tracer, context, get_aval
 from tinyjax.custom_derivatives.reverse_rules import custom_vjp
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters.batching import BatchTracer
 from tinyjax.interpreters.jvp import JVPTracer
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, eval_jaxpr
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr
 from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.tree_util.registration import register_pytree_node_class
 
@@ -37,9 +38,7 @@ class TracedRule:
 
     def __call__(self, *args: Any) -> Any:
         leaves = tree_flatten(args)[0]
-        return tree_unflatten(
-            self.out_tree, eval_jaxpr(self.closed.jaxpr, self.closed.consts, *leaves)
-        )
+        return tree_unflatten(self.out_tree, inlined_fun(self.closed)(*leaves))
 
     def tree_flatten(self) -> tuple[list[Any], tuple[Any, ...]]:
         return self.closed.consts, (self.closed.jaxpr, self.out_tree)
@@ -133,7 +132,7 @@ def _converted(
             )
         given = iter(args[num_args:])
         consts = [next(given) if h else x for h, x in zip(is_hoisted, kept)]
-        return tree_unflatten(out_tree, eval_jaxpr(jaxpr, consts, *flat))
+        return tree_unflatten(out_tree, inlined_fun(ClosedJaxpr(jaxpr, consts))(*flat))
 
     return converted_fun
 

@@ -38,6 +38,7 @@ from tinyjax.custom_derivatives.calls import (
     shown_zero,
     tangent_aval_of,
 )
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters.batching import (
     AxisData,
     BatchTrace,
@@ -55,7 +56,7 @@ from tinyjax.interpreters.jvp import (
     zero_tangent,
 )
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules, jaxpr_as_fun
+from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules
 from tinyjax.lists import pick
 from tinyjax.pretty_printer import Context, Params, printed_params
 from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
@@ -97,7 +98,7 @@ def _jvp_functions(
     def rule(primals: Any, tangents: Any) -> Any:
         return _call_traced(jvp, primals[num_consts:], tangents[num_consts:])
 
-    return {"fun": jaxpr_as_fun(call_jaxpr), "jvp": rule, **params}
+    return {"fun": lambda *args: inlined_fun(call_jaxpr)(*args), "jvp": rule, **params}
 
 
 def _call_traced(jvp: Callable, primals: Any, tangents: Any) -> tuple[list, list]:
@@ -113,7 +114,7 @@ def _call_traced(jvp: Callable, primals: Any, tangents: Any) -> tuple[list, list
         return [*outs, *(t for t in out_tangents if type(t) is not Zero)]
 
     args = [*primals, *(t for t in tangents if type(t) is not Zero)]
-    flat = jaxpr_as_fun(trace_to_jaxpr(traced, [get_aval(x) for x in args]))(*args)
+    flat = inlined_fun(trace_to_jaxpr(traced, [get_aval(x) for x in args]))(*args)
     outs, nonzero = flat[: len(out_zeros)], iter(flat[len(out_zeros) :])
     return outs, [zero_tangent(x) if z else next(nonzero) for x, z in zip(outs, out_zeros)]
 

@@ -22,12 +22,12 @@ from tinyjax.core import (
     no_rule_reasons,
 )
 from tinyjax.custom_derivatives.calls import cotangent_of_batch, trace_call
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr
 from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.interpreters.tracing import trace_to_jaxpr
 from tinyjax.interpreters.transposition import is_undefined_primal, transpose_rules
 from tinyjax.jaxpr import ClosedJaxpr, jaxpr_as_fun
-from tinyjax.opencl.simplify import simplify
 from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 # ---- the primitive ----
@@ -116,7 +116,7 @@ def _linear_call_batch(
     return outs, out_dims
 
 
-impl_rules[linear_call_p] = lambda *args, callee, **params: jaxpr_as_fun(simplify(callee))(*args)
+impl_rules[linear_call_p] = lambda *args, callee, **params: inlined_fun(callee)(*args)
 abstract_eval_rules[linear_call_p] = lambda *avals, callee, **params: callee.out_avals
 jvp_rules[linear_call_p] = _linear_call_jvp
 transpose_rules[linear_call_p] = _linear_call_transpose

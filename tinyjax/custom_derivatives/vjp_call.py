@@ -32,6 +32,7 @@ from tinyjax.custom_derivatives.calls import (
     cotangent_of_batch,
     hidden_zero,
 )
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters.batching import (
     AxisData,
     BatchTrace,
@@ -41,7 +42,7 @@ from tinyjax.interpreters.batching import (
 from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.interpreters.tracing import trace_to_jaxpr
 from tinyjax.interpreters.transposition import transpose_rules
-from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules, jaxpr_as_fun
+from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules
 from tinyjax.lists import drop, pick
 from tinyjax.opencl.rules import lowering_rules
 from tinyjax.pretty_printer import Context, Params, printed_params
@@ -117,7 +118,7 @@ def _vjp_functions(
         zeros = [Zero(get_aval(x).to_tangent_aval()) for x in primals[:num_consts]]
         return outs, residuals, lambda res, cts: [*zeros, *bwd(res, cts)]
 
-    return {"fun": jaxpr_as_fun(call_jaxpr), "fwd": rule, **params}
+    return {"fun": lambda *args: inlined_fun(call_jaxpr)(*args), "fwd": rule, **params}
 
 
 def _call_traced(fwd: Callable, primals: Any, perturbed: Any) -> tuple[list, list, Callable]:
@@ -129,7 +130,7 @@ def _call_traced(fwd: Callable, primals: Any, perturbed: Any) -> tuple[list, lis
         found.extend((len(outs), bwd))
         return [*outs, *residuals]
 
-    flat = jaxpr_as_fun(trace_to_jaxpr(traced, [get_aval(x) for x in primals]))(*primals)
+    flat = inlined_fun(trace_to_jaxpr(traced, [get_aval(x) for x in primals]))(*primals)
     num_outs, bwd = found
     return flat[:num_outs], flat[num_outs:], bwd
 

@@ -25,11 +25,12 @@ from tinyjax.experimental.checkify_error import (
     first_error,
 )
 from tinyjax.experimental.checkify_trace import checked_jaxpr, checkify_rules, cut, no_error
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters.jit_primitive import jit_p
 from tinyjax.interpreters.pmap_primitive import pmap_p
 from tinyjax.interpreters.remat import remat_p
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.lists import split_list
 from tinyjax.tree_util.pytrees import tree_leaves
 
@@ -61,7 +62,7 @@ def _cond(errors: Any, index: Any, *operands: Any, branches: Any, **params: Any)
 
     def branch(number: int, *args: Any) -> list[Any]:
         jaxpr, kind = checked[number]
-        error, outs = cut(kind, jaxpr_as_fun(jaxpr)(*args))
+        error, outs = cut(kind, inlined_fun(jaxpr)(*args))
         parts = [error if i == number else no_error(k) for i, k in enumerate(kinds)]
         return [*tree_leaves(functools.reduce(first_error, parts)), *outs]
 
@@ -85,7 +86,7 @@ def _scan(
 
     def step(*flat: Any) -> list[Any]:
         consts, before, rest = split_list(flat, num_consts, size)
-        error, outs = cut(kind, jaxpr_as_fun(checked)(*consts, *rest))
+        error, outs = cut(kind, inlined_fun(checked)(*consts, *rest))
         return [*tree_leaves(cut(kind, before)[0].or_else(error)), *outs]
 
     in_avals = jaxpr.in_avals
@@ -120,15 +121,15 @@ def _while(
     size = len(tree_leaves(kind))
 
     def error_of_cond(*flat: Any) -> Error:
-        return cut(cond_kind, jaxpr_as_fun(checked_cond)(*flat))[0]
+        return cut(cond_kind, inlined_fun(checked_cond)(*flat))[0]
 
     def new_cond(*flat: Any) -> list[Any]:
         consts, _, carry = split_list(flat, cond_nconsts, size)
-        return cut(cond_kind, jaxpr_as_fun(checked_cond)(*consts, *carry))[1]
+        return cut(cond_kind, inlined_fun(checked_cond)(*consts, *carry))[1]
 
     def new_body(*flat: Any) -> list[Any]:
         consts, own_consts, before, carry = split_list(flat, cond_nconsts, body_nconsts, size)
-        error, new = cut(body_kind, jaxpr_as_fun(checked_body)(*own_consts, *carry))
+        error, new = cut(body_kind, inlined_fun(checked_body)(*own_consts, *carry))
         after = error_of_cond(*consts, *new)
         now = first_error(no_error(cond_kind), error).or_else(
             first_error(after, no_error(body_kind))

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinyjax import dtypes
-from tinyjax.control_flow.bodies import eager_body
 from tinyjax.core import (
     Primitive,
     abstract_eval_rules,
@@ -22,6 +21,7 @@ from tinyjax.core import (
     no_rule_reasons,
     set_current_trace,
 )
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr
 from tinyjax.interpreters.jvp import Zero, jvp_rules
 from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
@@ -53,7 +53,6 @@ from tinyjax.jaxpr import (
     constvars_as_invars,
     dce_closed_jaxpr,
     dce_rules,
-    jaxpr_as_fun,
 )
 from tinyjax.lax.conversion import reduce_precision_p
 from tinyjax.lists import drop, merge, pick
@@ -63,7 +62,7 @@ from tinyjax.lists import drop, merge, pick
 # Parameters: jaxpr (without constants), policy, prevent_cse (a bool, or one an operand) and
 # differentiated: whether it is the staged part, which computes again.
 remat_p = Primitive("remat2", multiple_results=True, takes_arrays=True)
-impl_rules[remat_p] = lambda *args, jaxpr, **params: eager_body(jaxpr)(*args)
+impl_rules[remat_p] = lambda *args, jaxpr, **params: inlined_fun(jaxpr)(*args)
 abstract_eval_rules[remat_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
 no_rule_reasons[remat_p, "lowering"] = "opencl/simplify.py puts its equations in its place"
 
@@ -110,7 +109,7 @@ def _remat_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: di
     known = with_rounded_residuals(known, sum(used_residuals))
 
     with set_current_trace(trace.parent):
-        computed = jaxpr_as_fun(known)(*pick(drop(args, unknown_ins), used_known))
+        computed = inlined_fun(known)(*pick(drop(args, unknown_ins), used_known))
     residuals = computed[num_known:]
     prevent_cse = params["prevent_cse"]
     if isinstance(prevent_cse, tuple):
@@ -180,7 +179,7 @@ def _transposed(
             Zero(aval) if is_zero else next(given)
             for aval, is_zero in zip(closed_jaxpr.out_avals, zero_cts)
         ]
-        computed = jaxpr_as_fun(known)(*values)
+        computed = inlined_fun(known)(*values)
         residuals = values_of(sources, {"in": values, "out": computed})
         tangents = [UndefinedPrimal(aval) for aval in pick(closed_jaxpr.in_avals, linear)]
         outs = backward_pass(

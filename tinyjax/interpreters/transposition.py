@@ -19,7 +19,14 @@ import numpy as np
 from tinyjax import dtypes, primitives
 from tinyjax.api_util import FlatFun, check_callable
 from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, as_array, context, get_aval, missing_rule
+from tinyjax.core import (
+    Primitive,
+    as_array,
+    context,
+    get_aval,
+    missing_rule,
+    set_current_trace,
+)
 from tinyjax.interpreters.jvp import (
     Zero,
     add_any_p,
@@ -28,7 +35,8 @@ from tinyjax.interpreters.jvp import (
     deflinear_jvp,
     instantiate_zeros,
 )
-from tinyjax.interpreters.tracing import arg_aval, trace_to_jaxpr
+from tinyjax.interpreters.partial_eval import PartialEvalTrace
+from tinyjax.interpreters.tracing import JaxprTrace, arg_aval, trace_to_jaxpr
 from tinyjax.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
@@ -286,7 +294,10 @@ def linear_transpose(fun: Callable, *primals: Any) -> Callable[..., tuple]:
     leaves, in_tree = tree_flatten((primals, {}))
     avals = [arg_aval(x) for x in leaves]
     flat_fun = FlatFun(fun, in_tree)
-    closed = trace_to_jaxpr(flat_fun, avals)
+    unknown = JaxprTrace()
+    with set_current_trace(PartialEvalTrace(context.trace, unknown)):
+        outs = flat_fun(*[unknown.new_arg(aval) for aval in avals])
+    closed = unknown.finish(outs)
     for aval in (*avals, *closed.out_avals):
         if not dtypes.is_inexact(aval.dtype):
             raise TypeError(

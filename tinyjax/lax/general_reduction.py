@@ -17,12 +17,12 @@ import numpy as np
 
 from tinyjax import core, primitives
 from tinyjax.array import ShapedArray
-from tinyjax.control_flow.bodies import eager_body
 from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters.batching import AxisData, batch_jaxpr, batch_rules, bdim_at_front
 from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp, jvp_rules
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from tinyjax.jaxpr import ClosedJaxpr
 from tinyjax.lax import reductions, slicing
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.arithmetic import max as max_
@@ -141,7 +141,7 @@ def _halving(
         if count % 2:
             config = [(0, 1, 0), *[(0, 0, 0)] * len(kept)]
             second = [slicing.pad(x, init, config) for x, init in zip(second, inits)]
-        combine = jaxpr_as_fun(vectorized(jaxpr, (half, *kept)))
+        combine = inlined_fun(vectorized(jaxpr, (half, *kept)))
         xs, count = combine(*first, *second), half
     if count == 0:
         return [full(kept, init) for init in inits]
@@ -160,7 +160,7 @@ def _reduce_impl(*args: Any, jaxpr: ClosedJaxpr, dimensions: tuple[int, ...], **
         half = count // 2
         halves = [slicing.slice_in_dim(x, half * i, half * (i + 1)) for i in (0, 1) for x in xs]
         rest = [slicing.slice_in_dim(x, half * 2, None) for x in xs]
-        combined = eager_body(vectorized(jaxpr, (half, *kept)))(*halves)
+        combined = inlined_fun(vectorized(jaxpr, (half, *kept)))(*halves)
         xs = [concatenate(pair, 0) for pair in zip(combined, rest)]
         count -= half
     return [shapes.squeeze(x, (0,)) for x in xs]

@@ -16,8 +16,8 @@ import numpy as np
 
 from tinyjax import core
 from tinyjax.array import ShapedArray
-from tinyjax.control_flow.bodies import eager_body
 from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters.batching import batch_rules, bdim_at_front
 from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr
@@ -159,7 +159,7 @@ def _reduce_window_impl(
     avals = _reduce_window_aval(*(x.aval for x in args), jaxpr=jaxpr, consts=consts, **windows)
     operands, inits = args[: len(args) // 2], args[len(args) // 2 :]
     shape = avals[0].shape
-    combine = eager_body(vectorized(ClosedJaxpr(jaxpr, consts), shape))
+    combine = inlined_fun(vectorized(ClosedJaxpr(jaxpr, consts), shape))
     so_far = [core.as_array(np.full(shape, init._value)) for init in inits]
     elements = zip(
         *(window_elements(x._value, init._value, **windows) for x, init in zip(operands, inits))

@@ -19,10 +19,11 @@ from tinyjax import core, primitives
 from tinyjax.api_util import named
 from tinyjax.array import Array, ArrayImpl, ShapedArray
 from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.inlining import inlined_fun
 from tinyjax.interpreters import batching
 from tinyjax.interpreters.batching import batch_rules, bdim_at_front, not_mapped
 from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, jaxpr_as_fun
+from tinyjax.jaxpr import ClosedJaxpr, Jaxpr
 from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
 from tinyjax.lax.arithmetic import sub
@@ -97,7 +98,7 @@ def _scatter_impl(
     elif update_jaxpr is None:
         target[index] = values
     else:
-        _apply_at(target, index, jaxpr_as_fun(ClosedJaxpr(update_jaxpr, update_consts)))
+        _apply_at(target, index, inlined_fun(ClosedJaxpr(update_jaxpr, update_consts)))
     return out
 
 

@@ -23,12 +23,13 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 
+from tinyjax.inlining import CALLS
 from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from tinyjax.opencl.codegen import CPU
 from tinyjax.opencl.memory_plan import MemoryPlan, bytes_of
 from tinyjax.opencl.plan import Plan, bodies_of, step_word
 from tinyjax.opencl.rules import ArgReduction, Elementwise, Reduction, axes_sizes, lowering_of
-from tinyjax.opencl.simplify import BODIES, CALLS
+from tinyjax.opencl.simplify import BODIES
 
 FUNCTIONS = frozenset(
     "acos acosh asin asinh atan atan2 atanh cbrt cos cosh digamma erf erf_inv erfc exp exp2 expm1 "

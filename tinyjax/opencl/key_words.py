@@ -17,6 +17,7 @@ import numpy as np
 from tinyjax.array import ArrayImpl, ShapedArray
 from tinyjax.core import Primitive, context, to_numpy
 from tinyjax.dtypes import key_dtype
+from tinyjax.inlining import CALLS
 from tinyjax.interpreters.batching import batch_rules, moveaxis, not_mapped
 from tinyjax.interpreters.tracing import trace_to_jaxpr
 from tinyjax.jaxpr import (
@@ -29,7 +30,7 @@ from tinyjax.jaxpr import (
     literal_value,
     subjaxprs,
 )
-from tinyjax.opencl.simplify import BODIES, CALLS
+from tinyjax.opencl.simplify import BODIES
 
 UINT32 = np.dtype("uint32")
 

@@ -15,35 +15,21 @@ import numpy as np
 
 from tinyjax.core import impl_rules, to_numpy
 from tinyjax.dtypes import kind
-from tinyjax.errors import JaxRuntimeError
+from tinyjax.inlining import called_jaxpr, check_equations, inline_calls
 from tinyjax.jaxpr import (
     Atom,
     ClosedJaxpr,
-    Jaxpr,
     JaxprEqn,
     Literal,
     Var,
     cached_on_jaxpr,
     has_effects,
-    subjaxprs,
     without_dead_code,
 )
 from tinyjax.opencl.algebra import rewrite
 from tinyjax.opencl.products import without_transpositions
 from tinyjax.primitives import broadcast_in_dim_p
 
-# primitive name -> the parameter that holds the jaxpr it calls
-CALLS = {
-    "jit": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "linear_call": "callee",
-    "custom_vmap_call": "call",
-    "remat2": "jaxpr",
-}
-# primitives whose results are their operands: a program runs on one device
-FORWARDS = ("device_put",)
 # primitive name -> the parameters that hold the jaxprs it runs once, many times or not at all
 BODIES = {"while": ("cond_jaxpr", "body_jaxpr"), "scan": ("jaxpr",), "cond": ("branches",)}
 
@@ -58,82 +44,9 @@ def simplify(closed: ClosedJaxpr) -> ClosedJaxpr:
 
     Raises JaxRuntimeError if the program is too large."""
     check_equations(closed.jaxpr)
-    flat = inline_calls(closed, keep_rematerialised=True)
-    inlined = inline_calls(reduce_work(flat))
+    flat = inline_calls(closed, keep=is_rematerialised)
+    inlined = inline_calls(simplify_inside(reduce_work(flat)))
     return without_dead_code(ClosedJaxpr(without_transpositions(inlined.jaxpr), inlined.consts))
-
-
-# A function that calls another twice, which calls a third one twice, and so on, is short and traced at
-# once, but each level of it doubles what there is to compile: the time and the memory have no bound.
-MAX_EQUATIONS = 100_000
-
-
-def check_equations(jaxpr: Jaxpr) -> None:
-    """Raises JaxRuntimeError if there are more than MAX_EQUATIONS, those of a jaxpr within counted
-    wherever it stands."""
-    counts: dict[Jaxpr, int] = {}
-
-    def count(jaxpr: Jaxpr) -> int:
-        if jaxpr not in counts:
-            own = sum(eqn.primitive.name not in CALLS for eqn in jaxpr.eqns)
-            inside = (count(inner) for eqn in jaxpr.eqns for inner in subjaxprs(eqn.params))
-            counts[jaxpr] = own + sum(inside)
-        return counts[jaxpr]
-
-    if count(jaxpr) > MAX_EQUATIONS:
-        raise JaxRuntimeError(
-            f"RESOURCE_EXHAUSTED: the program has {count(jaxpr):,} equations where each function that it "
-            f"calls and each branch stands in its place, and compiles with at most {MAX_EQUATIONS:,}. "
-            "Write what is repeated as lax.fori_loop, lax.scan or lax.map, jit smaller functions, or "
-            "run it uncompiled: `with jax.disable_jit():`"
-        )
-
-
-# ---- calls ----
-
-
-def inline_calls(closed: ClosedJaxpr, keep_rematerialised: bool = False) -> ClosedJaxpr:
-    """Puts the equations of called jaxprs in place of the calls; their constants become our own."""
-    eqns: list[JaxprEqn] = []
-    constants: dict[Var, Any] = {}
-
-    def copy_eqns(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Atom]) -> list[Atom]:
-        """Appends a copy of `jaxpr` applied to `args`, and gives the atoms of its results."""
-        renamed: dict[Var, Atom] = dict(zip(jaxpr.invars, args))
-        for var, value in zip(jaxpr.constvars, consts):
-            constant = renamed[var] = Var(var.aval)
-            constants[constant] = value
-
-        def rename(atom: Atom) -> Atom:
-            return atom if isinstance(atom, Literal) else renamed[atom]
-
-        for eqn in jaxpr.eqns:
-            invars = [rename(v) for v in eqn.invars]
-            if eqn.primitive.name in FORWARDS:
-                renamed.update(zip(eqn.outvars, invars))
-                continue
-            is_call = eqn.primitive.name in CALLS
-            if is_call and not (keep_rematerialised and is_rematerialised(eqn)):
-                called = _called_jaxpr(eqn)
-                renamed.update(zip(eqn.outvars, copy_eqns(called.jaxpr, called.consts, invars)))
-            else:
-                outvars = [Var(v.aval) for v in eqn.outvars]
-                renamed.update(zip(eqn.outvars, outvars))
-                eqn = eqn.replace(invars=invars, outvars=outvars)
-                if eqn.primitive.name in BODIES and not keep_rematerialised:
-                    eqn = simplify_bodies(eqn, constants)
-                eqns.append(eqn)
-        return [rename(v) for v in jaxpr.outvars]
-
-    invars = [Var(v.aval) for v in closed.jaxpr.invars]
-    outvars = copy_eqns(closed.jaxpr, closed.consts, invars)
-    return ClosedJaxpr(Jaxpr(list(constants), invars, outvars, eqns), list(constants.values()))
-
-
-def _called_jaxpr(eqn: JaxprEqn) -> ClosedJaxpr:
-    called = eqn.params[CALLS[eqn.primitive.name]]
-    called = called if isinstance(called, ClosedJaxpr) else ClosedJaxpr(called, ())
-    return simplify(called) if is_rematerialised(eqn) else called
 
 
 def is_rematerialised(eqn: JaxprEqn) -> bool:
@@ -144,7 +57,21 @@ def is_rematerialised(eqn: JaxprEqn) -> bool:
     return any(prevent_cse) if isinstance(prevent_cse, tuple) else prevent_cse
 
 
-# ---- bodies ----
+# ---- jaxprs within equations ----
+
+
+def simplify_inside(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same with rematerialised code, and bodies of loops and branches, simplified where they stand."""
+    constants = dict(zip(closed.jaxpr.constvars, closed.consts))
+    eqns = []
+    for eqn in closed.jaxpr.eqns:
+        if is_rematerialised(eqn):
+            eqn = eqn.replace(params=eqn.params | {"jaxpr": simplify(called_jaxpr(eqn))})
+        elif eqn.primitive.name in BODIES:
+            eqn = simplify_bodies(eqn, constants)
+        eqns.append(eqn)
+    jaxpr = closed.jaxpr.replace(constvars=list(constants), eqns=eqns)
+    return ClosedJaxpr(jaxpr, list(constants.values()))
 
 
 def simplify_bodies(eqn: JaxprEqn, constants: dict[Var, Any]) -> JaxprEqn:

@@ -1,0 +1,191 @@
+"""Eager evaluation runs the bodies of loops, branches and rules itself: the compiler has no part in it."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.custom_derivatives import linear_call
+from tinyjax.opencl import algebra
+
+PACKAGE = Path(jax.__file__).parent
+COMPILER = [
+    folder for name in ("opencl", "compile", "runtime") if (folder := PACKAGE / name).exists()
+]
+
+X = jnp.array([-1.0, 2.0, 3.0])
+
+
+@jax.jit
+def jitted(x):
+    return jnp.sin(x) * x
+
+
+def library(x):
+    """Of jits, for jnp.where is one in a jaxpr, and of a function with a rule of its own."""
+    return jnp.where(x > 0, x, x + 1) + jax.nn.relu(x)
+
+
+def body(x):
+    return jitted(library(x))
+
+
+def linear(r, x):
+    return jnp.where(r > 0, x, 2 * x)
+
+
+def custom_jvp(x):
+    f = jax.custom_jvp(lambda x: library(x))
+    f.defjvp(lambda primals, tangents: (f(*primals), linear(*primals, *tangents)))
+    return lax.map(f, x) + f(x)
+
+
+def custom_vjp(x):
+    f = jax.custom_vjp(lambda x: library(x))
+    f.defvjp(lambda x: (library(x), x), lambda x, ct: (linear(x, ct),))
+    return lax.map(f, x) + f(x)
+
+
+def custom_vmap(x):
+    f = jax.custom_batching.custom_vmap(lambda x: library(x))
+    f.def_vmap(lambda axis_size, in_batched, x: (library(x), in_batched[0]))
+    return lax.map(f, x) + f(x)
+
+
+def custom_root(x):
+    solve = lambda f, y: y - f(y)  # noqa: E731
+    return lax.custom_root(
+        lambda y: y - body(x), x, solve, lambda g, b: linear(X, b) / g(jnp.ones(3))
+    )
+
+
+def custom_linear_solve(x):
+    solve = lambda matvec, b: linear(X, b) / matvec(jnp.ones(3))  # noqa: E731
+    return lax.custom_linear_solve(lambda y: jnp.abs(x) * y, x, solve, symmetric=True)
+
+
+def closure_convert(x):
+    converted, consts = jax.closure_convert(lambda y: body(x * y), x)
+    return converted(x, *consts)
+
+
+# Each makes its functions anew, so that nothing is remembered of them.
+PROGRAMS = {
+    "cond": lambda x: lax.cond(x[0] < 0, lambda x: body(x), lambda x: x, x),
+    "switch": lambda x: lax.switch(1, [lambda x: x, lambda x: body(x), lambda x: -x], x),
+    "cond, batched": lambda x: jax.vmap(lambda y: lax.cond(y > 0, lambda y: body(y), jnp.cos, y))(
+        x
+    ),
+    "scan": lambda x: lax.scan(lambda c, y: (body(c) + y, body(y)), x, x)[1],
+    "map": lambda x: lax.map(lambda y: body(y), x),
+    "fori_loop": lambda x: lax.fori_loop(0, 3, lambda i, y: body(y) + i, x),
+    "associative_scan": lambda x: lax.associative_scan(lambda a, b: linear(a, b), x),
+    "checkpoint": lambda x: jax.checkpoint(lambda x: body(body(x)))(x),
+    "checkpoint in scan": lambda x: lax.scan(jax.checkpoint(lambda c, y: (body(c), y)), x, x)[0],
+    "custom_jvp": custom_jvp,
+    "custom_root": custom_root,
+    "custom_linear_solve": custom_linear_solve,
+    "closure_convert": closure_convert,
+    "linear_call": lambda x: linear_call(linear, linear, lax.stop_gradient(x), x),
+    "linear_transpose": lambda x: jax.linear_transpose(lambda y: linear(x, y), x)(x)[0],
+    "reduce": lambda x: lax.reduce(x, 0.0, lambda a, b: linear(a, b), (0,)),
+}
+NO_FORWARD_MODE = {"custom_vjp": custom_vjp}
+NO_REVERSE_MODE = {
+    "while_loop": lambda x: lax.while_loop(
+        lambda c: jnp.where(c[0] < 3, c[0], 9) < 3, lambda c: (c[0] + 1, body(c[1])), (0, x)
+    )[1],
+    "fori_loop, unknown bounds": lambda x: lax.fori_loop(
+        0, x[1].astype(int), lambda i, y: body(y), x
+    ),
+    "custom_vmap": custom_vmap,
+    "reduce_window": lambda x: lax.reduce_window(x, 0.0, lambda a, b: linear(a, b), (2,)),
+}
+
+
+def compiler_calls(fun):
+    """The functions of the compiler that are called, the second time that `fun` is."""
+    fun()  # imports what is imported late
+    found = set()
+
+    def note(frame, event, arg):
+        path = Path(frame.f_code.co_filename)
+        if event == "call" and any(folder in path.parents for folder in COMPILER):
+            found.add(f"{path.stem}.{frame.f_code.co_name}")
+
+    sys.setprofile(note)
+    try:
+        fun()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+def test_the_compiler_is_where_this_file_looks_for_it():
+    assert compiler_calls(lambda: jitted(X))
+
+
+def cases(*tables):
+    return pytest.mark.parametrize(
+        "program", [pytest.param(fun, id=name) for table in tables for name, fun in table.items()]
+    )
+
+
+@cases(PROGRAMS, NO_FORWARD_MODE, NO_REVERSE_MODE)
+def test_eager_evaluation_never_calls_the_compiler(program):
+    assert not compiler_calls(lambda: program(X))
+    assert not compiler_calls(lambda: jax.vmap(program)(jnp.stack([X, X])))
+
+
+@cases(PROGRAMS, NO_REVERSE_MODE)
+def test_eager_jvp_never_calls_the_compiler(program):
+    assert not compiler_calls(lambda: jax.jvp(program, (X,), (X,)))
+
+
+@cases(PROGRAMS, NO_FORWARD_MODE)
+def test_eager_grad_never_calls_the_compiler(program):
+    assert not compiler_calls(lambda: jax.grad(lambda x: program(x).sum())(X))
+
+
+@cases(PROGRAMS)
+def test_an_eager_hessian_never_calls_the_compiler(program):
+    assert not compiler_calls(lambda: jax.hessian(lambda x: program(x).sum())(X))
+
+
+# ---- the judge does not ask the accused ----
+
+
+def half(x):
+    return x * 0.5
+
+
+# What each gives for 8.
+HALVES = {
+    "cond": (lambda x: lax.cond(x > 0, half, jnp.sin, x), 4),
+    "switch": (lambda x: lax.switch(1, [jnp.sin, half], x), 4),
+    "scan": (lambda x: lax.scan(lambda c, _: (half(c), None), x, length=2)[0], 2),
+    "map": (lambda x: lax.map(half, x[None])[0], 4),
+    "fori_loop": (lambda x: lax.fori_loop(0, 3, lambda i, c: half(c), x), 1),
+    "while_loop": (
+        lambda x: lax.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1, half(c[1])), (0, x))[1],
+        2,
+    ),
+    "checkpoint": (lambda x: jax.checkpoint(half)(x), 4),
+    "grad of scan": (
+        jax.grad(lambda x: lax.scan(lambda c, _: (half(c) * x, None), x, length=1)[0]),
+        8,
+    ),
+    "grad of checkpoint": (jax.grad(jax.checkpoint(lambda x: half(x) * x)), 8),
+}
+
+
+@cases(HALVES)
+def test_a_wrong_rewrite_misleads_compiled_code_alone(monkeypatch, program):
+    monkeypatch.setitem(algebra.RULES, "mul", [algebra.parse("mul x 0.5 = x f")])
+    function, right = program
+    x = jnp.float32(8)
+    assert float(function(x)) == right
+    assert float(jax.jit(function)(x)) != right

@@ -1,0 +1,127 @@
+"""Calls opened: the equations of a called jaxpr in place of the call.
+
+After this file you can say what becomes of a jitted function that is called within the body of an eager
+loop (its equations are run one by one, and nothing is compiled) or within a jaxpr that is compiled (its
+equations stand in that jaxpr). Builds on jaxpr.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax.core import EvalTrace, context, is_staging
+from tinyjax.errors import JaxRuntimeError
+from tinyjax.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    cached_on_jaxpr,
+    jaxpr_as_fun,
+    subjaxprs,
+    without_dead_code,
+)
+
+# primitive name -> the parameter that holds the jaxpr it calls
+CALLS = {
+    "jit": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "linear_call": "callee",
+    "custom_vmap_call": "call",
+    "remat2": "jaxpr",
+}
+# primitives whose results are their operands: a program runs on one device
+FORWARDS = ("device_put",)
+
+
+def inline_calls(
+    closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool] = lambda eqn: False
+) -> ClosedJaxpr:
+    """Puts the equations of called jaxprs in place of the calls, but for those that `keep` names; their
+    constants become our own."""
+    eqns: list[JaxprEqn] = []
+    constants: dict[Var, Any] = {}
+
+    def copy_eqns(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Atom]) -> list[Atom]:
+        """Appends a copy of `jaxpr` applied to `args`, and gives the atoms of its results."""
+        renamed: dict[Var, Atom] = dict(zip(jaxpr.invars, args))
+        for var, value in zip(jaxpr.constvars, consts):
+            constant = renamed[var] = Var(var.aval)
+            constants[constant] = value
+
+        def rename(atom: Atom) -> Atom:
+            return atom if isinstance(atom, Literal) else renamed[atom]
+
+        for eqn in jaxpr.eqns:
+            invars = [rename(v) for v in eqn.invars]
+            if eqn.primitive.name in FORWARDS:
+                renamed.update(zip(eqn.outvars, invars))
+            elif eqn.primitive.name in CALLS and not keep(eqn):
+                called = called_jaxpr(eqn)
+                renamed.update(zip(eqn.outvars, copy_eqns(called.jaxpr, called.consts, invars)))
+            else:
+                outvars = [Var(v.aval) for v in eqn.outvars]
+                renamed.update(zip(eqn.outvars, outvars))
+                eqns.append(eqn.replace(invars=invars, outvars=outvars))
+        return [rename(v) for v in jaxpr.outvars]
+
+    invars = [Var(v.aval) for v in closed.jaxpr.invars]
+    outvars = copy_eqns(closed.jaxpr, closed.consts, invars)
+    return ClosedJaxpr(Jaxpr(list(constants), invars, outvars, eqns), list(constants.values()))
+
+
+def called_jaxpr(eqn: JaxprEqn) -> ClosedJaxpr:
+    called = eqn.params[CALLS[eqn.primitive.name]]
+    return called if isinstance(called, ClosedJaxpr) else ClosedJaxpr(called, ())
+
+
+# A function that calls another twice, which calls a third one twice, and so on, is short and traced at
+# once, but each level of it doubles what there is to compile: the time and the memory have no bound.
+MAX_EQUATIONS = 100_000
+
+
+def check_equations(jaxpr: Jaxpr) -> None:
+    """Raises JaxRuntimeError if there are more than MAX_EQUATIONS, those of a jaxpr within counted
+    wherever it stands."""
+    counts: dict[Jaxpr, int] = {}
+
+    def count(jaxpr: Jaxpr) -> int:
+        if jaxpr not in counts:
+            own = sum(eqn.primitive.name not in CALLS for eqn in jaxpr.eqns)
+            inside = (count(inner) for eqn in jaxpr.eqns for inner in subjaxprs(eqn.params))
+            counts[jaxpr] = own + sum(inside)
+        return counts[jaxpr]
+
+    if count(jaxpr) > MAX_EQUATIONS:
+        raise JaxRuntimeError(
+            f"RESOURCE_EXHAUSTED: the program has {count(jaxpr):,} equations where each function that it "
+            f"calls and each branch stands in its place, and compiles with at most {MAX_EQUATIONS:,}. "
+            "Write what is repeated as lax.fori_loop, lax.scan or lax.map, jit smaller functions, or "
+            "run it uncompiled: `with jax.disable_jit():`"
+        )
+
+
+# ---- bodies, eagerly ----
+
+
+def inlined_fun(body: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """The body of a loop, branch or rule as a function, for the trace that is current now. Where
+    operations run eagerly, jits in it (all of jax.numpy's functions are jits in a jaxpr) are run
+    equation by equation, so that nothing is compiled."""
+    if is_staging():
+        return jaxpr_as_fun(body)
+    return jaxpr_as_fun(_without_calls(body, isinstance(context.trace, EvalTrace)))
+
+
+@cached_on_jaxpr
+def _without_calls(body: ClosedJaxpr, is_evaluated: bool) -> ClosedJaxpr:
+    """The body with the equations of jits in their places; and of other calls, such as custom_jvp's, if
+    it is evaluated: no transformation asks for their rules then."""
+    check_equations(body.jaxpr)
+    keep = (lambda eqn: False) if is_evaluated else (lambda eqn: eqn.primitive.name != "jit")
+    return without_dead_code(inline_calls(body, keep))

@@ -171,13 +171,25 @@ def tangent_aval_of(tangent: Any) -> ShapedArray:
 # ---- what the front doors share ----
 
 
-def nondiff_positions(
-    fun: Callable, argnums: Sequence[int], argnames: str | Sequence[str]
-) -> list[int]:
-    """The positions of the arguments that a rule is given as they are."""
-    names = (argnames,) if isinstance(argnames, str) else argnames
-    parameters = inspect.signature(fun).parameters if names else ()
-    return sorted({*argnums, *(i for i, name in enumerate(parameters) if name in names)})
+class FunctionWithRules:
+    """What custom_jvp and custom_vjp share: a function without rules yet, and the positions of those
+    arguments that its rules are given as they are."""
+
+    rules: tuple[str, ...]
+
+    def __init__(
+        self,
+        fun: Callable,
+        nondiff_argnums: Sequence[int] = (),
+        nondiff_argnames: str | Sequence[str] = (),
+    ):
+        functools.update_wrapper(self, fun)  # type: ignore[arg-type]  # subclasses are called
+        names = (nondiff_argnames,) if isinstance(nondiff_argnames, str) else nondiff_argnames
+        named = enumerate(inspect.signature(fun).parameters if names else ())
+        self.fun = fun
+        self.nondiff_argnums = sorted({*nondiff_argnums, *(i for i, n in named if n in names)})
+        self.symbolic_zeros = False
+        vars(self).update(dict.fromkeys(self.rules))
 
 
 def positional(kind: str, fun: Callable, args: tuple, kwargs: dict) -> tuple:

@@ -28,12 +28,12 @@ from tinyjax.core import (
 from tinyjax.custom_derivatives.calls import (
     BatchDims,
     CallWithRules,
+    FunctionWithRules,
     TypedFun,
     batched_function,
     check_same_result,
     hidden_zero,
     leaf_paths,
-    nondiff_positions,
     positional,
     shown_zero,
     tangent_aval_of,
@@ -196,7 +196,7 @@ printed_params["custom_jvp_call"] = _custom_jvp_params
 # ---- the front door ----
 
 
-class custom_jvp:  # noqa: N801  (used as a decorator)
+class custom_jvp(FunctionWithRules):  # noqa: N801  (used as a decorator)
     """A function whose derivative is the rule that is given to `defjvp` (or `defjvps`).
 
     It takes and gives pytrees of arrays; keyword arguments are resolved to positions. Arguments that
@@ -207,17 +207,8 @@ class custom_jvp:  # noqa: N801  (used as a decorator)
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.custom_jvp.html
     """
 
-    def __init__(
-        self,
-        fun: Callable,
-        nondiff_argnums: Sequence[int] = (),
-        nondiff_argnames: str | Sequence[str] = (),
-    ):
-        functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
-        self.jvp: Callable | None = None
-        self.symbolic_zeros = False
+    rules = ("jvp",)
+    jvp: Callable | None
 
     def defjvp(self, jvp: Callable, symbolic_zeros: bool = False) -> Callable:
         """Sets the rule `(*nondiff_args, primals, tangents) -> (out, tangent_out)`, and gives it back.

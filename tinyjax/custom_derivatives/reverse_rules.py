@@ -22,12 +22,12 @@ from tinyjax.core import (
     get_aval,
 )
 from tinyjax.custom_derivatives.calls import (
+    FunctionWithRules,
     SymbolicZero,
     TypedFun,
     check_same_result,
     hidden_zero,
     leaf_paths,
-    nondiff_positions,
     positional,
     shown_zero,
 )
@@ -66,7 +66,7 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
     return tree_map(value, tree)
 
 
-class custom_vjp:  # noqa: N801  (used as a decorator)
+class custom_vjp(FunctionWithRules):  # noqa: N801  (used as a decorator)
     """A function whose reverse-mode derivative is the pair of rules given to `defvjp`.
 
     It takes and gives pytrees of arrays; keyword arguments are resolved to positions. Arguments that
@@ -77,18 +77,9 @@ class custom_vjp:  # noqa: N801  (used as a decorator)
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.custom_vjp.html
     """
 
-    def __init__(
-        self,
-        fun: Callable,
-        nondiff_argnums: Sequence[int] = (),
-        nondiff_argnames: str | Sequence[str] = (),
-    ):
-        functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.nondiff_argnums = nondiff_positions(fun, nondiff_argnums, nondiff_argnames)
-        self.fwd: Callable | None = None
-        self.bwd: Callable | None = None
-        self.symbolic_zeros = False
+    rules = ("fwd", "bwd")
+    fwd: Callable | None
+    bwd: Callable | None
 
     def defvjp(
         self,

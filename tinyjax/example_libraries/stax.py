@@ -30,8 +30,9 @@ from tinyjax.lax.convolution_dims import conv_general_shape_tuple, conv_transpos
 from tinyjax.lax.convolution_functions import conv_general_dilated, conv_transpose
 from tinyjax.missing_names import getattr_of
 from tinyjax.nn.activations import elu, gelu, leaky_relu, relu, selu, sigmoid, softplus
-from tinyjax.nn.functions import log_softmax, softmax, standardize
+from tinyjax.nn.functions import standardize
 from tinyjax.nn.initializers import glorot_normal, normal, ones, zeros
+from tinyjax.scipy.special.softmaxes import log_softmax, softmax
 
 # Older names that programs still use.
 glorot, randn, logsoftmax = glorot_normal, normal, log_softmax

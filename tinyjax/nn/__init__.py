@@ -29,9 +29,10 @@ from tinyjax.nn.activations import (
     squareplus,
     swish,
 )
-from tinyjax.nn.functions import log_softmax, logmeanexp, one_hot, softmax, standardize
+from tinyjax.nn.functions import logmeanexp, one_hot, standardize
 from tinyjax.numpy import tanh
 from tinyjax.scipy.special import logsumexp
+from tinyjax.scipy.special.softmaxes import log_softmax, softmax
 
 # Imported when it is first asked for.
 _LAZY_NAMES = {"attention": ("dot_product_attention",)}

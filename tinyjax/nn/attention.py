@@ -19,8 +19,8 @@ import numpy as np
 from tinyjax import dtypes, lax
 from tinyjax import numpy as jnp
 from tinyjax.interpreters.batching import vmap
-from tinyjax.nn.functions import softmax
 from tinyjax.scipy.special import logsumexp
+from tinyjax.scipy.special.softmaxes import softmax
 
 FLOAT32 = np.dtype("float32")
 

@@ -1,8 +1,7 @@
-"""The softmax family, standardize and one_hot.
+"""logmeanexp, standardize and one_hot.
 
-After this file you know why softmax subtracts the maximum (exp of a large number is inf; the result is
-the same without it), why that maximum stands in stop_gradient (its derivative cancels), and how
-a comparison with 0, 1, 2, ... makes one-hot vectors. Builds on jax.numpy.
+After this file you know how a comparison with 0, 1, 2, ... makes one-hot vectors. softmax is with the
+logarithms of sums, in scipy/special/softmaxes.py. Builds on jax.numpy.
 
 Source: https://docs.jax.dev/en/latest/jax.nn.html
 """
@@ -23,33 +22,7 @@ from tinyjax.numpy.averages import _count
 from tinyjax.numpy.util import canonicalize_axis, check_arraylike, concrete_int, ensure_arraylike
 from tinyjax.scipy.special import logsumexp
 
-# ---- probabilities from logits ----
-
-
-def softmax(x: Any, axis: Any = -1, where: Any = None) -> Array:
-    """exp(x), divided by its sum along `axis` (an int, a tuple, None for all).
-
-    Elements not in the mask `where` do not count and give 0. Raises ValueError for an axis out of
-    range. An element inf, or all of them -inf, give NaN."""
-    x = ensure_arraylike("softmax", x)
-    x_max = jnp.max(x, axis, where=where, initial=-np.inf, keepdims=True)
-    x_safe = x if where is None else jnp.where(where, x, -np.inf)
-    unnormalized = jnp.exp(x_safe - lax.stop_gradient(x_max))
-    result = unnormalized / jnp.sum(unnormalized, axis, where=where, keepdims=True)
-    return result if where is None else jnp.where(where, result, 0)
-
-
-@jitted(static_argnames=("axis",))
-def log_softmax(x: Any, axis: Any = -1, where: Any = None) -> Array:
-    """log(softmax(x)), which stays finite where softmax(x) rounds to 0; masked elements give -inf.
-
-    Arguments and errors are those of softmax."""
-    x = ensure_arraylike("log_softmax", x)
-    x_max = jnp.max(x, axis, where=where, initial=-np.inf, keepdims=True)
-    x_safe = x if where is None else jnp.where(where, x, -np.inf)
-    shifted = x_safe - lax.stop_gradient(x_max)
-    result = shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis, where=where, keepdims=True))
-    return result if where is None else jnp.where(where, result, -np.inf)
+# ---- means ----
 
 
 @jitted(static_argnames=("axis", "keepdims"))

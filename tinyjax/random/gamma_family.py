@@ -32,6 +32,7 @@ from tinyjax.random.distributions import (
 )
 from tinyjax.random.gamma_sampler import random_gamma_p
 from tinyjax.random.keys import split_typed, typed_key
+from tinyjax.scipy.special.softmaxes import softmax
 
 # ---- gamma ----
 
@@ -80,8 +81,6 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Arr
     """Vectors of parts of a whole: n numbers >= 0 of sum 1, for `alpha` of shape (..., n).
 
     `shape` is that of the batch, without n. Raises ValueError for a scalar `alpha`."""
-    from tinyjax.nn.functions import softmax  # here, as nn's initializers import random
-
     check_arraylike("dirichlet", alpha)
     if not np.ndim(alpha):
         raise ValueError(

@@ -16,6 +16,7 @@ from tinyjax import dtypes, lax
 from tinyjax import numpy as jnp
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import canonicalize_axes
+from tinyjax.scipy.special import softmaxes
 
 
 def logsumexp(
@@ -63,13 +64,9 @@ def logsumexp(
 
 def softmax(x: Any, /, *, axis: Any = None) -> Any:
     """exp(x), divided by its sum along `axis` (an int, a tuple, None for all): jax.nn.softmax."""
-    from tinyjax.nn import functions
-
-    return functions.softmax(x, axis=axis)
+    return softmaxes.softmax(x, axis=axis)
 
 
 def log_softmax(x: Any, /, *, axis: Any = None) -> Any:
     """log(softmax(x)), which stays finite where softmax(x) rounds to 0: jax.nn.log_softmax."""
-    from tinyjax.nn import functions
-
-    return functions.log_softmax(x, axis=axis)
+    return softmaxes.log_softmax(x, axis=axis)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from tinyjax.dtypes import kind
-from tinyjax.opencl.device_queue import Queue
-from tinyjax.opencl.memory import with_buffer_protocol
-from tinyjax.opencl.runtime import SharedMemoryQueue
+from tinyjax.core.dtypes import kind
+from tinyjax.runtime.memory import with_buffer_protocol
+from tinyjax.runtime.queue import Queue
+from tinyjax.runtime.queues import SharedMemoryQueue
 
 
 def install():

@@ -8,24 +8,24 @@ import numpy as np
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax, random
-from tinyjax.ad_checkpoint import checkpoint_name
-from tinyjax.array import ShapedArray
-from tinyjax.custom_batching import custom_vmap
-from tinyjax.custom_derivatives import linear_call
+from tinyjax.core.array import ShapedArray
 from tinyjax.experimental import io_callback
 from tinyjax.experimental.checkify import debug_check
-from tinyjax.interpreters.jvp import add_any_p
 from tinyjax.lax import linalg
 from tinyjax.lax.approximate import approx_max_k, approx_min_k
 from tinyjax.lax.barriers import optimization_barrier
 from tinyjax.lax.convolution_functions import conv_general_dilated
 from tinyjax.lax.creation import empty_like_aval
 from tinyjax.lax.fourier import fft
+from tinyjax.lax.transfer import device_put
 from tinyjax.random.threefry import threefry2x32_p
 from tinyjax.scipy import special
 from tinyjax.scipy.special import hypergeometric
 from tinyjax.scipy.special.complex_gamma import complex_digamma_p
-from tinyjax.transfer import device_put
+from tinyjax.transform.custom import linear_call
+from tinyjax.transform.custom.custom_vmap import custom_vmap
+from tinyjax.transform.jvp import add_any_p
+from tinyjax.transform.remat.api import checkpoint_name
 
 
 class Example(NamedTuple):

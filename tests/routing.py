@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tinyjax.opencl.launches import launches_of
+from tinyjax.compile.launches import launches_of
 
 
 def launch_all(monkeypatch: pytest.MonkeyPatch, inline: bool) -> None:

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax import viz
-from tinyjax.devices import devices
+from tinyjax.runtime.devices import devices
+from tinyjax.studio import viz
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text()

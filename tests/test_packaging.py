@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-import tinyjax.data
+import tinyjax.studio.data
 
 ROOT = Path(__file__).parent.parent
 
@@ -45,7 +45,7 @@ def test_the_wheel_has_the_version_of_the_package(wheel_contents):
 
 
 def test_digits_are_1797_scaled_images_with_a_label_each():
-    images, labels = tinyjax.data.digits()
+    images, labels = tinyjax.studio.data.digits()
     assert (images.shape, images.dtype) == ((1797, 64), "float32")
     assert (images.min(), images.max()) == (0.0, 1.0)
     assert (labels.shape, labels.dtype) == ((1797,), "int32")
@@ -53,7 +53,7 @@ def test_digits_are_1797_scaled_images_with_a_label_each():
 
 
 def test_the_karate_club_has_34_members_78_friendships_and_two_halves():
-    edges, clubs = tinyjax.data.karate_club()
+    edges, clubs = tinyjax.studio.data.karate_club()
     assert (edges.shape, edges.dtype) == ((78, 2), "int32")
     assert (clubs.shape, clubs.dtype) == ((34,), "int32")
     assert sorted(set(edges.ravel().tolist())) == list(range(34))

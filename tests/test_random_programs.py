@@ -10,8 +10,8 @@ from random_programs.compare import disagreements
 from random_programs.program import Argument, Function, Program, Statement, Variable
 from random_programs.shrink import shrunk
 
-from tinyjax.core import impl_rules
-from tinyjax.primitives import sin_p
+from tinyjax.core.bind import impl_rules
+from tinyjax.core.primitives import sin_p
 
 
 @pytest.mark.parametrize("seed", [0, 10, 750])

@@ -13,17 +13,17 @@ import tinyjax
 PACKAGE, TESTS = Path(tinyjax.__file__).parent, Path(__file__).parent
 # Those that could notice, in about a minute; `.ci/run` runs more in such a copy.
 NOTICING = [
-    "test_core.py",
-    "test_jit.py",
-    "test_opencl_compile.py",
-    "test_opencl_schedule.py",
-    "test_pmap.py",
-    "test_profiler.py",
-    "test_record.py",
-    "test_scan.py",
-    "test_stages.py",
-    "test_steps.py",
-    "test_vjp.py",
+    "core/test_bind.py",
+    "transform/jit/test_jit.py",
+    "compile/test_compile.py",
+    "runtime/test_schedule.py",
+    "transform/pmap/test_pmap.py",
+    "studio/test_profiler.py",
+    "studio/test_record.py",
+    "lax/control_flow/test_scan.py",
+    "transform/jit/test_stages.py",
+    "studio/test_steps.py",
+    "transform/test_vjp.py",
 ]
 
 

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from tinyjax.cli import doctor, explain, graph, learn, run, step, tour
+from tinyjax.studio.cli import doctor, explain, graph, learn, run, step, tour
 
 COMMANDS = {
     "tour": tour,

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.array import Array
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.array import Array
+from tinyjax.core.missing_names import getattr_of
 
 # What most functions take: arrays, NumPy's arrays and scalars, Python's numbers. No lists.
 ArrayLike = Array | np.ndarray | np.bool_ | np.number | bool | int | float | complex

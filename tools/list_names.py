@@ -3,7 +3,7 @@
     python tools/list_names.py              # the table, from the names that were recorded
     python tools/list_names.py --record     # first record the names: needs JAX 0.10
 
-Names are recorded in tinyjax/data/jax_names.json, where a missing one is looked up at run time too.
+Names are recorded in tinyjax/core/jax_names.json, where a missing one is looked up at run time too.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-RECORDED = ROOT / "tinyjax" / "data" / "jax_names.json"
+RECORDED = ROOT / "tinyjax" / "core" / "jax_names.json"
 TABLE = ROOT / "docs" / "names.md"
 
 # Recorded with all their submodules that are public.

@@ -32,12 +32,13 @@ SIZE = 100
 STAGES = (
     (
         "jaxpr",
-        """**Tracing** (`interpreters/tracing.py`) writes down what f does.""",
+        """**Tracing** (`core/tracing.py`) writes down what f does.""",
     ),
     (
         "simplified",
-        """**Simplification** (`simplify.py`, `algebra.py`) puts called jaxprs in place of the calls, applies
-        rules that change no bit (`1.0 * x` is `x`), computes nothing twice, and drops what nobody needs.""",
+        """**Simplification** (`simplify.py`, `rewrite_rules.py`) puts called jaxprs in place of the calls,
+        applies rules that change no bit (`1.0 * x` is `x`), computes nothing twice, and drops
+        what nobody needs.""",
     ),
     (
         "groups",

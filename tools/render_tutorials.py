@@ -31,8 +31,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tinyjax import viz
-from tinyjax.learn.lesson_map import lesson_map
+from tinyjax.studio import viz
+from tinyjax.studio.learn.lesson_map import lesson_map
 
 ROOT = Path(__file__).resolve().parent.parent
 TUTORIALS = ROOT / "tutorials"

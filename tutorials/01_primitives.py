@@ -41,7 +41,8 @@ print("written down     ", jax.make_jaxpr(f)(3.0))
 # %%
 import inspect
 
-from tinyjax import core, lax, primitives
+from tinyjax import core, lax
+from tinyjax.core import primitives
 
 print(inspect.getsource(jnp.sin))
 print(inspect.getsource(lax.sin))

@@ -74,7 +74,8 @@ print(f"y = {y:9.6f}   moves at {y_dot:9.6f}")
 # for us. Its tracer carries the pair:
 
 # %%
-from tinyjax import core, lax, primitives
+from tinyjax import core, lax
+from tinyjax.core import primitives
 
 
 class Pair(core.Tracer):
@@ -196,7 +197,7 @@ print("only the last moves:", jax.jvp(f, (x,), (jnp.array([0.0, 0.0, 0.0, 1.0]),
 # They are in a table like ours, and there is one for nearly every primitive:
 
 # %%
-from tinyjax.interpreters import jvp as jvp_module
+from tinyjax.transform import jvp as jvp_module
 
 print(len(jvp_module.jvp_rules), "rules")
 print([str(p) for p in list(jvp_module.jvp_rules)[:11]])
@@ -210,7 +211,7 @@ print([str(p) for p in list(jvp_module.jvp_rules)[:11]])
 # derivative of `x**3` is `3 * x**2`:
 
 # %%
-from tinyjax.interpreters.jvp import defjvp
+from tinyjax.transform.jvp import defjvp
 
 cube_p = core.Primitive("cube")
 cube_p.def_impl(lambda x: x * x * x)

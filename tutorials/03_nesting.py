@@ -98,7 +98,8 @@ def outer(x):
 # it is again, a little shorter:
 
 # %%
-from tinyjax import core, lax, primitives
+from tinyjax import core, lax
+from tinyjax.core import primitives
 
 
 class Pair(core.Tracer):
@@ -179,7 +180,7 @@ print("careful trace:", push(lambda x: outer_pushed(x, CarefulTrace), 1.0, Caref
 # `x` is known, and its movement is carried on.
 #
 # This is the whole safety of nested differentiation, and there are just two lines to it. In
-# [jvp.py](../tinyjax/interpreters/jvp.py), the methods of `JVPTrace`:
+# [jvp.py](../tinyjax/transform/jvp.py), the methods of `JVPTrace`:
 #
 # 1. `primal_and_tangent` asks whose tracer it is. What is not its own is a constant, whose tangent is a
 #    [Zero](glossary.md#zero).

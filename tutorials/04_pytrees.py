@@ -123,7 +123,7 @@ print(list(find_leaves({"layers": [(1.0, 2.0), (3.0, 4.0)], "bias": 5.0})))
 # %%
 import inspect
 
-from tinyjax.tree_util import pytrees
+from tinyjax.core.tree_util import pytrees
 
 print(inspect.getsource(pytrees.Kind))
 print([node_type.__name__ for node_type in pytrees.registry][:6])
@@ -301,9 +301,9 @@ print(tree_leaves(shapes, is_leaf=lambda x: isinstance(x, tuple)))
 #
 # In what comes out, nowhere that we know of, down to the printed treedefs. JAX's pytrees are written in
 # C++, to be fast; tinyjax's are 350 lines of Python, and you can read them:
-# [pytrees.py](../tinyjax/tree_util/pytrees.py). In JAX `broadcast_prefix` is private; `jax.tree.broadcast`
-# gives the same, as a tree. Other functions have short names in `jax.tree` too: `jax.tree.map`,
-# `jax.tree.leaves`, `jax.tree.flatten`.
+# [pytrees.py](../tinyjax/core/tree_util/pytrees.py). In JAX `broadcast_prefix` is private;
+# `jax.tree.broadcast` gives the same, as a tree. Other functions have short names in `jax.tree` too:
+# `jax.tree.map`, `jax.tree.leaves`, `jax.tree.flatten`.
 #
 # As a picture: `jvp` of the model. What comes in are three leaves; the dict is gone.
 

@@ -130,8 +130,8 @@ print("the function sees ", column.aval)
 # A rule is a plain function. You can call it by hand:
 
 # %%
-from tinyjax import primitives
-from tinyjax.interpreters.batching import batch_rules
+from tinyjax.core import primitives
+from tinyjax.transform.batching import batch_rules
 
 x = jnp.arange(6.0).reshape(2, 3)
 
@@ -242,7 +242,7 @@ for y, y_dim in [(a, 0), (a.T, 1), (jnp.ones(3), None), (2.0, None), (jnp.ones(2
 
 # %%
 from tinyjax.core import context, set_current_trace
-from tinyjax.interpreters.batching import AxisData, BatchTrace
+from tinyjax.transform.batching import AxisData, BatchTrace
 
 
 class TalkingTrace(BatchTrace):

@@ -175,7 +175,7 @@ print("\n".join(trace.lines))
 # new name.
 #
 # The real one is `JaxprTrace`, in
-# [tinyjax/interpreters/tracing.py](../tinyjax/interpreters/tracing.py). It does the same with objects
+# [tinyjax/core/tracing.py](../tinyjax/core/tracing.py). It does the same with objects
 # in place of text:
 #
 # - `new_arg(aval)` makes a `Var`, adds it to `invars`, and gives a tracer that holds it.
@@ -216,7 +216,7 @@ except jax.errors.UnexpectedTracerError as error:
 # these while it traces, and only then. The jaxpr knows nothing of them:
 
 # %%
-from tinyjax.jaxpr import jaxpr_as_fun
+from tinyjax.core.jaxpr import jaxpr_as_fun
 
 calls = 0
 
@@ -321,8 +321,8 @@ viz.values(f, 3.0)
 # place of each sine:
 
 # %%
-from tinyjax.jaxpr import check_jaxpr, eval_jaxpr
-from tinyjax.primitives import cos_p, sin_p
+from tinyjax.core.jaxpr import check_jaxpr, eval_jaxpr
+from tinyjax.core.primitives import cos_p, sin_p
 
 jaxpr = closed.jaxpr
 eqns = [eqn.replace(primitive=cos_p) if eqn.primitive is sin_p else eqn for eqn in jaxpr.eqns]

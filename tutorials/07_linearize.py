@@ -80,8 +80,8 @@ print(closed)
 # uses it must wait too. One pass over the equations finds out:
 
 # %%
-from tinyjax.jaxpr import Literal
-from tinyjax.pretty_printer import variable_names
+from tinyjax.core.jaxpr import Literal
+from tinyjax.core.pretty_printer import variable_names
 
 
 def mark(jaxpr, unknown):
@@ -127,9 +127,9 @@ mark(closed.jaxpr, unknown=[direction])
 
 # %%
 from tinyjax.core import context, set_current_trace
-from tinyjax.interpreters.jvp import JVPTrace, JVPTracer
-from tinyjax.interpreters.partial_eval import PartialEvalTrace
-from tinyjax.interpreters.tracing import JaxprTrace
+from tinyjax.core.tracing import JaxprTrace
+from tinyjax.transform.jvp import JVPTrace, JVPTracer
+from tinyjax.transform.partial_eval import PartialEvalTrace
 
 
 class TalkingTrace(PartialEvalTrace):
@@ -211,7 +211,7 @@ print(jax.make_jaxpr(slope)(3.0))
 # It goes through the equations from the last to the first, and keeps what the results need:
 
 # %%
-from tinyjax.jaxpr import dce_jaxpr
+from tinyjax.core.jaxpr import dce_jaxpr
 
 
 def wasteful(x):
@@ -240,7 +240,7 @@ print(after)
 # inputs are unknown. It runs the jaxpr under a `PartialEvalTrace` whose parent is a `JaxprTrace` too:
 
 # %%
-from tinyjax.interpreters.partial_eval import partial_eval_jaxpr
+from tinyjax.transform.partial_eval import partial_eval_jaxpr
 
 known, later, unknown_outs, known_outs, residuals = partial_eval_jaxpr(closed, (False, True))
 print("known:", known)
@@ -257,8 +257,8 @@ print("the residuals are:  ", residuals)
 # give what the whole gives:
 
 # %%
-from tinyjax.interpreters.partial_eval import values_of
-from tinyjax.jaxpr import jaxpr_as_fun
+from tinyjax.core.jaxpr import jaxpr_as_fun
+from tinyjax.transform.partial_eval import values_of
 
 values = {"in": [3.0], "out": jaxpr_as_fun(known)(3.0)}
 print("now:  ", *values_of(known_outs, values))

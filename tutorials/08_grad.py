@@ -106,9 +106,8 @@ print("A.T =", backwards.T.tolist())
 # value, and get `None` as their cotangent.
 
 # %%
-from tinyjax import primitives
-from tinyjax.core import get_aval
-from tinyjax.interpreters.transposition import UndefinedPrimal, transpose_rules
+from tinyjax.core import get_aval, primitives
+from tinyjax.transform.transposition import UndefinedPrimal, transpose_rules
 
 x = UndefinedPrimal(get_aval(jnp.ones(3)))
 ct = jnp.array([1.0, 10.0, 100.0])
@@ -125,7 +124,7 @@ print("reduce_sum:  ", transpose_rules[primitives.reduce_sum_p](7.0, x, axes=(0,
 # by `unbroadcast(aval, ct)`:
 
 # %%
-from tinyjax.interpreters.transposition import unbroadcast
+from tinyjax.transform.transposition import unbroadcast
 
 matrix = jnp.arange(6.0).reshape(2, 3)
 print("cotangent of the result: ", matrix.tolist())
@@ -141,7 +140,7 @@ print("operand of shape ():     ", unbroadcast(get_aval(1.0), matrix).tolist())
 # Here is what `linearize` leaves of `f` at 3.0. It is the linear jaxpr of [lesson 7](07_linearize.py):
 
 # %%
-from tinyjax.interpreters.partial_eval import linearize_flat
+from tinyjax.transform.partial_eval import linearize_flat
 
 _, linearized = linearize_flat(lambda x: [f(x)], [jnp.float32(3.0)])
 a, b, c = (float(r) for r in linearized.residuals)
@@ -170,7 +169,7 @@ print(ct_d)
 # linear jaxpr:
 
 # %%
-from tinyjax.interpreters.transposition import backward_pass
+from tinyjax.transform.transposition import backward_pass
 
 undefined = [UndefinedPrimal(v.aval) for v in linearized.jaxpr.invars]
 print(backward_pass(linearized.jaxpr, linearized.residuals, undefined, [1.0]))

@@ -18,8 +18,8 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax, viz
 from tinyjax.core import Primitive, impl_rules
-from tinyjax.custom_derivatives import calls
-from tinyjax.interpreters.jvp import jvp_rules
+from tinyjax.transform.custom import calls
+from tinyjax.transform.jvp import jvp_rules
 
 # %% [markdown]
 # ## The running example, with a rule of its own
@@ -85,7 +85,7 @@ print(inspect.getsource(calls.CallWithRules))
 # %% [markdown]
 # The impl rule is ours. A trace that writes a jaxpr (`staging_rules`) traces the function, and
 # keeps the rules as they are. The JVP rule of `custom_jvp_call`, in
-# [forward_rules.py](../tinyjax/custom_derivatives/forward_rules.py), is ours too, but for one
+# [forward_rules.py](../tinyjax/transform/custom/forward_rules.py), is ours too, but for one
 # thing that is for comfort. Inside JAX, a tangent that is known to be zero is an object
 # [`Zero`](glossary.md#zero), not an array: that of the second argument of `f(x, 2.0)`, say, while
 # we differentiate by `x`. Most people's rules expect arrays. So they are given arrays of zeros,

@@ -19,9 +19,9 @@ import logging
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import viz
-from tinyjax.interpreters import jit_rules
-from tinyjax.interpreters.jit import PjitFunction
-from tinyjax.jaxpr import eval_jaxpr
+from tinyjax.core.jaxpr import eval_jaxpr
+from tinyjax.transform.jit import rules as jit_rules
+from tinyjax.transform.jit.api import PjitFunction
 
 # %% [markdown]
 # ## Trace once, run often
@@ -161,7 +161,7 @@ print(len(fast_f.cache), "entries: another shape")
 
 # %% [markdown]
 # That is all that happens between the call and the jaxpr. The method below is the heart of
-# [jit.py](../tinyjax/interpreters/jit.py); `trace_to_jaxpr` is what `make_jaxpr` calls too.
+# [api.py](../tinyjax/transform/jit/api.py); `trace_to_jaxpr` is what `make_jaxpr` calls too.
 
 # %%
 print(inspect.getsource(PjitFunction.trace_cached))

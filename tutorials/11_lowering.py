@@ -20,17 +20,19 @@ import numpy as np
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import viz
-from tinyjax.jaxpr import jaxpr_as_fun
-from tinyjax.opencl import algebra, interpret, kernel_ir, lax_rules, rules
-from tinyjax.opencl.check_kernel import KernelError, check_kernel
-from tinyjax.opencl.codegen import CPU, GPU, kernel_text
-from tinyjax.opencl.explain import explain_lines
-from tinyjax.opencl.indices import index, index_var
-from tinyjax.opencl.interpret import interpret_kernel
-from tinyjax.opencl.kernel_ir import Buffer, For, Kernel, Load, Store, Value
-from tinyjax.opencl.plan import groups_lines, make_plan
-from tinyjax.opencl.rules import lowering_rules
-from tinyjax.opencl.simplify import simplify
+from tinyjax.compile.codegen.codegen import CPU, GPU, kernel_text
+from tinyjax.compile.explain import explain_lines
+from tinyjax.compile.kernel import interpret, kernel_ir, rules
+from tinyjax.compile.kernel.check_kernel import KernelError, check_kernel
+from tinyjax.compile.kernel.indices import index, index_var
+from tinyjax.compile.kernel.interpret import interpret_kernel
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load, Store, Value
+from tinyjax.compile.kernel.rules import lowering_rules
+from tinyjax.compile.passes import rewrite_rules
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.plan import groups_lines, make_plan
+from tinyjax.core.jaxpr import jaxpr_as_fun
+from tinyjax.lax.lowering import elementwise
 
 
 def f(x):
@@ -70,7 +72,7 @@ print(kernel_text(kernel))  # 4. generate code
 #
 # ## Simplification changes no bit
 #
-# [simplify.py](../tinyjax/opencl/simplify.py) takes a jaxpr and gives a jaxpr. This is
+# [simplify.py](../tinyjax/compile/passes/simplify.py) takes a jaxpr and gives a jaxpr. This is
 # **[simplification](glossary.md#simplification)**. It puts the equations of called functions in
 # place of the calls, computes nothing twice, computes now what is made of constants, and drops
 # what nobody needs. The gradient of the running example has a lot of that:
@@ -82,11 +84,11 @@ print("before:", gradient, "", "after:", simplify(gradient), sep="\n")
 # %% [markdown]
 # Two calls with seven equations have become four equations. The value itself, which nobody asked
 # for, is gone, and so are two multiplications by 1.0. That is done by *rules*, each a line of a
-# table in [algebra.py](../tinyjax/opencl/algebra.py). Some of them, with the kinds of numbers that
-# they hold for (integers, unsigned integers, floats):
+# table in [rewrite_rules.py](../tinyjax/compile/passes/rewrite_rules.py). Some of them, with
+# the kinds of numbers that they hold for (integers, unsigned integers, floats):
 
 # %%
-for line in algebra.ARITHMETIC.splitlines():
+for line in rewrite_rules.ARITHMETIC.splitlines():
     if line.split()[:1] in (["add"], ["sub"], ["mul"]):
         print(line)
 
@@ -146,7 +148,7 @@ for name in ("sin", "mul", "transpose", "reduce_sum", "sort"):
 # another way of counting:
 
 # %%
-print(inspect.getsource(lax_rules._clamp))
+print(inspect.getsource(elementwise._clamp))
 print(inspect.getsource(rules._reshape))
 
 # %% [markdown]
@@ -179,7 +181,7 @@ print(*toy_kernel(closed.jaxpr), sep="\n")
 
 # %% [markdown]
 # Compare with the kernel at the beginning. (The real one is `element` in
-# [builder.py](../tinyjax/opencl/builder.py). It asks the rules, and so can do more than
+# [builder.py](../tinyjax/compile/schedules/builder.py). It asks the rules, and so can do more than
 # elementwise operations.) Note what did *not* happen: `sin(x)` was never stored. It is a variable
 # of the kernel, which the C compiler keeps in a register.
 #
@@ -249,12 +251,12 @@ except KernelError as error:
 
 # %% [markdown]
 # The same check proves that nothing is read, or left as a result, before it was stored
-# ([check_assignment.py](../tinyjax/opencl/check_assignment.py)): a kernel that forgets one element
+# ([check_assignment.py](../tinyjax/compile/kernel/check_assignment.py)): a kernel that forgets one element
 # of its result is refused, too.
 #
 # ## Run it in Python
 #
-# [interpret.py](../tinyjax/opencl/interpret.py) runs a kernel in Python: each loop a Python loop,
+# [interpret.py](../tinyjax/compile/kernel/interpret.py) runs a kernel in Python: each loop a Python loop,
 # each number a NumPy number. Memory is a list of flat arrays, one for each of the kernel's
 # parameters.
 

@@ -24,12 +24,12 @@ import numpy as np
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import viz
-from tinyjax.opencl import cost_model
-from tinyjax.opencl.codegen import CPU
-from tinyjax.opencl.cost import cost_lines, jaxpr_cost, plan_cost
-from tinyjax.opencl.plan import groups_lines, make_plan
-from tinyjax.opencl.rules import lowering_rules
-from tinyjax.opencl.simplify import simplify
+from tinyjax.compile.codegen.codegen import CPU
+from tinyjax.compile.cost import cost_lines, jaxpr_cost, plan_cost
+from tinyjax.compile.fusion import cost_model
+from tinyjax.compile.kernel.rules import lowering_rules
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.plan import groups_lines, make_plan
 
 # %% [markdown]
 # ## Memory is slow
@@ -103,7 +103,7 @@ show(lambda x: x[:, None] + (2 * x)[None, :], x)
 # **[work](glossary.md#work)** of a value: the number of simple operations for one element, with all
 # that is recomputed for it. Up to `CHEAP_WORK` operations, a value is recomputed without further
 # thought. All numbers of that kind stand in one file,
-# [cost_model.py](../tinyjax/opencl/cost_model.py), with the measurements that they are from.
+# [cost_model.py](../tinyjax/compile/fusion/cost_model.py), with the measurements that they are from.
 
 # %%
 for name in ("mul", "div", "sin"):
@@ -148,7 +148,7 @@ show(lambda a, b: jnp.maximum(a @ b, 0), a, b)
 show(lambda a, b: f(a) @ b, a, b)
 
 # %% [markdown]
-# That is the whole rule. It is one method of [fuse.py](../tinyjax/opencl/fuse.py),
+# That is the whole rule. It is one method of [fuse.py](../tinyjax/compile/fusion/fuse.py),
 # `_reason_to_store`, and one of the exercises. To put it in words:
 #
 # - what the host reads is stored;

@@ -123,7 +123,7 @@ print(jax.make_jaxpr(lambda x, x_dot: jax.jvp(half, (x,), (x_dot,)))(3.0, 1.0))
 # so. `jvp_jaxpr(branch, nonzeros)` is both: it gives the transformed jaxpr, and a bool for each result.
 
 # %%
-from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr
 
 eqn = jax.make_jaxpr(half)(3.0).eqns[-1]
 for branch in eqn.params["branches"]:
@@ -288,7 +288,7 @@ while True:
 # Marks are only ever added, so this ends: after at most as many rounds as there are parts. The rules of
 # `while_loop` and of [scan](14_scan.py) ask this question of tangents, of batch dims, of what is known, and
 # of what is used. All call one function, `fixed_point` in
-# [control_flow/bodies.py](../tinyjax/control_flow/bodies.py).
+# [lax/control_flow/bodies.py](../tinyjax/lax/control_flow/bodies.py).
 #
 # ## vmap: until the last one is done
 #

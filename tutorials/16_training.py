@@ -15,8 +15,8 @@ import numpy as np
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax, random, viz
-from tinyjax.data import digits, karate_club
 from tinyjax.example_libraries import optimizers
+from tinyjax.studio.data import digits, karate_club
 
 jax.config.update("jax_num_cpu_devices", 2)  # for the end of the lesson; must come before any work
 
@@ -423,7 +423,7 @@ draw_club(votes[:, 1])
 # ## Where tinyjax differs from JAX
 #
 # Take the pictures away and import `jax` in place of `tinyjax`, and JAX runs this lesson too. (The digits
-# and the club are in `tinyjax.data`.) It prints the same numbers, down to the curves.
+# and the club are in `tinyjax.studio.data`.) It prints the same numbers, down to the curves.
 # `example_libraries.optimizers` is in JAX under the same names; most people now use
 # [Optax](https://optax.readthedocs.io), which has more.
 #

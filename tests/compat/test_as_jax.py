@@ -9,7 +9,7 @@ import sys
 import pytest
 
 import tinyjax
-from tinyjax.missing_names import NAMES_FILE, getattr_of
+from tinyjax.core.missing_names import NAMES_FILE, getattr_of
 
 PROGRAM = """
 import sys
@@ -140,7 +140,7 @@ def test_after_jax_has_been_imported_it_is_too_late(monkeypatch):
 def jax_has_more(monkeypatch):
     """As if JAX had a function jax.numpy.later, and a module jax.numpy.soon."""
     names = {"jax.numpy": ["later", "soon"], "jax.numpy.soon": []}
-    monkeypatch.setattr("tinyjax.missing_names.jax_names", lambda: names)
+    monkeypatch.setattr("tinyjax.core.missing_names.jax_names", lambda: names)
 
 
 def test_a_name_that_is_not_there_yet_says_so(jax_has_more):
@@ -170,14 +170,16 @@ def test_a_module_that_jax_has_not_either_is_just_not_there():
 
 def test_the_recorded_names_are_read_when_one_is_missing():
     assert "numpy" in json.loads(NAMES_FILE.read_text())["names"]["jax"]
-    code = "import tinyjax.missing_names as m; print(m.jax_names.cache_info().currsize)"
+    code = "import tinyjax.core.missing_names as m; print(m.jax_names.cache_info().currsize)"
     assert python("-c", code).stdout == "0\n"
     with pytest.raises(AttributeError):
         getattr_of("tinyjax.numpy")("__wrapped__")
 
 
 def test_what_few_programs_need_is_imported_when_it_is_asked_for():
-    code = "import sys, tinyjax as jax; print('graphviz' in sys.modules, jax.viz.dot.__name__)"
+    code = (
+        "import sys, tinyjax as jax; print('graphviz' in sys.modules, jax.viz.dot.__name__)"
+    )
     assert python("-c", code).stdout == "False dot\n"
 
 
@@ -195,14 +197,14 @@ def test_a_package_imports_its_lazy_names_when_asked_for_them(monkeypatch):
 
 
 def test_modules_that_few_programs_need_are_imported_when_asked_for():
-    code = "import sys, tinyjax; print('tinyjax.viz' in sys.modules, tinyjax.viz.__name__)"
-    assert python("-c", code).stdout == "False tinyjax.viz\n"
+    code = "import sys, tinyjax; print('tinyjax.studio.viz' in sys.modules, tinyjax.viz.__name__)"
+    assert python("-c", code).stdout == "False tinyjax.studio.viz\n"
     code = "import tinyjax; print(tinyjax.example_libraries.optimizers.adam.__name__)"
     assert python("-c", code).stdout == "adam\n"
 
 
 def test_import_tinyjax_leaves_what_few_programs_need_for_later():
-    later = "scipy pyopencl graphviz pytest tinyjax.opencl.compile tinyjax.profiler tinyjax.viz"
+    later = "scipy pyopencl graphviz pytest tinyjax.runtime.executable tinyjax.profiler tinyjax.studio.viz"
     code = f"import sys, tinyjax; print(sorted(set('{later}'.split()) & set(sys.modules)))"
     assert python("-c", code).stdout == "[]\n"
 

@@ -10,9 +10,10 @@ import tinyjax as jax
 import tinyjax.extend
 import tinyjax.numpy as jnp
 from tinyjax import lax
+from tinyjax.compat import ad, mlir, xla
+from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
 from tinyjax.extend.core import Jaxpr, Literal, Primitive, jaxpr_as_fun, primitives
-from tinyjax.interpreters import ad, batching, mlir, xla
-from tinyjax.opencl.rules import Elementwise, lowering_rules
+from tinyjax.transform import batching
 
 # ---- a primitive, with all of its rules: x * y + z ----
 

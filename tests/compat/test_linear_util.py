@@ -4,12 +4,11 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import api_util
-from tinyjax.core import ShapedArray
+from tinyjax.core.bind import ShapedArray
+from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.extend import core as extend_core
 from tinyjax.extend import linear_util as lu
 from tinyjax.interpreters import partial_eval as pe
-from tinyjax.jaxpr import eval_jaxpr
 
 
 @lu.transformation
@@ -47,10 +46,10 @@ def test_an_auxiliary_result_is_there_after_the_call():
 
 def test_a_function_of_leaves_knows_its_results_tree():
     leaves, in_tree = jax.tree.flatten(((1, {"a": 2}), {}))
-    fun, out_tree = api_util.flatten_fun(lu.wrap_init(lambda x, y: {"sum": x + y["a"]}), in_tree)
+    fun, out_tree = jax.api_util.flatten_fun(lu.wrap_init(lambda x, y: {"sum": x + y["a"]}), in_tree)
     assert fun.call_wrapped(*leaves) == [3]
     assert out_tree() == jax.tree.structure({"sum": 0})
-    fun, _ = api_util.flatten_fun_nokwargs(lu.wrap_init(max), jax.tree.structure((0, 0)))
+    fun, _ = jax.api_util.flatten_fun_nokwargs(lu.wrap_init(max), jax.tree.structure((0, 0)))
     assert fun.call_wrapped(1, 2) == [2]
 
 

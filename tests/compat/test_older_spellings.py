@@ -9,8 +9,8 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import older_functions, older_spellings
-from tinyjax.devices import Device
+from tinyjax.compat import older_functions, older_spellings
+from tinyjax.runtime.devices import Device
 
 
 def named(name):
@@ -53,7 +53,7 @@ def test_a_module_that_is_gone_says_what_to_do(old):
 
 
 def test_today_none_of_these_is_a_name_of_jax():
-    from tinyjax.missing_names import is_jax_name
+    from tinyjax.core.missing_names import is_jax_name
 
     every = older_spellings.RENAMED | older_spellings.SAID_OTHERWISE | older_spellings.GONE
     assert [n for n in every if is_jax_name(*n.rsplit(".", 1))] == []

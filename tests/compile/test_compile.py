@@ -6,16 +6,17 @@ import numpy as np
 import pytest
 from routing import launch_all
 
-from tinyjax import core, lax, primitives
-from tinyjax.array import ArrayImpl
-from tinyjax.core import get_aval
-from tinyjax.devices import devices
-from tinyjax.interpreters.jit import jit
-from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
-from tinyjax.opencl.compile import compile_jaxpr
-from tinyjax.opencl.device_errors import DeviceError, KernelBuildError, OutOfDeviceMemory
-from tinyjax.opencl.lowered import lower_jaxpr
-from tinyjax.opencl.runtime import queue_of
+from tinyjax import lax
+from tinyjax.compile.lowered import lower_jaxpr
+from tinyjax.core import bind, primitives
+from tinyjax.core.array import ArrayImpl
+from tinyjax.core.bind import get_aval
+from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
+from tinyjax.runtime.devices import devices
+from tinyjax.runtime.errors import DeviceError, KernelBuildError, OutOfDeviceMemory
+from tinyjax.runtime.executable import compile_jaxpr
+from tinyjax.runtime.queues import queue_of
+from tinyjax.transform.jit.api import jit
 
 CPU = devices("cpu")[0]
 
@@ -184,7 +185,7 @@ def test_an_error_in_a_host_step_leaves_the_device_usable(monkeypatch):
 
     f, x = jit(lambda x: primitives.neg(lax.sort(primitives.sin(x)))), np.ones(100_000, np.float32)
     with monkeypatch.context() as patched:
-        patched.setitem(core.impl_rules, lax.sort_p, fail)
+        patched.setitem(bind.impl_rules, lax.sort_p, fail)
         with pytest.raises(MemoryError, match="no more"):
             f(x)
     np.testing.assert_allclose(f(x), -np.sin(x), rtol=1e-6)

@@ -9,16 +9,16 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.devices import devices
-from tinyjax.errors import JaxRuntimeError
-from tinyjax.opencl import plan
-from tinyjax.opencl.compile import compile_jaxpr
-from tinyjax.opencl.indices import index, index_var
-from tinyjax.opencl.interpret import interpret_kernel
-from tinyjax.opencl.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
-from tinyjax.opencl.lowered import lower_jaxpr
-from tinyjax.opencl.memory_plan import can_be_in_place, in_place_kernel
-from tinyjax.opencl.runtime import queue_of
+from tinyjax.compile import plan
+from tinyjax.compile.kernel.indices import index, index_var
+from tinyjax.compile.kernel.interpret import interpret_kernel
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
+from tinyjax.compile.lowered import lower_jaxpr
+from tinyjax.compile.memory_plan import can_be_in_place, in_place_kernel
+from tinyjax.core.errors import JaxRuntimeError
+from tinyjax.runtime.devices import devices
+from tinyjax.runtime.executable import compile_jaxpr
+from tinyjax.runtime.queues import queue_of
 
 CPU = devices("cpu")[0]
 pytestmark = pytest.mark.skipif(CPU.cl_device is None, reason="there is no OpenCL device")

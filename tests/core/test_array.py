@@ -8,7 +8,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.array import ShapedArray
+from tinyjax.core.array import ShapedArray
 
 X = np.array([[1.0, -2.0, 3.0], [4.0, 5.0, -6.0]], np.float32)
 

@@ -5,9 +5,9 @@ import warnings
 import numpy as np
 import pytest
 
-from tinyjax import core, dtypes, errors, primitives
 from tinyjax import numpy as jnp
-from tinyjax.array import ArrayImpl, ShapedArray
+from tinyjax.core import bind, dtypes, errors, primitives
+from tinyjax.core.array import ArrayImpl, ShapedArray
 
 
 def test_bind_without_a_transformation_computes_with_numpy():
@@ -19,7 +19,7 @@ def test_bind_without_a_transformation_computes_with_numpy():
 # ---- the current trace ----
 
 
-class Notes(core.Trace):
+class Notes(bind.Trace):
     """Does nothing with a primitive but to say what it was handed."""
 
     def process_primitive(self, primitive, args, params):
@@ -27,53 +27,53 @@ class Notes(core.Trace):
 
 
 def test_bind_hands_itself_operands_and_parameters_to_the_current_trace():
-    p = core.Primitive("p")
-    with core.set_current_trace(Notes()):
+    p = bind.Primitive("p")
+    with bind.set_current_trace(Notes()):
         assert p.bind(1, 2, axis=0) == (p, (1, 2), {"axis": 0})
 
 
 def test_a_trace_is_current_within_its_block_and_the_one_before_it_after():
-    before, outer, inner = core.context.trace, Notes(), Notes()
-    with core.set_current_trace(outer):
-        assert core.context.trace is outer, "within the block, its trace is current"
-        with core.set_current_trace(inner):
-            assert core.context.trace is inner, "a block within a block has its own trace"
-        assert core.context.trace is outer, (
+    before, outer, inner = bind.context.trace, Notes(), Notes()
+    with bind.set_current_trace(outer):
+        assert bind.context.trace is outer, "within the block, its trace is current"
+        with bind.set_current_trace(inner):
+            assert bind.context.trace is inner, "a block within a block has its own trace"
+        assert bind.context.trace is outer, (
             "after the inner block, the outer trace is current again"
         )
-    assert core.context.trace is before, "after the block, the trace before it is current again"
+    assert bind.context.trace is before, "after the block, the trace before it is current again"
 
 
 def test_the_trace_before_is_current_again_after_an_error_which_goes_on():
-    before = core.context.trace
-    with pytest.raises(KeyError), core.set_current_trace(Notes()):
+    before = bind.context.trace
+    with pytest.raises(KeyError), bind.set_current_trace(Notes()):
         raise KeyError
-    assert core.context.trace is before
+    assert bind.context.trace is before
 
 
 # ---- avals ----
 
 
 def test_a_python_number_has_a_weakly_typed_aval_of_32_bits():
-    names = {type(x).__name__: str(core.get_aval(x)) for x in (2, 2.0, 2j)}
+    names = {type(x).__name__: str(bind.get_aval(x)) for x in (2, 2.0, 2j)}
     assert names == {"int": "~int32[]", "float": "~float32[]", "complex": "~complex64[]"}
-    assert str(core.get_aval(True)) == "bool[]", "a bool gives way to every dtype anyway"
+    assert str(bind.get_aval(True)) == "bool[]", "a bool gives way to every dtype anyway"
 
 
 def test_a_numpy_value_has_its_shape_and_a_dtype_of_at_most_32_bits():
-    assert str(core.get_aval(np.zeros((2, 3)))) == "float32[2,3]", "float64 becomes float32"
-    assert str(core.get_aval(np.int16(7))) == "int16[]"
+    assert str(bind.get_aval(np.zeros((2, 3)))) == "float32[2,3]", "float64 becomes float32"
+    assert str(bind.get_aval(np.int16(7))) == "int16[]"
 
 
 def test_an_array_knows_its_aval():
     aval = ShapedArray((2,), np.dtype("float32"))
-    assert core.get_aval(ArrayImpl(np.zeros(2, np.float32), aval)) is aval
+    assert bind.get_aval(ArrayImpl(np.zeros(2, np.float32), aval)) is aval
 
 
 @pytest.mark.parametrize("value", ["two", [1.0, 2.0], None])
 def test_what_is_no_array_has_no_aval(value):
     with pytest.raises(TypeError, match="is not a valid JAX type"):
-        core.get_aval(value)
+        bind.get_aval(value)
 
 
 def test_an_object_may_say_which_array_it_stands_for():
@@ -81,7 +81,7 @@ def test_an_object_may_say_which_array_it_stands_for():
         def __jax_array__(self):
             return 2.0
 
-    assert str(core.get_aval(Two())) == "~float32[]"
+    assert str(bind.get_aval(Two())) == "~float32[]"
 
 
 def shapes(*shapes):
@@ -119,7 +119,7 @@ def test_other_shapes_do_not_broadcast_nor_are_dimensions_added(operands):
 
 
 def broadcast_in_dim(x, shape, broadcast_dimensions):
-    impl = core.impl_rules[primitives.broadcast_in_dim_p]
+    impl = bind.impl_rules[primitives.broadcast_in_dim_p]
     return impl(x, shape=shape, broadcast_dimensions=broadcast_dimensions)
 
 
@@ -145,13 +145,13 @@ def test_a_scalar_fills_an_array_and_nothing_is_added_without_need():
 
 
 def test_a_python_scalar_is_weakly_typed_and_so_is_what_is_made_of_it():
-    assert core.get_aval(2.0) == ShapedArray((), np.dtype("float32"), weak_type=True)
+    assert bind.get_aval(2.0) == ShapedArray((), np.dtype("float32"), weak_type=True)
     assert primitives.mul(2.0, 3.0).weak_type
     assert not primitives.mul(2.0, np.float32(3)).weak_type
 
 
 def test_a_primitive_with_several_results_gives_a_list_of_arrays():
-    both_p = core.Primitive("both", multiple_results=True)
+    both_p = bind.Primitive("both", multiple_results=True)
     both_p.def_abstract_eval(lambda aval: [aval, aval])
     both_p.def_impl(lambda x: [x + 1, x - 1])
     more, less = both_p.bind(1.0)
@@ -159,25 +159,25 @@ def test_a_primitive_with_several_results_gives_a_list_of_arrays():
 
 
 def test_a_primitive_that_takes_arrays_is_given_them_and_computes_its_avals_itself():
-    twice_p = core.Primitive("twice", takes_arrays=True)
+    twice_p = bind.Primitive("twice", takes_arrays=True)
     twice_p.def_impl(lambda x: primitives.add(x, x))
     assert float(twice_p.bind(primitives.neg(2.0))) == -4.0
-    with core.set_current_trace(Notes()):  # as where a transformation hands it to its parent
-        out = core.EvalTrace().process_primitive(twice_p, [2.0], {})
+    with bind.set_current_trace(Notes()):  # as where a transformation hands it to its parent
+        out = bind.EvalTrace().process_primitive(twice_p, [2.0], {})
     assert isinstance(out, ArrayImpl), "what its impl rule binds goes to EvalTrace too"
 
 
 def test_a_tracer_without_its_trace_has_leaked():
-    class Lost(core.Tracer):
+    class Lost(bind.Tracer):
         aval = ShapedArray((), np.dtype("float32"))
 
     with pytest.raises(errors.UnexpectedTracerError, match="leaked"):
-        core.EvalTrace().process_primitive(primitives.sin_p, [Lost()], {})
+        bind.EvalTrace().process_primitive(primitives.sin_p, [Lost()], {})
 
 
 def test_abstract_eval_knows_shape_and_dtype_without_values():
     avals = ShapedArray((2, 1), np.dtype("float32")), ShapedArray((1, 3), np.dtype("float32"))
-    assert core.abstract_eval_rules[primitives.add_p](*avals).shape == (2, 3)
+    assert bind.abstract_eval_rules[primitives.add_p](*avals).shape == (2, 3)
 
 
 def test_operands_of_different_dtypes_do_not_fit_a_primitive():
@@ -196,7 +196,7 @@ def test_a_value_that_is_no_array_is_named_in_the_error():
 
 
 def test_a_primitive_of_ones_own_needs_an_impl_and_an_abstract_eval_rule():
-    double_p = core.Primitive("double")
+    double_p = bind.Primitive("double")
     with pytest.raises(NotImplementedError, match="primitive 'double' has no impl rule"):
         double_p.bind(1.0)
     double_p.def_abstract_eval(lambda aval: aval)
@@ -231,7 +231,7 @@ def test_eager_operations_do_not_warn_and_leave_numpys_settings_alone():
 
 
 def test_an_impl_rule_can_call_other_operations():
-    twice_sin_p = core.Primitive("twice_sin")
+    twice_sin_p = bind.Primitive("twice_sin")
     twice_sin_p.def_abstract_eval(lambda aval: aval)
     twice_sin_p.def_impl(lambda x: np.asarray(primitives.sin(primitives.sin(x))))
     assert float(twice_sin_p.bind(1.0)) == pytest.approx(np.sin(np.sin(1.0)))

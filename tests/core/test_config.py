@@ -8,7 +8,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.config import config
+from tinyjax.core.config import config
 
 
 def test_a_block_wins_over_the_global_value_and_ends():

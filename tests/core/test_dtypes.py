@@ -4,8 +4,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tinyjax import dtypes
-from tinyjax.config import config
+from tinyjax.core import dtypes
+from tinyjax.core.config import config
 
 # ---- what Python scalars and 64-bit dtypes become ----
 

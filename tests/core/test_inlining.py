@@ -8,13 +8,11 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.custom_derivatives import linear_call
-from tinyjax.opencl import algebra
+from tinyjax.compile.passes import rewrite_rules
+from tinyjax.transform.custom import linear_call
 
 PACKAGE = Path(jax.__file__).parent
-COMPILER = [
-    folder for name in ("opencl", "compile", "runtime") if (folder := PACKAGE / name).exists()
-]
+COMPILER = [PACKAGE / "compile", PACKAGE / "runtime"]
 
 X = jnp.array([-1.0, 2.0, 3.0])
 
@@ -113,6 +111,8 @@ def compiler_calls(fun):
 
     def note(frame, event, arg):
         path = Path(frame.f_code.co_filename)
+        if path.name == "devices.py":  # which names the places of arrays
+            return
         if event == "call" and any(folder in path.parents for folder in COMPILER):
             found.add(f"{path.stem}.{frame.f_code.co_name}")
 
@@ -184,7 +184,7 @@ HALVES = {
 
 @cases(HALVES)
 def test_a_wrong_rewrite_misleads_compiled_code_alone(monkeypatch, program):
-    monkeypatch.setitem(algebra.RULES, "mul", [algebra.parse("mul x 0.5 = x f")])
+    monkeypatch.setitem(rewrite_rules.RULES, "mul", [rewrite_rules.parse("mul x 0.5 = x f")])
     function, right = program
     x = jnp.float32(8)
     assert float(function(x)) == right

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from tinyjax import core, primitives
-from tinyjax.array import ShapedArray
-from tinyjax.jaxpr import (
+from tinyjax.core import bind, primitives
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
     JaxprEqn,
@@ -34,7 +34,7 @@ def test_a_jaxpr_is_run_by_binding_its_equations_in_order():
 
 
 def test_several_results_of_an_equation_have_a_variable_each():
-    pair_p = core.Primitive("pair", multiple_results=True)
+    pair_p = bind.Primitive("pair", multiple_results=True)
     pair_p.def_impl(lambda x: [x + 1, x + 2])
     pair_p.def_abstract_eval(lambda aval: [aval, aval])
     a, b, c = Var(scalar), Var(scalar), Var(scalar)
@@ -44,14 +44,14 @@ def test_several_results_of_an_equation_have_a_variable_each():
 
 def test_while_a_jaxpr_runs_the_users_line_is_that_of_each_equation():
     lines = []
-    note_p = core.Primitive("note")
-    note_p.def_impl(lambda x: lines.append(core.context.source_info) or x)
+    note_p = bind.Primitive("note")
+    note_p.def_impl(lambda x: lines.append(bind.context.source_info) or x)
     note_p.def_abstract_eval(lambda aval: aval)
     a, b = Var(scalar), Var(scalar)
     line = ("program.py", 7, "f")
     eval_jaxpr(Jaxpr([], [a], [b], [JaxprEqn(note_p, [a], [b], {}, line)]), [], 1.0)
     assert lines == [line]
-    assert core.context.source_info is None, "afterwards the line is what it was before"
+    assert bind.context.source_info is None, "afterwards the line is what it was before"
 
 
 def test_a_well_formed_jaxpr_passes_the_checker():
@@ -119,7 +119,7 @@ def test_dead_code_elimination_drops_unused_constants_but_no_arguments():
 
 
 def test_dead_code_elimination_keeps_side_effects():
-    shout_p = core.Primitive("shout", has_effects=True)
+    shout_p = bind.Primitive("shout", has_effects=True)
     a, b, c = Var(scalar), Var(scalar), Var(scalar)
     eqns = [JaxprEqn(primitives.sin_p, [a], [b], {}), JaxprEqn(shout_p, [b], [c], {})]
     smaller, _, _ = dce_jaxpr(Jaxpr([], [a], [], eqns), [])
@@ -127,7 +127,7 @@ def test_dead_code_elimination_keeps_side_effects():
 
 
 def test_dead_code_elimination_lets_an_equation_make_itself_smaller(monkeypatch):
-    pair_p = core.Primitive("pair", multiple_results=True)
+    pair_p = bind.Primitive("pair", multiple_results=True)
     a, b, c, d = (Var(scalar) for _ in range(4))
     asked = []
     rule = lambda eqn, used: asked.append(used) or eqn.replace(invars=[a])  # noqa: E731
@@ -142,4 +142,4 @@ def test_dead_code_elimination_lets_an_equation_make_itself_smaller(monkeypatch)
 def test_a_literal_keeps_its_weak_type():
     weak = ShapedArray((), np.dtype("float32"), weak_type=True)
     (out,) = eval_jaxpr(Jaxpr([], [], [Literal(2.0, weak)], []), [])
-    assert core.get_aval(out).weak_type
+    assert bind.get_aval(out).weak_type

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinyjax.lists import drop, merge, pick, split_list
+from tinyjax.core.lists import drop, merge, pick, split_list
 
 
 def test_a_list_in_parts_of_given_sizes_and_the_rest():

@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 
-from tinyjax.array import ShapedArray
-from tinyjax.interpreters.jit import jit
-from tinyjax.interpreters.tracing import make_jaxpr
-from tinyjax.jaxpr import Jaxpr, Var
-from tinyjax.pretty_printer import Break, Group, Nest, _alphabetic_names, render
-from tinyjax.primitives import mul, sin
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.jaxpr import Jaxpr, Var
+from tinyjax.core.pretty_printer import Break, Group, Nest, _alphabetic_names, render
+from tinyjax.core.primitives import mul, sin
+from tinyjax.core.tracing import make_jaxpr
+from tinyjax.transform.jit.api import jit
 
 
 def test_a_group_that_fits_stays_on_one_line():

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax import core, primitives
-from tinyjax.array import LiteralArray, ShapedArray
-from tinyjax.interpreters.tracing import JaxprTrace
-from tinyjax.jaxpr import Literal
-from tinyjax.primitives import add, gt, mul, sin
+from tinyjax.core import bind, primitives
+from tinyjax.core.array import LiteralArray, ShapedArray
+from tinyjax.core.jaxpr import Literal
+from tinyjax.core.primitives import add, gt, mul, sin
+from tinyjax.core.tracing import JaxprTrace
 
 scalar = ShapedArray((), np.dtype("float32"))
 
@@ -26,7 +26,7 @@ def test_a_tracer_is_written_as_the_atom_that_it_holds():
 def test_a_scalar_is_written_as_a_literal(x):
     literal = JaxprTrace().atom(x)
     assert isinstance(literal, Literal)
-    assert literal.val is x and literal.aval == core.get_aval(x)
+    assert literal.val is x and literal.aval == bind.get_aval(x)
 
 
 def test_a_literal_array_is_written_as_what_it_says():
@@ -35,7 +35,7 @@ def test_a_literal_array_is_written_as_what_it_says():
 
 
 def test_an_array_from_outside_is_one_constvar_however_often_it_is_used():
-    trace, array = JaxprTrace(), core.as_array(np.float32(2))
+    trace, array = JaxprTrace(), bind.as_array(np.float32(2))
     assert trace.atom(array) is trace.atom(array)
     assert [value for _, value in trace.consts.values()] == [array]
 
@@ -74,7 +74,7 @@ def test_operands_that_are_no_tracers_are_written_as_atoms():
 
 
 def test_an_equation_with_several_results_gives_a_tracer_of_each():
-    pair_p = core.Primitive("pair", multiple_results=True)
+    pair_p = bind.Primitive("pair", multiple_results=True)
     pair_p.def_abstract_eval(lambda aval: [aval, aval.update(shape=(5,))])
     trace = JaxprTrace()
     outs = trace.add_eqn(pair_p, [trace.new_arg(scalar)], {})
@@ -94,7 +94,7 @@ def test_an_equation_knows_the_users_line_that_made_it():
 
 def test_a_primitive_without_an_abstract_eval_rule_cannot_be_written():
     with pytest.raises(NotImplementedError, match="primitive 'new' has no abstract_eval rule"):
-        JaxprTrace().add_eqn(core.Primitive("new"), [], {})
+        JaxprTrace().add_eqn(bind.Primitive("new"), [], {})
 
 
 # ---- make_jaxpr ----

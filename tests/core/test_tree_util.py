@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from tinyjax import tree, tree_util
-from tinyjax.tree_util import pytrees
+from tinyjax.core import tree_util
+from tinyjax.core.tree_util import pytrees, tree
 
 Point = collections.namedtuple("Point", "x y")
 structure = tree_util.tree_structure

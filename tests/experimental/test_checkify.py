@@ -4,7 +4,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.core import Primitive
+from tinyjax.core.bind import Primitive
 from tinyjax.experimental import checkify
 
 

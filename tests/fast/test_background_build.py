@@ -12,12 +12,12 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.config import config
-from tinyjax.devices import default_device
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.core.config import config
 from tinyjax.fast import background_build
 from tinyjax.fast.background_build import BackgroundBuild, builder, numpy_seconds
-from tinyjax.opencl import compile
-from tinyjax.opencl.simplify import simplify
+from tinyjax.runtime import executable
+from tinyjax.runtime.devices import default_device
 
 pytestmark = pytest.mark.skipif(
     default_device().cl_device is None, reason="without OpenCL there is nothing to build"
@@ -35,7 +35,7 @@ def build_of(f, *args) -> BackgroundBuild:
     (build,) = [
         made
         for made in f.trace(*args).jaxpr.cache.values()
-        if isinstance(made, (BackgroundBuild, compile.Executable))
+        if isinstance(made, (BackgroundBuild, executable.Executable))
     ]
     return build
 
@@ -66,7 +66,7 @@ def test_switched_off_every_call_waits():
     with config.set("tinyjax_background_build", False):
         f = jax.jit(lambda x: x + 2)
         assert f(1.0) == 3.0
-        assert isinstance(build_of(f, 1.0), compile.Executable)
+        assert isinstance(build_of(f, 1.0), executable.Executable)
 
 
 def test_switched_off_later_the_next_call_waits():
@@ -79,7 +79,7 @@ def test_switched_off_later_the_next_call_waits():
 
 def test_compile_always_waits():
     compiled = jax.jit(lambda x: x + 4).lower(1.0).compile()
-    assert isinstance(compiled.executable, compile.Executable)
+    assert isinstance(compiled.executable, executable.Executable)
 
 
 def test_jitted_functions_inside_build_nothing_of_their_own():
@@ -100,7 +100,7 @@ def seconds_of(f, *args) -> float:
 def test_a_loop_of_unknown_length_waits_for_its_kernel():
     f = jax.jit(lambda x: lax.while_loop(lambda x: x < 10, lambda x: x + 1, x))
     assert f(0) == 10
-    assert isinstance(build_of(f, 0), compile.Executable)
+    assert isinstance(build_of(f, 0), executable.Executable)
 
 
 def test_long_loops_and_large_arrays_take_long_in_numpy():
@@ -244,17 +244,17 @@ def test_a_function_that_is_forgotten_before_its_turn_is_not_built():
 
 def test_an_error_of_the_build_is_raised_by_the_next_call(monkeypatch):
     def fail(*args):
-        raise compile.OutOfDeviceMemory("no")
+        raise executable.OutOfDeviceMemory("no")
 
     monkeypatch.setattr(background_build, "compile_jaxpr", fail)
     f = jax.jit(lambda x: x + 8)
     with builder.at_work:
         assert f(1.0) == 9.0
     build_of(f, 1.0).done.wait()
-    with pytest.raises(compile.OutOfDeviceMemory) as first:
+    with pytest.raises(executable.OutOfDeviceMemory) as first:
         f(1.0)
     shown = len(first.traceback)
-    with pytest.raises(compile.OutOfDeviceMemory) as second:
+    with pytest.raises(executable.OutOfDeviceMemory) as second:
         f(1.0)
     assert len(second.traceback) == shown
 
@@ -286,14 +286,14 @@ def test_a_fork_refuses_to_compute_whether_or_not_the_kernels_were_built():
     done = run(
         "import os\n"
         "from tinyjax.fast import background_build\n"
-        "from tinyjax.opencl import device_errors\n"
+        "from tinyjax.runtime import errors\n"
         "background_build.BackgroundBuild.begin = lambda build: None\n"
         "f = jax.jit(lambda x: x + 1)\n"
         "print(f(0.0), flush=True)\n"
         "child = os.fork()\n"
         "if child: raise SystemExit(os.waitpid(child, 0)[1])\n"
         "try: print(f(1.0))\n"
-        "except device_errors.DeviceError as error: print('spawn' in str(error))\n"
+        "except errors.DeviceError as error: print('spawn' in str(error))\n"
     )
     assert (done.returncode, done.stdout.split()) == (0, ["1.0", "True"])
 

@@ -5,7 +5,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.interpreters.jit import PjitFunction
+from tinyjax.transform.jit.api import PjitFunction
 
 
 @pytest.fixture

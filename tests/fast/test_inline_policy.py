@@ -8,11 +8,11 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.devices import devices
+from tinyjax.compile.lowered import lower_jaxpr
 from tinyjax.fast import inline_policy
 from tinyjax.fast.inline_policy import inline_stretches
-from tinyjax.opencl.lowered import lower_jaxpr
-from tinyjax.opencl.runtime import queue_of
+from tinyjax.runtime.devices import devices
+from tinyjax.runtime.queues import queue_of
 
 CPU = devices("cpu")[0]
 pytestmark = pytest.mark.skipif(CPU.inline_device is None, reason="the driver has threads only")

@@ -7,11 +7,11 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.devices import devices
+from tinyjax.compile.lowered import lower_jaxpr
 from tinyjax.fast import inline_policy, launch_fusion
 from tinyjax.fast.launch_fusion import fused, fused_launch, temporaries_of
-from tinyjax.opencl.lowered import lower_jaxpr
-from tinyjax.opencl.step_maker import text_of
+from tinyjax.runtime.devices import devices
+from tinyjax.runtime.schedule_builder import text_of
 
 CPU = devices("cpu")[0]
 pytestmark = pytest.mark.skipif(CPU.inline_device is None, reason="the driver has threads only")

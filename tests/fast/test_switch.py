@@ -7,9 +7,10 @@ import sys
 import pytest
 
 import tinyjax as jax
-from tinyjax import fast, viz
-from tinyjax.interpreters.jit import PjitFunction
-from tinyjax.opencl.compile import Executable
+from tinyjax import fast
+from tinyjax.runtime.executable import Executable
+from tinyjax.studio import viz
+from tinyjax.transform.jit.api import PjitFunction
 
 
 @pytest.mark.parametrize("function", fast.SHORTCUTS)

@@ -8,10 +8,11 @@ import functools
 import numpy as np
 import pytest
 
-from tinyjax import lax, primitives
-from tinyjax.config import enable_x64
-from tinyjax.interpreters.tracing import make_jaxpr
-from tinyjax.interpreters.vjp import grad
+from tinyjax import lax
+from tinyjax.core import primitives
+from tinyjax.core.config import enable_x64
+from tinyjax.core.tracing import make_jaxpr
+from tinyjax.transform.vjp import grad
 
 f32 = functools.partial(np.array, dtype=np.float32)
 i32 = functools.partial(np.array, dtype=np.int32)

@@ -6,7 +6,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.jaxpr import subjaxprs
+from tinyjax.core.jaxpr import subjaxprs
 
 x = np.array([1.0, 2.0, 4.0], np.float32)
 table = np.arange(6.0, dtype=np.float32).reshape(2, 3)

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from tinyjax import lax
-from tinyjax.interpreters.batching import vmap
-from tinyjax.interpreters.jvp import jvp
-from tinyjax.interpreters.tracing import make_jaxpr
-from tinyjax.interpreters.vjp import grad
+from tinyjax.core.tracing import make_jaxpr
+from tinyjax.transform.batching import vmap
+from tinyjax.transform.jvp import jvp
+from tinyjax.transform.vjp import grad
 
 nan, inf = np.nan, np.inf
 by_row = lax.GatherDimensionNumbers((1,), (0,), (0,))

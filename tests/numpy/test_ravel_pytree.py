@@ -5,7 +5,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.flatten_util import ravel_pytree
+from tinyjax.numpy.ravel_pytree import ravel_pytree
 
 v = np.arange(3, dtype=np.float32)
 

@@ -17,10 +17,10 @@ import tinyjax
 import tinyjax.numpy as jnp
 from random_programs.program import POINTS, Argument, Program
 from random_programs.writer import types_of
-from tinyjax.opencl import interpret as interpreter
-from tinyjax.opencl import runtime
-from tinyjax.opencl.runtime import SharedMemoryQueue
-from tinyjax.opencl.step_maker import StepMaker
+from tinyjax.compile.kernel import interpret as interpreter
+from tinyjax.runtime import queues as runtime
+from tinyjax.runtime.queues import SharedMemoryQueue
+from tinyjax.runtime.schedule_builder import StepMaker
 
 #: What results may differ by, of the largest value beside: of the least precise dtype.
 TOLERANCES = {"bfloat16": 0.15, "float16": 0.03, "float32": 2e-3, "float64": 1e-7}

@@ -9,10 +9,10 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.config import config
-from tinyjax.devices import default_device
+from tinyjax.core.config import config
 from tinyjax.experimental.compilation_cache import compilation_cache as public
-from tinyjax.opencl import compilation_cache
+from tinyjax.runtime import compilation_cache
+from tinyjax.runtime.devices import default_device
 
 pytestmark = pytest.mark.skipif(
     default_device().cl_device is None, reason="without OpenCL there is nothing to build"

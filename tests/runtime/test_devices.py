@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from golden_cases.four_devices import answers_with_four_devices
 
-from tinyjax.array import ShapedArray
-from tinyjax.devices import (
+from tinyjax.core.array import ShapedArray
+from tinyjax.runtime.devices import (
     Device,
     _with_inline_device,
     committed_device,
@@ -76,7 +76,7 @@ def test_a_fork_computes_only_if_the_devices_were_not_looked_for_before_it():
     code = (
         "import os, warnings, numpy as np, tinyjax as jax\n"
         "warnings.simplefilter('ignore')\n"
-        "from tinyjax.opencl.device_errors import DeviceError\n"
+        "from tinyjax.runtime.errors import DeviceError\n"
         "{before}\n"
         "child = os.fork()\n"
         "if child: raise SystemExit(os.waitpid(child, 0)[1])\n"
@@ -97,7 +97,7 @@ NO_OPENCL = """
 import sys
 sys.modules["pyopencl"] = None  # as if it were not installed
 import tinyjax, numpy as np
-from tinyjax import core, primitives
+from tinyjax.core import primitives
 f = tinyjax.jit(lambda x: primitives.reduce_sum(primitives.sin(x), (0,)))
 print(tinyjax.devices(), f(np.ones(2, np.float32)), f(np.ones(3, np.float32)))
 print(f.lower(np.ones(2, np.float32)).as_text("schedule"))
@@ -138,7 +138,7 @@ def test_the_driver_that_has_no_threads_is_listed_only_where_it_is_alone():
 
 # ---- several CPU devices: in processes of their own, as their number is settled once ----
 
-HERE = Path(__file__).parent
+HERE = Path(__file__).parents[1]
 PLACEMENT = json.loads((HERE / "golden" / "placement.json").read_text())
 
 
@@ -228,7 +228,7 @@ def test_devices_have_queues_of_their_own_over_one_context():
     assert "True True" in run(
         """
 import tinyjax as jax
-from tinyjax.opencl.runtime import queue_of
+from tinyjax.runtime.queues import queue_of
 a, b = map(queue_of, jax.devices("cpu"))
 print(a is not b and getattr(a, "queue", 1) != getattr(b, "queue", 2),
       getattr(a, "context", None) == getattr(b, "context", None))

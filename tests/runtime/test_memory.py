@@ -4,9 +4,9 @@ import threading
 import numpy as np
 import pytest
 
-from tinyjax.dtypes import bfloat16, key_dtype
-from tinyjax.opencl import memory
-from tinyjax.opencl.memory import Pool
+from tinyjax.core.dtypes import bfloat16, key_dtype
+from tinyjax.runtime import memory
+from tinyjax.runtime.memory import Pool
 
 F32 = np.dtype(np.float32)
 

@@ -9,10 +9,10 @@ from routing import launch_all
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.devices import devices
-from tinyjax.opencl.device_errors import DeviceError
-from tinyjax.opencl.device_queue import Queue
-from tinyjax.opencl.runtime import SharedMemoryQueue, queue_of
+from tinyjax.runtime.devices import devices
+from tinyjax.runtime.errors import DeviceError
+from tinyjax.runtime.queue import Queue
+from tinyjax.runtime.queues import SharedMemoryQueue, queue_of
 
 CPU = devices("cpu")[0]
 pytestmark = pytest.mark.skipif(

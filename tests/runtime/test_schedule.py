@@ -13,11 +13,13 @@ from routing import launch_all
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.devices import devices
-from tinyjax.opencl import loop_frame, loops, plan
-from tinyjax.opencl.device_errors import OutOfDeviceMemory
-from tinyjax.opencl.device_queue import Queue
-from tinyjax.opencl.runtime import SharedMemoryQueue, queue_of
+from tinyjax.compile import plan
+from tinyjax.compile.schedules import resumable_loop
+from tinyjax.runtime import loops
+from tinyjax.runtime.devices import devices
+from tinyjax.runtime.errors import OutOfDeviceMemory
+from tinyjax.runtime.queue import Queue
+from tinyjax.runtime.queues import SharedMemoryQueue, queue_of
 
 CPU = devices("cpu")[0]
 pytestmark = pytest.mark.skipif(CPU.cl_device is None, reason="there is no OpenCL device")
@@ -306,7 +308,7 @@ def test_an_error_in_a_round_leaves_the_queue_usable(steps):
 @pytest.fixture
 def short_launches(monkeypatch):
     monkeypatch.setattr(loops, "LAUNCH_WORK", 1)
-    monkeypatch.setattr(loop_frame, "LAUNCH_WORK", 1)
+    monkeypatch.setattr(resumable_loop, "LAUNCH_WORK", 1)
     monkeypatch.setattr(loops, "next_count", lambda count, seconds: 2)
 
 

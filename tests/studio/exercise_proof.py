@@ -85,7 +85,7 @@ class Prover:
             self.errors.append(str(report.longrepr))
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        if sys.modules["tinyjax.devices"].are_known():
+        if sys.modules["tinyjax.runtime.devices"].are_known():
             self.errors.append("a test looks for devices while it is imported: no fork can compute")
         living = living_functions()
         gc.freeze()  # what is there stays as it is in memory, which the forks share

@@ -6,9 +6,9 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.devices import devices
-from tinyjax.viz.columns import columns_of
-from tinyjax.viz.kinship import kin
+from tinyjax.runtime.devices import devices
+from tinyjax.studio.viz.columns import columns_of
+from tinyjax.studio.viz.provenance_links import kin
 
 needs_kernels = pytest.mark.skipif(
     devices("cpu")[0].cl_device is None, reason="there is no OpenCL device"

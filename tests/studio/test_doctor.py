@@ -6,8 +6,8 @@ import subprocess
 import pytest
 
 from tinyjax.__main__ import main
-from tinyjax.cli import doctor
-from tinyjax.cli.doctor import Finding, as_text
+from tinyjax.studio.cli import doctor
+from tinyjax.studio.cli.doctor import Finding, as_text
 
 
 def probe_gives(monkeypatch, returncode=0, stdout="", stderr=""):

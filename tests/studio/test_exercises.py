@@ -16,9 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from tinyjax.learn.exercises import LESSONS, NAMES, ROOT, complaints, load
-from tinyjax.learn.functions import function_text, functions_of, with_function
-from tinyjax.learn.work_folder import copy_tests, empty_sources, fill, read
+from tinyjax.studio.learn.exercises import LESSONS, NAMES, ROOT, complaints, load
+from tinyjax.studio.learn.functions import function_text, functions_of, with_function
+from tinyjax.studio.learn.work_folder import copy_tests, empty_sources, fill, read
 
 EXERCISES = load()
 PROOF = Path(__file__).with_name("exercise_proof.py")

@@ -10,8 +10,8 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.__main__ import main
-from tinyjax.devices import devices
-from tinyjax.opencl.explain import mapping, numbered_eqns
+from tinyjax.compile.explain import mapping, numbered_eqns
+from tinyjax.runtime.devices import devices
 
 pytestmark = pytest.mark.skipif(
     devices("cpu")[0].cl_device is None, reason="there is no OpenCL device"

@@ -9,8 +9,8 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import viz
 from tinyjax.__main__ import main
+from tinyjax.studio import viz
 
 MODEL = """
 import tinyjax.numpy as jnp
@@ -112,7 +112,7 @@ def test_events_know_their_places_in_the_program_and_in_tinyjax(gradient):
 
     assert lit(event["line"])[1] == "return jnp.sin(x) * x"
     file, line = lit(event["rule"])
-    assert file == "tinyjax/interpreters/jvp.py" and "sin_jvp" in line
+    assert file == "tinyjax/transform/jvp.py" and "sin_jvp" in line
 
 
 def test_what_computes_is_a_node_of_the_graph(gradient):
@@ -130,7 +130,7 @@ def test_the_call_of_the_page_is_no_line_of_the_program(gradient):
 
 
 def test_without_a_layout_program_the_page_says_so_in_the_graphs_place(monkeypatch):
-    monkeypatch.setattr("tinyjax.viz.output.layout_program", lambda: None)
+    monkeypatch.setattr("tinyjax.studio.viz.output.layout_program", lambda: None)
     steps = steps_of(viz.explain(f, 3.0))
     assert steps["graph"] == [] and "Install Graphviz" in steps["graphRemark"]
 

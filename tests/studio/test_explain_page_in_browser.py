@@ -5,7 +5,7 @@ from browser import chromium, messages, resize
 from test_explain_page import f, long_page, numbers_of, steps_of
 
 import tinyjax as jax
-from tinyjax import viz
+from tinyjax.studio import viz
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from tinyjax.__main__ import main
-from tinyjax.cli.graph import STAGES
+from tinyjax.studio.cli.graph import STAGES
 
-TOOL = Path(__file__).parent.parent / "tools" / "draw_graph.py"
+TOOL = Path(__file__).parents[2] / "tools" / "draw_graph.py"
 
 MODEL = """
 import tinyjax.numpy as jnp

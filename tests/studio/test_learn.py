@@ -1,4 +1,4 @@
-"""`learn`, as a learner uses it: on three exercises of its own, functions of tinyjax.lists."""
+"""`learn`, as a learner uses it: on three exercises of its own, functions of tinyjax.core.lists."""
 
 import io
 import os
@@ -8,21 +8,21 @@ import sys
 import pytest
 
 from tinyjax.__main__ import main
-from tinyjax.learn import changes, exercises, judge, progress, renewal
-from tinyjax.learn.exercises import ROOT, Exercise, LearnError
-from tinyjax.learn.functions import emptied, function_text, functions_of, with_function
-from tinyjax.learn.lesson_map import lesson_map
-from tinyjax.learn.work_folder import WorkFolder
+from tinyjax.studio.learn import changes, exercises, judge, progress, renewal
+from tinyjax.studio.learn.exercises import ROOT, Exercise, LearnError
+from tinyjax.studio.learn.functions import emptied, function_text, functions_of, with_function
+from tinyjax.studio.learn.lesson_map import lesson_map
+from tinyjax.studio.learn.work_folder import WorkFolder
 
-LISTS = "src/tinyjax/lists.py"
-SPLIT = "tests/test_lists.py::test_a_list_in_parts_of_given_sizes_and_the_rest"
-MERGE = "tests/test_lists.py::test_flags_part_a_list_in_two_and_merge_puts_it_together"
+LISTS = "src/tinyjax/core/lists.py"
+SPLIT = "tests/core/test_lists.py::test_a_list_in_parts_of_given_sizes_and_the_rest"
+MERGE = "tests/core/test_lists.py::test_flags_part_a_list_in_two_and_merge_puts_it_together"
 INSTALLED = {
     **os.environ,
     "PYTHONPATH": str(ROOT),
 }  # another tinyjax, whose functions are not empty
 RIGHT = {
-    name: function_text((ROOT / "tinyjax/lists.py").read_text(), name)
+    name: function_text((ROOT / "tinyjax/core/lists.py").read_text(), name)
     for name in ("split_list", "pick", "drop", "merge")
 }
 
@@ -32,7 +32,7 @@ def exercise(number, name, function, test):
         1,
         name,
         1,
-        (f"tinyjax.lists:{function}",),
+        (f"tinyjax.core.lists:{function}",),
         "Write it.",
         ("a nudge", "the idea"),
         (test,),
@@ -48,7 +48,10 @@ def learner(tmp_path, monkeypatch):
     three = [
         exercise("01.1", "parts", "split_list", SPLIT),
         exercise(
-            "01.2", "drop", "drop", "tests/test_lists.py::test_there_must_be_a_flag_for_each[drop]"
+            "01.2",
+            "drop",
+            "drop",
+            "tests/core/test_lists.py::test_there_must_be_a_flag_for_each[drop]",
         ),
         exercise("01.3", "merge", "merge", MERGE),
     ]
@@ -202,32 +205,32 @@ def test_a_lost_file_is_not_taken_from_an_installed_tinyjax(folder):
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
     done = subprocess.run(command, cwd=folder, env=INSTALLED, capture_output=True, text=True)
     assert done.returncode != 0
-    assert "tinyjax.lists" in done.stderr and "passed" not in done.stdout
+    assert "tinyjax.core.lists" in done.stderr and "passed" not in done.stdout
     assert len(done.stderr.splitlines()) <= 5
 
 
 def test_a_circular_import_is_told_in_the_line_that_began_it(folder, capsys):
     answer(folder, drop=RIGHT["drop"])
-    (folder / LISTS).write_text("import tinyjax.jaxpr\n" + (folder / LISTS).read_text())
+    (folder / LISTS).write_text("import tinyjax.core.jaxpr\n" + (folder / LISTS).read_text())
     text = (
         (folder / LISTS)
         .read_text()
-        .replace("import tinyjax.jaxpr", "from tinyjax.jaxpr import Var", 1)
+        .replace("import tinyjax.core.jaxpr", "from tinyjax.core.jaxpr import Var", 1)
     )
     (folder / LISTS).write_text(text.replace("from __future__ import annotations\n", ""))
     main(["learn", "test"])
     said = capsys.readouterr().out
-    assert f"{LISTS}:1: from tinyjax.jaxpr import Var" in said
+    assert f"{LISTS}:1: from tinyjax.core.jaxpr import Var" in said
     assert "goes round in a circle" in said
 
 
 def test_a_changed_test_is_put_back_before_it_judges(folder, capsys):
-    test = folder / "tests" / "test_lists.py"
+    test = folder / "tests" / "core" / "test_lists.py"
     test.write_text(test.read_text().replace("assert", "assert True or"))
     answer(folder, merge="def merge(*parts):\n    return []\n")
     main(["learn", "test"])
     said = capsys.readouterr().out
-    assert "tests/test_lists.py was changed. The original is back" in said
+    assert "tests/core/test_lists.py was changed. The original is back" in said
     assert "failed   01.3 merge" in said and "0 of 3" in said
 
 
@@ -312,10 +315,10 @@ def test_one_exercise_or_one_file_can_be_reset(folder, monkeypatch):
     answer(folder, drop=RIGHT["drop"], merge=RIGHT["merge"], pick="def pick(): ...\n")
     monkeypatch.setattr("sys.stdin", io.StringIO("y\ny\n"))
     main(["learn", "reset", "01.3"])
-    main(["learn", "reset", "tinyjax/lists.py"])
+    main(["learn", "reset", "tinyjax/core/lists.py"])
     here = WorkFolder(folder)
     assert [here.is_empty(e) for e in here.exercises] == [True, False, True]
-    assert here.text("tinyjax/lists.py", "pick") == RIGHT["pick"]
+    assert here.text("tinyjax/core/lists.py", "pick") == RIGHT["pick"]
 
 
 def test_the_learners_functions_are_carried_into_a_changed_tinyjax(folder, capsys):
@@ -330,7 +333,7 @@ def test_the_learners_functions_are_carried_into_a_changed_tinyjax(folder, capsy
     assert (
         "drop uses helper" in said and "def drop(xs: Iterable[Any], flags: Iterable[bool])" in said
     )
-    assert here.text("tinyjax/lists.py", "drop") == mine
+    assert here.text("tinyjax/core/lists.py", "drop") == mine
     assert mine in (folder / renewal.BEFORE / LISTS).read_text()
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.opencl.runtime import queue_of
+from tinyjax.runtime.queues import queue_of
 
 pytestmark = pytest.mark.skipif(
     jax.devices()[0].cl_device is None, reason="without OpenCL there are no kernels"

@@ -9,9 +9,12 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import core, viz
-from tinyjax.interpreters import jit, jvp, tracing
-from tinyjax.opencl.schedule import Routine
+from tinyjax.core import bind as core
+from tinyjax.core import tracing
+from tinyjax.runtime.schedule import Routine
+from tinyjax.studio import viz
+from tinyjax.transform import jvp
+from tinyjax.transform.jit import api as jit
 
 
 def f(x):

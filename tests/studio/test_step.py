@@ -115,7 +115,7 @@ def test_list_shows_the_events_around_the_line_and_the_rule(step):
     listing = after("list", step(GRAD, "2", "list"))
     assert listing.index("linearize") < listing.index("bind  sin") < listing.index("jvp rule")
     assert "->     return jnp.sin(x) * x" in listing
-    assert "tinyjax/interpreters/jvp.py" in listing
+    assert "tinyjax/transform/jvp.py" in listing
 
 
 def test_list_marks_the_line_that_the_rule_around_has_come_to(step):

@@ -8,7 +8,7 @@ import pytest
 
 import tinyjax as jax
 from tinyjax.__main__ import main
-from tinyjax.cli import tour
+from tinyjax.studio.cli import tour
 
 
 @pytest.fixture(scope="module")

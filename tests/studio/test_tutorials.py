@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tinyjax.devices import devices
-from tinyjax.learn.lesson_map import lesson_map
-from tinyjax.viz.output import layout_program
+from tinyjax.runtime.devices import devices
+from tinyjax.studio.learn.lesson_map import lesson_map
+from tinyjax.studio.viz.output import layout_program
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 TUTORIALS = ROOT / "tutorials"
 TOOL = ROOT / "tools" / "render_tutorials.py"
 LESSONS = sorted(TUTORIALS.glob("[0-9][0-9]_*.py"))

@@ -8,8 +8,8 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import viz
-from tinyjax.viz import output
+from tinyjax.studio import viz
+from tinyjax.studio.viz import output
 
 
 def f(x):

@@ -7,8 +7,9 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import lax, viz
-from tinyjax.devices import devices
+from tinyjax import lax
+from tinyjax.runtime.devices import devices
+from tinyjax.studio import viz
 
 pytestmark = pytest.mark.skipif(
     devices("cpu")[0].cl_device is None, reason="there is no OpenCL device"

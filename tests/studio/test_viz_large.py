@@ -6,10 +6,10 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import viz
-from tinyjax.jaxpr import Var
-from tinyjax.viz import output
-from tinyjax.viz.fold import FoldedEqn, all_eqns, folded
+from tinyjax.core.jaxpr import Var
+from tinyjax.studio import viz
+from tinyjax.studio.viz import output
+from tinyjax.studio.viz.fold import FoldedEqn, all_eqns, folded
 
 
 def layers(count):

@@ -9,8 +9,9 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import lax, viz
-from tinyjax.viz import output
+from tinyjax import lax
+from tinyjax.studio import viz
+from tinyjax.studio.viz import output
 
 
 def f(x):

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax import core, primitives
-from tinyjax.interpreters import batching
-from tinyjax.interpreters.batching import AxisData, BatchTrace, BatchTracer, batch_rules
-from tinyjax.primitives import add, mul, reduce_sum, sin
+from tinyjax.core import bind, primitives
+from tinyjax.core.primitives import add, mul, reduce_sum, sin
+from tinyjax.transform import batching
+from tinyjax.transform.batching import AxisData, BatchTrace, BatchTracer, batch_rules
 
 x = np.arange(6, dtype=np.float32).reshape(2, 3)
 cube = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
@@ -113,18 +113,18 @@ def test_a_batch_of_numbers_fits_a_batch_of_arrays():
 
 
 def new_trace(name=None, size=2):
-    return BatchTrace(core.context.trace, AxisData(name, size))
+    return BatchTrace(bind.context.trace, AxisData(name, size))
 
 
 def new_primitive(rule, **options):
-    primitive = core.Primitive("new", **options)
+    primitive = bind.Primitive("new", **options)
     batch_rules[primitive] = rule
     return primitive
 
 
 def test_a_batch_trace_applies_the_rule_and_hides_the_batch_dim_of_its_result():
     trace = new_trace()
-    with core.set_current_trace(trace):
+    with bind.set_current_trace(trace):
         out = sin(trace.tracer(x, 0))
     assert isinstance(out, BatchTracer), "the result of a batch must be a tracer again"
     assert out.aval.shape == (3,)
@@ -132,7 +132,7 @@ def test_a_batch_trace_applies_the_rule_and_hides_the_batch_dim_of_its_result():
 
 
 def test_an_operation_without_a_batch_is_left_to_the_parent():
-    with core.set_current_trace(new_trace()):
+    with bind.set_current_trace(new_trace()):
         out = sin(x)
         without_operands = jax.lax.iota("float32", 3)
     assert not isinstance(out, BatchTracer), "no operand is mapped: the result has no batch dim"
@@ -144,26 +144,26 @@ def test_while_a_batching_rule_runs_the_parent_is_the_current_trace():
     seen = []
 
     def rule(vals, dims):
-        seen.append(core.context.trace)
+        seen.append(bind.context.trace)
         return vals[0], dims[0]
 
     trace, primitive = new_trace(), new_primitive(rule)
-    with core.set_current_trace(trace):
+    with bind.set_current_trace(trace):
         primitive.bind(trace.tracer(x, 0))
-        assert core.context.trace is trace, "after the rule, this trace must be current again"
+        assert bind.context.trace is trace, "after the rule, this trace must be current again"
     assert seen == [trace.parent]
 
 
 def test_several_results_have_a_batch_dim_each():
     primitive = new_primitive(lambda vals, dims: ([vals[0], 1.0], [1, None]), multiple_results=True)
     trace = new_trace(size=3)
-    with core.set_current_trace(trace):
+    with bind.set_current_trace(trace):
         batch, same_for_all = primitive.bind(trace.tracer(x, 1))
     assert batch.aval.shape == (2,) and same_for_all == 1.0
 
 
 def test_a_rule_that_asks_for_the_axis_gets_it():
-    axes, primitive = [], core.Primitive("new")
+    axes, primitive = [], bind.Primitive("new")
 
     def rule(axis, vals, dims):
         axes.append(axis)
@@ -172,10 +172,10 @@ def test_a_rule_that_asks_for_the_axis_gets_it():
 
     batching.axis_batch_rules[primitive] = rule
     for trace in (new_trace("i"), new_trace(None)):
-        with core.set_current_trace(trace):
+        with bind.set_current_trace(trace):
             out = primitive.bind(trace.tracer(x, 0))
         assert axes.pop() is trace.axis and isinstance(out, BatchTracer)
-    with core.set_current_trace(new_trace("i")):
+    with bind.set_current_trace(new_trace("i")):
         out = primitive.bind(3.0)
     assert isinstance(out, BatchTracer), (
         "an axis with a name counts also where no operand is mapped"
@@ -184,9 +184,9 @@ def test_a_rule_that_asks_for_the_axis_gets_it():
 
 def test_a_missing_batching_rule_names_the_primitive():
     trace = new_trace()
-    with core.set_current_trace(trace):
+    with bind.set_current_trace(trace):
         with pytest.raises(NotImplementedError, match="primitive 'new' has no batch rule"):
-            core.Primitive("new").bind(trace.tracer(x, 0))
+            bind.Primitive("new").bind(trace.tracer(x, 0))
 
 
 # ---- vmap ----

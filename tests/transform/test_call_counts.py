@@ -7,7 +7,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.interpreters import jvp, transposition
+from tinyjax.transform import jvp, transposition
 
 
 def f(x):

@@ -7,7 +7,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.test_util import check_grads, check_jvp, check_vjp
+from tinyjax.transform.check_grads import check_grads, check_jvp, check_vjp
 
 v = np.array([0.3, -1.2, 2.0], np.float32)
 

@@ -5,7 +5,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.primitives import mul, reduce_sum, sin
+from tinyjax.core.primitives import mul, reduce_sum, sin
 
 x = np.array([1.0, 2.0, 3.0], np.float32)
 

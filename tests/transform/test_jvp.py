@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax import core, primitives
-from tinyjax.interpreters import jvp as jvp_module
-from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, defjvp, defjvp2, jvp_rules
-from tinyjax.primitives import add, cos, gt, mul, sin
+from tinyjax.core import bind, primitives
+from tinyjax.core.primitives import add, cos, gt, mul, sin
+from tinyjax.transform import jvp as jvp_module
+from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, defjvp, defjvp2, jvp_rules
 
 
 def f(x):
@@ -34,7 +34,7 @@ def test_sin_moves_by_cos_and_cos_by_minus_sin(x):
 def test_a_rule_is_linear_in_the_tangent():
     for rule in (jvp_module.sin_jvp, jvp_module.cos_jvp):
         out = rule(-3.0, 2.0)
-        assert isinstance(out, core.Array), "bind primitives: what NumPy does, no trace sees"
+        assert isinstance(out, bind.Array), "bind primitives: what NumPy does, no trace sees"
         np.testing.assert_allclose(out, -3.0 * rule(1.0, 2.0), rtol=1e-6)
         assert float(rule(0.0, 2.0)) == 0.0, "what does not move does not move its result"
 
@@ -45,26 +45,26 @@ def test_a_product_moves_by_either_factors_tangent_times_the_other_factor():
 
 
 def test_a_zero_is_neutral_in_a_sum_of_tangents():
-    tangent, nothing = core.as_array(2.0), zero()
+    tangent, nothing = bind.as_array(2.0), zero()
     assert jvp_module.add_tangents(tangent, nothing) is tangent
     assert jvp_module.add_tangents(nothing, tangent) is tangent
     assert jvp_module.add_tangents(nothing, nothing) is nothing
-    assert float(jvp_module.add_tangents(tangent, core.as_array(3.0))) == 5.0
+    assert float(jvp_module.add_tangents(tangent, bind.as_array(3.0))) == 5.0
 
 
 def test_a_zero_becomes_an_array_where_one_is_needed():
     nothing = jvp_module.zero_tangent(np.ones((2, 3), np.float32))
     out = jvp_module.instantiate_zeros(nothing)
     assert out.shape == (2, 3) and not np.any(out)
-    assert isinstance(out, core.Array) and out.dtype == np.float32, "an Array of the Zero's aval"
-    tangent = core.as_array(2.0)
+    assert isinstance(out, bind.Array) and out.dtype == np.float32, "an Array of the Zero's aval"
+    tangent = bind.as_array(2.0)
     assert jvp_module.instantiate_zeros(tangent) is tangent
 
 
 @pytest.fixture
 def area_p():
     """x times y, a primitive without rules for derivatives, that counts its calls."""
-    area_p = core.Primitive("area")
+    area_p = bind.Primitive("area")
     area_p.def_abstract_eval(lambda x, y: x)
     area_p.calls = []
     area_p.def_impl(lambda x, y: area_p.calls.append(1) or x * y)
@@ -114,16 +114,16 @@ def test_a_linear_primitive_gets_a_zero_as_an_array():
 
 def derivative(g, x):
     """What jax.jvp does, by hand and without trees: a trace, a tracer, and what the result carries."""
-    trace = JVPTrace(core.context.trace)
-    with core.set_current_trace(trace):
+    trace = JVPTrace(bind.context.trace)
+    with bind.set_current_trace(trace):
         out = g(JVPTracer(trace, x, 1.0))
     return jvp_module.instantiate_zeros(trace.primal_and_tangent(out)[1])
 
 
 def test_a_trace_knows_its_own_tracers_and_all_else_is_constant_to_it():
-    ours, other = JVPTrace(core.context.trace), JVPTrace(core.context.trace)
+    ours, other = JVPTrace(bind.context.trace), JVPTrace(bind.context.trace)
     assert ours.primal_and_tangent(JVPTracer(ours, 3.0, 1.0)) == (3.0, 1.0)
-    constants = [2.0, core.as_array(2.0), JVPTracer(other, 3.0, 1.0)]
+    constants = [2.0, bind.as_array(2.0), JVPTracer(other, 3.0, 1.0)]
     for constant in constants:
         primal, tangent = ours.primal_and_tangent(constant)
         assert primal is constant, "a constant is its own primal"
@@ -131,20 +131,20 @@ def test_a_trace_knows_its_own_tracers_and_all_else_is_constant_to_it():
 
 
 def test_python_sees_the_value_behind_a_tracer_and_behind_one_in_another():
-    inner, outer = JVPTrace(core.context.trace), JVPTrace(core.context.trace)
-    tracer = JVPTracer(inner, core.as_array(2.0), 1.0)
+    inner, outer = JVPTrace(bind.context.trace), JVPTrace(bind.context.trace)
+    tracer = JVPTracer(inner, bind.as_array(2.0), 1.0)
     assert tracer.concrete() == 2.0
     value = JVPTracer(outer, tracer, 1.0).concrete()
-    assert not isinstance(value, core.Tracer), "the primal is a tracer: what is behind that one?"
+    assert not isinstance(value, bind.Tracer), "the primal is a tracer: what is behind that one?"
     assert value == 2.0
     assert bool(JVPTracer(outer, tracer, 1.0)) is True
 
 
 def test_there_is_no_value_behind_a_tracer_of_which_only_the_type_is_known():
-    class Unknown(core.Tracer):
-        aval = core.get_aval(1.0)
+    class Unknown(bind.Tracer):
+        aval = bind.get_aval(1.0)
 
-    assert JVPTracer(JVPTrace(core.context.trace), Unknown(), 1.0).concrete() is None
+    assert JVPTracer(JVPTrace(bind.context.trace), Unknown(), 1.0).concrete() is None
 
 
 def test_a_function_of_one_tracer_is_differentiated():
@@ -162,10 +162,10 @@ def test_second_derivatives_come_from_nesting():
 
 
 def test_what_a_rule_binds_goes_to_the_parent():
-    same_p, parent, seen = core.Primitive("same"), core.context.trace, []
+    same_p, parent, seen = bind.Primitive("same"), bind.context.trace, []
 
     def rule(primals, tangents):
-        seen.append(core.context.trace)
+        seen.append(bind.context.trace)
         return primals[0], tangents[0]
 
     jvp_rules[same_p] = rule
@@ -182,20 +182,20 @@ def test_python_control_flow_sees_the_primal():
 
 
 def test_without_a_moving_operand_a_primitive_needs_no_rule_and_makes_no_tracer(area_p):
-    trace = JVPTrace(core.context.trace)
-    with core.set_current_trace(trace):
+    trace = JVPTrace(bind.context.trace)
+    with bind.set_current_trace(trace):
         out = area_p.bind(2.0, 3.0)
-    assert not isinstance(out, core.Tracer) and float(out) == 6.0
+    assert not isinstance(out, bind.Tracer) and float(out) == 6.0
 
 
 def test_a_primitive_with_several_results_has_a_tangent_for_each():
-    both_p = core.Primitive("both", multiple_results=True)
+    both_p = bind.Primitive("both", multiple_results=True)
     jvp_rules[both_p] = lambda primals, tangents: ([*primals, 5.0], [*tangents, zero()])
-    trace = JVPTrace(core.context.trace)
-    with core.set_current_trace(trace):
+    trace = JVPTrace(bind.context.trace)
+    with bind.set_current_trace(trace):
         moving, still = both_p.bind(JVPTracer(trace, 3.0, 1.0))
     assert trace.primal_and_tangent(moving) == (3.0, 1.0)
-    assert not isinstance(still, core.Tracer), "a result whose tangent is a Zero is no tracer"
+    assert not isinstance(still, bind.Tracer), "a result whose tangent is a Zero is no tracer"
     assert still == 5.0
 
 
@@ -267,7 +267,7 @@ def test_primals_and_tangents_come_in_tuples_of_one_structure():
 
 
 def test_a_missing_rule_names_the_primitive_and_the_table():
-    cube_p = core.Primitive("cube")
+    cube_p = bind.Primitive("cube")
     cube_p.def_impl(lambda x: x**3)
     cube_p.def_abstract_eval(lambda aval: aval)
     with pytest.raises(NotImplementedError, match="primitive 'cube' has no jvp rule"):

@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax import core, primitives
-from tinyjax.array import ShapedArray
-from tinyjax.interpreters.jvp import JVPTrace, jvp_rules
-from tinyjax.interpreters.partial_eval import (
+from tinyjax.core import bind, primitives
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.jaxpr import jaxpr_as_fun
+from tinyjax.core.lists import drop, merge, pick
+from tinyjax.core.primitives import cos, mul, sin
+from tinyjax.core.tracing import JaxprTrace
+from tinyjax.transform.jvp import JVPTrace, jvp_rules
+from tinyjax.transform.partial_eval import (
     PartialEvalTrace,
     linearize_flat,
     partial_eval_jaxpr,
@@ -15,10 +19,6 @@ from tinyjax.interpreters.partial_eval import (
     trace_linear,
     values_of,
 )
-from tinyjax.interpreters.tracing import JaxprTrace
-from tinyjax.jaxpr import jaxpr_as_fun
-from tinyjax.lists import drop, merge, pick
-from tinyjax.primitives import cos, mul, sin
 
 scalar = ShapedArray((), np.dtype("float32"))
 
@@ -32,7 +32,7 @@ def f(x):
 
 @pytest.fixture
 def trace():
-    return PartialEvalTrace(core.context.trace, JaxprTrace())
+    return PartialEvalTrace(bind.context.trace, JaxprTrace())
 
 
 def test_what_is_known_is_computed_by_the_parent(trace):
@@ -49,7 +49,7 @@ def test_what_has_an_unknown_operand_is_written_down(trace):
 
 
 def test_a_known_array_in_an_unknown_operation_is_a_residual(trace):
-    t, known = trace.unknown.new_arg(scalar), core.as_array(np.float32(3))
+    t, known = trace.unknown.new_arg(scalar), bind.as_array(np.float32(3))
     out = trace.process_primitive(primitives.mul_p, [known, t], {})
     assert trace.unknown.finish([out]).consts == [known]
 
@@ -77,7 +77,7 @@ def test_a_primitive_may_have_a_partial_eval_rule(trace, monkeypatch):
 
 
 def parted(fun, *primals):
-    trace = JVPTrace(PartialEvalTrace(core.context.trace, JaxprTrace()))
+    trace = JVPTrace(PartialEvalTrace(bind.context.trace, JaxprTrace()))
     return trace_linear(trace, fun, primals)
 
 
@@ -103,7 +103,7 @@ def test_a_result_that_does_not_move_has_no_tangent():
 
 
 def test_a_result_that_depends_on_a_tangent_cannot_be_known(monkeypatch):
-    mixed_p = core.Primitive("mixed")
+    mixed_p = bind.Primitive("mixed")
     monkeypatch.setitem(jvp_rules, mixed_p, lambda primals, tangents: (tangents[0], tangents[0]))
     with pytest.raises(ValueError):
         parted(lambda x: [mixed_p.bind(x)], np.float32(3))
@@ -175,7 +175,7 @@ TWO_BY_TWO = [(False, False), (False, True), (True, False), (True, True)]
 
 @pytest.mark.parametrize("unknown_ins", TWO_BY_TWO)
 def test_the_parts_together_give_what_the_whole_gives(unknown_ins):
-    array = core.as_array(np.float32(7))
+    array = bind.as_array(np.float32(7))
     closed = jax.make_jaxpr(lambda x, y: (mul(sin(x), y), cos(x), mul(y, array), x))(1.0, 2.0)
     want = [float(x) for x in jaxpr_as_fun(closed)(1.0, 2.0)]
     assert pieced_together(closed, unknown_ins, [1.0, 2.0]) == want

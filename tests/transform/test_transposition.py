@@ -4,17 +4,17 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax import core, primitives
-from tinyjax.array import ShapedArray
-from tinyjax.interpreters.jvp import Zero
-from tinyjax.interpreters.transposition import (
+from tinyjax.core import bind, primitives
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, Var
+from tinyjax.core.primitives import add, mul, neg, sin
+from tinyjax.transform.jvp import Zero
+from tinyjax.transform.transposition import (
     UndefinedPrimal,
     backward_pass,
     transpose_rules,
     unbroadcast,
 )
-from tinyjax.jaxpr import Jaxpr, JaxprEqn, Var
-from tinyjax.primitives import add, mul, neg, sin
 
 X = np.arange(6, dtype=np.float32).reshape(2, 3)
 row = np.array([1, 10, 100], np.float32)
@@ -154,7 +154,7 @@ def test_an_argument_that_no_result_needs_has_a_zero_cotangent():
 
 
 def test_an_equation_whose_result_has_no_cotangent_is_not_transposed():
-    untransposable_p = core.Primitive("untransposable")
+    untransposable_p = bind.Primitive("untransposable")
     a, b, c = Var(aval()), Var(aval()), Var(aval())
     eqns = [
         JaxprEqn(primitives.neg_p, [a], [b], {}),

@@ -5,10 +5,10 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import core, dtypes
-from tinyjax.interpreters.jvp import jvp_rules
-from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass
-from tinyjax.primitives import add, mul, reduce_sum, sin
+from tinyjax.core import bind, dtypes
+from tinyjax.core.primitives import add, mul, reduce_sum, sin
+from tinyjax.transform.jvp import jvp_rules
+from tinyjax.transform.transposition import UndefinedPrimal, backward_pass
 
 
 def f(x):
@@ -155,7 +155,7 @@ def test_jit_and_vmap_give_and_take_the_vjp_function():
 
 
 def test_a_missing_transpose_rule_names_the_primitive():
-    twice_p = core.Primitive("twice")
+    twice_p = bind.Primitive("twice")
     twice_p.def_impl(lambda x: 2 * x)
     twice_p.def_abstract_eval(lambda aval: aval)
     with pytest.raises(NotImplementedError, match="primitive 'twice' has no transpose rule"):
@@ -198,7 +198,7 @@ def test_a_changed_config_is_seen():
 
 
 def test_a_changed_rule_is_seen():
-    double_p = core.Primitive("double")
+    double_p = bind.Primitive("double")
     double_p.def_impl(lambda x: 2 * x)
     for slope in (2.0, 5.0):
         jvp_rules[double_p] = lambda primals, tangents, s=slope: (

@@ -3,6 +3,6 @@
 chex (https://chex.readthedocs.io) imports both modules.
 """
 
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.missing_names import getattr_of
 
 __getattr__ = getattr_of(__name__)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tinyjax.dtypes import *  # noqa: F403
+from tinyjax.core.dtypes import *  # noqa: F403
 
 DType = np.dtype
 

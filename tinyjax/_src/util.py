@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial as partial
 from typing import Any
 
-from tinyjax.lists import split_list as _split_list
+from tinyjax.core.lists import split_list as _split_list
 
 
 def safe_map(f: Callable, *args: Iterable[Any]) -> list[Any]:

@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from tinyjax.devices import are_known
 from tinyjax.extend.backend import backends
 from tinyjax.extend.backend import get_backend as get_backend
+from tinyjax.runtime.devices import are_known
 
 
 def __getattr__(name: str) -> Any:

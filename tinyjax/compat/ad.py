@@ -2,7 +2,7 @@
 
 After this file you can make a primitive differentiable: `defjvp` for forward mode; `primitive_transposes`,
 or `deflinear2` and `defbilinear`, for the linear ones, which reverse mode needs too. Builds on
-interpreters.jvp and interpreters.transposition, whose tables these are.
+transform.jvp and transform.transposition, whose tables these are.
 
     primitive_jvps[p] = rule          # (primals, tangents, **params) -> (out, tangent_out)
     primitive_transposes[p] = rule    # (ct, *operands, **params) -> [ct or None for each operand]
@@ -15,23 +15,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, missing_rule
-from tinyjax.interpreters.jvp import JVPTrace as JVPTrace
-from tinyjax.interpreters.jvp import JVPTracer as JVPTracer
-from tinyjax.interpreters.jvp import Zero as Zero
-from tinyjax.interpreters.jvp import add_any_p as add_jaxvals_p
-from tinyjax.interpreters.jvp import add_tangents as add_tangents
-from tinyjax.interpreters.jvp import defjvp as defjvp
-from tinyjax.interpreters.jvp import defjvp2 as defjvp2
-from tinyjax.interpreters.jvp import full
-from tinyjax.interpreters.jvp import instantiate_zeros as instantiate_zeros
-from tinyjax.interpreters.jvp import jvp_rules as primitive_jvps  # noqa: F401
-from tinyjax.interpreters.transposition import UndefinedPrimal as UndefinedPrimal
-from tinyjax.interpreters.transposition import defbilinear as defbilinear
-from tinyjax.interpreters.transposition import deflinear2 as deflinear2
-from tinyjax.interpreters.transposition import is_undefined_primal as is_undefined_primal
-from tinyjax.interpreters.transposition import transpose_rules as primitive_transposes
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, missing_rule
+from tinyjax.transform.jvp import JVPTrace as JVPTrace
+from tinyjax.transform.jvp import JVPTracer as JVPTracer
+from tinyjax.transform.jvp import Zero as Zero
+from tinyjax.transform.jvp import add_any_p as add_jaxvals_p
+from tinyjax.transform.jvp import add_tangents as add_tangents
+from tinyjax.transform.jvp import defjvp as defjvp
+from tinyjax.transform.jvp import defjvp2 as defjvp2
+from tinyjax.transform.jvp import full
+from tinyjax.transform.jvp import instantiate_zeros as instantiate_zeros
+from tinyjax.transform.jvp import jvp_rules as primitive_jvps  # noqa: F401
+from tinyjax.transform.transposition import UndefinedPrimal as UndefinedPrimal
+from tinyjax.transform.transposition import defbilinear as defbilinear
+from tinyjax.transform.transposition import deflinear2 as deflinear2
+from tinyjax.transform.transposition import is_undefined_primal as is_undefined_primal
+from tinyjax.transform.transposition import transpose_rules as primitive_transposes
 
 
 def deflinear(primitive: Primitive, transpose_rule: Callable) -> None:

@@ -15,7 +15,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from tinyjax.config import config
+from tinyjax.core.config import config
 from tinyjax.version import __version__, __version_info__
 
 

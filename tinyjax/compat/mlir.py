@@ -2,7 +2,7 @@
 
 After this file you know where the OpenCL lowering of your primitive goes. Code written for JAX runs on,
 with a warning: jit runs a primitive that has no OpenCL lowering on the host, by its impl rule.
-Builds on opencl.rules.
+Builds on compile.kernel.rules.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 
-from tinyjax.core import Primitive
-from tinyjax.opencl.rules import lowering_rules
+from tinyjax.compile.kernel.rules import lowering_rules
+from tinyjax.core.bind import Primitive
 
 
 def register_lowering(
@@ -29,7 +29,7 @@ def register_lowering(
         warnings.warn(
             f"tinyjax compiles to OpenCL, so the MLIR lowering of '{prim}' is not used: in compiled code "
             "its impl rule runs on the host. To have it in a kernel, say what one element of the result "
-            f"is: tinyjax.opencl.rules.lowering_rules[{prim}_p] = Elementwise(lambda ctx, x, y: "
+            f"is: tinyjax.compile.kernel.rules.lowering_rules[{prim}_p] = Elementwise(lambda ctx, x, y: "
             'ctx.op("add", x, y)). CONTRIBUTING.md, "Adding a primitive", has an example',
             stacklevel=2,
         )

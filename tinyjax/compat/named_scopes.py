@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from tinyjax.api_util import check_callable, fun_name
+from tinyjax.core.api_util import check_callable, fun_name
 
 
 class named_scope(contextlib.ContextDecorator):  # noqa: N801  (used as a function)

@@ -15,10 +15,10 @@ from functools import partial as partial
 from typing import Any
 
 from tinyjax import numpy as jnp
-from tinyjax.config import enable_x64
-from tinyjax.devices import Device, process_count, process_index, process_indices
-from tinyjax.interpreters.pmap_primitive import gathered, spread
-from tinyjax.tree_util.pytrees import tree_map
+from tinyjax.core.config import enable_x64
+from tinyjax.core.tree_util.pytrees import tree_map
+from tinyjax.runtime.devices import Device, process_count, process_index, process_indices
+from tinyjax.transform.pmap.primitive import gathered, spread
 
 # ---- updates by index ----
 

@@ -90,14 +90,14 @@ PRIVATE_MODULES = {f"jax._src.{name}": f"jax.{name}" for name in ("core", "tree_
 
 # Names inside of JAX that libraries use, and where they are here. Nothing is said of these either.
 PRIVATE = {
-    "jax.api_util.debug_info": "tinyjax.interpreters.partial_values.debug_info",
-    "jax.api_util.flatten_fun": "tinyjax.interpreters.partial_values.flatten_fun",
-    "jax.api_util.flatten_fun_nokwargs": "tinyjax.interpreters.partial_values.flatten_fun_nokwargs",
-    "jax.core.AbstractValue": "tinyjax.array.ShapedArray",
-    "jax.core.ensure_compile_time_eval": "tinyjax.compile_time.ensure_compile_time_eval",
-    "jax.core.eval_context": "tinyjax.compile_time.eval_context",
-    "jax.interpreters.partial_eval.PartialVal": "tinyjax.interpreters.partial_values.PartialVal",
-    "jax.interpreters.partial_eval.trace_to_jaxpr_nounits": "tinyjax.interpreters.partial_values."
+    "jax.api_util.debug_info": "tinyjax.compat.partial_values.debug_info",
+    "jax.api_util.flatten_fun": "tinyjax.compat.partial_values.flatten_fun",
+    "jax.api_util.flatten_fun_nokwargs": "tinyjax.compat.partial_values.flatten_fun_nokwargs",
+    "jax.core.AbstractValue": "tinyjax.core.array.ShapedArray",
+    "jax.core.ensure_compile_time_eval": "tinyjax.core.compile_time.ensure_compile_time_eval",
+    "jax.core.eval_context": "tinyjax.core.compile_time.eval_context",
+    "jax.interpreters.partial_eval.PartialVal": "tinyjax.compat.partial_values.PartialVal",
+    "jax.interpreters.partial_eval.trace_to_jaxpr_nounits": "tinyjax.compat.partial_values."
     "trace_to_jaxpr_nounits",
 }
 
@@ -129,7 +129,7 @@ def find(name: str) -> Any:
         module, _, attribute = PRIVATE[name].rpartition(".")
         return getattr(importlib.import_module(module), attribute)
     if name in SAID_OTHERWISE:
-        today, module = SAID_OTHERWISE[name], "tinyjax.older_functions"
+        today, module = SAID_OTHERWISE[name], "tinyjax.compat.older_functions"
         attribute = name.rpartition(".")[2]
     else:
         today = RENAMED[name]
@@ -187,5 +187,5 @@ def _warn(name: str, today: str) -> None:
     warnings.warn(text, DeprecationWarning, stacklevel=level)
 
 
-_HERE = str(Path(__file__).parent)
+_HERE = str(Path(__file__).parents[1])
 _IMPORTLIB = str(Path(importlib.__file__).parent)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax.core import context, get_aval, set_current_trace
+from tinyjax.core.bind import context, get_aval, set_current_trace
+from tinyjax.core.jaxpr import Jaxpr
+from tinyjax.core.tracing import JaxprTrace
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.extend.linear_util import WrappedFun, transformation_with_aux
-from tinyjax.interpreters.partial_eval import PartialEvalTrace
-from tinyjax.interpreters.tracing import JaxprTrace
-from tinyjax.jaxpr import Jaxpr
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.transform.partial_eval import PartialEvalTrace
 
 
 class PartialVal(tuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tinyjax.config import config
+from tinyjax.core.config import config
 
 allow_f16_reductions = partial(config.set, "jax_allow_f16_reductions")
 array_garbage_collection_guard = partial(config.set, "jax_array_garbage_collection_guard")

@@ -1,16 +1,15 @@
 """jax.interpreters.xla has one function left that people call: an impl rule by compilation.
 
-Builds on interpreters.jit.
+Builds on transform.jit.api.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tinyjax.core import Primitive, missing_rule
-from tinyjax.interpreters.jit import jit
-from tinyjax.missing_names import getattr_of
-from tinyjax.opencl.rules import lowering_rules
+from tinyjax.compile.kernel.rules import lowering_rules
+from tinyjax.core.bind import Primitive, missing_rule
+from tinyjax.transform.jit.api import jit
 
 
 def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> Any:
@@ -20,6 +19,3 @@ def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> Any:
     if prim not in lowering_rules:
         missing_rule(prim, "lowering")
     return jit(lambda *xs: prim.bind(*xs, **params))(*args)
-
-
-__getattr__ = getattr_of(__name__)

@@ -23,13 +23,19 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import astuple, dataclass
 
-from tinyjax.inlining import CALLS
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
-from tinyjax.opencl.codegen import CPU
-from tinyjax.opencl.memory_plan import MemoryPlan, bytes_of
-from tinyjax.opencl.plan import Plan, bodies_of, step_word
-from tinyjax.opencl.rules import ArgReduction, Elementwise, Reduction, axes_sizes, lowering_of
-from tinyjax.opencl.simplify import BODIES
+from tinyjax.compile.codegen.codegen import CPU
+from tinyjax.compile.kernel.rules import (
+    ArgReduction,
+    Elementwise,
+    Reduction,
+    axes_sizes,
+    lowering_of,
+)
+from tinyjax.compile.memory_plan import MemoryPlan, bytes_of
+from tinyjax.compile.passes.simplify import BODIES
+from tinyjax.compile.plan import Plan, bodies_of, step_word
+from tinyjax.core.inlining import CALLS
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 
 FUNCTIONS = frozenset(
     "acos acosh asin asinh atan atan2 atanh cbrt cos cosh digamma erf erf_inv erfc exp exp2 expm1 "

@@ -13,11 +13,11 @@ import os
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tinyjax.jaxpr import JaxprEqn, Literal, SourceLine, subjaxprs
-from tinyjax.opencl.codegen import kernel_lines, kernel_text, program_text
-from tinyjax.opencl.groups import KernelGroup
-from tinyjax.opencl.kernel_ir import Kernel
-from tinyjax.opencl.plan import Plan
+from tinyjax.compile.codegen.codegen import kernel_lines, kernel_text, program_text
+from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.kernel.kernel_ir import Kernel
+from tinyjax.compile.plan import Plan
+from tinyjax.core.jaxpr import JaxprEqn, Literal, SourceLine, subjaxprs
 
 # ---- as data ----
 

@@ -11,13 +11,13 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tinyjax.devices import Device
-from tinyjax.jaxpr import Var
-from tinyjax.opencl.codegen import kernel_text
-from tinyjax.opencl.kernel_ir import Buffer, Kernel, Rounds
-from tinyjax.opencl.memory_plan import MemoryPlan
-from tinyjax.opencl.plan import Plan
-from tinyjax.shortcuts import with_shortcut
+from tinyjax.compile.codegen.codegen import kernel_text
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Rounds
+from tinyjax.compile.memory_plan import MemoryPlan
+from tinyjax.compile.plan import Plan
+from tinyjax.core.jaxpr import Var
+from tinyjax.core.shortcuts import with_shortcut
+from tinyjax.runtime.devices import Device
 
 
 @dataclass

@@ -10,23 +10,23 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tinyjax.compile_log import compiling_logger, log_level, logged_time
-from tinyjax.devices import Device, warn_without_opencl
-from tinyjax.jaxpr import ClosedJaxpr
-from tinyjax.opencl.codegen import CPU, GPU, Target, program_text
-from tinyjax.opencl.cost import cost_lines, step_costs
-from tinyjax.opencl.explain import explain_lines, mapping
-from tinyjax.opencl.key_words import with_key_words
-from tinyjax.opencl.launches import launches_lines, with_launches
-from tinyjax.opencl.memory_plan import (
+from tinyjax.compile.codegen.codegen import CPU, GPU, Target, program_text
+from tinyjax.compile.cost import cost_lines, step_costs
+from tinyjax.compile.explain import explain_lines, mapping
+from tinyjax.compile.launches import launches_lines, with_launches
+from tinyjax.compile.memory_plan import (
     MemoryPlan,
     memory_lines,
     plan_memory,
     usable_donations,
     with_memory,
 )
-from tinyjax.opencl.plan import Plan, groups_lines, make_plan, schedule_lines
-from tinyjax.opencl.simplify import simplify
+from tinyjax.compile.passes.lower_prng_keys import with_key_words
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.plan import Plan, groups_lines, make_plan, schedule_lines
+from tinyjax.core.compile_log import compiling_logger, log_level, logged_time
+from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.runtime.devices import Device, warn_without_opencl
 
 # ---- stages ----
 

@@ -21,9 +21,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from tinyjax.array import ShapedArray
-from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, Var
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     Kernel,
     Lanes,
@@ -33,7 +31,9 @@ from tinyjax.opencl.kernel_ir import (
     inner_bodies,
     rewritten,
 )
-from tinyjax.opencl.plan import Plan
+from tinyjax.compile.plan import Plan
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
 
 # ---- the plan ----
 

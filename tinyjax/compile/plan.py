@@ -11,20 +11,20 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.fuse import fuse
-from tinyjax.opencl.groups import Group, HostGroup, KernelGroup, LoopGroup
-from tinyjax.opencl.kernel_ir import Kernel
-from tinyjax.opencl.loop_frame import LoopKernel
-from tinyjax.opencl.loop_kernels import loop_kernel
-from tinyjax.opencl.lower import lower_group
-from tinyjax.opencl.rules import rewrites_for_steps
-from tinyjax.opencl.simplify import BODIES
-from tinyjax.pretty_printer import variable_names
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.fuse import fuse
+from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
+from tinyjax.compile.kernel.kernel_ir import Kernel
+from tinyjax.compile.kernel.rules import rewrites_for_steps
+from tinyjax.compile.passes.simplify import BODIES
+from tinyjax.compile.schedules.loop_kernels import loop_kernel
+from tinyjax.compile.schedules.lower import lower_group
+from tinyjax.compile.schedules.resumable_loop import LoopKernel
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
+from tinyjax.core.pretty_printer import variable_names
 
 if TYPE_CHECKING:
-    from tinyjax.opencl.launches import Launch
+    from tinyjax.compile.launches import Launch
 
 # ---- planning ----
 

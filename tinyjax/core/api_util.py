@@ -12,8 +12,8 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
-from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 
 
 def fun_name(fun: Callable) -> str:

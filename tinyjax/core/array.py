@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.devices import Device, default_device
+from tinyjax.core import dtypes
+from tinyjax.runtime.devices import Device, default_device
 
 
 class ShapedArray:
@@ -133,7 +133,7 @@ class Array:
 
 
 class Buffer(Protocol):
-    """Memory of a device that holds an array's elements; opencl/runtime.py has the real ones."""
+    """Memory of a device that holds an array's elements; runtime/queues.py has the real ones."""
 
     def read(self) -> np.ndarray:
         """Waits for the device, then gives the elements as a NumPy array."""

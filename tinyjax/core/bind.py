@@ -18,17 +18,17 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
-from tinyjax.config import config
-from tinyjax.devices import committed_device, recorded_device
-from tinyjax.errors import (
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
+from tinyjax.core.config import config
+from tinyjax.core.errors import (
     ConcretizationTypeError,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
+from tinyjax.runtime.devices import committed_device, recorded_device
 
 AxisEnv = tuple[tuple[Hashable, int], ...]  # names and sizes of axes, the innermost last
 

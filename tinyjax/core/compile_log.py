@@ -14,7 +14,7 @@ import logging
 import time
 from collections.abc import Iterator
 
-from tinyjax.config import config
+from tinyjax.core.config import config
 
 stages_logger = logging.getLogger("jax._src.dispatch")
 compiling_logger = logging.getLogger("jax._src.interpreters.pxla")

@@ -2,7 +2,7 @@
 
 After this file you can use a value that is computed from constants inside of jit, in a Python `if`: within
 the block, an operation whose operands are no tracers is evaluated, not written into the jaxpr.
-Builds on core.
+Builds on bind.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.ensure_compile_time_eval.html
 """
@@ -12,14 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinyjax.core import (
-    EvalTrace,
-    Primitive,
-    Trace,
-    Tracer,
-    context,
-    set_current_trace,
-)
+from tinyjax.core.bind import EvalTrace, Primitive, Trace, Tracer, context, set_current_trace
 
 
 class CompileTimeTrace(Trace):

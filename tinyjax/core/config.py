@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
-from tinyjax.other_flags import WITHOUT_CHECK, WITHOUT_EFFECT, missing_check
+from tinyjax.compat.other_flags import WITHOUT_CHECK, WITHOUT_EFFECT, missing_check
 
 # name -> (default, the values allowed or None for any, what it does)
 FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {

@@ -15,7 +15,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from tinyjax.config import config
+from tinyjax.core.config import config
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax.core import EvalTrace, context, is_staging
-from tinyjax.errors import JaxRuntimeError
-from tinyjax.jaxpr import (
+from tinyjax.core.bind import EvalTrace, context, is_staging
+from tinyjax.core.errors import JaxRuntimeError
+from tinyjax.core.jaxpr import (
     Atom,
     ClosedJaxpr,
     Jaxpr,

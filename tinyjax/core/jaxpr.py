@@ -1,7 +1,7 @@
 """Jaxprs: a program as a list of equations, a checker and an evaluator for them.
 
 After this file you can build a jaxpr by hand, check it and run it: it is the common language that
-tracing writes, transformations rewrite and the compiler reads. Builds on core. (How it is printed
+tracing writes, transformations rewrite and the compiler reads. Builds on bind. (How it is printed
 is the next step, pretty_printer, which gives these classes their repr.)
 
     { lambda ; a:f32[]. let b:f32[] = sin a; c:f32[] = mul b a in (c,) }
@@ -14,11 +14,11 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from tinyjax.array import LiteralArray, ShapedArray
-from tinyjax.config import config
-from tinyjax.core import Primitive, abstract_eval_rules, context, missing_rule, to_numpy
-from tinyjax.dtypes import is_python_scalar
-from tinyjax.lists import pick
+from tinyjax.core.array import LiteralArray, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, context, missing_rule, to_numpy
+from tinyjax.core.config import config
+from tinyjax.core.dtypes import is_python_scalar
+from tinyjax.core.lists import pick
 
 # ---- the parts of a jaxpr ----
 

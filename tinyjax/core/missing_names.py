@@ -21,7 +21,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-NAMES_FILE = Path(__file__).parent / "data" / "jax_names.json"
+NAMES_FILE = Path(__file__).parent / "jax_names.json"
 
 
 @functools.cache
@@ -44,9 +44,10 @@ def not_there_yet(jax_name: str) -> str:
 
 def lazy_names(module: str) -> dict[str, str]:
     """{name: the module that has it}, of names that a package imports when they are first asked for.
-    A package lists them as `_LAZY_NAMES = {"its module": ("name", ...)}`."""
+    A package lists them as `_LAZY_NAMES = {"its module": ("name", ...)}`, a module by tinyjax's."""
     listed = vars(sys.modules[module]).get("_LAZY_NAMES", {})
-    return {name: f"{module}.{part}" for part, names in listed.items() for name in names}
+    package = module if "__path__" in vars(sys.modules[module]) else "tinyjax"
+    return {name: f"{package}.{part}" for part, names in listed.items() for name in names}
 
 
 def getattr_of(module: str) -> Callable[[str], Any]:
@@ -78,8 +79,7 @@ def getattr_of(module: str) -> Callable[[str], Any]:
 
 def older(name: str) -> Any:
     """What an older name of JAX stands for (older_spellings says which there are); KeyError if it is none."""
-    from tinyjax import older_spellings
-
+    older_spellings = importlib.import_module("tinyjax.compat.older_spellings")
     if name in older_spellings.RENAMED_MODULES:
         return importlib.import_module("tiny" + name)
     return older_spellings.find(name)
@@ -109,9 +109,7 @@ class MissingNames:
             jax_module = "jax" + module.removeprefix("tinyjax")
             if is_jax_name(jax_module, name):
                 raise ImportError(not_there_yet(f"{jax_module}.{name}"), name=fullname)
-            from tinyjax.older_spellings import find_module
-
-            return find_module(fullname)
+            return importlib.import_module("tinyjax.compat.older_spellings").find_module(fullname)
         return None
 
 
@@ -122,7 +120,7 @@ MODULES = (
     "tinyjax.core",
     "tinyjax.experimental",
     "tinyjax.interpreters",
-    "tinyjax.interpreters.partial_eval",
+    "tinyjax.transform.partial_eval",
     "tinyjax.lax",
     "tinyjax.nn",
     "tinyjax.nn.initializers",
@@ -134,7 +132,11 @@ MODULES = (
     "tinyjax.tree",
     "tinyjax.tree_util",
 )
-for _name in MODULES:
-    vars(sys.modules[_name])["__getattr__"] = getattr_of(_name)
-    vars(sys.modules[_name])["__dir__"] = dir_of(_name)
-sys.meta_path.append(MissingNames())
+
+
+def install() -> None:
+    """Makes the modules that are imported now say which names they lack, and Python ask here at the end."""
+    for name in MODULES:
+        vars(sys.modules[name])["__getattr__"] = getattr_of(name)
+        vars(sys.modules[name])["__dir__"] = dir_of(name)
+    sys.meta_path.append(MissingNames())

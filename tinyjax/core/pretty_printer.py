@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tinyjax.jaxpr import (
+from tinyjax.core.jaxpr import (
     Atom,
     ClosedJaxpr,
     DropVar,
@@ -191,8 +191,8 @@ def jaxpr_text(jaxpr: Jaxpr) -> str:
 
 
 def variable_names(jaxpr: Jaxpr) -> dict[Var, str]:
-    """The names in a jaxpr's text, for who shows it in another way (viz/dot.py). A jaxpr that is printed
-    as any other value, such as one of several in a named tuple, has a text and names of its own."""
+    """The names in a jaxpr's text, for who shows it in another way (studio/viz/dot.py). A jaxpr that is
+    printed as any other value, such as one of several in a named tuple, has a text and names of its own."""
     context = Context(jaxpr)
     _program_doc(jaxpr, context)
     names = context.names

@@ -2,7 +2,7 @@
 
 After this file you can say what a primitive needs to be computed (an impl rule) and to be traced (an
 abstract_eval rule, which also checks the operands). The steps after this one give the same ten their
-jvp, batching and transpose rules; all other primitives are in lax/. Builds on core.
+jvp, batching and transpose rules; all other primitives are in lax/. Builds on bind.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 
 # ---- what elementwise primitives share ----
 

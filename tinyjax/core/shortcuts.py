@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from tinyjax.config import config
+from tinyjax.core.config import config
 
 # Function, as module.qualname -> the module of its shortcut: tinyjax/fast fills it. Not imported yet.
 shortcut_modules: dict[str, str] = {}

@@ -2,7 +2,7 @@
 
 After this file you can say why `print` inside a traced function shows `JaxprTracer(float32[3])` and
 happens once, why `if x > 0` fails there, and what a jaxpr's constvars are. The trace at work is
-`JaxprTrace`: each bind becomes an equation, whose results are known by aval only. Builds on core
+`JaxprTrace`: each bind becomes an equation, whose results are known by aval only. Builds on bind
 and jaxpr.
 """
 
@@ -15,8 +15,8 @@ import sys
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any
 
-from tinyjax import dtypes
-from tinyjax.api_util import (
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import (
     FlatFun,
     argument_names,
     as_argnums,
@@ -24,9 +24,8 @@ from tinyjax.api_util import (
     fun_name,
     wrap_argnums,
 )
-from tinyjax.array import Array, LiteralArray, ShapedArray
-from tinyjax.config import config
-from tinyjax.core import (
+from tinyjax.core.array import Array, LiteralArray, ShapedArray
+from tinyjax.core.bind import (
     Primitive,
     Trace,
     Tracer,
@@ -38,12 +37,22 @@ from tinyjax.core import (
     missing_rule,
     set_current_trace,
 )
-from tinyjax.errors import UnexpectedTracerError
-from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, SourceLine, Var, check_jaxpr
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
+from tinyjax.core.config import config
+from tinyjax.core.errors import UnexpectedTracerError
+from tinyjax.core.jaxpr import (
+    Atom,
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    SourceLine,
+    Var,
+    check_jaxpr,
+)
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 
 PACKAGE_FOLDER = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-PROGRAMS_FOLDER = os.path.join(PACKAGE_FOLDER, "cli")  # written as any program is
+PROGRAMS_FOLDER = os.path.join(PACKAGE_FOLDER, "studio", "cli")  # written as any program is
 
 
 class _IsOurs(dict[str, bool]):

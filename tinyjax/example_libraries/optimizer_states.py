@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
-from tinyjax.tree_util.registration import register_pytree_node
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.core.tree_util.registration import register_pytree_node
 
 
 class Optimizer(NamedTuple):

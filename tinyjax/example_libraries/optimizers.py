@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 import tinyjax.numpy as jnp
+from tinyjax.core.tree_util.pytrees import tree_leaves, tree_map
 from tinyjax.example_libraries.optimizer_states import (  # noqa: F401
     JoinPoint,
     Optimizer,
@@ -32,7 +33,6 @@ from tinyjax.example_libraries.optimizer_states import (  # noqa: F401
     pack_optimizer_state,
     unpack_optimizer_state,
 )
-from tinyjax.tree_util.pytrees import tree_leaves, tree_map
 
 Schedule = Callable[[Any], Any]  # from the number of the step to the step's size
 

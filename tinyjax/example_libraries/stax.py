@@ -26,9 +26,9 @@ from typing import Any
 
 import tinyjax.numpy as jnp
 from tinyjax import lax, random
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.convolution_dims import conv_general_shape_tuple, conv_transpose_shape_tuple
 from tinyjax.lax.convolution_functions import conv_general_dilated, conv_transpose
-from tinyjax.missing_names import getattr_of
 from tinyjax.nn.activations import elu, gelu, leaky_relu, relu, selu, sigmoid, softplus
 from tinyjax.nn.functions import standardize
 from tinyjax.nn.initializers import glorot_normal, normal, ones, zeros

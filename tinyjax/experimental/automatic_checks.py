@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.core import Primitive, get_aval
+from tinyjax.core import dtypes
+from tinyjax.core.bind import Primitive, get_aval
+from tinyjax.core.tree_util.pytrees import tree_structure
 from tinyjax.experimental.checkify_error import (
     CheckSite,
     DivisionByZeroError,
@@ -21,8 +23,7 @@ from tinyjax.experimental.checkify_error import (
     NaNError,
     OOBError,
 )
-from tinyjax.interpreters.jvp import add_any_p
-from tinyjax.tree_util.pytrees import tree_structure
+from tinyjax.transform.jvp import add_any_p
 
 Failure = tuple[
     Any, CheckSite, Sequence[Any]

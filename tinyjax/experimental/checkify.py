@@ -21,14 +21,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import (
-    EvalTrace,
-    Primitive,
-    as_array,
-    context,
-    get_aval,
-    set_current_trace,
-)
+from tinyjax.core.bind import EvalTrace, Primitive, as_array, context, get_aval, set_current_trace
+from tinyjax.core.tree_util.pytrees import tree_flatten
 from tinyjax.experimental import checkify_rules as _rules  # noqa: F401  (fills the table)
 from tinyjax.experimental.checkify_error import CheckSite
 from tinyjax.experimental.checkify_error import DivisionByZeroError as DivisionByZeroError
@@ -47,7 +41,6 @@ from tinyjax.experimental.checkify_error import init_error as init_error
 from tinyjax.experimental.checkify_error import nan_checks as nan_checks
 from tinyjax.experimental.checkify_error import user_checks as user_checks
 from tinyjax.experimental.checkify_trace import CheckifyTrace, check_p, debug_check_p, first_example
-from tinyjax.tree_util.pytrees import tree_flatten
 
 # ---- what users call ----
 

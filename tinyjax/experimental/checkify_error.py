@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import as_array
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_map, tree_unflatten
-from tinyjax.tree_util.registration import register_pytree_node_class
+from tinyjax.core.bind import as_array
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_map, tree_unflatten
+from tinyjax.core.tree_util.registration import register_pytree_node_class
 
 # ---- categories ----
 

@@ -13,26 +13,23 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.control_flow.cond import cond_p
-from tinyjax.control_flow.scan import scan_p
-from tinyjax.control_flow.while_loop import while_p
-from tinyjax.core import (
-    extend_axis_env,
-    get_aval,
-)
+from tinyjax.core.bind import extend_axis_env, get_aval
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.core.lists import split_list
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.tree_util.pytrees import tree_leaves
 from tinyjax.experimental.checkify_error import (
     Error,
     first_error,
 )
 from tinyjax.experimental.checkify_trace import checked_jaxpr, checkify_rules, cut, no_error
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters.jit_primitive import jit_p
-from tinyjax.interpreters.pmap_primitive import pmap_p
-from tinyjax.interpreters.remat import remat_p
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr
-from tinyjax.lists import split_list
-from tinyjax.tree_util.pytrees import tree_leaves
+from tinyjax.lax.control_flow.cond import cond_p
+from tinyjax.lax.control_flow.scan import scan_p
+from tinyjax.lax.control_flow.while_loop import while_p
+from tinyjax.transform.jit.primitive import jit_p
+from tinyjax.transform.pmap.primitive import pmap_p
+from tinyjax.transform.remat.primitive import remat_p
 
 
 def _jit(errors: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import (
+from tinyjax.compile.kernel.rules import lowering_rules
+from tinyjax.core.bind import (
     EvalTrace,
     Primitive,
     Trace,
@@ -26,9 +27,9 @@ from tinyjax.core import (
     no_rule_reasons,
     set_current_trace,
 )
-from tinyjax.custom_derivatives.forward_rules import custom_jvp_call_p
-from tinyjax.custom_derivatives.vjp_call import custom_vjp_call_p
-from tinyjax.debugging import def_debug_rules
+from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_unflatten
 from tinyjax.experimental.automatic_checks import automatic_failures
 from tinyjax.experimental.checkify_error import (
     Error,
@@ -38,13 +39,12 @@ from tinyjax.experimental.checkify_error import (
     first_error,
     init_error,
 )
-from tinyjax.interpreters.batching import batch_rules, bdim_at_front, not_mapped
-from tinyjax.interpreters.jvp import full
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
+from tinyjax.lax.debugging import def_debug_rules
 from tinyjax.lax.shape import batch_size
-from tinyjax.opencl.rules import lowering_rules
-from tinyjax.tree_util.pytrees import tree_flatten, tree_leaves, tree_unflatten
+from tinyjax.transform.batching import batch_rules, bdim_at_front, not_mapped
+from tinyjax.transform.custom.forward_rules import custom_jvp_call_p
+from tinyjax.transform.custom.vjp_call import custom_vjp_call_p
+from tinyjax.transform.jvp import full
 
 # ---- the primitive ----
 

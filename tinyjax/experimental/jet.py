@@ -15,14 +15,15 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.ad_checkpoint import name_p
-from tinyjax.core import Primitive, as_array, context, get_aval, set_current_trace
+from tinyjax.core import dtypes
+from tinyjax.core.bind import Primitive, as_array, context, get_aval, set_current_trace
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.experimental.jet_trace import JetTrace, JetTracer, Series, jet_rules, taylor
-from tinyjax.interpreters.jvp import add_any_p
-from tinyjax.transfer import device_put_p
-from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.lax.transfer import device_put_p
+from tinyjax.transform.jvp import add_any_p
+from tinyjax.transform.remat.api import name_p
 
 # ---- linear operations, and those that do not move ----
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax.array import ShapedArray
-from tinyjax.core import (
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import (
     Primitive,
     Trace,
     Tracer,
@@ -20,12 +20,12 @@ from tinyjax.core import (
     missing_rule,
     set_current_trace,
 )
-from tinyjax.custom_derivatives.forward_rules import custom_jvp_call_p
-from tinyjax.custom_derivatives.vjp_call import custom_vjp_call_p
-from tinyjax.interpreters.jit_primitive import jit_p
-from tinyjax.interpreters.jvp import full
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.transform.custom.forward_rules import custom_jvp_call_p
+from tinyjax.transform.custom.vjp_call import custom_vjp_call_p
+from tinyjax.transform.jit.primitive import jit_p
+from tinyjax.transform.jvp import full
 
 Series = list[Any]
 

@@ -20,18 +20,19 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.core import get_aval
-from tinyjax.custom_derivatives.closures import closure_convert
-from tinyjax.custom_derivatives.reverse_rules import custom_vjp
-from tinyjax.flatten_util import ravel_pytree
-from tinyjax.interpreters.batching import vmap
-from tinyjax.interpreters.jit import jit
-from tinyjax.interpreters.tracing import eval_shape
-from tinyjax.interpreters.vjp import vjp
-from tinyjax.tree_util.pytrees import tree_leaves, tree_map, tree_structure
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.bind import get_aval
+from tinyjax.core.tracing import eval_shape
+from tinyjax.core.tree_util.pytrees import tree_leaves, tree_map, tree_structure
+from tinyjax.numpy.ravel_pytree import ravel_pytree
+from tinyjax.transform.batching import vmap
+from tinyjax.transform.custom.closures import closure_convert
+from tinyjax.transform.custom.reverse_rules import custom_vjp
+from tinyjax.transform.jit.api import jit
+from tinyjax.transform.vjp import vjp
 
 # ---- the method's numbers ----
 

@@ -7,7 +7,8 @@ Source: https://docs.jax.dev/en/latest/jax.extend.backend.html
 
 from __future__ import annotations
 
-from tinyjax.devices import (
+from tinyjax.core.missing_names import getattr_of
+from tinyjax.runtime.devices import (
     Client,
     Device,
     client_of,
@@ -16,10 +17,9 @@ from tinyjax.devices import (
     devices,
     platforms,
 )
-from tinyjax.devices import device_count as device_count
-from tinyjax.devices import local_devices as local_devices
-from tinyjax.interpreters.jit import clear_caches as clear_backends  # noqa: F401
-from tinyjax.missing_names import getattr_of
+from tinyjax.runtime.devices import device_count as device_count
+from tinyjax.runtime.devices import local_devices as local_devices
+from tinyjax.transform.jit.api import clear_caches as clear_backends  # noqa: F401
 
 
 def get_backend(platform: str | None = None) -> Client:

@@ -1,17 +1,17 @@
 """Shortcuts: the same results in less time. Each file can be deleted, and so can the folder.
 
 A file opens with what it buys, and registers by `@shortcut_for(function)` what stands in for that
-function while shortcuts are on: see tinyjax/shortcuts.py.
+function while shortcuts are on: see tinyjax/core/shortcuts.py.
 """
 
-from tinyjax.config import config
-from tinyjax.shortcuts import shortcut_modules
+from tinyjax.core.config import config
+from tinyjax.core.shortcuts import shortcut_modules
 
 # Function -> the file with its shortcut, which is imported when the function is first called.
 SHORTCUTS = {
-    "tinyjax.interpreters.jit.PjitFunction.__call__": "tinyjax.fast.call_cache",
-    "tinyjax.interpreters.jit_primitive.build": "tinyjax.fast.background_build",
-    "tinyjax.opencl.launches.launches_of": "tinyjax.fast.launch_fusion",
+    "tinyjax.transform.jit.api.PjitFunction.__call__": "tinyjax.fast.call_cache",
+    "tinyjax.transform.jit.primitive.build": "tinyjax.fast.background_build",
+    "tinyjax.compile.launches.launches_of": "tinyjax.fast.launch_fusion",
     "tinyjax.lax.scattering.combine_at": "tinyjax.fast.row_sums",
 }
 shortcut_modules.update(SHORTCUTS)

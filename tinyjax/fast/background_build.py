@@ -27,18 +27,18 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.array import ArrayImpl
-from tinyjax.compile_log import compiling_logger, log_level
-from tinyjax.config import config
-from tinyjax.core import get_aval, impl_rules, to_numpy
-from tinyjax.devices import Device
-from tinyjax.interpreters.jit_primitive import build
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
-from tinyjax.opencl.compile import Executable, check_donated, compile_jaxpr
-from tinyjax.opencl.memory_plan import usable_donations
-from tinyjax.opencl.runtime import is_listened
-from tinyjax.opencl.simplify import simplify
-from tinyjax.shortcuts import shortcut_for
+from tinyjax.compile.memory_plan import usable_donations
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.core.array import ArrayImpl
+from tinyjax.core.bind import get_aval, impl_rules, to_numpy
+from tinyjax.core.compile_log import compiling_logger, log_level
+from tinyjax.core.config import config
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr
+from tinyjax.core.shortcuts import shortcut_for
+from tinyjax.runtime.devices import Device
+from tinyjax.runtime.executable import Executable, check_donated, compile_jaxpr
+from tinyjax.runtime.queues import is_listened
+from tinyjax.transform.jit.primitive import build
 
 # ---- what NumPy may compute meanwhile ----
 

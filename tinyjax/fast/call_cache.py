@@ -14,15 +14,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from tinyjax.api_util import split_static
-from tinyjax.array import ArrayImpl
-from tinyjax.config import config
-from tinyjax.core import EvalTrace, Tracer, as_array, context
-from tinyjax.devices import default_device
-from tinyjax.interpreters.jit import PjitFunction
-from tinyjax.interpreters.jit_primitive import committed_to, compiled
-from tinyjax.shortcuts import shortcut_for
-from tinyjax.tree_util.pytrees import LEAF, PyTreeDef, kind_of, tree_flatten
+from tinyjax.core.api_util import split_static
+from tinyjax.core.array import ArrayImpl
+from tinyjax.core.bind import EvalTrace, Tracer, as_array, context
+from tinyjax.core.config import config
+from tinyjax.core.shortcuts import shortcut_for
+from tinyjax.core.tree_util.pytrees import LEAF, PyTreeDef, kind_of, tree_flatten
+from tinyjax.runtime.devices import default_device
+from tinyjax.transform.jit.api import PjitFunction
+from tinyjax.transform.jit.primitive import committed_to, compiled
 
 
 class _Known(NamedTuple):

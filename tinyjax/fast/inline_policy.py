@@ -7,7 +7,7 @@ After this file you can say where a kernel runs. To wake the device's threads an
 takes some 30 microseconds, and then they share the work; run in the calling thread a kernel costs one or
 two beside its work. It is chosen before a program is built, by an estimate of what the threads would
 save, and for a whole stretch of kernels: a change from one to the other would wait. The bits of results
-do not depend on it, as the kernels are the same. Builds on cost, loop_work and plan.
+do not depend on it, as the kernels are the same. Builds on cost, loop_cost and plan.
 
 The numbers were measured on one core of an AMD EPYC with AVX-512; other CPUs are within a factor of two.
 """
@@ -16,12 +16,12 @@ from __future__ import annotations
 
 import math
 
-from tinyjax.opencl.codegen import CPU
-from tinyjax.opencl.cost import eqn_cost
-from tinyjax.opencl.groups import KernelGroup
-from tinyjax.opencl.loop_work import eqn_work, has_while
-from tinyjax.opencl.memory_plan import bytes_of
-from tinyjax.opencl.plan import Plan
+from tinyjax.compile.codegen.codegen import CPU
+from tinyjax.compile.cost import eqn_cost
+from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.memory_plan import bytes_of
+from tinyjax.compile.plan import Plan
+from tinyjax.compile.schedules.loop_cost import eqn_work, has_while
 
 # ---- the choice ----
 

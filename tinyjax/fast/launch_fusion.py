@@ -16,15 +16,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from tinyjax.devices import Device
+from tinyjax.compile.codegen.codegen import index_type, kernel_text, parameter_text
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
+from tinyjax.compile.launches import Launch, launch_of, launches_of
+from tinyjax.compile.memory_plan import MemoryPlan
+from tinyjax.compile.plan import Plan
+from tinyjax.core.jaxpr import Var
+from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.fast.inline_policy import inline_stretches
-from tinyjax.jaxpr import Var
-from tinyjax.opencl.codegen import index_type, kernel_text, parameter_text
-from tinyjax.opencl.kernel_ir import Buffer, Kernel
-from tinyjax.opencl.launches import Launch, launch_of, launches_of
-from tinyjax.opencl.memory_plan import MemoryPlan
-from tinyjax.opencl.plan import Plan
-from tinyjax.shortcuts import shortcut_for
+from tinyjax.runtime.devices import Device
 
 # ---- which kernels ----
 

@@ -16,8 +16,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.lax.scattering import combine_at
-from tinyjax.shortcuts import shortcut_for
 
 WORTH_IT = 50_000  # elements of updates: fewer take less time than to import scipy.sparse
 

@@ -19,8 +19,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.array import Array
 from tinyjax.numpy.util import canonicalize_axis, canonicalize_shape, check_arraylike
 
 # ---- kernels: weights by the distance, in pixels ----
@@ -209,6 +208,3 @@ def scale_and_translate(
     image = _as_float(image)
     scale, translation = jnp.asarray(scale), jnp.asarray(translation)
     return _scaled(image, shape, axes, scale, translation, method, antialias, precision)
-
-
-__getattr__ = getattr_of(__name__)

@@ -1,1 +1,1 @@
-"""The transformations, one file each; tinyjax.STEPS has the order to read them in."""
+"""`jax.interpreters`: the names that JAX has there; the transformations are in transform/."""

@@ -7,21 +7,15 @@
 
 from typing import TYPE_CHECKING
 
-from tinyjax.control_flow import (  # have rules only
-    cond_rules,
-    scan_reverse,
-    scan_rules,
-    while_lowering,
-    while_rules,
-)
-from tinyjax.control_flow.associative_scan import associative_scan
-from tinyjax.control_flow.cond import cond, cond_p, switch
-from tinyjax.control_flow.fori_loop import fori_loop
-from tinyjax.control_flow.map import map
-from tinyjax.control_flow.scan import scan, scan_p
-from tinyjax.control_flow.solves import custom_linear_solve, custom_root
-from tinyjax.control_flow.while_loop import while_loop, while_p
-from tinyjax.custom_derivatives.forward_rules import stop_gradient, stop_gradient_p
+from tinyjax.lax.control_flow import cond_rules, scan_reverse, scan_rules, while_lowering, while_rules
+from tinyjax.lax.control_flow.associative_scan import associative_scan
+from tinyjax.lax.control_flow.cond import cond, cond_p, switch
+from tinyjax.lax.control_flow.fori_loop import fori_loop
+from tinyjax.lax.control_flow.map import map
+from tinyjax.lax.control_flow.scan import scan, scan_p
+from tinyjax.lax.control_flow.solves import custom_linear_solve, custom_root
+from tinyjax.lax.control_flow.while_loop import while_loop, while_p
+from tinyjax.transform.custom.forward_rules import stop_gradient, stop_gradient_p
 from tinyjax.lax import scatter_derivatives  # has rules only
 from tinyjax.lax.all_gather import all_gather, all_gather_p, psum_scatter, reduce_scatter_p
 from tinyjax.lax.arithmetic import (
@@ -33,7 +27,7 @@ from tinyjax.lax.bitwise import (
     population_count, population_count_p, shift_left, shift_left_p, shift_right_arithmetic,
     shift_right_arithmetic_p, shift_right_logical, shift_right_logical_p, xor_p,
 )
-from tinyjax.lax.chosen_elements import select_and_gather_add_p, select_and_scatter_add_p
+from tinyjax.lax.select_and_scatter import select_and_gather_add_p, select_and_scatter_add_p
 from tinyjax.lax.comparison import (
     eq, eq_p, eq_to_p, ge, ge_p, gt, le, le_p, le_to_p, lt, lt_p, lt_to_p, ne, ne_p,
 )
@@ -55,7 +49,7 @@ from tinyjax.lax.dynamic_slicing import (
     dynamic_update_index_in_dim, dynamic_update_slice, dynamic_update_slice_in_dim,
     dynamic_update_slice_p,
 )
-from tinyjax.lax.exchange import (
+from tinyjax.lax.all_to_all_ppermute import (
     all_to_all, all_to_all_p, pbroadcast, pbroadcast_p, ppermute, ppermute_p, pshuffle, pswapaxes,
 )
 from tinyjax.lax.exponential import (
@@ -102,7 +96,7 @@ from tinyjax.lax.special import (
 )
 from tinyjax.lax.trigonometric import acos, acos_p, asin, asin_p, atan, atan2, atan2_p, atan_p, tan
 from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
-from tinyjax.primitives import add, add_p, cos, gt_p, mul, neg, neg_p, sin, transpose_p
+from tinyjax.core.primitives import add, add_p, cos, gt_p, mul, neg, neg_p, sin, transpose_p
 
 if TYPE_CHECKING:
     from tinyjax.lax.unsaid_params import *  # noqa: F403

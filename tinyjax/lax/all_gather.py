@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyjax import primitives
-from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive
-from tinyjax.interpreters.batching import AxisData, moveaxis, not_mapped
+from tinyjax.core import primitives
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive
+from tinyjax.core.primitives import shape_of
+from tinyjax.core.tree_util import tree_map
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.parallel import (
     Groups,
@@ -25,8 +26,7 @@ from tinyjax.lax.parallel import (
     names_of,
     split_axis_in_two,
 )
-from tinyjax.primitives import shape_of
-from tinyjax.tree_util import tree_map
+from tinyjax.transform.batching import AxisData, moveaxis, not_mapped
 
 # ---- all_gather ----
 

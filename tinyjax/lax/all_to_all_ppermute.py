@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import primitives
-from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive
-from tinyjax.interpreters.batching import AxisData, moveaxis, not_mapped
+from tinyjax.core import primitives
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive
+from tinyjax.core.primitives import shape_of
+from tinyjax.core.tree_util import tree_map
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.creation import full_like
@@ -34,8 +35,7 @@ from tinyjax.lax.parallel import (
     split_axis_in_two,
 )
 from tinyjax.lax.selection import select
-from tinyjax.primitives import shape_of
-from tinyjax.tree_util import tree_map
+from tinyjax.transform.batching import AxisData, moveaxis, not_mapped
 
 # ---- all_to_all ----
 

@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.api_util import named
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.dtypes import kind
-from tinyjax.interpreters.batching import batch_rules
-from tinyjax.interpreters.jit import jitted
-from tinyjax.interpreters.jvp import jvp_rules, zero_tangent
+from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.core.api_util import named
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.dtypes import kind
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.gathering import gather_along_axis
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.lax.sorting import top_k_p
-from tinyjax.opencl.rules import HostStep, lowering_rules
-from tinyjax.primitives import shape_of
+from tinyjax.transform.batching import batch_rules
+from tinyjax.transform.jit.api import jitted
+from tinyjax.transform.jvp import jvp_rules, zero_tangent
 
 # Parameters: k, reduction_dimension, is_max_k, and what an approximation would go by.
 approx_top_k_p = Primitive("approx_top_k", multiple_results=True)

@@ -12,24 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules
-from tinyjax.interpreters.batching import defvectorized
-from tinyjax.interpreters.jvp import (
-    broadcast_to_result,
-    defjvp,
-    defjvp2,
-    defzero,
-    jvp_rules,
-    sum_jvp,
-)
-from tinyjax.interpreters.transposition import (
-    is_undefined_primal,
-    not_linear,
-    transpose_rules,
-    unbroadcast,
-)
+from tinyjax.core import dtypes
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules
+from tinyjax.core.primitives import broadcast_shapes, elementwise_aval, mul, neg, neg_p
 from tinyjax.lax.comparison import eq, ge
 from tinyjax.lax.complex_numbers import conj, real
 from tinyjax.lax.conversion import convert_element_type
@@ -48,7 +34,14 @@ from tinyjax.lax.elementwise import (
 )
 from tinyjax.lax.rounding import floor
 from tinyjax.lax.selection import select
-from tinyjax.primitives import broadcast_shapes, elementwise_aval, mul, neg, neg_p
+from tinyjax.transform.batching import defvectorized
+from tinyjax.transform.jvp import broadcast_to_result, defjvp, defjvp2, defzero, jvp_rules, sum_jvp
+from tinyjax.transform.transposition import (
+    is_undefined_primal,
+    not_linear,
+    transpose_rules,
+    unbroadcast,
+)
 
 
 def _is_complex(x: Any) -> bool:

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import batch_rules
-from tinyjax.interpreters.jvp import instantiate_zeros, jvp_rules
-from tinyjax.interpreters.transposition import transpose_rules
-from tinyjax.opencl.rules import HostStep, lowering_rules
-from tinyjax.tree_util import tree_flatten, tree_unflatten
+from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.tree_util import tree_flatten, tree_unflatten
+from tinyjax.transform.batching import batch_rules
+from tinyjax.transform.jvp import instantiate_zeros, jvp_rules
+from tinyjax.transform.transposition import transpose_rules
 
 optimization_barrier_p = Primitive("optimization_barrier", multiple_results=True)
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.interpreters.jvp import defzero
 from tinyjax.lax.elementwise import BOOL_OR_INT, INTEGER, nary, unary, wrapping
+from tinyjax.transform.jvp import defzero
 
 # ---- impl rules ----
 

@@ -16,17 +16,18 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import ArrayImpl, ShapedArray
-from tinyjax.control_flow.scan import scan
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
-from tinyjax.errors import JaxRuntimeError, callback_error
-from tinyjax.interpreters.batching import batch_rules, moveaxis, not_mapped
-from tinyjax.interpreters.jvp import jvp_rules
-from tinyjax.interpreters.transposition import transpose_rules
+from tinyjax import lax
+from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.core import dtypes
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core.errors import JaxRuntimeError, callback_error
+from tinyjax.core.tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from tinyjax.lax.control_flow.scan import scan
 from tinyjax.lax.shape import batch_size
-from tinyjax.opencl.rules import HostStep, lowering_rules
-from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_leaves, tree_map, tree_unflatten
+from tinyjax.transform.batching import batch_rules, moveaxis, not_mapped
+from tinyjax.transform.jvp import jvp_rules
+from tinyjax.transform.transposition import transpose_rules
 
 # ---- the call ----
 

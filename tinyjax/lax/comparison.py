@@ -2,7 +2,7 @@
 
 After this file you know the six comparisons, and the total order that sorting uses, in which NaN
 has a place. None moves with its operands, so their JVPs are zero. Builds on elementwise; `gt` is one
-of core's.
+of bind's.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules
-from tinyjax.interpreters.jvp import defzero
+from tinyjax.core import dtypes
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules
+from tinyjax.core.primitives import broadcast_shapes, elementwise_aval, gt_p
 from tinyjax.lax.elementwise import ANY, ORDERED, nary, to_bool
-from tinyjax.primitives import broadcast_shapes, elementwise_aval, gt_p
+from tinyjax.transform.jvp import defzero
 
 # ---- impl rules ----
 

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import ShapedArray
-from tinyjax.core import abstract_eval_rules
-from tinyjax.interpreters.transposition import deflinear2, is_undefined_primal, unbroadcast
+from tinyjax.core import dtypes
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import abstract_eval_rules
+from tinyjax.core.primitives import neg
 from tinyjax.lax.elementwise import nary, real_dtype, unary
-from tinyjax.primitives import neg
+from tinyjax.transform.transposition import deflinear2, is_undefined_primal, unbroadcast
 
 # ---- primitives ----
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import Array, LiteralArray, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import batch_rules, defvectorized, moveaxis
-from tinyjax.interpreters.jvp import defjvp2, defzero, zero_tangent
-from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, staging_rules
-from tinyjax.interpreters.transposition import deflinear2, transpose_rules
-from tinyjax.jaxpr import JaxprEqn, Literal
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array, LiteralArray, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.jaxpr import JaxprEqn, Literal
+from tinyjax.core.pretty_printer import printed_params
+from tinyjax.core.primitives import elementwise_aval, shape_of
+from tinyjax.core.tracing import JaxprTrace, JaxprTracer, staging_rules
 from tinyjax.lax.elementwise import FLOAT, canonicalize_user_dtype
-from tinyjax.pretty_printer import printed_params
-from tinyjax.primitives import elementwise_aval, shape_of
+from tinyjax.transform.batching import batch_rules, defvectorized, moveaxis
+from tinyjax.transform.jvp import defjvp2, defzero, zero_tangent
+from tinyjax.transform.transposition import deflinear2, transpose_rules
 
 # ---- convert_element_type: the value, in another dtype ----
 

@@ -18,11 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules
-from tinyjax.interpreters.batching import batch_rules, not_mapped
-from tinyjax.interpreters.transposition import defbilinear
+from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.core import dtypes
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.convolution_dims import (
@@ -32,8 +32,8 @@ from tinyjax.lax.convolution_dims import (
 )
 from tinyjax.lax.convolution_product import convolve
 from tinyjax.lax.sliding_windows import dilated
-from tinyjax.opencl.rules import HostStep, lowering_rules
-from tinyjax.primitives import shape_of
+from tinyjax.transform.batching import batch_rules, not_mapped
+from tinyjax.transform.transposition import defbilinear
 
 conv_general_dilated_p = Primitive("conv_general_dilated")
 

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import Array
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.primitives import add, shape_of
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.conversion import convert_element_type
@@ -23,7 +24,6 @@ from tinyjax.lax.creation import broadcasted_iota
 from tinyjax.lax.dot_product import dot_general
 from tinyjax.lax.precision import canonicalize_precision
 from tinyjax.lax.sliding_windows import dilated, padtype_to_pads
-from tinyjax.primitives import add, shape_of
 
 
 def conv_general_dilated(

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.core import impl_rules
+from tinyjax.core import dtypes
+from tinyjax.core.bind import impl_rules
 from tinyjax.lax import slicing
 from tinyjax.lax.sliding_windows import dilated, reduce_window_shape_tuple
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import ArrayImpl, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core import dtypes
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core.primitives import broadcast_in_dim, shape_of
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.elementwise import NUMBER, canonicalize_shape, canonicalize_user_dtype
-from tinyjax.primitives import broadcast_in_dim, shape_of
 
 # ---- iota ----
 

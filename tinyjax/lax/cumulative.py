@@ -15,17 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, primitives
-from tinyjax.array import Array, ShapedArray
-from tinyjax.control_flow.associative_scan import associative_scan
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import batch_rules
-from tinyjax.interpreters.jvp import jvp, jvp_rules
-from tinyjax.interpreters.transposition import deflinear2
+from tinyjax.core import dtypes, primitives
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
+from tinyjax.lax.control_flow.associative_scan import associative_scan
 from tinyjax.lax.elementwise import in_float32
 from tinyjax.lax.log_sums import logaddexp
+from tinyjax.transform.batching import batch_rules
+from tinyjax.transform.jvp import jvp, jvp_rules
+from tinyjax.transform.transposition import deflinear2
 
 # ---- the primitives ----
 

@@ -21,23 +21,18 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.callback import argument
-from tinyjax.core import (
-    Primitive,
-    abstract_eval_rules,
-    get_aval,
-    impl_rules,
-)
-from tinyjax.interpreters.batching import batch_rules, not_mapped
-from tinyjax.interpreters.jvp import jvp_rules
-from tinyjax.interpreters.policies import EqnSplit, is_saved, only_staged, policy_rules
-from tinyjax.interpreters.tracing import user_line
-from tinyjax.interpreters.transposition import transpose_rules
-from tinyjax.jaxpr import JaxprEqn
+from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules
+from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.core.lists import drop
+from tinyjax.core.tracing import user_line
+from tinyjax.core.tree_util import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.lax.callback import argument
 from tinyjax.lax.shape import batch_size
-from tinyjax.lists import drop
-from tinyjax.opencl.rules import HostStep, lowering_rules
-from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.transform.batching import batch_rules, not_mapped
+from tinyjax.transform.jvp import jvp_rules
+from tinyjax.transform.remat.policies import EqnSplit, is_saved, only_staged, policy_rules
+from tinyjax.transform.transposition import transpose_rules
 
 logger = logging.getLogger(__name__)
 

@@ -3,7 +3,7 @@
 After this file you can read dimension_numbers (((1,), (0,)), ((), ())): which axes of each side are
 contracted, and which are batch axes; and say why a product's transpose is a product again. The
 result's axes are: the batch axes, what is left of the left side, what is left of the right side.
-Builds on core, shape and the interpreters' rule tables.
+Builds on bind, shape and the interpreters' rule tables.
 
 Source: https://www.openxla.org/stablehlo/spec#dot_general
 """
@@ -18,15 +18,15 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, primitives
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import batch_rules, not_mapped
-from tinyjax.interpreters.transposition import defbilinear, inverse
+from tinyjax.core import dtypes, primitives
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.pretty_printer import printed_params
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.precision import canonicalize_precision
-from tinyjax.pretty_printer import printed_params
-from tinyjax.primitives import shape_of
+from tinyjax.transform.batching import batch_rules, not_mapped
+from tinyjax.transform.transposition import defbilinear, inverse
 
 # ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))
 DotDimensionNumbers = tuple[

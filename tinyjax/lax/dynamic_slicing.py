@@ -14,13 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, primitives
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import batch_rules, not_mapped
-from tinyjax.interpreters.jit import jitted
-from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules, zero_tangent
-from tinyjax.interpreters.transposition import is_undefined_primal, transpose_rules
+from tinyjax.core import dtypes, primitives
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.comparison import lt
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full
@@ -32,7 +29,10 @@ from tinyjax.lax.selection import select
 from tinyjax.lax.shape import check_same_dtypes, expand_dims, squeeze
 from tinyjax.lax.slicing import slice_in_dim
 from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
-from tinyjax.primitives import shape_of
+from tinyjax.transform.batching import batch_rules, not_mapped
+from tinyjax.transform.jit.api import jitted
+from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules, zero_tangent
+from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
 # ---- dynamic_slice ----
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import defbroadcasting, defvectorized
-from tinyjax.primitives import elementwise_aval, shape_of
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.primitives import elementwise_aval, shape_of
+from tinyjax.transform.batching import defbroadcasting, defvectorized
 
 # ---- making primitives ----
 

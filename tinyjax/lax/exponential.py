@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import defbroadcasting
-from tinyjax.interpreters.jvp import broadcast_to_result, defjvp, defjvp2
+from tinyjax.core import dtypes
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.primitives import add, elementwise_aval, mul, shape_of
 from tinyjax.lax.arithmetic import div, integer_pow, replace_zero, rsqrt, square, sub
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import INEXACT, constant, in_float32, unary
 from tinyjax.lax.selection import select
-from tinyjax.primitives import add, elementwise_aval, mul, shape_of
+from tinyjax.transform.batching import defbroadcasting
+from tinyjax.transform.jvp import broadcast_to_result, defjvp, defjvp2
 
 
 def _one(x: Any) -> Any:

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
-from tinyjax.interpreters.batching import batch_rules, moveaxis
-from tinyjax.interpreters.jit import jitted
-from tinyjax.interpreters.transposition import deflinear2
+from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core.missing_names import getattr_of
+from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.arithmetic import div
 from tinyjax.lax.complex_numbers import conj
 from tinyjax.lax.conversion import convert_element_type
@@ -30,9 +30,9 @@ from tinyjax.lax.creation import full
 from tinyjax.lax.dynamic_slicing import dynamic_update_slice
 from tinyjax.lax.elementwise import constant, real_dtype, to_inexact_dtype
 from tinyjax.lax.shape import broadcast_in_dim
-from tinyjax.missing_names import getattr_of
-from tinyjax.opencl.rules import HostStep, lowering_rules
-from tinyjax.primitives import mul, shape_of
+from tinyjax.transform.batching import batch_rules, moveaxis
+from tinyjax.transform.jit.api import jitted
+from tinyjax.transform.transposition import deflinear2
 
 
 class FftType(enum.IntEnum):

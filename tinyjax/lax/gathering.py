@@ -14,13 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, dtypes
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters import batching
-from tinyjax.interpreters.batching import batch_rules, not_mapped
-from tinyjax.interpreters.jvp import defjvp
-from tinyjax.interpreters.transposition import transpose_rules
+from tinyjax.core import bind, dtypes
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.primitives import add, shape_of
 from tinyjax.lax.comparison import lt
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full
@@ -38,7 +35,10 @@ from tinyjax.lax.windows import (
     with_batching_axis,
     with_window_axis,
 )
-from tinyjax.primitives import add, shape_of
+from tinyjax.transform import batching
+from tinyjax.transform.batching import batch_rules, not_mapped
+from tinyjax.transform.jvp import defjvp
+from tinyjax.transform.transposition import transpose_rules
 
 # ---- gather ----
 
@@ -213,7 +213,7 @@ def gather(
     if parsed_mode is not GatherScatterMode.FILL_OR_DROP:
         fill_value = None
     elif fill_value is None:
-        fill_value = _default_fill_value(core.get_aval(operand).dtype)
+        fill_value = _default_fill_value(bind.get_aval(operand).dtype)
     return gather_p.bind(
         operand,
         start_indices,

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, primitives
-from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters.batching import AxisData, batch_jaxpr, batch_rules, bdim_at_front
-from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp, jvp_rules
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr
+from tinyjax.core import bind, primitives
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.core.primitives import reduced_aval, shape_of
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.tree_util import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.lax import reductions, slicing
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.arithmetic import max as max_
@@ -30,8 +30,8 @@ from tinyjax.lax.arithmetic import min as min_
 from tinyjax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from tinyjax.lax.creation import full
 from tinyjax.lax.joining import concatenate
-from tinyjax.primitives import reduced_aval, shape_of
-from tinyjax.tree_util import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.transform.batching import AxisData, batch_jaxpr, batch_rules, bdim_at_front
+from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp, jvp_rules
 
 # ---- the function that combines ----
 
@@ -56,7 +56,7 @@ def combining_jaxpr(
         raise ValueError(
             f"{name} output must have the same tree structure as the operands {tree} vs. {out_tree}"
         )
-    if any(isinstance(x, core.Tracer) for x in closed.consts):
+    if any(isinstance(x, bind.Tracer) for x in closed.consts):
         raise NotImplementedError(
             f"{name}: the computation closes over a traced value. It may use its arguments and "
             "constants alone"
@@ -240,7 +240,7 @@ def reduce(
     if computation in _MONOIDS and len(leaves) == 1:
         reducer, neutral = _MONOIDS[computation]
         (x,), (init,) = leaves, inits
-        if not isinstance(init, core.Tracer) and np.equal(init, neutral(get_aval(x).dtype)):
+        if not isinstance(init, bind.Tracer) and np.equal(init, neutral(get_aval(x).dtype)):
             return tree_unflatten(tree, [reducer(x, tuple(dimensions))])
     avals = [get_aval(init).update(shape=()) for init in inits]
     jaxpr = combining_jaxpr("reduce", computation, avals, tree)

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import Primitive
+from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.core.bind import Primitive
 from tinyjax.lax.elementwise import FLOAT, nary, unary
-from tinyjax.opencl.rules import HostStep, lowering_rules
 
 
 def from_scipy(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:

@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import no_rule_reasons
-from tinyjax.interpreters.jvp import defjvp
+from tinyjax.core.bind import no_rule_reasons
+from tinyjax.core.primitives import add, mul, neg
 from tinyjax.lax.arithmetic import sub
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.exponential import exp, log
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.lax.special import lgamma
-from tinyjax.primitives import add, mul, neg
+from tinyjax.transform.jvp import defjvp
 
 # ---- dP/da, in units of x**a exp(-x) / gamma(a) ----
 

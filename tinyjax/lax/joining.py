@@ -14,12 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import primitives
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
-from tinyjax.interpreters.batching import batch_rules, not_mapped
-from tinyjax.interpreters.jvp import instantiate_zeros
-from tinyjax.interpreters.transposition import deflinear2, is_undefined_primal
+from tinyjax.core import primitives
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.shape import (
     all_weak,
     batched_at_front,
@@ -29,7 +27,9 @@ from tinyjax.lax.shape import (
     reshape,
     without,
 )
-from tinyjax.primitives import shape_of
+from tinyjax.transform.batching import batch_rules, not_mapped
+from tinyjax.transform.jvp import instantiate_zeros
+from tinyjax.transform.transposition import deflinear2, is_undefined_primal
 
 # ---- concatenate and split ----
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.custom_derivatives.forward_rules import custom_jvp
+from tinyjax.core import dtypes
+from tinyjax.core.primitives import add, mul, neg
 from tinyjax.lax.arithmetic import abs as lax_abs
 from tinyjax.lax.arithmetic import max as lax_max
 from tinyjax.lax.arithmetic import rem, sub
@@ -25,7 +25,7 @@ from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import constant
 from tinyjax.lax.exponential import exp, exp2, log1p
 from tinyjax.lax.selection import select
-from tinyjax.primitives import add, mul, neg
+from tinyjax.transform.custom.forward_rules import custom_jvp
 
 
 @custom_jvp

@@ -18,9 +18,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinyjax import core, primitives
-from tinyjax.array import ShapedArray
-from tinyjax.core import (
+from tinyjax.core import bind as core
+from tinyjax.core import primitives
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import (
     Primitive,
     Tracer,
     abstract_eval_rules,
@@ -28,14 +29,14 @@ from tinyjax.core import (
     impl_rules,
     no_rule_reasons,
 )
-from tinyjax.interpreters.batching import AxisData, axis_batch_rules, moveaxis, not_mapped, vmap
-from tinyjax.interpreters.transposition import deflinear2, transpose_rules
+from tinyjax.core.primitives import reduced_aval, shape_of
+from tinyjax.core.tree_util import tree_map
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import iota
 from tinyjax.lax.reductions import reduce_max_p, reduce_min_p
-from tinyjax.primitives import reduced_aval, shape_of
-from tinyjax.tree_util import tree_map
+from tinyjax.transform.batching import AxisData, axis_batch_rules, moveaxis, not_mapped, vmap
+from tinyjax.transform.transposition import deflinear2, transpose_rules
 
 AxisName = Hashable
 Groups = Sequence[Sequence[int]] | None
@@ -291,7 +292,7 @@ abstract_eval_rules[axis_index_p] = _axis_index_aval
 axis_batch_rules[axis_index_p] = _axis_index_batch
 
 
-# ---- rules for collectives that move data (all_gather.py, exchange.py) ----
+# ---- rules for collectives that move data (all_gather.py, all_to_all_ppermute.py) ----
 
 
 def def_collective(

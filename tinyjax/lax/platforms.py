@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tinyjax.devices import default_backend
+from tinyjax.runtime.devices import default_backend
 
 
 def platform_dependent(

@@ -2,7 +2,7 @@
 
 After this file you can say how average and max pooling are computed, and where their gradients go:
 that of a sum spreads over each window (again a sum over windows, of the padded cotangent), that of a
-maximum goes to the element that was chosen. Builds on sliding_windows, chosen_elements and
+maximum goes to the element that was chosen. Builds on sliding_windows, select_and_scatter and
 general_reduction.
 """
 
@@ -14,20 +14,17 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core
-from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters.batching import batch_rules, bdim_at_front
-from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
-from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr
-from tinyjax.interpreters.transposition import deflinear2
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr
+from tinyjax.core import bind
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
+from tinyjax.core.primitives import add
+from tinyjax.core.tree_util import tree_unflatten
 from tinyjax.lax import shape as shapes
 from tinyjax.lax import slicing
 from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
-from tinyjax.lax.chosen_elements import select_and_gather_add_p
 from tinyjax.lax.comparison import ge_p, le_p
 from tinyjax.lax.elementwise import in_float32
 from tinyjax.lax.general_reduction import (
@@ -37,6 +34,7 @@ from tinyjax.lax.general_reduction import (
     vectorized,
 )
 from tinyjax.lax.reductions import max_identity, min_identity
+from tinyjax.lax.select_and_scatter import select_and_gather_add_p
 from tinyjax.lax.sliding_windows import (
     batched_windows,
     check_windows,
@@ -46,8 +44,10 @@ from tinyjax.lax.sliding_windows import (
     window_elements,
     with_batch_axis,
 )
-from tinyjax.primitives import add
-from tinyjax.tree_util import tree_unflatten
+from tinyjax.transform.batching import batch_rules, bdim_at_front
+from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr
+from tinyjax.transform.transposition import deflinear2
 
 # ---- sums, maxima and minima over windows ----
 
@@ -155,20 +155,20 @@ def _reduce_window_aval(
 def _reduce_window_impl(
     *args: Any, jaxpr: Jaxpr, consts: tuple[Any, ...], **windows: Any
 ) -> list[Any]:
-    args = tuple(map(core.as_array, args))
+    args = tuple(map(bind.as_array, args))
     avals = _reduce_window_aval(*(x.aval for x in args), jaxpr=jaxpr, consts=consts, **windows)
     operands, inits = args[: len(args) // 2], args[len(args) // 2 :]
     shape = avals[0].shape
     combine = inlined_fun(vectorized(ClosedJaxpr(jaxpr, consts), shape))
-    so_far = [core.as_array(np.full(shape, init._value)) for init in inits]
+    so_far = [bind.as_array(np.full(shape, init._value)) for init in inits]
     elements = zip(
         *(window_elements(x._value, init._value, **windows) for x, init in zip(operands, inits))
     )
     present = window_elements(np.ones(operands[0].shape, bool), False, **windows)
     for element, is_there in zip(elements, present):  # padding and holes are left out
-        combined = combine(*so_far, *map(core.as_array, element))
+        combined = combine(*so_far, *map(bind.as_array, element))
         so_far = [
-            core.as_array(np.where(is_there, new._value, old._value))
+            bind.as_array(np.where(is_there, new._value, old._value))
             for new, old in zip(combined, so_far)
         ]
     return so_far
@@ -261,7 +261,7 @@ def reduce_window(
     }
     if computation in _MONOIDS and len(leaves) == 1:
         primitive, neutral = _MONOIDS[computation]
-        is_known = not isinstance(inits[0], core.Tracer)
+        is_known = not isinstance(inits[0], bind.Tracer)
         if is_known and np.equal(inits[0], neutral(avals[0].dtype)):
             return tree_unflatten(tree, [primitive.bind(leaves[0], **windows)])
     scalars = [get_aval(x).update(shape=(), weak_type=False) for x in inits]

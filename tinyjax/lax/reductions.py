@@ -13,18 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, primitives
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import defreducer
-from tinyjax.interpreters.jvp import defjvp2, defzero, jvp, jvp_rules
+from tinyjax.core import dtypes, primitives
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.primitives import reduced_aval, shape_of
 from tinyjax.lax import shape as shapes
 from tinyjax.lax import slicing
 from tinyjax.lax.arithmetic import div
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full
-from tinyjax.primitives import reduced_aval, shape_of
+from tinyjax.transform.batching import defreducer
+from tinyjax.transform.jvp import defjvp2, defzero, jvp, jvp_rules
 
 # ---- what an empty reduction gives ----
 

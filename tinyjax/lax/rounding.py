@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import no_rule_reasons
-from tinyjax.interpreters.jvp import defzero
+from tinyjax.core.bind import no_rule_reasons
 from tinyjax.lax.elementwise import FLOAT, in_float32, nary, to_bool, unary
+from tinyjax.transform.jvp import defzero
 
 
 class RoundingMethod(enum.IntEnum):

@@ -16,10 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import primitives
-from tinyjax.core import Primitive
-from tinyjax.interpreters.jvp import Zero, defjvp, instantiate_zeros, jvp_rules, zero_tangent
-from tinyjax.interpreters.transposition import UndefinedPrimal, is_undefined_primal, transpose_rules
+from tinyjax.core import primitives
+from tinyjax.core.bind import Primitive
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.arithmetic import div
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.creation import full, iota, ones_like_array, zeros_like_array
@@ -40,7 +39,8 @@ from tinyjax.lax.scattering import (
 from tinyjax.lax.selection import select
 from tinyjax.lax.shape import reshape
 from tinyjax.lax.windows import GatherDimensionNumbers, ScatterDimensionNumbers
-from tinyjax.primitives import shape_of
+from tinyjax.transform.jvp import Zero, defjvp, instantiate_zeros, jvp_rules, zero_tangent
+from tinyjax.transform.transposition import UndefinedPrimal, is_undefined_primal, transpose_rules
 
 # ---- a gather of what was scattered ----
 

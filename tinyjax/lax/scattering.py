@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, primitives
-from tinyjax.api_util import named
-from tinyjax.array import Array, ArrayImpl, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters import batching
-from tinyjax.interpreters.batching import batch_rules, bdim_at_front, not_mapped
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr
+from tinyjax.core import bind, primitives
+from tinyjax.core.api_util import named
+from tinyjax.core.array import Array, ArrayImpl, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
+from tinyjax.core.shortcuts import with_shortcut
+from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.arithmetic import max as max_
 from tinyjax.lax.arithmetic import min as min_
 from tinyjax.lax.arithmetic import sub
@@ -38,7 +37,8 @@ from tinyjax.lax.windows import (
     with_batching_axis,
     with_window_axis,
 )
-from tinyjax.shortcuts import with_shortcut
+from tinyjax.transform import batching
+from tinyjax.transform.batching import batch_rules, bdim_at_front, not_mapped
 
 # ---- impl, abstract_eval and batch, which all kinds share ----
 
@@ -268,7 +268,7 @@ def _combining_scatter(primitive: Primitive, combine: Callable, done: str) -> Ca
         unique_indices: bool = False,
         mode: str | GatherScatterMode | None = None,
     ) -> Array:
-        jaxpr = _combining_jaxpr(combine, core.get_aval(operand).dtype)
+        jaxpr = _combining_jaxpr(combine, bind.get_aval(operand).dtype)
         how = (dimension_numbers, indices_are_sorted, unique_indices, mode)
         return _bind_scatter(primitive, jaxpr, operand, scatter_indices, updates, *how)
 
@@ -296,7 +296,7 @@ def scatter_apply(
     """As scatter, with each element replaced by `func` of it, as often as it is indexed.
 
     `update_shape` is the shape that updates would have. It can't be differentiated, as in JAX."""
-    dtype = core.get_aval(operand).dtype
+    dtype = bind.get_aval(operand).dtype
     jaxpr = _scalar_jaxpr(lambda x, _: func(x), dtype)
     how = (dimension_numbers, indices_are_sorted, unique_indices, mode)
     return _bind_scatter(

@@ -12,11 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import batch_rules, bdim_at_front
-from tinyjax.interpreters.jvp import Zero, jvp_rules, zero_tangent
-from tinyjax.interpreters.transposition import is_undefined_primal, transpose_rules
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.lax import shape as shapes
 from tinyjax.lax import slicing
 from tinyjax.lax.comparison import ge_p
@@ -28,6 +25,9 @@ from tinyjax.lax.sliding_windows import (
     window_elements,
     window_places,
 )
+from tinyjax.transform.batching import batch_rules, bdim_at_front
+from tinyjax.transform.jvp import Zero, jvp_rules, zero_tangent
+from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
 # source, operand -> of each window of `operand`, the element of `source` at the place chosen
 select_and_gather_add_p = Primitive("select_and_gather_add")

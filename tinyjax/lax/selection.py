@@ -10,17 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules
-from tinyjax.interpreters.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
-from tinyjax.interpreters.jvp import Zero, broadcast_to_result, defjvp, jvp_rules
-from tinyjax.interpreters.transposition import is_undefined_primal, transpose_rules
+from tinyjax.core import dtypes
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules
+from tinyjax.core.primitives import broadcast_in_dim, elementwise_aval, gt, shape_of
 from tinyjax.lax.bitwise import bitwise_and
 from tinyjax.lax.comparison import eq, lt
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.elementwise import ANY, constant
-from tinyjax.primitives import broadcast_in_dim, elementwise_aval, gt, shape_of
+from tinyjax.transform.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
+from tinyjax.transform.jvp import Zero, broadcast_to_result, defjvp, jvp_rules
+from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
 # ---- select_n ----
 

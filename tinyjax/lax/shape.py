@@ -3,7 +3,7 @@
 After this file you can say what a batch dim does to a parameter that names axes: each axis behind it
 moves on by one. It also has the helpers with axes that the families of joining and slicing share. A
 primitive's rules stand together: impl, abstract_eval, jvp and transpose, batch; the public functions
-close the file. Builds on core, which has broadcast_in_dim, reshape and transpose, as every
+close the file. Builds on bind, which has broadcast_in_dim, reshape and transpose, as every
 transformation needs them, and on the interpreters' rule tables.
 
 Source: https://www.openxla.org/stablehlo/spec (reverse, reshape, broadcast_in_dim, transpose)
@@ -19,14 +19,14 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import primitives
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
-from tinyjax.interpreters import batching
-from tinyjax.interpreters.batching import batch_rules, not_mapped
-from tinyjax.interpreters.transposition import deflinear2
+from tinyjax.core import primitives
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import canonicalize_shape
-from tinyjax.primitives import shape_of
+from tinyjax.transform import batching
+from tinyjax.transform.batching import batch_rules, not_mapped
+from tinyjax.transform.transposition import deflinear2
 
 # ---- helpers with axes, for all families ----
 

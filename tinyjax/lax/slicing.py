@@ -16,16 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import primitives
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import batch_rules, not_mapped
-from tinyjax.interpreters.transposition import deflinear2, is_undefined_primal
+from tinyjax.core import primitives
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.arithmetic import sub
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.selection import select
 from tinyjax.lax.shape import broadcast, insert, squeeze
-from tinyjax.primitives import shape_of
+from tinyjax.transform.batching import batch_rules, not_mapped
+from tinyjax.transform.transposition import deflinear2, is_undefined_primal
 
 # ---- slice ----
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import impl_rules
+from tinyjax.core.bind import impl_rules
 from tinyjax.lax import slicing
 
 

@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, primitives
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import batch_rules, moveaxis, not_mapped
-from tinyjax.interpreters.jvp import Zero, jvp_rules, zero_tangent
+from tinyjax.core import dtypes, primitives
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.comparison import total_order_key
 from tinyjax.lax.creation import broadcasted_iota
 from tinyjax.lax.gathering import gather
 from tinyjax.lax.shape import canonicalize_axis, expand_dims, reshape
 from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode
-from tinyjax.primitives import shape_of
+from tinyjax.transform.batching import batch_rules, moveaxis, not_mapped
+from tinyjax.transform.jvp import Zero, jvp_rules, zero_tangent
 
 # ---- sort ----
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.interpreters.jvp import defjvp, defjvp2
+from tinyjax.core.primitives import add, mul, neg
 from tinyjax.lax.arithmetic import square
 from tinyjax.lax.elementwise import FLOAT, constant, in_float32, in_float64, nary, unary
 from tinyjax.lax.exponential import exp
-from tinyjax.primitives import add, mul, neg
+from tinyjax.transform.jvp import defjvp, defjvp2
 
 # ---- values: the error function ----
 

@@ -10,9 +10,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.core import no_rule_reasons
-from tinyjax.interpreters.jvp import defjvp, defjvp2
+from tinyjax.core import dtypes
+from tinyjax.core.bind import no_rule_reasons
+from tinyjax.core.primitives import add, gt, mul, neg
 from tinyjax.lax.arithmetic import abs as lax_abs
 from tinyjax.lax.arithmetic import reciprocal, sign, sub
 from tinyjax.lax.creation import full_like
@@ -21,7 +21,7 @@ from tinyjax.lax.exponential import exp, log, log1p
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.lax.selection import select
 from tinyjax.lax.special import lgamma
-from tinyjax.primitives import add, gt, mul, neg
+from tinyjax.transform.jvp import defjvp, defjvp2
 
 # ---- modified Bessel functions, scaled by exp(-|x|) ----
 

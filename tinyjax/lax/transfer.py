@@ -3,8 +3,8 @@
 After this file you can say what "committed" means: an array that was put on a device explicitly makes
 the computations it enters run there. Putting copies nothing: the new array looks at the memory of the
 old one, and its elements are brought to its device by the first computation that needs them there
-(opencl/compile.py, memory_of). Between devices that share the host's memory, that too is no copy.
-Builds on array, core, devices and sharding.
+(runtime/executable.py, memory_of). Between devices that share the host's memory, that too is no copy.
+Builds on array, bind, devices and sharding.
 
 Source: https://docs.jax.dev/en/latest/faq.html#controlling-data-and-computation-placement-on-devices
 """
@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.array import ArrayImpl
-from tinyjax.core import (
+from tinyjax.core.array import ArrayImpl
+from tinyjax.core.bind import (
     Primitive,
     Tracer,
     abstract_eval_rules,
@@ -29,14 +29,14 @@ from tinyjax.core import (
     no_rule_reasons,
     to_numpy,
 )
-from tinyjax.devices import Device, default_backend, devices
-from tinyjax.interpreters.batching import batch_rules
-from tinyjax.interpreters.jvp import Zero
-from tinyjax.interpreters.pmap_primitive import gathered, spread
-from tinyjax.interpreters.transposition import deflinear2, is_undefined_primal
-from tinyjax.sharding import Sharding, device_of
-from tinyjax.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
-from tinyjax.tree_util.prefixes import flatten_axes
+from tinyjax.core.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from tinyjax.core.tree_util.prefixes import flatten_axes
+from tinyjax.runtime.devices import Device, default_backend, devices
+from tinyjax.transform.batching import batch_rules
+from tinyjax.transform.jvp import Zero
+from tinyjax.transform.pmap.primitive import gathered, spread
+from tinyjax.transform.pmap.sharding import Sharding, device_of
+from tinyjax.transform.transposition import deflinear2, is_undefined_primal
 
 # ---- the primitive ----
 
@@ -106,7 +106,7 @@ abstract_eval_rules[device_put_p] = lambda *avals, **params: list(avals)
 deflinear2(device_put_p, _device_put_transpose)
 batch_rules[device_put_p] = lambda xs, dims, **params: (device_put_p.bind(*xs, **params), dims)
 no_rule_reasons[device_put_p, "lowering"] = (
-    "opencl/simplify.py leaves it out: a compiled program runs on one device"
+    "compile/passes/simplify.py leaves it out: a compiled program runs on one device"
 )
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.interpreters.jvp import defjvp, defjvp2
+from tinyjax.core.primitives import add, mul, neg
 from tinyjax.lax.arithmetic import div, rsqrt, square, sub
 from tinyjax.lax.elementwise import INEXACT, constant, nary, unary
-from tinyjax.primitives import add, mul, neg
+from tinyjax.transform.jvp import defjvp, defjvp2
 
 # ---- primitives ----
 

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tinyjax.core import Primitive
+from tinyjax.core.bind import Primitive
+from tinyjax.core.primitives import broadcast_in_dim_p, cos_p, mul_p, reduce_sum_p, reshape_p, sin_p
 from tinyjax.lax.arithmetic import cbrt_p, rsqrt_p, sqrt_p
 from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.lax.convolution import conv_general_dilated_p
@@ -20,7 +21,6 @@ from tinyjax.lax.creation import iota_p
 from tinyjax.lax.dot_product import dot_general_p
 from tinyjax.lax.exponential import exp2_p, exp_p, expm1_p, log1p_p, log_p, logistic_p, tanh_p
 from tinyjax.lax.trigonometric import tan_p
-from tinyjax.primitives import broadcast_in_dim_p, cos_p, mul_p, reduce_sum_p, reshape_p, sin_p
 
 _UNSAID: dict[tuple[str, ...], tuple[Primitive, ...]] = {
     ("accuracy",): (

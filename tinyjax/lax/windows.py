@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import ShapedArray
+from tinyjax.core import dtypes
+from tinyjax.core.array import ShapedArray
 
 # ---- dimension numbers and modes ----
 

@@ -1,6 +1,6 @@
 """jax.lib: of what JAX had here, little is left. Builds on version."""
 
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.version import __version__ as __version__
 
 __getattr__ = getattr_of(__name__)

@@ -17,11 +17,11 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.custom_derivatives.forward_rules import custom_jvp
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import ensure_arraylike
+from tinyjax.transform.custom.forward_rules import custom_jvp
+from tinyjax.transform.jit.api import jitted
 
 # ---- rectifiers ----
 

@@ -16,11 +16,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.interpreters.batching import vmap
+from tinyjax.core import dtypes
 from tinyjax.scipy.special import logsumexp
 from tinyjax.scipy.special.softmaxes import softmax
+from tinyjax.transform.batching import vmap
 
 FLOAT32 = np.dtype("float32")
 

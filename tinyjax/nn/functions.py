@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy.averages import _count
 from tinyjax.numpy.util import canonicalize_axis, check_arraylike, concrete_int, ensure_arraylike
 from tinyjax.scipy.special import logsumexp
+from tinyjax.transform.jit.api import jitted
 
 # ---- means ----
 

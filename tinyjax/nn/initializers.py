@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, random
 from tinyjax import numpy as jnp
-from tinyjax.api_util import named
-from tinyjax.array import Array
+from tinyjax import random
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import named
+from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.numpy.util import canonicalize_shape, user_dtype
 

@@ -21,8 +21,8 @@ from numpy import (
 )
 from numpy.exceptions import ComplexWarning
 
-from tinyjax.array import Array as ndarray
-from tinyjax.dtypes import finfo, iinfo, issubdtype, promote_types
+from tinyjax.core.array import Array as ndarray
+from tinyjax.core.dtypes import finfo, iinfo, issubdtype, promote_types
 from tinyjax.numpy import array_methods as _array_methods
 from tinyjax.numpy import linalg
 from tinyjax.numpy import ufunc_methods as _ufunc_methods
@@ -38,7 +38,7 @@ from tinyjax.numpy.cumulative import (
     cumprod, cumsum, cumulative_prod, cumulative_sum, diff, ediff1d, gradient, nancumprod,
     nancumsum, trapezoid, unwrap,
 )
-from tinyjax.numpy.divisors import gcd, lcm
+from tinyjax.numpy.gcd_lcm import gcd, lcm
 from tinyjax.numpy.dtype_tools import (
     can_cast, dtype, get_printoptions, isdtype, printoptions, result_type, set_printoptions,
 )

@@ -15,8 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array, ArrayImpl
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array, ArrayImpl
+from tinyjax.lax.transfer import device_put
 from tinyjax.numpy import (
     averages,
     choosing,
@@ -37,7 +39,6 @@ from tinyjax.numpy import (
 )
 from tinyjax.numpy.at import IndexUpdateHelper
 from tinyjax.numpy.util import concrete, convert, ensure_arraylike, index_tuple, user_dtype
-from tinyjax.transfer import device_put
 
 _OPERANDS = (Array, int, float, complex, np.generic, np.ndarray)
 

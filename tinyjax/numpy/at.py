@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
+from tinyjax.core import dtypes
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.gather_plan import gather_plan
 from tinyjax.numpy.index_parts import expand_masks, parse

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.api_util import named
-from tinyjax.array import Array
-from tinyjax.config import config
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import named
+from tinyjax.core.array import Array
+from tinyjax.core.config import config
 from tinyjax.lax.elementwise import real_dtype, to_inexact_dtype
 from tinyjax.numpy.logic import greater
 from tinyjax.numpy.promotion import promote_dtypes_inexact
@@ -34,6 +34,7 @@ from tinyjax.numpy.util import (
     static_axes,
     user_dtype,
 )
+from tinyjax.transform.jit.api import jitted
 
 # ---- means and spread ----
 

@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import zeros
 from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.logic import bitwise_and, left_shift, right_shift
 from tinyjax.numpy.manipulation import ravel, reshape, swapaxes
 from tinyjax.numpy.util import as_array, constant, convert, ensure_arraylike
+from tinyjax.transform.jit.api import jitted
 
 # ---- bits ----
 

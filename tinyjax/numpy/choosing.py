@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import array
 from tinyjax.numpy.elementary import clip

@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy.util import constant, convert, ensure_arraylike, shape_of, user_dtype
 
 

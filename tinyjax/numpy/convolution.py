@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.lax.convolution_functions import conv_general_dilated
 from tinyjax.numpy.manipulation import flip
 from tinyjax.numpy.promotion import promote_dtypes, promote_dtypes_inexact
 from tinyjax.numpy.ufuncs import conj
 from tinyjax.numpy.util import ensure_arraylike
+from tinyjax.transform.jit.api import jitted
 
 _STATIC = ("mode", "precision", "preferred_element_type")
 

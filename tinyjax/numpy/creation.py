@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array, ArrayImpl, ShapedArray
-from tinyjax.core import Tracer, check_unmasked, new_array
-from tinyjax.devices import committed_device, recorded_device
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array, ArrayImpl, ShapedArray
+from tinyjax.core.bind import Tracer, check_unmasked, new_array
+from tinyjax.lax.transfer import device_put
 from tinyjax.numpy.util import (
     as_array,
     as_value,
@@ -29,7 +30,7 @@ from tinyjax.numpy.util import (
     user_dtype,
     user_dtype_or,
 )
-from tinyjax.transfer import device_put
+from tinyjax.runtime.devices import committed_device, recorded_device
 
 # ---- from data ----
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.logic import bitwise_and, equal, greater, isnan, less, not_equal
 from tinyjax.numpy.manipulation import moveaxis, ravel
@@ -43,6 +43,7 @@ from tinyjax.numpy.util import (
     index_tuple,
     user_dtype,
 )
+from tinyjax.transform.jit.api import jitted
 
 # ---- running reductions ----
 

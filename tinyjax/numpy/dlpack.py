@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.missing_names import getattr_of
-from tinyjax.numpy import from_dlpack as from_dlpack
+from tinyjax.core import dtypes
+from tinyjax.numpy.creation import from_dlpack as from_dlpack
 
 
 def is_supported_dtype(dtype: Any) -> bool:
@@ -22,6 +21,3 @@ def is_supported_dtype(dtype: Any) -> bool:
         return np.dtype(dtype) == dtypes.bfloat16 or np.dtype(dtype).kind in "biufc"
     except TypeError:
         return False
-
-
-__getattr__ = getattr_of(__name__)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
+from tinyjax.core import dtypes
 
 get_printoptions = np.get_printoptions
 set_printoptions = np.set_printoptions

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import array, asarray, full, ones, zeros_like
 from tinyjax.numpy.elementary import clip
@@ -35,6 +34,7 @@ from tinyjax.numpy.util import (
     convert,
     ensure_arraylike,
 )
+from tinyjax.transform.jit.api import jitted
 
 # ---- with elements taken out or put in ----
 

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.custom_derivatives.forward_rules import custom_jvp
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.numpy.logic import isposinf, less
 from tinyjax.numpy.promotion import promote_args_inexact, promote_dtypes_inexact
@@ -29,6 +28,8 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     weak_constant_like,
 )
+from tinyjax.transform.custom.forward_rules import custom_jvp
+from tinyjax.transform.jit.api import jitted
 
 # ---- exponentials and logarithms ----
 

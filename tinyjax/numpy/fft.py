@@ -16,10 +16,10 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.array import Array
+from tinyjax.core.array import Array
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.fourier import FftType
 from tinyjax.lax.fourier import fft as lax_fft
-from tinyjax.missing_names import getattr_of
 from tinyjax.numpy.creation import array
 from tinyjax.numpy.elementary import sqrt
 from tinyjax.numpy.manipulation import moveaxis, roll

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.core import Tracer
-from tinyjax.errors import ConcretizationTypeError
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.bind import Tracer
+from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.numpy import reductions
 from tinyjax.numpy.choosing import where
 from tinyjax.numpy.creation import array, asarray, zeros
@@ -31,6 +31,7 @@ from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.searching import argmin
 from tinyjax.numpy.triangles import diag, vander
 from tinyjax.numpy.util import check_arraylike, concrete_int
+from tinyjax.transform.jit.api import jitted
 
 # ---- roots ----
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.array import ArrayImpl
+from tinyjax.core.array import ArrayImpl
 from tinyjax.numpy.index_parts import (
     ARRAY,
     INTEGER,

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import absolute, floor_divide, multiply
@@ -21,6 +21,7 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     weak_constant_like,
 )
+from tinyjax.transform.jit.api import jitted
 
 
 @jitted

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.batching import vmap
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy.creation import array
 from tinyjax.numpy.joining import concatenate, stack
 from tinyjax.numpy.manipulation import transpose
@@ -26,6 +26,7 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     user_dtype_or,
 )
+from tinyjax.transform.batching import vmap
 
 # ---- grids ----
 

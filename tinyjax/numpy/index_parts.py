@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.core import Tracer
-from tinyjax.errors import NonConcreteBooleanIndexError
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.bind import Tracer
+from tinyjax.core.errors import NonConcreteBooleanIndexError
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.util import (
     INT32,

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.numpy.creation import zeros_like
 from tinyjax.numpy.manipulation import (
     atleast_1d,
@@ -39,6 +38,7 @@ from tinyjax.numpy.util import (
     shape_of,
     user_dtype,
 )
+from tinyjax.transform.jit.api import jitted
 
 # ---- joining ----
 

@@ -10,17 +10,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.custom_derivatives.forward_rules import custom_jvp
-from tinyjax.interpreters.jit import jitted
-from tinyjax.interpreters.jvp import jvp
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.lax.special_on_host import bessel_i0e
 from tinyjax.numpy.choosing import where
 from tinyjax.numpy.creation import full
 from tinyjax.numpy.elementary import sqrt
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import concrete_int
+from tinyjax.transform.custom.forward_rules import custom_jvp
+from tinyjax.transform.jit.api import jitted
+from tinyjax.transform.jvp import jvp
 
 
 @jitted

@@ -1,6 +1,6 @@
 """The order to read numpy/ in: a file is written with those before it, and with lax.
 
-tests/test_numpy_layers.py reads the imports and fails on one that points back. A new function goes into
+tests/numpy/test_layers.py reads the imports and fails on one that points back. A new function goes into
 the layer of what it is written with.
 """
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.core import get_aval
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.bind import get_aval
 from tinyjax.numpy.creation import array, zeros_like
 from tinyjax.numpy.manipulation import expand_dims, moveaxis, ravel, reshape
 from tinyjax.numpy.mapping import vectorize
@@ -30,6 +30,7 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     user_dtype,
 )
+from tinyjax.transform.jit.api import jitted
 
 # ---- one dot_general ----
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy.promotion import (
     promote_args,
     promote_args_inexact,
@@ -30,6 +30,7 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     weak_constant_like,
 )
+from tinyjax.transform.jit.api import jitted
 
 # ---- comparison ----
 

@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.core import Tracer
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.bind import Tracer
+from tinyjax.lax.transfer import device_put
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.ufuncs import imag, remainder, subtract
 from tinyjax.numpy.util import (
@@ -35,7 +36,7 @@ from tinyjax.numpy.util import (
     static_axes,
     user_dtype,
 )
-from tinyjax.transfer import device_put
+from tinyjax.transform.jit.api import jitted
 
 # ---- shape ----
 

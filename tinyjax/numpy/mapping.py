@@ -13,9 +13,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tinyjax import lax
-from tinyjax.array import Array
-from tinyjax.interpreters.batching import vmap
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.numpy.creation import array, asarray, zeros_like
 from tinyjax.numpy.cumulative import cumsum
 from tinyjax.numpy.joining import concatenate
@@ -29,6 +27,8 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     shape_of,
 )
+from tinyjax.transform.batching import vmap
+from tinyjax.transform.jit.api import jitted
 
 _NAMES = r"\((?:\w+(?:,\w+)*)?\)"
 _SIGNATURE = re.compile(f"^{_NAMES}(?:,{_NAMES})*->{_NAMES}(?:,{_NAMES})*$")

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.api_util import named
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import named
+from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import to_inexact_dtype
 from tinyjax.numpy import averages, reductions
 from tinyjax.numpy.averages import squared_length, var_dtypes
@@ -34,6 +34,7 @@ from tinyjax.numpy.util import (
     user_dtype,
     weak_constant_like,
 )
+from tinyjax.transform.jit.api import jitted
 
 
 def _without_nan(

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.core import Tracer
-from tinyjax.errors import ConcretizationTypeError
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.bind import Tracer
+from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.numpy import averages, reductions
 from tinyjax.numpy.creation import asarray, empty_like
 from tinyjax.numpy.manipulation import flip, squeeze
@@ -28,6 +28,7 @@ from tinyjax.numpy.rounding import round as round_
 from tinyjax.numpy.taking import repeat
 from tinyjax.numpy.ufuncs import multiply, subtract
 from tinyjax.numpy.util import broadcast_to, convert, ensure_arraylike
+from tinyjax.transform.jit.api import jitted
 
 # mode -> the keyword arguments that it takes
 _MODES: dict[str, tuple[str, ...]] = {

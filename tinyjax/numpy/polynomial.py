@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy import reductions
 from tinyjax.numpy.convolution import convolve
 from tinyjax.numpy.creation import array, full, ones, zeros
@@ -34,6 +34,7 @@ from tinyjax.numpy.ufuncs import (
     true_divide,
 )
 from tinyjax.numpy.util import broadcast_shapes, concrete_int, ensure_arraylike
+from tinyjax.transform.jit.api import jitted
 
 # ---- polynomials ----
 

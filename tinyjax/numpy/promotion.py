@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.config import config
-from tinyjax.core import as_array
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.bind import as_array
+from tinyjax.core.config import config
 from tinyjax.lax.elementwise import to_inexact_dtype
 from tinyjax.numpy.util import (
     broadcast_shapes,

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.api_util import named
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import named
+from tinyjax.core.array import Array
 from tinyjax.numpy import reductions
 from tinyjax.numpy.logic import isnan
 from tinyjax.numpy.manipulation import ravel
@@ -34,6 +34,7 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     weak_constant_like,
 )
+from tinyjax.transform.jit.api import jitted
 
 _STATIC = ("axis", "overwrite_input", "keepdims", "method")
 _METHODS = ("linear", "lower", "higher", "midpoint", "nearest")

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import real_dtype, to_inexact_dtype
 from tinyjax.numpy.creation import _on_device, zeros
 from tinyjax.numpy.elementary import log10
@@ -30,6 +30,7 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     user_dtype,
 )
+from tinyjax.transform.jit.api import jitted
 
 # ---- evenly spaced ----
 

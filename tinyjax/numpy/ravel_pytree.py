@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.core import get_aval
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.bind import get_aval
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
 
 def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:

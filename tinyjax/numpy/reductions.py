@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.api_util import named
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import named
+from tinyjax.core.array import Array
 from tinyjax.numpy.promotion import promote_dtypes_numeric
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.util import (
@@ -31,6 +31,7 @@ from tinyjax.numpy.util import (
     user_dtype,
     weak_constant_like,
 )
+from tinyjax.transform.jit.api import jitted
 
 Axis = Any  # None, an int, or a tuple of ints
 

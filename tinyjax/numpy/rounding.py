@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.custom_derivatives.forward_rules import custom_jvp
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy.logic import isinf
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.selecting import where_
@@ -27,6 +26,8 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     weak_constant_like,
 )
+from tinyjax.transform.custom.forward_rules import custom_jvp
+from tinyjax.transform.jit.api import jitted
 
 # ---- rounding ----
 

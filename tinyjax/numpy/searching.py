@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy import reductions, ufuncs
 from tinyjax.numpy.creation import zeros
 from tinyjax.numpy.cumulative import cumsum

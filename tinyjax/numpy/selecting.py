@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.interpreters.jit import jitted
 from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.util import as_array, broadcast_arrays, constant_like
+from tinyjax.transform.jit.api import jitted
 
 
 def _where(condition: Any, x: Any, y: Any) -> Any:

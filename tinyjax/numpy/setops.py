@@ -12,9 +12,9 @@ import math
 import operator
 from typing import Any, NamedTuple
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import full, ones, zeros
 from tinyjax.numpy.cumulative import cumsum, diff
@@ -37,6 +37,7 @@ from tinyjax.numpy.util import (
     convert,
     ensure_arraylike,
 )
+from tinyjax.transform.jit.api import jitted
 
 _SIZE_HINT = (
     "To make jnp.unique() compatible with JIT and other transforms, you can specify a concrete value "

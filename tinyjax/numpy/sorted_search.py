@@ -14,11 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.core import Primitive
-from tinyjax.interpreters.batching import vmap
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.bind import Primitive
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import zeros
 from tinyjax.numpy.logic import greater_equal
@@ -27,6 +26,8 @@ from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import floor_divide, subtract
 from tinyjax.numpy.util import INT32, constant, convert, ensure_arraylike
+from tinyjax.transform.batching import vmap
+from tinyjax.transform.jit.api import jitted
 
 
 @jitted(static_argnames=("side", "method"))

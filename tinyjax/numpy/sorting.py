@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import to_complex_dtype
 from tinyjax.numpy.manipulation import ravel, swapaxes
 from tinyjax.numpy.util import canonicalize_axis, convert, ensure_arraylike, user_dtype_or
+from tinyjax.transform.jit.api import jitted
 
 
 @jitted(static_argnames=("axis", "kind", "order", "stable", "descending"))

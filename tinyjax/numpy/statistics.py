@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import real_dtype, to_inexact_dtype
 from tinyjax.numpy import averages, reductions
 from tinyjax.numpy.creation import array, asarray, full, ones_like, zeros
@@ -55,6 +55,7 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     shape_of,
 )
+from tinyjax.transform.jit.api import jitted
 
 # ---- histograms ----
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.lax.gathering import gather_along_axis
 from tinyjax.numpy.creation import zeros, zeros_like
 from tinyjax.numpy.cumulative import cumsum
@@ -32,6 +32,7 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     weak_constant_like,
 )
+from tinyjax.transform.jit.api import jitted
 
 # ---- take ----
 

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.lax.transfer import device_put
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import ones, zeros, zeros_like
 from tinyjax.numpy.logic import equal
@@ -35,7 +36,7 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     user_dtype_or,
 )
-from tinyjax.transfer import device_put
+from tinyjax.transform.jit.api import jitted
 
 # ---- identity and triangles ----
 

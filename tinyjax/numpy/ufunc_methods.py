@@ -15,10 +15,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.array import Array
-from tinyjax.interpreters.batching import vmap
-from tinyjax.interpreters.jit import jitted
-from tinyjax.interpreters.tracing import ShapeDtypeStruct, eval_shape
+from tinyjax.core.array import Array
+from tinyjax.core.tracing import ShapeDtypeStruct, eval_shape
 from tinyjax.numpy import cumulative, elementary, logic, reductions, ufuncs
 from tinyjax.numpy.logic import equal
 from tinyjax.numpy.manipulation import moveaxis, ravel, reshape
@@ -33,6 +31,8 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     shape_of,
 )
+from tinyjax.transform.batching import vmap
+from tinyjax.transform.jit.api import jitted
 
 
 class ufunc:  # noqa: N801  (NumPy's name)

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.core import Tracer
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.bind import Tracer
 from tinyjax.numpy.logic import bitwise_or, equal, greater, isnan, less, logical_and, not_equal
 from tinyjax.numpy.promotion import (
     promote_args,
@@ -34,6 +34,7 @@ from tinyjax.numpy.util import (
     ensure_arraylike,
     weak_constant_like,
 )
+from tinyjax.transform.jit.api import jitted
 
 # ---- arithmetic ----
 

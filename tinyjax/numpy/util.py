@@ -1,7 +1,7 @@
 """What nearly every jax.numpy function does first: check the operands, axes and shapes, make constants.
 
 After this file you can say which operands become literals of a jaxpr, and what an argument must be that
-has to be known while tracing. Builds on core and dtypes.
+has to be known while tracing. Builds on bind and dtypes.
 
 Source: https://docs.jax.dev/en/latest/jax.numpy.html
 """
@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, dtypes, lax
-from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
-from tinyjax.core import Tracer, as_array, is_staging
-from tinyjax.errors import ConcretizationTypeError
+from tinyjax import lax
+from tinyjax.core import bind, dtypes
+from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
+from tinyjax.core.bind import Tracer, as_array, is_staging
+from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.lax.conversion import convert_element_type_p
 
 INT32 = np.dtype("int32")
@@ -111,7 +112,7 @@ def convert(x: Any, dtype: np.dtype, weak_type: bool = False) -> Any:
     if isinstance(x, (float, complex, np.inexact)) and dtypes.kind(dtype) in "iub":
         return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
     if type(x) is int:  # must fit the default integer, then wraps: uint8(1) + 300 is 45
-        x = core.to_numpy(x, core.get_aval(x)).astype(dtype)
+        x = bind.to_numpy(x, bind.get_aval(x)).astype(dtype)
     return constant(x, dtype, weak_type)
 
 

@@ -15,12 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
 from tinyjax import numpy as jnp
-from tinyjax.api_util import named
-from tinyjax.core import Tracer, get_aval
-from tinyjax.errors import ConcretizationTypeError
-from tinyjax.missing_names import getattr_of
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import named
+from tinyjax.core.bind import Tracer, get_aval
+from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.numpy.util import check_arraylike
 
 _REDUCERS: dict[str, Callable[..., Any]] = {
@@ -114,5 +113,3 @@ segment_prod = _of_segments(
 )
 segment_max = _of_segments("segment_max", "max", lambda data: _extreme(data, -1), _MAX + _ARGUMENTS)
 segment_min = _of_segments("segment_min", "min", lambda data: _extreme(data, 1), _MIN + _ARGUMENTS)
-
-__getattr__ = getattr_of(__name__)

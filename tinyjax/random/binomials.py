@@ -14,11 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.control_flow.scan import scan
-from tinyjax.control_flow.while_loop import while_loop
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.lax.control_flow.scan import scan
+from tinyjax.lax.control_flow.while_loop import while_loop
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import check_arraylike, constant, user_dtype
 from tinyjax.random.distributions import (

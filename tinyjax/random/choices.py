@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import (
     canonicalize_axis,
@@ -29,6 +29,7 @@ from tinyjax.numpy.util import (
 from tinyjax.random.continuous import gumbel
 from tinyjax.random.distributions import check_broadcasts, randint, uniform
 from tinyjax.random.keys import random_bits, split_typed, typed_key
+from tinyjax.transform.jit.api import jitted
 
 # ---- random orders ----
 

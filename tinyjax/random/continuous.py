@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy.util import canonicalize_shape, constant, constant_like
 from tinyjax.random.distributions import (
     _uniform,
@@ -29,6 +29,7 @@ from tinyjax.random.distributions import (
     uniform,
 )
 from tinyjax.random.keys import split_typed, typed_key
+from tinyjax.transform.jit.api import jitted
 
 # ---- without parameters ----
 

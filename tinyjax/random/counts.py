@@ -14,15 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.control_flow.while_loop import while_loop
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.lax.control_flow.while_loop import while_loop
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import check_arraylike, dtype_of, shape_of, user_dtype
 from tinyjax.random.distributions import checked_shape, optional_shape, uniform
 from tinyjax.random.keys import split_typed, typed_key
+from tinyjax.transform.jit.api import jitted
 
 
 def checked_integer_dtype(name: str, dtype: Any) -> np.dtype:

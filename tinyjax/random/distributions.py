@@ -21,11 +21,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.api_util import all_arguments, named
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import all_arguments, named
+from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.numpy.promotion import broadcast_to_rank
 from tinyjax.numpy.util import (
@@ -40,6 +40,7 @@ from tinyjax.numpy.util import (
     weak_constant_like,
 )
 from tinyjax.random.keys import random_bits, split_typed, typed_key
+from tinyjax.transform.jit.api import jitted
 
 # ---- arguments ----
 

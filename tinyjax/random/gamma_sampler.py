@@ -18,18 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import ShapedArray
-from tinyjax.config import config
-from tinyjax.control_flow.while_loop import while_loop
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
-from tinyjax.interpreters.batching import batch_rules, bdim_at_front, vmap
-from tinyjax.interpreters.jvp import defjvp2
+from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.compile.passes.lower_prng_keys import word_rules
+from tinyjax.core import dtypes
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core.config import config
+from tinyjax.lax.control_flow.while_loop import while_loop
 from tinyjax.lax.incomplete_gamma import random_gamma_grad
 from tinyjax.numpy.util import constant, constant_like, dtype_of, shape_of
-from tinyjax.opencl.key_words import word_rules
-from tinyjax.opencl.rules import HostStep, lowering_rules
 from tinyjax.random.distributions import one_to_two
 from tinyjax.random.threefry import (
     UINT32,
@@ -38,6 +37,8 @@ from tinyjax.random.threefry import (
     threefry2x32_p,
     words_of,
 )
+from tinyjax.transform.batching import batch_rules, bdim_at_front, vmap
+from tinyjax.transform.jvp import defjvp2
 
 # A key here is a pair of words, uint32 scalars or arrays, with which kernels can compute.
 Words = tuple[Any, Any]

@@ -2,7 +2,7 @@
 
 After this file you can follow random.split or random.bits into a kernel: each counts (iota), and encrypts
 the count with the key's words. The bits are those of random/threefry.py, whose NumPy functions have
-the same names. Builds on key_words and on random/threefry.
+the same names. Builds on lower_prng_keys and on random/threefry.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.config import config
-from tinyjax.core import get_aval
+from tinyjax.compile.kernel.rules import Elementwise, HostStep, lowering_rules
+from tinyjax.compile.passes.lower_prng_keys import conversions, word_rules
+from tinyjax.core.bind import get_aval
+from tinyjax.core.config import config
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.lax.creation import iota_p
-from tinyjax.opencl.key_words import conversions, word_rules
-from tinyjax.opencl.rules import Elementwise, HostStep, lowering_rules
-from tinyjax.primitives import shape_of
 from tinyjax.random import threefry
 from tinyjax.random.threefry import UINT32
 
 if TYPE_CHECKING:
-    from tinyjax.opencl.kernel_ir import Scalar
+    from tinyjax.compile.kernel.kernel_ir import Scalar
 
 # ---- the cipher, element by element ----
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.numpy.linalg.decompositions import eigh, qr, svd
 from tinyjax.numpy.linalg.solving import cholesky
 from tinyjax.numpy.promotion import promote_dtypes_inexact
@@ -28,6 +27,7 @@ from tinyjax.random.distributions import (
     optional_shape,
 )
 from tinyjax.random.keys import typed_key
+from tinyjax.transform.jit.api import jitted
 
 
 def multivariate_normal(

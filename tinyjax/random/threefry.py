@@ -2,7 +2,7 @@
 
 After this file you can say where random bits come from: a counter (0, 1, 2, ...) is encrypted with
 the key, so that the same key always gives the same bits, any element can be made without the others,
-and no state is kept anywhere. Builds on core and the rule tables.
+and no state is kept anywhere. Builds on bind and the rule tables.
 
 A key is two uint32 words. An array of keys has the dtype `dtypes.key_dtype`, whose elements are those
 two words, so that indexing, reshaping and stacking keys is what it is for numbers.
@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, primitives
-from tinyjax.array import ShapedArray
-from tinyjax.config import config
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import batch_rules, bdim_at_front, defbroadcasting, defvectorized
-from tinyjax.interpreters.jvp import defzero
+from tinyjax.core import dtypes, primitives
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.config import config
+from tinyjax.transform.batching import batch_rules, bdim_at_front, defbroadcasting, defvectorized
+from tinyjax.transform.jvp import defzero
 
 UINT32 = np.dtype("uint32")
 

@@ -23,8 +23,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from tinyjax.compile_log import cache_logger, log_level
-from tinyjax.config import config
+from tinyjax.core.compile_log import cache_logger, log_level
+from tinyjax.core.config import config
 
 FORMAT = b"tinyjax program 1\n"  # begins each entry; then 32 bytes, the hash of what follows
 

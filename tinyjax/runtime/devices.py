@@ -34,8 +34,8 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from tinyjax.config import config, settled
-from tinyjax.linker import provide_cache, provide_linker
+from tinyjax.core.config import config, settled
+from tinyjax.runtime.pocl.linker import provide_cache, provide_linker
 
 # ---- devices ----
 

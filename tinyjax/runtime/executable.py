@@ -2,7 +2,7 @@
 
 After this file you can follow `jit(f)(x)` from f's jaxpr to the result. `compile_lowered` builds the
 kernels of a plan and of all its loops' bodies, and makes their steps; calling the Executable walks
-through those. A call does not wait: reading a result does. Builds on lowered and step_maker.
+through those. A call does not wait: reading a result does. Builds on lowered and schedule_builder.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.array import ArrayImpl
-from tinyjax.compile_log import logged_time
-from tinyjax.devices import Device
-from tinyjax.dtypes import key_dtype
-from tinyjax.errors import JaxRuntimeError
-from tinyjax.jaxpr import ClosedJaxpr
-from tinyjax.opencl import compilation_cache
-from tinyjax.opencl.device_errors import OutOfDeviceMemory, named_error
-from tinyjax.opencl.key_words import UINT32, is_key
-from tinyjax.opencl.lowered import Lowered, lower_jaxpr
-from tinyjax.opencl.memory import LAUNCHED, Memory
-from tinyjax.opencl.runtime import queue_of
-from tinyjax.opencl.step_maker import StepMaker, stored_bytes
+from tinyjax.compile.lowered import Lowered, lower_jaxpr
+from tinyjax.compile.passes.lower_prng_keys import UINT32, is_key
+from tinyjax.core.array import ArrayImpl
+from tinyjax.core.compile_log import logged_time
+from tinyjax.core.dtypes import key_dtype
+from tinyjax.core.errors import JaxRuntimeError
+from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.runtime import compilation_cache
+from tinyjax.runtime.devices import Device
+from tinyjax.runtime.errors import OutOfDeviceMemory, named_error
+from tinyjax.runtime.memory import LAUNCHED, Memory
+from tinyjax.runtime.queues import queue_of
+from tinyjax.runtime.schedule_builder import StepMaker, stored_bytes
 
 # ---- compiling ----
 

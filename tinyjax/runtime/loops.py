@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.opencl.kernel_ir import Rounds
-from tinyjax.opencl.loop_work import LAUNCH_WORK
-from tinyjax.opencl.memory import Memory
-from tinyjax.opencl.schedule import KernelStep, Output, Routine
+from tinyjax.compile.kernel.kernel_ir import Rounds
+from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
+from tinyjax.runtime.memory import Memory
+from tinyjax.runtime.schedule import KernelStep, Output, Routine
 
 # ---- whose memory it is ----
 

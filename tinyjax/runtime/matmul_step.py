@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.jaxpr import JaxprEqn
-from tinyjax.opencl.products import Side, sides_of
-from tinyjax.opencl.rules import sum_dtype
-from tinyjax.opencl.runtime import Memory
-from tinyjax.opencl.schedule import Output
+from tinyjax.compile.kernel.rules import sum_dtype
+from tinyjax.compile.passes.products import Side, sides_of
+from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.runtime.queues import Memory
+from tinyjax.runtime.schedule import Output
 
 
 @dataclass

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.dtypes import EXTENSIONS
+from tinyjax.core.dtypes import EXTENSIONS
 
 # ---- memory ----
 

@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.devices import Device
-from tinyjax.opencl.declarations import SKIP_HEADER, has_long_header, with_declarations
-from tinyjax.opencl.device_errors import DeviceError, KernelBuildError, named_error, named_errors
-from tinyjax.opencl.memory import LAUNCHED, Memory, with_buffer_protocol
+from tinyjax.runtime.devices import Device
+from tinyjax.runtime.errors import DeviceError, KernelBuildError, named_error, named_errors
+from tinyjax.runtime.memory import LAUNCHED, Memory, with_buffer_protocol
+from tinyjax.runtime.pocl.declarations import SKIP_HEADER, has_long_header, with_declarations
 
 # ---- what queues share ----
 

@@ -2,7 +2,7 @@
 
 After this file you can say what a call on a CPU does not do: copy. There a NumPy array *is* device memory,
 new results stand where old ones stood, and small kernels run in the thread that launches them, as a
-function that is called. Builds on device_queue and memory.
+function that is called. Builds on queue and memory.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.devices import Device
-from tinyjax.opencl.device_errors import named_error
-from tinyjax.opencl.device_queue import Queue
-from tinyjax.opencl.memory import MIN_BYTES, Memory, Pool, with_buffer_protocol
+from tinyjax.runtime.devices import Device
+from tinyjax.runtime.errors import named_error
+from tinyjax.runtime.memory import MIN_BYTES, Memory, Pool, with_buffer_protocol
+from tinyjax.runtime.queue import Queue
 
 
 class SharedMemoryQueue(Queue):

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core
-from tinyjax.array import ArrayImpl
-from tinyjax.errors import callback_error
-from tinyjax.jaxpr import Atom, JaxprEqn, Var
-from tinyjax.opencl.memory import Memory
-from tinyjax.opencl.plan import Plan
+from tinyjax.compile.plan import Plan
+from tinyjax.core import bind
+from tinyjax.core.array import ArrayImpl
+from tinyjax.core.errors import callback_error
+from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
+from tinyjax.runtime.memory import Memory
 
 # ---- steps ----
 
@@ -80,7 +80,7 @@ class HostStep:
             values = [np.array(x) for x in self._call_with_arrays(args)]
         else:
             with np.errstate(all="ignore"):
-                out = core.impl_rules[self.eqn.primitive](*args, **self.eqn.params)
+                out = bind.impl_rules[self.eqn.primitive](*args, **self.eqn.params)
             values = [np.asarray(x) for x in (out if self._is_many else [out])]
         for slot, value in zip(self.outputs, values):
             # The operands' memory will be used again: a result that is a view of it is copied.
@@ -93,7 +93,7 @@ class HostStep:
         arrays = [ArrayImpl(x.copy(), v.aval) for x, v in zip(args, self.eqn.invars)]
         primitive = self.eqn.primitive
         try:
-            out = core.impl_rules[primitive](*arrays, **self.eqn.params)
+            out = bind.impl_rules[primitive](*arrays, **self.eqn.params)
         except Exception as error:
             if primitive.has_effects:  # a callback, and what it raised
                 raise callback_error(primitive.name, error) from error
@@ -140,7 +140,7 @@ class Routine:
         self._template: list[Any] = [None] * len(variables)
         self._first_arg = len(jaxpr.constvars)
         for v, value in zip(jaxpr.constvars, plan.closed.consts):
-            host = np.array(core.to_numpy(value, v.aval))  # a copy: NumPy arrays can be changed
+            host = np.array(bind.to_numpy(value, v.aval))  # a copy: NumPy arrays can be changed
             self._template[self._slot[v]] = queue.upload(host)
         self.results = [self.slot(v) for v in jaxpr.outvars]
         by_kernel = {v for n in plan.kernels for v in plan.groups[n].outputs}

@@ -12,19 +12,19 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.jaxpr import Var
-from tinyjax.opencl import compilation_cache
-from tinyjax.opencl.codegen import program_text
-from tinyjax.opencl.groups import HostGroup, KernelGroup
-from tinyjax.opencl.launches import Launch
-from tinyjax.opencl.loops import RoundsStep, loop_step
-from tinyjax.opencl.lowered import Lowered
-from tinyjax.opencl.matmul_step import MatmulStep
-from tinyjax.opencl.memory import Memory
-from tinyjax.opencl.memory_plan import MemoryPlan, bytes_of
-from tinyjax.opencl.plan import Plan
-from tinyjax.opencl.runtime import SharedMemoryQueue
-from tinyjax.opencl.schedule import EmptyStep, HostStep, KernelStep, Output, Routine
+from tinyjax.compile.codegen.codegen import program_text
+from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
+from tinyjax.compile.launches import Launch
+from tinyjax.compile.lowered import Lowered
+from tinyjax.compile.memory_plan import MemoryPlan, bytes_of
+from tinyjax.compile.plan import Plan
+from tinyjax.core.jaxpr import Var
+from tinyjax.runtime import compilation_cache
+from tinyjax.runtime.loops import RoundsStep, loop_step
+from tinyjax.runtime.matmul_step import MatmulStep
+from tinyjax.runtime.memory import Memory
+from tinyjax.runtime.queues import SharedMemoryQueue
+from tinyjax.runtime.schedule import EmptyStep, HostStep, KernelStep, Output, Routine
 
 
 class StepMaker:

@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.api_util import named
-from tinyjax.array import Array
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import named
+from tinyjax.core.array import Array
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.elementwise import to_complex_dtype
-from tinyjax.missing_names import getattr_of
 from tinyjax.numpy.fft import fft, ifft
 from tinyjax.numpy.joining import concatenate, stack
 from tinyjax.numpy.manipulation import flip, moveaxis, reshape

@@ -3,7 +3,7 @@
 Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.integrate
 """
 
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.numpy import trapezoid as trapezoid
 
 __getattr__ = getattr_of(__name__)

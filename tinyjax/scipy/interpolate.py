@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.missing_names import getattr_of
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import check_arraylike
 

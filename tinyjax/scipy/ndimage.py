@@ -15,11 +15,12 @@ import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
-from tinyjax.missing_names import getattr_of
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.missing_names import getattr_of
+from tinyjax.transform.jit.api import jitted
 
 # ---- what an index outside of the array stands for ----
 

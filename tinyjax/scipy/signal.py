@@ -19,9 +19,9 @@ import numpy as np
 
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.array import Array
+from tinyjax.core.array import Array
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.convolution_functions import conv_general_dilated
-from tinyjax.missing_names import getattr_of
 from tinyjax.numpy import fft
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike

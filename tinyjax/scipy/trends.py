@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import tinyjax.numpy as jnp
-from tinyjax.array import Array
+from tinyjax.core.array import Array
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike
 

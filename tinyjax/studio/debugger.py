@@ -19,11 +19,11 @@ from types import FrameType
 from typing import IO, Any
 
 from tinyjax import lax
-from tinyjax.callback import pure_callback
-from tinyjax.core import Tracer
-from tinyjax.debugging import debug_callback
-from tinyjax.interpreters.tracing import PACKAGE_FOLDER
-from tinyjax.tree_util import tree_flatten, tree_unflatten
+from tinyjax.core.bind import Tracer
+from tinyjax.core.tracing import PACKAGE_FOLDER
+from tinyjax.core.tree_util import tree_flatten, tree_unflatten
+from tinyjax.lax.callback import pure_callback
+from tinyjax.lax.debugging import debug_callback
 
 # ---- frames ----
 

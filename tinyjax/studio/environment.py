@@ -12,7 +12,7 @@ import sys
 from collections import Counter
 from importlib import metadata
 
-from tinyjax.devices import devices, process_count
+from tinyjax.runtime.devices import devices, process_count
 from tinyjax.version import __version__
 
 

@@ -31,10 +31,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from tinyjax.opencl.runtime import listen
-from tinyjax.recorder import Event as Event
-from tinyjax.recorder import Recorder
-from tinyjax.recorder import step_times as step_times
+from tinyjax.runtime.queues import listen
+from tinyjax.studio.recorder import Event as Event
+from tinyjax.studio.recorder import Recorder
+from tinyjax.studio.recorder import step_times as step_times
 
 # ---- tracing ----
 

@@ -2,7 +2,7 @@
 
 After this file you can say how a launch's time is taken, and ask for the times of a schedule's lines.
 Times of kernels are the driver's (OpenCL's profiling events), those of host steps a clock's. A `Recorder`
-is told of each step and each launch by the queues. Builds on opencl.runtime and opencl.schedule.
+is told of each step and each launch by the queues. Builds on runtime.queues and runtime.schedule.
 
 Source: OpenCL 1.2, section 5.12 (clGetEventProfilingInfo)
 """
@@ -15,11 +15,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from tinyjax.devices import Device
-from tinyjax.opencl.groups import KernelGroup, LoopGroup
-from tinyjax.opencl.runtime import is_listened, listen
-from tinyjax.opencl.schedule import Routine
-from tinyjax.transfer import block_until_ready
+from tinyjax.compile.fusion.groups import KernelGroup, LoopGroup
+from tinyjax.lax.transfer import block_until_ready
+from tinyjax.runtime.devices import Device
+from tinyjax.runtime.queues import is_listened, listen
+from tinyjax.runtime.schedule import Routine
 
 
 @dataclass(frozen=True)

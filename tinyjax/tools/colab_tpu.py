@@ -2,7 +2,7 @@
 
 import warnings
 
-from tinyjax.devices import devices
+from tinyjax.runtime.devices import devices
 
 
 def setup_tpu(tpu_driver_version: str | None = None) -> None:

@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyjax import core, primitives
-from tinyjax.api_util import check_callable
-from tinyjax.array import Array, LiteralArray, ShapedArray
-from tinyjax.config import config
-from tinyjax.core import (
+from tinyjax.core import bind, primitives
+from tinyjax.core.api_util import check_callable
+from tinyjax.core.array import Array, LiteralArray, ShapedArray
+from tinyjax.core.bind import (
     AxisEnv,
     Primitive,
     Trace,
@@ -30,18 +29,13 @@ from tinyjax.core import (
     missing_rule,
     set_current_trace,
 )
-from tinyjax.interpreters.jvp import add_any_p
-from tinyjax.interpreters.tracing import (
-    check_leaks,
-    check_output,
-    line_text,
-    trace_to_jaxpr,
-    user_line,
-)
-from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
-from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
-from tinyjax.tree_util.prefixes import flatten_axes
-from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.core.config import config
+from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
+from tinyjax.core.tracing import check_leaks, check_output, line_text, trace_to_jaxpr, user_line
+from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.core.tree_util.prefixes import flatten_axes
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.transform.jvp import add_any_p
 
 not_mapped = None  # the batch dim of a value that is the same for all examples
 
@@ -453,4 +447,4 @@ def _output(trace: BatchTrace, x: Any, out_dim: int | None) -> Any:
 def _literal(x: Any) -> Any:
     """A Python or NumPy scalar result as an Array that a jaxpr writes as a literal."""
     aval = get_aval(x)
-    return LiteralArray(core.to_numpy(x, aval), aval)
+    return LiteralArray(bind.to_numpy(x, aval), aval)

@@ -3,7 +3,7 @@
 After this file you can test a derivative rule of your own in a line. A derivative is compared along one
 random direction: forward mode with (f(x + e t) - f(x - e t)) / 2e, and reverse mode by the number that
 both modes must agree on, the product of a cotangent with the tangent that f gives. Builds on
-interpreters.jvp and interpreters.vjp; needs an import of its own, as in JAX.
+transform.jvp and transform.vjp; needs an import of its own, as in JAX.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.test_util.check_grads.html
 """
@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import get_aval
-from tinyjax.interpreters.jvp import jvp
-from tinyjax.interpreters.vjp import vjp
-from tinyjax.tree_util.pytrees import tree_leaves, tree_map
+from tinyjax.core.bind import get_aval
+from tinyjax.core.tree_util.pytrees import tree_leaves, tree_map
+from tinyjax.transform.jvp import jvp
+from tinyjax.transform.vjp import vjp
 
 EPS = 1e-4
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax.api_util import function_of
-from tinyjax.interpreters.jit import jit
-from tinyjax.interpreters.vjp import vjp
+from tinyjax.core.api_util import function_of
+from tinyjax.transform.jit.api import jit
+from tinyjax.transform.vjp import vjp
 
 
 def fwd_and_bwd(

@@ -15,19 +15,19 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.api_util import check_callable, function_of
-from tinyjax.array import ShapedArray
-from tinyjax.core import get_aval
-from tinyjax.interpreters.batching import vmap
-from tinyjax.interpreters.jvp import jvp
-from tinyjax.interpreters.vjp import check_reverse_input, vjp
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import check_callable, function_of
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import get_aval
+from tinyjax.core.primitives import add, reshape
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.creation import broadcasted_iota
 from tinyjax.lax.joining import split_p
-from tinyjax.primitives import add, reshape
-from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
+from tinyjax.transform.batching import vmap
+from tinyjax.transform.jvp import jvp
+from tinyjax.transform.vjp import check_reverse_input, vjp
 
 
 def jacfwd(

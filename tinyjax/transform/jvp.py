@@ -2,7 +2,7 @@
 
 After this file you can push a tangent through a function by hand, say what a JVP rule is, and why
 nested differentiation does not mix up its tangents (each `JVPTrace` knows its own tracers; all
-others are constants to it). Builds on core, primitives and pytrees.
+others are constants to it). Builds on bind, primitives and pytrees.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_cookbook.html
 """
@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import core, dtypes, primitives
-from tinyjax.api_util import check_callable, split_aux
-from tinyjax.array import Array, LiteralArray, ShapedArray
-from tinyjax.core import (
+from tinyjax.core import bind, dtypes, primitives
+from tinyjax.core.api_util import check_callable, split_aux
+from tinyjax.core.array import Array, LiteralArray, ShapedArray
+from tinyjax.core.bind import (
     Primitive,
     Trace,
     Tracer,
@@ -27,7 +27,7 @@ from tinyjax.core import (
     missing_rule,
     set_current_trace,
 )
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
 # ---- tangents that are known to be zero ----
 
@@ -63,14 +63,14 @@ def full(aval: ShapedArray, value: float) -> Any:
 
 
 add_any_p = Primitive("add_any")  # the sum of two tangents or cotangents of one value
-core.impl_rules[add_any_p] = np.add
+bind.impl_rules[add_any_p] = np.add
 
 
 def _add_any_aval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
     return ShapedArray(x.shape, x.dtype, x.weak_type and y.weak_type)
 
 
-core.abstract_eval_rules[add_any_p] = _add_any_aval
+bind.abstract_eval_rules[add_any_p] = _add_any_aval
 
 
 def add_tangents(x: Any, y: Any) -> Any:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinyjax.core import context, set_current_trace
-from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, instantiate_zeros, zero_tangent
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
-from tinyjax.lists import pick, split_list
+from tinyjax.core.bind import context, set_current_trace
+from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
+from tinyjax.core.lists import pick, split_list
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, instantiate_zeros, zero_tangent
 
 
 @cached_on_jaxpr

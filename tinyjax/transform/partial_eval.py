@@ -12,12 +12,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tinyjax import dtypes
-from tinyjax.api_util import FlatFun, check_callable, split_aux
-from tinyjax.core import Primitive, Trace, context, get_aval, set_current_trace
-from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, full
-from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, user_line
-from tinyjax.jaxpr import (
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import FlatFun, check_callable, split_aux
+from tinyjax.core.bind import Primitive, Trace, context, get_aval, set_current_trace
+from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
     Var,
@@ -27,9 +25,11 @@ from tinyjax.jaxpr import (
     jaxpr_as_fun,
     without_dead_code,
 )
-from tinyjax.lists import drop, pick
-from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
-from tinyjax.tree_util.registration import Partial
+from tinyjax.core.lists import drop, pick
+from tinyjax.core.tracing import JaxprTrace, JaxprTracer, user_line
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.core.tree_util.registration import Partial
+from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, full
 
 # ---- the trace ----
 

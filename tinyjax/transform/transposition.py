@@ -16,10 +16,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, primitives
-from tinyjax.api_util import FlatFun, check_callable
-from tinyjax.array import ShapedArray
-from tinyjax.core import (
+from tinyjax.core import dtypes, primitives
+from tinyjax.core.api_util import FlatFun, check_callable
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import (
     Primitive,
     as_array,
     context,
@@ -27,7 +27,11 @@ from tinyjax.core import (
     missing_rule,
     set_current_trace,
 )
-from tinyjax.interpreters.jvp import (
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_on_jaxpr, literal_value
+from tinyjax.core.lists import drop, pick
+from tinyjax.core.tracing import JaxprTrace, arg_aval, trace_to_jaxpr
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.transform.jvp import (
     Zero,
     add_any_p,
     add_tangents,
@@ -35,18 +39,7 @@ from tinyjax.interpreters.jvp import (
     deflinear_jvp,
     instantiate_zeros,
 )
-from tinyjax.interpreters.partial_eval import PartialEvalTrace
-from tinyjax.interpreters.tracing import JaxprTrace, arg_aval, trace_to_jaxpr
-from tinyjax.jaxpr import (
-    ClosedJaxpr,
-    Jaxpr,
-    Literal,
-    Var,
-    cached_on_jaxpr,
-    literal_value,
-)
-from tinyjax.lists import drop, pick
-from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.transform.partial_eval import PartialEvalTrace
 
 # ---- running a linear jaxpr backwards ----
 

@@ -13,18 +13,15 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax import dtypes
-from tinyjax.api_util import FlatFun, as_argnums, check_callable, fun_name, function_of
-from tinyjax.array import ShapedArray
-from tinyjax.core import get_aval
-from tinyjax.interpreters.jvp import (
-    full,
-    instantiate_zeros,
-)
-from tinyjax.interpreters.partial_eval import Linearized, linearize_flat, with_aux_apart
-from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass, checked_cotangent
-from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
-from tinyjax.tree_util.registration import Partial
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name, function_of
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import get_aval
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.core.tree_util.registration import Partial
+from tinyjax.transform.jvp import full, instantiate_zeros
+from tinyjax.transform.partial_eval import Linearized, linearize_flat, with_aux_apart
+from tinyjax.transform.transposition import UndefinedPrimal, backward_pass, checked_cotangent
 
 # ---- vjp ----
 

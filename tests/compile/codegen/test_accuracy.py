@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from tinyjax import lax
-from tinyjax.config import enable_x64
-from tinyjax.devices import devices
-from tinyjax.interpreters.jit import jit
-from tinyjax.opencl.runtime import queue_of
+from tinyjax.core.config import enable_x64
+from tinyjax.runtime.devices import devices
+from tinyjax.runtime.queues import queue_of
+from tinyjax.transform.jit.api import jit
 
 f32 = np.float32
 

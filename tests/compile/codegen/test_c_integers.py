@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tinyjax import lax
-from tinyjax.interpreters.jit import jit
+from tinyjax.transform.jit.api import jit
 
 
 def pairs(dtype):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from tinyjax import lax
-from tinyjax.interpreters.batching import vmap
-from tinyjax.interpreters.jit import jit
+from tinyjax.transform.batching import vmap
+from tinyjax.transform.jit.api import jit
 
 FUNCTIONS = ["exp", "expm1", "log", "log1p", "tanh", "sin", "cos", "logistic", "erf"]
 

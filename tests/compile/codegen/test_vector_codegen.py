@@ -3,14 +3,14 @@ import re
 import numpy as np
 import pytest
 
-from tinyjax.devices import devices
-from tinyjax.opencl.codegen import program_text
-from tinyjax.opencl.indices import index
-from tinyjax.opencl.interpret import interpret_kernel
-from tinyjax.opencl.kernel_ir import Buffer, Kernel, Let, Load, Store, Value
-from tinyjax.opencl.runtime import queue_of
-from tinyjax.opencl.scalar_ops import scalar_ops
-from tinyjax.opencl.wide_text import COMPARISONS
+from tinyjax.compile.codegen.codegen import program_text
+from tinyjax.compile.codegen.vector_codegen import COMPARISONS
+from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.interpret import interpret_kernel
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Let, Load, Store, Value
+from tinyjax.compile.kernel.scalar_ops import scalar_ops
+from tinyjax.runtime.devices import devices
+from tinyjax.runtime.queues import queue_of
 
 WIDTH = 8
 DTYPES = [

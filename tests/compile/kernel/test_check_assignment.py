@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from tinyjax.opencl.check_assignment import check_assignment
-from tinyjax.opencl.indices import index, index_var
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.kernel.check_assignment import check_assignment
+from tinyjax.compile.kernel.indices import index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     Const,
     For,
@@ -21,7 +21,7 @@ from tinyjax.opencl.kernel_ir import (
     While,
     item_index,
 )
-from tinyjax.opencl.stored import MAX_ROUNDS
+from tinyjax.compile.kernel.stored import MAX_ROUNDS
 
 F32, INT32, BOOL = map(np.dtype, ("float32", "int32", "bool"))
 X, OUT = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")

@@ -7,7 +7,7 @@ shows where nothing else is in a kernel. Either zero may be the larger one, as i
 import ml_dtypes
 import numpy as np
 import pytest
-from test_opencl_rules import (
+from test_lowering_rules import (
     BOOL_BINARY,
     EVERY_DTYPE,
     FLOAT_BINARY,
@@ -21,9 +21,10 @@ from test_opencl_rules import (
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import lax, primitives
-from tinyjax.config import config
-from tinyjax.dtypes import np_dtype
+from tinyjax import lax
+from tinyjax.core import primitives
+from tinyjax.core.config import config
+from tinyjax.core.dtypes import np_dtype
 
 # One of each kind, and of each way in which C writes it.
 KINDS = ["float32", "float16", "float64", "int8", "uint16", "int64", "bool"]

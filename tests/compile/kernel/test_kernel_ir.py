@@ -1,11 +1,10 @@
 import numpy as np
 import pytest
 
-from tinyjax.dtypes import bfloat16
-from tinyjax.opencl.check_kernel import KernelError, check_kernel
-from tinyjax.opencl.indices import index, index_var
-from tinyjax.opencl.interpret import convert, interpret_kernel
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.kernel.check_kernel import KernelError, check_kernel
+from tinyjax.compile.kernel.indices import index, index_var
+from tinyjax.compile.kernel.interpret import convert, interpret_kernel
+from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     Const,
     For,
@@ -20,6 +19,7 @@ from tinyjax.opencl.kernel_ir import (
     While,
     statements_of,
 )
+from tinyjax.core.dtypes import bfloat16
 
 F32 = np.dtype("float32")
 X, OUT = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "kept")  # not all of it is stored

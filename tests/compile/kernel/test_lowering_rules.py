@@ -8,16 +8,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from tinyjax import lax, primitives
-from tinyjax.array import ArrayImpl, ShapedArray
-from tinyjax.config import config
-from tinyjax.devices import devices
-from tinyjax.dtypes import bfloat16, is_float, is_inexact, np_dtype
-from tinyjax.interpreters.tracing import make_jaxpr
-from tinyjax.jaxpr import eval_jaxpr
-from tinyjax.opencl.compile import compile_jaxpr
-from tinyjax.opencl.interpret import apply_op
-from tinyjax.opencl.rules import HostStep, lowering_rules
+from tinyjax import lax
+from tinyjax.compile.kernel.interpret import apply_op
+from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.core import primitives
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.config import config
+from tinyjax.core.dtypes import bfloat16, is_float, is_inexact, np_dtype
+from tinyjax.core.jaxpr import eval_jaxpr
+from tinyjax.core.tracing import make_jaxpr
+from tinyjax.runtime.devices import devices
+from tinyjax.runtime.executable import compile_jaxpr
 
 FLOATS = ["float32", "float16", "bfloat16", "float64"]
 INTEGERS = ["int32", "int8", "int16", "int64", "uint32", "uint8", "uint16", "uint64"]

@@ -11,9 +11,11 @@ PROGRAM = """
 import numpy as np
 import tinyjax
 import tinyjax.numpy
-from tinyjax import lax, primitives
-from tinyjax.devices import devices
-from tinyjax.opencl import codegen, lowered
+from tinyjax import lax
+from tinyjax.core import primitives
+from tinyjax.runtime.devices import devices
+from tinyjax.compile import lowered
+from tinyjax.compile.codegen import codegen
 print(devices()[0].device_kind)
 lowered.target_of = lambda device: getattr(codegen, "{target}")
 rng = np.random.default_rng(0)

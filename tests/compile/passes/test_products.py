@@ -4,16 +4,16 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
-from tinyjax.opencl.codegen import CPU
-from tinyjax.opencl.fuse import fuse
-from tinyjax.opencl.groups import HostGroup, KernelGroup
-from tinyjax.opencl.interpret import interpret_kernel
-from tinyjax.opencl.lower import lower_group
-from tinyjax.opencl.product_kernels import rows_at_once
-from tinyjax.opencl.products import multiplications, sides_of
-from tinyjax.opencl.simplify import simplify
-from tinyjax.pretty_printer import variable_names
+from tinyjax.compile.codegen.codegen import CPU
+from tinyjax.compile.fusion.fuse import fuse
+from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
+from tinyjax.compile.kernel.interpret import interpret_kernel
+from tinyjax.compile.passes.products import multiplications, sides_of
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.schedules.lower import lower_group
+from tinyjax.compile.schedules.product_kernels import rows_at_once
+from tinyjax.core.pretty_printer import variable_names
+from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
 
 
 def data(*shape, dtype="float32"):

@@ -7,10 +7,10 @@ import pytest
 
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.interpreters.tracing import make_jaxpr
-from tinyjax.jaxpr import Literal, eval_jaxpr
-from tinyjax.opencl.algebra import ARITHMETIC, RULES, rewrite
-from tinyjax.opencl.simplify import simplify
+from tinyjax.compile.passes.rewrite_rules import ARITHMETIC, RULES, rewrite
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.core.jaxpr import Literal, eval_jaxpr
+from tinyjax.core.tracing import make_jaxpr
 
 HALVES = np.array([0.0, -0.0, 1.5, np.inf, np.nan, 6e-8], np.float16)
 F = np.array([0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, 1e-45, 3e38], np.float32)

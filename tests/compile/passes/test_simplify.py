@@ -3,17 +3,17 @@
 import numpy as np
 import pytest
 
+import tinyjax.compile.passes.simplify as simplification
+import tinyjax.core.primitives as primitives
 import tinyjax.numpy as jnp
-import tinyjax.opencl.simplify as simplification
-import tinyjax.primitives as primitives
 from tinyjax import debug, lax, random
-from tinyjax.errors import JaxRuntimeError
-from tinyjax.interpreters.jit import jit
-from tinyjax.interpreters.tracing import make_jaxpr
-from tinyjax.interpreters.vjp import grad
-from tinyjax.jaxpr import eval_jaxpr, subjaxprs
-from tinyjax.opencl.algebra import rewrite
-from tinyjax.opencl.simplify import simplify
+from tinyjax.compile.passes.rewrite_rules import rewrite
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.core.errors import JaxRuntimeError
+from tinyjax.core.jaxpr import eval_jaxpr, subjaxprs
+from tinyjax.core.tracing import make_jaxpr
+from tinyjax.transform.jit.api import jit
+from tinyjax.transform.vjp import grad
 
 
 def primitive_names(f, *args):

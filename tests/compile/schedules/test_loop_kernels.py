@@ -6,15 +6,15 @@ import pytest
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.dtypes import bfloat16
-from tinyjax.interpreters.tracing import make_jaxpr
-from tinyjax.jaxpr import Literal
-from tinyjax.opencl.codegen import CPU, GPU, program_text
-from tinyjax.opencl.interpret import interpret_kernel
-from tinyjax.opencl.loop_work import LAUNCH_WORK
-from tinyjax.opencl.loops import next_count
-from tinyjax.opencl.plan import make_plan
-from tinyjax.opencl.simplify import simplify
+from tinyjax.compile.codegen.codegen import CPU, GPU, program_text
+from tinyjax.compile.kernel.interpret import interpret_kernel
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.plan import make_plan
+from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
+from tinyjax.core.dtypes import bfloat16
+from tinyjax.core.jaxpr import Literal
+from tinyjax.core.tracing import make_jaxpr
+from tinyjax.runtime.loops import next_count
 
 
 def floats(*shape):
@@ -179,7 +179,7 @@ def test_rows_that_repeat_a_scalar():
 
 
 def test_scalars_that_loop_kernels_keep_between_launches(monkeypatch):
-    monkeypatch.setattr("tinyjax.opencl.loop_frame.LAUNCH_WORK", 1)
+    monkeypatch.setattr("tinyjax.compile.schedules.resumable_loop.LAUNCH_WORK", 1)
 
     def step(carry, x):
         vector, scalar = carry
@@ -391,7 +391,7 @@ def test_loops_of_unknown_length_inside_are_bounded_too(rounds):
 
 
 def test_a_loop_inside_that_takes_long_is_launched_again_with_more(monkeypatch):
-    monkeypatch.setattr("tinyjax.opencl.loops.INNER_ROUNDS", 3)
+    monkeypatch.setattr("tinyjax.runtime.loops.INNER_ROUNDS", 3)
     agree(newton_roots, np.abs(floats(6)) * 1000, rtol=1e-5)
 
 

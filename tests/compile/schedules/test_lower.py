@@ -4,19 +4,18 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.interpreters.tracing import ShapeDtypeStruct, make_jaxpr
-from tinyjax.jaxpr import eval_jaxpr
-from tinyjax.opencl import fuse as fuse_module
-from tinyjax.opencl.codegen import CPU, GPU, kernel_text, program_text
-from tinyjax.opencl.cost_model import MAX_EQUATIONS_IN_ALL, MAX_TRIED, combined
-from tinyjax.opencl.fuse import fuse
-from tinyjax.opencl.groups import HostGroup, KernelGroup
-from tinyjax.opencl.interpret import interpret_kernel
-from tinyjax.opencl.lower import lower_group
-from tinyjax.opencl.rules import lowering_of
-from tinyjax.opencl.simplify import simplify
-from tinyjax.pretty_printer import variable_names
-from tinyjax.primitives import (
+from tinyjax.compile.codegen.codegen import CPU, GPU, kernel_text, program_text
+from tinyjax.compile.fusion import fuse as fuse_module
+from tinyjax.compile.fusion.cost_model import MAX_EQUATIONS_IN_ALL, MAX_TRIED, combined
+from tinyjax.compile.fusion.fuse import fuse
+from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
+from tinyjax.compile.kernel.interpret import interpret_kernel
+from tinyjax.compile.kernel.rules import lowering_of
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.schedules.lower import lower_group
+from tinyjax.core.jaxpr import eval_jaxpr
+from tinyjax.core.pretty_printer import variable_names
+from tinyjax.core.primitives import (
     add,
     broadcast_in_dim,
     cos,
@@ -28,6 +27,7 @@ from tinyjax.primitives import (
     sin_p,
     transpose,
 )
+from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
 
 
 def aval(*shape, dtype="float32"):

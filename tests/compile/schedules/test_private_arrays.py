@@ -6,7 +6,7 @@ import pytest
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.opencl.runtime import queue_of
+from tinyjax.runtime.queues import queue_of
 
 POINTS = jnp.arange(1.0, 7.0).reshape(3, 2)
 TIMES = jnp.arange(1.0, 3.0)

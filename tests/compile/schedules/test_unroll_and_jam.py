@@ -3,10 +3,10 @@ import pytest
 
 import tinyjax as jax
 from tinyjax import lax
-from tinyjax.opencl.indices import index, index_var
-from tinyjax.opencl.interleave import interleaved
-from tinyjax.opencl.interpret import interpret_kernel
-from tinyjax.opencl.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
+from tinyjax.compile.kernel.indices import index, index_var
+from tinyjax.compile.kernel.interpret import interpret_kernel
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
+from tinyjax.compile.schedules.unroll_and_jam import interleaved
 
 F32 = np.dtype("float32")
 

@@ -3,8 +3,8 @@ import pytest
 
 import tinyjax as jax
 from tinyjax import lax
-from tinyjax.opencl.indices import index, index_var
-from tinyjax.opencl.side_by_side import NotSideBySide, neighbours
+from tinyjax.compile.kernel.indices import index, index_var
+from tinyjax.compile.schedules.vectorize import NotSideBySide, neighbours
 
 CHUNK = index_var("i1", 0, 9)
 NEXT = neighbours(CHUNK, 150, 16)

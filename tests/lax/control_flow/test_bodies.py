@@ -6,9 +6,9 @@ import weakref
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.control_flow.bodies import fixed_point, trace_body, with_common_consts
-from tinyjax.core import get_aval
-from tinyjax.tree_util import tree_structure
+from tinyjax.core.bind import get_aval
+from tinyjax.core.tree_util import tree_structure
+from tinyjax.lax.control_flow.bodies import fixed_point, trace_body, with_common_consts
 
 X = jnp.array([-1.0, 2.0, 3.0])
 

@@ -6,8 +6,8 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.jaxpr import JaxprTypeError, check_jaxpr, dce_jaxpr
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.jaxpr import JaxprTypeError, check_jaxpr, dce_jaxpr
 
 v = jnp.array([1.0, 2.0, 3.0])
 

@@ -6,8 +6,8 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.interpreters.partial_eval import linearize_flat
-from tinyjax.jaxpr import JaxprTypeError, check_jaxpr, dce_jaxpr
+from tinyjax.core.jaxpr import JaxprTypeError, check_jaxpr, dce_jaxpr
+from tinyjax.transform.partial_eval import linearize_flat
 
 
 def f32(*values):

@@ -6,7 +6,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.jaxpr import check_jaxpr
+from tinyjax.core.jaxpr import check_jaxpr
 
 
 def double(x):

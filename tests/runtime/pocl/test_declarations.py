@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax.opencl import c_halves, c_integers, c_library, device_queue
-from tinyjax.opencl.declarations import has_long_header, with_declarations
-from tinyjax.opencl.runtime import queue_of
-from tinyjax.opencl.scalar_ops import scalar_ops
+from tinyjax.compile.codegen import c_halves, c_integers, c_library
+from tinyjax.compile.kernel.scalar_ops import scalar_ops
+from tinyjax.runtime import queue as device_queue
+from tinyjax.runtime.pocl.declarations import has_long_header, with_declarations
+from tinyjax.runtime.queues import queue_of
 
 OPERATIONS = [(name, text) for name, op in scalar_ops.items() for text in op.c.values()]
 FUNCTIONS = c_library.BY_NAME | c_halves.BY_NAME | c_integers.BY_NAME

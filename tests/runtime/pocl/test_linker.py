@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import tinyjax as jax
-from tinyjax.linker import provide_linker
+from tinyjax.runtime.pocl.linker import provide_linker
 
 ON_POCL = "pthread" in jax.devices()[0].device_kind
 

@@ -10,7 +10,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.custom_derivatives import SymbolicZero, linear_call
+from tinyjax.transform.custom import SymbolicZero, linear_call
 
 # What is defined is used as it is, and inside of jit.
 eager_and_jitted = pytest.mark.parametrize("around", [lambda f: f, jax.jit], ids=["eager", "jit"])

@@ -5,7 +5,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.custom_batching import custom_vmap, sequential_vmap
+from tinyjax.transform.custom.custom_vmap import custom_vmap, sequential_vmap
 
 XS = jnp.array([1.0, 2.0, 3.0])
 

@@ -11,8 +11,8 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.api_util import split_static
-from tinyjax.jaxpr import eval_jaxpr
+from tinyjax.core.api_util import split_static
+from tinyjax.core.jaxpr import eval_jaxpr
 
 
 def counted(fun):

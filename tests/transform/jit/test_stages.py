@@ -6,14 +6,14 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.devices import default_device, devices
-from tinyjax.jaxpr import ClosedJaxpr
-from tinyjax.opencl.codegen import CPU
-from tinyjax.opencl.cost import Cost, group_cost
-from tinyjax.opencl.kernel_ir import Kernel
-from tinyjax.opencl.plan import make_plan
-from tinyjax.opencl.simplify import simplify
-from tinyjax.sharding import SingleDeviceSharding
+from tinyjax.compile.codegen.codegen import CPU
+from tinyjax.compile.cost import Cost, group_cost
+from tinyjax.compile.kernel.kernel_ir import Kernel
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.plan import make_plan
+from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.runtime.devices import default_device, devices
+from tinyjax.transform.pmap.sharding import SingleDeviceSharding
 
 needs_opencl = pytest.mark.usefixtures("opencl")  # no device is looked for while this is imported
 VECTOR = jax.ShapeDtypeStruct((1000,), np.float32)

@@ -4,7 +4,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.devices import Device
+from tinyjax.runtime.devices import Device
 from tinyjax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec
 
 P = jax.P

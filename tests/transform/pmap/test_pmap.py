@@ -9,9 +9,9 @@ from golden_cases.four_devices import answers_with_four_devices
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.devices import Device
-from tinyjax.interpreters.batching import AxisData
-from tinyjax.interpreters.pmap_primitive import pieces
+from tinyjax.runtime.devices import Device
+from tinyjax.transform.batching import AxisData
+from tinyjax.transform.pmap.primitive import pieces
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def two():
 
 # ---- what users see ----
 
-RECORDED = json.loads((Path(__file__).parent / "golden" / "pmap.json").read_text())
+RECORDED = json.loads((Path(__file__).parents[2] / "golden" / "pmap.json").read_text())
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax.sharding import SingleDeviceSharding
+from tinyjax.transform.pmap.sharding import SingleDeviceSharding
 
 
 def test_a_sharding_prints_as_in_jax():

@@ -8,9 +8,9 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.ad_checkpoint import checkpoint_name, print_saved_residuals, saved_residuals
-from tinyjax.jaxpr import subjaxprs
-from tinyjax.opencl.simplify import simplify
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.core.jaxpr import subjaxprs
+from tinyjax.transform.remat.api import checkpoint_name, print_saved_residuals, saved_residuals
 
 policies = jax.checkpoint_policies
 x, w = np.full((2, 3), 0.5, np.float32), np.full((3, 4), 0.25, np.float32)

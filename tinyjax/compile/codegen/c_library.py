@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tinyjax.opencl.c_angles import (
+from tinyjax.compile.codegen.c_angles import (
     ACOS,
     ANGLE_REST,
     ASIN,
@@ -28,8 +28,8 @@ from tinyjax.opencl.c_angles import (
     SMALL_ATAN,
     TAN,
 )
-from tinyjax.opencl.c_double import DIGAMMA, LGAMMA, LOG_DOUBLE, POW, SINE_OF_TURN
-from tinyjax.opencl.c_hyperbolic import ACOSH, ASINH, ATANH, COSH, SINH, TANH
+from tinyjax.compile.codegen.c_double import DIGAMMA, LGAMMA, LOG_DOUBLE, POW, SINE_OF_TURN
+from tinyjax.compile.codegen.c_hyperbolic import ACOSH, ASINH, ATANH, COSH, SINH, TANH
 
 # exp(x) = 2**n * exp(r): n is the nearest integer to x / log(2), found by a sum whose fraction does not
 # fit (its last bits are n); log(2) is subtracted in two parts. The last bits of m are n - 1 + 127, which

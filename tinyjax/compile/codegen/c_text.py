@@ -12,11 +12,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tinyjax.dtypes import kind
-from tinyjax.opencl.c_library import FUNCTIONS
-from tinyjax.opencl.indices import Index
-from tinyjax.opencl.kernel_ir import Atom, Const, Lanes, Value
-from tinyjax.opencl.scalar_ops import HALVES, scalar_ops
+from tinyjax.compile.codegen.c_library import FUNCTIONS
+from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.kernel_ir import Atom, Const, Lanes, Value
+from tinyjax.compile.kernel.scalar_ops import HALVES, scalar_ops
+from tinyjax.core.dtypes import kind
 
 # ---- types ----
 

@@ -15,11 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.opencl import c_halves
-from tinyjax.opencl.c_library import functions_text
-from tinyjax.opencl.c_text import atom_text, operation_text, storage_type, type_text
-from tinyjax.opencl.indices import Index, index_var
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.codegen import c_halves
+from tinyjax.compile.codegen.c_library import functions_text
+from tinyjax.compile.codegen.c_text import atom_text, operation_text, storage_type, type_text
+from tinyjax.compile.codegen.vector_codegen import (
+    repeated_text,
+    wide_helpers,
+    wide_load_text,
+    wide_operation_text,
+    wide_store_text,
+)
+from tinyjax.compile.kernel.indices import Index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     Combine,
     Const,
@@ -38,14 +45,7 @@ from tinyjax.opencl.kernel_ir import (
     inner_bodies,
     rewritten,
 )
-from tinyjax.opencl.scalar_ops import HALVES
-from tinyjax.opencl.wide_text import (
-    repeated_text,
-    wide_helpers,
-    wide_load_text,
-    wide_operation_text,
-    wide_store_text,
-)
+from tinyjax.compile.kernel.scalar_ops import HALVES
 
 # ---- devices differ ----
 

@@ -15,9 +15,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tinyjax.dtypes import kind
-from tinyjax.opencl import c_halves, c_integers, c_library
-from tinyjax.opencl.c_text import (
+from tinyjax.compile.codegen import c_halves, c_integers, c_library
+from tinyjax.compile.codegen.c_text import (
     C_TYPES,
     EXACT,
     atom_text,
@@ -27,9 +26,10 @@ from tinyjax.opencl.c_text import (
     storage_type,
     type_text,
 )
-from tinyjax.opencl.indices import Index
-from tinyjax.opencl.kernel_ir import Atom, Buffer, Const, Lanes, Value
-from tinyjax.opencl.scalar_ops import HALVES, scalar_ops
+from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.kernel_ir import Atom, Buffer, Const, Lanes, Value
+from tinyjax.compile.kernel.scalar_ops import HALVES, scalar_ops
+from tinyjax.core.dtypes import kind
 
 BOOL, FLOAT32 = np.dtype(bool), np.dtype("float32")
 

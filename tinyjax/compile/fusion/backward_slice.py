@@ -11,8 +11,8 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from tinyjax.jaxpr import JaxprEqn, Literal, Var
-from tinyjax.opencl.rules import Elementwise, Lowering
+from tinyjax.compile.kernel.rules import Elementwise, Lowering
+from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
 
 
 @dataclass

@@ -3,7 +3,7 @@
 After this file you can predict where a program is cut into kernels, and change it in one place. A value
 is either kept in memory or computed again by each kernel that reads it, so the question is always how
 many operations cost as much as memory does. How each kind of kernel lays out its work is not said here:
-that stands with the kernel; which products of matrices are kernels, in product_rules.py; and which
+that stands with the kernel; which products of matrices are kernels, in products.py; and which
 kernels are too small for threads, in inline_policy.py. Builds on rules.
 
 Measured on two cores of an AMD EPYC with AVX2: a sum over 4 million float32s takes 0.8 ms, each
@@ -14,8 +14,7 @@ from __future__ import annotations
 
 import math
 
-from tinyjax.jaxpr import JaxprEqn
-from tinyjax.opencl.rules import (
+from tinyjax.compile.kernel.rules import (
     ArgReduction,
     Elementwise,
     IndexMap,
@@ -23,6 +22,7 @@ from tinyjax.opencl.rules import (
     Reduction,
     axes_sizes,
 )
+from tinyjax.core.jaxpr import JaxprEqn
 
 # ---- memory or operations ----
 

@@ -24,9 +24,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.cost_model import (
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.backward_slice import Reach, reach_of
+from tinyjax.compile.fusion.cost_model import (
     CHEAP_WORK,
     MAX_ARRAYS,
     MAX_BUFFERS,
@@ -37,10 +37,9 @@ from tinyjax.opencl.cost_model import (
     combined,
     cost_of,
 )
-from tinyjax.opencl.groups import Group, HostGroup, KernelGroup, LoopGroup
-from tinyjax.opencl.reach import Reach, reach_of
-from tinyjax.opencl.reduction_groups import Cluster, Clusters, variables
-from tinyjax.opencl.rules import (
+from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
+from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
+from tinyjax.compile.kernel.rules import (
     Blas,
     Elementwise,
     HostStep,
@@ -49,7 +48,8 @@ from tinyjax.opencl.rules import (
     Reduction,
     lowering_of,
 )
-from tinyjax.opencl.simplify import BODIES
+from tinyjax.compile.passes.simplify import BODIES
+from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects
 
 
 @dataclass

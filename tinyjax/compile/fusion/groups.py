@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.reduction_groups import Form
+from tinyjax.compile.fusion.reduction_groups import Form
+from tinyjax.core.jaxpr import JaxprEqn, Var
 
 
 @dataclass

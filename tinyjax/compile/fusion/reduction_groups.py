@@ -21,10 +21,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tinyjax.jaxpr import JaxprEqn, Literal, Var, has_effects
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.cost_model import MAX_OPERANDS, MAX_REDUCTION_EQUATIONS, MIN_COLUMNS
-from tinyjax.opencl.rules import Elementwise, IndexMap, Reduction, axes_sizes, element_along_axes
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.cost_model import MAX_OPERANDS, MAX_REDUCTION_EQUATIONS, MIN_COLUMNS
+from tinyjax.compile.kernel.rules import (
+    Elementwise,
+    IndexMap,
+    Reduction,
+    axes_sizes,
+    element_along_axes,
+)
+from tinyjax.core.jaxpr import JaxprEqn, Literal, Var, has_effects
 
 
 @dataclass(frozen=True)

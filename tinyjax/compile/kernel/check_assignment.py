@@ -15,8 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     Combine,
     For,
@@ -36,7 +36,7 @@ from tinyjax.opencl.kernel_ir import (
     item_index,
     statement_lines,
 )
-from tinyjax.opencl.stored import (
+from tinyjax.compile.kernel.stored import (
     Linear,
     Loop,
     Stored,

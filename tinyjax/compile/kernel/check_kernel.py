@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.opencl.check_assignment import check_assignment
-from tinyjax.opencl.indices import Index
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.kernel.check_assignment import check_assignment
+from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.kernel_ir import (
     Atom,
     Buffer,
     Combine,

@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.dtypes import kind
-from tinyjax.opencl.check_kernel import check_kernel
-from tinyjax.opencl.indices import Index
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.kernel.check_kernel import check_kernel
+from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.kernel_ir import (
     Atom,
     Combine,
     Const,
@@ -31,7 +30,8 @@ from tinyjax.opencl.kernel_ir import (
     Value,
     While,
 )
-from tinyjax.opencl.scalar_ops import scalar_ops
+from tinyjax.compile.kernel.scalar_ops import scalar_ops
+from tinyjax.core.dtypes import kind
 
 
 def interpret_kernel(kernel: Kernel, memory: Sequence[np.ndarray]) -> None:

@@ -24,8 +24,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.dtypes import short_name
-from tinyjax.opencl.indices import Index, index, index_var
+from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.core.dtypes import short_name
 
 
 class KernelError(AssertionError):

@@ -10,8 +10,8 @@ one element of the result?*
   printed in the schedule.
 
 Rules have JAX's form, `rule(ctx, *operands, **params)`: `ctx.op(name, *atoms)` writes one operation
-into the kernel, `ctx.position` is the place of the element asked for. Builds on core and kernel_ir;
-lax_rules.py, index_rules.py, product_rules.py, window_rules.py and random_rules.py hold the rest.
+into the kernel, `ctx.position` is the place of the element asked for. Builds on bind and kernel_ir;
+elementwise.py, indexing.py, products.py, windows.py and lowering.py hold the rest.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tinyjax import core, primitives
-from tinyjax.array import ShapedArray
-from tinyjax.dtypes import kind
-from tinyjax.jaxpr import Atom as JaxprAtom
-from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.scalar_ops import HALVES, has_kernel_type, scalar_ops
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.scalar_ops import HALVES, has_kernel_type, scalar_ops
+from tinyjax.core import bind, primitives
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.dtypes import kind
+from tinyjax.core.jaxpr import Atom as JaxprAtom
+from tinyjax.core.jaxpr import JaxprEqn, Var
 
 if TYPE_CHECKING:
-    from tinyjax.opencl.codegen import Target
-    from tinyjax.opencl.kernel_ir import Atom, Const, Scalar, Value
+    from tinyjax.compile.codegen.codegen import Target
+    from tinyjax.compile.kernel.kernel_ir import Atom, Const, Scalar, Value
 
 # ---- places in an array ----
 
@@ -102,7 +102,7 @@ class Context:
         return self._builder.let(name, args, dtype or first.dtype)
 
     def constant(self, value: Any, dtype: np.dtype) -> Const:
-        from tinyjax.opencl.kernel_ir import Const  # imported with the compiler
+        from tinyjax.compile.kernel.kernel_ir import Const  # imported with the compiler
 
         return Const(dtype.type(value), dtype)
 
@@ -211,9 +211,9 @@ class Blas(HostStep):
 
 Lowering = Elementwise | IndexMap | Reduction | ArgReduction | HostStep
 # primitive -> its lowering, or (eqn, target) -> lowering where it depends on these
-lowering_rules: dict[core.Primitive, Lowering | Callable[[JaxprEqn, Target], Lowering]] = {}
+lowering_rules: dict[bind.Primitive, Lowering | Callable[[JaxprEqn, Target], Lowering]] = {}
 # primitive -> eqn -> an equation for the same loop, of which running the bodies is all there is to do
-rewrites_for_steps: dict[core.Primitive, Callable[[JaxprEqn], JaxprEqn]] = {}
+rewrites_for_steps: dict[bind.Primitive, Callable[[JaxprEqn], JaxprEqn]] = {}
 
 
 def lowering_of(eqn: JaxprEqn, target: Target) -> Lowering:

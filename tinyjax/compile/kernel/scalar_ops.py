@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.dtypes import bfloat16
+from tinyjax.core.dtypes import bfloat16
 
 # ---- what kernels compute with ----
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tinyjax.opencl.indices import Index, index
+from tinyjax.compile.kernel.indices import Index, index
 
 MAX_ROUNDS = 2**20  # of one store that are gone through one by one: some 100 ms, and as many MB
 

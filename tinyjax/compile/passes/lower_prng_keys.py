@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.array import ArrayImpl, ShapedArray
-from tinyjax.core import Primitive, context, to_numpy
-from tinyjax.dtypes import key_dtype
-from tinyjax.inlining import CALLS
-from tinyjax.interpreters.batching import batch_rules, moveaxis, not_mapped
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import (
+from tinyjax.compile.passes.simplify import BODIES
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.bind import Primitive, context, to_numpy
+from tinyjax.core.dtypes import key_dtype
+from tinyjax.core.inlining import CALLS
+from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
     JaxprEqn,
@@ -30,7 +29,8 @@ from tinyjax.jaxpr import (
     literal_value,
     subjaxprs,
 )
-from tinyjax.opencl.simplify import BODIES
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.transform.batching import batch_rules, moveaxis, not_mapped
 
 UINT32 = np.dtype("uint32")
 

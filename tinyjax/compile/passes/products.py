@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tinyjax.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
 
 # ---- what the axes are ----
 

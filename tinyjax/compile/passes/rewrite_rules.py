@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import primitives
-from tinyjax.core import Primitive
-from tinyjax.dtypes import kind
-from tinyjax.jaxpr import Atom, JaxprEqn, Literal, Var
+from tinyjax.core import primitives
+from tinyjax.core.bind import Primitive
+from tinyjax.core.dtypes import kind
+from tinyjax.core.jaxpr import Atom, JaxprEqn, Literal, Var
 
 Producer = Mapping[Var, JaxprEqn]  # which equation makes a variable
 Simpler = Atom | JaxprEqn | None  # an atom in place of the result, another equation, or no change

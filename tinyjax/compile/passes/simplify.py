@@ -3,7 +3,7 @@
 After this file you can say which equations the compiler starts from, and check it: the result is a
 jaxpr like any other, so it can be printed, drawn and run; it gives the bits that the first one gives.
 Equations keep the line of Python that they are from. The bodies of loops and branches are made flat
-too; their constants become operands. Builds on jaxpr, algebra and products.
+too; their constants become operands. Builds on jaxpr, rewrite_rules and products.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import impl_rules, to_numpy
-from tinyjax.dtypes import kind
-from tinyjax.inlining import called_jaxpr, check_equations, inline_calls
-from tinyjax.jaxpr import (
+from tinyjax.compile.passes.products import without_transpositions
+from tinyjax.compile.passes.rewrite_rules import rewrite
+from tinyjax.core.bind import impl_rules, to_numpy
+from tinyjax.core.dtypes import kind
+from tinyjax.core.inlining import called_jaxpr, check_equations, inline_calls
+from tinyjax.core.jaxpr import (
     Atom,
     ClosedJaxpr,
     JaxprEqn,
@@ -26,9 +28,7 @@ from tinyjax.jaxpr import (
     has_effects,
     without_dead_code,
 )
-from tinyjax.opencl.algebra import rewrite
-from tinyjax.opencl.products import without_transpositions
-from tinyjax.primitives import broadcast_in_dim_p
+from tinyjax.core.primitives import broadcast_in_dim_p
 
 # primitive name -> the parameters that hold the jaxprs it runs once, many times or not at all
 BODIES = {"while": ("cond_jaxpr", "body_jaxpr"), "scan": ("jaxpr",), "cond": ("branches",)}
@@ -116,7 +116,7 @@ def simplify_bodies(eqn: JaxprEqn, constants: dict[Var, Any]) -> JaxprEqn:
 
 
 def reduce_work(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """One walk through the equations: each is rewritten by the rules of algebra.py, computed right now
+    """One walk through the equations: each is rewritten by the rules of rewrite_rules.py, computed right now
     if it is made of constants, and dropped if an equation before computes the same (`_meaning`). What
     reads a result that is gone reads what took its place. An equation with effects stays as it is.
 

@@ -15,12 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.dtypes import kind
-from tinyjax.jaxpr import Atom as JaxprAtom
-from tinyjax.jaxpr import JaxprEqn, Literal, Var
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.indices import Index, index, index_var
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
     Atom,
     Buffer,
     Combine,
@@ -38,7 +35,7 @@ from tinyjax.opencl.kernel_ir import (
     origin,
     statements_of,
 )
-from tinyjax.opencl.rules import (
+from tinyjax.compile.kernel.rules import (
     ArgReduction,
     Context,
     Elementwise,
@@ -51,7 +48,10 @@ from tinyjax.opencl.rules import (
     lowering_of,
     sum_dtype,
 )
-from tinyjax.opencl.side_by_side import Neighbours, NotSideBySide, neighbours
+from tinyjax.compile.schedules.vectorize import Neighbours, NotSideBySide, neighbours
+from tinyjax.core.dtypes import kind
+from tinyjax.core.jaxpr import Atom as JaxprAtom
+from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
 
 INT32 = np.dtype("int32")
 

@@ -13,13 +13,20 @@ from contextlib import AbstractContextManager
 
 import numpy as np
 
-from tinyjax.jaxpr import JaxprEqn
-from tinyjax.opencl.builder import Place
-from tinyjax.opencl.group_builder import padded, run_of, share
-from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.kernel_ir import Buffer, IfLast, Lanes, MakeLanes, item_index, statements_of
-from tinyjax.opencl.reductions import ReductionBuilder, blocks_of
-from tinyjax.opencl.rules import Position
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.kernel_ir import (
+    Buffer,
+    IfLast,
+    Lanes,
+    MakeLanes,
+    item_index,
+    statements_of,
+)
+from tinyjax.compile.kernel.rules import Position
+from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.group_builder import padded, run_of, share
+from tinyjax.compile.schedules.reductions import ReductionBuilder, blocks_of
+from tinyjax.core.jaxpr import JaxprEqn
 
 COLUMNS = 2048  # of a work-item at a time: their sums fill a fourth of a core's first cache
 PIECES = 16  # work-items that share the rows, if there are few columns

@@ -1,7 +1,7 @@
 """Loops that every element runs by itself, in one kernel: a CPU takes 16 neighbours side by side.
 
 After this file you can read the kernel of `vmap(while_loop)`: chunks of neighbours in vector registers,
-each running until none of its elements is active. Builds on loop_frame, loop_operands and per_element.
+each running until none of its elements is active. Builds on resumable_loop, loop_invariants and scalarize.
 """
 
 from __future__ import annotations
@@ -9,25 +9,34 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, subjaxprs
-from tinyjax.opencl.builder import Place
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.group_builder import padded, run_of, share
-from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.interleave import interleaved, is_short
-from tinyjax.opencl.kernel_ir import Buffer, Const, For, Lanes, MakeLanes, Scalar, item_index
-from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder
-from tinyjax.opencl.loop_frame import LoopFrame, LoopKernel, carry_of, inner_variables
-from tinyjax.opencl.loop_operands import cheap_equations, without_invariants
-from tinyjax.opencl.loop_work import (
-    ROUND_WORK,
-    bodies_of_round,
-    work,
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.kernel_ir import (
+    Buffer,
+    Const,
+    For,
+    Lanes,
+    MakeLanes,
+    Scalar,
+    item_index,
 )
-from tinyjax.opencl.per_element import PerElement, element_shape
-from tinyjax.opencl.private_arrays import Source
-from tinyjax.opencl.rules import Position
-from tinyjax.opencl.scalar_ops import has_wide_type
+from tinyjax.compile.kernel.rules import Position
+from tinyjax.compile.kernel.scalar_ops import has_wide_type
+from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.group_builder import padded, run_of, share
+from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
+from tinyjax.compile.schedules.loop_cost import ROUND_WORK, bodies_of_round, work
+from tinyjax.compile.schedules.loop_invariants import cheap_equations, without_invariants
+from tinyjax.compile.schedules.private_arrays import Source
+from tinyjax.compile.schedules.resumable_loop import (
+    LoopFrame,
+    LoopKernel,
+    carry_of,
+    inner_variables,
+)
+from tinyjax.compile.schedules.scalarize import PerElement, element_shape
+from tinyjax.compile.schedules.unroll_and_jam import interleaved, is_short
+from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, subjaxprs
 
 WIDTH = 16  # elements side by side on a CPU
 TOGETHER = 24  # bytes of the carries of one element of each of those chunks

@@ -10,13 +10,13 @@ import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
-from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.builder import Builder, Place
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.groups import KernelGroup
-from tinyjax.opencl.indices import Index
-from tinyjax.opencl.kernel_ir import Buffer, Kernel, statements_of
-from tinyjax.opencl.rules import Position
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
+from tinyjax.compile.kernel.rules import Position
+from tinyjax.compile.schedules.builder import Builder, Place
+from tinyjax.core.jaxpr import JaxprEqn, Var
 
 
 class GroupBuilder(Builder):

@@ -7,8 +7,8 @@ W. Builds on jaxpr.
 
 from __future__ import annotations
 
-from tinyjax.array import ShapedArray
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 
 
 def with_transposed_weights(

@@ -11,13 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
-from tinyjax.opencl.builder import Place
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.fuse import fuse
-from tinyjax.opencl.groups import Group, HostGroup, KernelGroup
-from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.fuse import fuse
+from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.kernel_ir import (
     Const,
     If,
     Lanes,
@@ -27,8 +25,10 @@ from tinyjax.opencl.kernel_ir import (
     While,
     statements_of,
 )
-from tinyjax.opencl.private_arrays import NoKernel, PrivateArrays, Source, sums_up
-from tinyjax.opencl.rules import Elementwise, lowering_of
+from tinyjax.compile.kernel.rules import Elementwise, lowering_of
+from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.private_arrays import NoKernel, PrivateArrays, Source, sums_up
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
 BOOL, INT32 = np.dtype(bool), np.dtype("int32")
 

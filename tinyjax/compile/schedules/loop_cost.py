@@ -9,11 +9,17 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from tinyjax.jaxpr import Jaxpr, JaxprEqn, subjaxprs
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.rules import ArgReduction, Elementwise, Reduction, axes_sizes, lowering_of
-from tinyjax.opencl.scalar_ops import DIVISION
-from tinyjax.opencl.simplify import BODIES
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.kernel.rules import (
+    ArgReduction,
+    Elementwise,
+    Reduction,
+    axes_sizes,
+    lowering_of,
+)
+from tinyjax.compile.kernel.scalar_ops import DIVISION
+from tinyjax.compile.passes.simplify import BODIES
+from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, subjaxprs
 
 # Elements that the arrays of one work-item may have: private memory is on a stack, and should stay in
 # the cache of a core.

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from tinyjax.array import ShapedArray
-from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, has_effects
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.cost_model import CHEAP_WORK
-from tinyjax.opencl.per_element import only_repeats
-from tinyjax.opencl.private_arrays import NoKernel
-from tinyjax.opencl.rules import Elementwise, IndexMap, lowering_of
-from tinyjax.primitives import broadcast_in_dim_p
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.cost_model import CHEAP_WORK
+from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
+from tinyjax.compile.schedules.private_arrays import NoKernel
+from tinyjax.compile.schedules.scalarize import only_repeats
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, has_effects
+from tinyjax.core.primitives import broadcast_in_dim_p
 
 Shape = tuple[int, ...]
 

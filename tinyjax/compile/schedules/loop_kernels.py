@@ -10,24 +10,24 @@ steps of the schedule:
 
 A kernel that runs can't be stopped. So a loop of unknown or large work is launched again and again for
 a bounded number of rounds (see kernel_ir.Rounds), and is interrupted between two launches.
-Builds on element_loops and one_work_item.
+Builds on elementwise_loop and sequential_loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.check_kernel import check_kernel
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.element_loops import PerElementKernel
-from tinyjax.opencl.kernel_ir import statements_of
-from tinyjax.opencl.loop_frame import LoopKernel
-from tinyjax.opencl.loop_work import bodies_of_round
-from tinyjax.opencl.one_work_item import OneWorkItem
-from tinyjax.opencl.private_arrays import NoKernel
-from tinyjax.opencl.scalar_ops import has_kernel_type
-from tinyjax.opencl.simplify import BODIES
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.kernel.check_kernel import check_kernel
+from tinyjax.compile.kernel.kernel_ir import statements_of
+from tinyjax.compile.kernel.scalar_ops import has_kernel_type
+from tinyjax.compile.passes.simplify import BODIES
+from tinyjax.compile.schedules.elementwise_loop import PerElementKernel
+from tinyjax.compile.schedules.loop_cost import bodies_of_round
+from tinyjax.compile.schedules.private_arrays import NoKernel
+from tinyjax.compile.schedules.resumable_loop import LoopKernel
+from tinyjax.compile.schedules.sequential_loop import OneWorkItem
+from tinyjax.core.jaxpr import JaxprEqn, Var
 
 
 def loop_kernel(

@@ -12,19 +12,25 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial
 
-from tinyjax.jaxpr import Var
-from tinyjax.opencl.check_kernel import check_kernel
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.group_builder import GroupBuilder, padded, run_of, share, statements_for
-from tinyjax.opencl.groups import KernelGroup
-from tinyjax.opencl.indices import Index
-from tinyjax.opencl.kernel_ir import For, Kernel, Statement, item_index
-from tinyjax.opencl.product_kernels import product_kernel
-from tinyjax.opencl.reduction_kernels import reduction_kernel
-from tinyjax.opencl.rules import Position
-from tinyjax.opencl.scalar_ops import has_wide_type
-from tinyjax.opencl.side_by_side import NotSideBySide
-from tinyjax.primitives import transpose_p
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.kernel.check_kernel import check_kernel
+from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.kernel_ir import For, Kernel, Statement, item_index
+from tinyjax.compile.kernel.rules import Position
+from tinyjax.compile.kernel.scalar_ops import has_wide_type
+from tinyjax.compile.schedules.group_builder import (
+    GroupBuilder,
+    padded,
+    run_of,
+    share,
+    statements_for,
+)
+from tinyjax.compile.schedules.product_kernels import product_kernel
+from tinyjax.compile.schedules.reduction_kernels import reduction_kernel
+from tinyjax.compile.schedules.vectorize import NotSideBySide
+from tinyjax.core.jaxpr import Var
+from tinyjax.core.primitives import transpose_p
 
 # Transposed arrays are read in tiles of so many rows and columns, if more bytes lie between the first
 # row and the last than a core's second cache keeps: shorter loops would cost more than they spare.

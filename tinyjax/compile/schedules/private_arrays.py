@@ -11,15 +11,15 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
 
-from tinyjax.jaxpr import Atom, JaxprEqn, Var
-from tinyjax.opencl.builder import Builder, Place
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.groups import KernelGroup
-from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.kernel_ir import Const, Lanes, MakeLanes, Scalar, statements_of
-from tinyjax.opencl.lower import divides
-from tinyjax.opencl.rules import Context, Position, Reduction, lowering_of, sum_dtype
-from tinyjax.opencl.scalar_ops import has_kernel_type
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.kernel_ir import Const, Lanes, MakeLanes, Scalar, statements_of
+from tinyjax.compile.kernel.rules import Context, Position, Reduction, lowering_of, sum_dtype
+from tinyjax.compile.kernel.scalar_ops import has_kernel_type
+from tinyjax.compile.schedules.builder import Builder, Place
+from tinyjax.compile.schedules.lower import divides
+from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 UNROLLED = 8  # terms of a reduction that are added before the sum goes back to memory
 

@@ -16,12 +16,10 @@ import math
 from collections.abc import Sequence
 from contextlib import suppress
 
-from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.group_builder import GroupBuilder, padded, run_of, share
-from tinyjax.opencl.groups import KernelGroup
-from tinyjax.opencl.indices import Index, index, index_var
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
     Const,
     For,
     Kernel,
@@ -34,10 +32,12 @@ from tinyjax.opencl.kernel_ir import (
     item_index,
     statements_of,
 )
-from tinyjax.opencl.products import Side, multiplications, sides_of
-from tinyjax.opencl.rules import Position, Product, lowering_of, sum_dtype
-from tinyjax.opencl.scalar_ops import has_wide_type
-from tinyjax.opencl.side_by_side import Neighbours, NotSideBySide
+from tinyjax.compile.kernel.rules import Position, Product, lowering_of, sum_dtype
+from tinyjax.compile.kernel.scalar_ops import has_wide_type
+from tinyjax.compile.passes.products import Side, multiplications, sides_of
+from tinyjax.compile.schedules.group_builder import GroupBuilder, padded, run_of, share
+from tinyjax.compile.schedules.vectorize import Neighbours, NotSideBySide
+from tinyjax.core.jaxpr import JaxprEqn, Var
 
 VECTOR_BYTES = 64
 MAX_ROWS = 6  # with their sums, and a vector to multiply with, they fill 16 registers of 32 bytes

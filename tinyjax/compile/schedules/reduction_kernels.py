@@ -2,22 +2,22 @@
 
 After this file you can say which of three kernels sums an array up: one that sweeps over rows, one that
 walks down columns, or one sum that all work-items share. Builds on row_kernels, column_kernels and
-shared_reductions.
+split_reduction.
 """
 
 from __future__ import annotations
 
 from contextlib import suppress
 
-from tinyjax.jaxpr import Var
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.column_kernels import ColumnKernel
-from tinyjax.opencl.groups import KernelGroup
-from tinyjax.opencl.kernel_ir import Kernel
-from tinyjax.opencl.reductions import ReductionBuilder, widths
-from tinyjax.opencl.row_kernels import RowKernel
-from tinyjax.opencl.shared_reductions import SharedReduction
-from tinyjax.opencl.side_by_side import NotSideBySide
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.kernel.kernel_ir import Kernel
+from tinyjax.compile.schedules.column_kernels import ColumnKernel
+from tinyjax.compile.schedules.reductions import ReductionBuilder, widths
+from tinyjax.compile.schedules.row_kernels import RowKernel
+from tinyjax.compile.schedules.split_reduction import SharedReduction
+from tinyjax.compile.schedules.vectorize import NotSideBySide
+from tinyjax.core.jaxpr import Var
 
 KERNELS: dict[str, type[ReductionBuilder]] = {
     "rows": RowKernel,

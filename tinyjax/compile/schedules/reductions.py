@@ -14,14 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.builder import Place
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.cost_model import CHEAP_WORK, cost_of
-from tinyjax.opencl.group_builder import GroupBuilder, statements_for
-from tinyjax.opencl.groups import KernelGroup
-from tinyjax.opencl.indices import Index, index, index_var
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.cost_model import CHEAP_WORK, cost_of
+from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.fusion.reduction_groups import form_of, leading_axes, variables
+from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     Const,
     Kernel,
@@ -32,10 +30,12 @@ from tinyjax.opencl.kernel_ir import (
     Value,
     statements_of,
 )
-from tinyjax.opencl.reduction_groups import form_of, leading_axes, variables
-from tinyjax.opencl.rules import Position, Reduction, lowering_of, sum_dtype
-from tinyjax.opencl.scalar_ops import has_wide_type
-from tinyjax.opencl.side_by_side import Neighbours
+from tinyjax.compile.kernel.rules import Position, Reduction, lowering_of, sum_dtype
+from tinyjax.compile.kernel.scalar_ops import has_wide_type
+from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.group_builder import GroupBuilder, statements_for
+from tinyjax.compile.schedules.vectorize import Neighbours
+from tinyjax.core.jaxpr import JaxprEqn, Var
 
 BOOL = np.dtype(bool)
 UNROLLED = 4

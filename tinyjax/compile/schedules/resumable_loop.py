@@ -2,7 +2,7 @@
 
 After this file you can say what a launch of a loop's kernel reads and leaves behind: its carry stays in
 the buffers of the results between launches, and `rounds` says from where to where (see
-kernel_ir.Rounds). Builds on loop_bodies and loop_work.
+kernel_ir.Rounds). Builds on loop_bodies and loop_cost.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tinyjax.jaxpr import Atom, DropVar, JaxprEqn, Literal, Var
-from tinyjax.opencl.builder import Place
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.cost_model import MAX_BUFFERS
-from tinyjax.opencl.indices import index
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.cost_model import MAX_BUFFERS
+from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     Const,
     If,
@@ -29,11 +27,11 @@ from tinyjax.opencl.kernel_ir import (
     Statement,
     Store,
 )
-from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder
-from tinyjax.opencl.loop_work import (
-    LAUNCH_WORK,
-)
-from tinyjax.opencl.private_arrays import NoKernel, Source, work_item_target
+from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
+from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
+from tinyjax.compile.schedules.private_arrays import NoKernel, Source, work_item_target
+from tinyjax.core.jaxpr import Atom, DropVar, JaxprEqn, Literal, Var
 
 
 @dataclass(frozen=True)

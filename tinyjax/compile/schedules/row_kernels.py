@@ -3,7 +3,7 @@
 After this file you can read the kernel of a softmax: a sweep finds a row's maximum, the next adds up
 exponentials, the last divides and stores. The row is in the fastest cache after the first sweep. A
 costly value that two sweeps need is kept in private memory. A few rows go through a sweep together.
-Builds on reductions and interleave.
+Builds on reductions and unroll_and_jam.
 """
 
 from __future__ import annotations
@@ -11,15 +11,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.builder import Place
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.cost_model import CHEAP_WORK
-from tinyjax.opencl.group_builder import padded, run_of, share, statements_for
-from tinyjax.opencl.groups import KernelGroup
-from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.interleave import interleaved
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.cost_model import CHEAP_WORK
+from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.fusion.reduction_groups import variables
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     For,
     Lanes,
@@ -28,9 +25,12 @@ from tinyjax.opencl.kernel_ir import (
     item_index,
     statements_of,
 )
-from tinyjax.opencl.reduction_groups import variables
-from tinyjax.opencl.reductions import BOOL, ReductionBuilder, operand
-from tinyjax.opencl.rules import Position
+from tinyjax.compile.kernel.rules import Position
+from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.group_builder import padded, run_of, share, statements_for
+from tinyjax.compile.schedules.reductions import BOOL, ReductionBuilder, operand
+from tinyjax.compile.schedules.unroll_and_jam import interleaved
+from tinyjax.core.jaxpr import JaxprEqn, Var
 
 KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
 TOGETHER = 4  # rows: the sum of one need not wait for that of another

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinyjax.array import ShapedArray
-from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.loop_bodies import inner_jaxpr
-from tinyjax.opencl.private_arrays import NoKernel
-from tinyjax.opencl.rules import Elementwise, lowering_of
-from tinyjax.opencl.simplify import BODIES
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.kernel.rules import Elementwise, lowering_of
+from tinyjax.compile.passes.simplify import BODIES
+from tinyjax.compile.schedules.loop_bodies import inner_jaxpr
+from tinyjax.compile.schedules.private_arrays import NoKernel
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var
 
 Shape = tuple[int, ...]
 

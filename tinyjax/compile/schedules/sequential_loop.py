@@ -1,20 +1,17 @@
 """Loops over small arrays: one work-item runs all rounds, in private memory.
 
 After this file you can say when a whole recurrent network is one kernel: where launching its kernels
-round by round would take longer than a single work-item takes for the work. Builds on loop_frame,
-loop_operands and weight_layout.
+round by round would take longer than a single work-item takes for the work. Builds on resumable_loop,
+loop_invariants and layout_transform.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.opencl.builder import Place
-from tinyjax.opencl.codegen import Target
-from tinyjax.opencl.group_builder import padded
-from tinyjax.opencl.indices import index
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.kernel_ir import (
     Const,
     If,
     Lanes,
@@ -25,10 +22,11 @@ from tinyjax.opencl.kernel_ir import (
     inner_bodies,
     item_index,
 )
-from tinyjax.opencl.loop_bodies import BOOL, INT32, BodyBuilder
-from tinyjax.opencl.loop_frame import LoopFrame, LoopKernel, carry_of
-from tinyjax.opencl.loop_operands import cheap_equations
-from tinyjax.opencl.loop_work import (
+from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.group_builder import padded
+from tinyjax.compile.schedules.layout_transform import with_transposed_weights
+from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
+from tinyjax.compile.schedules.loop_cost import (
     MAX_PRIVATE,
     MAX_ROUND_WORK,
     ROUND_WORK,
@@ -36,8 +34,10 @@ from tinyjax.opencl.loop_work import (
     has_inner_while,
     work,
 )
-from tinyjax.opencl.private_arrays import NoKernel, Source
-from tinyjax.opencl.weight_layout import with_transposed_weights
+from tinyjax.compile.schedules.loop_invariants import cheap_equations
+from tinyjax.compile.schedules.private_arrays import NoKernel, Source
+from tinyjax.compile.schedules.resumable_loop import LoopFrame, LoopKernel, carry_of
+from tinyjax.core.jaxpr import JaxprEqn, Var
 
 
 class OneWorkItem(LoopFrame):

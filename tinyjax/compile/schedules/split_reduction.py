@@ -11,12 +11,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tinyjax.jaxpr import JaxprEqn
-from tinyjax.opencl.group_builder import padded, run_of, share
-from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.kernel_ir import Buffer, IfLast, Lanes, item_index, statements_of
-from tinyjax.opencl.reductions import ReductionBuilder, operand
-from tinyjax.opencl.rules import Position
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.kernel_ir import Buffer, IfLast, Lanes, item_index, statements_of
+from tinyjax.compile.kernel.rules import Position
+from tinyjax.compile.schedules.group_builder import padded, run_of, share
+from tinyjax.compile.schedules.reductions import ReductionBuilder, operand
+from tinyjax.core.jaxpr import JaxprEqn
 
 
 class SharedReduction(ReductionBuilder):

@@ -18,8 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from tinyjax.opencl.indices import Index, index_var
-from tinyjax.opencl.kernel_ir import (
+from tinyjax.compile.kernel.indices import Index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
     For,
     HasOrigin,
     Lanes,

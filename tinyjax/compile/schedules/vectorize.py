@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tinyjax.opencl.indices import Index, index, index_var
+from tinyjax.compile.kernel.indices import Index, index, index_var
 
 
 class NotSideBySide(Exception):

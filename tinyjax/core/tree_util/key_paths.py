@@ -15,7 +15,7 @@ import dataclasses
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
-from tinyjax.tree_util.pytrees import LEAF, PyTreeDef, kind_of, registry, stops
+from tinyjax.core.tree_util.pytrees import LEAF, PyTreeDef, kind_of, registry, stops
 
 # ---- keys: how one step down into a tree is written ----
 

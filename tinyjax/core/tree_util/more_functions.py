@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from tinyjax.tree_util.pytrees import (
+from tinyjax.core.tree_util.pytrees import (
     LEAF,
     NO_VALUE,
     IsLeaf,

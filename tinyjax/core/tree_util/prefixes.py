@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tinyjax.tree_util import pytrees
-from tinyjax.tree_util.key_paths import FlattenedIndexKey, KeyPath, child_keys, keystr
-from tinyjax.tree_util.pytrees import IsLeaf, PyTreeDef, kind_of, tree_flatten, tree_structure
+from tinyjax.core.tree_util import pytrees
+from tinyjax.core.tree_util.key_paths import FlattenedIndexKey, KeyPath, child_keys, keystr
+from tinyjax.core.tree_util.pytrees import IsLeaf, PyTreeDef, kind_of, tree_flatten, tree_structure
 
 # ---- one value for a whole subtree ----
 

@@ -240,7 +240,7 @@ class PyTreeDef:
 
 
 def mismatch_error(name: str, prefix: PyTreeDef, full: PyTreeDef) -> ValueError:
-    """Replaced by tree_util.prefixes with one that says where the two part."""
+    """Replaced by core.tree_util.prefixes with one that says where the two part."""
     return ValueError(f"{name} must be a prefix of\n{full}\nbut is\n{prefix}")
 
 

@@ -13,8 +13,8 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from tinyjax.tree_util.key_paths import GetAttrKey
-from tinyjax.tree_util.pytrees import kind_of, register_pytree_node
+from tinyjax.core.tree_util.key_paths import GetAttrKey
+from tinyjax.core.tree_util.pytrees import kind_of, register_pytree_node
 
 
 def is_tree_node(typ: type) -> bool:

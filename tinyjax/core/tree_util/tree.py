@@ -8,19 +8,19 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from tinyjax.tree_util import tree_all as all
-from tinyjax.tree_util import tree_broadcast as broadcast
-from tinyjax.tree_util import tree_flatten as flatten
-from tinyjax.tree_util import tree_flatten_with_path as flatten_with_path
-from tinyjax.tree_util import tree_leaves as leaves
-from tinyjax.tree_util import tree_leaves_with_path as leaves_with_path
-from tinyjax.tree_util import tree_map as map
-from tinyjax.tree_util import tree_map_with_path as map_with_path
-from tinyjax.tree_util import tree_reduce as reduce
-from tinyjax.tree_util import tree_reduce_associative as reduce_associative
-from tinyjax.tree_util import tree_structure as structure
-from tinyjax.tree_util import tree_transpose as transpose
-from tinyjax.tree_util import tree_unflatten as unflatten
+from tinyjax.core.tree_util import tree_all as all
+from tinyjax.core.tree_util import tree_broadcast as broadcast
+from tinyjax.core.tree_util import tree_flatten as flatten
+from tinyjax.core.tree_util import tree_flatten_with_path as flatten_with_path
+from tinyjax.core.tree_util import tree_leaves as leaves
+from tinyjax.core.tree_util import tree_leaves_with_path as leaves_with_path
+from tinyjax.core.tree_util import tree_map as map
+from tinyjax.core.tree_util import tree_map_with_path as map_with_path
+from tinyjax.core.tree_util import tree_reduce as reduce
+from tinyjax.core.tree_util import tree_reduce_associative as reduce_associative
+from tinyjax.core.tree_util import tree_structure as structure
+from tinyjax.core.tree_util import tree_transpose as transpose
+from tinyjax.core.tree_util import tree_unflatten as unflatten
 
 __all__ = [
     "all",

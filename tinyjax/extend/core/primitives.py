@@ -4,16 +4,16 @@ For who gives them rules of another interpreter. Builds on lax and the modules o
 """
 
 from tinyjax import lax
-from tinyjax.ad_checkpoint import name_p as name_p
-from tinyjax.interpreters.jit_primitive import jit_p as jit_p
-from tinyjax.interpreters.jvp import add_any_p as add_jaxvals_p  # noqa: F401
-from tinyjax.interpreters.remat import remat_p as remat_p
+from tinyjax.lax.transfer import device_put_p as device_put_p
 from tinyjax.random.threefry import random_bits_p as random_bits_p
 from tinyjax.random.threefry import random_fold_in_p as random_fold_in_p
 from tinyjax.random.threefry import random_seed_p as random_seed_p
 from tinyjax.random.threefry import random_split_p as random_split_p
 from tinyjax.random.threefry import threefry2x32_p as threefry2x32_p
-from tinyjax.transfer import device_put_p as device_put_p
+from tinyjax.transform.jit.primitive import jit_p as jit_p
+from tinyjax.transform.jvp import add_any_p as add_jaxvals_p  # noqa: F401
+from tinyjax.transform.remat.api import name_p as name_p
+from tinyjax.transform.remat.primitive import remat_p as remat_p
 
 # The hundred and more of lax, in which they all have these names.
 globals().update({name: getattr(lax, name) for name in dir(lax) if name.endswith("_p")})

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.core.primitives import add, shape_of
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.lax import shape as shapes
 from tinyjax.lax import slicing
 from tinyjax.lax.bitwise import bitwise_or
 from tinyjax.lax.joining import concatenate
-from tinyjax.primitives import add, shape_of
-from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 
 def associative_scan(fn: Callable, elems: Any, reverse: bool = False, axis: int = 0) -> Any:

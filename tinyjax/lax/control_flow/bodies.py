@@ -15,17 +15,17 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.api_util import FlatFun, memory_of, memory_of_traces
-from tinyjax.array import Array, ShapedArray
-from tinyjax.config import config
-from tinyjax.core import Tracer, context, get_aval
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, Var, constvars_as_invars
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import FlatFun, memory_of, memory_of_traces
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Tracer, context, get_aval
+from tinyjax.core.config import config
+from tinyjax.core.jaxpr import ClosedJaxpr, Var, constvars_as_invars
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
+from tinyjax.core.tree_util.prefixes import equality_errors
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_unflatten
 from tinyjax.lax.conversion import convert_element_type
-from tinyjax.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
-from tinyjax.tree_util.prefixes import equality_errors
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_unflatten
 
 Traced = tuple[ClosedJaxpr, list[Any], PyTreeDef]  # a body, what it closes over, its result's tree
 _traced: WeakKeyDictionary[Callable, dict[tuple, Traced]] = memory_of_traces()

@@ -15,16 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.array import Array, ArrayImpl, LiteralArray, ShapedArray
-from tinyjax.config import config
-from tinyjax.control_flow.bodies import (
-    Traced,
-    same_type,
-    trace_body,
-    with_common_consts,
-)
-from tinyjax.core import (
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
+from tinyjax.core.bind import (
     Primitive,
     Tracer,
     abstract_eval_rules,
@@ -35,14 +28,16 @@ from tinyjax.core import (
     placed,
     to_numpy,
 )
-from tinyjax.inlining import inlined_fun
-from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, Var
+from tinyjax.core.config import config
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, Var
+from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
+from tinyjax.core.tree_util.prefixes import equality_errors
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.lax.comparison import ne
+from tinyjax.lax.control_flow.bodies import Traced, same_type, trace_body, with_common_consts
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.selection import clamp
-from tinyjax.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
-from tinyjax.tree_util.prefixes import equality_errors
-from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
 
 # ---- the primitive ----
 
@@ -90,7 +85,7 @@ def _texts(avals: Sequence[ShapedArray]) -> str:
 impl_rules[cond_p] = _cond_impl
 abstract_eval_rules[cond_p] = _cond_aval
 no_rule_reasons[cond_p, "lowering"] = (
-    "opencl/loops.py makes it a branch in the schedule, loop_kernels.py one in a kernel"
+    "runtime/loops.py makes it a branch in the schedule, loop_kernels.py one in a kernel"
 )
 
 

@@ -12,36 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tinyjax.array import ShapedArray
-from tinyjax.control_flow.cond import cond_p
-from tinyjax.custom_derivatives.forward_rules import stop_gradient
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters.batching import (
-    AxisData,
-    axis_batch_rules,
-    batch_jaxpr,
-    bdim_at_front,
-    moveaxis,
-    not_mapped,
-)
-from tinyjax.interpreters.jvp import Zero, jvp_rules
-from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
-from tinyjax.interpreters.partial_eval import (
-    PartialEvalTrace,
-    Source,
-    partial_eval_jaxpr,
-    partial_eval_rules,
-    values_of,
-)
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.interpreters.transposition import (
-    is_undefined_primal,
-    not_linear,
-    operand_cotangents,
-    transpose_jaxpr,
-    transpose_rules,
-)
-from tinyjax.jaxpr import (
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
     JaxprEqn,
@@ -53,12 +26,39 @@ from tinyjax.jaxpr import (
     jaxpr_as_fun,
     subjaxprs,
 )
+from tinyjax.core.lists import drop, merge, pick, split_list
+from tinyjax.core.primitives import broadcast_in_dim, shape_of
+from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.comparison import eq
+from tinyjax.lax.control_flow.cond import cond_p
 from tinyjax.lax.creation import empty_like_aval
 from tinyjax.lax.elementwise import constant
 from tinyjax.lax.selection import select_n
-from tinyjax.lists import drop, merge, pick, split_list
-from tinyjax.primitives import broadcast_in_dim, shape_of
+from tinyjax.transform.batching import (
+    AxisData,
+    axis_batch_rules,
+    batch_jaxpr,
+    bdim_at_front,
+    moveaxis,
+    not_mapped,
+)
+from tinyjax.transform.custom.forward_rules import stop_gradient
+from tinyjax.transform.jvp import Zero, jvp_rules
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
+from tinyjax.transform.partial_eval import (
+    PartialEvalTrace,
+    Source,
+    partial_eval_jaxpr,
+    partial_eval_rules,
+    values_of,
+)
+from tinyjax.transform.transposition import (
+    is_undefined_primal,
+    not_linear,
+    operand_cotangents,
+    transpose_jaxpr,
+    transpose_rules,
+)
 
 Branches = tuple[ClosedJaxpr, ...]
 

@@ -14,16 +14,16 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tinyjax import dtypes
-from tinyjax.api_util import memory_of
-from tinyjax.config import config
-from tinyjax.control_flow.scan import scan
-from tinyjax.control_flow.while_loop import while_loop
-from tinyjax.core import Tracer, get_aval, to_numpy
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import memory_of
+from tinyjax.core.bind import Tracer, get_aval, to_numpy
+from tinyjax.core.config import config
+from tinyjax.core.primitives import add
 from tinyjax.lax.comparison import lt
+from tinyjax.lax.control_flow.scan import scan
+from tinyjax.lax.control_flow.while_loop import while_loop
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.elementwise import constant
-from tinyjax.primitives import add
 
 
 def fori_loop(

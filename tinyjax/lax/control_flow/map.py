@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tinyjax.control_flow.scan import scan
-from tinyjax.interpreters.batching import vmap
+from tinyjax.core.tree_util.pytrees import tree_leaves, tree_map
+from tinyjax.lax.control_flow.scan import scan
 from tinyjax.lax.joining import concatenate
-from tinyjax.tree_util.pytrees import tree_leaves, tree_map
+from tinyjax.transform.batching import vmap
 
 
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:

@@ -2,7 +2,7 @@
 
 After this file you can say what is kept of a scan under a policy: what the policy saves of each step,
 stacked; of a cond: what it saves of either branch; of a while_loop: nothing, as nobody knows for how
-many steps; of a pmap: what it saves on each device. Builds on interpreters.policies and the rules of cond.
+many steps; of a pmap: what it saves on each device. Builds on transform.remat.policies and the rules of cond.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
 """
@@ -11,18 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinyjax.array import ShapedArray
-from tinyjax.control_flow.bodies import fixed_point
-from tinyjax.control_flow.cond import cond_p
-from tinyjax.control_flow.cond_rules import (
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
+from tinyjax.core.lists import drop, pick, split_list
+from tinyjax.lax.control_flow.bodies import fixed_point
+from tinyjax.lax.control_flow.cond import cond_p
+from tinyjax.lax.control_flow.cond_rules import (
     common_residuals,
     with_residual_inputs,
     with_residual_outputs,
 )
-from tinyjax.control_flow.scan import scan_p
-from tinyjax.control_flow.while_loop import while_p
-from tinyjax.interpreters.pmap_primitive import pmap_p
-from tinyjax.interpreters.policies import (
+from tinyjax.lax.control_flow.scan import scan_p
+from tinyjax.lax.control_flow.while_loop import while_p
+from tinyjax.transform.pmap.primitive import pmap_p
+from tinyjax.transform.remat.policies import (
     EqnSplit,
     Policy,
     Split,
@@ -31,8 +33,6 @@ from tinyjax.interpreters.policies import (
     policy_rules,
     split_by_policy,
 )
-from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, Var
-from tinyjax.lists import drop, pick, split_list
 
 Flags = Sequence[bool]
 

@@ -18,15 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.array import ArrayImpl, ShapedArray
-from tinyjax.config import config
-from tinyjax.control_flow.bodies import (
-    check_carry_type,
-    promote_weak_carry,
-    same_type,
-    trace_body,
-)
-from tinyjax.core import (
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.bind import (
     Primitive,
     Tracer,
     abstract_eval_rules,
@@ -36,12 +29,19 @@ from tinyjax.core import (
     placed,
     to_numpy,
 )
-from tinyjax.errors import ConcretizationTypeError
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters.jvp import full
-from tinyjax.jaxpr import ClosedJaxpr, JaxprTypeError, cached_on_jaxpr
-from tinyjax.lists import drop, merge, pick, split_list
-from tinyjax.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from tinyjax.core.config import config
+from tinyjax.core.errors import ConcretizationTypeError
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, cached_on_jaxpr
+from tinyjax.core.lists import drop, merge, pick, split_list
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
+from tinyjax.lax.control_flow.bodies import (
+    check_carry_type,
+    promote_weak_carry,
+    same_type,
+    trace_body,
+)
+from tinyjax.transform.jvp import full
 
 # ---- the primitive ----
 
@@ -130,7 +130,7 @@ def _scan_aval(
 impl_rules[scan_p] = _scan_impl
 abstract_eval_rules[scan_p] = _scan_aval
 no_rule_reasons[scan_p, "lowering"] = (
-    "opencl/loops.py makes it a loop in the schedule, loop_kernels.py one in a kernel"
+    "runtime/loops.py makes it a loop in the schedule, loop_kernels.py one in a kernel"
 )
 
 

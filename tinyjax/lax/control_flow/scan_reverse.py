@@ -13,17 +13,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from tinyjax.array import ShapedArray
-from tinyjax.control_flow.bodies import fixed_point
-from tinyjax.control_flow.scan import scan_p
-from tinyjax.core import get_aval, set_current_trace
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters.jvp import (
-    Zero,
-    full,
-    instantiate_zeros,
-)
-from tinyjax.interpreters.partial_eval import (
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import get_aval, set_current_trace
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, Literal, cached_on_jaxpr, has_effects, literal_value
+from tinyjax.core.lists import Flags, drop, merge, pick, split_list
+from tinyjax.core.primitives import broadcast_in_dim_p
+from tinyjax.core.tracing import JaxprTrace, JaxprTracer, trace_to_jaxpr
+from tinyjax.lax.control_flow.bodies import fixed_point
+from tinyjax.lax.control_flow.scan import scan_p
+from tinyjax.transform.jvp import Zero, full, instantiate_zeros
+from tinyjax.transform.partial_eval import (
     PartialEvalTrace,
     Source,
     partial_eval_jaxpr,
@@ -31,22 +31,12 @@ from tinyjax.interpreters.partial_eval import (
     values_of,
     with_outputs,
 )
-from tinyjax.interpreters.tracing import JaxprTrace, JaxprTracer, trace_to_jaxpr
-from tinyjax.interpreters.transposition import (
+from tinyjax.transform.transposition import (
     UndefinedPrimal,
     backward_pass,
     is_undefined_primal,
     transpose_rules,
 )
-from tinyjax.jaxpr import (
-    ClosedJaxpr,
-    Literal,
-    cached_on_jaxpr,
-    has_effects,
-    literal_value,
-)
-from tinyjax.lists import Flags, drop, merge, pick, split_list
-from tinyjax.primitives import broadcast_in_dim_p
 
 # ---- partial evaluation: one loop now, one later ----
 

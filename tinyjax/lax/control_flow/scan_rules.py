@@ -10,30 +10,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyjax.control_flow.bodies import fixed_point
-from tinyjax.control_flow.scan import scan_p
-from tinyjax.core import context, set_current_trace
-from tinyjax.interpreters.batching import (
+from tinyjax.core.bind import context, set_current_trace
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, cached_on_jaxpr, dce_jaxpr, dce_rules
+from tinyjax.core.lists import Flags, pick, split_list
+from tinyjax.lax.control_flow.bodies import fixed_point
+from tinyjax.lax.control_flow.scan import scan_p
+from tinyjax.transform.batching import (
     AxisData,
     axis_batch_rules,
     batch_jaxpr,
     move_batch_dim,
     not_mapped,
 )
-from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
-from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
-from tinyjax.interpreters.partial_eval import (
-    PartialEvalTrace,
-)
-from tinyjax.jaxpr import (
-    ClosedJaxpr,
-    Jaxpr,
-    JaxprEqn,
-    cached_on_jaxpr,
-    dce_jaxpr,
-    dce_rules,
-)
-from tinyjax.lists import Flags, pick, split_list
+from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
+from tinyjax.transform.partial_eval import PartialEvalTrace
 
 # ---- forward mode ----
 

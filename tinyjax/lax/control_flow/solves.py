@@ -14,13 +14,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tinyjax.array import ShapedArray
-from tinyjax.control_flow.bodies import fixed_point, trace_body
-from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
-from tinyjax.custom_derivatives.forward_rules import custom_jvp
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr, move_batch_dim
-from tinyjax.interpreters.jvp import (
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.core.lists import split_list
+from tinyjax.core.primitives import neg, shape_of
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.lax.control_flow.bodies import fixed_point, trace_body
+from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_jaxpr, move_batch_dim
+from tinyjax.transform.custom.forward_rules import custom_jvp
+from tinyjax.transform.jvp import (
     Zero,
     add_tangents,
     instantiate_zeros,
@@ -28,17 +32,9 @@ from tinyjax.interpreters.jvp import (
     jvp_rules,
     zero_tangent,
 )
-from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr
-from tinyjax.interpreters.partial_eval import linearize
-from tinyjax.interpreters.transposition import (
-    is_undefined_primal,
-    linear_transpose,
-    transpose_rules,
-)
-from tinyjax.jaxpr import ClosedJaxpr
-from tinyjax.lists import split_list
-from tinyjax.primitives import neg, shape_of
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr
+from tinyjax.transform.partial_eval import linearize
+from tinyjax.transform.transposition import is_undefined_primal, linear_transpose, transpose_rules
 
 # ---- what both share ----
 

@@ -13,14 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyjax.array import ArrayImpl, ShapedArray
-from tinyjax.config import config
-from tinyjax.control_flow.bodies import (
-    check_carry_type,
-    promote_weak_carry,
-    trace_body,
-)
-from tinyjax.core import (
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.bind import (
     Primitive,
     abstract_eval_rules,
     as_array,
@@ -29,11 +23,12 @@ from tinyjax.core import (
     no_rule_reasons,
     placed,
 )
-from tinyjax.errors import ConcretizationTypeError
-from tinyjax.inlining import inlined_fun
-from tinyjax.jaxpr import ClosedJaxpr, dce_jaxpr
-from tinyjax.lists import drop, merge, pick, split_list
-from tinyjax.tree_util.pytrees import (
+from tinyjax.core.config import config
+from tinyjax.core.errors import ConcretizationTypeError
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, dce_jaxpr
+from tinyjax.core.lists import drop, merge, pick, split_list
+from tinyjax.core.tree_util.pytrees import (
     LEAF,
     PyTreeDef,
     tree_flatten,
@@ -41,6 +36,7 @@ from tinyjax.tree_util.pytrees import (
     tree_structure,
     tree_unflatten,
 )
+from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry, trace_body
 
 # ---- the primitive ----
 
@@ -101,7 +97,7 @@ def _while_aval(*avals: ShapedArray, body_jaxpr: ClosedJaxpr, **params: Any) -> 
 impl_rules[while_p] = _while_impl
 abstract_eval_rules[while_p] = _while_aval
 no_rule_reasons[while_p, "lowering"] = (
-    "opencl/loops.py makes it a loop in the schedule, loop_kernels.py one in a kernel"
+    "runtime/loops.py makes it a loop in the schedule, loop_kernels.py one in a kernel"
 )
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyjax.control_flow.while_loop import while_p
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import JaxprEqn, jaxpr_as_fun
+from tinyjax.compile.kernel.rules import rewrites_for_steps
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.core.jaxpr import JaxprEqn, jaxpr_as_fun
+from tinyjax.core.lists import split_list
+from tinyjax.core.primitives import broadcast_in_dim
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.lax.control_flow.while_loop import while_p
 from tinyjax.lax.selection import select
-from tinyjax.lists import split_list
-from tinyjax.opencl.rules import rewrites_for_steps
-from tinyjax.opencl.simplify import simplify
-from tinyjax.primitives import broadcast_in_dim
 
 
 def _with_select(eqn: JaxprEqn) -> JaxprEqn:

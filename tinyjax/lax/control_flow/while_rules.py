@@ -13,28 +13,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from tinyjax.control_flow.bodies import fixed_point
-from tinyjax.control_flow.while_loop import while_p
-from tinyjax.core import get_aval
-from tinyjax.interpreters.batching import (
+from tinyjax.core.bind import get_aval
+from tinyjax.core.jaxpr import ClosedJaxpr, Var, cached_on_jaxpr, jaxpr_as_fun
+from tinyjax.core.lists import drop, merge, pick, split_list
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.lax.control_flow.bodies import fixed_point
+from tinyjax.lax.control_flow.while_loop import while_p
+from tinyjax.transform.batching import (
     AxisData,
     axis_batch_rules,
     batch_jaxpr,
     move_batch_dim,
     not_mapped,
 )
-from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
-from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
-from tinyjax.interpreters.partial_eval import (
+from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
+from tinyjax.transform.partial_eval import (
     PartialEvalTrace,
     partial_eval_jaxpr,
     partial_eval_rules,
     with_outputs,
 )
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.interpreters.transposition import transpose_rules
-from tinyjax.jaxpr import ClosedJaxpr, Var, cached_on_jaxpr, jaxpr_as_fun
-from tinyjax.lists import drop, merge, pick, split_list
+from tinyjax.transform.transposition import transpose_rules
 
 # ---- forward mode ----
 

@@ -8,6 +8,7 @@ Source: https://docs.jax.dev/en/latest/jax.lax.html#module-jax.lax.linalg
 
 # ruff: noqa: F401
 
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.linalg.cholesky import cholesky, cholesky_p
 from tinyjax.lax.linalg.eig import EigImplementation, eig, eig_p
 from tinyjax.lax.linalg.eigh import EighImplementation, eigh, eigh_p
@@ -40,6 +41,5 @@ from tinyjax.lax.linalg.updates import (
     symmetric_product,
     symmetric_product_p,
 )
-from tinyjax.missing_names import getattr_of
 
 __getattr__ = getattr_of(__name__)

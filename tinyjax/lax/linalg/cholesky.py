@@ -14,10 +14,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import batch_rules, moveaxis
-from tinyjax.interpreters.jvp import jvp_rules
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.linalg.matrices import (
     as_inexact,
     check_lapack_dtype,
@@ -31,7 +30,8 @@ from tinyjax.lax.linalg.matrices import (
     tril,
 )
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
-from tinyjax.primitives import shape_of
+from tinyjax.transform.batching import batch_rules, moveaxis
+from tinyjax.transform.jvp import jvp_rules
 
 cholesky_p = Primitive("cholesky")
 

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
-from tinyjax.interpreters.batching import batch_rules, moveaxis
-from tinyjax.interpreters.jvp import jvp_rules
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.linalg.matrices import (
     check_lapack_dtype,
     check_operands,
@@ -32,7 +31,8 @@ from tinyjax.lax.linalg.matrices import (
 )
 from tinyjax.lax.linalg.spectra import diagonal, one_over_gaps
 from tinyjax.lax.linalg.systems import solve
-from tinyjax.primitives import mul, shape_of
+from tinyjax.transform.batching import batch_rules, moveaxis
+from tinyjax.transform.jvp import jvp_rules
 
 
 class EigImplementation(enum.Enum):

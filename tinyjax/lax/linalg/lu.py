@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
-from tinyjax.interpreters.batching import batch_rules, moveaxis, vmap
-from tinyjax.interpreters.jit import jitted
-from tinyjax.interpreters.jvp import defzero, jvp_rules, zero_tangent
-from tinyjax.lax.linalg import many
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core.primitives import shape_of
+from tinyjax.lax.linalg import batched_small
 from tinyjax.lax.linalg.matrices import (
     check_lapack_dtype,
     check_operands,
@@ -32,7 +31,9 @@ from tinyjax.lax.linalg.matrices import (
     triu,
 )
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
-from tinyjax.primitives import shape_of
+from tinyjax.transform.batching import batch_rules, moveaxis, vmap
+from tinyjax.transform.jit.api import jitted
+from tinyjax.transform.jvp import defzero, jvp_rules, zero_tangent
 
 # ---- pivots ----
 
@@ -101,8 +102,8 @@ lu_p = Primitive("lu", multiple_results=True)
 
 def _lu_impl(x: np.ndarray) -> Any:
     check_lapack_dtype("lu", x)
-    if many.is_worth_it(x):
-        outs = many.lu(x.reshape(-1, *x.shape[-2:]))
+    if batched_small.is_worth_it(x):
+        outs = batched_small.lu(x.reshape(-1, *x.shape[-2:]))
         return tuple(out.reshape(*x.shape[:-2], *out.shape[1:]) for out in outs)
     return for_each_matrix(_lu_of_one, x)
 

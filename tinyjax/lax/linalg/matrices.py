@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax, primitives
-from tinyjax.array import ShapedArray
-from tinyjax.core import Primitive, as_array
+from tinyjax import lax
+from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.core import dtypes, primitives
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, as_array
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import to_inexact_dtype
-from tinyjax.opencl.rules import HostStep, lowering_rules
-from tinyjax.primitives import shape_of
 
 # ---- checks ----
 

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
-from tinyjax.interpreters.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
-from tinyjax.interpreters.jvp import jvp_rules, zero_tangent
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
+from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.gathering import gather_along_axis
 from tinyjax.lax.linalg.matrices import (
     check_lapack_dtype,
@@ -32,7 +31,8 @@ from tinyjax.lax.linalg.matrices import (
     typed_matmul,
 )
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
-from tinyjax.primitives import mul, shape_of
+from tinyjax.transform.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
+from tinyjax.transform.jvp import jvp_rules, zero_tangent
 
 # ---- qr ----
 

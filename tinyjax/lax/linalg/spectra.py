@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.linalg.matrices import eye, for_each_matrix
-from tinyjax.primitives import shape_of
 
 
 def nan_where_it_fails(decompose: Callable[[np.ndarray], Any], x: np.ndarray) -> Any:

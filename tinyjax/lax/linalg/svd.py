@@ -18,10 +18,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, impl_rules
-from tinyjax.interpreters.batching import batch_rules, moveaxis
-from tinyjax.interpreters.jvp import jvp_rules
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.elementwise import constant, real_dtype
 from tinyjax.lax.linalg.matrices import (
     as_inexact,
@@ -33,7 +32,8 @@ from tinyjax.lax.linalg.matrices import (
     typed_matmul,
 )
 from tinyjax.lax.linalg.spectra import diagonal, nan_where_it_fails
-from tinyjax.primitives import mul, shape_of
+from tinyjax.transform.batching import batch_rules, moveaxis
+from tinyjax.transform.jvp import jvp_rules
 
 
 class SvdAlgorithm(enum.Enum):

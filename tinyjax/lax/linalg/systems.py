@@ -12,11 +12,11 @@ import functools
 from typing import Any
 
 from tinyjax import lax
-from tinyjax.control_flow.solves import custom_linear_solve
-from tinyjax.core import Tracer, is_staging
-from tinyjax.interpreters.batching import vmap
+from tinyjax.core.bind import Tracer, is_staging
+from tinyjax.core.primitives import shape_of
+from tinyjax.lax.control_flow.solves import custom_linear_solve
 from tinyjax.lax.linalg.lu import lu_p, lu_solve
-from tinyjax.primitives import shape_of
+from tinyjax.transform.batching import vmap
 
 
 def solve(a: Any, b: Any) -> Any:

@@ -14,13 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules
-from tinyjax.interpreters.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
-from tinyjax.interpreters.jvp import Zero, defjvp2
-from tinyjax.interpreters.transposition import is_undefined_primal, not_linear, transpose_rules
-from tinyjax.lax.linalg import many
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core.primitives import shape_of
+from tinyjax.lax.linalg import batched_small
 from tinyjax.lax.linalg.matrices import (
     check_operands,
     check_square,
@@ -31,7 +30,9 @@ from tinyjax.lax.linalg.matrices import (
     tril,
     triu,
 )
-from tinyjax.primitives import shape_of
+from tinyjax.transform.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
+from tinyjax.transform.jvp import Zero, defjvp2
+from tinyjax.transform.transposition import is_undefined_primal, not_linear, transpose_rules
 
 # Parameters: those of the function triangular_solve.
 triangular_solve_p = Primitive("triangular_solve")
@@ -56,7 +57,7 @@ def _impl(
         a, b = a.astype(np.float32), b.astype(np.float32)
     if conjugate_a:
         a = np.conj(a)
-    if many.is_worth_it(a) and max(b.shape[-2:]) <= 16:
+    if batched_small.is_worth_it(a) and max(b.shape[-2:]) <= 16:
         return _many(a, b, left_side, lower, transpose_a, unit_diagonal).astype(dtype, copy=False)
     from scipy.linalg import get_blas_funcs
 
@@ -78,7 +79,7 @@ def _many(
         a, lower = np.swapaxes(a, -1, -2), not lower
     columns = b if left_side else np.swapaxes(b, -1, -2)
     flat_a, flat_b = (x.reshape(-1, *x.shape[-2:]) for x in (a, columns))
-    x = many.triangular_solve(flat_a, flat_b, lower, unit).reshape(columns.shape)
+    x = batched_small.triangular_solve(flat_a, flat_b, lower, unit).reshape(columns.shape)
     return x if left_side else np.swapaxes(x, -1, -2)
 
 

@@ -14,11 +14,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
-from tinyjax.interpreters.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
-from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules, zero_tangent
-from tinyjax.interpreters.transposition import is_undefined_primal, not_linear, transpose_rules
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
+from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.lax.linalg.matrices import (
     check_lapack_dtype,
@@ -27,7 +25,9 @@ from tinyjax.lax.linalg.matrices import (
     for_each_matrix,
     host_step,
 )
-from tinyjax.primitives import mul, shape_of
+from tinyjax.transform.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
+from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules, zero_tangent
+from tinyjax.transform.transposition import is_undefined_primal, not_linear, transpose_rules
 
 # ---- tridiagonal ----
 

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array, ShapedArray
-from tinyjax.core import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
-from tinyjax.interpreters.batching import batch_rules, bdim_at_front
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.lax.elementwise import in_float32
 from tinyjax.lax.linalg.matrices import host_step, matrix_transpose, tril
 from tinyjax.lax.shape import batch_size
+from tinyjax.transform.batching import batch_rules, bdim_at_front
 
 
 def _check_floats(name: str, *avals: ShapedArray) -> None:

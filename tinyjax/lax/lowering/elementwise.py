@@ -12,12 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.core import impl_rules
-from tinyjax.interpreters.jvp import add_any_p
-from tinyjax.jaxpr import JaxprEqn
-from tinyjax.lax.conversion import convert_element_type_p
-from tinyjax.opencl.rules import (
+from tinyjax import lax
+from tinyjax.compile.kernel.rules import (
     ArgReduction,
     Elementwise,
     HostStep,
@@ -31,11 +27,16 @@ from tinyjax.opencl.rules import (
     one_of,
     zero_of,
 )
-from tinyjax.opencl.scalar_ops import CHEAP, DIVISION, FUNCTION, HALVES, define
+from tinyjax.compile.kernel.scalar_ops import CHEAP, DIVISION, FUNCTION, HALVES, define
+from tinyjax.core import dtypes
+from tinyjax.core.bind import impl_rules
+from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.lax.conversion import convert_element_type_p
+from tinyjax.transform.jvp import add_any_p
 
 if TYPE_CHECKING:
-    from tinyjax.opencl.codegen import Target
-    from tinyjax.opencl.kernel_ir import Scalar
+    from tinyjax.compile.codegen.codegen import Target
+    from tinyjax.compile.kernel.kernel_ir import Scalar
 
 BOOL, FLOAT32 = np.dtype("bool"), np.dtype("float32")
 

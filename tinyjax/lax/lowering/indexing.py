@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tinyjax import lax
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.rules import IndexMap, lowering_rules
 from tinyjax.lax.creation import iota_p
-from tinyjax.opencl.indices import Index, index
-from tinyjax.opencl.rules import IndexMap, lowering_rules
 
 if TYPE_CHECKING:
-    from tinyjax.opencl.kernel_ir import Scalar
+    from tinyjax.compile.kernel.kernel_ir import Scalar
 
 BOOL = np.dtype("bool")
 

@@ -13,12 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.jaxpr import JaxprEqn
-from tinyjax.lax.dot_product import dot_general_p
-from tinyjax.opencl.indices import index
-from tinyjax.opencl.products import multiplications, sides_of
-from tinyjax.opencl.rules import (
+from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.rules import (
     Blas,
     IndexMap,
     Lowering,
@@ -29,11 +25,15 @@ from tinyjax.opencl.rules import (
     sum_dtype,
     zero_of,
 )
-from tinyjax.opencl.scalar_ops import HALVES, has_wide_type
+from tinyjax.compile.kernel.scalar_ops import HALVES, has_wide_type
+from tinyjax.compile.passes.products import multiplications, sides_of
+from tinyjax.core import dtypes
+from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.lax.dot_product import dot_general_p
 
 if TYPE_CHECKING:
-    from tinyjax.opencl.codegen import Target
-    from tinyjax.opencl.kernel_ir import Scalar
+    from tinyjax.compile.codegen.codegen import Target
+    from tinyjax.compile.kernel.kernel_ir import Scalar
 
 # Multiplications. Fewer, and a sum for each element takes less time than another launch;
 SMALL = 2**11

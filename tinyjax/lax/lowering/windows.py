@@ -1,7 +1,7 @@
 """How pooling lowers: a reduction over the places of a window, which may lie in the padding.
 
 After this file you can say what a maximum over windows costs in a kernel: each element of the result
-reads its whole window. Builds on index_rules.
+reads its whole window. Builds on indexing.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.jaxpr import JaxprEqn
-from tinyjax.opencl.index_rules import element_or
-from tinyjax.opencl.rules import (
+from tinyjax.compile.kernel.rules import (
     HostStep,
     Position,
     Reduction,
@@ -23,9 +21,11 @@ from tinyjax.opencl.rules import (
     lowering_rules,
     zero_of,
 )
+from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.lax.lowering.indexing import element_or
 
 if TYPE_CHECKING:
-    from tinyjax.opencl.kernel_ir import Scalar
+    from tinyjax.compile.kernel.kernel_ir import Scalar
 
 
 def _window_sizes(eqn: JaxprEqn) -> tuple[int, ...]:

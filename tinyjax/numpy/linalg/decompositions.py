@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.lax import linalg
 from tinyjax.lax.linalg.matrices import conj_transpose, matrix_transpose
 from tinyjax.lax.linalg.qr import geqrf_p
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.taking import take_along_axis
 from tinyjax.numpy.util import ensure_arraylike
+from tinyjax.transform.jit.api import jitted
 
 # ---- qr ----
 

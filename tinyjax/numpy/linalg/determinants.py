@@ -15,9 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.array import Array
-from tinyjax.custom_derivatives.forward_rules import custom_jvp
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.lax import linalg
 from tinyjax.numpy import reductions, triangles
 from tinyjax.numpy.choosing import where
@@ -31,6 +29,8 @@ from tinyjax.numpy.ranges import arange
 from tinyjax.numpy.searching import argmax
 from tinyjax.numpy.ufuncs import absolute
 from tinyjax.numpy.util import ensure_arraylike
+from tinyjax.transform.custom.forward_rules import custom_jvp
+from tinyjax.transform.jit.api import jitted
 
 
 def _square_matrices(name: str, a: Any) -> Any:

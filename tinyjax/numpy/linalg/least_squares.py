@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.custom_derivatives.forward_rules import custom_jvp
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.lax.linalg.matrices import conj_transpose, matrix_transpose
 from tinyjax.numpy import linear_algebra, reductions
@@ -29,6 +28,8 @@ from tinyjax.numpy.linalg.solving import inv
 from tinyjax.numpy.logic import isnan
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import constant, ensure_arraylike
+from tinyjax.transform.custom.forward_rules import custom_jvp
+from tinyjax.transform.jit.api import jitted
 
 _matmul = functools.partial(linear_algebra.matmul, precision=lax.Precision.HIGHEST)
 

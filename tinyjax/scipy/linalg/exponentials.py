@@ -17,13 +17,13 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
-from tinyjax.interpreters.jvp import jvp
+from tinyjax.core.array import Array
 from tinyjax.numpy.linalg.solving import solve
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import ensure_arraylike
 from tinyjax.scipy.linalg.factors import solve_triangular
+from tinyjax.transform.jit.api import jitted
+from tinyjax.transform.jvp import jvp
 
 # Degrees of rational functions, and up to which 1-norm of a matrix they are exact to the last bits.
 _DEGREES: dict[str, tuple[tuple[int, float], ...]] = {

@@ -12,13 +12,13 @@ import functools
 import warnings
 from typing import Any
 
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.lax import linalg
 from tinyjax.lax.linalg.matrices import conj_transpose
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.mapping import vectorize
 from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.transform.jit.api import jitted
 
 
 def cholesky(

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax import lax
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.lax import linalg
 from tinyjax.lax.linalg.matrices import conj_transpose, eye, matmul, triu
 from tinyjax.lax.linalg.spectra import diagonal
@@ -28,6 +28,7 @@ from tinyjax.numpy.logic import isfinite
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.triangles import diag
 from tinyjax.scipy.linalg.decompositions import schur
+from tinyjax.transform.jit.api import jitted
 
 
 def _solve_upper(a: Any, b: Any) -> Any:

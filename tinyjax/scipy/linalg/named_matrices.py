@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.numpy.util import canonicalize_shape, user_dtype
 
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.numpy.promotion import promote_dtypes, promote_dtypes_inexact
 from tinyjax.numpy.util import convert, ensure_arraylike
+from tinyjax.transform.jit.api import jitted
 
 
 def _vectors(name: str, *args: Any) -> list[Any]:

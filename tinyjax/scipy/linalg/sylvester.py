@@ -13,13 +13,13 @@ from typing import Any
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.control_flow.solves import custom_linear_solve
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.lax import linalg
+from tinyjax.lax.control_flow.solves import custom_linear_solve
 from tinyjax.lax.elementwise import to_complex_dtype
 from tinyjax.lax.linalg.matrices import conj_transpose
 from tinyjax.numpy.promotion import promote_dtypes_inexact
+from tinyjax.transform.jit.api import jitted
 
 
 @jitted(static_argnames=("method", "tol"))

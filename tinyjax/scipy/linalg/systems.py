@@ -11,10 +11,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.lax import linalg
 from tinyjax.lax.linalg.lu import lu_solve as solve_by_lu
 from tinyjax.lax.linalg.systems import linear_solve
@@ -22,6 +22,7 @@ from tinyjax.numpy.linalg import determinants, solving
 from tinyjax.numpy.mapping import vectorize
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.scipy.linalg.factors import cho_factor, cho_solve, is_vector, warn_of_vectors
+from tinyjax.transform.jit.api import jitted
 
 
 @jitted(static_argnames=("permute_l", "overwrite_a", "check_finite"))

@@ -3,7 +3,7 @@
 Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.optimize
 """
 
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.missing_names import getattr_of
 
 _LAZY_NAMES = {"minimizers": ("minimize",), "results": ("OptimizeResults",)}
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.interpreters.vjp import value_and_grad
 from tinyjax.scipy.optimize.line_search import line_search
 from tinyjax.scipy.optimize.results import OptimizeResults
+from tinyjax.transform.vjp import value_and_grad
 
 
 def bfgs(

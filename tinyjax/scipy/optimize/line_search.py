@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.interpreters.vjp import value_and_grad
-from tinyjax.tree_util.pytrees import tree_map
+from tinyjax.core.tree_util.pytrees import tree_map
+from tinyjax.transform.vjp import value_and_grad
 
 SUFFICIENT_DECREASE = 1e-4  # of the value, as part of what the first slope promised
 CURVATURE = 0.9  # the slope that may be left, as part of the first one

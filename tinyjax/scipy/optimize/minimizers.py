@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
+from tinyjax.core.array import Array
 from tinyjax.numpy.util import check_arraylike
 from tinyjax.scipy.optimize.bfgs import bfgs
 from tinyjax.scipy.optimize.l_bfgs import l_bfgs

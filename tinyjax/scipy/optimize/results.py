@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from tinyjax.array import Array
+from tinyjax.core.array import Array
 
 
 class OptimizeResults(NamedTuple):

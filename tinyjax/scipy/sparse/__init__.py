@@ -3,6 +3,6 @@
 Each module is imported when it is first asked for.
 """
 
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.missing_names import getattr_of
 
 __getattr__ = getattr_of(__name__)

@@ -17,12 +17,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.core import get_aval
-from tinyjax.missing_names import getattr_of
-from tinyjax.tree_util.pytrees import tree_leaves, tree_map, tree_structure
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
+from tinyjax.core.bind import get_aval
+from tinyjax.core.missing_names import getattr_of
+from tinyjax.core.tree_util.pytrees import tree_leaves, tree_map, tree_structure
 
 # ---- vectors that are pytrees ----
 

@@ -1,5 +1,5 @@
 """`jax.scipy.spatial`: rotations of space. Each module is imported when it is first asked for."""
 
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.missing_names import getattr_of
 
 __getattr__ = getattr_of(__name__)

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.array import Array
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.numpy.util import check_arraylike
 from tinyjax.scipy.spatial import quaternions
 

@@ -13,13 +13,13 @@ from typing import Any
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.interpreters.jvp import defjvp
+from tinyjax.core.array import Array
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.lax.special_on_host import bessel_i0e, bessel_i1e
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import concrete
 from tinyjax.scipy.special.operands import promote_strong_real
+from tinyjax.transform.jvp import defjvp
 
 # ---- modified Bessel functions of the first kind ----
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import no_rule_reasons
-from tinyjax.interpreters.jvp import defjvp
+from tinyjax.core.bind import no_rule_reasons
 from tinyjax.lax.host_functions import host_primitive
+from tinyjax.transform.jvp import defjvp
 
 
 def _loggamma_impl(special: Any, z: np.ndarray) -> np.ndarray:

@@ -15,11 +15,11 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.custom_derivatives.forward_rules import custom_jvp
+from tinyjax.core.array import Array
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import weak_constant_like
 from tinyjax.scipy.special.operands import promote_args_real
+from tinyjax.transform.custom.forward_rules import custom_jvp
 
 # ---- x log y ----
 

@@ -14,18 +14,19 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.custom_derivatives.forward_rules import custom_jvp
-from tinyjax.interpreters.jit import jitted
-from tinyjax.interpreters.jvp import defjvp2, jvp
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.lax import incomplete_gamma, special_on_host
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import concrete, concrete_int, constant_like
 from tinyjax.scipy.special.complex_gamma import complex_gamma, complex_loggamma
 from tinyjax.scipy.special.operands import promote_args_real, promote_strong_real
+from tinyjax.transform.custom.forward_rules import custom_jvp
+from tinyjax.transform.jit.api import jitted
+from tinyjax.transform.jvp import defjvp2, jvp
 
 # ---- gamma ----
 

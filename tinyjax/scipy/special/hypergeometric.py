@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.array import Array
-from tinyjax.core import Primitive, no_rule_reasons
-from tinyjax.interpreters.jvp import defjvp
+from tinyjax.core.array import Array
+from tinyjax.core.bind import Primitive, no_rule_reasons
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.scipy.special.operands import promote_strong_real
+from tinyjax.transform.jvp import defjvp
 
 # ---- slopes by parameters ----
 

@@ -14,13 +14,14 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.interpreters.jvp import defjvp, defjvp2
+from tinyjax.core import dtypes
+from tinyjax.core.array import Array
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.scipy.special.operands import check_float, promote_strong, promote_strong_real
+from tinyjax.transform.jvp import defjvp, defjvp2
 
 TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 

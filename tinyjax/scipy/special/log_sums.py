@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes, lax
+from tinyjax import lax
 from tinyjax import numpy as jnp
+from tinyjax.core import dtypes
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import canonicalize_axes
 from tinyjax.scipy.special import softmaxes

@@ -16,13 +16,13 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.custom_derivatives.forward_rules import custom_jvp
-from tinyjax.interpreters.jvp import defjvp2
+from tinyjax.core.array import Array
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import constant_like
 from tinyjax.scipy.special.operands import check_float, promote_strong
+from tinyjax.transform.custom.forward_rules import custom_jvp
+from tinyjax.transform.jvp import defjvp2
 
 # ---- the error function ----
 

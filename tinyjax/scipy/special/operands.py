@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax import dtypes
+from tinyjax.core import dtypes
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import convert
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.numpy.util import ensure_arraylike
+from tinyjax.transform.jit.api import jitted
 
 
 def softmax(x: Any, axis: Any = -1, where: Any = None) -> Array:

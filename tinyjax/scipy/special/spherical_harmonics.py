@@ -14,11 +14,11 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.interpreters.jvp import defjvp
+from tinyjax.core.array import Array
 from tinyjax.lax.host_functions import host_primitive
 from tinyjax.numpy.util import concrete
 from tinyjax.scipy.special.operands import promote_strong
+from tinyjax.transform.jvp import defjvp
 
 
 def _polar_impl(special: Any, n: np.ndarray, m: np.ndarray, theta: np.ndarray) -> np.ndarray:

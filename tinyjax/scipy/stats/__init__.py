@@ -9,7 +9,7 @@ parameters that no distribution has mostly give NaN. Raises TypeError for lists.
 Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats
 """
 
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.missing_names import getattr_of
 
 _LAZY_NAMES = {
     "kde": ("gaussian_kde",),

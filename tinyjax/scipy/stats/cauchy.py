@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.array import Array
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.scipy.stats.distribution_functions import exp_of, log_of, promoted
 
 

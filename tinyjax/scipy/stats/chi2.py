@@ -5,8 +5,8 @@ Source: https://en.wikipedia.org/wiki/Chi-squared_distribution
 
 from typing import Any
 
-from tinyjax.array import Array
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.array import Array
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.scipy.stats import gamma
 from tinyjax.scipy.stats.distribution_functions import exp_of, log_of, promoted
 

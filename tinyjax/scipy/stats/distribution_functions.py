@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tinyjax import numpy as jnp
-from tinyjax.api_util import all_arguments, named
-from tinyjax.array import Array
+from tinyjax.core.api_util import all_arguments, named
+from tinyjax.core.array import Array
 from tinyjax.numpy.promotion import promote_args_inexact
 
 _PROMOTION = "The arguments broadcast, and become floats of one dtype. Raises TypeError for lists."

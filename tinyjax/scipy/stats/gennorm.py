@@ -6,8 +6,8 @@ Source: https://en.wikipedia.org/wiki/Generalized_normal_distribution
 from typing import Any
 
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.array import Array
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.scipy.special.gamma_family import gammainc, gammaln
 from tinyjax.scipy.stats.distribution_functions import exp_of, promoted
 

@@ -6,8 +6,8 @@ Source: https://en.wikipedia.org/wiki/Logistic_distribution
 from typing import Any
 
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.array import Array
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.scipy.special.entropies import expit, logit
 from tinyjax.scipy.stats.distribution_functions import exp_of, promoted
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
+from tinyjax.core.array import Array
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
-from tinyjax.missing_names import getattr_of
 from tinyjax.numpy.linalg.solving import cholesky
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import ensure_arraylike

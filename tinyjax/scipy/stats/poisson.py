@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.missing_names import getattr_of
+from tinyjax.core.array import Array
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.scipy.special.entropies import xlogy
 from tinyjax.scipy.special.gamma_family import gammaincc, gammaln

@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinyjax import numpy as jnp
-from tinyjax.array import Array
-from tinyjax.interpreters.batching import vmap
-from tinyjax.interpreters.jit import jitted
+from tinyjax.core.array import Array
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike
+from tinyjax.transform.batching import vmap
+from tinyjax.transform.jit.api import jitted
 
 
 class ModeResult(NamedTuple):

@@ -20,8 +20,8 @@ from pathlib import Path
 import graphviz
 
 import tinyjax as jax
-from tinyjax import viz
-from tinyjax.viz.output import layout_program
+from tinyjax.studio import viz
+from tinyjax.studio.viz.output import layout_program
 
 OLDEST_PYTHON = (3, 11)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "firefox", "microsoft-edge")

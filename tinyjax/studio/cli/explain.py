@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import tinyjax as jax
-from tinyjax import viz
-from tinyjax.cli import functions
-from tinyjax.opencl.plan import step_word
+from tinyjax.compile.plan import step_word
+from tinyjax.studio import viz
+from tinyjax.studio.cli import functions
 
 STAGES = (
     ("jaxpr", "jaxpr: what was traced"),

@@ -15,10 +15,10 @@ import numpy as np
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.as_jax import install_as_jax
-from tinyjax.interpreters.tracing import PACKAGE_FOLDER
-from tinyjax.viz.event_text import place_text
-from tinyjax.viz.events import Place
+from tinyjax.compat.as_jax import install_as_jax
+from tinyjax.core.tracing import PACKAGE_FOLDER
+from tinyjax.studio.viz.event_text import place_text
+from tinyjax.studio.viz.events import Place
 
 COMMAND_LINE = "<command line>"  # the file name of a call that was asked for there
 NOT_THE_USERS = (PACKAGE_FOLDER, COMMAND_LINE, "<frozen ", importlib.__file__)

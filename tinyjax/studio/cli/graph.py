@@ -11,8 +11,8 @@ from typing import Any
 import graphviz
 
 import tinyjax as jax
-from tinyjax import viz
-from tinyjax.cli import functions
+from tinyjax.studio import viz
+from tinyjax.studio.cli import functions
 
 
 def _jaxpr(function: Callable[..., Any], *args: Any) -> graphviz.Digraph:

@@ -13,15 +13,15 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tinyjax import viz
-from tinyjax.learn import exercises as catalogue
-from tinyjax.learn import progress, renewal
-from tinyjax.learn.changes import others, unreadable
-from tinyjax.learn.exercises import NAMES, PACKAGE, ROOT, Exercise, LearnError
-from tinyjax.learn.functions import function_text
-from tinyjax.learn.judge import Verdict, judge
-from tinyjax.learn.lesson_map import lesson_map
-from tinyjax.learn.work_folder import NOTES, WorkFolder, read, start
+from tinyjax.studio import viz
+from tinyjax.studio.learn import exercises as catalogue
+from tinyjax.studio.learn import progress, renewal
+from tinyjax.studio.learn.changes import others, unreadable
+from tinyjax.studio.learn.exercises import NAMES, PACKAGE, ROOT, Exercise, LearnError
+from tinyjax.studio.learn.functions import function_text
+from tinyjax.studio.learn.judge import Verdict, judge
+from tinyjax.studio.learn.lesson_map import lesson_map
+from tinyjax.studio.learn.work_folder import NOTES, WorkFolder, read, start
 
 PRINTED = 8  # lines of a failed test's output that are shown
 
@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             )
         elif name == "reset":
             command.add_argument(
-                "what", nargs="?", help="an exercise (02.1) or a file (tinyjax/core.py)"
+                "what", nargs="?", help="an exercise (02.1) or a file (tinyjax/core/bind.py)"
             )
 
 
@@ -261,7 +261,7 @@ def print_diff(folder: WorkFolder, file: str, name: str) -> None:
 
 
 def reset(options: argparse.Namespace) -> int:
-    """begin again: with the whole lesson, one exercise (02.1), or a file (tinyjax/core.py)"""
+    """begin again: with the whole lesson, one exercise (02.1), or a file (tinyjax/core/bind.py)"""
     folder = this_folder()
     what = options.what
     is_file = what is not None and what.endswith(".py")

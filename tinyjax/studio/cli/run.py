@@ -9,7 +9,7 @@ import runpy
 import sys
 from pathlib import Path
 
-from tinyjax.as_jax import install_as_jax
+from tinyjax.compat.as_jax import install_as_jax
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import tinyjax as jax
-from tinyjax.as_jax import install_as_jax
-from tinyjax.cli import functions
-from tinyjax.cli.functions import COMMAND_LINE
-from tinyjax.viz.record import Recorder, Recording
-from tinyjax.viz.terminal import Stepper
+from tinyjax.compat.as_jax import install_as_jax
+from tinyjax.studio.cli import functions
+from tinyjax.studio.cli.functions import COMMAND_LINE
+from tinyjax.studio.viz.record import Recorder, Recording
+from tinyjax.studio.viz.terminal import Stepper
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

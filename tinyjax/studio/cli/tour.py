@@ -14,8 +14,8 @@ from typing import Any
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import viz
-from tinyjax.data import digits
+from tinyjax.studio import viz
+from tinyjax.studio.data import digits
 
 LAYERS = (64, 32, 10)
 TRAINING_IMAGES = 1437  # four fifths; the rest is held out
@@ -126,7 +126,7 @@ def run(options: argparse.Namespace) -> int:
 
     title("Where to go next")
     print(f"The graphs (.svg) and the whole listings (.txt) are in {folder.resolve()}")
-    print("Read tinyjax/core.py first; CONTRIBUTING.md has the order for the rest.")
+    print("Read tinyjax/core/bind.py first; CONTRIBUTING.md has the order for the rest.")
     print(
         "Learn it in sixteen lessons with exercises: tutorials/README.md, python -m tinyjax learn"
     )

@@ -9,9 +9,9 @@ from __future__ import annotations
 import ast
 import copy
 
-from tinyjax.learn.exercises import ROOT
-from tinyjax.learn.functions import Function, functions_of
-from tinyjax.learn.work_folder import WorkFolder, empty_sources, read
+from tinyjax.studio.learn.exercises import ROOT
+from tinyjax.studio.learn.functions import Function, functions_of
+from tinyjax.studio.learn.work_folder import WorkFolder, empty_sources, read
 
 
 def unreadable(folder: WorkFolder) -> list[str]:

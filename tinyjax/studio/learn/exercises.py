@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from tinyjax.learn.functions import functions_of
+from tinyjax.studio.learn.functions import functions_of
 
-PACKAGE = Path(__file__).parent.parent  # the tinyjax that runs this command: the reference
+PACKAGE = Path(__file__).parents[2]  # the tinyjax that runs this command: the reference
 ROOT = PACKAGE.parent  # where tests/ and tutorials/ are, in a clone
 
 

@@ -44,7 +44,7 @@ def tell(**what: Any) -> None:
 
 
 def place(frame: traceback.FrameSummary) -> str:
-    """As "src/tinyjax/core.py:12, in bind: the line", which a terminal may know as a link."""
+    """As "src/tinyjax/core/bind.py:12, in bind: the line", which a terminal may know as a link."""
     inside = "" if frame.name.startswith(("<", "test_")) else f", in {frame.name}"
     return f"{Path(frame.filename).relative_to(FOLDER).as_posix()}:{frame.lineno}{inside}: {frame.line}"
 

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tinyjax.learn.changes import unreadable
-from tinyjax.learn.exercises import Exercise
-from tinyjax.learn.work_folder import WorkFolder, read
+from tinyjax.studio.learn.changes import unreadable
+from tinyjax.studio.learn.exercises import Exercise
+from tinyjax.studio.learn.work_folder import WorkFolder, read
 
 SECONDS = 20  # that a test may take, of the processor's time
 

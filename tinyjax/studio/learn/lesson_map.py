@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 import graphviz
 
-from tinyjax.learn.exercises import LESSONS
-from tinyjax.viz.output import Graph
-from tinyjax.viz.style import EDGE, GRAPH, NODE
+from tinyjax.studio.learn.exercises import LESSONS
+from tinyjax.studio.viz.output import Graph
+from tinyjax.studio.viz.style import EDGE, GRAPH, NODE
 
 _DONE, _OPEN = "#8fd8bf", "#f4f4f4"
 _LESSON = {"shape": "box", "style": "filled,rounded", "margin": "0.16,0.08"}

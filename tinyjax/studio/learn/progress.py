@@ -9,7 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tinyjax.learn.exercises import NAMES, Exercise, LearnError
+from tinyjax.studio.learn.exercises import NAMES, Exercise, LearnError
 
 
 def path() -> Path:

@@ -12,10 +12,10 @@ import shutil
 import symtable
 from pathlib import Path
 
-from tinyjax.learn.changes import unreadable
-from tinyjax.learn.exercises import ROOT, Exercise, LearnError
-from tinyjax.learn.functions import function_text, functions_of, is_empty_text, with_function
-from tinyjax.learn.work_folder import (
+from tinyjax.studio.learn.changes import unreadable
+from tinyjax.studio.learn.exercises import ROOT, Exercise, LearnError
+from tinyjax.studio.learn.functions import function_text, functions_of, is_empty_text, with_function
+from tinyjax.studio.learn.work_folder import (
     GRADER,
     WorkFolder,
     empty_sources,
@@ -125,7 +125,7 @@ def put_back(folder: WorkFolder, file: str) -> list[str]:
     Raises LearnError if there is no such file."""
     file = file.removeprefix("src/")
     if not (ROOT / file).is_file() or not file.startswith(("tinyjax/", "tests/")):
-        raise LearnError(f"There is no file {file!r} to put back: name it as tinyjax/core.py.")
+        raise LearnError(f"There is no file {file!r} to put back: name it as tinyjax/core/bind.py.")
     source = empty_sources(folder.exercises).get(file) or read(ROOT / file)
     place = f"src/{file}" if file.startswith("tinyjax/") else file
     kept = []

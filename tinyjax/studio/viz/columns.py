@@ -3,7 +3,7 @@
 After this file you can ask of a line of Python which equations, kernels, lines of C and microseconds are its
 own, and of any of those where it is from. The columns: Python, the function's jaxpr, the transformed jaxpr,
 groups (the simplified jaxpr, by what is computed together), OpenCL C, and the measured time of each step.
-Builds on kinship, provenance and opencl.explain; html.py shows it.
+Builds on provenance_links, provenance and compile.explain; html.py shows it.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import tinyjax as jax
-from tinyjax.api_util import fun_name
-from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, SourceLine, Var, subjaxprs
-from tinyjax.opencl.cost import step_costs
-from tinyjax.opencl.explain import eqn_name, mapping, numbered_eqns
-from tinyjax.opencl.groups import Group, HostGroup, KernelGroup
-from tinyjax.opencl.plan import Plan, step_word
-from tinyjax.pretty_printer import literal_text, variable_names
-from tinyjax.viz.drawing import told_params
-from tinyjax.viz.event_text import short_file
-from tinyjax.viz.kinship import Block, Column, Item, Thread, note_what_is_gone
-from tinyjax.viz.provenance import Seen, mark_of, marked, origins, printed_eqns
-from tinyjax.viz.sources import function_around, source_of
+from tinyjax.compile.cost import step_costs
+from tinyjax.compile.explain import eqn_name, mapping, numbered_eqns
+from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup
+from tinyjax.compile.plan import Plan, step_word
+from tinyjax.core.api_util import fun_name
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, SourceLine, Var, subjaxprs
+from tinyjax.core.pretty_printer import literal_text, variable_names
+from tinyjax.studio.viz.drawing import told_params
+from tinyjax.studio.viz.event_text import short_file
+from tinyjax.studio.viz.provenance import Seen, mark_of, marked, origins, printed_eqns
+from tinyjax.studio.viz.provenance_links import Block, Column, Item, Thread, note_what_is_gone
+from tinyjax.studio.viz.sources import function_around, source_of
 
 
 def columns_of(

@@ -2,7 +2,7 @@
 
 After this file you can tell a loop's consts from its carry and its slices, and see the carry go round.
 Each function draws one primitive: it gets the nodes that the operands come from, and the jaxprs inside
-by their names in opencl/plan.py, each with what draws it; it gives the nodes of the results.
+by their names in compile/plan.py, each with what draws it; it gives the nodes of the results.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import graphviz
 
-from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var
-from tinyjax.lists import split_list
-from tinyjax.viz import style
-from tinyjax.viz.style import Look
+from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var
+from tinyjax.core.lists import split_list
+from tinyjax.studio.viz import style
+from tinyjax.studio.viz.style import Look
 
 if TYPE_CHECKING:
-    from tinyjax.viz.drawing import Drawing
+    from tinyjax.studio.viz.drawing import Drawing
 
 # How the equations of a jaxpr, whose inputs come from these nodes, are drawn: the outputs' nodes.
 Body = Callable[[graphviz.Digraph, Jaxpr, dict[Var, str]], list[str]]

@@ -9,8 +9,8 @@ Builds on drawing.py.
 
 import graphviz
 
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr
-from tinyjax.viz.drawing import Drawing, opened
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
+from tinyjax.studio.viz.drawing import Drawing, opened
 
 
 def dot(jaxpr: Jaxpr | ClosedJaxpr) -> graphviz.Digraph:

@@ -17,16 +17,16 @@ from typing import Any, NamedTuple
 
 import graphviz
 
-from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
-from tinyjax.opencl.plan import bodies_of
-from tinyjax.pretty_printer import literal_text, variable_names
-from tinyjax.viz import style
-from tinyjax.viz.control import CONTROL, Bodies
-from tinyjax.viz.far import far_uses
-from tinyjax.viz.fold import FoldedEqn, all_eqns, folded
-from tinyjax.viz.output import Graph
-from tinyjax.viz.provenance import mark_of, printed_eqns
-from tinyjax.viz.style import Look
+from tinyjax.compile.plan import bodies_of
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from tinyjax.core.pretty_printer import literal_text, variable_names
+from tinyjax.studio.viz import style
+from tinyjax.studio.viz.control import CONTROL, Bodies
+from tinyjax.studio.viz.fold import FoldedEqn, all_eqns, folded
+from tinyjax.studio.viz.long_edges import far_uses
+from tinyjax.studio.viz.output import Graph
+from tinyjax.studio.viz.provenance import mark_of, printed_eqns
+from tinyjax.studio.viz.style import Look
 
 _LONGEST_PARAMETER = 48
 _MANY = 3  # arrows to a folded equation from one node, from which on they are one

@@ -12,8 +12,8 @@ import linecache
 import os
 import textwrap
 
-from tinyjax.interpreters.tracing import PACKAGE_FOLDER
-from tinyjax.viz.events import Event, Place, Value
+from tinyjax.core.tracing import PACKAGE_FOLDER
+from tinyjax.studio.viz.events import Event, Place, Value
 
 # ANSI codes by stage.
 COLOURS = {

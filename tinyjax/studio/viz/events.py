@@ -19,17 +19,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyjax.api_util import FlatFun, fun_name
-from tinyjax.array import ArrayImpl, ShapedArray
-from tinyjax.core import Primitive, Tracer, get_aval
-from tinyjax.custom_derivatives.calls import SymbolicZero
-from tinyjax.interpreters.batching import BatchTracer
-from tinyjax.interpreters.jvp import JVPTracer, Zero
-from tinyjax.interpreters.tracing import JaxprTracer
-from tinyjax.interpreters.transposition import UndefinedPrimal
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
-from tinyjax.opencl.memory import Memory
-from tinyjax.pretty_printer import variable_names
+from tinyjax.core.api_util import FlatFun, fun_name
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.bind import Primitive, Tracer, get_aval
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
+from tinyjax.core.pretty_printer import variable_names
+from tinyjax.core.tracing import JaxprTracer
+from tinyjax.runtime.memory import Memory
+from tinyjax.transform.batching import BatchTracer
+from tinyjax.transform.custom.calls import SymbolicZero
+from tinyjax.transform.jvp import JVPTracer, Zero
+from tinyjax.transform.transposition import UndefinedPrimal
 
 
 class Place(NamedTuple):

@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import graphviz
 
-from tinyjax.viz import style
-from tinyjax.viz.events import Event, Value
-from tinyjax.viz.output import Graph
-from tinyjax.viz.style import Look
+from tinyjax.studio.viz import style
+from tinyjax.studio.viz.events import Event, Value
+from tinyjax.studio.viz.output import Graph
+from tinyjax.studio.viz.style import Look
 
 MAX_NODES = 120  # of one picture: more is no help, and takes long to lay out
 

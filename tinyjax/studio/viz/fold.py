@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from tinyjax.core import Primitive
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
-from tinyjax.tree_util.pytrees import tree_map
+from tinyjax.core.bind import Primitive
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
+from tinyjax.core.tree_util.pytrees import tree_map
 
 LIMIT = 500  # equations that are drawn one by one
 _LONGEST_PERIOD = 200  # equations that may be repeated

@@ -11,20 +11,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tinyjax.api_util import fun_name
-from tinyjax.core import EvalTrace, Primitive, abstract_eval_rules, context, impl_rules
-from tinyjax.interpreters import partial_eval, tracing, transposition
-from tinyjax.interpreters.batching import axis_batch_rules, batch_rules
-from tinyjax.interpreters.jvp import jvp_rules
-from tinyjax.interpreters.partial_eval import partial_eval_rules
-from tinyjax.interpreters.tracing import JaxprTrace
-from tinyjax.interpreters.transposition import transpose_rules
-from tinyjax.opencl import compile, fuse, loop_kernels, lower, simplify, step_maker
-from tinyjax.opencl.device_queue import Queue
-from tinyjax.opencl.loop_frame import LoopKernel
-from tinyjax.opencl.plan import step_word
-from tinyjax.opencl.schedule import HostStep, Routine
-from tinyjax.viz.events import Place, place_of, wrapped_function
+from tinyjax.compile.fusion import fuse
+from tinyjax.compile.passes import simplify
+from tinyjax.compile.plan import step_word
+from tinyjax.compile.schedules import loop_kernels, lower
+from tinyjax.compile.schedules.resumable_loop import LoopKernel
+from tinyjax.core import tracing
+from tinyjax.core.api_util import fun_name
+from tinyjax.core.bind import EvalTrace, Primitive, abstract_eval_rules, context, impl_rules
+from tinyjax.core.tracing import JaxprTrace
+from tinyjax.runtime import executable, schedule_builder
+from tinyjax.runtime.queue import Queue
+from tinyjax.runtime.schedule import HostStep, Routine
+from tinyjax.studio.viz.events import Place, place_of, wrapped_function
+from tinyjax.transform import partial_eval, transposition
+from tinyjax.transform.batching import axis_batch_rules, batch_rules
+from tinyjax.transform.jvp import jvp_rules
+from tinyjax.transform.partial_eval import partial_eval_rules
+from tinyjax.transform.transposition import transpose_rules
 
 ADD_EQN = place_of(JaxprTrace.add_eqn)
 
@@ -172,7 +176,7 @@ def backward_pass(
 
 
 def compiling(closed: Any, device: Any, name: str = "jitted", donated: Any = ()) -> Call:
-    return _compile("compile", compile.compile_jaxpr, function=name, device=device)
+    return _compile("compile", executable.compile_jaxpr, function=name, device=device)
 
 
 def simplifying(closed: Any) -> Call:
@@ -227,7 +231,7 @@ def writing_code(kernels: Sequence[Any]) -> Call:
         return []
 
     names = " ".join(kernel.name for kernel in kernels)
-    call = _compile("codegen", step_maker.text_of, kernels=names)
+    call = _compile("codegen", schedule_builder.text_of, kernels=names)
     call.results = results
     return call
 
@@ -288,10 +292,10 @@ FUNCTIONS: list[tuple[Callable, Callable[..., Call]]] = [
     (tracing.trace_to_jaxpr, trace),
     (partial_eval.trace_linear, linearize),
     (transposition.backward_pass, backward_pass),
-    (compile.compile_jaxpr, compiling),
+    (executable.compile_jaxpr, compiling),
     (simplify.simplify, simplifying),
     (fuse.fuse, fusing),
     (lower.lower_group, lowering),
     (loop_kernels.loop_kernel, lowering_loop),
-    (step_maker.text_of, writing_code),
+    (schedule_builder.text_of, writing_code),
 ]

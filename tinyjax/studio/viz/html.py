@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 import tinyjax as jax
-from tinyjax.core import get_aval
-from tinyjax.interpreters.tracing import user_line
-from tinyjax.viz.columns import columns_of, name_of, transformed
-from tinyjax.viz.kinship import Column, kin
-from tinyjax.viz.timeline import recorded, timeline
+from tinyjax.core.bind import get_aval
+from tinyjax.core.tracing import user_line
+from tinyjax.studio.viz.columns import columns_of, name_of, transformed
+from tinyjax.studio.viz.provenance_links import Column, kin
+from tinyjax.studio.viz.timeline import recorded, timeline
 
 _SCRIPTS = ("common.js", "stages.js", "steps.js")
 
@@ -149,4 +149,4 @@ def _filled(name: str, args: str, data: dict[str, Any]) -> str:
 
 
 def _file(name: str) -> str:
-    return (resources.files("tinyjax.viz") / "page" / name).read_text(encoding="utf-8")
+    return (resources.files("tinyjax.studio.viz") / "page" / name).read_text(encoding="utf-8")

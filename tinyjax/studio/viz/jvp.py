@@ -3,7 +3,7 @@
     viz.jvp(f, 3.0)
 
 After this file you can say what travels along each edge when `jax.jvp` runs: the same values as
-before, and beside each how fast it moves. Builds on values.py and interpreters/jvp.py.
+before, and beside each how fast it moves. Builds on values.py and transform/jvp.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,14 +11,14 @@ from typing import Any
 
 import graphviz
 
-from tinyjax.core import context, get_aval, set_current_trace
-from tinyjax.dtypes import is_inexact
-from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, full
-from tinyjax.tree_util.pytrees import tree_leaves
-from tinyjax.viz.drawing import Drawing, Note
-from tinyjax.viz.program import Program
-from tinyjax.viz.style import PRIMAL, TANGENT
-from tinyjax.viz.values import all_values, value_text
+from tinyjax.core.bind import context, get_aval, set_current_trace
+from tinyjax.core.dtypes import is_inexact
+from tinyjax.core.tree_util.pytrees import tree_leaves
+from tinyjax.studio.viz.drawing import Drawing, Note
+from tinyjax.studio.viz.program import Program
+from tinyjax.studio.viz.style import PRIMAL, TANGENT
+from tinyjax.studio.viz.values import all_values, value_text
+from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, full
 
 
 def jvp(

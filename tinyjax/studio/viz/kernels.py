@@ -7,7 +7,7 @@
 A frame with a solid border is a kernel or another step of the schedule, by its number there; what is one
 launch has one time, in a dashed frame. The longer it takes, the thicker the border. A thick arrow is an
 array in memory, a thin one never leaves registers.
-Builds on dot.py and opencl.plan.
+Builds on dot.py and compile.plan.
 """
 
 import functools
@@ -15,14 +15,14 @@ from collections.abc import Iterator, Mapping
 
 import graphviz
 
-from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var
-from tinyjax.opencl.groups import LoopGroup
-from tinyjax.opencl.plan import Plan, step_word
-from tinyjax.stages import Compiled, Lowered
-from tinyjax.viz.control import Bodies
-from tinyjax.viz.drawing import Drawing
-from tinyjax.viz.fold import LIMIT, FoldedEqn, all_in_one, count
-from tinyjax.viz.style import Look
+from tinyjax.compile.fusion.groups import LoopGroup
+from tinyjax.compile.plan import Plan, step_word
+from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var
+from tinyjax.studio.viz.control import Bodies
+from tinyjax.studio.viz.drawing import Drawing
+from tinyjax.studio.viz.fold import LIMIT, FoldedEqn, all_in_one, count
+from tinyjax.studio.viz.style import Look
+from tinyjax.transform.jit.stages import Compiled, Lowered
 
 _STEP = {"style": "rounded"}
 _THICKEST = 6.0

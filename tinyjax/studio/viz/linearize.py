@@ -3,7 +3,7 @@
     viz.linearize(f, 3.0)
 
 After this file you can point at the residuals: they are the values that go from what is known to what is
-not. Builds on drawing.py, program.py and interpreters/partial_eval.py.
+not. Builds on drawing.py, program.py and transform/partial_eval.py.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,18 +11,18 @@ from typing import Any
 
 import graphviz
 
-from tinyjax.core import get_aval
-from tinyjax.interpreters.jvp import JVPTrace
-from tinyjax.interpreters.partial_eval import PartialEvalTrace, trace_linear
-from tinyjax.interpreters.tracing import JaxprTrace
-from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun, without_dead_code
-from tinyjax.lists import pick
-from tinyjax.viz import style
-from tinyjax.viz.drawing import Drawing, Note
-from tinyjax.viz.fold import LIMIT, folded
-from tinyjax.viz.program import Program
-from tinyjax.viz.style import Look
-from tinyjax.viz.values import all_values, value_text
+from tinyjax.core.bind import get_aval
+from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun, without_dead_code
+from tinyjax.core.lists import pick
+from tinyjax.core.tracing import JaxprTrace
+from tinyjax.studio.viz import style
+from tinyjax.studio.viz.drawing import Drawing, Note
+from tinyjax.studio.viz.fold import LIMIT, folded
+from tinyjax.studio.viz.program import Program
+from tinyjax.studio.viz.style import Look
+from tinyjax.studio.viz.values import all_values, value_text
+from tinyjax.transform.jvp import JVPTrace
+from tinyjax.transform.partial_eval import PartialEvalTrace, trace_linear
 
 
 def linearize(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:

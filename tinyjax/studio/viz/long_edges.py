@@ -5,7 +5,7 @@ backward pass: a hundred arrows of a hundred rows each hide all others, and take
 Builds on jaxpr.py.
 """
 
-from tinyjax.jaxpr import Jaxpr, JaxprEqn, Var, subjaxprs
+from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, Var, subjaxprs
 
 _LARGE = 100  # equations, from which on arrows are kept short
 _FAR = 12  # rows

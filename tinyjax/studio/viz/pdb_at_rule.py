@@ -12,7 +12,7 @@ import pdb
 from types import FrameType
 from typing import IO, Any
 
-from tinyjax.viz.events import Place
+from tinyjax.studio.viz.events import Place
 
 
 class PdbAtRule(pdb.Pdb):

@@ -4,7 +4,7 @@
 
 After this file you can see which device computes what, and where all wait for all. As pmap and vmap give
 the same values, the values in the lanes are those of vmap. No device is needed.
-Builds on drawing.py, program.py, values.py and interpreters/pmap_primitive.py.
+Builds on drawing.py, program.py, values.py and transform/pmap/primitive.py.
 """
 
 from collections.abc import Callable, Hashable
@@ -13,13 +13,13 @@ from typing import Any
 
 import graphviz
 
-from tinyjax.interpreters.batching import AxisData, vmap
-from tinyjax.interpreters.pmap_primitive import pieces
-from tinyjax.jaxpr import JaxprEqn, Var
-from tinyjax.viz import style
-from tinyjax.viz.drawing import Drawing, Note
-from tinyjax.viz.program import Program
-from tinyjax.viz.values import all_values, value_text
+from tinyjax.core.jaxpr import JaxprEqn, Var
+from tinyjax.studio.viz import style
+from tinyjax.studio.viz.drawing import Drawing, Note
+from tinyjax.studio.viz.program import Program
+from tinyjax.studio.viz.values import all_values, value_text
+from tinyjax.transform.batching import AxisData, vmap
+from tinyjax.transform.pmap.primitive import pieces
 
 _MOST_LANES = 4
 

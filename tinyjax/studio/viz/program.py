@@ -2,7 +2,7 @@
 
 After this file you can say why a function that is called twice is drawn twice: it has other values the
 second time. Builds on provenance.py, whose marks tell which equation of the function each equation of a
-transformed program is from, and on interpreters/tracing.py.
+transformed program is from, and on bind/tracing.py.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax.interpreters.tracing import make_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
-from tinyjax.pretty_printer import variable_names
-from tinyjax.tree_util.pytrees import tree_leaves, tree_map
-from tinyjax.viz.provenance import Mark, printed_eqns
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from tinyjax.core.pretty_printer import variable_names
+from tinyjax.core.tracing import make_jaxpr
+from tinyjax.core.tree_util.pytrees import tree_leaves, tree_map
+from tinyjax.studio.viz.provenance import Mark, printed_eqns
 
 
 class Program:

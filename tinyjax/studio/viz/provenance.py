@@ -13,12 +13,12 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from tinyjax.api_util import FlatFun
-from tinyjax.array import ShapedArray
-from tinyjax.core import get_aval
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, SourceLine, eval_jaxpr, subjaxprs
-from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.core.api_util import FlatFun
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import get_aval
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, SourceLine, eval_jaxpr, subjaxprs
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 
 
 class Mark(tuple):

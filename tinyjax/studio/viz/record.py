@@ -16,14 +16,14 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
-from tinyjax.config import config
-from tinyjax.core import Primitive, Trace, context, get_aval
-from tinyjax.interpreters.tracing import JaxprTrace, user_line
-from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, Var
-from tinyjax.opencl.schedule import Routine
-from tinyjax.viz import hooks
-from tinyjax.viz.events import Event, Place, Value, Values, params_text
-from tinyjax.viz.hooks import Call, Roles
+from tinyjax.core.bind import Primitive, Trace, context, get_aval
+from tinyjax.core.config import config
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
+from tinyjax.core.tracing import JaxprTrace, user_line
+from tinyjax.runtime.schedule import Routine
+from tinyjax.studio.viz import hooks
+from tinyjax.studio.viz.events import Event, Place, Value, Values, params_text
+from tinyjax.studio.viz.hooks import Call, Roles
 
 MAX_EVENTS = 20_000  # some tens of megabytes
 

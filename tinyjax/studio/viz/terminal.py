@@ -2,7 +2,7 @@
 
 After this file you can say how a program is stepped through after it has run: each command chooses an
 event, and shows it. pdb alone needs the program again: it is run anew, and stopped within that event.
-Builds on record.py, event_text.py and pdb_at_rule.py; cli/step.py is the command.
+Builds on record.py, event_text.py and pdb_at_rule.py; studio/cli/step.py is the command.
 """
 
 from __future__ import annotations
@@ -13,14 +13,20 @@ import textwrap
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
-from tinyjax.jaxpr import Jaxpr, Var, subjaxprs
-from tinyjax.pretty_printer import variable_names
-from tinyjax.viz.drawing import Drawing
-from tinyjax.viz.event_text import event_text, function_text, line_text, parts_text, value_text
-from tinyjax.viz.events import Event
-from tinyjax.viz.output import DotNotFound, save
-from tinyjax.viz.pdb_at_rule import PdbAtRule
-from tinyjax.viz.record import Recording
+from tinyjax.core.jaxpr import Jaxpr, Var, subjaxprs
+from tinyjax.core.pretty_printer import variable_names
+from tinyjax.studio.viz.drawing import Drawing
+from tinyjax.studio.viz.event_text import (
+    event_text,
+    function_text,
+    line_text,
+    parts_text,
+    value_text,
+)
+from tinyjax.studio.viz.events import Event
+from tinyjax.studio.viz.output import DotNotFound, save
+from tinyjax.studio.viz.pdb_at_rule import PdbAtRule
+from tinyjax.studio.viz.record import Recording
 
 # What runs the program again, with something else in place of the calls of some events: Recorder.run_at.
 Rerun = Callable[[dict[int, Callable[..., Any]]], object]

@@ -11,14 +11,14 @@ import re
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from tinyjax.core import Trace
-from tinyjax.jaxpr import SourceLine
-from tinyjax.viz.event_text import short_file
-from tinyjax.viz.events import Event, Place, Value
-from tinyjax.viz.flow import flow, leaves
-from tinyjax.viz.output import DotNotFound
-from tinyjax.viz.record import Recording, record
-from tinyjax.viz.sources import function_around
+from tinyjax.core.bind import Trace
+from tinyjax.core.jaxpr import SourceLine
+from tinyjax.studio.viz.event_text import short_file
+from tinyjax.studio.viz.events import Event, Place, Value
+from tinyjax.studio.viz.flow import flow, leaves
+from tinyjax.studio.viz.output import DotNotFound
+from tinyjax.studio.viz.record import Recording, record
+from tinyjax.studio.viz.sources import function_around
 
 MAX_EVENTS = 2_000  # what a page can show, and a reader go through
 

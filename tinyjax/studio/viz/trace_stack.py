@@ -12,13 +12,13 @@ from typing import Any
 
 import graphviz
 
+from tinyjax.core.tree_util.pytrees import tree_leaves, tree_map
 from tinyjax.numpy.creation import asarray
-from tinyjax.tree_util.pytrees import tree_leaves, tree_map
-from tinyjax.viz import style
-from tinyjax.viz.drawing import Note, label
-from tinyjax.viz.events import Event, Value
-from tinyjax.viz.output import Graph
-from tinyjax.viz.record import Recorder
+from tinyjax.studio.viz import style
+from tinyjax.studio.viz.drawing import Note, label
+from tinyjax.studio.viz.events import Event, Value
+from tinyjax.studio.viz.output import Graph
+from tinyjax.studio.viz.record import Recorder
 
 # What a trace does with a primitive.
 _WORK = {

@@ -4,7 +4,7 @@
 
 After this file you can follow a cotangent from the result up to the arguments: through the transposed
 linear equations, which read residuals of the forward pass, and through a sum wherever a value was
-used twice. Builds on linearize.py and interpreters/transposition.py.
+used twice. Builds on linearize.py and transform/transposition.py.
 """
 
 from collections.abc import Callable
@@ -12,18 +12,18 @@ from typing import Any
 
 import graphviz
 
-from tinyjax.core import set_current_trace
-from tinyjax.interpreters.jvp import add_any_p, full, instantiate_zeros
-from tinyjax.interpreters.tracing import JaxprTrace
-from tinyjax.interpreters.transposition import UndefinedPrimal, backward_pass
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
-from tinyjax.viz import style
-from tinyjax.viz.control import CONTROL
-from tinyjax.viz.drawing import Drawing, Note
-from tinyjax.viz.fold import LIMIT, folded
-from tinyjax.viz.linearize import Linearized, draw_known, renamed
-from tinyjax.viz.style import Look
-from tinyjax.viz.values import all_values, value_text
+from tinyjax.core.bind import set_current_trace
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from tinyjax.core.tracing import JaxprTrace
+from tinyjax.studio.viz import style
+from tinyjax.studio.viz.control import CONTROL
+from tinyjax.studio.viz.drawing import Drawing, Note
+from tinyjax.studio.viz.fold import LIMIT, folded
+from tinyjax.studio.viz.linearize import Linearized, draw_known, renamed
+from tinyjax.studio.viz.style import Look
+from tinyjax.studio.viz.values import all_values, value_text
+from tinyjax.transform.jvp import add_any_p, full, instantiate_zeros
+from tinyjax.transform.transposition import UndefinedPrimal, backward_pass
 
 
 def transpose(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:

@@ -3,7 +3,7 @@
     viz.values(f, 3.0)
 
 After this file you can run a jaxpr equation by equation and keep every value on the way; under a
-`JVPTrace` the same gives all primals and tangents (viz/jvp.py). Builds on drawing.py and jaxpr.py.
+`JVPTrace` the same gives all primals and tangents (studio/viz/jvp.py). Builds on drawing.py and jaxpr.py.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,11 +12,11 @@ from typing import Any
 import graphviz
 import numpy as np
 
-from tinyjax import dtypes
-from tinyjax.core import Tracer, get_aval, to_numpy
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, literal_value
-from tinyjax.viz.drawing import Drawing, Note
-from tinyjax.viz.program import Program
+from tinyjax.core import dtypes
+from tinyjax.core.bind import Tracer, get_aval, to_numpy
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, literal_value
+from tinyjax.studio.viz.drawing import Drawing, Note
+from tinyjax.studio.viz.program import Program
 
 _SMALL = 6  # elements that are shown one by one
 

@@ -3,7 +3,7 @@
     viz.vmap(f, jnp.arange(3.0))
 
 After this file you can follow a batch dim along the edges, and see which rules have to move it, or to
-repeat an operand. Builds on drawing.py, program.py and interpreters/batching.py.
+repeat an operand. Builds on drawing.py, program.py and transform/batching.py.
 """
 
 import contextlib
@@ -13,14 +13,14 @@ from typing import Any
 
 import graphviz
 
-from tinyjax.interpreters import batching
-from tinyjax.interpreters.tracing import JaxprTracer, make_jaxpr
-from tinyjax.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun
-from tinyjax.opencl.rules import Elementwise, lowering_rules
-from tinyjax.viz.drawing import Drawing
-from tinyjax.viz.program import Program
-from tinyjax.viz.provenance import mark_of
-from tinyjax.viz.style import BATCHED
+from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
+from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun
+from tinyjax.core.tracing import JaxprTracer, make_jaxpr
+from tinyjax.studio.viz.drawing import Drawing
+from tinyjax.studio.viz.program import Program
+from tinyjax.studio.viz.provenance import mark_of
+from tinyjax.studio.viz.style import BATCHED
+from tinyjax.transform import batching
 
 
 def vmap(f: Callable[..., Any], *args: Any, in_axes: Any = 0) -> graphviz.Digraph:

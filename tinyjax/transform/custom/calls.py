@@ -15,10 +15,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax import dtypes, primitives
-from tinyjax.api_util import FlatFun, fun_name
-from tinyjax.array import ShapedArray
-from tinyjax.core import (
+from tinyjax.core import dtypes, primitives
+from tinyjax.core.api_util import FlatFun, fun_name
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import (
     Primitive,
     abstract_eval_rules,
     context,
@@ -27,14 +27,14 @@ from tinyjax.core import (
     no_rule_reasons,
     set_current_trace,
 )
-from tinyjax.interpreters.batching import AxisData, BatchTrace, move_batch_dim
-from tinyjax.interpreters.jvp import Zero, full, zero_tangent
-from tinyjax.interpreters.partial_eval import PartialEvalTrace, partial_eval_rules
-from tinyjax.interpreters.tracing import JaxprTrace, staging_rules, trace_to_jaxpr
-from tinyjax.interpreters.transposition import backward_pass, transpose_rules
-from tinyjax.jaxpr import ClosedJaxpr, constvars_as_invars
-from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_map, tree_unflatten
+from tinyjax.core.jaxpr import ClosedJaxpr, constvars_as_invars
+from tinyjax.core.tracing import JaxprTrace, staging_rules, trace_to_jaxpr
+from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_map, tree_unflatten
+from tinyjax.transform.batching import AxisData, BatchTrace, move_batch_dim
+from tinyjax.transform.jvp import Zero, full, zero_tangent
+from tinyjax.transform.partial_eval import PartialEvalTrace, partial_eval_rules
+from tinyjax.transform.transposition import backward_pass, transpose_rules
 
 # ---- a primitive of Python functions ----
 
@@ -55,7 +55,9 @@ class CallWithRules(Primitive):
         staging_rules[self] = functools.partial(_stage, self)
         partial_eval_rules[self] = _run_linear_function
         transpose_rules[self] = _transpose_function
-        no_rule_reasons[self, "lowering"] = "opencl/simplify.py puts its equations in its place"
+        no_rule_reasons[self, "lowering"] = (
+            "compile/passes/simplify.py puts its equations in its place"
+        )
 
     def bind(self, *args: Any, **params: Any) -> Any:
         return super().bind(*args, **self.from_eqn(**params) if "call_jaxpr" in params else params)

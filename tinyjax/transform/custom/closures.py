@@ -12,18 +12,18 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from tinyjax import dtypes
-from tinyjax.api_util import FlatFun, fun_name, memory_of, memory_of_traces
-from tinyjax.config import config
-from tinyjax.core import Tracer, context, get_aval
-from tinyjax.custom_derivatives.reverse_rules import custom_vjp
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters.batching import BatchTracer
-from tinyjax.interpreters.jvp import JVPTracer
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
-from tinyjax.tree_util.registration import register_pytree_node_class
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import FlatFun, fun_name, memory_of, memory_of_traces
+from tinyjax.core.bind import Tracer, context, get_aval
+from tinyjax.core.config import config
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.core.tree_util.registration import register_pytree_node_class
+from tinyjax.transform.batching import BatchTracer
+from tinyjax.transform.custom.reverse_rules import custom_vjp
+from tinyjax.transform.jvp import JVPTracer
 
 # ---- custom_gradient ----
 

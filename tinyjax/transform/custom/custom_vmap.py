@@ -2,7 +2,7 @@
 
 After this file you can say what vmap does with a function that knows better than its primitives how to
 work on a batch. A call is a primitive with a jaxpr, so that all other transformations look inside,
-and with the rule, which vmap calls in place of it. Builds on batching, jvp and custom_derivatives.
+and with the rule, which vmap calls in place of it. Builds on batching, jvp and custom.
 
 Source: https://docs.jax.dev/en/latest/jax.custom_batching.html
 """
@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax import lax
-from tinyjax.api_util import FlatFun, fun_name
-from tinyjax.core import (
+from tinyjax.core.api_util import FlatFun, fun_name
+from tinyjax.core.bind import (
     Primitive,
     abstract_eval_rules,
     context,
@@ -24,20 +24,20 @@ from tinyjax.core import (
     no_rule_reasons,
     set_current_trace,
 )
-from tinyjax.custom_derivatives.calls import positional, trace_call
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters.batching import AxisData, axis_batch_rules, bdim_at_front
-from tinyjax.interpreters.jvp import JVPTrace, JVPTracer, Zero, instantiate_zeros, jvp_rules
-from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
-from tinyjax.jaxpr import ClosedJaxpr
-from tinyjax.lists import drop, merge, pick
-from tinyjax.tree_util.pytrees import (
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.core.lists import drop, merge, pick
+from tinyjax.core.tree_util.pytrees import (
     PyTreeDef,
     tree_flatten,
     tree_map,
     tree_structure,
     tree_unflatten,
 )
+from tinyjax.transform.batching import AxisData, axis_batch_rules, bdim_at_front
+from tinyjax.transform.custom.calls import positional, trace_call
+from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, instantiate_zeros, jvp_rules
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 
 # ---- the primitive ----
 
@@ -104,7 +104,9 @@ impl_rules[custom_vmap_p] = lambda *args, call, **params: inlined_fun(call)(*arg
 abstract_eval_rules[custom_vmap_p] = lambda *avals, call, **params: call.out_avals
 axis_batch_rules[custom_vmap_p] = _custom_vmap_batch
 jvp_rules[custom_vmap_p] = _custom_vmap_jvp
-no_rule_reasons[custom_vmap_p, "lowering"] = "opencl/simplify.py puts its equations in its place"
+no_rule_reasons[custom_vmap_p, "lowering"] = (
+    "compile/passes/simplify.py puts its equations in its place"
+)
 no_rule_reasons[custom_vmap_p, "transpose"] = (
     "custom_vmap has no reverse mode: put a custom_vjp function around it"
 )

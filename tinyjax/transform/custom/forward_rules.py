@@ -14,9 +14,9 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax import dtypes
-from tinyjax.api_util import fun_name, with_static
-from tinyjax.core import (
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import fun_name, with_static
+from tinyjax.core.bind import (
     Primitive,
     Tracer,
     abstract_eval_rules,
@@ -25,7 +25,20 @@ from tinyjax.core import (
     impl_rules,
     set_current_trace,
 )
-from tinyjax.custom_derivatives.calls import (
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules
+from tinyjax.core.lists import pick
+from tinyjax.core.pretty_printer import Context, Params, printed_params
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
+from tinyjax.transform.batching import (
+    AxisData,
+    BatchTrace,
+    axis_batch_rules,
+    defvectorized,
+    move_batch_dim,
+)
+from tinyjax.transform.custom.calls import (
     BatchDims,
     CallWithRules,
     FunctionWithRules,
@@ -38,15 +51,7 @@ from tinyjax.custom_derivatives.calls import (
     shown_zero,
     tangent_aval_of,
 )
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters.batching import (
-    AxisData,
-    BatchTrace,
-    axis_batch_rules,
-    defvectorized,
-    move_batch_dim,
-)
-from tinyjax.interpreters.jvp import (
+from tinyjax.transform.jvp import (
     JVPTracer,
     Zero,
     add_tangents,
@@ -55,11 +60,6 @@ from tinyjax.interpreters.jvp import (
     jvp_rules,
     zero_tangent,
 )
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules
-from tinyjax.lists import pick
-from tinyjax.pretty_printer import Context, Params, printed_params
-from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
 
 # ---- stop_gradient: the rule that the tangent is zero ----
 

@@ -14,14 +14,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tinyjax import dtypes
-from tinyjax.api_util import fun_name, with_static
-from tinyjax.array import ShapedArray
-from tinyjax.core import (
-    Tracer,
-    get_aval,
+from tinyjax.core import dtypes
+from tinyjax.core.api_util import fun_name, with_static
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Tracer, get_aval
+from tinyjax.core.errors import UnexpectedTracerError
+from tinyjax.core.tree_util.prefixes import broadcast_prefix
+from tinyjax.core.tree_util.pytrees import (
+    PyTreeDef,
+    tree_flatten,
+    tree_leaves,
+    tree_map,
+    tree_unflatten,
 )
-from tinyjax.custom_derivatives.calls import (
+from tinyjax.transform.custom.calls import (
     FunctionWithRules,
     SymbolicZero,
     TypedFun,
@@ -31,17 +37,8 @@ from tinyjax.custom_derivatives.calls import (
     positional,
     shown_zero,
 )
-from tinyjax.custom_derivatives.vjp_call import custom_vjp_call_p
-from tinyjax.errors import UnexpectedTracerError
-from tinyjax.interpreters.jvp import Zero
-from tinyjax.tree_util.prefixes import broadcast_prefix
-from tinyjax.tree_util.pytrees import (
-    PyTreeDef,
-    tree_flatten,
-    tree_leaves,
-    tree_map,
-    tree_unflatten,
-)
+from tinyjax.transform.custom.vjp_call import custom_vjp_call_p
+from tinyjax.transform.jvp import Zero
 
 # ---- the front door ----
 

@@ -13,22 +13,16 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax.api_util import FlatFun
-from tinyjax.core import (
-    Primitive,
-    abstract_eval_rules,
-    get_aval,
-    impl_rules,
-    no_rule_reasons,
-)
-from tinyjax.custom_derivatives.calls import cotangent_of_batch, trace_call
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr
-from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.interpreters.transposition import is_undefined_primal, transpose_rules
-from tinyjax.jaxpr import ClosedJaxpr, jaxpr_as_fun
-from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.core.api_util import FlatFun
+from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_jaxpr
+from tinyjax.transform.custom.calls import cotangent_of_batch, trace_call
+from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
+from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 
 # ---- the primitive ----
 
@@ -121,7 +115,9 @@ abstract_eval_rules[linear_call_p] = lambda *avals, callee, **params: callee.out
 jvp_rules[linear_call_p] = _linear_call_jvp
 transpose_rules[linear_call_p] = _linear_call_transpose
 axis_batch_rules[linear_call_p] = _linear_call_batch
-no_rule_reasons[linear_call_p, "lowering"] = "opencl/simplify.py puts its equations in its place"
+no_rule_reasons[linear_call_p, "lowering"] = (
+    "compile/passes/simplify.py puts its equations in its place"
+)
 
 
 # ---- the front door ----

@@ -14,9 +14,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from tinyjax import dtypes
-from tinyjax.array import ShapedArray
-from tinyjax.core import (
+from tinyjax.compile.kernel.rules import lowering_rules
+from tinyjax.core import dtypes
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import (
     Primitive,
     abstract_eval_rules,
     context,
@@ -25,27 +26,21 @@ from tinyjax.core import (
     no_rule_reasons,
     set_current_trace,
 )
-from tinyjax.custom_derivatives.calls import (
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules
+from tinyjax.core.lists import drop, pick
+from tinyjax.core.pretty_printer import Context, Params, printed_params
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.transform.batching import AxisData, BatchTrace, axis_batch_rules, batch_rules
+from tinyjax.transform.custom.calls import (
     BatchDims,
     CallWithRules,
     batched_function,
     cotangent_of_batch,
     hidden_zero,
 )
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters.batching import (
-    AxisData,
-    BatchTrace,
-    axis_batch_rules,
-    batch_rules,
-)
-from tinyjax.interpreters.jvp import Zero, instantiate_zeros, jvp_rules
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.interpreters.transposition import transpose_rules
-from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules
-from tinyjax.lists import drop, pick
-from tinyjax.opencl.rules import lowering_rules
-from tinyjax.pretty_printer import Context, Params, printed_params
+from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
+from tinyjax.transform.transposition import transpose_rules
 
 # ---- custom_lin: a linear function that is known by its transpose alone ----
 

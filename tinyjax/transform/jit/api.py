@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
-from tinyjax.api_util import (
+from tinyjax.core.api_util import (
     FlatFun,
     check_callable,
     forget_traces,
@@ -27,25 +27,17 @@ from tinyjax.api_util import (
     unhashable_error,
     with_static,
 )
-from tinyjax.compile_log import logged_time
-from tinyjax.config import config
-from tinyjax.core import (
-    Tracer,
-    context,
-    is_staging,
-)
-from tinyjax.devices import Device, committed_device, devices
-from tinyjax.interpreters.cache_misses import explain_miss
-from tinyjax.interpreters.jit_primitive import jit_p
-from tinyjax.interpreters.tracing import (
-    ShapeDtypeStruct,
-    named_avals,
-    trace_to_jaxpr,
-)
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr
-from tinyjax.shortcuts import with_shortcut
-from tinyjax.stages import Traced
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.core.bind import Tracer, context, is_staging
+from tinyjax.core.compile_log import logged_time
+from tinyjax.core.config import config
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
+from tinyjax.core.shortcuts import with_shortcut
+from tinyjax.core.tracing import ShapeDtypeStruct, named_avals, trace_to_jaxpr
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.runtime.devices import Device, committed_device, devices
+from tinyjax.transform.jit.cache_misses import explain_miss
+from tinyjax.transform.jit.primitive import jit_p
+from tinyjax.transform.jit.stages import Traced
 
 # ---- jitted functions ----
 

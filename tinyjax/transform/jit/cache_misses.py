@@ -1,6 +1,6 @@
 """Why a jitted function is traced again: what `jax.explain_cache_misses()` logs.
 
-After this file you can find out why a program compiles over and over: the key of the call (see jit.py)
+After this file you can find out why a program compiles over and over: the key of the call (see api.py)
 is compared with that of the most similar call before it, and each part that differs is named with its
 argument, and with what to do. Nothing here is asked unless the flag is set. Builds on compile_log and
 api_util.
@@ -16,14 +16,14 @@ import weakref
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any
 
-from tinyjax.api_util import argument_names, fun_name, positional_name
-from tinyjax.array import ShapedArray
-from tinyjax.compile_log import misses_logger
-from tinyjax.config import TRACED_FLAGS
-from tinyjax.interpreters.tracing import line_text, user_line
-from tinyjax.tree_util.pytrees import PyTreeDef
+from tinyjax.core.api_util import argument_names, fun_name, positional_name
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.compile_log import misses_logger
+from tinyjax.core.config import TRACED_FLAGS
+from tinyjax.core.tracing import line_text, user_line
+from tinyjax.core.tree_util.pytrees import PyTreeDef
 
-# (tree of the arguments, avals, static arguments, named axes, config): as jit.py makes it.
+# (tree of the arguments, avals, static arguments, named axes, config): as api.py makes it.
 Key = tuple[PyTreeDef, tuple[ShapedArray, ...], Any, Any, tuple]
 
 MANY_SHAPES = 3

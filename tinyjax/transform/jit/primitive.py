@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from tinyjax.array import ArrayImpl
-from tinyjax.config import config
-from tinyjax.core import (
+from tinyjax.core.array import ArrayImpl
+from tinyjax.core.bind import (
     Primitive,
     abstract_eval_rules,
     as_array,
@@ -20,13 +19,14 @@ from tinyjax.core import (
     impl_rules,
     no_rule_reasons,
 )
-from tinyjax.devices import Device, committed_device, default_device
-from tinyjax.interpreters.tracing import JaxprTrace, staging_rules
-from tinyjax.jaxpr import ClosedJaxpr, cached_on_jaxpr, eval_jaxpr
-from tinyjax.shortcuts import are_on, with_shortcut
+from tinyjax.core.config import config
+from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, eval_jaxpr
+from tinyjax.core.shortcuts import are_on, with_shortcut
+from tinyjax.core.tracing import JaxprTrace, staging_rules
+from tinyjax.runtime.devices import Device, committed_device, default_device
 
 if TYPE_CHECKING:
-    from tinyjax.opencl.compile import Executable
+    from tinyjax.runtime.executable import Executable
 
 # Parameters: name, jaxpr, donated_invars, keep_unused, inline and device (None: follow the arguments).
 jit_p = Primitive("jit", multiple_results=True, takes_arrays=True)
@@ -79,7 +79,7 @@ def _compiled(jaxpr: ClosedJaxpr, *how: Any) -> Executable:
 @with_shortcut
 def build(jaxpr: ClosedJaxpr, device: Device, name: str, donated: tuple[bool, ...]) -> Executable:
     """The executable, once its kernels are built."""
-    from tinyjax.opencl.compile import compile_jaxpr  # the compiler is imported when first used
+    from tinyjax.runtime.executable import compile_jaxpr  # the compiler is imported when first used
 
     return compile_jaxpr(jaxpr, device, name, donated)
 
@@ -103,4 +103,4 @@ def _jit_staging(trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
 impl_rules[jit_p] = _jit_impl
 abstract_eval_rules[jit_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
 staging_rules[jit_p] = _jit_staging
-no_rule_reasons[jit_p, "lowering"] = "opencl/simplify.py puts its equations in its place"
+no_rule_reasons[jit_p, "lowering"] = "compile/passes/simplify.py puts its equations in its place"

@@ -12,24 +12,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr
-from tinyjax.interpreters.jit_primitive import jit_p
-from tinyjax.interpreters.jvp import Zero, jvp_rules
-from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
-from tinyjax.interpreters.partial_eval import (
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
+from tinyjax.core.lists import drop, merge, pick
+from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_jaxpr
+from tinyjax.transform.jit.primitive import jit_p
+from tinyjax.transform.jvp import Zero, jvp_rules
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
+from tinyjax.transform.partial_eval import (
     PartialEvalTrace,
     partial_eval_jaxpr,
     partial_eval_rules,
     values_of,
 )
-from tinyjax.interpreters.transposition import (
+from tinyjax.transform.transposition import (
     is_undefined_primal,
     operand_cotangents,
     transpose_jaxpr,
     transpose_rules,
 )
-from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
-from tinyjax.lists import drop, merge, pick
 
 
 def with_inputs(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:

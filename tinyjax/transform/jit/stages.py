@@ -3,7 +3,7 @@
 After this file you can stop a jitted function at each stage and look at it: the jaxpr, the OpenCL
 program with its schedule, costs and memory, and the executable, which takes arguments of the traced
 types alone. `as_text(dialect)` prints what a stage of the compiler made, and `compiler_ir(dialect)` is
-that itself; the dialects are those of STAGES in opencl/lowered.py. Builds on the lowering in opencl.
+that itself; the dialects are those of STAGES in compile/lowered.py. Builds on the lowering in opencl.
 
 Source: https://docs.jax.dev/en/latest/aot.html, https://docs.jax.dev/en/latest/jax.stages.html
 """
@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from tinyjax.array import ArrayImpl, ShapedArray
-from tinyjax.core import Tracer, get_aval, to_numpy
-from tinyjax.devices import Device, default_device
-from tinyjax.interpreters.tracing import ShapeDtypeStruct
-from tinyjax.jaxpr import ClosedJaxpr
-from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
-from tinyjax.tree_util.prefixes import equality_errors
-from tinyjax.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.bind import Tracer, get_aval, to_numpy
+from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.core.tracing import ShapeDtypeStruct
+from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.core.tree_util.prefixes import equality_errors
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.runtime.devices import Device, default_device
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
-    from tinyjax.opencl.compile import Executable
-    from tinyjax.opencl.cost import CompiledMemoryStats
+    from tinyjax.compile.cost import CompiledMemoryStats
+    from tinyjax.runtime.executable import Executable
 
 # ---- before the first stage ----
 
@@ -142,14 +142,14 @@ class Lowered(_Signature):
     """A function as an OpenCL program: kernels and the schedule that runs them."""
 
     def __init__(self, traced: Traced):
-        from tinyjax.opencl.lowered import lower_jaxpr
+        from tinyjax.compile.lowered import lower_jaxpr
 
         self.traced = traced
         self.device = traced.device or default_device()
         self.lowered = lower_jaxpr(traced.jaxpr, self.device, traced.fun_name, traced._donated)
 
     def as_text(self, dialect: str | None = None) -> str:
-        """The program as text: OpenCL C and schedule, or another stage (see STAGES in opencl/lowered.py).
+        """The program as text: OpenCL C and schedule, or another stage (see STAGES in compile/lowered.py).
 
         Raises ValueError for a dialect that there is not."""
         return self.lowered.as_text(dialect)
@@ -163,16 +163,16 @@ class Lowered(_Signature):
 
     def cost_analysis(self) -> dict[str, float]:
         """'flops', 'transcendentals' and 'bytes accessed' of the jaxpr's equations, if each ran by
-        itself; opencl/cost.py says what counts as what. What is 0 is left out.
+        itself; compile/cost.py says what counts as what. What is 0 is left out.
 
         Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Lowered.cost_analysis"""
-        from tinyjax.opencl.cost import jaxpr_cost
+        from tinyjax.compile.cost import jaxpr_cost
 
         return jaxpr_cost(self.traced.jaxpr.jaxpr).as_dict()
 
     def compile(self) -> Compiled:
         """Builds the program for its device."""
-        from tinyjax.opencl.compile import compile_lowered
+        from tinyjax.runtime.executable import compile_lowered
 
         return Compiled(self.traced, compile_lowered(self.lowered))
 
@@ -202,7 +202,7 @@ class Compiled(_Signature):
     def cost_analysis(self) -> dict[str, float]:
         """As Lowered.cost_analysis, of the steps that run: fused equations hand each other their values
         for nothing. `as_text("cost")` has a line for each step, and `compiler_ir("cost")` a Cost."""
-        from tinyjax.opencl.cost import plan_cost
+        from tinyjax.compile.cost import plan_cost
 
         return plan_cost(self.executable.lowered.plan).as_dict()
 
@@ -210,7 +210,7 @@ class Compiled(_Signature):
         """The bytes that a call takes, known before; `as_text("memory")` has a line for each array.
 
         Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Compiled.memory_analysis"""
-        from tinyjax.opencl.cost import memory_stats
+        from tinyjax.compile.cost import memory_stats
 
         lowered = self.executable.lowered
         return memory_stats(lowered.memory, lowered.as_text("opencl"))

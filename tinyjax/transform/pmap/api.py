@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from tinyjax.api_util import (
+from tinyjax.core.api_util import (
     FlatFun,
     as_argnums,
     check_callable,
@@ -25,12 +25,16 @@ from tinyjax.api_util import (
     unhashable_error,
     with_static,
 )
-from tinyjax.array import ArrayImpl, ShapedArray
-from tinyjax.config import config
-from tinyjax.core import context, extend_axis_env, get_aval
-from tinyjax.devices import Device
-from tinyjax.devices import devices as listed_devices
-from tinyjax.interpreters.batching import (
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.bind import context, extend_axis_env, get_aval
+from tinyjax.core.config import config
+from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.core.tracing import named_avals, trace_to_jaxpr
+from tinyjax.core.tree_util.prefixes import flatten_axes
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.runtime.devices import Device
+from tinyjax.runtime.devices import devices as listed_devices
+from tinyjax.transform.batching import (
     AxisData,
     argument_paths,
     checked_dim,
@@ -38,12 +42,8 @@ from tinyjax.interpreters.batching import (
     mapped_size,
     moveaxis,
 )
-from tinyjax.interpreters.jit import consts_to_args
-from tinyjax.interpreters.pmap_primitive import pmap_p
-from tinyjax.interpreters.tracing import named_avals, trace_to_jaxpr
-from tinyjax.jaxpr import ClosedJaxpr
-from tinyjax.tree_util.prefixes import flatten_axes
-from tinyjax.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.transform.jit.api import consts_to_args
+from tinyjax.transform.pmap.primitive import pmap_p
 
 _caches = memory_of_traces()
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.devices import Device
-from tinyjax.sharding import Sharding
+from tinyjax.runtime.devices import Device
+from tinyjax.transform.pmap.sharding import Sharding
 
 
 class PartitionSpec:

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.array import ArrayImpl, ShapedArray
-from tinyjax.core import (
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.bind import (
     Primitive,
     abstract_eval_rules,
     as_array,
@@ -28,10 +28,18 @@ from tinyjax.core import (
     impl_rules,
     no_rule_reasons,
 )
-from tinyjax.devices import Device
-from tinyjax.interpreters.batching import AxisData, batch_jaxpr
-from tinyjax.interpreters.jit_primitive import compiled
-from tinyjax.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, cached_on_jaxpr, subjaxprs
+from tinyjax.core.jaxpr import (
+    ClosedJaxpr,
+    Jaxpr,
+    JaxprEqn,
+    Literal,
+    Var,
+    cached_on_jaxpr,
+    subjaxprs,
+)
+from tinyjax.runtime.devices import Device
+from tinyjax.transform.batching import AxisData, batch_jaxpr
+from tinyjax.transform.jit.primitive import compiled
 
 # ---- the primitive ----
 

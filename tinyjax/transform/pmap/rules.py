@@ -2,7 +2,7 @@
 
 After this file you can say why the gradient of a data-parallel loss sums over the devices: what all
 devices share is an operand without an axis, and its cotangent is the sum of theirs. The rules follow
-those of jit_rules.py, and say of each operand besides whether it has a slice for each device.
+those of rules.py, and say of each operand besides whether it has a slice for each device.
 Builds on pmap_primitive.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from tinyjax import primitives
-from tinyjax.core import extend_axis_env
-from tinyjax.interpreters.batching import (
+from tinyjax.core import primitives
+from tinyjax.core.bind import extend_axis_env
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
+from tinyjax.core.lists import drop, merge, pick
+from tinyjax.transform.batching import (
     AxisData,
     axis_batch_rules,
     batch_jaxpr,
@@ -23,23 +25,21 @@ from tinyjax.interpreters.batching import (
     moveaxis,
     not_mapped,
 )
-from tinyjax.interpreters.jvp import Zero, jvp_rules
-from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
-from tinyjax.interpreters.partial_eval import (
+from tinyjax.transform.jvp import Zero, jvp_rules
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
+from tinyjax.transform.partial_eval import (
     PartialEvalTrace,
     partial_eval_jaxpr,
     partial_eval_rules,
     values_of,
 )
-from tinyjax.interpreters.pmap_primitive import pmap_p
-from tinyjax.interpreters.transposition import (
+from tinyjax.transform.pmap.primitive import pmap_p
+from tinyjax.transform.transposition import (
     is_undefined_primal,
     operand_cotangents,
     transpose_jaxpr,
     transpose_rules,
 )
-from tinyjax.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
-from tinyjax.lists import drop, merge, pick
 
 Axes = tuple[int | None, ...]
 

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tinyjax.array import Array, ArrayImpl, ShapedArray
-from tinyjax.devices import Device
-from tinyjax.interpreters.pmap_primitive import Shards
-from tinyjax.stages import Compiled
-from tinyjax.tree_util.pytrees import tree_map
+from tinyjax.core.array import Array, ArrayImpl, ShapedArray
+from tinyjax.core.tree_util.pytrees import tree_map
+from tinyjax.runtime.devices import Device
+from tinyjax.transform.jit.stages import Compiled
+from tinyjax.transform.pmap.primitive import Shards
 
 
 class Sharding:
@@ -198,7 +198,7 @@ ArrayImpl.is_fully_replicated = property(  # type: ignore[attr-defined]
 
 def _sharding_of_type(aval: ShapedArray) -> Sharding:
     """What the type of an array says of its place: that its axes lie along none of a mesh's."""
-    from tinyjax.mesh import AbstractMesh, NamedSharding, PartitionSpec
+    from tinyjax.transform.pmap.mesh import AbstractMesh, NamedSharding, PartitionSpec
 
     return NamedSharding(AbstractMesh((), ()), PartitionSpec(*(None,) * aval.ndim))
 
@@ -223,14 +223,3 @@ def _output_shardings(compiled: Compiled) -> Any:
 
 Compiled.input_shardings = property(_input_shardings)  # type: ignore[attr-defined]
 Compiled.output_shardings = property(_output_shardings)  # type: ignore[attr-defined]
-
-
-# ---- names that few programs ask for ----
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("AbstractMesh", "Mesh", "NamedSharding", "PartitionSpec"):
-        from tinyjax import mesh
-
-        return getattr(mesh, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

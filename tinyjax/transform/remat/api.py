@@ -2,7 +2,7 @@
 
 After this file you can trade memory for time: put `checkpoint` around a layer, name values by
 `checkpoint_name`, choose by a policy what is kept, and see by `print_saved_residuals` what that is.
-Builds on interpreters.remat and control_flow.bodies.
+Builds on transform.remat.primitive and lax.control_flow.bodies.
 
 Source: https://docs.jax.dev/en/latest/gradient-checkpointing.html
 """
@@ -16,25 +16,27 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from tinyjax.api_util import FlatFun, check_callable
-from tinyjax.array import ShapedArray
-from tinyjax.control_flow import remat_rules as remat_rules  # policies within loops and branches
-from tinyjax.control_flow.bodies import trace_body
-from tinyjax.core import Primitive, abstract_eval_rules, get_aval, impl_rules
-from tinyjax.errors import ConcretizationTypeError
-from tinyjax.interpreters.batching import defvectorized
-from tinyjax.interpreters.jvp import jvp_rules
-from tinyjax.interpreters.partial_eval import linearize_flat
-from tinyjax.interpreters.policies import Policy, nothing_saveable
-from tinyjax.interpreters.remat import remat_p
-from tinyjax.interpreters.tracing import line_text, trace_to_jaxpr
-from tinyjax.jaxpr import JaxprEqn, Literal, Var
+from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
+from tinyjax.core.api_util import FlatFun, check_callable
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules
+from tinyjax.core.errors import ConcretizationTypeError
+from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
+from tinyjax.core.tracing import line_text, trace_to_jaxpr
+from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.core.tree_util.prefixes import flatten_axes
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
+from tinyjax.lax.control_flow import (
+    remat_rules as remat_rules,  # policies within loops and branches
+)
+from tinyjax.lax.control_flow.bodies import trace_body
 from tinyjax.lax.conversion import reduce_precision_p
 from tinyjax.lax.dot_product import dot_general_p
-from tinyjax.opencl.rules import Elementwise, lowering_rules
-from tinyjax.tree_util.key_paths import keystr, tree_flatten_with_path
-from tinyjax.tree_util.prefixes import flatten_axes
-from tinyjax.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
+from tinyjax.transform.batching import defvectorized
+from tinyjax.transform.jvp import jvp_rules
+from tinyjax.transform.partial_eval import linearize_flat
+from tinyjax.transform.remat.policies import Policy, nothing_saveable
+from tinyjax.transform.remat.primitive import remat_p
 
 # ---- names for values ----
 

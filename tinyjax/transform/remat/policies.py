@@ -13,11 +13,11 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tinyjax.core import Primitive
-from tinyjax.interpreters.jit_primitive import jit_p
-from tinyjax.interpreters.jit_rules import with_inputs
-from tinyjax.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr, has_effects
-from tinyjax.lists import drop, pick
+from tinyjax.core.bind import Primitive
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr, has_effects
+from tinyjax.core.lists import drop, pick
+from tinyjax.transform.jit.primitive import jit_p
+from tinyjax.transform.jit.rules import with_inputs
 
 # (primitive, *operands' avals, **params) -> whether the results may be kept for the backward pass
 Policy = Callable[..., bool]

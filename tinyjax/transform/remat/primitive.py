@@ -13,39 +13,16 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from tinyjax import dtypes
-from tinyjax.core import (
+from tinyjax.core import dtypes
+from tinyjax.core.bind import (
     Primitive,
     abstract_eval_rules,
     impl_rules,
     no_rule_reasons,
     set_current_trace,
 )
-from tinyjax.inlining import inlined_fun
-from tinyjax.interpreters.batching import AxisData, axis_batch_rules, batch_jaxpr
-from tinyjax.interpreters.jvp import Zero, jvp_rules
-from tinyjax.interpreters.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
-from tinyjax.interpreters.partial_eval import (
-    PartialEvalTrace,
-    partial_eval_jaxpr,
-    partial_eval_rules,
-    values_of,
-)
-from tinyjax.interpreters.policies import (
-    call_split,
-    nothing_saveable,
-    policy_rules,
-    split_by_policy,
-)
-from tinyjax.interpreters.tracing import trace_to_jaxpr
-from tinyjax.interpreters.transposition import (
-    UndefinedPrimal,
-    backward_pass,
-    is_undefined_primal,
-    operand_cotangents,
-    transpose_rules,
-)
-from tinyjax.jaxpr import (
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     JaxprEqn,
     Var,
@@ -54,8 +31,31 @@ from tinyjax.jaxpr import (
     dce_closed_jaxpr,
     dce_rules,
 )
+from tinyjax.core.lists import drop, merge, pick
+from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.conversion import reduce_precision_p
-from tinyjax.lists import drop, merge, pick
+from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_jaxpr
+from tinyjax.transform.jvp import Zero, jvp_rules
+from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
+from tinyjax.transform.partial_eval import (
+    PartialEvalTrace,
+    partial_eval_jaxpr,
+    partial_eval_rules,
+    values_of,
+)
+from tinyjax.transform.remat.policies import (
+    call_split,
+    nothing_saveable,
+    policy_rules,
+    split_by_policy,
+)
+from tinyjax.transform.transposition import (
+    UndefinedPrimal,
+    backward_pass,
+    is_undefined_primal,
+    operand_cotangents,
+    transpose_rules,
+)
 
 # ---- the primitive ----
 
@@ -64,7 +64,7 @@ from tinyjax.lists import drop, merge, pick
 remat_p = Primitive("remat2", multiple_results=True, takes_arrays=True)
 impl_rules[remat_p] = lambda *args, jaxpr, **params: inlined_fun(jaxpr)(*args)
 abstract_eval_rules[remat_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
-no_rule_reasons[remat_p, "lowering"] = "opencl/simplify.py puts its equations in its place"
+no_rule_reasons[remat_p, "lowering"] = "compile/passes/simplify.py puts its equations in its place"
 
 
 def bind_remat(jaxpr: ClosedJaxpr, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:

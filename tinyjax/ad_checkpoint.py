@@ -1,0 +1,3 @@
+"""`jax.ad_checkpoint`: the names; they are made in transform/remat/api.py."""
+
+from tinyjax.transform.remat.api import *

@@ -1,0 +1,1 @@
+"""What exists only because JAX has the name."""

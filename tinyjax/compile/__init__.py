@@ -1,0 +1,1 @@
+"""From a jaxpr to kernels, and to the schedule that runs them."""

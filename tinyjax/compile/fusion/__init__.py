@@ -1,0 +1,1 @@
+"""Which equations share a kernel."""

@@ -1,0 +1,1 @@
+"""The language of kernels: what it says, its proofs, its interpreter."""

@@ -1,0 +1,1 @@
+"""Jaxpr to jaxpr: the same function, in fewer and simpler equations."""

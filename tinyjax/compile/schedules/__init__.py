@@ -1,0 +1,1 @@
+"""How the work of a kernel is laid out: loops, vectors, work-items."""

@@ -1,0 +1,3 @@
+"""`jax.dtypes`: the names; they are made in core/dtypes.py."""
+
+from tinyjax.core.dtypes import *

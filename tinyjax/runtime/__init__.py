@@ -1,0 +1,1 @@
+"""Kernels on devices: queues, memory, and the steps of a call."""

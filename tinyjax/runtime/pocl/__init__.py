@@ -1,0 +1,1 @@
+"""What one OpenCL driver needs."""

@@ -1,0 +1,1 @@
+"""Functions to functions: a transformation a file, or a folder."""

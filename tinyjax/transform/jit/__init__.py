@@ -1,0 +1,1 @@
+"""jit: a function that remembers its jaxprs."""

@@ -1,0 +1,1 @@
+"""pmap: one program on several devices."""

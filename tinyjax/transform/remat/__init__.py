@@ -1,0 +1,1 @@
+"""jax.checkpoint: computed again in place of being kept."""

@@ -10,7 +10,7 @@ first makes parameters, the second is a pure function of them, so that grad, vma
 init_fun(rng, input_shape) returns the shape of the layer's result and its parameters, a pytree, `()` if
 it has none. apply_fun(params, inputs, **kwargs) returns the result; the one kwarg that layers know is
 `rng`, a key, for Dropout. `serial` and `parallel` make layers of layers. In shapes, a batch size of -1
-stands for one that is not known yet. Builds on jax.nn and lax.
+stands for one that is not known yet. Builds on stax_networks, jax.nn and lax.
 
 These are examples, as they are in JAX; real libraries such as Flax have much more.
 
@@ -26,7 +26,14 @@ from typing import Any
 
 import tinyjax.numpy as jnp
 from tinyjax import lax, random
+from tinyjax.core.api_util import named
 from tinyjax.core.missing_names import getattr_of
+from tinyjax.example_libraries.stax_networks import (  # noqa: F401
+    Layer,
+    parallel,
+    serial,
+    shape_dependent,
+)
 from tinyjax.lax.convolution_dims import conv_general_shape_tuple, conv_transpose_shape_tuple
 from tinyjax.lax.convolution_functions import conv_general_dilated, conv_transpose
 from tinyjax.nn.activations import elu, gelu, leaky_relu, relu, selu, sigmoid, softplus
@@ -38,7 +45,6 @@ from tinyjax.scipy.special.softmaxes import log_softmax, softmax
 glorot, randn, logsoftmax = glorot_normal, normal, log_softmax
 
 Shape = tuple[int, ...]
-Layer = tuple[Callable[..., Any], Callable[..., Any]]
 
 
 # ---- layers with parameters ----
@@ -62,10 +68,11 @@ def Dense(out_dim: int, W_init: Any = GLOROT_NORMAL, b_init: Any = NORMAL) -> La
 
 
 def _conv_layer(
-    shape_tuple: Callable[..., Shape], convolve: Callable[..., Any], doc: str
+    name: str, shape_tuple: Callable[..., Shape], convolve: Callable[..., Any], doc: str
 ) -> Callable[..., Layer]:
     """A maker of layers that convolve; `shape_tuple` knows the shape that `convolve` makes."""
 
+    @named(name, doc)
     def make(
         dimension_numbers: tuple[str, str, str],
         out_chan: int,
@@ -106,11 +113,11 @@ def _conv_layer(
 
         return init_fun, apply_fun
 
-    make.__doc__ = doc
     return make
 
 
 GeneralConv = _conv_layer(
+    "GeneralConv",
     conv_general_shape_tuple,
     conv_general_dilated,
     """A convolution with `out_chan` kernels of a window of `filter_shape`, and a bias for each.
@@ -120,6 +127,7 @@ GeneralConv = _conv_layer(
     its init_fun IndexError for such an input_shape.""",
 )
 GeneralConvTranspose = _conv_layer(
+    "GeneralConvTranspose",
     conv_transpose_shape_tuple,
     conv_transpose,
     """The same with lax.conv_transpose, which makes `strides` times as many elements.""",
@@ -164,12 +172,17 @@ def BatchNorm(
 # ---- layers without parameters ----
 
 
+def _without_params(shape_of: Callable[[Any], Any], fun: Callable[[Any], Any]) -> Layer:
+    """The layer that is `fun` of its inputs, whose result has the shape that `shape_of` makes of theirs."""
+    return (
+        lambda rng, input_shape: (shape_of(input_shape), ()),
+        lambda params, inputs, **kwargs: fun(inputs),
+    )
+
+
 def elementwise(fun: Callable[..., Any], **fun_kwargs: Any) -> Layer:
     """A layer that applies `fun(inputs, **fun_kwargs)`, which keeps the shape."""
-    return (
-        lambda rng, input_shape: (input_shape, ()),
-        lambda params, inputs, **kwargs: fun(inputs, **fun_kwargs),
-    )
+    return _without_params(lambda shape: shape, partial(fun, **fun_kwargs))
 
 
 Tanh = elementwise(jnp.tanh)
@@ -207,16 +220,16 @@ def _pooling_layer(reducer: Any, init_val: float, is_mean: bool = False) -> Call
         window = _with_ones(window_shape, beside)
         by = _with_ones(strides or (1,) * len(window_shape), beside)
 
-        def init_fun(rng: Any, input_shape: Shape) -> tuple:
+        def out_shape(input_shape: Shape) -> Shape:
             if len(input_shape) != len(window):
                 raise ValueError(
                     f"pooling by windows of {tuple(window_shape)} takes inputs of {len(window)} axes, "
                     f"got the input_shape {tuple(input_shape)}"
                 )
             pads = lax.padtype_to_pads(input_shape, window, by, padding)
-            return lax.reduce_window_shape_tuple(input_shape, window, by, pads), ()
+            return lax.reduce_window_shape_tuple(input_shape, window, by, pads)
 
-        def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
+        def pool(inputs: Any) -> Any:
             out = lax.reduce_window(inputs, init_val, reducer, window, by, padding)
             if not is_mean:
                 return out
@@ -230,7 +243,7 @@ def _pooling_layer(reducer: Any, init_val: float, is_mean: bool = False) -> Call
                 counts = jnp.expand_dims(counts, axis)
             return out / counts
 
-        return init_fun, apply_fun
+        return _without_params(out_shape, pool)
 
     return PoolingLayer
 
@@ -250,35 +263,27 @@ AvgPool = _pooling_layer(lax.add, 0.0, is_mean=True)
 
 # ---- shapes, branches and noise ----
 
-Flatten: Layer = (
-    lambda rng, input_shape: ((input_shape[0], math.prod(input_shape[1:])), ()),
-    lambda params, inputs, **kwargs: jnp.reshape(inputs, (inputs.shape[0], -1)),
+Flatten = _without_params(
+    lambda shape: (shape[0], math.prod(shape[1:])), lambda x: jnp.reshape(x, (x.shape[0], -1))
 )
 
 
 def FanOut(num: int) -> Layer:
     """Gives its input `num` times, to layers in `parallel`."""
-    return (
-        lambda rng, input_shape: ([input_shape] * num, ()),
-        lambda params, inputs, **kwargs: [inputs] * num,
-    )
+    return _without_params(lambda shape: [shape] * num, lambda x: [x] * num)
 
 
-FanInSum: Layer = (
-    lambda rng, input_shape: (input_shape[0], ()),
-    lambda params, inputs, **kwargs: sum(inputs),
-)
+FanInSum = _without_params(lambda shapes: shapes[0], sum)
 
 
 def FanInConcat(axis: int = -1) -> Layer:
     """Puts the results of layers in `parallel` beside each other along `axis`."""
 
-    def init_fun(rng: Any, input_shape: Sequence[Shape]) -> tuple:
-        out_shape = list(input_shape[0])
-        out_shape[axis] = sum(shape[axis] for shape in input_shape)
-        return tuple(out_shape), ()
+    def out_shape(shapes: Sequence[Shape]) -> Shape:
+        size = sum(shape[axis] for shape in shapes)
+        return tuple(size if i == axis % len(shapes[0]) else n for i, n in enumerate(shapes[0]))
 
-    return init_fun, lambda params, inputs, **kwargs: jnp.concatenate(inputs, axis)
+    return _without_params(out_shape, partial(jnp.concatenate, axis=axis))
 
 
 def Dropout(rate: float, mode: str = "train") -> Layer:
@@ -300,83 +305,6 @@ def Dropout(rate: float, mode: str = "train") -> Layer:
         return jnp.where(keep, inputs / rate, 0)
 
     return lambda rng, input_shape: (input_shape, ()), apply_fun
-
-
-# ---- layers of layers ----
-
-
-def serial(*layers: Layer) -> Layer:
-    """One layer after the other. Parameters: a list with those of each.
-
-    A key `rng` is split, so that each layer gets one of its own. Raises ValueError for no layers, and
-    TypeError for what is no pair of functions."""
-    init_funs, apply_funs = _unzipped("serial", layers)
-
-    def init_fun(rng: Any, input_shape: Any) -> tuple:
-        params = []
-        for init in init_funs:
-            rng, layer_rng = random.split(rng)
-            input_shape, param = init(layer_rng, input_shape)
-            params.append(param)
-        return input_shape, params
-
-    def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
-        rngs = _key_for_each(kwargs.pop("rng", None), len(layers))
-        for fun, param, rng in zip(apply_funs, params, rngs):
-            inputs = fun(param, inputs, rng=rng, **kwargs)
-        return inputs
-
-    return init_fun, apply_fun
-
-
-def parallel(*layers: Layer) -> Layer:
-    """Layers side by side, from a list of inputs (see FanOut) to a list of results (see FanInSum).
-
-    Parameters: a tuple with those of each. Keys and errors are as in `serial`."""
-    init_funs, apply_funs = _unzipped("parallel", layers)
-
-    def init_fun(rng: Any, input_shape: Sequence[Any]) -> tuple:
-        rngs = random.split(rng, len(layers))
-        made = [init(key, shape) for init, key, shape in zip(init_funs, rngs, input_shape)]
-        return tuple(shape for shape, _ in made), tuple(param for _, param in made)
-
-    def apply_fun(params: Any, inputs: Any, **kwargs: Any) -> Any:
-        rngs = _key_for_each(kwargs.pop("rng", None), len(layers))
-        return [
-            fun(param, x, rng=rng, **kwargs)
-            for fun, param, x, rng in zip(apply_funs, params, inputs, rngs)
-        ]
-
-    return init_fun, apply_fun
-
-
-def _unzipped(name: str, layers: Sequence[Layer]) -> tuple[list[Callable], list[Callable]]:
-    if not layers:
-        raise ValueError(f"{name} needs at least one layer")
-    for i, layer in enumerate(layers):
-        if callable(layer):
-            called = getattr(layer, "__name__", repr(layer))
-            raise TypeError(
-                f"{name}: layer {i} is not a pair (init_fun, apply_fun) but a function, {called}; call "
-                "it to make a layer, as in Dense(10)"
-            )
-        if len(layer) != 2:
-            raise ValueError(
-                f"{name}: layer {i} is not a pair (init_fun, apply_fun), it has {len(layer)} entries"
-            )
-    return [init for init, _ in layers], [apply for _, apply in layers]
-
-
-def _key_for_each(rng: Any, count: int) -> Any:
-    return [None] * count if rng is None else random.split(rng, count)
-
-
-def shape_dependent(make_layer: Callable[[Shape], Layer]) -> Layer:
-    """The layer that make_layer(input_shape) returns, which is asked again for each shape."""
-    return (
-        lambda rng, input_shape: make_layer(input_shape)[0](rng, input_shape),
-        lambda params, inputs, **kwargs: make_layer(inputs.shape)[1](params, inputs, **kwargs),
-    )
 
 
 __getattr__ = getattr_of(__name__)

@@ -43,6 +43,14 @@ def _choose(condition: Any, x: Any, y: Any) -> Any:
     return tree_map(lambda a, b: jnp.where(condition, a, b), x, y)
 
 
+def _is_too_high(point: Point, start: Point) -> Any:
+    return point.value > start.value + SUFFICIENT_DECREASE * point.a * start.slope
+
+
+def _is_flat(point: Point, start: Point) -> Any:
+    return abs(point.slope) <= -CURVATURE * start.slope
+
+
 def line_search(
     fun: Callable, x: Any, p: Any, value: Any, gradient: Any, value_before: Any, maxiter: Any
 ) -> Found:
@@ -54,20 +62,26 @@ def line_search(
         return Point(a, f, jnp.dot(g, p), g)
 
     start = Point(jnp.zeros_like(value), value, jnp.dot(gradient, p), gradient)
+    guess = 1.01 * 2 * (value - value_before) / start.slope
+    first = at(jnp.where((guess > 0) & (guess < 1), guess, 1.0))
+    (before, last, i), good, beyond = _forwards(at, start, first, maxiter)
+    rises = (last.value >= before.value) & (i > 1)
+    last_is_low = _is_flat(last, start) | ~(_is_too_high(last, start) | rises)
+    low, high = _choose(last_is_low, last, before), _choose(last_is_low, before, last)
+    done = ~beyond | good
+    point, found, j = _back(at, start, low, high, done)
+    status = jnp.where(good | (beyond & found), 0, jnp.where(beyond, 3, 5))
+    return Found(_choose(done, last, point), status, i + j)
 
-    def too_high(point: Point) -> Any:
-        return point.value > value + SUFFICIENT_DECREASE * point.a * start.slope
 
-    def flat(point: Point) -> Any:
-        return abs(point.slope) <= -CURVATURE * start.slope
-
-    # ---- forwards, until a good point has been passed ----
+def _forwards(at: Callable, start: Point, first: Point, maxiter: Any) -> tuple[Any, Any, Any]:
+    """Doubles the step until a good point has been passed: the last two points and how many there were;
+    whether the last one is good, and whether a good one is before it."""
 
     def passed(state: Any) -> tuple[Any, Any]:
-        """Whether the last point is good, and whether a good one is before it."""
         before, last, i = state
-        higher = too_high(last) | ((last.value >= before.value) & (i > 1))
-        return flat(last) & ~higher, higher | (last.slope >= 0)
+        higher = _is_too_high(last, start) | ((last.value >= before.value) & (i > 1))
+        return _is_flat(last, start) & ~higher, higher | (last.slope >= 0)
 
     def going_on(state: Any) -> Any:
         good, beyond = passed(state)
@@ -77,35 +91,31 @@ def line_search(
         _, last, i = state
         return last, at(2 * last.a), i + 1
 
-    guess = 1.01 * 2 * (value - value_before) / start.slope
-    first = at(jnp.where((guess > 0) & (guess < 1), guess, 1.0))
-    before, last, i = lax.while_loop(going_on, double, (start, first, 1))
-    good, beyond = passed((before, last, i))
+    state = lax.while_loop(going_on, double, (start, first, 1))
+    return state, *passed(state)
 
-    # ---- and back, between the better end of the bracket and the other ----
 
-    rising = flat(last) | ~(too_high(last) | ((last.value >= before.value) & (i > 1)))
-    low, high = _choose(rising, last, before), _choose(rising, before, last)
+def _back(at: Callable, start: Point, low: Point, high: Point, done: Any) -> tuple[Any, Any, Any]:
+    """Narrows the bracket between its better end and the other: the better end at last, whether it is
+    good, and after how many rounds."""
 
     def narrowing(state: Any) -> Any:
         low, high, _, found, j = state
-        least = 1e-10 if jnp.finfo(value.dtype).bits == 64 else 1e-5
+        least = 1e-10 if jnp.finfo(start.value.dtype).bits == 64 else 1e-5
         return ~found & (abs(high.a - low.a) > least) & (j < MOST_ZOOMS)
 
     def narrow(state: Any) -> Any:
         low, high, old, _, j = state
         point = at(_between(low, high, old, j > 0))
-        higher = too_high(point) | (point.value >= low.value)
+        higher = _is_too_high(point, start) | (point.value >= low.value)
         turn = ~higher & (point.slope * (high.a - low.a) >= 0)
         new_low = _choose(higher, low, point)
         new_high = _choose(higher, point, _choose(turn, low, high))
-        return new_low, new_high, _choose(higher | turn, high, low), ~higher & flat(point), j + 1
+        found = ~higher & _is_flat(point, start)
+        return new_low, new_high, _choose(higher | turn, high, low), found, j + 1
 
-    state = (low, high, high, ~beyond | good, 0)
-    low, _, _, found, j = lax.while_loop(narrowing, narrow, state)
-    point = _choose(~beyond | good, last, low)
-    status = jnp.where(good | (beyond & found), 0, jnp.where(beyond, 3, 5))
-    return Found(point, status, i + j)
+    low, _, _, found, j = lax.while_loop(narrowing, narrow, (low, high, high, done, 0))
+    return low, found, j
 
 
 def _between(low: Point, high: Point, old: Point, has_old: Any) -> Any:

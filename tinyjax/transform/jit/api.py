@@ -255,6 +255,24 @@ def jit(
             inline=inline,
         )
     check_callable(fun, "jit")
+    place = _checked_place(device, backend)
+    numbers, names = named_arguments(fun, static_argnums, static_argnames, "static_argnums")
+    donate_numbers, donate_names = named_arguments(
+        fun, donate_argnums, donate_argnames, "donate_argnums"
+    )
+    both = set(numbers) & set(donate_numbers) or set(names) & set(donate_names)
+    if both:
+        raise ValueError(
+            f"static_argnames and donate_argnames cannot intersect, but both name {both}: a static "
+            "argument has no memory to give away"
+        )
+    return PjitFunction(
+        fun, numbers, names, donate_numbers, donate_names, keep_unused, place, inline
+    )
+
+
+def _checked_place(device: Device | None, backend: str | None) -> Device | str | None:
+    """The one of the two that was given; warns of it."""
     if not isinstance(device, Device | None):
         raise TypeError(
             f"jit's device must be a Device such as jax.devices()[0], got {device!r}: to choose a "
@@ -270,21 +288,9 @@ def jit(
             "backend and device argument on jit is deprecated: put the arguments on the device, as by "
             'jax.device_put(x, jax.devices("cpu")[0])',
             DeprecationWarning,
-            stacklevel=2,
+            stacklevel=3,  # where jit is called
         )
-    numbers, names = named_arguments(fun, static_argnums, static_argnames, "static_argnums")
-    donate_numbers, donate_names = named_arguments(
-        fun, donate_argnums, donate_argnames, "donate_argnums"
-    )
-    both = set(numbers) & set(donate_numbers) or set(names) & set(donate_names)
-    if both:
-        raise ValueError(
-            f"static_argnames and donate_argnames cannot intersect, but both name {both}: a static "
-            "argument has no memory to give away"
-        )
-    return PjitFunction(
-        fun, numbers, names, donate_numbers, donate_names, keep_unused, device or backend, inline
-    )
+    return device or backend
 
 
 def jitted(fun: Callable | None = None, *, static_argnames: str | Sequence[str] = ()) -> Any:

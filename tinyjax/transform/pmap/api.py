@@ -84,38 +84,21 @@ def pmap(
     """
     check_callable(fun, "pmap")
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
-    if not (in_axes is None or type(in_axes) in (int, tuple)):
-        raise TypeError(
-            "pmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
-            f"arguments passed to the function, but got {in_axes}."
-        )
-    _check_names(axis_name, devices)
+    _check_options(in_axes, axis_name, devices)
     static_argnums = as_argnums(static_broadcasted_argnums, "static_broadcasted_argnums")
     donated = as_argnums(donate_argnums, "donate_argnums")
     name = axis_name if axis_name is not None else f"<axis of pmap({fun_name(fun)})>"
 
     @functools.wraps(fun)
     def pmap_f(*args: Any, **kwargs: Any) -> Any:
-        if _current.is_tracing:
-            raise ValueError(
-                f"pmap({fun_name(fun)}) is called in a function that pmap maps: the devices are taken. "
-                "Use vmap for the inner one"
-            )
+        _check_not_mapped(fun)
         dynamic, static = split_static(args, kwargs, static_argnums, ())
         fixed = positions(static_argnums, len(args))
-        leaves, in_tree = tree_flatten(dynamic)
-        dims = flatten_axes("pmap in_axes", in_tree, (_dynamic_axes(in_axes, args, fixed), 0))
-        paths = argument_paths(*dynamic)
-        dims = [checked_dim(x, d, p, "pmap") for x, d, p in zip(leaves, dims, paths)]
-        if all(dim is None for dim in dims):
-            raise ValueError(
-                "pmap requires at least one argument with a mapped axis: it maps one slice to each device"
-            )
+        (leaves, in_tree), paths = tree_flatten(dynamic), argument_paths(*dynamic)
+        dims = _mapped_dims(_dynamic_axes(in_axes, args, fixed), in_tree, leaves, paths)
         axis = AxisData(name, mapped_size(leaves, dims, paths, axis_size, "pmap"))
         chosen = _chosen_devices(axis.size, devices, backend)
-
-        whole_avals = named_avals(fun, fixed, in_tree, leaves)
-        avals = tuple([_slice_aval(aval, dim) for aval, dim in zip(whole_avals, dims)])
+        avals = tuple(map(_slice_aval, named_avals(fun, fixed, in_tree, leaves), dims))
         key = (in_tree, avals, static, static_argnums, axis, context.axis_env, config.key)
         jaxpr, out_tree, consts = _traced(fun, key, static, in_tree, avals, axis)
         operands = [moveaxis(x, d, 0) if d else x for x, d in zip(leaves, dims)]
@@ -129,18 +112,21 @@ def pmap(
             devices=chosen,
             name=fun_name(fun),
         )
-        for leaf in tree_flatten([args[i] for i in positions(donated, len(args))])[0]:
-            if isinstance(leaf, ArrayImpl):
-                leaf.delete()
+        _delete_arrays([args[i] for i in positions(donated, len(args))])
         out_dims = flat_out_axes("pmap", out_tree, out_axes)
         return tree_unflatten(out_tree, [_at_axis(x, d) for x, d in zip(outs, out_dims)])
 
     return pmap_f
 
 
-def _check_names(axis_name: Any, devices: Any) -> None:
-    """Raises TypeError for an axis name without a hash and for what is no device, ValueError for a device
-    that is named twice."""
+def _check_options(in_axes: Any, axis_name: Any, devices: Any) -> None:
+    """Raises TypeError for in_axes of another form, an axis name without a hash and what is no device,
+    ValueError for a device that is named twice."""
+    if not (in_axes is None or type(in_axes) in (int, tuple)):
+        raise TypeError(
+            "pmap in_axes must be an int, None, or a tuple of entries corresponding to the positional "
+            f"arguments passed to the function, but got {in_axes}."
+        )
     try:
         hash(axis_name)
     except TypeError:
@@ -156,6 +142,14 @@ def _check_names(axis_name: Any, devices: Any) -> None:
         raise ValueError(f"pmap's devices must be different ones, got {list(devices)}")
 
 
+def _check_not_mapped(fun: Callable) -> None:
+    if _current.is_tracing:
+        raise ValueError(
+            f"pmap({fun_name(fun)}) is called in a function that pmap maps: the devices are taken. "
+            "Use vmap for the inner one"
+        )
+
+
 def _dynamic_axes(in_axes: Any, args: tuple, fixed: set[int]) -> Any:
     """in_axes without the entries of static arguments."""
     if not isinstance(in_axes, tuple):
@@ -166,6 +160,17 @@ def _dynamic_axes(in_axes: Any, args: tuple, fixed: set[int]) -> Any:
             f"arguments passed to the function, but got len(in_axes)={len(in_axes)}, len(args)={len(args)}"
         )
     return tuple([axes for i, axes in enumerate(in_axes) if i not in fixed])
+
+
+def _mapped_dims(in_axes: Any, in_tree: Any, leaves: list, paths: list) -> list[int | None]:
+    """Which axis of each leaf is mapped. Raises ValueError if none is."""
+    dims = flatten_axes("pmap in_axes", in_tree, (in_axes, 0))
+    dims = [checked_dim(x, d, p, "pmap") for x, d, p in zip(leaves, dims, paths)]
+    if all(dim is None for dim in dims):
+        raise ValueError(
+            "pmap requires at least one argument with a mapped axis: it maps one slice to each device"
+        )
+    return dims
 
 
 def _slice_aval(aval: ShapedArray, dim: int | None) -> ShapedArray:
@@ -213,6 +218,12 @@ def _chosen_devices(
             "device a batch, and use vmap inside"
         )
     return tuple(present[:size])
+
+
+def _delete_arrays(tree: Any) -> None:
+    for leaf in tree_flatten(tree)[0]:
+        if isinstance(leaf, ArrayImpl):
+            leaf.delete()
 
 
 def _at_axis(x: Any, axis: int | None) -> Any:

@@ -38,15 +38,22 @@ def copy_without_fast(folder: Path) -> None:
 @pytest.mark.slow
 def test_the_folder_of_shortcuts_can_be_deleted(tmp_path):
     copy_without_fast(tmp_path)
-    command = [sys.executable, "-m", "pytest", "-n", "0", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [*command, *(f"tests/{name}" for name in NOTICING)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(tmp_path)},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout[-3000:]
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+
+    def run(*command: str) -> str:
+        done = subprocess.run(
+            [sys.executable, *command],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+        return done.stdout
+
+    assert run("-c", "import sys, tinyjax; print('tinyjax.fast' in sys.modules)") == "False\n"
+    tests = [f"tests/{name}" for name in NOTICING]
+    run("-m", "pytest", "-n", "0", "-p", "no:cacheprovider", *tests)
 
 
 def test_one_line_outside_imports_it():

@@ -1,12 +1,12 @@
 """tinyjax: JAX that you can read. `import tinyjax as jax`; STEPS is the order to read in."""
 
-from importlib.util import find_spec as _find_spec
+from pathlib import Path as _Path
 
 from tinyjax.compat.root_names import *
 from tinyjax.compat.root_names import LAZY_NAMES as _LAZY_NAMES  # noqa: F401
 from tinyjax.core.missing_names import install as _install
 
-if _find_spec("tinyjax.fast"):  # the folder can be deleted
+if _Path(__file__).with_name("fast").is_dir():  # it can be deleted
     from tinyjax import fast as fast
 
 _install()

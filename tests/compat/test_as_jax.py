@@ -177,9 +177,7 @@ def test_the_recorded_names_are_read_when_one_is_missing():
 
 
 def test_what_few_programs_need_is_imported_when_it_is_asked_for():
-    code = (
-        "import sys, tinyjax as jax; print('graphviz' in sys.modules, jax.viz.dot.__name__)"
-    )
+    code = "import sys, tinyjax as jax; print('graphviz' in sys.modules, jax.viz.dot.__name__)"
     assert python("-c", code).stdout == "False dot\n"
 
 

@@ -46,7 +46,9 @@ def test_an_auxiliary_result_is_there_after_the_call():
 
 def test_a_function_of_leaves_knows_its_results_tree():
     leaves, in_tree = jax.tree.flatten(((1, {"a": 2}), {}))
-    fun, out_tree = jax.api_util.flatten_fun(lu.wrap_init(lambda x, y: {"sum": x + y["a"]}), in_tree)
+    fun, out_tree = jax.api_util.flatten_fun(
+        lu.wrap_init(lambda x, y: {"sum": x + y["a"]}), in_tree
+    )
     assert fun.call_wrapped(*leaves) == [3]
     assert out_tree() == jax.tree.structure({"sum": 0})
     fun, _ = jax.api_util.flatten_fun_nokwargs(lu.wrap_init(max), jax.tree.structure((0, 0)))

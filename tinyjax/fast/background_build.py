@@ -10,7 +10,8 @@ rounding: a function of a float32 differs by at most four units in the last plac
 another order, which was 1e-6 of the result for thousands of numbers. Programs that would keep NumPy busy
 for long wait for their kernels instead, and so does `lower().compile()`. Builds on compile.
 
-`config.update("tinyjax_background_build", False)` turns it off: every call then waits for its kernels.
+`config.update("tinyjax_background_build", False)` turns it off, and no other shortcut: every call then
+waits for its kernels, where times or bits of the compiled program are wanted from the first call on.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def test_a_platform_by_its_name():
 
 
 def _with_environment(value: str) -> subprocess.CompletedProcess:
-    code = "from tinyjax.config import config; print(config.jax_enable_x64)"
+    code = "from tinyjax.core.config import config; print(config.jax_enable_x64)"
     environment = {"JAX_ENABLE_X64": value, "PYTHONPATH": ":".join(filter(None, sys.path))}
     return subprocess.run(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True

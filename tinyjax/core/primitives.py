@@ -174,7 +174,7 @@ abstract_eval_rules[broadcast_in_dim_p] = _broadcast_in_dim_aval
 
 
 def _reshape_impl(x: np.ndarray, *, new_sizes: tuple[int, ...]) -> np.ndarray:
-    return np.reshape(x, new_sizes)
+    return x.reshape(new_sizes)
 
 
 @functools.lru_cache(4096)
@@ -201,7 +201,7 @@ def _transpose_aval(x: ShapedArray, *, permutation: tuple[int, ...]) -> ShapedAr
     return ShapedArray(tuple(x.shape[axis] for axis in permutation), x.dtype, x.weak_type)
 
 
-impl_rules[transpose_p] = lambda x, *, permutation: np.transpose(x, permutation)
+impl_rules[transpose_p] = lambda x, *, permutation: x.transpose(permutation)
 abstract_eval_rules[transpose_p] = _transpose_aval
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, run_quietly
 from tinyjax.core.jaxpr import JaxprEqn, Literal
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.core.primitives import elementwise_aval, shape_of
@@ -77,8 +77,7 @@ def _convert_staging(trace: JaxprTrace, args: Any, params: dict[str, Any]) -> An
 
 
 def _known(scalar: Any, dtype: np.dtype) -> np.ndarray:
-    with np.errstate(all="ignore"):
-        return np.asarray(_convert_impl(np.array(scalar), new_dtype=dtype))
+    return np.asarray(run_quietly(_convert_impl, np.array(scalar), new_dtype=dtype))
 
 
 def _convert_printed(eqn: JaxprEqn, context: Any) -> list[tuple[str, Any]]:

@@ -101,16 +101,21 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.full.html
     """
     sizes = canonicalize_shape(shape, "full")
+    if dtype is None:
+        return _filled(sizes, fill_value, None, dtypes.is_weakly_typed(fill_value))
+    return _filled(sizes, fill_value, canonicalize_user_dtype(dtype, "full"), False)
+
+
+def _filled(
+    shape: tuple[int, ...], fill_value: Any, dtype: np.dtype | None, weak_type: bool
+) -> Any:
     if shape_of(fill_value):
         raise TypeError(
             f"full must be called with scalar fill_value, got fill_value.shape {shape_of(fill_value)}: "
             "use jnp.broadcast_to for an array"
         )
-    if dtype is None:
-        scalar = convert_type(fill_value, weak_type=dtypes.is_weakly_typed(fill_value))
-    else:
-        scalar = convert_type(fill_value, canonicalize_user_dtype(dtype, "full"))
-    return broadcast_in_dim(scalar, sizes, ()) if sizes else scalar
+    scalar = convert_type(fill_value, dtype, weak_type)
+    return broadcast_in_dim(scalar, shape, ()) if shape else scalar
 
 
 def full_like(
@@ -123,7 +128,7 @@ def full_like(
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     new_dtype = dtypes.dtype(x) if dtype is None else canonicalize_user_dtype(dtype, "full_like")
     sizes = shape_of(x) if shape is None else canonicalize_shape(shape, "full_like")
-    return like(full(sizes, convert_type(fill_value, new_dtype, weak_type)), x)
+    return like(_filled(sizes, fill_value, new_dtype, weak_type), x)
 
 
 def like(out: Any, x: Any) -> Any:

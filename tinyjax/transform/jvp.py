@@ -125,7 +125,7 @@ class JVPTrace(Trace):
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """The primitive's JVP rule, applied to primals and tangents; what the rule binds goes to the
         parent. Where no operand has a tangent, the parent processes the primitive: no rule, no tracer."""
-        primals, tangents = zip(*[self.primal_and_tangent(x) for x in args]) if args else ((), ())
+        primals, tangents = zip(*map(self.primal_and_tangent, args)) if args else ((), ())
         if all([type(t) is Zero for t in tangents]):
             return self.parent.process_primitive(primitive, primals, params)
         rule = jvp_rules.get(primitive) or missing_rule(primitive, "jvp")

@@ -47,7 +47,7 @@ class PartialEvalTrace(Trace):
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """Of a primitive with an unknown operand, the rule in partial_eval_rules if there is one."""
-        if not any([type(x) is JaxprTracer and x._trace is self.unknown for x in args]):
+        if not any(map(self.is_unknown, args)):
             return self.parent.process_primitive(primitive, args, params)
         if primitive in partial_eval_rules:
             return partial_eval_rules[primitive](self, args, params)

@@ -78,7 +78,7 @@ def backward_pass(
     linear_eqns = []
     for eqn in jaxpr.eqns:
         invals = [literal_value(v) if isinstance(v, Literal) else env[v] for v in eqn.invars]
-        if any([type(x) is UndefinedPrimal for x in invals]):
+        if any(map(is_undefined_primal, invals)):
             env.update([(v, UndefinedPrimal(v.aval)) for v in eqn.outvars])
             linear_eqns.append((eqn, invals))
         else:  # an equation of residuals alone

@@ -187,6 +187,13 @@ def test_plain_pytest_runs_the_lessons_tests_on_the_learners_copy(folder):
     assert "exercise 01.2 (drop): write drop" in done.stdout and "['mine']" in done.stdout
 
 
+def test_what_is_judged_runs_without_shortcuts(folder, capsys):
+    value = "__import__('tinyjax').config.tinyjax_fast"
+    answer(folder, split_list=f"def split_list(xs, *sizes):\n    return [{value}]\n")
+    main(["learn", "test"])
+    assert "[False]" in capsys.readouterr().out
+
+
 # ---- what else may break ----
 
 

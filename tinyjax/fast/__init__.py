@@ -1,4 +1,4 @@
-"""Shortcuts: the same results in less time. Each file can be deleted, and so can the folder.
+"""Shortcuts: the same results in less time. The folder can be deleted, and each file with its line below.
 
 A file opens with what it buys, and registers by `@shortcut_for(function)` what stands in for that
 function while shortcuts are on: see tinyjax/core/shortcuts.py.

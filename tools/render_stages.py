@@ -67,8 +67,8 @@ STAGES = (
     (
         "schedule",
         """**The schedule** (`plan.py`, `schedule.py`, `loops.py`) is what a call walks through: launches,
-        steps of the host, loops. Kernels that the calling thread runs one after the other are one
-        launch (`fast/launch_fusion.py`).""",
+        steps of the host, loops. With shortcuts on, it says which kernels the calling thread runs in
+        one launch (`fast/launch_fusion.py`).""",
     ),
 )
 

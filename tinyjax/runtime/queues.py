@@ -1,7 +1,7 @@
 """The queue of each device: where the host's memory is the device's, where not, and where is no OpenCL.
 
 After this file you can say what a call on a CPU does not do: copy. There a NumPy array *is* device memory,
-new results stand where old ones stood, and small kernels run in the thread that launches them, as a
+new results stand where old ones stood, and a kernel can run in the thread that launches it, as a
 function that is called. Builds on queue and memory.
 """
 
@@ -23,9 +23,9 @@ from tinyjax.runtime.queue import Queue
 class SharedMemoryQueue(Queue):
     """For a device that works in the host's memory: arrays are wrapped, and nothing is copied.
 
-    Kernels are launched *inline* on the driver's device without threads, if there is one: they run at
-    once, in the thread that launches them, when all that was launched before is done. To wake the other
-    device's threads and to be woken by them takes as long as to add 100,000 numbers."""
+    What is launched *inline* runs on the driver's device without threads: at once, in the thread that
+    launches it, when all that was launched before is done. To wake the other device's threads and to be
+    woken by them takes as long as to add 100,000 numbers."""
 
     def __init__(self, device: Device):
         super().__init__(device)

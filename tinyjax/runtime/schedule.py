@@ -53,7 +53,7 @@ class KernelStep:
     kernel: Any
     items: int
     local_size: int
-    inline: bool  # small work: see inline_policy.py
+    inline: bool  # run by the thread that launches it: see queues.py
     arguments: list[int]  # slots, in the order of the kernel's buffers
     outputs: list[Output]
     dies: list[int]  # slots that nothing reads after this step, and that no output takes over

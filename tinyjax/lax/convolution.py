@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -154,87 +154,78 @@ def _result_dtype(lhs: ShapedArray, rhs: ShapedArray, preferred: Any) -> np.dtyp
 # ---- transpose ----
 
 
-def _transpose_lhs(
-    ct: Any,
-    lhs: Any,
-    rhs: Any,
-    *,
-    window_strides: tuple[int, ...],
-    padding: tuple[tuple[int, int], ...],
-    lhs_dilation: tuple[int, ...],
-    rhs_dilation: tuple[int, ...],
-    dimension_numbers: ConvDimensionNumbers,
-    feature_group_count: int,
-    batch_group_count: int,
-    **params: Any,
-) -> Any:
+class _Geometry(NamedTuple):
+    """The parameters that say where windows stand, and in which groups."""
+
+    window_strides: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    lhs_dilation: tuple[int, ...]
+    rhs_dilation: tuple[int, ...]
+    dimension_numbers: ConvDimensionNumbers
+    feature_group_count: int
+    batch_group_count: int
+
+    def extents(
+        self, lhs: Sequence[int], rhs: Sequence[int], out: Sequence[int]
+    ) -> list[list[int]]:
+        """How far the spatial axes of these shapes reach."""
+        dilations = (self.lhs_dilation, self.rhs_dilation, self.window_strides)
+        return [_extents(*each) for each in zip((lhs, rhs, out), self.dimension_numbers, dilations)]
+
+
+def _geometry(params: dict[str, Any]) -> _Geometry:
+    return _Geometry(*[params[name] for name in _Geometry._fields])
+
+
+def _transpose_lhs(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
     """Each element of the image was in some windows: it gets what these hand back through the kernel,
     which is turned round, with inputs and outputs swapped."""
-    lhs_spec, rhs_spec, out_spec = dimension_numbers
-    images = _extents(lhs.aval.shape, lhs_spec, lhs_dilation)
-    kernels = _extents(shape_of(rhs), rhs_spec, rhs_dilation)
-    results = _extents(shape_of(ct), out_spec, window_strides)
+    conv = _geometry(params)
+    lhs_spec, rhs_spec, out_spec = conv.dimension_numbers
+    extents = conv.extents(lhs.aval.shape, shape_of(rhs), shape_of(ct))
     pads = []
-    for image, kernel, result, (low, _) in zip(images, kernels, results, padding):
+    for image, kernel, result, (low, _) in zip(*extents, conv.padding):
         before = kernel - 1 - low
         pads.append((before, image + kernel - 1 - result - before))
-    groups = feature_group_count * batch_group_count  # one of them is 1
+    groups = conv.feature_group_count * conv.batch_group_count  # one of them is 1
     if groups > 1:
         rhs = split_axis(rhs, rhs_spec[0], groups)
         rhs = merge_axes(rhs, rhs_spec[0], rhs_spec[1])
     rhs = shapes.rev(rhs, rhs_spec[2:])
-    out = conv_general_dilated_p.bind(
-        *_of_one_dtype(ct, rhs),
-        window_strides=lhs_dilation,
+    backward = conv._replace(
+        window_strides=conv.lhs_dilation,
         padding=tuple(pads),
-        lhs_dilation=window_strides,
-        rhs_dilation=rhs_dilation,
+        lhs_dilation=conv.window_strides,
         dimension_numbers=ConvDimensionNumbers(out_spec, _swapped(rhs_spec), lhs_spec),
         feature_group_count=groups,
         batch_group_count=1,
-        **params,
     )
-    if batch_group_count > 1:  # the groups come out as features, and belong to the batch
-        out = split_axis(out, lhs_spec[1], batch_group_count)
+    out = conv_general_dilated_p.bind(*_of_one_dtype(ct, rhs), **(params | backward._asdict()))
+    if conv.batch_group_count > 1:  # the groups come out as features, and belong to the batch
+        out = split_axis(out, lhs_spec[1], conv.batch_group_count)
         out = merge_axes(out, lhs_spec[1], lhs_spec[0])
     return convert_type(out, lhs.aval.dtype, lhs.aval.weak_type)
 
 
-def _transpose_rhs(
-    ct: Any,
-    lhs: Any,
-    rhs: Any,
-    *,
-    window_strides: tuple[int, ...],
-    padding: tuple[tuple[int, int], ...],
-    lhs_dilation: tuple[int, ...],
-    rhs_dilation: tuple[int, ...],
-    dimension_numbers: ConvDimensionNumbers,
-    feature_group_count: int,
-    batch_group_count: int,
-    **params: Any,
-) -> Any:
+def _transpose_rhs(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
     """An entry of the kernel met the image at many places: it gets the sum of the cotangents there, each
     times the image. So the cotangent is the kernel, and batch and features swap their roles."""
-    lhs_spec, rhs_spec, out_spec = dimension_numbers
-    images = _extents(shape_of(lhs), lhs_spec, lhs_dilation)
-    kernels = _extents(rhs.aval.shape, rhs_spec, rhs_dilation)
-    results = _extents(shape_of(ct), out_spec, window_strides)
+    conv = _geometry(params)
+    lhs_spec, rhs_spec, out_spec = conv.dimension_numbers
+    extents = conv.extents(shape_of(lhs), rhs.aval.shape, shape_of(ct))
     pads = [
         (low, result + kernel - 1 - image - low)
-        for image, kernel, result, (low, _) in zip(images, kernels, results, padding)
+        for image, kernel, result, (low, _) in zip(*extents, conv.padding)
     ]
-    out = conv_general_dilated_p.bind(
-        *_of_one_dtype(lhs, ct),
-        window_strides=rhs_dilation,
+    backward = conv._replace(
+        window_strides=conv.rhs_dilation,
         padding=tuple(pads),
-        lhs_dilation=lhs_dilation,
-        rhs_dilation=window_strides,
+        rhs_dilation=conv.window_strides,
         dimension_numbers=ConvDimensionNumbers(*map(_swapped, (lhs_spec, out_spec, rhs_spec))),
-        feature_group_count=batch_group_count,
-        batch_group_count=feature_group_count,
-        **params,
+        feature_group_count=conv.batch_group_count,
+        batch_group_count=conv.feature_group_count,
     )
+    out = conv_general_dilated_p.bind(*_of_one_dtype(lhs, ct), **(params | backward._asdict()))
     return convert_type(out, rhs.aval.dtype, rhs.aval.weak_type)
 
 

@@ -233,32 +233,13 @@ def _bind_scatter(
     )
 
 
-def scatter(
-    operand: Any,
-    scatter_indices: Any,
-    updates: Any,
-    dimension_numbers: ScatterDimensionNumbers,
-    *,
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    mode: str | GatherScatterMode | None = None,
-) -> Array:
-    """`operand` with windows of it replaced by `updates`, at the index vectors of the indices.
+def _scatter_function(
+    primitive: Primitive, combine: Callable | None, doc: str
+) -> Callable[..., Array]:
+    """The public function of a kind of scatter; `combine` makes one of what is there and an update."""
 
-    Updates not all inside are left out (`mode` 'clip' moves them inside). Most programs use
-    x.at[...].set, which becomes a scatter. Raises TypeError where dimension_numbers, shapes or dtypes
-    do not fit. Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scatter.html
-    """
-    how = (dimension_numbers, indices_are_sorted, unique_indices, mode)
-    return _bind_scatter(scatter_p, None, operand, scatter_indices, updates, *how)
-
-
-def _combining_scatter(primitive: Primitive, combine: Callable, done: str) -> Callable[..., Array]:
-    """The public function of a kind of scatter, with the updates `done` what is there."""
-    name = primitive.name.replace("-", "_")
-
-    @named(name, f"As scatter, with the updates {done} what is there; as jax.lax.{name}.")
-    def scatter_and_combine(
+    @named(primitive.name.replace("-", "_"), doc)
+    def scatter_function(
         operand: Any,
         scatter_indices: Any,
         updates: Any,
@@ -268,13 +249,28 @@ def _combining_scatter(primitive: Primitive, combine: Callable, done: str) -> Ca
         unique_indices: bool = False,
         mode: str | GatherScatterMode | None = None,
     ) -> Array:
-        jaxpr = _combining_jaxpr(combine, bind.get_aval(operand).dtype)
+        jaxpr = combine and _combining_jaxpr(combine, bind.get_aval(operand).dtype)
         how = (dimension_numbers, indices_are_sorted, unique_indices, mode)
         return _bind_scatter(primitive, jaxpr, operand, scatter_indices, updates, *how)
 
-    return scatter_and_combine
+    return scatter_function
 
 
+def _combining_scatter(primitive: Primitive, combine: Callable, done: str) -> Callable[..., Array]:
+    doc = f"As scatter, with the updates {done} what is there."
+    return _scatter_function(primitive, combine, doc)
+
+
+scatter = _scatter_function(
+    scatter_p,
+    None,
+    """`operand` with windows of it replaced by `updates`, at the index vectors of the indices.
+
+    Updates not all inside are left out (`mode` 'clip' moves them inside). Most programs use
+    x.at[...].set, which becomes a scatter. Raises TypeError where dimension_numbers, shapes or dtypes
+    do not fit. Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scatter.html
+    """,
+)
 scatter_add = _combining_scatter(scatter_add_p, primitives.add, "added to")
 scatter_sub = _combining_scatter(scatter_sub_p, sub, "subtracted from")
 scatter_mul = _combining_scatter(scatter_mul_p, primitives.mul, "multiplied into")

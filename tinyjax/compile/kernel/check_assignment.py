@@ -15,27 +15,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.kernel_ir import (
-    Buffer,
-    Combine,
-    For,
-    If,
-    IfLast,
-    Kernel,
-    KernelError,
-    Lanes,
-    Let,
-    Load,
-    MakeLanes,
-    Scalar,
-    Statement,
-    Store,
-    Value,
-    While,
-    item_index,
-    statement_lines,
-)
 from tinyjax.compile.kernel.stored import (
     Linear,
     Loop,
@@ -52,7 +33,7 @@ from tinyjax.compile.kernel.stored import (
 State = dict[str, tuple[Stored, ...]]  # what was stored so far, by the name of the memory
 
 
-def check_assignment(kernel: Kernel) -> None:
+def check_assignment(kernel: ir.Kernel) -> None:
     """Checks that what is loaded was stored before, and that all outputs are stored.
 
     Raises KernelError that names the statement, or the output. A kernel whose stores would have to be
@@ -67,12 +48,12 @@ class _Walk:
     """Goes through a kernel's statements with what was stored so far. A loop that several launches share
     out has, at the end, had all of its rounds."""
 
-    def __init__(self, kernel: Kernel):
+    def __init__(self, kernel: ir.Kernel):
         self.kernel = kernel
         self.buffers = {b.name: b for b in kernel.buffers if b.role != "in"}
-        self.memory: dict[str, Buffer | Lanes] = dict(self.buffers)
-        self.made: dict[str, Statement] = {}  # what computes a value
-        self.loops = [Loop(item_index(kernel.items), index(0), index(kernel.items))]  # around
+        self.memory: dict[str, ir.Buffer | ir.Lanes] = dict(self.buffers)
+        self.made: dict[str, ir.Statement] = {}  # what computes a value
+        self.loops = [Loop(ir.item_index(kernel.items), index(0), index(kernel.items))]  # around
 
     def check(self) -> None:
         state: State = {name: () for name in self.buffers}
@@ -83,37 +64,37 @@ class _Walk:
         for buffer in self.kernel.buffers:
             is_result = buffer.role in ("out", "inout")
             if is_result and not self._is_stored(state[buffer.name], 0, buffer.size):
-                raise KernelError(f"not every element of {buffer.name} is stored")
+                raise ir.KernelError(f"not every element of {buffer.name} is stored")
 
     # ---- statements ----
 
-    def _body(self, body: Sequence[Statement], state: State) -> None:
+    def _body(self, body: Sequence[ir.Statement], state: State) -> None:
         for statement in body:
             self._statement(statement, state)
 
-    def _statement(self, statement: Statement, state: State) -> None:
+    def _statement(self, statement: ir.Statement, state: State) -> None:
         match statement:
-            case Let(target):
+            case ir.Let(target):
                 self.made[target.name] = statement
-            case Load(target, source, at, end):
+            case ir.Load(target, source, at, end):
                 self.made[target.name] = statement
                 self._load(statement, source, Stored(at, end, _width(source, target)), state)
-            case Combine(lanes, at):
+            case ir.Combine(lanes, at):
                 self._load(statement, lanes, Stored(at, None, 1), state)
-            case Store(destination, at, value, end):
+            case ir.Store(destination, at, value, end):
                 stored = Stored(at, end, _width(destination, value))
                 state[destination.name] += (stored,)
-            case MakeLanes(lanes, initial):
+            case ir.MakeLanes(lanes, initial):
                 self.memory[lanes.name] = lanes
                 state[lanes.name] = () if initial is None else _all_of(lanes)
-            case For():
+            case ir.For():
                 self._loop(statement, state)
-            case While(head, _, body):
+            case ir.While(head, _, body):
                 self._body(head, state)
                 self._body(body, dict(state))  # there may be no round
-            case If():
+            case ir.If():
                 self._choice(statement, state)
-            case IfLast(_, body):
+            case ir.IfLast(_, body):
                 self._all_items_are_done(state)
                 self._body(body, state)
                 self._one_item_is_done(state)
@@ -131,7 +112,7 @@ class _Walk:
         for name in self.buffers:
             state[name] = tuple(s if items in s.around else s.within(items) for s in state[name])
 
-    def _loop(self, statement: For, state: State) -> None:
+    def _loop(self, statement: ir.For, state: State) -> None:
         loop = Loop(statement.variable, statement.start, statement.stop)
         inner = dict(state)
         self.loops.append(loop)
@@ -147,13 +128,15 @@ class _Walk:
     def _is_of_launch(self, name: str) -> bool:
         """Whether a value is made of those by which launches differ."""
         match self.made.get(name):
-            case Load(_, source):
+            case ir.Load(_, source):
                 return source.name == "rounds"
-            case Let(_, _, args):
-                return any(self._is_of_launch(arg.name) for arg in args if isinstance(arg, Value))
+            case ir.Let(_, _, args):
+                return any(
+                    self._is_of_launch(arg.name) for arg in args if isinstance(arg, ir.Value)
+                )
         return False
 
-    def _choice(self, statement: If, state: State) -> None:
+    def _choice(self, statement: ir.If, state: State) -> None:
         first, second = dict(state), dict(state)
         condition = self.made.get(str(statement.condition))
         if self._is_later_launch(condition):  # the one before has left its carry
@@ -175,21 +158,23 @@ class _Walk:
                     both += _all_of(memory)
             state[name] += both
 
-    def _is_later_launch(self, condition: Statement | None) -> bool:
+    def _is_later_launch(self, condition: ir.Statement | None) -> bool:
         """Whether the condition is `start > 0`, with the first round of this launch."""
-        if not isinstance(condition, Let) or condition.op != "gt":
+        if not isinstance(condition, ir.Let) or condition.op != "gt":
             return False
         start = self.made.get(str(condition.args[0]))
-        return isinstance(start, Load) and start.source.name == "rounds" and start.index.is_const(0)
+        return (
+            isinstance(start, ir.Load) and start.source.name == "rounds" and start.index.is_const(0)
+        )
 
-    def _goes_on(self, body: Sequence[Statement]) -> bool:
+    def _goes_on(self, body: Sequence[ir.Statement]) -> bool:
         """Whether the statements ask for another launch: then what this one stores is not the result."""
-        return any(isinstance(s, Store) and s.destination.name == "rounds" for s in body)
+        return any(isinstance(s, ir.Store) and s.destination.name == "rounds" for s in body)
 
     # ---- loads ----
 
     def _load(
-        self, statement: Statement, memory: Buffer | Lanes, wanted: Stored, state: State
+        self, statement: ir.Statement, memory: ir.Buffer | ir.Lanes, wanted: Stored, state: State
     ) -> None:
         if getattr(memory, "role", "") in ("in", "inout"):
             return
@@ -199,8 +184,8 @@ class _Walk:
         if self._is_stored(stores, 0, memory.size):
             state[memory.name] += _all_of(memory)
         elif not self._lies_in(wanted, stores) and not self._is_same_loop(wanted, stores):
-            text = "; ".join(statement_lines(statement))
-            raise KernelError(f"{memory.name} may be loaded before it is stored, in:\n{text}")
+            text = "; ".join(ir.statement_lines(statement))
+            raise ir.KernelError(f"{memory.name} may be loaded before it is stored, in:\n{text}")
 
     def _is_stored(self, stores: Sequence[Stored], start: int, stop: int) -> bool:
         """Whether all elements from `start` to before `stop` are."""
@@ -243,19 +228,19 @@ class _Walk:
 # ---- stores ----
 
 
-def _all_of(memory: Buffer | Lanes) -> tuple[Stored, ...]:
+def _all_of(memory: ir.Buffer | ir.Lanes) -> tuple[Stored, ...]:
     return (Stored(index(0), None, memory.size),)
 
 
-def _rounds_of(condition: Statement | None) -> Where | None:
+def _rounds_of(condition: ir.Statement | None) -> Where | None:
     """The rounds in which a condition holds that compares two indices."""
     match condition:
-        case Let(op="eq", args=(Index() as left, Index() as right)):
+        case ir.Let(op="eq", args=(Index() as left, Index() as right)):
             return Where(left, right)
     return None
 
 
-def _width(memory: Buffer | Lanes, value: Scalar) -> int:
+def _width(memory: ir.Buffer | ir.Lanes, value: ir.Scalar) -> int:
     """How many elements of the memory: wide lanes have wide elements."""
     return 1 if getattr(memory, "width", 1) > 1 else getattr(value, "width", 1)
 

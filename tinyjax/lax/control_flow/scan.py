@@ -59,7 +59,7 @@ def _scan_impl(
     num_carry: int,
     num_consts: int,
     reverse: bool,
-    unroll: int,
+    **_: Any,
 ) -> list[ArrayImpl]:
     """The loop, in Python."""
     consts, init, xs = split_list(args, num_consts, num_carry)
@@ -104,13 +104,7 @@ def stacked_aval(aval: ShapedArray, length: int) -> ShapedArray:
 
 
 def _scan_aval(
-    *avals: ShapedArray,
-    jaxpr: ClosedJaxpr,
-    length: int,
-    num_carry: int,
-    num_consts: int,
-    reverse: bool,
-    unroll: int,
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, length: int, num_carry: int, num_consts: int, **_: Any
 ) -> list[ShapedArray]:
     consts_and_carry, x_avals = split_list(jaxpr.in_avals, num_consts + num_carry)
     expected = [*consts_and_carry, *[stacked_aval(aval, length) for aval in x_avals]]

@@ -244,6 +244,12 @@ def test_debug_nans_names_the_primitive_that_made_the_nan():
             jax.jit(lambda x: jnp.log(x) + 1)(-1.0)
 
 
+def test_debug_nans_looks_for_the_primitive_without_compiling_more(caplog):
+    with jax.debug_nans(True), jax.log_compiles(), pytest.raises(FloatingPointError):
+        jax.jit(lambda x: jnp.log(jnp.clip(x, -9.0, 9.0)))(-1.0)
+    assert "clip" not in "".join(line for line in caplog.messages if "ompil" in line)
+
+
 def test_a_result_that_is_an_argument_or_a_constant():
     x, y, z = jax.jit(lambda x: (x, 2.0, jnp.arange(3)))(1.0)
     assert float(x) == 1.0 and float(y) == 2.0

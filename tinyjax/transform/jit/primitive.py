@@ -20,6 +20,7 @@ from tinyjax.core.bind import (
     no_rule_reasons,
 )
 from tinyjax.core.config import config
+from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, eval_jaxpr
 from tinyjax.core.shortcuts import are_on, with_shortcut
 from tinyjax.core.tracing import JaxprTrace, staging_rules
@@ -89,7 +90,7 @@ def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, na
     try:
         check_finite(f"jit({name})", [x._value for x in outs])
     except FloatingPointError:
-        eval_jaxpr(jaxpr.jaxpr, jaxpr.consts, *args)
+        inlined_fun(jaxpr)(*args)
         raise
 
 

@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     Kernel,
-    Lanes,
     Load,
+    PrivateArray,
     Statement,
     Store,
     inner_bodies,
@@ -256,7 +256,7 @@ def _loads_come_first(body: list[Statement], source: Buffer, destination: Buffer
 
 def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]) -> Kernel:
     """The kernel with one buffer for both of each (input, output); it has `count` inputs."""
-    shared: dict[Buffer | Lanes, Buffer] = {}
+    shared: dict[Buffer | PrivateArray, Buffer] = {}
     for i, at in pairs:
         output = kernel.buffers[count + at]
         both = dataclasses.replace(output, role="inout")

@@ -4,6 +4,7 @@ import pytest
 from tinyjax.compile.kernel.check_assignment import check_assignment
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Buffer,
     Const,
     For,
@@ -11,10 +12,9 @@ from tinyjax.compile.kernel.kernel_ir import (
     IfLast,
     Kernel,
     KernelError,
-    Lanes,
     Let,
     Load,
-    MakeLanes,
+    PrivateArray,
     Rounds,
     Store,
     Value,
@@ -26,7 +26,7 @@ from tinyjax.compile.kernel.stored import MAX_ROUNDS
 F32, INT32, BOOL = map(np.dtype, ("float32", "int32", "bool"))
 X, OUT = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")
 A, ONE = Value("a", F32), Const(1.0, F32)
-KEPT = Lanes("kept", F32, 8)
+KEPT = PrivateArray("kept", F32, 8)
 ROW, COLUMN = index_var("i1", 0, 7), index_var("i2", 0, 7)
 
 
@@ -71,23 +71,23 @@ def test_work_items_share_an_output_out():
 
 def test_a_private_array_is_stored_before_it_is_loaded():
     store, load = loop(ROW, Store(KEPT, ROW, ONE)), loop(COLUMN, Load(A, KEPT, COLUMN))
-    check(MakeLanes(KEPT, None), store, load, ALL)
-    check(MakeLanes(KEPT, Const(0.0, F32)), load, ALL)
-    refused("kept may be loaded before it is stored", MakeLanes(KEPT, None), load, store, ALL)
+    check(Allocate(KEPT, None), store, load, ALL)
+    check(Allocate(KEPT, Const(0.0, F32)), load, ALL)
+    refused("kept may be loaded before it is stored", Allocate(KEPT, None), load, store, ALL)
 
 
 def test_part_of_a_private_array_is_enough_for_those_who_load_no_more():
     half = loop(ROW, Store(KEPT, ROW, ONE), stop=4)
     low = index_var("i2", 0, 3)
-    check(MakeLanes(KEPT, None), half, loop(low, Load(A, KEPT, low), stop=4), ALL)
-    refused("kept", MakeLanes(KEPT, None), half, loop(COLUMN, Load(A, KEPT, COLUMN)), ALL)
+    check(Allocate(KEPT, None), half, loop(low, Load(A, KEPT, low), stop=4), ALL)
+    refused("kept", Allocate(KEPT, None), half, loop(COLUMN, Load(A, KEPT, COLUMN)), ALL)
 
 
 def test_what_is_stored_in_a_round_is_there_for_the_rest_of_it():
-    check(MakeLanes(KEPT, None), loop(ROW, Store(KEPT, ROW, ONE), Load(A, KEPT, ROW)), ALL)
+    check(Allocate(KEPT, None), loop(ROW, Store(KEPT, ROW, ONE), Load(A, KEPT, ROW)), ALL)
     back = (ROW - 1).max(0)
     refused(
-        "kept", MakeLanes(KEPT, None), loop(ROW, Load(A, KEPT, back), Store(KEPT, ROW, ONE)), ALL
+        "kept", Allocate(KEPT, None), loop(ROW, Load(A, KEPT, back), Store(KEPT, ROW, ONE)), ALL
     )
 
 
@@ -95,9 +95,9 @@ def test_a_row_stored_in_a_round_is_there_for_a_loop_over_it():
     rows, k, n, m = (index_var(f"i{last}", 0, last) for last in (1, 2, 2, 3))
     row = For(k, index(0), index(3), [Store(KEPT, rows * 4 + k, ONE)])
     read = For(n, index(0), index(3), [Load(A, KEPT, rows * 4 + n)])
-    check(MakeLanes(KEPT, None), loop(rows, row, read, stop=2), ALL)
+    check(Allocate(KEPT, None), loop(rows, row, read, stop=2), ALL)
     beyond = For(m, index(0), index(4), [Load(A, KEPT, rows * 4 + m)])
-    refused("kept", MakeLanes(KEPT, None), loop(rows, row, beyond, stop=2), ALL)
+    refused("kept", Allocate(KEPT, None), loop(rows, row, beyond, stop=2), ALL)
 
 
 def test_both_branches_store_what_is_loaded_after_them():
@@ -105,8 +105,8 @@ def test_both_branches_store_what_is_loaded_after_them():
     both = If(test.target, [Store(KEPT, index(0), ONE)], [Store(KEPT, index(0), ONE)])
     one = If(test.target, [Store(KEPT, index(0), ONE)])
     load = Load(A, KEPT, index(0))
-    check(MakeLanes(KEPT, None), test, both, load, ALL)
-    refused("kept", MakeLanes(KEPT, None), test, one, load, ALL)
+    check(Allocate(KEPT, None), test, both, load, ALL)
+    refused("kept", Allocate(KEPT, None), test, one, load, ALL)
 
 
 def test_one_of_the_rounds_stores_what_is_the_same_in_all():
@@ -121,8 +121,8 @@ def test_one_of_the_rounds_stores_what_is_the_same_in_all():
 def test_a_while_loop_may_have_no_round():
     test = Let(Value("h", BOOL), "lt", (ONE, ONE))
     store, load = Store(KEPT, index(0), ONE), Load(A, KEPT, index(0))
-    check(MakeLanes(KEPT, None), While([store, test], test.target, [load]), load, ALL)
-    refused("kept", MakeLanes(KEPT, None), While([test], test.target, [store]), load, ALL)
+    check(Allocate(KEPT, None), While([store, test], test.target, [load]), load, ALL)
+    refused("kept", Allocate(KEPT, None), While([test], test.target, [store]), load, ALL)
 
 
 def test_the_last_work_item_sees_what_all_have_stored():

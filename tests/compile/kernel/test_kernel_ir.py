@@ -5,15 +5,15 @@ from tinyjax.compile.kernel.check_kernel import KernelError, check_kernel
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import convert, interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Buffer,
     Const,
     For,
     If,
     Kernel,
-    Lanes,
     Let,
     Load,
-    MakeLanes,
+    PrivateArray,
     Store,
     Value,
     While,
@@ -132,14 +132,14 @@ def test_elements_before_an_end_need_no_others():
         check_kernel(kernel(Load(WIDE, X, index(6), index(9))))
 
 
-def test_an_index_into_lanes_of_wide_elements_counts_whole_ones():
-    lanes = Lanes("kept", F32, 2, width=4)
-    make, wide = MakeLanes(lanes, Const(0.0, F32)), Value("v", F32, 4)
+def test_an_index_into_a_private_array_of_vectors_counts_vectors():
+    array = PrivateArray("kept", F32, 2, width=4)
+    make, wide = Allocate(array, Const(0.0, F32)), Value("v", F32, 4)
     check_kernel(
-        kernel(make, Load(wide, lanes, index(1)))
+        kernel(make, Load(wide, array, index(1)))
     )  # the last of two elements of four numbers
     with pytest.raises(KernelError, match="spans 2 .. 2, kept has 2 elements"):
-        check_kernel(kernel(make, Load(wide, lanes, index(2))))
+        check_kernel(kernel(make, Load(wide, array, index(2))))
 
 
 def test_what_is_defined_in_one_branch_is_gone_after_it():
@@ -181,13 +181,13 @@ def test_the_interpreter_stores_nothing_beyond_the_end():
     np.testing.assert_array_equal(out, [0, 4, 5, 0, 0, 0, 0, 0])
 
 
-def test_lanes_of_wide_elements_hold_one_at_each_index():
-    lanes = Lanes("kept", F32, 2, width=4)
+def test_a_private_array_of_vectors_holds_one_at_each_index():
+    array = PrivateArray("kept", F32, 2, width=4)
     out = interpreted(
-        MakeLanes(lanes, Const(0.0, F32)),
+        Allocate(array, Const(0.0, F32)),
         Load(WIDE, X, index(4)),
-        Store(lanes, index(1), WIDE),
-        Load(Value("v", F32, 4), lanes, index(1)),
+        Store(array, index(1), WIDE),
+        Load(Value("v", F32, 4), array, index(1)),
         Store(OUT, index(0), Value("v", F32, 4)),
     )
     np.testing.assert_array_equal(out, [4, 5, 6, 7, 0, 0, 0, 0])

@@ -14,7 +14,7 @@ import numpy as np
 
 from tinyjax.compile.codegen.c_library import FUNCTIONS
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Atom, Const, Lanes, Value
+from tinyjax.compile.kernel.kernel_ir import Atom, Const, PrivateArray, Value
 from tinyjax.compile.kernel.scalar_ops import HALVES, scalar_ops
 from tinyjax.core.dtypes import kind
 
@@ -35,7 +35,7 @@ def c_type(dtype: np.dtype) -> str:
     return "float" if dtype in HALVES else C_TYPES[dtype]
 
 
-def type_text(value: Value | Lanes) -> str:
+def type_text(value: Value | PrivateArray) -> str:
     """The type of a variable that holds one element, or several side by side: then bools are ints, all
     of whose bits are the same."""
     if value.width == 1:

@@ -27,6 +27,7 @@ from tinyjax.compile.codegen.vector_codegen import (
 )
 from tinyjax.compile.kernel.indices import Index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Buffer,
     Combine,
     Const,
@@ -34,10 +35,9 @@ from tinyjax.compile.kernel.kernel_ir import (
     If,
     IfLast,
     Kernel,
-    Lanes,
     Let,
     Load,
-    MakeLanes,
+    PrivateArray,
     Statement,
     Store,
     Value,
@@ -57,7 +57,7 @@ class Target:
     `max_items`: how many work-items are worth having. `local_size`: work-items to a group, always
     given at launch (left to the driver, odd sizes can be very slow). `grain`: the elements that a
     work-item should have before another one is started. A reduction to few elements is shared out
-    among `reduction_items`, at least `reduction_grain` elements to each. `lanes`: accumulators of
+    among `reduction_items`, at least `reduction_grain` elements to each. `accumulators`: those of
     one work-item, which the C compiler turns into vector registers. `width`: neighbouring elements
     that are computed side by side, where they are of 32 bits or less. `stores_reductions`: what is
     summed up is stored before it is read."""
@@ -68,7 +68,7 @@ class Target:
     grain: int
     reduction_items: int
     reduction_grain: int
-    lanes: int
+    accumulators: int
     width: int = 1
     stores_reductions: bool = False
 
@@ -76,12 +76,12 @@ class Target:
 # A CPU core runs one work-item at a time, and vectorises its loop: few items with long loops.
 CPU = Target(
     "cpu", max_items=64, local_size=1, grain=4096,
-    reduction_items=64, reduction_grain=4096, lanes=16, width=16,
+    reduction_items=64, reduction_grain=4096, accumulators=16, width=16,
 )  # fmt: skip
 # A GPU runs neighbouring items together: one element each, so that they touch neighbouring memory.
 GPU = Target(
     "gpu", max_items=2**30, local_size=64, grain=1,
-    reduction_items=4096, reduction_grain=64, lanes=1,
+    reduction_items=4096, reduction_grain=64, accumulators=1,
 )  # fmt: skip
 
 # ---- programs ----
@@ -236,20 +236,20 @@ def _statement_lines(statement: Statement, index: str) -> Iterator[Line]:
             text = atom_text(value)
             text = f"tj_store_{destination.dtype}({text})" if is_half else text
             yield f"{_element(destination, at)} = {text};", origin
-        case MakeLanes(lanes, initial):
-            count = f"[{lanes.size}]" if lanes.size > 1 else ""
-            declaration = f"{type_text(lanes)} {lanes.name}{count}"
-            start = None if initial is None else repeated_text(initial, lanes.width)
-            if start is None or lanes.size == 1:
+        case Allocate(array, initial):
+            count = f"[{array.size}]" if array.size > 1 else ""
+            declaration = f"{type_text(array)} {array.name}{count}"
+            start = None if initial is None else repeated_text(initial, array.width)
+            if start is None or array.size == 1:
                 start = "" if start is None else f" = {start}"
                 yield f"{declaration}{start};", origin
                 return
             yield f"{declaration};", origin
-            loop = f"for (int lane = 0; lane < {lanes.size}; ++lane)"
-            yield f"{loop} {lanes.name}[lane] = {start};", origin
-        case Combine(lanes, at, op, value):
-            so_far = Value(_element(lanes, at), lanes.dtype, lanes.width)
-            expression = wide_operation_text if lanes.width > 1 else operation_text
+            loop = f"for (int lane = 0; lane < {array.size}; ++lane)"
+            yield f"{loop} {array.name}[lane] = {start};", origin
+        case Combine(array, at, op, value):
+            so_far = Value(_element(array, at), array.dtype, array.width)
+            expression = wide_operation_text if array.width > 1 else operation_text
             yield f"{so_far} = {expression(op, so_far, [so_far, value])};", origin
         case For(variable, start, stop, body):
             head = f"{index} {variable} = {start}; {variable} < {stop}; ++{variable}"
@@ -278,12 +278,16 @@ def _statement_lines(statement: Statement, index: str) -> Iterator[Line]:
             yield "}", origin
 
 
-def _element(memory: Buffer | Lanes, at: Index) -> str:
+def _element(memory: Buffer | PrivateArray, at: Index) -> str:
     """A single accumulator is a plain variable."""
-    return memory.name if isinstance(memory, Lanes) and memory.size == 1 else f"{memory.name}[{at}]"
+    return (
+        memory.name
+        if isinstance(memory, PrivateArray) and memory.size == 1
+        else f"{memory.name}[{at}]"
+    )
 
 
-def _load_text(source: Buffer | Lanes, at: Index) -> str:
+def _load_text(source: Buffer | PrivateArray, at: Index) -> str:
     is_half = isinstance(source, Buffer) and source.dtype in HALVES
     element = _element(source, at)
     return f"tj_load_{source.dtype}({element})" if is_half else element

@@ -27,7 +27,7 @@ from tinyjax.compile.codegen.c_text import (
     type_text,
 )
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Atom, Buffer, Const, Lanes, Value
+from tinyjax.compile.kernel.kernel_ir import Atom, Buffer, Const, PrivateArray, Value
 from tinyjax.compile.kernel.scalar_ops import HALVES, scalar_ops
 from tinyjax.core.dtypes import kind
 
@@ -189,10 +189,12 @@ def _element(arg: Atom, lane: int) -> Atom:
 STREAMED = 2**25
 
 
-def wide_load_text(target: Value, source: Buffer | Lanes, at: Index, end: Index | None) -> str:
+def wide_load_text(
+    target: Value, source: Buffer | PrivateArray, at: Index, end: Index | None
+) -> str:
     """Neighbouring elements of a buffer, or of a private array."""
     pointer, width, of = f"{source.name} + {at}", target.width, storage_type(source.dtype)
-    if isinstance(source, Lanes):
+    if isinstance(source, PrivateArray):
         of = "float" if source.dtype in HALVES else of  # bits are in buffers only
         text = f"tj_load_private{width}_{of}({pointer})"
     elif end is None:

@@ -82,7 +82,7 @@ def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
         elif size > 1:
             runs.append([letter, size])
     letters, sizes = "".join(letter for letter, _ in runs), [size for _, size in runs]
-    by_rows_or_columns = target.lanes > 1 and not target.stores_reductions
+    by_rows_or_columns = target.accumulators > 1 and not target.stores_reductions
     if by_rows_or_columns and letters in ("ck", "kck") and sizes[-1] >= MIN_COLUMNS:
         return Form("columns", sizes[0] if letters == "kck" else 1, combined, sizes[-1])
     few = results * 4 <= target.reduction_items

@@ -51,7 +51,7 @@ class _Walk:
     def __init__(self, kernel: ir.Kernel):
         self.kernel = kernel
         self.buffers = {b.name: b for b in kernel.buffers if b.role != "in"}
-        self.memory: dict[str, ir.Buffer | ir.Lanes] = dict(self.buffers)
+        self.memory: dict[str, ir.Buffer | ir.PrivateArray] = dict(self.buffers)
         self.made: dict[str, ir.Statement] = {}  # what computes a value
         self.loops = [Loop(ir.item_index(kernel.items), index(0), index(kernel.items))]  # around
 
@@ -79,14 +79,14 @@ class _Walk:
             case ir.Load(target, source, at, end):
                 self.made[target.name] = statement
                 self._load(statement, source, Stored(at, end, _width(source, target)), state)
-            case ir.Combine(lanes, at):
-                self._load(statement, lanes, Stored(at, None, 1), state)
+            case ir.Combine(array, at):
+                self._load(statement, array, Stored(at, None, 1), state)
             case ir.Store(destination, at, value, end):
                 stored = Stored(at, end, _width(destination, value))
                 state[destination.name] += (stored,)
-            case ir.MakeLanes(lanes, initial):
-                self.memory[lanes.name] = lanes
-                state[lanes.name] = () if initial is None else _all_of(lanes)
+            case ir.Allocate(array, initial):
+                self.memory[array.name] = array
+                state[array.name] = () if initial is None else _all_of(array)
             case ir.For():
                 self._loop(statement, state)
             case ir.While(head, _, body):
@@ -174,7 +174,11 @@ class _Walk:
     # ---- loads ----
 
     def _load(
-        self, statement: ir.Statement, memory: ir.Buffer | ir.Lanes, wanted: Stored, state: State
+        self,
+        statement: ir.Statement,
+        memory: ir.Buffer | ir.PrivateArray,
+        wanted: Stored,
+        state: State,
     ) -> None:
         if getattr(memory, "role", "") in ("in", "inout"):
             return
@@ -228,7 +232,7 @@ class _Walk:
 # ---- stores ----
 
 
-def _all_of(memory: ir.Buffer | ir.Lanes) -> tuple[Stored, ...]:
+def _all_of(memory: ir.Buffer | ir.PrivateArray) -> tuple[Stored, ...]:
     return (Stored(index(0), None, memory.size),)
 
 
@@ -240,8 +244,8 @@ def _rounds_of(condition: ir.Statement | None) -> Where | None:
     return None
 
 
-def _width(memory: ir.Buffer | ir.Lanes, value: ir.Scalar) -> int:
-    """How many elements of the memory: wide lanes have wide elements."""
+def _width(memory: ir.Buffer | ir.PrivateArray, value: ir.Scalar) -> int:
+    """How many elements of the memory: an access to a private array of vectors is to one of them."""
     return 1 if getattr(memory, "width", 1) > 1 else getattr(value, "width", 1)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax.compile.kernel.check_assignment import check_assignment
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Atom,
     Buffer,
     Combine,
@@ -23,10 +24,9 @@ from tinyjax.compile.kernel.kernel_ir import (
     IfLast,
     Kernel,
     KernelError,
-    Lanes,
     Let,
     Load,
-    MakeLanes,
+    PrivateArray,
     Scalar,
     Statement,
     Store,
@@ -82,12 +82,12 @@ def _check_statement(statement: Statement, scope: dict[str, Any]) -> None:
             )
             role = getattr(destination, "role", "out")
             _require(role != "in", f"{destination.name} is an input and cannot be stored to")
-        case MakeLanes(lanes, _):
-            _define(scope, lanes.name, lanes)
-        case Combine(lanes, at, _, value):
-            _check_access(lanes, at, lanes.width, None, scope)
+        case Allocate(array, _):
+            _define(scope, array.name, array)
+        case Combine(array, at, _, value):
+            _check_access(array, at, array.width, None, scope)
             _check_atom(value, scope)
-            _require(value.dtype == lanes.dtype, f"{value} has not {lanes.name}'s dtype")
+            _require(value.dtype == array.dtype, f"{value} has not {array.name}'s dtype")
         case For(variable, start, stop, body):
             _check_atom(start, scope)
             _check_atom(stop, scope)
@@ -117,17 +117,17 @@ def _check_condition(condition: Scalar, scope: dict[str, Any]) -> None:
 
 
 def _check_access(
-    memory: Buffer | Lanes, at: Index, width: int, end: Index | None, scope: dict[str, Any]
+    memory: Buffer | PrivateArray, at: Index, width: int, end: Index | None, scope: dict[str, Any]
 ) -> None:
     """Checks that the memory is known, and that `width` elements from the index `at` on are all in it;
-    with an `end`, those before it, and the first in any case. Lanes that are wide hold wide elements: there
-    `at` is the number of one, and `width` theirs.
+    with an `end`, those before it, and the first in any case. A private array may hold
+    vectors: `at` is then the number of one, and `width` theirs.
 
     Raises KernelError such as 'x_in is not defined', or 'index i1 + 1 spans 1 .. 8, x_in has 8 elements'."""
     _require(scope.get(memory.name) == memory, f"{memory.name} is not defined")
     _check_atom(at, scope)
     last = at.hi
-    if isinstance(memory, Lanes) and memory.width > 1:
+    if isinstance(memory, PrivateArray) and memory.width > 1:
         _require(width == memory.width, f"{memory.name} has elements of another width")
     elif end is None:
         last += width - 1

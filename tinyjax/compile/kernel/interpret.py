@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Atom,
     Combine,
     Const,
@@ -24,7 +25,6 @@ from tinyjax.compile.kernel.kernel_ir import (
     Kernel,
     Let,
     Load,
-    MakeLanes,
     Statement,
     Store,
     Value,
@@ -55,17 +55,17 @@ def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> Non
                 scope[target.name] = _load(target.width, source, at, end, scope)
             case Store(destination, at, value, end):
                 _store(_value(value, scope), destination, at, end, scope)
-            case MakeLanes(lanes, initial):
-                shape = (lanes.size, lanes.width) if lanes.width > 1 else lanes.size
-                scope[lanes.name] = np.empty(shape, lanes.dtype)
+            case Allocate(array, initial):
+                shape = (array.size, array.width) if array.width > 1 else array.size
+                scope[array.name] = np.empty(shape, array.dtype)
                 # What is loaded before it is stored to shows in the results.
-                scope[lanes.name].view(np.uint8)[...] = 255 if lanes.dtype != bool else 1
+                scope[array.name].view(np.uint8)[...] = 255 if array.dtype != bool else 1
                 if initial is not None:
-                    scope[lanes.name][...] = initial.value
-            case Combine(lanes, at, op, value):
-                array, position = scope[lanes.name], _position(lanes, at, scope)
-                operands = [array[position], _value(value, scope)]
-                array[position] = apply_op(op, lanes.dtype, operands)
+                    scope[array.name][...] = initial.value
+            case Combine(array, at, op, value):
+                memory, position = scope[array.name], _position(array, at, scope)
+                operands = [memory[position], _value(value, scope)]
+                memory[position] = apply_op(op, array.dtype, operands)
             case For(variable, start, stop, inner):
                 for i in range(index_value(start, scope), index_value(stop, scope)):
                     scope[variable.args[0]] = i
@@ -92,8 +92,8 @@ def _position(memory: Any, at: Index, scope: dict[str, Any]) -> int:
 def _load(width: int, source: Any, at: Index, end: Index | None, scope: dict[str, Any]) -> Any:
     """The element of the array scope[source.name] at the index, or `width` of them, as an array.
 
-    With an `end`, those before it, and copies of the first in place of all others. Lanes of wide elements
-    are an array of two dimensions, of which one row is loaded. What is given is a copy."""
+    With an `end`, those before it, and copies of the first in place of all others. A private array of vectors
+    has two dimensions, and one row of it is loaded. What is given is a copy."""
     position, array = _position(source, at, scope), scope[source.name]
     if width == 1 or array.ndim == 2:
         return array[position].copy()
@@ -107,7 +107,7 @@ def _store(
     value: Any, destination: Any, at: Index, end: Index | None, scope: dict[str, Any]
 ) -> None:
     """Sets the element at the index to a scalar, or those from there on, before `end` if there is one, to
-    the first elements of an array. In lanes of wide elements, one row is set."""
+    the first elements of an array. In a private array of vectors, one row is set."""
     position, array = _position(destination, at, scope), scope[destination.name]
     if np.ndim(value) == 0 or array.ndim == 2:
         array[position] = value
@@ -163,11 +163,11 @@ def _apply_wide(op: str, target: Value, args: Sequence[Any]) -> Any:
         return apply_op(op, target.dtype, args)
     if op == "count_up":
         return (args[0] + args[1] * np.arange(target.width)).astype(target.dtype)
-    lanes = [
+    elements = [
         apply_op(op, target.dtype, [x[lane] if np.ndim(x) else x for x in args])
         for lane in range(target.width)
     ]
-    return np.array(lanes, target.dtype)
+    return np.array(elements, target.dtype)
 
 
 def apply_op(op: str, dtype: np.dtype, args: Sequence[Any]) -> Any:

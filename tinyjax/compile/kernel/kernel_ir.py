@@ -111,9 +111,9 @@ class Buffer:
 
 
 @dataclass(frozen=True)
-class Lanes:
-    """A small array that belongs to one work-item: accumulators that advance side by side, the state of
-    a loop. With one element it is a variable that can be set again."""
+class PrivateArray:
+    """A small array that belongs to one work-item: accumulators, say, or the carry of a loop. With one
+    element it is a variable that can be assigned again."""
 
     name: str
     dtype: np.dtype
@@ -137,7 +137,7 @@ class Load(HasOrigin):
     With `end`, the source has elements before `end` only: what lies beyond is a copy of the first."""
 
     target: Value
-    source: Buffer | Lanes
+    source: Buffer | PrivateArray
     index: Index
     end: Index | None = None
 
@@ -146,25 +146,26 @@ class Load(HasOrigin):
 class Store(HasOrigin):
     """destination[index] = value; a wide value goes to the elements from there on, and before `end`."""
 
-    destination: Buffer | Lanes
+    destination: Buffer | PrivateArray
     index: Index
     value: Scalar
     end: Index | None = None
 
 
 @dataclass(frozen=True)
-class MakeLanes(HasOrigin):
-    """Makes `lanes`, each set to `initial`; without one, each is stored to before it is loaded."""
+class Allocate(HasOrigin):
+    """Allocates a private array, its elements set to `initial`; without one, each is stored before it is
+    loaded."""
 
-    lanes: Lanes
+    array: PrivateArray
     initial: Const | None
 
 
 @dataclass(frozen=True)
 class Combine(HasOrigin):
-    """lanes[index] = op(lanes[index], value)"""
+    """array[index] = op(array[index], value)"""
 
-    lanes: Lanes
+    array: PrivateArray
     index: Index
     op: str
     value: Scalar
@@ -208,7 +209,7 @@ class IfLast(HasOrigin):
     body: list[Any]
 
 
-Statement = Let | Load | Store | MakeLanes | Combine | For | While | If | IfLast
+Statement = Let | Load | Store | Allocate | Combine | For | While | If | IfLast
 
 
 def inner_bodies(statement: Statement) -> list[list[Statement]]:
@@ -293,12 +294,12 @@ def statement_lines(statement: Statement) -> Iterator[str]:
             yield f"{_typed(target)} = {_element(source, at, target, end)}"
         case Store(destination, at, value, end):
             yield f"{_element(destination, at, value, end)} = {value}"
-        case MakeLanes(lanes, initial):
-            what = "variable" if lanes.size == 1 else f"{lanes.size} lanes"
+        case Allocate(array, initial):
+            what = "variable" if array.size == 1 else f"{array.size} elements"
             what += "" if initial is None else f" of {initial}"
-            yield f"{lanes.name}:{short_name(lanes.dtype)}{_width(lanes)} = {what}"
-        case Combine(lanes, at, op, value):
-            yield f"{lanes.name}[{at}] = {op} {lanes.name}[{at}] {value}"
+            yield f"{array.name}:{short_name(array.dtype)}{_width(array)} = {what}"
+        case Combine(array, at, op, value):
+            yield f"{array.name}[{at}] = {op} {array.name}[{at}] {value}"
         case For(variable, start, stop, body):
             yield f"for {variable} in {start} .. {stop}:"
             yield from _lines(body, "  ")
@@ -322,14 +323,14 @@ def _typed(target: Value) -> str:
     return f"{target}:{short_name(target.dtype)}{_width(target)}"
 
 
-def _width(value: Scalar | Lanes) -> str:
+def _width(value: Scalar | PrivateArray) -> str:
     """`x16` for sixteen elements side by side."""
     width = getattr(value, "width", 1)
     return f" x{width}" if width > 1 else ""
 
 
-def _element(memory: Buffer | Lanes, at: Index, value: Scalar, end: Index | None) -> str:
-    if isinstance(memory, Lanes) and memory.size == 1:
+def _element(memory: Buffer | PrivateArray, at: Index, value: Scalar, end: Index | None) -> str:
+    if isinstance(memory, PrivateArray) and memory.size == 1:
         return memory.name
     return f"{memory.name}[{at}{_width(value)}{'' if end is None else f' before {end}'}]"
 

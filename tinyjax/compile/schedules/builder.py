@@ -18,16 +18,16 @@ import numpy as np
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Atom,
     Buffer,
     Combine,
     Const,
     For,
     If,
-    Lanes,
     Let,
     Load,
-    MakeLanes,
+    PrivateArray,
     Scalar,
     Statement,
     Store,
@@ -63,7 +63,7 @@ class Place:
     `width` elements are read at once, those of neighbouring work, and the next element of this work is
     `scale` elements away. With `only_if`, it is stored only if that is true."""
 
-    memory: Buffer | Lanes
+    memory: Buffer | PrivateArray
     start: Index = index(0)
     end: Index | None = None
     width: int = 1
@@ -106,7 +106,7 @@ class Builder:
         self.body.append(Let(target, op, tuple(args)))
         return target
 
-    def load(self, name: str, source: Buffer | Lanes, at: Index) -> Value:
+    def load(self, name: str, source: Buffer | PrivateArray, at: Index) -> Value:
         target = Value(self.fresh(name), source.dtype, getattr(source, "width", 1))
         self.body.append(Load(target, source, at))
         return target
@@ -133,7 +133,7 @@ class Builder:
         self.body.append(Let(wide, "copy", (value,)))
         return wide
 
-    def store(self, destination: Buffer | Lanes, at: Index, value: Any) -> None:
+    def store(self, destination: Buffer | PrivateArray, at: Index, value: Any) -> None:
         self.body.append(Store(destination, at, value))
 
     def fresh(self, name: str) -> str:
@@ -289,20 +289,23 @@ class Builder:
     # ---- reductions ----
 
     def _reduce(self, ctx: Context, eqn: JaxprEqn, rule: Reduction) -> Scalar:
-        """A loop nest over the combined elements, the innermost with several lanes of accumulators."""
+        """A loop nest over the combined elements, the innermost with several accumulators."""
         sizes, dtype = rule.sizes(eqn), eqn.outvars[0].aval.dtype
         if 0 in sizes:  # nothing to combine, and no place to ask rules about
             return Const(rule.identity(dtype), dtype)
-        count = self.target.lanes if sizes and sizes[-1] >= 4 * self.target.lanes else 1
+        count = (
+            self.target.accumulators if sizes and sizes[-1] >= 4 * self.target.accumulators else 1
+        )
         if self.neighbours is not None:
             count = 1
-        lanes = self.make_lanes(eqn, rule, count)
+        accumulators = self.make_accumulators(eqn, rule, count)
 
-        def accumulate(lane: Index, reduced: Sequence[Index]) -> None:
-            self.combine(rule, lanes, lane, self.term(ctx, eqn, rule, Position(sizes, reduced)))
+        def accumulate(number: Index, reduced: Sequence[Index]) -> None:
+            term = self.term(ctx, eqn, rule, Position(sizes, reduced))
+            self.combine(rule, accumulators, number, term)
 
         self._nest(sizes, (), count, accumulate)
-        return self.converted(self.total(rule, lanes), dtype)
+        return self.converted(self.total(rule, accumulators), dtype)
 
     def term(self, ctx: Context, eqn: JaxprEqn, rule: Reduction, reduced: Position) -> Scalar:
         """One of the elements that a reduction combines."""
@@ -312,21 +315,21 @@ class Builder:
         self,
         sizes: Sequence[int],
         outer: tuple[Index, ...],
-        lanes: int,
+        unrolled: int,
         accumulate: Callable[[Index, Sequence[Index]], None],
     ) -> None:
         if not sizes:
             return accumulate(index(0), outer)
         size, *rest = sizes
-        if rest or lanes == 1:
+        if rest or unrolled == 1:
             with self.loop(0, size, size - 1) as i:
-                return self._nest(rest, (*outer, i), lanes, accumulate)
-        blocks = size // lanes
-        with self.loop(0, blocks, blocks - 1) as block, self.loop(0, lanes, lanes - 1) as lane:
-            accumulate(lane, (*outer, block * lanes + lane))
-        if size % lanes:
-            with self.loop(0, size % lanes, size % lanes - 1) as lane:
-                accumulate(lane, (*outer, index(blocks * lanes) + lane))
+                return self._nest(rest, (*outer, i), unrolled, accumulate)
+        blocks, rest_size = divmod(size, unrolled)
+        with self.loop(0, blocks, blocks - 1) as block, self.loop(0, unrolled, unrolled - 1) as n:
+            accumulate(n, (*outer, block * unrolled + n))
+        if rest_size:
+            with self.loop(0, rest_size, rest_size - 1) as n:
+                accumulate(n, (*outer, index(blocks * unrolled) + n))
 
     def _arg_reduce(self, ctx: Context, eqn: JaxprEqn, rule: ArgReduction) -> Scalar:
         """One loop that remembers the best element and its place."""
@@ -334,9 +337,12 @@ class Builder:
             raise NotSideBySide("the best place of each neighbour is another")
         (operand,), (size,) = eqn.invars, axes_sizes(eqn)
         dtype, place_dtype = operand.aval.dtype, eqn.outvars[0].aval.dtype
-        best, place = Lanes(self.fresh("best"), dtype, 1), Lanes(self.fresh("at"), place_dtype, 1)
-        self.body.append(MakeLanes(best, Const(rule.identity(dtype), dtype)))
-        self.body.append(MakeLanes(place, Const(place_dtype.type(0), place_dtype)))
+        best, place = (
+            PrivateArray(self.fresh("best"), dtype, 1),
+            PrivateArray(self.fresh("at"), place_dtype, 1),
+        )
+        self.body.append(Allocate(best, Const(rule.identity(dtype), dtype)))
+        self.body.append(Allocate(place, Const(place_dtype.type(0), place_dtype)))
         zero, is_bool = index(0), np.dtype(bool)
         with self.loop(0, size, size - 1) as i:
             reduced = Position((size,), (i,))
@@ -354,25 +360,25 @@ class Builder:
             self.store(place, zero, self.let("select", (better, here, before), place_dtype))
         return self.load("t", place, zero)
 
-    def make_lanes(self, eqn: JaxprEqn, rule: Reduction, count: int) -> Lanes:
+    def make_accumulators(self, eqn: JaxprEqn, rule: Reduction, count: int) -> PrivateArray:
         """Accumulators set to the identity."""
         dtype = sum_dtype(eqn.outvars[0].aval.dtype)
         width = 1 if self.neighbours is None else self.neighbours.width
-        lanes = Lanes(self.fresh("acc"), dtype, count, width)
-        self.body.append(MakeLanes(lanes, Const(rule.identity(dtype), dtype)))
-        return lanes
+        accumulators = PrivateArray(self.fresh("acc"), dtype, count, width)
+        self.body.append(Allocate(accumulators, Const(rule.identity(dtype), dtype)))
+        return accumulators
 
-    def combine(self, rule: Reduction, lanes: Lanes, lane: Index, value: Scalar) -> None:
-        """lanes[lane] = op(lanes[lane], value)"""
-        value = self.repeated(self.converted(value, lanes.dtype), lanes.width)
-        self.body.append(Combine(lanes, lane, rule.op, value))
+    def combine(self, rule: Reduction, array: PrivateArray, at: Index, value: Scalar) -> None:
+        """array[at] = op(array[at], value)"""
+        value = self.repeated(self.converted(value, array.dtype), array.width)
+        self.body.append(Combine(array, at, rule.op, value))
 
-    def total(self, rule: Reduction, lanes: Lanes) -> Value:
-        """All lanes combined."""
-        if lanes.size > 1:
-            with self.loop(1, lanes.size, lanes.size - 1) as lane:
-                self.combine(rule, lanes, index(0), self.load("t", lanes, lane))
-        return self.load("t", lanes, index(0))
+    def total(self, rule: Reduction, accumulators: PrivateArray) -> Value:
+        """All accumulators combined."""
+        if accumulators.size > 1:
+            with self.loop(1, accumulators.size, accumulators.size - 1) as n:
+                self.combine(rule, accumulators, index(0), self.load("t", accumulators, n))
+        return self.load("t", accumulators, index(0))
 
     def converted(self, atom: Scalar, dtype: np.dtype) -> Scalar:
         return atom if atom.dtype == dtype else self.let("convert", (atom,), dtype)

@@ -15,10 +15,10 @@ import numpy as np
 
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Buffer,
     IfLast,
-    Lanes,
-    MakeLanes,
+    PrivateArray,
     item_index,
     statements_of,
 )
@@ -65,18 +65,20 @@ class ColumnKernel(ReductionBuilder):
 
     def _unit(self, outer: Index, block: Index, piece: Index) -> None:
         """A piece of the rows of one block of columns."""
-        lanes = []
+        sums = []
         for eqn in self.reductions:
-            lanes.append(Lanes(self.fresh("acc"), self.sum_dtype(eqn), self.block_size, self.width))
+            sums.append(
+                PrivateArray(self.fresh("acc"), self.sum_dtype(eqn), self.block_size, self.width)
+            )
             with statements_of(eqn):
-                self.body.append(MakeLanes(lanes[-1], self.identity(eqn)))
+                self.body.append(Allocate(sums[-1], self.identity(eqn)))
         start = block * self.block_size
         count = (index(self.chunks) - start).min(self.block_size)
         full = self.form.combined // self.at_once
         with self.loop(*run_of(piece, self.piece_rows, full), full - 1) as rows:
             with self.loop(0, count, self.block_size - 1) as chunk:
                 numbers = [rows * self.at_once + n for n in range(self.at_once)]
-                self._add_rows(outer, numbers, start + chunk, chunk, lanes)
+                self._add_rows(outer, numbers, start + chunk, chunk, sums)
         rest = self.form.combined - full * self.at_once
         if rest:  # for the last piece
             is_last = (piece + (2 - self.pieces)).max(0) if self.pieces > 1 else index(1)
@@ -84,10 +86,10 @@ class ColumnKernel(ReductionBuilder):
             start_of_rest = self.form.combined - rest
             with self.loop(start_of_rest, is_last * rest + start_of_rest, last) as row:
                 with self.loop(0, count, self.block_size - 1) as chunk:
-                    self._add_rows(outer, [row], start + chunk, chunk, lanes)
+                    self._add_rows(outer, [row], start + chunk, chunk, sums)
         with self.loop(0, count, self.block_size - 1) as chunk:
             with self._columns(start + chunk) as column:
-                for eqn, accumulators, partial in zip(self.reductions, lanes, self.partial):
+                for eqn, accumulators, partial in zip(self.reductions, sums, self.partial):
                     at = outer * self.form.inner + column
                     with statements_of(eqn):
                         value = self.wide(accumulators, chunk)
@@ -104,11 +106,11 @@ class ColumnKernel(ReductionBuilder):
         rows: Sequence[Index],
         chunk: Index,
         at: Index,
-        lanes: Sequence[Lanes],
+        sums: Sequence[PrivateArray],
     ) -> None:
         """A few rows of one chunk of neighbours."""
         with self._columns(chunk) as column:
-            for eqn, accumulators in zip(self.reductions, lanes):
+            for eqn, accumulators in zip(self.reductions, sums):
                 places = [self._element_place(eqn, outer, row, column) for row in rows]
                 with statements_of(eqn):
                     values = [

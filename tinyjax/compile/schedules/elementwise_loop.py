@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Buffer,
     Const,
     For,
-    Lanes,
-    MakeLanes,
+    PrivateArray,
     Scalar,
     item_index,
 )
@@ -71,7 +71,7 @@ class PerElementKernel(LoopFrame):
         dtypes = {
             v.aval.dtype for body in bodies_of_round(self.element_eqn) for v in _variables(body)
         }
-        if self.target.lanes == 1 or not all(map(has_wide_type, dtypes)):
+        if self.target.accumulators == 1 or not all(map(has_wide_type, dtypes)):
             return 1
         return min(WIDTH, 2 ** math.ceil(math.log2(self.count)))
 
@@ -84,7 +84,7 @@ class PerElementKernel(LoopFrame):
         items, run = share(math.ceil(chunks / together), 1, self.target.max_items)
         items, run = padded(items, self.target), run * together
         # The few work-items of a CPU wait for each other; those of a GPU run at once.
-        self.share_out((one + ROUND_WORK) * (chunks if self.target.lanes > 1 else run))
+        self.share_out((one + ROUND_WORK) * (chunks if self.target.accumulators > 1 else run))
         with self.b.loop(*run_of(item_index(items), run, chunks), chunks - 1) as chunk:
             self._chunk(chunk, chunks)
         loop = self.b.body[-1]
@@ -152,8 +152,8 @@ class PerElementKernel(LoopFrame):
         if self.width == 1:
             return b.element(v, Position(v.aval.shape, flat=chunk))
         dtype = INT32 if v.aval.dtype == BOOL else v.aval.dtype
-        elements = Lanes(b.fresh("elements"), dtype, self.width)
-        b.body.append(MakeLanes(elements, None))
+        elements = PrivateArray(b.fresh("elements"), dtype, self.width)
+        b.body.append(Allocate(elements, None))
         with b.loop(0, self.width, self.width - 1) as lane:
             at = (chunk * self.width + lane).min(self.count - 1)
             value = b.element(v, Position(v.aval.shape, flat=at))

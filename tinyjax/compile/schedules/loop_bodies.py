@@ -16,10 +16,10 @@ from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Const,
     If,
-    Lanes,
-    MakeLanes,
+    PrivateArray,
     Scalar,
     Value,
     While,
@@ -27,7 +27,7 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
 from tinyjax.compile.schedules.builder import Place
-from tinyjax.compile.schedules.private_arrays import NoKernel, PrivateArrays, Source, sums_up
+from tinyjax.compile.schedules.private_arrays import NoKernel, PrivateArrayBuilder, Source, sums_up
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
 BOOL, INT32 = np.dtype(bool), np.dtype("int32")
@@ -40,7 +40,7 @@ def inner_jaxpr(closed: ClosedJaxpr) -> Jaxpr:
     return closed.jaxpr
 
 
-class BodyBuilder(PrivateArrays):
+class BodyBuilder(PrivateArrayBuilder):
     """Writes the statements of loops' bodies, and of the loops and branches in them."""
 
     # How many rounds loops of unknown length inside have had, and may have; None: there may be none.
@@ -197,8 +197,8 @@ class BodyBuilder(PrivateArrays):
     def _any(self, predicate: Source, size: int) -> tuple[Scalar, Source | None]:
         """Whether any of the predicates holds, and those if there are several."""
         if isinstance(predicate, Place) and size > 1:
-            found = Lanes(self.fresh("any"), BOOL, 1)
-            self.body.append(MakeLanes(found, Const(np.False_, BOOL)))
+            found = PrivateArray(self.fresh("any"), BOOL, 1)
+            self.body.append(Allocate(found, Const(np.False_, BOOL)))
             with self.loop(0, size, size - 1) as i:
                 args = (self.load("t", found, index(0)), self.read(predicate, i))
                 self.store(found, index(0), self.let("or", args, BOOL))

@@ -76,7 +76,7 @@ def _side_by_side(
 def _one_by_one(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
     kernel = _MapBuilder(group, names, target).map(name, _flat_loop)
     rank = len(group.outputs[0].aval.shape)
-    if rank > 1 and target.lanes > 1 and divides(kernel.body):
+    if rank > 1 and target.accumulators > 1 and divides(kernel.body):
         axis = _contiguous_axis(group)
         loop = _row_loop if axis is None else partial(_tile_loop, axis=axis)
         kernel = _MapBuilder(group, names, target).map(name, loop)

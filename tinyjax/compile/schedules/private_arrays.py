@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Sequence
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.kernel_ir import Const, Lanes, MakeLanes, Scalar, statements_of
+from tinyjax.compile.kernel.kernel_ir import Allocate, Const, PrivateArray, Scalar, statements_of
 from tinyjax.compile.kernel.rules import Context, Position, Reduction, lowering_of, sum_dtype
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
 from tinyjax.compile.schedules.builder import Builder, Place
@@ -38,7 +38,7 @@ def work_item_target(target: Target) -> Target:
     )
 
 
-class PrivateArrays(Builder):
+class PrivateArrayBuilder(Builder):
     """Writes the statements of loops over private arrays. `wide` has the variables that differ from
     element to element where `width` elements are computed side by side."""
 
@@ -84,9 +84,9 @@ class PrivateArrays(Builder):
             raise NoKernel(f"kernels do not compute with {v.aval.dtype}")
         width = self.width if v in self.wide else 1
         name = name or self.names.get(v, "v").strip("_") or "v"
-        lanes = Lanes(self.fresh(f"{name}_"), v.aval.dtype, v.aval.size, width)
-        self.body.append(MakeLanes(lanes, None))
-        return Place(lanes, width=width)
+        array = PrivateArray(self.fresh(f"{name}_"), v.aval.dtype, v.aval.size, width)
+        self.body.append(Allocate(array, None))
+        return Place(array, width=width)
 
     def copy(self, source: Source, place: Place, size: int) -> None:
         if not isinstance(source, Place):
@@ -143,9 +143,9 @@ class PrivateArrays(Builder):
         assert isinstance(rule, Reduction)
         dtype = sum_dtype(v.aval.dtype)
         sums = place
-        if not isinstance(place.memory, Lanes) or place.memory.dtype != dtype:
-            accumulators = Lanes(self.fresh("acc"), dtype, v.aval.size)
-            self.body.append(MakeLanes(accumulators, None))
+        if not isinstance(place.memory, PrivateArray) or place.memory.dtype != dtype:
+            accumulators = PrivateArray(self.fresh("acc"), dtype, v.aval.size)
+            self.body.append(Allocate(accumulators, None))
             sums = Place(accumulators)
         with self.loop(0, v.aval.size, v.aval.size - 1) as i:
             self.write(sums, i, Const(rule.identity(dtype), dtype))

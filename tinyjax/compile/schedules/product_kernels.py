@@ -20,13 +20,13 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Const,
     For,
     Kernel,
-    Lanes,
     Let,
     Load,
-    MakeLanes,
+    PrivateArray,
     Scalar,
     Value,
     item_index,
@@ -116,8 +116,8 @@ class ProductBuilder(GroupBuilder):
         self, batch: Index, first: Index, column: Index, tiles: int, tile: int, is_wide: bool
     ) -> None:
         """`tiles` times `tile` rows from `first` on, of the columns of a panel."""
-        sums = Lanes(self.fresh("sums"), self.dtype, tiles * tile, self.width)
-        self.body.append(MakeLanes(sums, None))
+        sums = PrivateArray(self.fresh("sums"), self.dtype, tiles * tile, self.width)
+        self.body.append(Allocate(sums, None))
         if self.has_runs:
             zero = self._zero()
             with self.loop(0, sums.size, sums.size - 1) as i:
@@ -126,7 +126,7 @@ class ProductBuilder(GroupBuilder):
         rows = (first + sums.size).min(self.rows)
         with self.loop(first, rows, self.rows - 1) as row:
             at = (row - first).max(0).min(sums.size - 1)
-            total = self._load_lane(sums, at)
+            total = self._load_vector(sums, at)
             if is_wide:
                 self._store_wide(batch, row, column, total)
             else:
@@ -134,11 +134,13 @@ class ProductBuilder(GroupBuilder):
 
     # ---- sums ----
 
-    def _sum_up(self, batch: Index, first: Index, column: Index, sums: Lanes, tile: int) -> None:
+    def _sum_up(
+        self, batch: Index, first: Index, column: Index, sums: PrivateArray, tile: int
+    ) -> None:
         """Adds the products to `sums`, for a run of the summed axis after the other."""
         depth = min(PANEL, self.depth)
-        panel = Lanes(self.fresh("panel"), self.dtype, depth, self.width)
-        self.body.append(MakeLanes(panel, None))
+        panel = PrivateArray(self.fresh("panel"), self.dtype, depth, self.width)
+        self.body.append(Allocate(panel, None))
         runs = math.ceil(self.depth / depth)
         with self.loop(0, runs, runs - 1) as number:
             run = run_of(number, depth, self.depth)
@@ -153,7 +155,7 @@ class ProductBuilder(GroupBuilder):
         batch: Index,
         first: Index,
         run: tuple[Index, Index],
-        panel: Lanes,
+        panel: PrivateArray,
         sums: Sequence,
         tile: int,
     ) -> None:
@@ -162,19 +164,19 @@ class ProductBuilder(GroupBuilder):
         accumulators = []
         zero = None if self.has_runs else self._zero()
         for i in range(tile):
-            accumulators.append(Lanes(self.fresh("acc"), self.dtype, 1, self.width))
-            self.body.append(MakeLanes(accumulators[-1], None))
-            so_far = zero or self._load_lane(memory, start + i)
+            accumulators.append(PrivateArray(self.fresh("acc"), self.dtype, 1, self.width))
+            self.body.append(Allocate(accumulators[-1], None))
+            so_far = zero or self._load_vector(memory, start + i)
             self.store(accumulators[-1], index(0), so_far)
         with self.loop(*run, self.depth - 1) as k:
-            right = self._load_lane(panel, k % panel.size)
+            right = self._load_vector(panel, k % panel.size)
             for i, accumulator in enumerate(accumulators):
                 row = (first + i).min(self.rows - 1)
                 left = self._element(0, batch, row, k)
-                so_far = self._load_lane(accumulator, index(0))
+                so_far = self._load_vector(accumulator, index(0))
                 self.store(accumulator, index(0), self._multiply_add(left, right, so_far))
         for i, accumulator in enumerate(accumulators):
-            self.store(memory, start + i, self._load_lane(accumulator, index(0)))
+            self.store(memory, start + i, self._load_vector(accumulator, index(0)))
 
     def _multiply_add(self, x: Scalar, y: Scalar, total: Scalar) -> Scalar:
         if self.dtype.kind == "f":
@@ -271,9 +273,9 @@ class ProductBuilder(GroupBuilder):
 
     # ---- vectors ----
 
-    def _load_lane(self, lanes: Lanes, at: Index) -> Value:
-        target = Value(self.fresh("t"), lanes.dtype, lanes.width)
-        self.body.append(Load(target, lanes, at))
+    def _load_vector(self, array: PrivateArray, at: Index) -> Value:
+        target = Value(self.fresh("t"), array.dtype, array.width)
+        self.body.append(Load(target, array, at))
         return target
 
     def _zero(self) -> Value:

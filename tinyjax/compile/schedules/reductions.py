@@ -20,12 +20,12 @@ from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.fusion.reduction_groups import form_of, leading_axes, variables
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Buffer,
     Const,
     Kernel,
-    Lanes,
     Let,
-    MakeLanes,
+    PrivateArray,
     Scalar,
     Value,
     statements_of,
@@ -116,13 +116,13 @@ class ReductionBuilder(GroupBuilder):
         dtype = self.sum_dtype(eqn)
         return Const(self.rule(eqn).identity(dtype), dtype)
 
-    def accumulators(self, eqn: JaxprEqn, count: int) -> list[Lanes]:
+    def accumulators(self, eqn: JaxprEqn, count: int) -> list[PrivateArray]:
         """So many variables; each is `width` accumulators."""
         made = []
         with statements_of(eqn):
             for _ in range(count):
-                made.append(Lanes(self.fresh("acc"), self.sum_dtype(eqn), 1, self.width))
-                self.body.append(MakeLanes(made[-1], self.identity(eqn)))
+                made.append(PrivateArray(self.fresh("acc"), self.sum_dtype(eqn), 1, self.width))
+                self.body.append(Allocate(made[-1], self.identity(eqn)))
         return made
 
     def pairwise(self, eqn: JaxprEqn, values: Sequence[Scalar]) -> Scalar:
@@ -133,13 +133,13 @@ class ReductionBuilder(GroupBuilder):
         halves = [self.pairwise(eqn, values[:middle]), self.pairwise(eqn, values[middle:])]
         return self.let(self.rule(eqn).op, halves, halves[0].dtype)
 
-    def all_combined(self, eqn: JaxprEqn, accumulators: Sequence[Lanes]) -> Scalar:
+    def all_combined(self, eqn: JaxprEqn, accumulators: Sequence[PrivateArray]) -> Scalar:
         """All accumulators of one result, and the elements side by side in each, as one number."""
         with statements_of(eqn):
             return self._all_combined(eqn, accumulators)
 
-    def _all_combined(self, eqn: JaxprEqn, accumulators: Sequence[Lanes]) -> Scalar:
-        value: Any = self.pairwise(eqn, [self.wide(lanes, index(0)) for lanes in accumulators])
+    def _all_combined(self, eqn: JaxprEqn, accumulators: Sequence[PrivateArray]) -> Scalar:
+        value: Any = self.pairwise(eqn, [self.wide(array, index(0)) for array in accumulators])
         while value.width > 1:
             halves = [
                 Value(self.fresh("t"), value.dtype, value.width // 2) for _ in ("low", "high")
@@ -149,9 +149,9 @@ class ReductionBuilder(GroupBuilder):
             value = self.pairwise(eqn, halves)
         return value
 
-    def wide(self, lanes: Lanes, at: Index, name: str = "t") -> Value:
+    def wide(self, array: PrivateArray, at: Index, name: str = "t") -> Value:
         """Element number `at` of private memory."""
-        return self.read(Place(lanes, width=self.width), at, name)
+        return self.read(Place(array, width=self.width), at, name)
 
     def work(self, free: Container[Var]) -> dict[Var, float]:
         """Operations for an element of each value that is computed; those in `free` are there."""

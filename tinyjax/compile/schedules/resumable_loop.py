@@ -16,12 +16,12 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import MAX_BUFFERS
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Buffer,
     Const,
     If,
     Kernel,
-    Lanes,
-    MakeLanes,
+    PrivateArray,
     Rounds,
     Scalar,
     Statement,
@@ -128,9 +128,9 @@ class LoopFrame:
             )
             b.scan(eqn, sources, [*carry, *ys], first, last)
             return None
-        counter = Lanes(b.fresh("count"), INT32, 1)
+        counter = PrivateArray(b.fresh("count"), INT32, 1)
         count = Place(counter)
-        b.body.append(MakeLanes(counter, None))
+        b.body.append(Allocate(counter, None))
         b.write(count, index(0), start)
         b.while_loop(eqn, sources, carry, count, stop)
         more = b.let("ge", (b.read(count, index(0)), stop), BOOL)
@@ -162,7 +162,7 @@ class LoopFrame:
         return "kept" if is_carry and isinstance(v, DropVar) else "out"
 
     def _size(self, place: Place) -> int:
-        return place.memory.size if isinstance(place.memory, Lanes) else 1
+        return place.memory.size if isinstance(place.memory, PrivateArray) else 1
 
     def source(self, v: Atom) -> Source:
         """Where an operand is that is not computed in the kernel."""

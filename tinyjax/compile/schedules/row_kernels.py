@@ -17,10 +17,10 @@ from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.fusion.reduction_groups import variables
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Buffer,
     For,
-    Lanes,
-    MakeLanes,
+    PrivateArray,
     Scalar,
     item_index,
     statements_of,
@@ -52,7 +52,7 @@ class RowKernel(ReductionBuilder):
         roots = [[operand(eqn) for eqn in level] for level in self.levels]
         self.roots = [*roots, self.wide_outputs]
         self.kept: dict[Var, int] = {}  # -> the sweep that computes it
-        self.memory: dict[Var, Lanes] = {}
+        self.memory: dict[Var, PrivateArray] = {}
         kept_bytes = self._choose_kept()
         self.together = min(TOGETHER, self.rows) if kept_bytes * TOGETHER <= KEPT_BYTES else 1
 
@@ -123,10 +123,10 @@ class RowKernel(ReductionBuilder):
     def _row(self, row: Index) -> None:
         chunks = -(-self.columns // self.width)
         for v in self.kept:
-            lanes = Lanes(self.fresh("kept"), v.aval.dtype, chunks, self.width)
+            array = PrivateArray(self.fresh("kept"), v.aval.dtype, chunks, self.width)
             with statements_of(self.producer[v]):
-                self.body.append(MakeLanes(lanes, None))
-            self.memory[v] = lanes
+                self.body.append(Allocate(array, None))
+            self.memory[v] = array
         for sweep, level in enumerate(self.levels):
             with statements_for(level):
                 self._combine(row, sweep, level)
@@ -143,14 +143,14 @@ class RowKernel(ReductionBuilder):
         count = max(1, count)
         sums = [self.accumulators(eqn, count) for eqn in level]
 
-        def combine(column: Index, lane: int, end: int | None) -> None:
+        def combine(column: Index, number: int, end: int | None) -> None:
             inside = None if end is None else self.let("lt", (column, index(end)), BOOL)
             for eqn, accumulators in zip(level, sums):
                 with statements_of(eqn):
                     value = self._value(operand(eqn), row, column)
                     value = self.converted(value, self.sum_dtype(eqn))
                     value = self.masked(value, inside, self.identity(eqn))
-                    self.combine(self.rule(eqn), accumulators[lane], index(0), value)
+                    self.combine(self.rule(eqn), accumulators[number], index(0), value)
 
         self._sweep(row, sweep, count, combine)
         for eqn, accumulators in zip(level, sums):
@@ -161,7 +161,7 @@ class RowKernel(ReductionBuilder):
         sweep = len(self.levels)
         self._numbers_of_row(row, sweep)
 
-        def store(column: Index, lane: int, end: int | None) -> None:
+        def store(column: Index, number: int, end: int | None) -> None:
             for v in self.wide_outputs:
                 self.store_output(v, self.place(v, row, column))
 
@@ -184,15 +184,15 @@ class RowKernel(ReductionBuilder):
         full = self.columns // self.width
         blocks = full // unrolled
         with self.loop(0, blocks, blocks - 1) as block:
-            for lane in range(unrolled):
-                self._chunk(row, sweep, body, block * unrolled + lane, lane)
+            for number in range(unrolled):
+                self._chunk(row, sweep, body, block * unrolled + number, number)
         with self.loop(blocks * unrolled, full, full - 1) as chunk:
             self._chunk(row, sweep, body, chunk, 0)
         if self.columns % self.width:
             self._chunk(row, sweep, body, index(full), 0, self.columns)
 
     def _chunk(
-        self, row: Index, sweep: int, body: Body, chunk: Index, lane: int, end: int | None = None
+        self, row: Index, sweep: int, body: Body, chunk: Index, number: int, end: int | None = None
     ) -> None:
         """With `end`, the last neighbours are missing."""
         with self.neighbours_from(chunk * self.width, self.columns, end) as column:
@@ -202,7 +202,7 @@ class RowKernel(ReductionBuilder):
                     at = self.place(v, row, column).flat
                     with statements_of(self.producer[v]):
                         self.known[v, at] = self.wide(self.memory[v], chunk, self.names[v])
-            body(column, lane, end)
+            body(column, number, end)
             for v, first in self.kept.items():
                 if first == sweep:
                     with statements_of(self.producer[v]):

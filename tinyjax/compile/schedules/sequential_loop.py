@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     Const,
     If,
-    Lanes,
-    MakeLanes,
+    PrivateArray,
     Scalar,
     Statement,
     Store,
@@ -86,7 +86,7 @@ class OneWorkItem(LoopFrame):
             with b.block() as store:
                 self.store_carry(b, carry, outs, more)
             b.body += self._unless_spent(store)
-        private = sum(lanes.size for lanes in _private(b.body))
+        private = sum(array.size for array in _private(b.body))
         if private > MAX_PRIVATE:
             raise NoKernel(
                 f"a round has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
@@ -98,8 +98,8 @@ class OneWorkItem(LoopFrame):
         return self.finished(b, items, f"one work-item: a round has {private} elements")
 
     def _budget(self) -> tuple[Place, Scalar]:
-        spent = Lanes(self.b.fresh("spent"), INT32, 1)
-        self.b.body.append(MakeLanes(spent, Const(INT32.type(0), INT32)))
+        spent = PrivateArray(self.b.fresh("spent"), INT32, 1)
+        self.b.body.append(Allocate(spent, Const(INT32.type(0), INT32)))
         return Place(spent), self.b.load("bound", self.scratch[0], index(3))
 
     def _unless_spent(self, store: list[Statement]) -> list[Statement]:
@@ -114,7 +114,7 @@ class OneWorkItem(LoopFrame):
     def _with_rows(self, eqn: JaxprEqn, sources: list[Source]) -> tuple[JaxprEqn, list[Source]]:
         """Transposes weights that would be read by columns."""
         b = self.b
-        if self.target.lanes == 1:
+        if self.target.accumulators == 1:
             return eqn, sources
         eqn, transposed = with_transposed_weights(eqn, b.names)
         for number, v in transposed:
@@ -137,10 +137,10 @@ def _equations_of_carry(
     return cheap_equations(eqn.invars[first : first + count], kept, target)
 
 
-def _private(body: Sequence[Statement]) -> Iterator[Lanes]:
+def _private(body: Sequence[Statement]) -> Iterator[PrivateArray]:
     """All private arrays of a kernel."""
     for statement in body:
-        if isinstance(statement, MakeLanes):
-            yield statement.lanes
+        if isinstance(statement, Allocate):
+            yield statement.array
         for inner in inner_bodies(statement):
             yield from _private(inner)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.kernel_ir import Buffer, IfLast, Lanes, item_index, statements_of
+from tinyjax.compile.kernel.kernel_ir import Buffer, IfLast, PrivateArray, item_index, statements_of
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.schedules.group_builder import padded, run_of, share
 from tinyjax.compile.schedules.reductions import ReductionBuilder, operand
@@ -25,7 +25,7 @@ class SharedReduction(ReductionBuilder):
     def whole(self) -> tuple[int, Sequence[Buffer]]:
         form, target = self.form, self.target
         total = form.combined
-        unrolled = self.unrolled if self.width > 1 else target.lanes
+        unrolled = self.unrolled if self.width > 1 else target.accumulators
         block_size = unrolled * self.width
         blocks = total // block_size
         grain = max(1, target.reduction_grain // block_size)
@@ -40,10 +40,10 @@ class SharedReduction(ReductionBuilder):
         with self.loop(0, form.results, form.results - 1) as result:
             sums = [self.accumulators(eqn, unrolled) for eqn in self.reductions]
             with self.loop(*run_of(item, run, blocks), blocks - 1) as block:
-                for lane in range(unrolled):
-                    chunk = block * unrolled + lane
+                for number in range(unrolled):
+                    chunk = block * unrolled + number
                     with self.neighbours_from(chunk * self.width, total) as at:
-                        self._add(result, at, sums, lane)
+                        self._add(result, at, sums, number)
             # Padding work-items have an empty run, and leave the identity.
             for eqn, accumulators, buffer in zip(self.reductions, sums, partial):
                 with statements_of(eqn):
@@ -55,11 +55,11 @@ class SharedReduction(ReductionBuilder):
         self.body.append(IfLast(ticket, finish))
         return items, [*partial, ticket]
 
-    def _add(self, result: Index, at: Index, sums: list[list[Lanes]], lane: int) -> None:
+    def _add(self, result: Index, at: Index, sums: list[list[PrivateArray]], number: int) -> None:
         for eqn, accumulators in zip(self.reductions, sums):
             with statements_of(eqn):
                 value = self.element(eqn.invars[0], self._element_place(eqn, result, at))
-                self.combine(self.rule(eqn), accumulators[lane], index(0), value)
+                self.combine(self.rule(eqn), accumulators[number], index(0), value)
 
     def _element_place(self, eqn: JaxprEqn, result: Index, at: Index) -> Position:
         """The place of an operand's element."""

@@ -20,12 +20,12 @@ from typing import Any
 
 from tinyjax.compile.kernel.indices import Index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
     For,
     HasOrigin,
-    Lanes,
     Let,
     Load,
-    MakeLanes,
+    PrivateArray,
     Statement,
     Value,
     inner_bodies,
@@ -53,7 +53,7 @@ def interleaved(loop: For, count: int, name: str) -> list[Statement]:
 def is_short(body: Sequence[Statement]) -> bool:
     """Whether rounds of a loop with this body are better off side by side: few lines, and all that they
     keep may be in registers."""
-    made = [s.lanes.size for s in _all(body) if isinstance(s, MakeLanes)]
+    made = [s.array.size for s in _all(body) if isinstance(s, Allocate)]
     return len(list(_all(body))) <= SHORT and max(made, default=1) == 1
 
 
@@ -84,14 +84,14 @@ def _defined(body: Sequence[Statement]) -> Iterator[str]:
         match statement:
             case Let(target) | Load(target):
                 yield target.name
-            case MakeLanes(lanes):
-                yield lanes.name
+            case Allocate(array):
+                yield array.name
 
 
 def _copy(thing: Any, names: Mapping[str, str], places: Mapping[Index, Index]) -> Any:
     """A statement or a part of one, with other names and other indices."""
     match thing:
-        case Value() | Lanes():
+        case Value() | PrivateArray():
             return replace(thing, name=names.get(thing.name, thing.name))
         case Index(op="const"):
             return thing

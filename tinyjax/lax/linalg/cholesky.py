@@ -24,8 +24,8 @@ from tinyjax.lax.linalg.matrices import (
     check_square,
     eye,
     for_each_matrix,
-    host_step,
     matmul,
+    on_matrices,
     symmetrized,
     tril,
 )
@@ -64,15 +64,7 @@ def _cholesky_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return factor, matmul(factor, lax.div(half, divisor))
 
 
-def _cholesky_batch(vals: Any, dims: Any) -> tuple[Any, int]:
-    return cholesky_p.bind(moveaxis(vals[0], dims[0], 0)), 0
-
-
-impl_rules[cholesky_p] = _cholesky_impl
-abstract_eval_rules[cholesky_p] = _cholesky_aval
-jvp_rules[cholesky_p] = _cholesky_jvp
-batch_rules[cholesky_p] = _cholesky_batch
-host_step(cholesky_p)
+on_matrices(cholesky_p, _cholesky_impl, _cholesky_aval, _cholesky_jvp)
 
 
 def cholesky(x: Any, *, symmetrize_input: bool = True) -> Array:

@@ -26,8 +26,8 @@ from tinyjax.lax.linalg.matrices import (
     check_square,
     conj_transpose,
     for_each_matrix,
-    host_step,
     matmul,
+    on_matrices,
 )
 from tinyjax.lax.linalg.spectra import diagonal, one_over_gaps
 from tinyjax.lax.linalg.systems import solve
@@ -167,16 +167,7 @@ def _over_rows(x: Any, like: Any) -> Any:
     return lax.broadcast_in_dim(x, shape, (*range(len(shape) - 2), len(shape) - 1))
 
 
-def _eig_batch(vals: Any, dims: Any, **params: Any) -> tuple[list, list]:
-    outs = eig_p.bind(moveaxis(vals[0], dims[0], 0), **params)
-    return outs, [0] * len(outs)
-
-
-impl_rules[eig_p] = _eig_impl
-abstract_eval_rules[eig_p] = _eig_aval
-jvp_rules[eig_p] = _eig_jvp
-batch_rules[eig_p] = _eig_batch
-host_step(eig_p)
+on_matrices(eig_p, _eig_impl, _eig_aval, _eig_jvp)
 
 
 def eig(

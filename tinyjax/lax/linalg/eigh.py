@@ -26,8 +26,8 @@ from tinyjax.lax.linalg.matrices import (
     check_operands,
     check_square,
     conj_transpose,
-    host_step,
     matmul,
+    on_matrices,
     symmetrized,
 )
 from tinyjax.lax.linalg.spectra import diagonal, nan_where_it_fails, one_over_gaps
@@ -80,15 +80,7 @@ def _eigh_jvp(primals: Any, tangents: Any, **params: Any) -> Any:
     return [v, w], [v_dot, w_dot]
 
 
-def _eigh_batch(vals: Any, dims: Any, **params: Any) -> tuple[list, list]:
-    return eigh_p.bind(moveaxis(vals[0], dims[0], 0), **params), [0, 0]
-
-
-impl_rules[eigh_p] = _eigh_impl
-abstract_eval_rules[eigh_p] = _eigh_aval
-jvp_rules[eigh_p] = _eigh_jvp
-batch_rules[eigh_p] = _eigh_batch
-host_step(eigh_p)
+on_matrices(eigh_p, _eigh_impl, _eigh_aval, _eigh_jvp)
 
 
 def eigh(

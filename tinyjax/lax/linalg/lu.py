@@ -26,7 +26,7 @@ from tinyjax.lax.linalg.matrices import (
     check_operands,
     eye,
     for_each_matrix,
-    host_step,
+    on_matrices,
     tril,
     triu,
 )
@@ -74,15 +74,13 @@ def _pivots_aval(pivots: ShapedArray, *, permutation_size: int) -> ShapedArray:
     return pivots.update(shape=(*pivots.shape[:-1], permutation_size))
 
 
-def _pivots_batch(vals: Any, dims: Any, **params: Any) -> tuple[Any, int]:
-    return lu_pivots_to_permutation_p.bind(moveaxis(vals[0], dims[0], 0), **params), 0
-
-
-impl_rules[lu_pivots_to_permutation_p] = _pivots_impl
-abstract_eval_rules[lu_pivots_to_permutation_p] = _pivots_aval
+on_matrices(
+    lu_pivots_to_permutation_p,
+    _pivots_impl,
+    _pivots_aval,
+    reason="each exchange works on what the one before it has left",
+)
 defzero(lu_pivots_to_permutation_p)
-batch_rules[lu_pivots_to_permutation_p] = _pivots_batch
-host_step(lu_pivots_to_permutation_p, "each exchange works on what the one before it has left")
 
 
 def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Array:
@@ -156,15 +154,7 @@ def _moved(x_dot: Any, lu: Any, permutation: Any) -> Any:
     return lax.add(matmul(lower, tril(both, -1)), matmul(triu(both), upper))
 
 
-def _lu_batch(vals: Any, dims: Any) -> tuple[list[Any], list[int]]:
-    return lu_p.bind(moveaxis(vals[0], dims[0], 0)), [0, 0, 0]
-
-
-impl_rules[lu_p] = _lu_impl
-abstract_eval_rules[lu_p] = _lu_aval
-jvp_rules[lu_p] = _lu_jvp
-batch_rules[lu_p] = _lu_batch
-host_step(lu_p)
+on_matrices(lu_p, _lu_impl, _lu_aval, _lu_jvp)
 
 
 def lu(x: Any) -> list[Array]:

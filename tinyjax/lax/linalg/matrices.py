@@ -15,9 +15,12 @@ from tinyjax import lax
 from tinyjax.compile.kernel.rules import HostStep, lowering_rules
 from tinyjax.core import dtypes, primitives
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import Primitive, as_array
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import to_inexact_dtype
+from tinyjax.lax.shape import batched_at_front
+from tinyjax.transform.batching import batch_rules
+from tinyjax.transform.jvp import jvp_rules
 
 # ---- checks ----
 
@@ -66,8 +69,25 @@ def as_inexact(x: Any) -> Any:
 # ---- on the host ----
 
 
-def host_step(primitive: Primitive, reason: str = "LAPACK works on whole matrices") -> None:
-    """Says why the primitive is computed between kernels."""
+def on_matrices(
+    primitive: Primitive,
+    impl: Callable[..., Any],
+    abstract_eval: Callable[..., Any],
+    jvp: Callable[..., Any] | None = None,
+    reason: str = "LAPACK works on whole matrices",
+) -> None:
+    """The rules of a primitive whose operands are stacks of matrices: examples are one axis more in front.
+    `reason` says why it is computed between kernels."""
+
+    def batch(vals: Any, dims: Any, **params: Any) -> tuple[Any, Any]:
+        out = primitive.bind(*batched_at_front(vals, dims), **params)
+        return out, [0] * len(out) if primitive.multiple_results else 0
+
+    impl_rules[primitive] = impl
+    abstract_eval_rules[primitive] = abstract_eval
+    if jvp is not None:
+        jvp_rules[primitive] = jvp
+    batch_rules[primitive] = batch
     lowering_rules[primitive] = HostStep(reason)
 
 

@@ -26,7 +26,7 @@ from tinyjax.lax.linalg.matrices import (
     conj_transpose,
     eye,
     for_each_matrix,
-    host_step,
+    on_matrices,
     tril,
     typed_matmul,
 )
@@ -119,16 +119,7 @@ def _real(x: Any) -> Any:
     return lax.convert_element_type(lax.real(x), x.dtype) if x.dtype.kind == "c" else x
 
 
-def _qr_batch(vals: Any, dims: Any, **params: Any) -> tuple[list, list]:
-    outs = qr_p.bind(moveaxis(vals[0], dims[0], 0), **params)
-    return outs, [0] * len(outs)
-
-
-impl_rules[qr_p] = _qr_impl
-abstract_eval_rules[qr_p] = _qr_aval
-jvp_rules[qr_p] = _qr_jvp
-batch_rules[qr_p] = _qr_batch
-host_step(qr_p)
+on_matrices(qr_p, _qr_impl, _qr_aval, _qr_jvp)
 
 
 def qr(
@@ -164,10 +155,6 @@ def _geqrf_aval(a: ShapedArray) -> list[ShapedArray]:
     check_operands("geqrf", a)
     *batch, m, n = a.shape
     return [ShapedArray(a.shape, a.dtype), ShapedArray((*batch, min(m, n)), a.dtype)]
-
-
-def _geqrf_batch(vals: Any, dims: Any) -> tuple[list, list]:
-    return geqrf_p.bind(moveaxis(vals[0], dims[0], 0)), [0, 0]
 
 
 def _of_each_with_taus(fun: Any, a: np.ndarray, taus: np.ndarray, *others: np.ndarray) -> Any:
@@ -239,28 +226,10 @@ def _ormqr_aval(
     return ShapedArray(c.shape, c.dtype)
 
 
-def _all_in_front(primitive: Primitive) -> None:
-    """The batch rule of a primitive whose operands all have the batch in front."""
-
-    def rule(vals: Any, dims: Any, **params: Any) -> tuple[Any, int]:
-        size = next(shape_of(x)[d] for x, d in zip(vals, dims) if d is not not_mapped)
-        vals = [bdim_at_front(x, d, size) for x, d in zip(vals, dims)]
-        return primitive.bind(*vals, **params), 0
-
-    batch_rules[primitive] = rule
-
-
-impl_rules[geqrf_p] = _geqrf_impl
-abstract_eval_rules[geqrf_p] = _geqrf_aval
-batch_rules[geqrf_p] = _geqrf_batch
-impl_rules[householder_product_p] = _householder_impl
-abstract_eval_rules[householder_product_p] = _householder_aval
-_all_in_front(householder_product_p)
-impl_rules[ormqr_p] = _ormqr_impl
-abstract_eval_rules[ormqr_p] = _ormqr_aval
-_all_in_front(ormqr_p)
+on_matrices(geqrf_p, _geqrf_impl, _geqrf_aval)
+on_matrices(householder_product_p, _householder_impl, _householder_aval)
+on_matrices(ormqr_p, _ormqr_impl, _ormqr_aval)
 for _primitive in (geqrf_p, householder_product_p, ormqr_p):
-    host_step(_primitive)
     no_rule_reasons[_primitive, "jvp"] = "it is a step of a QR decomposition: differentiate qr"
 
 

@@ -21,7 +21,7 @@ from tinyjax.lax.linalg.matrices import (
     check_operands,
     check_square,
     for_each_matrix,
-    host_step,
+    on_matrices,
 )
 from tinyjax.transform.batching import batch_rules, moveaxis
 
@@ -79,21 +79,9 @@ def _hessenberg_aval(x: ShapedArray) -> list[ShapedArray]:
     return [ShapedArray(x.shape, x.dtype), ShapedArray(taus, x.dtype)]
 
 
-def _batch_of(primitive: Primitive) -> Callable[..., Any]:
-    def rule(vals: Any, dims: Any, **params: Any) -> tuple[list, list]:
-        outs = primitive.bind(moveaxis(vals[0], dims[0], 0), **params)
-        return outs, [0] * len(outs)
-
-    return rule
-
-
-impl_rules[schur_p] = _schur_impl
-abstract_eval_rules[schur_p] = _schur_aval
-impl_rules[hessenberg_p] = _hessenberg_impl
-abstract_eval_rules[hessenberg_p] = _hessenberg_aval
+on_matrices(schur_p, _schur_impl, _schur_aval)
+on_matrices(hessenberg_p, _hessenberg_impl, _hessenberg_aval)
 for _primitive in (schur_p, hessenberg_p):
-    batch_rules[_primitive] = _batch_of(_primitive)
-    host_step(_primitive)
     no_rule_reasons[_primitive, "jvp"] = (
         "JAX has none either: of eigenvalues, eigvals has derivatives"
     )

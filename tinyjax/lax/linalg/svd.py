@@ -28,7 +28,7 @@ from tinyjax.lax.linalg.matrices import (
     check_operands,
     conj_transpose,
     eye,
-    host_step,
+    on_matrices,
     typed_matmul,
 )
 from tinyjax.lax.linalg.spectra import diagonal, nan_where_it_fails
@@ -152,16 +152,7 @@ def _as_wide(row: Any, like: Any) -> Any:
     return lax.broadcast_in_dim(row, shape_of(like), range(len(shape_of(row))))
 
 
-def _svd_batch(vals: Any, dims: Any, **params: Any) -> tuple[list, list]:
-    outs = svd_p.bind(moveaxis(vals[0], dims[0], 0), **params)
-    return outs, [0] * len(outs)
-
-
-impl_rules[svd_p] = _svd_impl
-abstract_eval_rules[svd_p] = _svd_aval
-jvp_rules[svd_p] = _svd_jvp
-batch_rules[svd_p] = _svd_batch
-host_step(svd_p)
+on_matrices(svd_p, _svd_impl, _svd_aval, _svd_jvp)
 
 
 def svd(

@@ -24,9 +24,9 @@ from tinyjax.lax.linalg.matrices import (
     check_operands,
     check_square,
     for_each_matrix,
-    host_step,
     matmul,
     matrix_transpose,
+    on_matrices,
     tril,
     triu,
 )
@@ -149,12 +149,10 @@ def _solve_side_by_side(a: Any, b: Any, left_side: bool, params: Any) -> tuple[A
     return lax.reshape(x, shape_of(b)), 2 if left_side else 1
 
 
-impl_rules[triangular_solve_p] = _impl
-abstract_eval_rules[triangular_solve_p] = _aval
+on_matrices(triangular_solve_p, _impl, _aval)
 defjvp2(triangular_solve_p, _jvp_a, _jvp_b)
 transpose_rules[triangular_solve_p] = _transpose
-batch_rules[triangular_solve_p] = _batch
-host_step(triangular_solve_p)
+batch_rules[triangular_solve_p] = _batch  # makes one solve of many, where it can
 
 
 def triangular_solve(

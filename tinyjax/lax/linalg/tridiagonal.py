@@ -23,7 +23,7 @@ from tinyjax.lax.linalg.matrices import (
     check_operands,
     check_square,
     for_each_matrix,
-    host_step,
+    on_matrices,
 )
 from tinyjax.transform.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
 from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules, zero_tangent
@@ -55,14 +55,7 @@ def _tridiagonal_aval(a: ShapedArray, *, lower: bool) -> list[ShapedArray]:
     return [ShapedArray(a.shape, a.dtype), *diagonals, ShapedArray(sides, a.dtype)]
 
 
-def _tridiagonal_batch(vals: Any, dims: Any, **params: Any) -> tuple[list, list]:
-    return tridiagonal_p.bind(moveaxis(vals[0], dims[0], 0), **params), [0] * 4
-
-
-impl_rules[tridiagonal_p] = _tridiagonal_impl
-abstract_eval_rules[tridiagonal_p] = _tridiagonal_aval
-batch_rules[tridiagonal_p] = _tridiagonal_batch
-host_step(tridiagonal_p)
+on_matrices(tridiagonal_p, _tridiagonal_impl, _tridiagonal_aval)
 no_rule_reasons[tridiagonal_p, "jvp"] = "it is a step of eigh: differentiate that"
 
 
@@ -171,18 +164,8 @@ def _solve_transpose(ct: Any, dl: Any, d: Any, du: Any, b: Any, **params: Any) -
     return [None, None, None, tridiagonal_solve_p.bind(lower, d, upper, ct, **params)]
 
 
-def _solve_batch(vals: Any, dims: Any, **params: Any) -> tuple[Any, int]:
-    size = next(shape_of(x)[dim] for x, dim in zip(vals, dims) if dim is not not_mapped)
-    vals = [bdim_at_front(x, dim, size) for x, dim in zip(vals, dims)]
-    return tridiagonal_solve_p.bind(*vals, **params), 0
-
-
-impl_rules[tridiagonal_solve_p] = _solve_impl
-abstract_eval_rules[tridiagonal_solve_p] = _solve_aval
-jvp_rules[tridiagonal_solve_p] = _solve_jvp
+on_matrices(tridiagonal_solve_p, _solve_impl, _solve_aval, _solve_jvp)
 transpose_rules[tridiagonal_solve_p] = _solve_transpose
-batch_rules[tridiagonal_solve_p] = _solve_batch
-host_step(tridiagonal_solve_p)
 
 
 def tridiagonal_solve(dl: Any, d: Any, du: Any, b: Any, *, perturb_singular: bool = False) -> Array:

@@ -17,7 +17,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.lax.elementwise import in_float32
-from tinyjax.lax.linalg.matrices import host_step, matrix_transpose, tril
+from tinyjax.lax.linalg.matrices import matrix_transpose, on_matrices, tril
 from tinyjax.lax.shape import batch_size
 from tinyjax.transform.batching import batch_rules, bdim_at_front
 
@@ -58,20 +58,13 @@ def _cholesky_update_aval(r: ShapedArray, w: ShapedArray) -> ShapedArray:
     return r
 
 
-def _at_front(vals: Any, dims: Any) -> list[Any]:
-    size = batch_size(vals, dims)
-    return [bdim_at_front(x, d, size) for x, d in zip(vals, dims)]
-
-
-def _cholesky_update_batch(vals: Any, dims: Any) -> tuple[Any, int]:
-    return cholesky_update_p.bind(*_at_front(vals, dims)), 0
-
-
-impl_rules[cholesky_update_p] = in_float32(_cholesky_update_impl)
-abstract_eval_rules[cholesky_update_p] = _cholesky_update_aval
-batch_rules[cholesky_update_p] = _cholesky_update_batch
+on_matrices(
+    cholesky_update_p,
+    in_float32(_cholesky_update_impl),
+    _cholesky_update_aval,
+    reason="each rotation works on what the one before it has left",
+)
 no_rule_reasons[cholesky_update_p, "jvp"] = "nor has JAX; cholesky of the updated matrix has it"
-host_step(cholesky_update_p, "each rotation works on what the one before it has left")
 
 
 def cholesky_update(r_matrix: Any, w_vector: Any) -> Array:
@@ -112,15 +105,13 @@ def _symmetric_product_aval(a: ShapedArray, c: ShapedArray, **_: float) -> Shape
     return c
 
 
-def _symmetric_product_batch(vals: Any, dims: Any, **params: float) -> tuple[Any, int]:
-    return symmetric_product_p.bind(*_at_front(vals, dims), **params), 0
-
-
-impl_rules[symmetric_product_p] = in_float32(_symmetric_product_impl)
-abstract_eval_rules[symmetric_product_p] = _symmetric_product_aval
-batch_rules[symmetric_product_p] = _symmetric_product_batch
+on_matrices(
+    symmetric_product_p,
+    in_float32(_symmetric_product_impl),
+    _symmetric_product_aval,
+    reason="BLAS computes it",
+)
 no_rule_reasons[symmetric_product_p, "jvp"] = "nor has JAX; alpha * a @ a.T + beta * c has it"
-host_step(symmetric_product_p, "BLAS computes it")
 
 
 def symmetric_product(

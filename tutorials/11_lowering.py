@@ -202,12 +202,12 @@ print(inspect.getsource(kernel_ir.Store))
 # %%
 x = jnp.arange(100.0)
 plan = make_plan(simplify(jax.make_jaxpr(f)(x)), CPU)
-(wide_kernel,) = plan.all_kernels()
-print(wide_kernel)
+(vector_kernel,) = plan.all_kernels()
+print(vector_kernel)
 
 # %% [markdown]
-# Processors can do the same operation on several numbers at once. `x16` are sixteen neighbours,
-# side by side, in one variable. So there are 7 rounds for 100 elements, and the last has only
+# Processors can do the same operation on several numbers at once. `x16` is a *vector*: sixteen
+# neighbours in one variable. So there are 7 rounds for 100 elements, and the last has only
 # four. `a_in[i1 * 16 x16 before 100]` loads sixteen elements from there on, those before the end,
 # 100. In place of the others it takes copies of the first, so that there is something to compute with;
 # the store leaves them out.
@@ -262,7 +262,7 @@ except KernelError as error:
 
 # %%
 memory = [np.arange(100, dtype=np.float32), np.zeros(100, np.float32)]
-interpret_kernel(wide_kernel, memory)
+interpret_kernel(vector_kernel, memory)
 print(memory[1][:5])
 print(np.sin(memory[0][:5]) * memory[0][:5])
 
@@ -312,7 +312,7 @@ toy_c(three.body)
 # is done to it is done to all of them:
 
 # %%
-print(kernel_text(wide_kernel))
+print(kernel_text(vector_kernel))
 
 # %% [markdown]
 # ## Who wrote this line?

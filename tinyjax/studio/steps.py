@@ -47,7 +47,7 @@ STEPS = (
     "compile.codegen.c_halves",  # floats of 16 bits, to and from float32
     "compile.codegen.c_integers",  # division of 32-bit integers
     "compile.codegen.c_text",  # one operation as C
-    "compile.codegen.vector_codegen",  # the same on sixteen elements side by side
+    "compile.codegen.vector_codegen",  # the same on vectors of sixteen elements
     "compile.codegen.codegen",  # a kernel as OpenCL C
     "compile.kernel.rules",  # how each primitive lowers
     "compile.fusion.cost_model",  # what fusion takes a kernel to cost
@@ -63,7 +63,7 @@ STEPS = (
     "compile.schedules.builder",  # the statements that compute one element
     "compile.schedules.group_builder",  # a kernel's memory, and its work shared out
     "compile.schedules.reductions",  # what kernels that combine many elements have in common
-    "compile.schedules.unroll_and_jam",  # rounds that do not depend on each other, side by side
+    "compile.schedules.unroll_and_jam",  # independent iterations together
     "compile.schedules.row_kernels",  # softmax: sweeps over each row
     "compile.schedules.column_kernels",  # sums of columns
     "compile.schedules.split_reduction",  # one sum that all work-items share

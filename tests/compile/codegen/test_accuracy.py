@@ -134,7 +134,7 @@ def test_a_function_of_two_is_within_4_units_in_the_last_place(name):
 
 def test_alone_functions_are_as_accurate():
     x = np.concatenate([SPECIAL, floats()[5000::50]])[:700]
-    parts = [all_of(tuple(UNARY))(part) for part in x.reshape(-1, 7)]  # fewer than are side by side
+    parts = [all_of(tuple(UNARY))(part) for part in x.reshape(-1, 7)]  # fewer than a vector has
     for name, (exact, allowed) in UNARY.items():
         found = np.concatenate([part[name] for part in parts])
         assert_accurate(found, exact(x.astype(np.float64)), allowed)

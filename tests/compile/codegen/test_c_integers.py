@@ -1,4 +1,4 @@
-"""Division of integers side by side is exact, at the ends of their range too."""
+"""Division of vectors of integers is exact, at the ends of their range too."""
 
 import numpy as np
 import pytest

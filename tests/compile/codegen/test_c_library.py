@@ -21,7 +21,7 @@ def inputs():
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_alone_a_function_gives_what_it_gives_side_by_side(name):
+def test_a_function_gives_the_same_for_scalars_and_vectors(name):
     x = inputs()[-200:]
     f = jit(getattr(lax, name))
     np.testing.assert_allclose(f(x), [f(each) for each in x], rtol=3e-7)
@@ -33,7 +33,7 @@ def test_the_sign_of_zero_is_kept(function):
 
 
 @pytest.mark.parametrize("name", ["sin", "cos"])
-def test_side_by_side_a_large_number_leaves_its_neighbours_as_they_are(name):
+def test_a_large_number_leaves_the_other_lanes_as_they_are(name):
     x = np.array([0.5, 1e30, -2, np.inf, 3e4, np.nan, 1e10, 7] * 2, np.float32)
     step = lambda c, _: (getattr(lax, name)(c), c)  # noqa: E731
     f = jit(lambda x: lax.scan(step, x, None, length=2)[1][1])
@@ -45,7 +45,7 @@ def test_side_by_side_a_large_number_leaves_its_neighbours_as_they_are(name):
 
 
 @pytest.mark.parametrize("name", ["exp", "expm1", "tanh", "erf", "log1p"])
-def test_a_function_has_a_form_for_several_elements_side_by_side(name):
+def test_a_function_has_a_form_for_vectors(name):
     grow = lambda c: getattr(lax, name)(c) + c  # noqa: E731
     loop = jit(vmap(lambda x: lax.while_loop(lambda c: c < 9, grow, x)))
     x = np.arange(1, 9, dtype=np.float32)

@@ -34,7 +34,7 @@ def operands(dtype, count):
 
 
 def kernel_of(name, op, arrays, dtype):
-    """One operation on `WIDTH` elements side by side."""
+    """One operation on vectors of `WIDTH` elements."""
     buffers = [Buffer(f"x{i}", x.dtype, WIDTH, "in") for i, x in enumerate(arrays)]
     values = [Value(f"v{i}", x.dtype, WIDTH) for i, x in enumerate(arrays)]
     out, result = Buffer("out", dtype, WIDTH, "out"), Value("y", dtype, WIDTH)
@@ -59,7 +59,7 @@ def cases(op):
 
 
 @pytest.mark.parametrize("op", [*sorted(scalar_ops.keys() - {"any"}), "convert"])
-def test_an_operation_on_elements_side_by_side_is_that_on_each(op):
+def test_an_operation_on_a_vector_is_that_on_each_lane(op):
     kernels = [kernel_of(f"k{n}_{op}", op, *case) for n, case in enumerate(cases(op))]
     queue = queue_of(devices()[0])
     built = queue.build(program_text(kernels), [kernel.name for kernel in kernels])

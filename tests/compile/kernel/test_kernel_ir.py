@@ -92,7 +92,7 @@ def test_a_loop_variable_must_stay_in_its_range():
         check_kernel(kernel(For(i, index(0), index(8), [])))
 
 
-# ---- loops without a known length, choices, elements side by side ----
+# ---- loops without a known length, choices, vectors ----
 
 WIDE = Value("w", F32, 4)
 
@@ -120,7 +120,7 @@ def test_a_condition_is_one_boolean():
         check_kernel(kernel(load, If(A, [])))
 
 
-def test_elements_side_by_side_are_all_in_the_buffer():
+def test_all_lanes_of_a_vector_are_in_the_buffer():
     check_kernel(kernel(Load(WIDE, X, index(4)), Store(OUT, index(4), WIDE)))
     with pytest.raises(KernelError, match=r"index 5 spans 5 .. 8, x_in has 8 elements"):
         check_kernel(kernel(Load(WIDE, X, index(5))))
@@ -134,12 +134,12 @@ def test_elements_before_an_end_need_no_others():
 
 def test_an_index_into_a_private_array_of_vectors_counts_vectors():
     array = PrivateArray("kept", F32, 2, width=4)
-    make, wide = Allocate(array, Const(0.0, F32)), Value("v", F32, 4)
+    make, vector = Allocate(array, Const(0.0, F32)), Value("v", F32, 4)
     check_kernel(
-        kernel(make, Load(wide, array, index(1)))
+        kernel(make, Load(vector, array, index(1)))
     )  # the last of two elements of four numbers
     with pytest.raises(KernelError, match="spans 2 .. 2, kept has 2 elements"):
-        check_kernel(kernel(make, Load(wide, array, index(2))))
+        check_kernel(kernel(make, Load(vector, array, index(2))))
 
 
 def test_what_is_defined_in_one_branch_is_gone_after_it():
@@ -171,7 +171,7 @@ def test_the_interpreter_loads_and_stores_one_element():
     np.testing.assert_array_equal(out, [0, 3, 0, 0, 0, 0, 0, 0])
 
 
-def test_the_interpreter_loads_and_stores_elements_side_by_side():
+def test_the_interpreter_loads_and_stores_vectors():
     out = interpreted(Load(WIDE, X, index(3)), Store(OUT, index(1), WIDE))
     np.testing.assert_array_equal(out, [0, 3, 4, 5, 6, 0, 0, 0])
 

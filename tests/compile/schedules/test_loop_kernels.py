@@ -107,7 +107,7 @@ def decayed(decay, state, inputs):
     return lax.scan(step, state, inputs)
 
 
-def test_a_vmapped_while_loop_is_one_kernel_of_neighbours_side_by_side():
+def test_a_vmapped_while_loop_is_one_vectorized_kernel():
     kernel = loop_of(jax.vmap(escape_time), floats(40), floats(40))
     assert kernel.form == "per element, 16 side by side"
     text = program_text([kernel])
@@ -228,12 +228,12 @@ def test_carries_of_64_bits(dtype):
         agree(lambda x: lax.scan(lambda c, _: step(c, x), x, None, length=3), x)
 
 
-def test_booleans_side_by_side():
+def test_booleans_in_vectors():
     x, y = floats(5) > 0, floats(4, 5) < 0
     agree(lambda x, ys: lax.scan(lambda c, y: ((c & y) | ~c, c ^ y), x, ys), x, y)
 
 
-def test_functions_side_by_side():
+def test_functions_in_vectors():
     def step(x, _):
         return jnp.tanh(x) + jnp.exp(-x) + jnp.log1p(x * x) + jnp.sin(x) + jnp.expm1(x / 4), x
 

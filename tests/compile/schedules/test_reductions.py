@@ -95,7 +95,7 @@ def test_other_dtypes(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_halves_are_computed_side_by_side(dtype):
+def test_halves_are_vectorized(dtype):
     x = jnp.asarray(data(40, 70), dtype)
     same(lambda x: (x.sum(0), x.sum(1), x.max(1), x * x + x), x, rtol=1e-2)
     assert "x16" in jax.jit(lambda x: x.sum(1)).lower(x).as_text("kernel")

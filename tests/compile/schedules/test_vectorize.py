@@ -4,10 +4,10 @@ import pytest
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax.compile.kernel.indices import index, index_var
-from tinyjax.compile.schedules.vectorize import NotSideBySide, neighbours
+from tinyjax.compile.schedules.vectorize import NotVectorizable, lanes_of_chunk
 
 CHUNK = index_var("i1", 0, 9)
-NEXT = neighbours(CHUNK, 150, 16)
+NEXT = lanes_of_chunk(CHUNK, 150, 16)
 E = NEXT.variable
 SIZES = [0, 1, 15, 16, 17, 31, 33, 4095, 4096, 4097]
 
@@ -15,30 +15,30 @@ SIZES = [0, 1, 15, 16, 17, 31, 33, 4095, 4096, 4097]
 # ---- places ----
 
 
-def test_what_does_not_depend_on_the_element_is_one_for_all_neighbours():
-    assert NEXT.step(CHUNK * 3 + 1) == 0
+def test_what_does_not_depend_on_the_element_is_uniform():
+    assert NEXT.stride(CHUNK * 3 + 1) == 0
 
 
-def test_neighbours_in_memory_begin_with_the_first_and_end_with_the_last():
-    start, end = NEXT.places(index_var("i2", 0, 3) * 150 + E)
+def test_contiguous_memory_begins_at_the_first_lane_and_ends_at_the_last():
+    start, end = NEXT.span(index_var("i2", 0, 3) * 150 + E)
     assert str(start) == "i2 * 150 + i1 * 16"
     assert str(end) == "i2 * 150 + 150"
 
 
 def test_whole_chunks_have_no_end():
-    assert neighbours(CHUNK, 160, 16).end is None
+    assert lanes_of_chunk(CHUNK, 160, 16).end is None
 
 
 @pytest.mark.parametrize("at", [E * 2, index(149) - E])
-def test_neighbours_that_are_apart_are_computed_one_by_one(at):
-    with pytest.raises(NotSideBySide, match="apart"):
-        NEXT.places(at)
+def test_elements_that_are_apart_are_not_vectorized(at):
+    with pytest.raises(NotVectorizable, match="apart"):
+        NEXT.span(at)
 
 
 @pytest.mark.parametrize("at", [E // 3, E % 3, E.min(7), E * E])
-def test_a_way_that_differs_from_neighbour_to_neighbour_has_no_step(at):
-    with pytest.raises(NotSideBySide, match="not the same"):
-        NEXT.step(at)
+def test_an_index_that_is_not_linear_in_the_lane_has_no_stride(at):
+    with pytest.raises(NotVectorizable, match="not the same"):
+        NEXT.stride(at)
 
 
 # ---- kernels ----
@@ -107,11 +107,11 @@ def test_an_element_number_counts_up_along_the_neighbours():
         return x + lax.broadcasted_iota(np.int32, (3, 40), 1) * 2
 
     x = np.arange(120, dtype=np.int32).reshape(3, 40)
-    assert "count_up" in jax.jit(f).lower(x).as_text("kernel")
+    assert "ramp" in jax.jit(f).lower(x).as_text("kernel")
     np.testing.assert_array_equal(jax.jit(f)(x), f(x))
 
 
-def test_sums_of_columns_advance_side_by_side():
+def test_sums_of_columns_are_vectorized():
     x = np.random.default_rng(0).standard_normal((30, 100)).astype(np.float32)
     f = lambda x: lax.reduce_max(x, (0,)) * 2  # noqa: E731
     np.testing.assert_array_equal(jax.jit(f)(x), f(x))
@@ -134,7 +134,7 @@ def test_what_is_apart_in_memory_is_computed_one_by_one(f):
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("to", ["int32", "uint32", "int64", "uint64"])
-def test_floats_out_of_an_integers_range_saturate_side_by_side(dtype, to):
+def test_floats_out_of_an_integers_range_saturate_in_vectors(dtype, to):
     with jax.enable_x64(True):
         edges = [0.0, -0.5, 0.5, 2**31, 2**31 - 1, -(2**31), 2**32, 2**63, -(2**63), 2**64, 1e30]
         x = np.array([*edges, -1e30, np.nan, np.inf, -np.inf, -1, 2**31 - 200, 2.5], dtype)
@@ -143,7 +143,7 @@ def test_floats_out_of_an_integers_range_saturate_side_by_side(dtype, to):
 
 
 @pytest.mark.parametrize("op", [lax.abs, lax.floor, lax.ceil, lax.round, lax.sqrt, lax.sign])
-def test_signs_of_zero_and_numbers_without_a_fraction_side_by_side(op):
+def test_signs_of_zero_and_numbers_without_a_fraction_in_vectors(op):
     x = np.array([-0.0, 0, -0.5, 0.5, 1.5, 2.5, -2.5, 1e10, np.inf, np.nan] * 2, np.float32)
     assert_same(jax.jit(op)(x), op(x))
 

@@ -20,10 +20,10 @@ from tinyjax.compile.codegen.c_library import functions_text
 from tinyjax.compile.codegen.c_text import atom_text, operation_text, storage_type, type_text
 from tinyjax.compile.codegen.vector_codegen import (
     repeated_text,
-    wide_helpers,
-    wide_load_text,
-    wide_operation_text,
-    wide_store_text,
+    vector_helpers,
+    vector_load_text,
+    vector_operation_text,
+    vector_store_text,
 )
 from tinyjax.compile.kernel.indices import Index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
@@ -58,8 +58,8 @@ class Target:
     given at launch (left to the driver, odd sizes can be very slow). `grain`: the elements that a
     work-item should have before another one is started. A reduction to few elements is shared out
     among `reduction_items`, at least `reduction_grain` elements to each. `accumulators`: those of
-    one work-item, which the C compiler turns into vector registers. `width`: neighbouring elements
-    that are computed side by side, where they are of 32 bits or less. `stores_reductions`: what is
+    one work-item, which the C compiler turns into vector registers. `width`: elements of a
+    vector, where they are of 32 bits or less. `stores_reductions`: what is
     summed up is stored before it is read."""
 
     name: str
@@ -104,7 +104,7 @@ def program_text(kernels: Sequence[Kernel], texts: Sequence[str] | None = None) 
     parts = ["#pragma OPENCL FP_CONTRACT OFF"]
     texts = list(map(kernel_text, kernels)) if texts is None else list(texts)
     functions = functions_text(op for op, value in results if type_text(value) == "float")
-    functions += wide_helpers("\n".join(texts))
+    functions += vector_helpers("\n".join(texts))
     if np.dtype("float64") in dtypes or any("double" in text for text in functions):
         parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
     if dtypes & set(HALVES):
@@ -219,18 +219,18 @@ def _statement_lines(statement: Statement, index: str) -> Iterator[Line]:
     origin = statement.origin
     match statement:
         case Let(target, op, args):
-            is_wide = any(getattr(arg, "width", 1) > 1 for arg in (target, *args))
-            expression = wide_operation_text if is_wide else operation_text
+            is_vector = any(getattr(arg, "width", 1) > 1 for arg in (target, *args))
+            expression = vector_operation_text if is_vector else operation_text
             yield _declare(target, expression(op, target, args)), origin
         case Load(target, source, at, end):
             if target.width > getattr(source, "width", 1):
-                yield _declare(target, wide_load_text(target, source, at, end)), origin
+                yield _declare(target, vector_load_text(target, source, at, end)), origin
             else:
                 yield _declare(target, _load_text(source, at)), origin
         case Store(destination, at, Value(width=width) as value, end) if width > 1 and isinstance(
             destination, Buffer
         ):
-            yield wide_store_text(destination, at, value, end) + ";", origin
+            yield vector_store_text(destination, at, value, end) + ";", origin
         case Store(destination, at, value):
             is_half = isinstance(destination, Buffer) and destination.dtype in HALVES
             text = atom_text(value)
@@ -249,7 +249,7 @@ def _statement_lines(statement: Statement, index: str) -> Iterator[Line]:
             yield f"{loop} {array.name}[lane] = {start};", origin
         case Combine(array, at, op, value):
             so_far = Value(_element(array, at), array.dtype, array.width)
-            expression = wide_operation_text if array.width > 1 else operation_text
+            expression = vector_operation_text if array.width > 1 else operation_text
             yield f"{so_far} = {expression(op, so_far, [so_far, value])};", origin
         case For(variable, start, stop, body):
             head = f"{index} {variable} = {start}; {variable} < {stop}; ++{variable}"

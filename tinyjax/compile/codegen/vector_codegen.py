@@ -1,4 +1,4 @@
-"""Operations on several elements side by side, as C text: OpenCL's vector types.
+"""Operations on vectors, as C text: OpenCL's vector types.
 
 After this file you can read a kernel in which a value is a `float16`, the elements of sixteen
 neighbours in one variable: sixteen pixels go through a loop together, each until its own condition
@@ -65,8 +65,8 @@ SHIFTS = {
 }
 
 
-def wide_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
-    """`op` of `args`, some of them wide, as a C expression; others are the same for all elements."""
+def vector_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
+    """`op` of `args`, some of them vectors, as a C expression; others are uniform."""
     text = _operation_text(op, target, args)
     is_exact = target.dtype not in HALVES or target.width == 1 or op in EXACT
     return text if is_exact else f"tj_round_{target.dtype}_{target.width}({text})"
@@ -79,12 +79,12 @@ def _operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     if op in ("low", "high"):
         half = f"{first}.{HALF[op]}"
         return f"{half} != 0" if target.dtype == BOOL and target.width == 1 else half
-    if op == "side_by_side":
+    if op == "vector":
         return f"({type_text(target)})({', '.join(map(atom_text, args))})"
     if op == "lane":
         return f"(({type_text(target)} *)&{first})[{args[1]}]"
     width = max(target.width, *(getattr(arg, "width", 1) for arg in args))
-    if op == "count_up":
+    if op == "ramp":
         numbers = ", ".join(map(str, range(width)))
         return f"{atom_text(first)} + (int{width})({numbers}) * {atom_text(args[1])}"
     texts = [repeated_text(arg, width) for arg in args]
@@ -100,7 +100,7 @@ def _operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     if op == "convert":
         return _conversion_text(texts[0], dtype, target.dtype, result, width)
     if of_kind == "b":
-        return LOGIC[op].format(*texts) if op in LOGIC else _one_by_one(op, target, args)
+        return LOGIC[op].format(*texts) if op in LOGIC else _lane_by_lane(op, target, args)
     if op in ON_BITS and of_kind == "f":
         signed = C_TYPES[np.dtype(f"int{bits}")] + str(width)
         size, infinity = SIZE_AND_INFINITY[bits]
@@ -123,11 +123,11 @@ def _operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
         return f"as_{result}(-{unsigned[0]})"
     if of_kind in "iu" and op in SHIFTS:
         return f"as_{result}({SHIFTS[op].format(*unsigned, bits=bits)})"
-    return _one_by_one(op, target, args)
+    return _lane_by_lane(op, target, args)
 
 
 def repeated_text(arg: Atom, width: int) -> str:
-    """An operand as text; what is one for all is repeated."""
+    """An operand as text; what is uniform is repeated."""
     text = atom_text(arg)
     if getattr(arg, "width", 1) == width:
         return text
@@ -139,7 +139,7 @@ def repeated_text(arg: Atom, width: int) -> str:
 
 
 def _mask(text: str, dtype: np.dtype, width: int) -> str:
-    """A wide bool as the condition of a choice between values of `dtype`: of their size."""
+    """A vector of bools as the condition of a choice between values of `dtype`: of their size."""
     is_long = dtype != BOOL and dtype.itemsize == 8
     return converted_text(text, f"long{width}") if is_long else text
 
@@ -163,7 +163,7 @@ def converted_text(text: str, to: str) -> str:
     return f"__builtin_convertvector({text}, {to})"
 
 
-def _one_by_one(op: str, target: Value, args: Sequence[Atom]) -> str:
+def _lane_by_lane(op: str, target: Value, args: Sequence[Atom]) -> str:
     one = Value(target.name, target.dtype)
     texts = [
         f"({operation_text(op, one, [_element(arg, lane) for arg in args])})"
@@ -175,7 +175,7 @@ def _one_by_one(op: str, target: Value, args: Sequence[Atom]) -> str:
 
 
 def _element(arg: Atom, lane: int) -> Atom:
-    """One element of a wide value: x.s0, x.s1, ..., x.sf."""
+    """One lane of a vector: x.s0, x.s1, ..., x.sf."""
     if not isinstance(arg, Value) or arg.width == 1:
         return arg
     text = f"{arg.name}.s{lane:x}"
@@ -189,7 +189,7 @@ def _element(arg: Atom, lane: int) -> Atom:
 STREAMED = 2**25
 
 
-def wide_load_text(
+def vector_load_text(
     target: Value, source: Buffer | PrivateArray, at: Index, end: Index | None
 ) -> str:
     """Neighbouring elements of a buffer, or of a private array."""
@@ -217,7 +217,7 @@ def _stored(text: str, value: Value) -> str:
     return converted_text(bits, f"ushort{value.width}")
 
 
-def wide_store_text(destination: Buffer, at: Index, value: Value, end: Index | None) -> str:
+def vector_store_text(destination: Buffer, at: Index, value: Value, end: Index | None) -> str:
     """Stores neighbouring elements of a buffer."""
     pointer, width, of = f"{destination.name} + {at}", value.width, storage_type(destination.dtype)
     text = str(value)
@@ -298,7 +298,7 @@ SATURATE = """\
 """
 
 
-def wide_helpers(text: str) -> list[str]:
+def vector_helpers(text: str) -> list[str]:
     """The C functions on vectors that `text` calls, each after those that it calls itself."""
     found: dict[str, str] = {}
 
@@ -328,7 +328,7 @@ def _definition(name: str) -> str | None:
         return _saturate(*found.groups())
     functions = c_library.BY_NAME | c_halves.BY_NAME | c_integers.BY_NAME
     if (found := re.fullmatch(r"tj_(\w+)_(\d+)", name)) and found[1] in functions:
-        return _widened(functions[found[1]], int(found[2]))
+        return _vectorized(functions[found[1]], int(found[2]))
     return None
 
 
@@ -346,14 +346,14 @@ def _saturate(t: str, w: str, f: str) -> str:
     return SATURATE.format(t=t, w=w, f=f, i="int" if to.itemsize == 4 else "long", **texts)
 
 
-def _widened(text: str, width: int) -> str:
+def _vectorized(text: str, width: int) -> str:
     """A function of c_library for vectors: the same text with float16 for float, int16 for int. What is
     set only `if` something is set for some elements only."""
-    wide = re.sub(r"\b(tj_\w+)\(", rf"\1_{width}(", text)
-    wide = re.sub(r"\b((?:as_|convert_)?(?:float|u?int|double|long))\b", rf"\g<1>{width}", wide)
-    wide = wide.replace("convert_", "tj_convert_")
+    vector = re.sub(r"\b(tj_\w+)\(", rf"\1_{width}(", text)
+    vector = re.sub(r"\b((?:as_|convert_)?(?:float|u?int|double|long))\b", rf"\g<1>{width}", vector)
+    vector = vector.replace("convert_", "tj_convert_")
 
-    def one_by_one(found: re.Match) -> str:
+    def lane_by_lane(found: re.Match) -> str:
         condition, name, value = found.groups()
         element = re.compile(r"\bx\b")
         one = "((float *)&x)[lane]"
@@ -363,4 +363,4 @@ def _widened(text: str, width: int) -> str:
             f"((float *)&{name})[lane] = {element.sub(one, value)};"
         )
 
-    return re.sub(r"if \((.*)\) (\w+) = (.*);", one_by_one, wide)
+    return re.sub(r"if \((.*)\) (\w+) = (.*);", lane_by_lane, vector)

@@ -50,7 +50,7 @@ MAX_TRIED = 8
 
 # ---- reductions ----
 
-# Neighbours that are enough for a kernel by columns: fewer fill no vector.
+# VectorLanes that are enough for a kernel by columns: fewer fill no vector.
 MIN_COLUMNS = 16
 
 

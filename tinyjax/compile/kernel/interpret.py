@@ -50,7 +50,7 @@ def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> Non
         match statement:
             case Let(target, op, args):
                 operands = [_value(arg, scope) for arg in args]
-                scope[target.name] = _apply_wide(op, target, operands)
+                scope[target.name] = _apply_to_vector(op, target, operands)
             case Load(target, source, at, end):
                 scope[target.name] = _load(target.width, source, at, end, scope)
             case Store(destination, at, value, end):
@@ -97,10 +97,10 @@ def _load(width: int, source: Any, at: Index, end: Index | None, scope: dict[str
     position, array = _position(source, at, scope), scope[source.name]
     if width == 1 or array.ndim == 2:
         return array[position].copy()
-    wide = np.full(width, array[position])
+    vector = np.full(width, array[position])
     count = _count(width, source, position, end, scope)
-    wide[:count] = array[position : position + count]
-    return wide
+    vector[:count] = array[position : position + count]
+    return vector
 
 
 def _store(
@@ -154,14 +154,14 @@ def index_value(at: Index, scope: dict[str, Any]) -> int:
             return max(a, b)
 
 
-def _apply_wide(op: str, target: Value, args: Sequence[Any]) -> Any:
-    """One operation on scalars, or on each of the elements side by side."""
+def _apply_to_vector(op: str, target: Value, args: Sequence[Any]) -> Any:
+    """One operation on scalars, or on each lane of vectors."""
     if op in ("low", "high"):
         half = np.split(args[0], 2)[op == "high"]
         return half if target.width > 1 else half[0]
-    if target.width == 1 or op == "side_by_side":
+    if target.width == 1 or op == "vector":
         return apply_op(op, target.dtype, args)
-    if op == "count_up":
+    if op == "ramp":
         return (args[0] + args[1] * np.arange(target.width)).astype(target.dtype)
     elements = [
         apply_op(op, target.dtype, [x[lane] if np.ndim(x) else x for x in args])

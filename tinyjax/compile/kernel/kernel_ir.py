@@ -1,7 +1,7 @@
 """The kernel language: loops, loads, stores and one scalar operation a line.
 
 After this file you can read a kernel as the compiler sees it, and print it. Every kernel runs `items`
-work-items side by side; each sees its own number as the index `item`. Nothing here knows OpenCL:
+work-items in parallel; each sees its own number as the index `item`. Nothing here knows OpenCL:
 check_kernel.py proves that a kernel never leaves its buffers, codegen.py writes it as C, interpret.py
 runs it in Python. Builds on dtypes and indices.
 
@@ -37,7 +37,7 @@ class KernelError(AssertionError):
 
 @dataclass(frozen=True)
 class Value:
-    """A named scalar, assigned once; or `width` of them side by side, for neighbouring elements."""
+    """A named scalar, assigned once; or a vector of `width` of them, for neighbouring elements."""
 
     name: str
     dtype: np.dtype
@@ -132,7 +132,7 @@ class Let(HasOrigin):
 
 @dataclass(frozen=True)
 class Load(HasOrigin):
-    """target = source[index]; a wide target takes the elements from there on.
+    """target = source[index]; a vector takes the elements from there on.
 
     With `end`, the source has elements before `end` only: what lies beyond is a copy of the first."""
 
@@ -144,7 +144,7 @@ class Load(HasOrigin):
 
 @dataclass(frozen=True)
 class Store(HasOrigin):
-    """destination[index] = value; a wide value goes to the elements from there on, and before `end`."""
+    """destination[index] = value; a vector goes to the elements from there on, and before `end`."""
 
     destination: Buffer | PrivateArray
     index: Index
@@ -324,7 +324,7 @@ def _typed(target: Value) -> str:
 
 
 def _width(value: Scalar | PrivateArray) -> str:
-    """`x16` for sixteen elements side by side."""
+    """`x16` for a vector of sixteen elements."""
     width = getattr(value, "width", 1)
     return f" x{width}" if width > 1 else ""
 

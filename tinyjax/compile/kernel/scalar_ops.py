@@ -34,8 +34,8 @@ def has_kernel_type(dtype: Any) -> bool:
     return dtype in _KERNEL_DTYPES or dtype in HALVES
 
 
-def has_wide_type(dtype: np.dtype) -> bool:
-    """Whether values of `dtype` can be computed side by side: all of 32 and 64 bits, halves and bools."""
+def has_vector_type(dtype: np.dtype) -> bool:
+    """Whether there are vectors of `dtype`: all of 32 and 64 bits, halves and bools."""
     return dtype == np.bool_ or dtype in HALVES or (dtype in _KERNEL_DTYPES and dtype.itemsize >= 4)
 
 
@@ -136,10 +136,10 @@ define("ge", "{0} >= {1}", np.greater_equal)
 define("select", "{0} ? {1} : {2}", lambda condition, yes, no: yes if condition else no)
 define("is_finite", {"f": "isfinite({0})"}, np.isfinite)
 define("copy", "{0}", lambda x: x)
-define("any", {"b": "{0}"}, np.any)  # of the elements side by side, one bool
-# What a rule never writes: scalars as one wide value, and the element of one with that number
-define("side_by_side", {}, lambda *scalars: np.array(scalars))
-define("lane", {}, lambda wide, number: wide[number])
+define("any", {"b": "{0}"}, np.any)  # of a vector's lanes, one bool
+# What a rule never writes: a vector of scalars, and one lane of a vector
+define("vector", {}, lambda *scalars: np.array(scalars))
+define("lane", {}, lambda vector, number: vector[number])
 
 # ---- bits ----
 

@@ -48,7 +48,7 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
     sum_dtype,
 )
-from tinyjax.compile.schedules.vectorize import Neighbours, NotSideBySide, neighbours
+from tinyjax.compile.schedules.vectorize import NotVectorizable, VectorLanes, lanes_of_chunk
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom as JaxprAtom
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
@@ -60,8 +60,8 @@ INT32 = np.dtype("int32")
 class Place:
     """Where a value's elements are: in `memory`, from `start` on, and before `end` if that is given.
 
-    `width` elements are read at once, those of neighbouring work, and the next element of this work is
-    `scale` elements away. With `only_if`, it is stored only if that is true."""
+    `width` elements are read at once, as a vector, and the next element of the same lane is `scale`
+    elements away. With `only_if`, it is stored only if that is true."""
 
     memory: Buffer | PrivateArray
     start: Index = index(0)
@@ -94,7 +94,7 @@ class Builder:
         self.known: dict[tuple[JaxprAtom, Index], Scalar] = {}  # (v, flat position) -> its element
         self.taken: dict[str, int] = {}  # how often a name has been given
         self.unnamed: set[Value] = set()  # what is not the value of a variable, or not yet
-        self.neighbours: Neighbours | None = None  # what an element asked for stands for
+        self.lanes: VectorLanes | None = None  # of the vector that is being computed
 
     # ---- statements ----
 
@@ -112,26 +112,26 @@ class Builder:
         return target
 
     def read(self, place: Place, at: Index, name: str = "t") -> Value:
-        """The element number `at` of what is at `place`, and its neighbours if that is wide."""
-        place, at = self._place_of_neighbours(place, at)
+        """The element number `at` of what is at `place`, or the vector from there on."""
+        place, at = self._place_of_lanes(place, at)
         target = Value(self.fresh(name), place.memory.dtype, place.width)
         self.body.append(Load(target, place.memory, *place.bounds(at)))
         return target
 
     def write(self, place: Place, at: Index, value: Scalar) -> None:
         """Stores what `read` gives; what is one for all elements is repeated."""
-        place, at = self._place_of_neighbours(place, at)
+        place, at = self._place_of_lanes(place, at)
         start, end = place.bounds(at)
         store = Store(place.memory, start, self.repeated(value, place.width), end)
         self.body.append(store if place.only_if is None else If(place.only_if, [store]))
 
     def repeated(self, value: Scalar, width: int) -> Scalar:
-        """`value`, as often as is asked for if there is one for all."""
+        """`value`, as a vector of that width if it is a scalar."""
         if getattr(value, "width", 1) == width:
             return value
-        wide = Value(self.fresh("t"), value.dtype, width)
-        self.body.append(Let(wide, "copy", (value,)))
-        return wide
+        vector = Value(self.fresh("t"), value.dtype, width)
+        self.body.append(Let(vector, "copy", (value,)))
+        return vector
 
     def store(self, destination: Buffer | PrivateArray, at: Index, value: Any) -> None:
         self.body.append(Store(destination, at, value))
@@ -170,39 +170,39 @@ class Builder:
         if last >= start.lo:
             self.body.append(For(variable, start, stop, body))
 
-    # ---- neighbours ----
+    # ---- vectors ----
 
     @contextmanager
-    def side_by_side(self, chunk: Index, count: int, width: int) -> Iterator[Index]:
-        """Within the block, the element at the index given is `width` neighbours: those of chunk number
-        `chunk` among `count`. What depends on that index is wide; all else is one for all of them.
+    def vectorized(self, chunk: Index, count: int, width: int) -> Iterator[Index]:
+        """Within the block, the element at the index given is a vector: `width` neighbours, those of chunk
+        number `chunk` among `count`. What depends on that index is varying; all else is uniform.
 
-        Raises NotSideBySide where neighbours are not next to each other in memory."""
+        Raises NotVectorizable where neighbours are not contiguous in memory."""
         if width == 1:
             yield chunk
             return
-        self.neighbours = neighbours(chunk, count, width)
+        self.lanes = lanes_of_chunk(chunk, count, width)
         try:
-            yield self.neighbours.variable
+            yield self.lanes.variable
         finally:
-            self.neighbours = None
+            self.lanes = None
 
-    def _place_of_neighbours(self, place: Place, at: Index) -> tuple[Place, Index]:
-        """A wide place if `at` stands for neighbours."""
-        if self.neighbours is None or not self.neighbours.step(at):
+    def _place_of_lanes(self, place: Place, at: Index) -> tuple[Place, Index]:
+        """The place of a vector if `at` is varying."""
+        if self.lanes is None or not self.lanes.stride(at):
             return place, at
-        start, end = self.neighbours.places(at)
-        return replace(place, start=start, end=end, width=self.neighbours.width), index(0)
+        start, end = self.lanes.span(at)
+        return replace(place, start=start, end=end, width=self.lanes.width), index(0)
 
     def _numbers(self, at: Index) -> Atom:
-        """An index as an operand: that of each neighbour, if it stands for those."""
-        if self.neighbours is None or not (step := self.neighbours.step(at)):
+        """An index as an operand: that of each lane, if it is varying."""
+        if self.lanes is None or not (stride := self.lanes.stride(at)):
             return at
         if max(-at.lo, at.hi) >= 2**31:
-            raise NotSideBySide(f"{at} needs more than 32 bits")
-        target = Value(self.fresh("t"), INT32, self.neighbours.width)
-        first = self.neighbours.first_of(at)
-        self.body.append(Let(target, "count_up", (first, Const(np.int32(step), INT32))))
+            raise NotVectorizable(f"{at} needs more than 32 bits")
+        target = Value(self.fresh("t"), INT32, self.lanes.width)
+        first = self.lanes.first_of(at)
+        self.body.append(Let(target, "ramp", (first, Const(np.int32(stride), INT32))))
         return target
 
     def clamped_index(self, value: Scalar, size: int) -> Index:
@@ -210,7 +210,7 @@ class Builder:
         if size == 1:  # a single element may be a variable, which has no other place
             return index(0)
         if getattr(value, "width", 1) > 1:
-            raise NotSideBySide("each neighbour is at a place of its own")
+            raise NotVectorizable("each lane is at a place of its own")
         if isinstance(value, Const):
             return index(min(max(int(value.value), 0), size - 1))
         bounds = (0, min(size - 1, np.iinfo(value.dtype).max))
@@ -296,7 +296,7 @@ class Builder:
         count = (
             self.target.accumulators if sizes and sizes[-1] >= 4 * self.target.accumulators else 1
         )
-        if self.neighbours is not None:
+        if self.lanes is not None:
             count = 1
         accumulators = self.make_accumulators(eqn, rule, count)
 
@@ -333,8 +333,8 @@ class Builder:
 
     def _arg_reduce(self, ctx: Context, eqn: JaxprEqn, rule: ArgReduction) -> Scalar:
         """One loop that remembers the best element and its place."""
-        if self.neighbours is not None:
-            raise NotSideBySide("the best place of each neighbour is another")
+        if self.lanes is not None:
+            raise NotVectorizable("each lane has a best place of its own")
         (operand,), (size,) = eqn.invars, axes_sizes(eqn)
         dtype, place_dtype = operand.aval.dtype, eqn.outvars[0].aval.dtype
         best, place = (
@@ -363,7 +363,7 @@ class Builder:
     def make_accumulators(self, eqn: JaxprEqn, rule: Reduction, count: int) -> PrivateArray:
         """Accumulators set to the identity."""
         dtype = sum_dtype(eqn.outvars[0].aval.dtype)
-        width = 1 if self.neighbours is None else self.neighbours.width
+        width = 1 if self.lanes is None else self.lanes.width
         accumulators = PrivateArray(self.fresh("acc"), dtype, count, width)
         self.body.append(Allocate(accumulators, Const(rule.identity(dtype), dtype)))
         return accumulators

@@ -92,7 +92,7 @@ class ColumnKernel(ReductionBuilder):
                 for eqn, accumulators, partial in zip(self.reductions, sums, self.partial):
                     at = outer * self.form.inner + column
                     with statements_of(eqn):
-                        value = self.wide(accumulators, chunk)
+                        value = self.load_vector(accumulators, chunk)
                         if self.pieces > 1:
                             self.write(Place(partial), piece * self.form.results + at, value)
                         else:
@@ -108,7 +108,7 @@ class ColumnKernel(ReductionBuilder):
         at: Index,
         sums: Sequence[PrivateArray],
     ) -> None:
-        """A few rows of one chunk of neighbours."""
+        """A few rows of one vector of columns."""
         with self._columns(chunk) as column:
             for eqn, accumulators in zip(self.reductions, sums):
                 places = [self._element_place(eqn, outer, row, column) for row in rows]
@@ -120,10 +120,10 @@ class ColumnKernel(ReductionBuilder):
                     self.combine(self.rule(eqn), accumulators, at, self.pairwise(eqn, values))
 
     def _columns(self, chunk: Index) -> AbstractContextManager[Index]:
-        """The neighbours of a chunk. Those of the last one overlap with those before: their sums are the
-        same, and no neighbour is missing."""
+        """The columns of a chunk. Those of the last one overlap with those before: their sums are the
+        same, and no lane is idle."""
         first = (chunk * self.width).min(self.form.inner - self.width)
-        return self.neighbours_from(first, self.form.inner)
+        return self.vectorized_from(first, self.form.inner)
 
     def _element_place(self, eqn: JaxprEqn, outer: Index, row: Index, column: Index) -> Position:
         """The place of an operand's element."""
@@ -150,7 +150,7 @@ class ColumnKernel(ReductionBuilder):
                                 self.combine(self.rule(eqn), total, index(0), value)
                     for eqn, (total,) in zip(self.reductions, sums):
                         with statements_of(eqn):
-                            self.know(eqn, at, self.wide(total, index(0)))
+                            self.know(eqn, at, self.load_vector(total, index(0)))
                     self._store(outer, column)
 
     def _store(self, outer: Index, column: Index) -> None:

@@ -1,7 +1,7 @@
-"""Loops that every element runs by itself, in one kernel: a CPU takes 16 neighbours side by side.
+"""Loops that every element runs by itself, in one kernel: a CPU runs it for vectors of 16.
 
-After this file you can read the kernel of `vmap(while_loop)`: chunks of neighbours in vector registers,
-each running until none of its elements is active. Builds on resumable_loop, loop_invariants and scalarize.
+After this file you can read the kernel of `vmap(while_loop)`: vectors of neighbours, each of
+which runs until none of its lanes is active. Builds on resumable_loop, loop_invariants and scalarize.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     item_index,
 )
 from tinyjax.compile.kernel.rules import Position
-from tinyjax.compile.kernel.scalar_ops import has_wide_type
+from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.schedules.builder import Place
 from tinyjax.compile.schedules.group_builder import padded, run_of, share
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
@@ -38,12 +38,12 @@ from tinyjax.compile.schedules.scalarize import PerElement, element_shape
 from tinyjax.compile.schedules.unroll_and_jam import interleaved, is_short
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, subjaxprs
 
-WIDTH = 16  # elements side by side on a CPU
-TOGETHER = 24  # bytes of the carries of one element of each of those chunks
+WIDTH = 16  # elements of a vector on a CPU
+TOGETHER = 24  # bytes of the carries of one lane of each of those vectors
 
 
 class PerElementKernel(LoopFrame):
-    """Every element runs the loop; `width` neighbours do so side by side."""
+    """Every element runs the loop, in vectors of `width`."""
 
     def __init__(
         self, eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
@@ -61,17 +61,17 @@ class PerElementKernel(LoopFrame):
         self.count = math.prod(shape)
         rewriting = PerElement(shape, names, self.inner_target)
         self.element_eqn = rewriting.eqn(eqn, eqn.invars, eqn.outvars)
-        self.wide = rewriting.wide
+        self.varying = rewriting.varying
         self.width = self._width()
-        self.b = BodyBuilder(names, target, self.width, frozenset(self.wide))
+        self.b = BodyBuilder(names, target, self.width, frozenset(self.varying))
         self.know_operands(self.b)
 
     def _width(self) -> int:
-        """How many elements side by side: a power of two."""
+        """The width of vectors: a power of two."""
         dtypes = {
             v.aval.dtype for body in bodies_of_round(self.element_eqn) for v in _variables(body)
         }
-        if self.target.accumulators == 1 or not all(map(has_wide_type, dtypes)):
+        if self.target.accumulators == 1 or not all(map(has_vector_type, dtypes)):
             return 1
         return min(WIDTH, 2 ** math.ceil(math.log2(self.count)))
 
@@ -98,29 +98,29 @@ class PerElementKernel(LoopFrame):
         if not self.is_scan or self.width < WIDTH:
             return 1
         carry = self.element_eqn.params["jaxpr"].jaxpr.outvars[: self.carry_count]
-        in_registers = sum(v.aval.dtype.itemsize for v in carry if v in self.wide)
+        in_registers = sum(v.aval.dtype.itemsize for v in carry if v in self.varying)
         return max(1, min(TOGETHER // max(4, in_registers), self.count // WIDTH))
 
     def _chunk(self, chunk: Index, chunks: int) -> None:
-        """The whole loop for `width` neighbours. Scalars are the same in all chunks: one stores them."""
+        """The whole loop for a vector of elements. Scalars are the same in all chunks: one stores them."""
         b, eqn = self.b, self.element_eqn
         inner_ins, _ = inner_variables(eqn)
         operands = list(zip(eqn.invars, inner_ins))
         after = self.first_carry + self.carry_count
-        is_wide = [v in self.wide for v in inner_ins[self.first_carry :][: self.carry_count]]
-        # A row of the ys is wide as an array: a scalar that is repeated there is a scalar in the body.
-        is_wide += [v.aval.ndim > 1 for v in self.eqn.outvars[self.carry_count :]]
-        share_scalars = chunks > 1 and not all(is_wide)
+        is_varying = [v in self.varying for v in inner_ins[self.first_carry :][: self.carry_count]]
+        # A row of the ys varies as an array does: a scalar that is repeated there is one in the body.
+        is_varying += [v.aval.ndim > 1 for v in self.eqn.outvars[self.carry_count :]]
+        share_scalars = chunks > 1 and not all(is_varying)
         only_if = b.let("eq", (chunk, index(0)), BOOL) if share_scalars else None
         outs = [
-            self._place(buffer, chunk) if wide else Place(buffer, only_if=only_if)
-            for buffer, wide in zip(self.outputs, is_wide)
+            self._place(buffer, chunk) if varies else Place(buffer, only_if=only_if)
+            for buffer, varies in zip(self.outputs, is_varying)
         ]
         carry = [b.private(v, "carry") for v in inner_ins[self.first_carry :][: self.carry_count]]
         with b.block() as initial:
             for place, (v, inner) in zip(carry, operands[self.first_carry :]):
                 b.copy(self._operand(v, inner, chunk), place, 1)
-        kept = [self._kept(chunk, chunks, out, wide) for out, wide in zip(outs, is_wide)]
+        kept = [self._kept(chunk, chunks, out, varies) for out, varies in zip(outs, is_varying)]
         kept = kept[: self.carry_count]
         self.begin(b, initial, carry, kept)
         sources = [
@@ -137,9 +137,9 @@ class PerElementKernel(LoopFrame):
     def _operand(self, v: Atom, inner: Var, chunk: Index) -> Source:
         """This chunk's elements of an operand, or where they are."""
         if v in self.computed:
-            return self._neighbours(v, chunk) if inner in self.wide else self.b.scalar(v)
+            return self._neighbours(v, chunk) if inner in self.varying else self.b.scalar(v)
         source = self.source(v)
-        if inner in self.wide and isinstance(source, Place):
+        if inner in self.varying and isinstance(source, Place):
             assert isinstance(source.memory, Buffer)
             return self._place(source.memory, chunk)
         return source
@@ -158,10 +158,10 @@ class PerElementKernel(LoopFrame):
             at = (chunk * self.width + lane).min(self.count - 1)
             value = b.element(v, Position(v.aval.shape, flat=at))
             b.store(elements, lane, b.converted(value, dtype))
-        wide = b.read(Place(elements, width=self.width), index(0))
+        vector = b.read(Place(elements, width=self.width), index(0))
         if v.aval.dtype == dtype:
-            return wide
-        return b.let("ne", (wide, Const(INT32.type(0), INT32)), BOOL)
+            return vector
+        return b.let("ne", (vector, Const(INT32.type(0), INT32)), BOOL)
 
     def _repeated(self, v: Atom) -> Atom:
         """What all elements of `v` are copies of, or `v`."""
@@ -175,10 +175,10 @@ class PerElementKernel(LoopFrame):
         end = index(self.count) if self.count % self.width else None
         return Place(buffer, chunk * self.width, end, self.width, self.count)
 
-    def _kept(self, chunk: Index, chunks: int, out: Place, wide: bool) -> Place:
+    def _kept(self, chunk: Index, chunks: int, out: Place, varies: bool) -> Place:
         """Where the carry is between launches. Each chunk has its own copy of a scalar: another chunk
         may be a launch ahead."""
-        if wide or self.rounds is None:
+        if varies or self.rounds is None:
             return out
         name = f"kept{len(self.scratch)}"
         self.scratch.append(Buffer(name, out.memory.dtype, chunks, "scratch"))

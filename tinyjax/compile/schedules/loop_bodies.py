@@ -204,8 +204,8 @@ class BodyBuilder(PrivateArrayBuilder):
                 self.store(found, index(0), self.let("or", args, BOOL))
             return self.load("t", found, index(0)), predicate
         one = self.read(predicate, index(0)) if isinstance(predicate, Place) else predicate
-        is_wide = getattr(one, "width", 1) > 1
-        return (self.let("any", (one,), BOOL), one) if is_wide else (one, None)
+        is_vector = getattr(one, "width", 1) > 1
+        return (self.let("any", (one,), BOOL), one) if is_vector else (one, None)
 
     def _round(
         self, jaxpr: Jaxpr, variables: Sequence[Var], carry: Sequence[Place],

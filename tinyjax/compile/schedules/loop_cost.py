@@ -35,8 +35,8 @@ UNKNOWN_ROUNDS = 16  # how often a while_loop inside is thought to run
 
 
 def work(jaxpr: Jaxpr, target: Target, width: int = 1) -> int:
-    """Roughly the operations of one run of a jaxpr, for `width` elements side by side: most take no
-    longer than one, but divisions and functions may be computed one by one."""
+    """Roughly the operations of one run of a jaxpr, for vectors of `width` elements: most take no
+    longer than scalars, but divisions and functions may be computed lane by lane."""
     return sum(eqn_work(eqn, target, width) for eqn in jaxpr.eqns)
 
 

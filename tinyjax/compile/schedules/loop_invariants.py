@@ -71,7 +71,7 @@ def without_invariants(
     eqn: JaxprEqn, shape: Shape, names: dict[Var, str], target: Target
 ) -> tuple[list[JaxprEqn], JaxprEqn]:
     """A while or scan of arrays of `shape`, with the equations taken out of it that give the same in
-    every round, but do not work on elements of `shape` side by side. They come first; their results
+    every iteration, but do not work on elements of `shape` in vectors. They come first; their results
     are new constants of the loop. `names` gets the names of new variables.
 
     Raises NoKernel where such a result is an array of another shape: no element is a part of it."""

@@ -18,7 +18,7 @@ from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import For, Kernel, Statement, item_index
 from tinyjax.compile.kernel.rules import Position
-from tinyjax.compile.kernel.scalar_ops import has_wide_type
+from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.schedules.group_builder import (
     GroupBuilder,
     padded,
@@ -28,7 +28,7 @@ from tinyjax.compile.schedules.group_builder import (
 )
 from tinyjax.compile.schedules.product_kernels import product_kernel
 from tinyjax.compile.schedules.reduction_kernels import reduction_kernel
-from tinyjax.compile.schedules.vectorize import NotSideBySide
+from tinyjax.compile.schedules.vectorize import NotVectorizable
 from tinyjax.core.jaxpr import Var
 from tinyjax.core.primitives import transpose_p
 
@@ -44,36 +44,34 @@ def lower_group(group: KernelGroup, name: str, names: dict[Var, str], target: Ta
     Elements are numbered flat, in one loop, as long as nothing asks for the coordinates; on a CPU,
     where the divisions would cost more than the work, those get a loop over rows and one within;
     transposed arrays are read in tiles.
-    There, neighbours are computed side by side wherever they are next to each other in memory."""
+    There, loops are vectorized wherever neighbours are contiguous in memory."""
     if group.form is not None:
         kernel = reduction_kernel(group, name, names, target)
     elif group.product is not None:
         kernel = product_kernel(group, name, names, target)
     else:
-        kernel = _side_by_side(group, name, names, target) or _one_by_one(
-            group, name, names, target
-        )
+        kernel = _vectorized(group, name, names, target) or _scalar(group, name, names, target)
     check_kernel(kernel)
     return kernel
 
 
-def _side_by_side(
+def _vectorized(
     group: KernelGroup, name: str, names: dict[Var, str], target: Target
 ) -> Kernel | None:
-    """The kernel that computes neighbours side by side, if there can be one."""
+    """The kernel in vectors, if there can be one."""
     dtypes = {v.aval.dtype for eqn in group.eqns for v in [*eqn.invars, *eqn.outvars]}
-    if not all(map(has_wide_type, dtypes)):
+    if not all(map(has_vector_type, dtypes)):
         return None
     width = target.width if max(dtype.itemsize for dtype in dtypes) <= 4 else target.width // 2
     shape = group.outputs[0].aval.shape
     for loop, size in ((_flat_loop, math.prod(shape)), (_row_loop, shape[-1] if shape else 1)):
         if width > 1 and size >= width:
-            with suppress(NotSideBySide):
+            with suppress(NotVectorizable):
                 return _MapBuilder(group, names, target, width).map(name, loop)
     return None
 
 
-def _one_by_one(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
+def _scalar(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
     kernel = _MapBuilder(group, names, target).map(name, _flat_loop)
     rank = len(group.outputs[0].aval.shape)
     if rank > 1 and target.accumulators > 1 and divides(kernel.body):
@@ -114,7 +112,7 @@ def divides(body: Sequence[Statement]) -> bool:
 class _MapBuilder(GroupBuilder):
     def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target, width: int = 1):
         super().__init__(group, names, target)
-        self.width = width  # neighbours that are computed side by side
+        self.width = width  # elements of a vector
 
     def map(self, name: str, loop: Callable) -> Kernel:
         """Each work-item computes a run of the outputs' elements."""
@@ -137,7 +135,7 @@ def _flat_loop(
     items, run = share(chunks, max(1, target.grain // width), target.max_items)
     item = item_index(padded(items, target))
     with builder.loop(*run_of(item, run, chunks), chunks - 1) as chunk:
-        with builder.side_by_side(chunk, count, width) as i:
+        with builder.vectorized(chunk, count, width) as i:
             body(Position(shape, flat=i))
     return items
 
@@ -157,7 +155,7 @@ def _row_loop(
     item = item_index(items * pieces)
     with builder.loop(*run_of(item // pieces, run, rows), rows - 1) as row:
         with builder.loop(*run_of(item % pieces, piece_run, chunks), chunks - 1) as chunk:
-            with builder.side_by_side(chunk, columns, width) as column:
+            with builder.vectorized(chunk, columns, width) as column:
                 coords = (*Position(leading, flat=row).coords, column)
                 body(Position(shape, coords, row * columns + column))
     return items * pieces

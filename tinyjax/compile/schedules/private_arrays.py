@@ -39,15 +39,19 @@ def work_item_target(target: Target) -> Target:
 
 
 class PrivateArrayBuilder(Builder):
-    """Writes the statements of loops over private arrays. `wide` has the variables that differ from
-    element to element where `width` elements are computed side by side."""
+    """Writes the statements of loops over private arrays. `varying` has the variables that differ from
+    lane to lane in vectors of `width` elements."""
 
     def __init__(
-        self, names: dict[Var, str], target: Target, width: int = 1, wide: frozenset = frozenset()
+        self,
+        names: dict[Var, str],
+        target: Target,
+        width: int = 1,
+        varying: frozenset = frozenset(),
     ):
         super().__init__(names, work_item_target(target))
         self.width = width
-        self.wide = wide
+        self.varying = varying
 
     # ---- values in memory ----
 
@@ -82,7 +86,7 @@ class PrivateArrayBuilder(Builder):
         """New memory of this work-item for the value of `v`."""
         if not has_kernel_type(v.aval.dtype):
             raise NoKernel(f"kernels do not compute with {v.aval.dtype}")
-        width = self.width if v in self.wide else 1
+        width = self.width if v in self.varying else 1
         name = name or self.names.get(v, "v").strip("_") or "v"
         array = PrivateArray(self.fresh(f"{name}_"), v.aval.dtype, v.aval.size, width)
         self.body.append(Allocate(array, None))
@@ -138,7 +142,7 @@ class PrivateArrayBuilder(Builder):
         self.places.update(places)
 
     def _stored_reduction(self, v: Var, place: Place) -> None:
-        """All elements of the result advance together: neighbours read neighbouring memory."""
+        """All elements of the result advance together, so that contiguous memory is read."""
         eqn, rule = self.producer[v], lowering_of(self.producer[v], self.target)
         assert isinstance(rule, Reduction)
         dtype = sum_dtype(v.aval.dtype)

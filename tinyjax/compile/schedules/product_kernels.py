@@ -33,10 +33,10 @@ from tinyjax.compile.kernel.kernel_ir import (
     statements_of,
 )
 from tinyjax.compile.kernel.rules import Position, Product, lowering_of, sum_dtype
-from tinyjax.compile.kernel.scalar_ops import has_wide_type
+from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.passes.products import Side, multiplications, sides_of
 from tinyjax.compile.schedules.group_builder import GroupBuilder, padded, run_of, share
-from tinyjax.compile.schedules.vectorize import Neighbours, NotSideBySide
+from tinyjax.compile.schedules.vectorize import NotVectorizable, VectorLanes
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 VECTOR_BYTES = 64
@@ -49,18 +49,18 @@ GRAIN = 2**16  # multiplications that are worth a work-item
 
 def product_kernel(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
     """The kernel of a group that has a product among its equations."""
-    if can_follow_side_by_side(group, target):
-        with suppress(NotSideBySide):
-            return ProductBuilder(group, names, target).kernel_named(name, is_wide=True)
-    return ProductBuilder(group, names, target).kernel_named(name, is_wide=False)
+    if can_vectorize_epilogue(group, target):
+        with suppress(NotVectorizable):
+            return ProductBuilder(group, names, target).kernel_named(name, is_vector=True)
+    return ProductBuilder(group, names, target).kernel_named(name, is_vector=False)
 
 
-def can_follow_side_by_side(group: KernelGroup, target: Target) -> bool:
-    """Whether all dtypes of what follows the product, and of its result, can be wide."""
+def can_vectorize_epilogue(group: KernelGroup, target: Target) -> bool:
+    """Whether all dtypes of what follows the product, and of its result, have vectors."""
     product = product_of(group.eqns, target)
     read = [v for eqn in group.eqns if eqn is not product for v in eqn.invars]
     made = [v for eqn in group.eqns for v in eqn.outvars]
-    return all(has_wide_type(v.aval.dtype) for v in [*read, *made])
+    return all(has_vector_type(v.aval.dtype) for v in [*read, *made])
 
 
 class ProductBuilder(GroupBuilder):
@@ -82,13 +82,13 @@ class ProductBuilder(GroupBuilder):
 
     # ---- the work shared out ----
 
-    def kernel_named(self, name: str, is_wide: bool) -> Kernel:
-        """The kernel. Raises NotSideBySide if what follows can't be wide."""
+    def kernel_named(self, name: str, is_vector: bool) -> Kernel:
+        """The kernel. Raises NotVectorizable if what follows can't be a vector's."""
         with statements_of(self.eqn):
-            items = self.whole(is_wide)
+            items = self.whole(is_vector)
         return self.kernel(name, items)
 
-    def whole(self, is_wide: bool) -> int:
+    def whole(self, is_vector: bool) -> int:
         """Writes all statements; gives the number of work-items.
 
         Tasks are numbered by batch, block of rows, and panel; a work-item has a run of them."""
@@ -107,13 +107,13 @@ class ProductBuilder(GroupBuilder):
             last = self.columns - 1 if self.is_partial else self.columns - self.width
             column = index_var(self.fresh("i"), 0, last)
             with self.block() as body:
-                self._task(batch, block * (tiles * tile), column, tiles, tile, is_wide)
+                self._task(batch, block * (tiles * tile), column, tiles, tile, is_vector)
             start = i % self.panels * self.width
             self.body.append(For(column, start, start + 1, body))
         return items
 
     def _task(
-        self, batch: Index, first: Index, column: Index, tiles: int, tile: int, is_wide: bool
+        self, batch: Index, first: Index, column: Index, tiles: int, tile: int, is_vector: bool
     ) -> None:
         """`tiles` times `tile` rows from `first` on, of the columns of a panel."""
         sums = PrivateArray(self.fresh("sums"), self.dtype, tiles * tile, self.width)
@@ -127,8 +127,8 @@ class ProductBuilder(GroupBuilder):
         with self.loop(first, rows, self.rows - 1) as row:
             at = (row - first).max(0).min(sums.size - 1)
             total = self._load_vector(sums, at)
-            if is_wide:
-                self._store_wide(batch, row, column, total)
+            if is_vector:
+                self._store_vector(batch, row, column, total)
             else:
                 self._store_each(batch, row, column, total)
 
@@ -186,7 +186,7 @@ class ProductBuilder(GroupBuilder):
     # ---- operands ----
 
     def _right_elements(self, batch: Index, k: Index, column: Index) -> Scalar:
-        """Neighbours in a row of the right operand; at its end, some are of the next row, and not used."""
+        """VectorLanes in a row of the right operand; at its end, some are of the next row, and not used."""
         atom, side = self.eqn.invars[1], self.right
         lies_so = side.kept[-1] == len(side.shape) - 1 and side.are_one(side.kept)
         if lies_so and atom in self.places and atom.aval.dtype == self.dtype:
@@ -199,7 +199,7 @@ class ProductBuilder(GroupBuilder):
         columns = [(column + lane).min(self.columns - 1) for lane in range(self.width)]
         elements = [self._element(1, batch, at, k) for at in columns]
         target = Value(self.fresh("t"), self.dtype, self.width)
-        self.body.append(Let(target, "side_by_side", tuple(elements)))
+        self.body.append(Let(target, "vector", tuple(elements)))
         return target
 
     def _element(self, number: int, batch: Index, kept: Index, k: Index) -> Scalar:
@@ -232,16 +232,16 @@ class ProductBuilder(GroupBuilder):
 
     # ---- what follows ----
 
-    def _store_wide(self, batch: Index, row: Index, column: Index, total: Value) -> None:
-        """Computes the outputs for neighbouring columns at once. Raises NotSideBySide."""
+    def _store_vector(self, batch: Index, row: Index, column: Index, total: Value) -> None:
+        """Computes the outputs for neighbouring columns at once. Raises NotVectorizable."""
         end = index(self.columns) if self.is_partial else None
         each = index_var("e", 0, self.columns - 1)
-        self.neighbours = Neighbours(each, column, end, self.width)
+        self.lanes = VectorLanes(each, column, end, self.width)
         position = self._position(batch, row, each)
         self._know(position, total)
         for v in self.outputs:
             self.store_output(v, position)
-        self.neighbours = None
+        self.lanes = None
 
     def _store_each(self, batch: Index, row: Index, column: Index, totals: Value) -> None:
         """Computes the outputs for one column after the other."""

@@ -16,7 +16,7 @@ from tinyjax.compile.schedules.column_kernels import ColumnKernel
 from tinyjax.compile.schedules.reductions import ReductionBuilder, widths
 from tinyjax.compile.schedules.row_kernels import RowKernel
 from tinyjax.compile.schedules.split_reduction import SharedReduction
-from tinyjax.compile.schedules.vectorize import NotSideBySide
+from tinyjax.compile.schedules.vectorize import NotVectorizable
 from tinyjax.core.jaxpr import Var
 
 KERNELS: dict[str, type[ReductionBuilder]] = {
@@ -29,10 +29,10 @@ KERNELS: dict[str, type[ReductionBuilder]] = {
 def reduction_kernel(
     group: KernelGroup, name: str, names: dict[Var, str], target: Target
 ) -> Kernel:
-    """The kernel of a group that has a form; one by one where neighbours are apart in memory."""
+    """The kernel of a group that has a form; in scalars where neighbours are apart in memory."""
     assert group.form is not None
-    *wide, one_by_one = widths(group, target)
-    for width in wide:
-        with suppress(NotSideBySide):
+    *vectors, scalar = widths(group, target)
+    for width in vectors:
+        with suppress(NotVectorizable):
             return KERNELS[group.form.kind](group, names, target, width).kernel_named(name)
-    return KERNELS[group.form.kind](group, names, target, one_by_one).kernel_named(name)
+    return KERNELS[group.form.kind](group, names, target, scalar).kernel_named(name)

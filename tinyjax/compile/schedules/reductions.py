@@ -1,7 +1,7 @@
 """What kernels of reductions have in common: accumulators, and places in an array of rows.
 
-After this file you can read how several accumulators become one number: sixteen elements side by side
-are added to sixteen sums, and those are added in pairs, halves to halves, at the end. That is also
+After this file you can read how several accumulators become one number: a vector of sixteen elements
+is added to sixteen sums, and those are added in pairs, halves to halves, at the end. That is also
 more accurate than one sum after the other. Builds on group_builder.
 """
 
@@ -31,10 +31,10 @@ from tinyjax.compile.kernel.kernel_ir import (
     statements_of,
 )
 from tinyjax.compile.kernel.rules import Position, Reduction, lowering_of, sum_dtype
-from tinyjax.compile.kernel.scalar_ops import has_wide_type
+from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.schedules.builder import Place
 from tinyjax.compile.schedules.group_builder import GroupBuilder, statements_for
-from tinyjax.compile.schedules.vectorize import Neighbours
+from tinyjax.compile.schedules.vectorize import VectorLanes
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 BOOL = np.dtype(bool)
@@ -42,16 +42,16 @@ UNROLLED = 4
 
 
 def widths(group: KernelGroup, target: Target) -> list[int]:
-    """How many neighbours to try to compute side by side: the first that is possible is best."""
+    """The widths of vectors to try: the first that is possible is best."""
     dtypes = {v.aval.dtype for eqn in group.eqns for v in [*eqn.invars, *eqn.outvars]}
-    if target.width == 1 or not all(map(has_wide_type, dtypes)):
+    if target.width == 1 or not all(map(has_vector_type, dtypes)):
         return [1]
-    wide = target.width if max(dtype.itemsize for dtype in dtypes) <= 4 else target.width // 2
-    return [wide, 1]
+    vector = target.width if max(dtype.itemsize for dtype in dtypes) <= 4 else target.width // 2
+    return [vector, 1]
 
 
 class ReductionBuilder(GroupBuilder):
-    """Writes kernels of reductions that compute `width` elements side by side."""
+    """Writes kernels of reductions, in vectors of `width` elements."""
 
     def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target, width: int):
         super().__init__(group, names, target)
@@ -63,7 +63,7 @@ class ReductionBuilder(GroupBuilder):
         ]
 
     def kernel_named(self, name: str) -> Kernel:
-        """The kernel. Raises NotSideBySide if the width must be 1."""
+        """The kernel. Raises NotVectorizable if the width must be 1."""
         with statements_for(self.reductions):
             items, scratch = self.whole()
         return self.kernel(name, items, scratch)
@@ -86,19 +86,19 @@ class ReductionBuilder(GroupBuilder):
         return Position(v.aval.shape, coords, row * columns + at)
 
     @contextmanager
-    def neighbours_from(self, first: Index, count: int, end: int | None = None) -> Iterator[Index]:
-        """As side_by_side, for the neighbours that begin at number `first` of `count`. What is known of
-        them is forgotten after: the index that stands for them is the same for all."""
+    def vectorized_from(self, first: Index, count: int, end: int | None = None) -> Iterator[Index]:
+        """As vectorized, for the vector that begins at number `first` of `count`. What is known of
+        it is forgotten after: the index that stands for its lanes is the same for all vectors."""
         with self.block() as statements:
             each = first
             if self.width > 1:
                 stop = None if end is None else index(end)
                 each = index_var("e", 0, count - 1)
-                self.neighbours = Neighbours(each, first, stop, self.width)
+                self.lanes = VectorLanes(each, first, stop, self.width)
             try:
                 yield each
             finally:
-                self.neighbours = None
+                self.lanes = None
         self.body += statements
 
     # ---- accumulators ----
@@ -134,12 +134,14 @@ class ReductionBuilder(GroupBuilder):
         return self.let(self.rule(eqn).op, halves, halves[0].dtype)
 
     def all_combined(self, eqn: JaxprEqn, accumulators: Sequence[PrivateArray]) -> Scalar:
-        """All accumulators of one result, and the elements side by side in each, as one number."""
+        """All accumulators of one result, and the lanes of each, as one number."""
         with statements_of(eqn):
             return self._all_combined(eqn, accumulators)
 
     def _all_combined(self, eqn: JaxprEqn, accumulators: Sequence[PrivateArray]) -> Scalar:
-        value: Any = self.pairwise(eqn, [self.wide(array, index(0)) for array in accumulators])
+        value: Any = self.pairwise(
+            eqn, [self.load_vector(array, index(0)) for array in accumulators]
+        )
         while value.width > 1:
             halves = [
                 Value(self.fresh("t"), value.dtype, value.width // 2) for _ in ("low", "high")
@@ -149,7 +151,7 @@ class ReductionBuilder(GroupBuilder):
             value = self.pairwise(eqn, halves)
         return value
 
-    def wide(self, array: PrivateArray, at: Index, name: str = "t") -> Value:
+    def load_vector(self, array: PrivateArray, at: Index, name: str = "t") -> Value:
         """Element number `at` of private memory."""
         return self.read(Place(array, width=self.width), at, name)
 
@@ -164,8 +166,8 @@ class ReductionBuilder(GroupBuilder):
 
     @property
     def unrolled(self) -> int:
-        """How many elements to take at once: where there is little work, several accumulators advance side
-        by side, so that one need not wait for the addition before."""
+        """How many elements to take at once: where there is little work, there are several
+        accumulators, so that one need not wait for the addition before."""
         work = self.work({v for eqn in self.reductions for v in eqn.outvars})
         terms = sum(work.get(operand(eqn), 0) for eqn in self.reductions)
         return UNROLLED if terms <= CHEAP_WORK * len(self.reductions) else 1
@@ -178,7 +180,7 @@ class ReductionBuilder(GroupBuilder):
             self.known[out, at] = self._named(total, self.names[out])
 
     def masked(self, value: Scalar, inside: Scalar | None, identity: Const) -> Scalar:
-        """The identity for neighbours that are not inside."""
+        """The identity in lanes that are not inside."""
         if inside is None:
             return value
         return self.let("select", (inside, value, identity), value.dtype)

@@ -47,10 +47,10 @@ class RowKernel(ReductionBuilder):
         self.totals = {v for eqn in self.reductions for v in eqn.outvars}
         self.levels = self._levels()
         self.row_outputs = [v for v in self.outputs if v.aval.size == self.rows]
-        self.wide_outputs = [v for v in self.outputs if v.aval.size != self.rows]
+        self.element_outputs = [v for v in self.outputs if v.aval.size != self.rows]
         # What each sweep computes for each column: the reductions of a level, then the outputs.
         roots = [[operand(eqn) for eqn in level] for level in self.levels]
-        self.roots = [*roots, self.wide_outputs]
+        self.roots = [*roots, self.element_outputs]
         self.kept: dict[Var, int] = {}  # -> the sweep that computes it
         self.memory: dict[Var, PrivateArray] = {}
         kept_bytes = self._choose_kept()
@@ -130,8 +130,8 @@ class RowKernel(ReductionBuilder):
         for sweep, level in enumerate(self.levels):
             with statements_for(level):
                 self._combine(row, sweep, level)
-        if self.wide_outputs:
-            with statements_for([self.producer[v] for v in self.wide_outputs]):
+        if self.element_outputs:
+            with statements_for([self.producer[v] for v in self.element_outputs]):
                 self._store(row)
         for v in self.row_outputs:
             self.store_output(v, self.place(v, row, index(0)))
@@ -162,7 +162,7 @@ class RowKernel(ReductionBuilder):
         self._numbers_of_row(row, sweep)
 
         def store(column: Index, number: int, end: int | None) -> None:
-            for v in self.wide_outputs:
+            for v in self.element_outputs:
                 self.store_output(v, self.place(v, row, column))
 
         self._sweep(row, sweep, 1, store)
@@ -194,14 +194,14 @@ class RowKernel(ReductionBuilder):
     def _chunk(
         self, row: Index, sweep: int, body: Body, chunk: Index, number: int, end: int | None = None
     ) -> None:
-        """With `end`, the last neighbours are missing."""
-        with self.neighbours_from(chunk * self.width, self.columns, end) as column:
+        """With `end`, the last lanes are masked."""
+        with self.vectorized_from(chunk * self.width, self.columns, end) as column:
             needed = self._needed(sweep) if self.kept else {}
             for v, first in self.kept.items():
                 if first < sweep and v in needed:
                     at = self.place(v, row, column).flat
                     with statements_of(self.producer[v]):
-                        self.known[v, at] = self.wide(self.memory[v], chunk, self.names[v])
+                        self.known[v, at] = self.load_vector(self.memory[v], chunk, self.names[v])
             body(column, number, end)
             for v, first in self.kept.items():
                 if first == sweep:

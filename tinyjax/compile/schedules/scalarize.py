@@ -41,13 +41,13 @@ def _per_round(eqn: JaxprEqn) -> Sequence[Atom]:
 class PerElement:
     """Rewrites jaxprs whose arrays are of `shape` (or scalars) as what one element of them computes.
 
-    `wide` collects the variables that stood for arrays, `names` gets the names of all."""
+    `varying` collects the variables that stood for arrays, `names` gets the names of all."""
 
     def __init__(self, shape: Shape, names: dict[Var, str], target: Target):
         self.shape = shape
         self.names = names
         self.target = target
-        self.wide: set[Var] = set()
+        self.varying: set[Var] = set()
 
     def eqn(self, eqn: JaxprEqn, invars: Sequence[Atom], outvars: Sequence[Var]) -> JaxprEqn:
         """A loop or branch, with its jaxprs rewritten."""
@@ -93,7 +93,7 @@ class PerElement:
             body = eqn.params["jaxpr"].jaxpr
             pairs = zip([*eqn.invars, *eqn.outvars], [*body.invars, *body.outvars])
             for outer, inner in pairs:
-                if isinstance(outer, Var) and (outer in self.wide) != (inner in self.wide):
+                if isinstance(outer, Var) and (outer in self.varying) != (inner in self.varying):
                     raise NoKernel("a scan within stacks scalars")
 
     def variable(self, v: Var) -> Var:
@@ -102,7 +102,7 @@ class PerElement:
         kept = aval.shape[: aval.ndim - len(self.shape)]
         if aval.shape[len(kept) :] == self.shape and len(kept) <= 1:
             new = Var(ShapedArray(kept, aval.dtype, aval.weak_type))
-            self.wide.add(new)
+            self.varying.add(new)
         elif aval.ndim <= 1 and aval.shape != self.shape:
             new = Var(aval)
         else:

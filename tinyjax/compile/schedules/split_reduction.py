@@ -42,7 +42,7 @@ class SharedReduction(ReductionBuilder):
             with self.loop(*run_of(item, run, blocks), blocks - 1) as block:
                 for number in range(unrolled):
                     chunk = block * unrolled + number
-                    with self.neighbours_from(chunk * self.width, total) as at:
+                    with self.vectorized_from(chunk * self.width, total) as at:
                         self._add(result, at, sums, number)
             # Padding work-items have an empty run, and leave the identity.
             for eqn, accumulators, buffer in zip(self.reductions, sums, partial):

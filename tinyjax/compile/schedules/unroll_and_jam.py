@@ -44,7 +44,7 @@ def interleaved(loop: For, count: int, name: str) -> list[Statement]:
     for number in range(count):
         renamed = {n: f"{n}_x{number}" for n in own} if number else {}
         copies.append(_copy(loop.body, renamed, {loop.variable: groups * count + number}))
-    together = For(groups, loop.start // count, loop.stop // count, _side_by_side(copies))
+    together = For(groups, loop.start // count, loop.stop // count, _jammed(copies))
     if rounds % count == 0:
         return [together]
     return [together, replace(loop, start=loop.stop // count * count)]
@@ -64,7 +64,7 @@ def _all(body: Sequence[Statement]) -> Iterator[Statement]:
             yield from _all(inner)
 
 
-def _side_by_side(bodies: Sequence[list[Statement]]) -> list[Statement]:
+def _jammed(bodies: Sequence[list[Statement]]) -> list[Statement]:
     """The statements of all bodies, each beside those of the others that say the same."""
     result: list[Statement] = []
     for statements in zip(*bodies, strict=True):
@@ -72,7 +72,7 @@ def _side_by_side(bodies: Sequence[list[Statement]]) -> list[Statement]:
         if isinstance(first, For) and all(
             (first.start, first.stop) == (other.start, other.stop) for other in others
         ):
-            result.append(replace(first, body=_side_by_side([s.body for s in statements])))
+            result.append(replace(first, body=_jammed([s.body for s in statements])))
         else:
             result += statements
     return result

@@ -25,7 +25,7 @@ from tinyjax.compile.kernel.rules import (
     sum_dtype,
     zero_of,
 )
-from tinyjax.compile.kernel.scalar_ops import HALVES, has_wide_type
+from tinyjax.compile.kernel.scalar_ops import HALVES, has_vector_type
 from tinyjax.compile.passes.products import multiplications, sides_of
 from tinyjax.core import dtypes
 from tinyjax.core.jaxpr import JaxprEqn
@@ -52,7 +52,7 @@ def _dot_general(eqn: JaxprEqn, target: Target) -> Lowering:
     if dtypes.kind(out.dtype) == "f" and total > LARGE * max(1, left.size(left.batch)):
         return Blas("large products go to NumPy's BLAS")
     columns = right.size(right.kept)
-    computes = out.dtype in HALVES or (has_wide_type(out.dtype) and out.dtype != np.bool_)
+    computes = out.dtype in HALVES or (has_vector_type(out.dtype) and out.dtype != np.bool_)
     return PRODUCT if computes and columns > 1 and out.size > FEW else REDUCTION
 
 

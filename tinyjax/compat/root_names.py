@@ -13,7 +13,6 @@ from tinyjax import core as core
 from tinyjax import custom_derivatives as custom_derivatives
 from tinyjax import dtypes as dtypes
 from tinyjax import errors as errors
-from tinyjax import interpreters as interpreters
 from tinyjax import sharding as sharding
 from tinyjax import stages as stages
 from tinyjax import tree as tree
@@ -43,6 +42,9 @@ from tinyjax.core.config import transfer_guard as transfer_guard
 from tinyjax.core.tracing import ShapeDtypeStruct as ShapeDtypeStruct
 from tinyjax.core.tracing import eval_shape as eval_shape
 from tinyjax.core.tracing import make_jaxpr as make_jaxpr
+from tinyjax.lax.jacobian import hessian as hessian
+from tinyjax.lax.jacobian import jacfwd as jacfwd
+from tinyjax.lax.jacobian import jacrev as jacrev
 from tinyjax.lax.transfer import block_until_ready as block_until_ready
 from tinyjax.lax.transfer import device_get as device_get
 from tinyjax.lax.transfer import device_put as device_put
@@ -56,15 +58,11 @@ from tinyjax.runtime.devices import local_devices as local_devices
 from tinyjax.runtime.devices import process_count as process_count
 from tinyjax.runtime.devices import process_index as process_index
 from tinyjax.runtime.devices import process_indices as process_indices
-from tinyjax.studio.steps import STEPS as STEPS
 from tinyjax.transform.batching import vmap as vmap
 from tinyjax.transform.custom.closures import closure_convert as closure_convert
 from tinyjax.transform.custom.closures import custom_gradient as custom_gradient
 from tinyjax.transform.custom.forward_rules import custom_jvp as custom_jvp
 from tinyjax.transform.custom.reverse_rules import custom_vjp as custom_vjp
-from tinyjax.transform.jacobian import hessian as hessian
-from tinyjax.transform.jacobian import jacfwd as jacfwd
-from tinyjax.transform.jacobian import jacrev as jacrev
 from tinyjax.transform.jit import rules as _jit_rules  # noqa: F401  (fills the rule tables)
 from tinyjax.transform.jit.api import clear_caches as clear_caches
 from tinyjax.transform.jit.api import jit as jit
@@ -111,7 +109,7 @@ LAZY_NAMES = {
     "dtypes": ("float0",),
     "studio.environment": ("print_environment_info",),
     "transform.fwd_and_bwd": ("fwd_and_bwd",),
-    "transform.jacobian": ("jacobian",),
+    "lax.jacobian": ("jacobian",),
     "transform.pmap.mesh": ("NamedSharding", "P"),
     "compat.older_functions": ("host_count", "host_id", "host_ids"),
     "compat.settings": (

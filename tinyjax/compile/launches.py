@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tinyjax.compile.codegen.codegen import kernel_text
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Rounds
@@ -17,7 +18,9 @@ from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import Var
 from tinyjax.core.shortcuts import with_shortcut
-from tinyjax.runtime.devices import Device
+
+if TYPE_CHECKING:
+    from tinyjax.runtime.devices import Device
 
 
 @dataclass

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tinyjax.compile.codegen.codegen import CPU, GPU, Target, program_text
 from tinyjax.compile.cost import cost_lines, step_costs
@@ -26,7 +26,9 @@ from tinyjax.compile.passes.simplify import simplify
 from tinyjax.compile.plan import Plan, groups_lines, make_plan, schedule_lines
 from tinyjax.core.compile_log import compiling_logger, log_level, logged_time
 from tinyjax.core.jaxpr import ClosedJaxpr
-from tinyjax.runtime.devices import Device, warn_without_opencl
+
+if TYPE_CHECKING:
+    from tinyjax.runtime.devices import Device
 
 # ---- stages ----
 
@@ -103,8 +105,7 @@ def lower_jaxpr(
     types = ", ".join(aval.str_short() for aval in closed.in_avals)
     compiling_logger.log(log_level(), "Compiling jit(%s) for arguments (%s)", name, types)
     donated = usable_donations(closed, donated) if any(donated) else ()
-    if device.cl_device is None:
-        warn_without_opencl()
+    device.warn_without_opencl()
     target = None if device.cl_device is None else target_of(device)
     with logged_time(f"lowering jit({name}) to OpenCL C"):
         simplified = simplify(with_key_words(closed))

@@ -127,8 +127,6 @@ MODULES = (
     "tinyjax.numpy",
     "tinyjax.numpy.linalg",
     "tinyjax.random",
-    "tinyjax.scipy",
-    "tinyjax.scipy.special",
     "tinyjax.tree",
     "tinyjax.tree_util",
 )

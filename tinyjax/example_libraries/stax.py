@@ -39,7 +39,7 @@ from tinyjax.lax.convolution_functions import conv_general_dilated, conv_transpo
 from tinyjax.nn.activations import elu, gelu, leaky_relu, relu, selu, sigmoid, softplus
 from tinyjax.nn.functions import standardize
 from tinyjax.nn.initializers import glorot_normal, normal, ones, zeros
-from tinyjax.scipy.special.softmaxes import log_softmax, softmax
+from tinyjax.numpy.log_sums import log_softmax, softmax
 
 # Older names that programs still use.
 glorot, randn, logsoftmax = glorot_normal, normal, log_softmax

@@ -7,7 +7,9 @@
 
 from typing import TYPE_CHECKING
 
-from tinyjax.lax.control_flow import cond_rules, scan_reverse, scan_rules, while_lowering, while_rules
+from tinyjax.lax.control_flow import (
+    cond_rules, remat_rules, scan_reverse, scan_rules, while_lowering, while_rules,
+)
 from tinyjax.lax.control_flow.associative_scan import associative_scan
 from tinyjax.lax.control_flow.cond import cond, cond_p, switch
 from tinyjax.lax.control_flow.fori_loop import fori_loop
@@ -34,7 +36,6 @@ from tinyjax.lax.comparison import (
 from tinyjax.lax.complex_numbers import complex, complex_p, conj, conj_p, imag, imag_p, real, real_p
 from tinyjax.lax.conversion import (
     bitcast_convert_type, bitcast_convert_type_p, convert_element_type, convert_type, copy, copy_p,
-    reduce_precision, reduce_precision_p,
 )
 from tinyjax.lax.creation import (
     broadcasted_iota, full, full_like, iota, ones_like_array, zeros_like_array,
@@ -66,6 +67,7 @@ from tinyjax.lax.parallel import (
     axis_index, axis_index_p, axis_size, pmax, pmax_p, pmean, pmin, pmin_p, psum, psum_p,
 )
 from tinyjax.lax.precision import Precision
+from tinyjax.lax.reduce_precision import reduce_precision, reduce_precision_p
 from tinyjax.lax.reduce_window import (
     reduce_window, reduce_window_max_p, reduce_window_min_p, reduce_window_p, reduce_window_sum_p,
 )

@@ -31,8 +31,7 @@ from tinyjax.nn.activations import (
 )
 from tinyjax.nn.functions import logmeanexp, one_hot, standardize
 from tinyjax.numpy import tanh
-from tinyjax.scipy.special import logsumexp
-from tinyjax.scipy.special.softmaxes import log_softmax, softmax
+from tinyjax.numpy.log_sums import log_softmax, logsumexp, softmax
 
 # Imported when it is first asked for.
 _LAZY_NAMES = {"attention": ("dot_product_attention",)}

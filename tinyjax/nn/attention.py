@@ -19,8 +19,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
-from tinyjax.scipy.special import logsumexp
-from tinyjax.scipy.special.softmaxes import softmax
+from tinyjax.numpy.log_sums import logsumexp, softmax
 from tinyjax.transform.batching import vmap
 
 FLOAT32 = np.dtype("float32")

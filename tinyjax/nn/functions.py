@@ -1,7 +1,7 @@
 """logmeanexp, standardize and one_hot.
 
 After this file you know how a comparison with 0, 1, 2, ... makes one-hot vectors. softmax is with the
-logarithms of sums, in scipy/special/softmaxes.py. Builds on jax.numpy.
+logarithms of sums, in numpy/softmaxes.py. Builds on jax.numpy.
 
 Source: https://docs.jax.dev/en/latest/jax.nn.html
 """
@@ -19,8 +19,8 @@ from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.numpy.averages import _count
+from tinyjax.numpy.log_sums import logsumexp
 from tinyjax.numpy.util import canonicalize_axis, check_arraylike, concrete_int, ensure_arraylike
-from tinyjax.scipy.special import logsumexp
 from tinyjax.transform.jit.api import jitted
 
 # ---- means ----

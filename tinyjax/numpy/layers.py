@@ -6,7 +6,7 @@ the layer of what it is written with.
 
 LAYERS = {
     "operands": "util promotion dtype_tools selecting",
-    "elementwise": "logic ufuncs elementary rounding divisors",
+    "elementwise": "logic ufuncs elementary rounding gcd_lcm",
     "creation": "creation scalar_types ranges",
     "indexing": "index_parts gather_plan indexing at",
     "shaping": "manipulation joining grids",
@@ -16,7 +16,7 @@ LAYERS = {
     "choosing and changing elements": "taking choosing editing setops triangles",
     "a function over axes": "mapping padding",
     "products": "contraction linear_algebra convolution",
-    "composites": "polynomial statistics kaiser_window fft",
+    "composites": "polynomial statistics kaiser_window fft log_sums ravel_pytree dlpack",
     "linear algebra": (
         "linalg.decompositions linalg.solving linalg.norms_and_products linalg.determinants "
         "linalg.least_squares fitting"

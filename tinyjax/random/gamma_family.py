@@ -18,6 +18,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.core.array import Array
+from tinyjax.numpy.log_sums import softmax
 from tinyjax.numpy.util import canonicalize_shape, check_arraylike, concrete_int, constant, shape_of
 from tinyjax.random.continuous import exponential
 from tinyjax.random.distributions import (
@@ -31,7 +32,6 @@ from tinyjax.random.distributions import (
 )
 from tinyjax.random.gamma_sampler import random_gamma_p
 from tinyjax.random.keys import split_typed, typed_key
-from tinyjax.scipy.special.softmaxes import softmax
 from tinyjax.transform.jit.api import jitted
 
 # ---- gamma ----

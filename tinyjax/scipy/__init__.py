@@ -2,3 +2,7 @@
 
 Source: https://docs.jax.dev/en/latest/jax.scipy.html
 """
+
+from tinyjax.core.missing_names import getattr_of
+
+__getattr__ = getattr_of(__name__)

@@ -115,7 +115,8 @@ STEPS = (
     "lax.conversion",  # convert_element_type
     "lax.creation",  # iota, full
     "lax.selection",  # select_n, clamp
-    "lax.control_flow.bodies",  # branches and loop bodies as jaxprs
+    "core.bodies",  # functions within a program as jaxprs
+    "lax.control_flow.bodies",  # what a loop's body must give
     "lax.control_flow.cond",  # one of several branches
     "lax.control_flow.cond_rules",  # the same in the other transformations
     "lax.control_flow.while_loop",  # a loop until a condition fails

@@ -5,7 +5,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.transform.custom.custom_vmap import custom_vmap, sequential_vmap
+from tinyjax.transform.custom.custom_vmap import custom_vmap
 
 XS = jnp.array([1.0, 2.0, 3.0])
 
@@ -94,7 +94,7 @@ def test_a_batched_value_in_the_closure_is_an_error():
 
 
 def test_sequential_vmap_calls_the_function_for_each_example():
-    @sequential_vmap
+    @jax.custom_batching.sequential_vmap
     def f(x, y):
         assert x.shape == ()
         return x + y

@@ -4,7 +4,7 @@ After this file you can say what becomes of keys in a compiled program: an array
 uint32 array of shape s + (2,). What is done to random keys themselves (splitting them, drawing bits) has
 a rule in `word_rules`, which writes it as arithmetic on words. All else that takes keys moves them about
 (slices, selects, joins): that is vmap over the words, the axis at the end being the batch dim.
-Builds on batching and simplify.
+Builds on simplify.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from tinyjax.core.jaxpr import (
     subjaxprs,
 )
 from tinyjax.core.tracing import trace_to_jaxpr
-from tinyjax.transform.batching import batch_rules, moveaxis, not_mapped
 
 UINT32 = np.dtype("uint32")
 
 # primitive -> (*operands, **params) -> result, with words in place of keys
 word_rules: dict[Primitive, Callable[..., Any]] = {}
-# "keys": the primitive that makes keys of words; "words": the one that gives the words of keys
-conversions: dict[str, Callable[[Any], Any]] = {}
+# "keys": the primitive that makes keys of words; "words": the one that gives the words of keys; "moved": an
+# equation's results in words, where it only moves keys about, else None (random/lowering.py sets them)
+conversions: dict[str, Callable[..., Any]] = {}
 
 # ---- jaxprs ----
 
@@ -113,9 +113,10 @@ def _results(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any]:
     if name in BODIES or name in CALLS:
         jaxprs = BODIES.get(name) or (CALLS[name],)
         return _bind(primitive, args, params | {key: _bodies(params[key]) for key in jaxprs})
-    if primitive in batch_rules and not primitive.takes_arrays:
-        if all(is_key(v.aval) for v in eqn.outvars):
-            return _moved(eqn, args)
+    if all(is_key(v.aval) for v in eqn.outvars):
+        moved = conversions["moved"](eqn, args)
+        if moved is not None:
+            return moved
     # A host step, such as a callback, that takes or makes keys.
     args = [conversions["keys"](x) if is_key(v.aval) else x for x, v in zip(args, eqn.invars)]
     outs = _bind(primitive, args, params)
@@ -133,12 +134,3 @@ def _bodies(body: Any) -> Any:
     if isinstance(body, tuple):
         return tuple(_bodies(branch) for branch in body)
     return with_key_words(body if isinstance(body, ClosedJaxpr) else ClosedJaxpr(body))
-
-
-def _moved(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any]:
-    """What moves keys about moves their first words and their second words alike."""
-    dims = [v.aval.ndim if is_key(v.aval) else not_mapped for v in eqn.invars]
-    outs, out_dims = batch_rules[eqn.primitive](args, dims, **eqn.params)
-    if not eqn.primitive.multiple_results:
-        outs, out_dims = [outs], [out_dims]
-    return [moveaxis(x, dim, -1) for x, dim in zip(outs, out_dims)]

@@ -1,9 +1,8 @@
-"""Branches and loop bodies: Python functions as jaxprs, with what they close over as arguments.
+"""What branches have in common, and what a loop's body must give.
 
-After this file you can say what `cond` and `scan` do with the functions that they are given: each is
-traced once, to a jaxpr without constants. An outer array that a body uses becomes an operand of the
-primitive, so that transformations see all that goes in. A loop's body must give a carry of the type
-that it takes: else it could not run twice. Builds on tracing.
+After this file you can say why a loop's body must give a carry of the type that it takes: else it could not
+run twice. Branches take the same operands, so what any of them closes over is an argument of all. Builds on
+core's bodies.
 """
 
 from __future__ import annotations
@@ -11,42 +10,17 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from tinyjax.core import dtypes
-from tinyjax.core.api_util import FlatFun, memory_of, memory_of_traces
 from tinyjax.core.array import Array, ShapedArray
-from tinyjax.core.bind import Tracer, context, get_aval
-from tinyjax.core.config import config
-from tinyjax.core.jaxpr import ClosedJaxpr, Var, constvars_as_invars
-from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.core.bind import get_aval
+from tinyjax.core.jaxpr import ClosedJaxpr, Var
 from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
 from tinyjax.core.tree_util.prefixes import equality_errors
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_unflatten
 from tinyjax.lax.conversion import convert_element_type
-
-Traced = tuple[ClosedJaxpr, list[Any], PyTreeDef]  # a body, what it closes over, its result's tree
-_traced: WeakKeyDictionary[Callable, dict[tuple, Traced]] = memory_of_traces()
-
-
-def trace_body(fun: Callable, in_tree: PyTreeDef, in_avals: Sequence[ShapedArray]) -> Traced:
-    """The jaxpr of `fun(*args, **kwargs)`, the values it closes over, and its result's tree.
-
-    `in_tree` is the tree of (args, kwargs). The jaxpr's first arguments stand for the closed-over
-    values; it has no constvars. As in JAX, a function that comes again, with arguments of the same
-    types, is not traced again: globals are read once. (One that closes over an outer trace's values
-    is: those are of use but once.)"""
-    known, key = memory_of(_traced, fun), (in_tree, tuple(in_avals), context.axis_env, config.key)
-    if key in known:
-        return known[key]
-    flat_fun = FlatFun(fun, in_tree)
-    closed = trace_to_jaxpr(flat_fun, in_avals)
-    traced = constvars_as_invars(closed), closed.consts, flat_fun.out_tree
-    if not any(isinstance(x, Tracer) for x in closed.consts):
-        known[key] = traced
-    return traced
 
 
 def with_common_consts(

@@ -28,6 +28,7 @@ from tinyjax.core.bind import (
     placed,
     to_numpy,
 )
+from tinyjax.core.bodies import Traced, trace_body
 from tinyjax.core.config import config
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, Var
@@ -35,7 +36,7 @@ from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_p
 from tinyjax.core.tree_util.prefixes import equality_errors
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.lax.comparison import ne
-from tinyjax.lax.control_flow.bodies import Traced, same_type, trace_body, with_common_consts
+from tinyjax.lax.control_flow.bodies import same_type, with_common_consts
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.selection import clamp
 

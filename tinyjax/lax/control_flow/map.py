@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tinyjax.core.tree_util.pytrees import tree_leaves, tree_map
+from tinyjax.core.lists import drop, merge, pick
+from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.lax.control_flow.scan import scan
 from tinyjax.lax.joining import concatenate
 from tinyjax.transform.batching import vmap
+from tinyjax.transform.custom.custom_vmap import custom_vmap
 
 
 def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> Any:
@@ -45,3 +47,24 @@ def map(f: Callable[[Any], Any], xs: Any, *, batch_size: int | None = None) -> A
 def _flatten(y: Any) -> Any:
     """Batch after batch, as one."""
     return y.reshape(-1, *y.shape[2:])
+
+
+def sequential_vmap(fun: Callable) -> custom_vmap:
+    """`fun`, called for one example after the other (by lax.map) where vmap would batch it.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.custom_batching.sequential_vmap.html
+    """
+    function = custom_vmap(fun)
+
+    @function.def_vmap
+    def rule(axis_size: int, in_batched: list, *args: Any) -> Any:
+        leaves, tree = tree_flatten(list(args))
+        flags = tree_flatten(in_batched)[0]
+
+        def one_example(mapped: list[Any]) -> Any:
+            return function(*tree_unflatten(tree, merge(flags, mapped, drop(leaves, flags))))
+
+        out = map(one_example, pick(leaves, flags))
+        return out, tree_map(lambda _: True, out)
+
+    return function

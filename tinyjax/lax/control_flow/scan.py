@@ -29,18 +29,14 @@ from tinyjax.core.bind import (
     placed,
     to_numpy,
 )
+from tinyjax.core.bodies import trace_body
 from tinyjax.core.config import config
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, cached_on_jaxpr
 from tinyjax.core.lists import drop, merge, pick, split_list
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
-from tinyjax.lax.control_flow.bodies import (
-    check_carry_type,
-    promote_weak_carry,
-    same_type,
-    trace_body,
-)
+from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry, same_type
 from tinyjax.transform.jvp import full
 
 # ---- the primitive ----

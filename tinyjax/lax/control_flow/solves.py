@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
+from tinyjax.core.bodies import trace_body
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.lists import split_list
 from tinyjax.core.primitives import neg, shape_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
-from tinyjax.lax.control_flow.bodies import fixed_point, trace_body
+from tinyjax.lax.control_flow.bodies import fixed_point
 from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_jaxpr, move_batch_dim
 from tinyjax.transform.custom.forward_rules import custom_jvp
 from tinyjax.transform.jvp import (

@@ -23,6 +23,7 @@ from tinyjax.core.bind import (
     no_rule_reasons,
     placed,
 )
+from tinyjax.core.bodies import trace_body
 from tinyjax.core.config import config
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.inlining import inlined_fun
@@ -36,7 +37,7 @@ from tinyjax.core.tree_util.pytrees import (
     tree_structure,
     tree_unflatten,
 )
-from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry, trace_body
+from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry
 
 # ---- the primitive ----
 

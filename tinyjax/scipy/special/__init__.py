@@ -3,7 +3,8 @@
 Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.special
 """
 
-from tinyjax.scipy.special.log_sums import logsumexp as logsumexp
+from tinyjax.core.missing_names import getattr_of
+from tinyjax.numpy.log_sums import logsumexp as logsumexp
 
 _LAZY_NAMES = {
     "bessel": ("bessel_jn", "i0", "i0e", "i1", "i1e"),
@@ -23,3 +24,5 @@ _LAZY_NAMES = {
     "normal_distribution": ("erf", "erfc", "erfinv", "log_ndtr", "ndtr", "ndtri"),
     "spherical_harmonics": ("sph_harm_y",),
 }
+
+__getattr__ = getattr_of(__name__)

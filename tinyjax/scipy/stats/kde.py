@@ -18,10 +18,10 @@ from tinyjax.core.array import Array
 from tinyjax.core.bind import Tracer
 from tinyjax.core.tree_util.registration import register_pytree_node_class
 from tinyjax.numpy.linalg.solving import inv
+from tinyjax.numpy.log_sums import logsumexp
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import check_arraylike
 from tinyjax.random.multivariate import multivariate_normal as draw_normal
-from tinyjax.scipy.special.log_sums import logsumexp
 from tinyjax.scipy.special.normal_distribution import ndtr
 from tinyjax.scipy.stats import multivariate_normal
 

@@ -1,4 +1,4 @@
-"""Batching rules of one's own: `custom_vmap`, and `sequential_vmap`, whose rule is a loop.
+"""Batching rules of one's own: `custom_vmap`.
 
 After this file you can say what vmap does with a function that knows better than its primitives how to
 work on a batch. A call is a primitive with a jaxpr, so that all other transformations look inside,
@@ -13,7 +13,6 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax import lax
 from tinyjax.core.api_util import FlatFun, fun_name
 from tinyjax.core.bind import (
     Primitive,
@@ -187,24 +186,3 @@ class FlatRule:
 
     def __str__(self) -> str:
         return str(self.rule)
-
-
-def sequential_vmap(fun: Callable) -> custom_vmap:
-    """`fun`, called for one example after the other (by lax.map) where vmap would batch it.
-
-    Source: https://docs.jax.dev/en/latest/_autosummary/jax.custom_batching.sequential_vmap.html
-    """
-    function = custom_vmap(fun)
-
-    @function.def_vmap
-    def rule(axis_size: int, in_batched: list, *args: Any) -> Any:
-        leaves, tree = tree_flatten(list(args))
-        flags = tree_flatten(in_batched)[0]
-
-        def one_example(mapped: list[Any]) -> Any:
-            return function(*tree_unflatten(tree, merge(flags, mapped, drop(leaves, flags))))
-
-        out = lax.map(one_example, pick(leaves, flags))
-        return out, tree_map(lambda _: True, out)
-
-    return function

@@ -20,23 +20,18 @@ from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
 from tinyjax.core.api_util import FlatFun, check_callable
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules
+from tinyjax.core.bodies import trace_body
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
 from tinyjax.core.tracing import line_text, trace_to_jaxpr
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
-from tinyjax.lax.control_flow import (
-    remat_rules as remat_rules,  # policies within loops and branches
-)
-from tinyjax.lax.control_flow.bodies import trace_body
-from tinyjax.lax.conversion import reduce_precision_p
-from tinyjax.lax.dot_product import dot_general_p
 from tinyjax.transform.batching import defvectorized
 from tinyjax.transform.jvp import jvp_rules
 from tinyjax.transform.partial_eval import linearize_flat
 from tinyjax.transform.remat.policies import Policy, nothing_saveable
-from tinyjax.transform.remat.primitive import remat_p
+from tinyjax.transform.remat.primitive import reduce_precision_p, remat_p
 
 # ---- names for values ----
 
@@ -79,7 +74,7 @@ class DotsSaveable:
     only_if_no_batch_dims: bool
 
     def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
-        if primitive is not dot_general_p:
+        if primitive.name != "dot_general":
             return primitive.name == "conv_general_dilated" and not self.only_if_no_batch_dims
         _, batch_dims = params["dimension_numbers"]
         return not self.only_if_no_batch_dims or not any(batch_dims)

@@ -33,7 +33,6 @@ from tinyjax.core.jaxpr import (
 )
 from tinyjax.core.lists import drop, merge, pick
 from tinyjax.core.tracing import trace_to_jaxpr
-from tinyjax.lax.conversion import reduce_precision_p
 from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_jaxpr
 from tinyjax.transform.jvp import Zero, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
@@ -61,6 +60,9 @@ from tinyjax.transform.transposition import (
 
 # Parameters: jaxpr (without constants), policy, prevent_cse (a bool, or one an operand) and
 # differentiated: whether it is the staged part, which computes again.
+reduce_precision_p = Primitive(
+    "reduce_precision"
+)  # a residual, rounded to its own type: lax/conversion.py
 remat_p = Primitive("remat2", multiple_results=True, takes_arrays=True)
 impl_rules[remat_p] = lambda *args, jaxpr, **params: inlined_fun(jaxpr)(*args)
 abstract_eval_rules[remat_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals

@@ -74,7 +74,7 @@ def rows(x, y, long):  # no random bits: Oclgrind does not know rotations
 if "{program}" == "loops":
     args = x, y, np.float32(3)
     text = tinyjax.jit(loops).lower(*args).as_text("schedule")
-    assert text.count("per element") == 2 and "one work-item" in text, text
+    assert text.count("elementwise") == 2 and "sequential" in text, text
 else:
     args = x, y, long
 results = tinyjax.tree.leaves(tinyjax.jit({program})(*args))

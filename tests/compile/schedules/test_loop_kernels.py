@@ -84,7 +84,7 @@ def agree(f, *args, rtol=1e-6, rounds=10**6):
     assert_close(jax.tree.leaves(jax.jit(f)(*args)), expected, max(rtol, 1e-5))
 
 
-# ---- per element ----
+# ---- elementwise loops ----
 
 
 def escape_time(real, imaginary):
@@ -109,14 +109,14 @@ def decayed(decay, state, inputs):
 
 def test_a_vmapped_while_loop_is_one_vectorized_kernel():
     kernel = loop_of(jax.vmap(escape_time), floats(40), floats(40))
-    assert kernel.form == "per element, 16 side by side"
+    assert kernel.form == "elementwise, vectorized by 16"
     text = program_text([kernel])
     assert "float16" in text and "tj_any16(" in text
 
 
 def test_on_a_gpu_every_element_is_a_work_item():
     kernel = loop_of(jax.vmap(escape_time), floats(40), floats(40), target=GPU)
-    assert (kernel.form, kernel.items) == ("per element", 64)
+    assert (kernel.form, kernel.items) == ("elementwise", 64)
     assert "float16" not in program_text([kernel])
 
 
@@ -255,7 +255,7 @@ def test_mandelbrot_over_two_axes_is_one_launch():
     f = jax.vmap(jax.vmap(escape_time, (0, None)), (None, 0))
     real, imaginary = 2 * floats(9), floats(7)
     plan = plan_of(f, real, imaginary)
-    assert [kernel.form for kernel in plan.kernels.values()] == ["per element, 16 side by side"]
+    assert [kernel.form for kernel in plan.kernels.values()] == ["elementwise, vectorized by 16"]
     agree(f, real, imaginary)
     agree(f, real, imaginary, rounds=3)
 
@@ -305,7 +305,7 @@ def test_a_loop_of_steps_has_its_operands_in_memory():
     np.testing.assert_allclose(f(2.0), [2.0, 5.0, 8.0, 11.0, 14.0])
 
 
-# ---- one work-item ----
+# ---- sequential loops ----
 
 
 def rnn(w, u, b, state, inputs):
@@ -321,7 +321,7 @@ RNN_ARGS = (floats(5, 5), floats(5, 5)[::-1], floats(5), floats(5), floats(4, 5)
 
 def test_a_body_that_mixes_elements_runs_in_one_work_item():
     kernel = loop_of(rnn, *RNN_ARGS)
-    assert re.fullmatch(r"one work-item: a round has \d+ elements", kernel.form)
+    assert re.fullmatch(r"sequential: an iteration has \d+ elements", kernel.form)
     agree(rnn, *RNN_ARGS, rtol=1e-5)
 
 
@@ -471,7 +471,7 @@ def test_a_short_scan_is_launched_once_and_what_may_be_long_in_parts():
 
 def test_the_schedule_says_which_form_was_chosen():
     text = jax.jit(decayed).lower(floats(16), floats(16), floats(9, 16)).as_text("schedule")
-    assert "one kernel, per element, 16 side by side" in text
+    assert "one kernel, elementwise, vectorized by 16" in text
 
 
 def test_the_next_launch_has_as_many_rounds_as_take_a_fifth_of_a_second():

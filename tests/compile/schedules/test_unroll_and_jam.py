@@ -6,7 +6,7 @@ from tinyjax import lax
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
-from tinyjax.compile.schedules.unroll_and_jam import interleaved
+from tinyjax.compile.schedules.unroll_and_jam import unroll_and_jam
 
 F32 = np.dtype("float32")
 
@@ -21,7 +21,7 @@ def doubled(count):
 
 def test_rounds_stand_beside_each_other():
     (loop,) = doubled(4).body
-    kernel = Kernel("k0", doubled(4).buffers, 1, interleaved(loop, 2, "i2"))
+    kernel = Kernel("k0", doubled(4).buffers, 1, unroll_and_jam(loop, 2, "i2"))
     assert str(kernel).splitlines()[1:] == [
         "  for i2 in 0 .. 2:",
         "    a:f32 = x_in[i2 * 2]",
@@ -36,7 +36,7 @@ def test_rounds_stand_beside_each_other():
 @pytest.mark.parametrize("count", [3, 4, 5, 9, 11])
 def test_no_round_is_left_out(count):
     kernel = doubled(count)
-    kernel = Kernel("k0", kernel.buffers, 1, interleaved(kernel.body[0], 3, "i2"))
+    kernel = Kernel("k0", kernel.buffers, 1, unroll_and_jam(kernel.body[0], 3, "i2"))
     x, out = np.arange(count, dtype=np.float32), np.zeros(count, np.float32)
     interpret_kernel(kernel, [x, out])
     np.testing.assert_array_equal(out, 2 * x)

@@ -2,7 +2,7 @@
 
 After this file you can read the C of any kernel and say which line of the kernel it comes from: one
 statement becomes one line. What differs between devices stands in one small `Target`. Builds on
-kernel_ir, c_text and wide_text.
+kernel_ir, c_text and vector_codegen.
 
 Source: the OpenCL C 1.2 specification, https://registry.khronos.org/OpenCL/
 """

@@ -1,4 +1,4 @@
-"""What one value is computed from: back through the equations, to values in memory.
+"""The backward slice of a value: the equations that compute it, back to values in memory.
 
 After this file you can say which equations a kernel computes once more for a value that it stores, and
 which of the arrays it reads only at the place of the element that it writes: such an array may be made by
@@ -16,33 +16,33 @@ from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
 
 
 @dataclass
-class Reach:
+class BackwardSlice:
     """What computing one stored value reads: stored values, and whether only at its own place."""
 
     eqns: dict[JaxprEqn, None] = field(default_factory=dict)  # a set that keeps the order
     inputs: dict[Var, bool] = field(default_factory=dict)
 
 
-def reach_of(
+def backward_slice(
     v: Var,
     producer: Mapping[Var, JaxprEqn],
     stored: Container[Var],
     lowerings: Mapping[JaxprEqn, Any],
-) -> Reach:
+) -> BackwardSlice:
     """Follows the equations back from `v` to the stored values."""
-    reach = Reach()
+    result = BackwardSlice()
     same_place: dict[Var, bool] = {v: True}  # of what is computed: whether only at the place of `v`
     for u in _computed_for(v, producer, stored):
         eqn = producer[u]
-        reach.eqns[eqn] = None
+        result.eqns[eqn] = None
         for w in eqn.invars:
             if isinstance(w, Literal):
                 continue
-            found = reach.inputs if w in stored else same_place
+            found = result.inputs if w in stored else same_place
             is_same = same_place[u] and _reads_same_place(eqn, w, lowerings[eqn])
             found[w] = found.get(w, True) and is_same
-    reach.eqns = dict.fromkeys(reversed(reach.eqns))
-    return reach
+    result.eqns = dict.fromkeys(reversed(result.eqns))
+    return result
 
 
 def _computed_for(

@@ -14,7 +14,7 @@ choosing where to stop: the values that are *stored* in memory. A value is store
 
 All else is recomputed where it is read, in registers. Loops and branches (while, scan, cond) are
 groups of their own; loop_kernels.py says which of them become one kernel. What is cheap and what is
-costly stands in cost_model.py. Builds on that, reach and reduction_groups.
+costly stands in cost_model.py. Builds on that, backward_slice and reduction_groups.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.fusion.backward_slice import Reach, reach_of
+from tinyjax.compile.fusion.backward_slice import BackwardSlice, backward_slice
 from tinyjax.compile.fusion.cost_model import (
     CHEAP_WORK,
     MAX_ARRAYS,
@@ -170,7 +170,7 @@ class _Plan:
         size = 1 + sum(self.size[u] for u in recomputed)
         if size <= MAX_EQUATIONS:
             return size
-        return len(reach_of(v, self.producer, self.stored, self.lowerings).eqns)
+        return len(backward_slice(v, self.producer, self.stored, self.lowerings).eqns)
 
     def _decide_in_cluster(self, eqn: JaxprEqn) -> None:
         """Of a reduction's kernel, what others read is stored."""
@@ -289,7 +289,7 @@ class _Plan:
         found: dict[JaxprEqn, None] = {}
         for v in variables(eqn):
             if v not in self.stored:
-                found |= reach_of(v, self.producer, self.stored, self.lowerings).eqns
+                found |= backward_slice(v, self.producer, self.stored, self.lowerings).eqns
         return list(found)
 
     def _place(self, group: Group) -> None:
@@ -302,16 +302,16 @@ class _Plan:
 
     def _place_value(self, v: Var) -> None:
         """The kernel of a value: one of its shape that runs late enough, or a new one."""
-        reach = reach_of(v, self.producer, self.stored, self.lowerings)
-        product = next((e for e in reach.eqns if isinstance(self.lowerings[e], Product)), None)
-        deepest = max(self._depths(reach.inputs), default=0)
+        needed = backward_slice(v, self.producer, self.stored, self.lowerings)
+        product = next((e for e in needed.eqns if isinstance(self.lowerings[e], Product)), None)
+        deepest = max(self._depths(needed.inputs), default=0)
         alike = self.maps[v.aval.shape, product]
         for group in alike[-MAX_TRIED:]:
-            if group.depth >= deepest and self._can_join(v, reach, group):
-                _join(group, v, reach)
+            if group.depth >= deepest and self._can_join(v, needed, group):
+                _join(group, v, needed)
                 self.home[v] = group
                 return
-        alike.append(KernelGroup([v], list(reach.inputs), list(reach.eqns), product=product))
+        alike.append(KernelGroup([v], list(needed.inputs), list(needed.eqns), product=product))
         self._place(alike[-1])
 
     def _place_cluster(self, cluster: Cluster) -> None:
@@ -332,24 +332,24 @@ class _Plan:
         inputs = [w for w in read if self.producer.get(w) not in inlined]
         self._place(KernelGroup(outputs, inputs, eqns, cluster.form))
 
-    def _can_join(self, v: Var, reach: Reach, group: KernelGroup) -> bool:
-        """Whether the kernel of a group of `v`'s shape can store `v` too, which reads `reach.inputs`.
+    def _can_join(self, v: Var, needed: BackwardSlice, group: KernelGroup) -> bool:
+        """Whether the kernel of a group of `v`'s shape can store `v` too, which reads `needed.inputs`.
 
         It may have MAX_BUFFERS arrays, and MAX_EQUATIONS_IN_ALL. What it makes itself can be read at the
-        element's own place alone (True in reach.inputs); what another group makes must be there before:
+        element's own place alone (True in needed.inputs); what another group makes must be there before:
         that has a smaller depth. Values that no group makes are arguments."""
         home = self.home
-        if len({*group.inputs, *group.outputs, v, *reach.inputs}) > MAX_BUFFERS:
+        if len({*group.inputs, *group.outputs, v, *needed.inputs}) > MAX_BUFFERS:
             return False
-        if len({*group.eqns, *reach.eqns}) > MAX_EQUATIONS_IN_ALL:
+        if len({*group.eqns, *needed.eqns}) > MAX_EQUATIONS_IN_ALL:
             return False
-        for u, same_place in reach.inputs.items():
+        for u, same_place in needed.inputs.items():
             if u in home and not (same_place if home[u] is group else home[u].depth < group.depth):
                 return False
         return True
 
 
-def _join(group: KernelGroup, v: Var, reach: Reach) -> None:
+def _join(group: KernelGroup, v: Var, needed: BackwardSlice) -> None:
     group.outputs.append(v)
-    group.inputs += [u for u in reach.inputs if u not in group.inputs and u not in group.outputs]
-    group.eqns = list(dict.fromkeys([*group.eqns, *reach.eqns]))
+    group.inputs += [u for u in needed.inputs if u not in group.inputs and u not in group.outputs]
+    group.eqns = list(dict.fromkeys([*group.eqns, *needed.eqns]))

@@ -29,20 +29,20 @@ from tinyjax.compile.schedules.loop_cost import ROUND_WORK, bodies_of_round, wor
 from tinyjax.compile.schedules.loop_invariants import cheap_equations, without_invariants
 from tinyjax.compile.schedules.private_arrays import Source
 from tinyjax.compile.schedules.resumable_loop import (
-    LoopFrame,
     LoopKernel,
+    ResumableLoop,
     carry_of,
     inner_variables,
 )
-from tinyjax.compile.schedules.scalarize import PerElement, element_shape
-from tinyjax.compile.schedules.unroll_and_jam import interleaved, is_short
+from tinyjax.compile.schedules.scalarize import Scalarizer, element_shape
+from tinyjax.compile.schedules.unroll_and_jam import is_short, unroll_and_jam
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, subjaxprs
 
 WIDTH = 16  # elements of a vector on a CPU
-TOGETHER = 24  # bytes of the carries of one lane of each of those vectors
+JAMMED_BYTES = 24  # bytes of the carries of one lane of each of those vectors
 
 
-class PerElementKernel(LoopFrame):
+class ElementwiseLoop(ResumableLoop):
     """Every element runs the loop, in vectors of `width`."""
 
     def __init__(
@@ -59,7 +59,7 @@ class PerElementKernel(LoopFrame):
         )
         super().__init__(eqn, [*before, *invariants], names, target)
         self.count = math.prod(shape)
-        rewriting = PerElement(shape, names, self.inner_target)
+        rewriting = Scalarizer(shape, names, self.inner_target)
         self.element_eqn = rewriting.eqn(eqn, eqn.invars, eqn.outvars)
         self.varying = rewriting.varying
         self.width = self._width()
@@ -80,26 +80,26 @@ class PerElementKernel(LoopFrame):
         one = sum(
             work(body, self.inner_target, self.width) for body in bodies_of_round(self.element_eqn)
         )
-        together = self._together()
-        items, run = share(math.ceil(chunks / together), 1, self.target.max_items)
-        items, run = padded(items, self.target), run * together
+        jammed = self._unroll_factor()
+        items, run = share(math.ceil(chunks / jammed), 1, self.target.max_items)
+        items, run = padded(items, self.target), run * jammed
         # The few work-items of a CPU wait for each other; those of a GPU run at once.
         self.share_out((one + ROUND_WORK) * (chunks if self.target.accumulators > 1 else run))
         with self.b.loop(*run_of(item_index(items), run, chunks), chunks - 1) as chunk:
             self._chunk(chunk, chunks)
         loop = self.b.body[-1]
-        if together > 1 and isinstance(loop, For) and is_short(loop.body):
-            self.b.body[-1:] = interleaved(loop, together, self.b.fresh("i"))
-        side_by_side = f", {self.width} side by side" if self.width > 1 else ""
-        return self.finished(self.b, items, f"per element{side_by_side}")
+        if jammed > 1 and isinstance(loop, For) and is_short(loop.body):
+            self.b.body[-1:] = unroll_and_jam(loop, jammed, self.b.fresh("i"))
+        vectorized = f", vectorized by {self.width}" if self.width > 1 else ""
+        return self.finished(self.b, items, f"elementwise{vectorized}")
 
-    def _together(self) -> int:
-        """How many chunks go through the loop together: as many as have room in the registers."""
+    def _unroll_factor(self) -> int:
+        """How many vectors are jammed into one iteration: as many as have room in the registers."""
         if not self.is_scan or self.width < WIDTH:
             return 1
         carry = self.element_eqn.params["jaxpr"].jaxpr.outvars[: self.carry_count]
         in_registers = sum(v.aval.dtype.itemsize for v in carry if v in self.varying)
-        return max(1, min(TOGETHER // max(4, in_registers), self.count // WIDTH))
+        return max(1, min(JAMMED_BYTES // max(4, in_registers), self.count // WIDTH))
 
     def _chunk(self, chunk: Index, chunks: int) -> None:
         """The whole loop for a vector of elements. Scalars are the same in all chunks: one stores them."""

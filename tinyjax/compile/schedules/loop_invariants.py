@@ -4,7 +4,7 @@ After this file you can say why a vmapped loop that starts at zeros is a single 
 equations go into its kernel: those before the loop that make its operands and are cheap (zeros, an
 iota, a row repeated), and those of the body that give the same in every round and read other
 elements (again a row repeated: so each element reads its part of the row once). Builds on
-cost_model and per_element.
+cost_model and scalarize.
 """
 
 from __future__ import annotations

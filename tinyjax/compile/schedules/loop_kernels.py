@@ -1,15 +1,15 @@
 """Loops and branches as one kernel.
 
-After this file you can say which loops run inside a kernel, in which of two forms, and why others are
-steps of the schedule:
+After this file you can say which loops run inside a kernel, by which of two schedules, and why others are
+steps of the plan:
 
-- *per element*: the body works element by element, so each element runs the loop by itself. A CPU takes
-  16 neighbours side by side in vector registers, until the last of them is done; a GPU one.
-- *one work-item*: the arrays of a round are small, so a single work-item keeps them in private memory.
-  Launching kernels round by round would take longer than the work.
+- *elementwise*: the body works element by element, so each element runs the loop by itself. A CPU runs it
+  for vectors of 16, until the last lane is done; a GPU for scalars.
+- *sequential*: the arrays of an iteration are small, so a single work-item keeps them in private memory.
+  Launching the kernels of each iteration would take longer than the work.
 
 A kernel that runs can't be stopped. So a loop of unknown or large work is launched again and again for
-a bounded number of rounds (see kernel_ir.Rounds), and is interrupted between two launches.
+a bounded number of iterations (see kernel_ir.Rounds), and is interrupted between two launches.
 Builds on elementwise_loop and sequential_loop.
 """
 
@@ -22,11 +22,11 @@ from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.kernel_ir import statements_of
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
 from tinyjax.compile.passes.simplify import BODIES
-from tinyjax.compile.schedules.elementwise_loop import PerElementKernel
+from tinyjax.compile.schedules.elementwise_loop import ElementwiseLoop
 from tinyjax.compile.schedules.loop_cost import bodies_of_round
 from tinyjax.compile.schedules.private_arrays import NoKernel
 from tinyjax.compile.schedules.resumable_loop import LoopKernel
-from tinyjax.compile.schedules.sequential_loop import OneWorkItem
+from tinyjax.compile.schedules.sequential_loop import SequentialLoop
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 
@@ -39,7 +39,7 @@ def loop_kernel(
         _check_size(eqn)
         with statements_of(eqn):
             if eqn.primitive.name == "cond":
-                made = OneWorkItem(eqn, producer, names, target).made()
+                made = SequentialLoop(eqn, producer, names, target).made()
             else:
                 made = _loop(eqn, producer, names, target)
     except NoKernel as reason:
@@ -52,12 +52,12 @@ def _loop(
     eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
 ) -> LoopKernel:
     try:
-        return PerElementKernel(eqn, producer, names, target).made()
-    except NoKernel as not_per_element:
+        return ElementwiseLoop(eqn, producer, names, target).made()
+    except NoKernel as not_elementwise:
         try:
-            return OneWorkItem(eqn, producer, names, target).made()
-        except NoKernel as not_one_item:
-            reasons = f"{not_per_element} (so not per element), and {not_one_item}"
+            return SequentialLoop(eqn, producer, names, target).made()
+        except NoKernel as not_sequential:
+            reasons = f"{not_elementwise} (so not elementwise), and {not_sequential}"
             raise NoKernel(reasons) from None
 
 

@@ -43,8 +43,8 @@ class LoopKernel:
     inputs: list[Var]
 
 
-class LoopFrame:
-    """What both forms share: buffers, where a loop starts and stops, and how it is launched again."""
+class ResumableLoop:
+    """What both schedules share: buffers, where a loop starts and stops, and how it is launched again."""
 
     def __init__(
         self, eqn: JaxprEqn, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target

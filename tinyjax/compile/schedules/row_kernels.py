@@ -2,7 +2,7 @@
 
 After this file you can read the kernel of a softmax: a sweep finds a row's maximum, the next adds up
 exponentials, the last divides and stores. The row is in the fastest cache after the first sweep. A
-costly value that two sweeps need is kept in private memory. A few rows go through a sweep together.
+costly value that two sweeps need is kept in private memory. The loop over rows is unrolled and jammed.
 Builds on reductions and unroll_and_jam.
 """
 
@@ -29,11 +29,11 @@ from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.schedules.builder import Place
 from tinyjax.compile.schedules.group_builder import padded, run_of, share, statements_for
 from tinyjax.compile.schedules.reductions import BOOL, ReductionBuilder, operand
-from tinyjax.compile.schedules.unroll_and_jam import interleaved
+from tinyjax.compile.schedules.unroll_and_jam import unroll_and_jam
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
-TOGETHER = 4  # rows: the sum of one need not wait for that of another
+UNROLLED_ROWS = 4  # the sum of one need not wait for that of another
 
 Body = Callable[[Index, int, int | None], None]  # column, accumulator, end
 
@@ -54,7 +54,9 @@ class RowKernel(ReductionBuilder):
         self.kept: dict[Var, int] = {}  # -> the sweep that computes it
         self.memory: dict[Var, PrivateArray] = {}
         kept_bytes = self._choose_kept()
-        self.together = min(TOGETHER, self.rows) if kept_bytes * TOGETHER <= KEPT_BYTES else 1
+        self.unrolled_rows = (
+            min(UNROLLED_ROWS, self.rows) if kept_bytes * UNROLLED_ROWS <= KEPT_BYTES else 1
+        )
 
     # ---- what sweeps need ----
 
@@ -108,16 +110,16 @@ class RowKernel(ReductionBuilder):
     # ---- the kernel ----
 
     def whole(self) -> tuple[int, Sequence[Buffer]]:
-        together = self.together
-        grain = max(1, self.target.grain // (self.columns * together))
-        items, run = share(math.ceil(self.rows / together), grain, self.target.max_items)
+        unrolled = self.unrolled_rows
+        grain = max(1, self.target.grain // (self.columns * unrolled))
+        items, run = share(math.ceil(self.rows / unrolled), grain, self.target.max_items)
         item = item_index(padded(items, self.target))
-        with self.loop(*run_of(item, run * together, self.rows), self.rows - 1) as row:
+        with self.loop(*run_of(item, run * unrolled, self.rows), self.rows - 1) as row:
             self._row(row)
-        if together > 1:
+        if unrolled > 1:
             loop = self.body.pop()
             assert isinstance(loop, For)
-            self.body += interleaved(loop, together, self.fresh("i"))
+            self.body += unroll_and_jam(loop, unrolled, self.fresh("i"))
         return items, ()
 
     def _row(self, row: Index) -> None:
@@ -139,7 +141,9 @@ class RowKernel(ReductionBuilder):
     def _combine(self, row: Index, sweep: int, level: Sequence[JaxprEqn]) -> None:
         """One sweep: the totals of a level."""
         self._numbers_of_row(row, sweep)
-        count = self.unrolled // self.together if self.columns >= self.unrolled * self.width else 1
+        count = (
+            self.unrolled // self.unrolled_rows if self.columns >= self.unrolled * self.width else 1
+        )
         count = max(1, count)
         sums = [self.accumulators(eqn, count) for eqn in level]
 

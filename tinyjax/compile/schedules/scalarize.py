@@ -1,4 +1,4 @@
-"""Loops that work element by element: the same loop, of scalars.
+"""Scalarization: a loop that works element by element, as the same loop of scalars.
 
 After this file you can say which loops each element can run by itself: those whose equations compute
 an element of their result from the elements at the same place. Scalars in the carry (a counter, say)
@@ -38,7 +38,7 @@ def _per_round(eqn: JaxprEqn) -> Sequence[Atom]:
     return [*params["body_jaxpr"].jaxpr.outvars, *params["cond_jaxpr"].jaxpr.outvars]
 
 
-class PerElement:
+class Scalarizer:
     """Rewrites jaxprs whose arrays are of `shape` (or scalars) as what one element of them computes.
 
     `varying` collects the variables that stood for arrays, `names` gets the names of all."""

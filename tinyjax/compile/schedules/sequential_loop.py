@@ -1,7 +1,7 @@
-"""Loops over small arrays: one work-item runs all rounds, in private memory.
+"""Loops over small arrays: one work-item runs all iterations, in private memory.
 
-After this file you can say when a whole recurrent network is one kernel: where launching its kernels
-round by round would take longer than a single work-item takes for the work. Builds on resumable_loop,
+After this file you can say when a whole recurrent network is one kernel: where launching the kernels of
+each iteration would take longer than a single work-item takes for the work. Builds on resumable_loop,
 loop_invariants and layout_transform.
 """
 
@@ -36,11 +36,11 @@ from tinyjax.compile.schedules.loop_cost import (
 )
 from tinyjax.compile.schedules.loop_invariants import cheap_equations
 from tinyjax.compile.schedules.private_arrays import NoKernel, Source
-from tinyjax.compile.schedules.resumable_loop import LoopFrame, LoopKernel, carry_of
+from tinyjax.compile.schedules.resumable_loop import LoopKernel, ResumableLoop, carry_of
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 
-class OneWorkItem(LoopFrame):
+class SequentialLoop(ResumableLoop):
     """One work-item does it all; carries are private arrays."""
 
     def __init__(
@@ -57,7 +57,7 @@ class OneWorkItem(LoopFrame):
         most = MAX_ROUND_WORK[self.target.name]
         if operations > most:
             raise NoKernel(
-                f"a round has {operations} operations, too many for one work-item (> {most})"
+                f"an iteration has {operations} operations, too many for one work-item (> {most})"
             )
         outs = [Place(buffer) for buffer in self.outputs]
         if eqn.primitive.name == "cond":
@@ -89,13 +89,13 @@ class OneWorkItem(LoopFrame):
         private = sum(array.size for array in _private(b.body))
         if private > MAX_PRIVATE:
             raise NoKernel(
-                f"a round has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
+                f"an iteration has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
             )
         items = padded(1, self.target)
         if items > 1:  # the others of its group have nothing to do
             is_first, body = b.let("eq", (item_index(items), index(0)), BOOL), b.body[:-1]
             b.body = [*b.body[-1:], If(is_first, body)]
-        return self.finished(b, items, f"one work-item: a round has {private} elements")
+        return self.finished(b, items, f"sequential: an iteration has {private} elements")
 
     def _budget(self) -> tuple[Place, Scalar]:
         spent = PrivateArray(self.b.fresh("spent"), INT32, 1)

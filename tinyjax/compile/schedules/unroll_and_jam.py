@@ -1,9 +1,9 @@
-"""Rounds of a loop that go side by side: while one waits for its sum, the others are computed.
+"""Unroll and jam: several iterations of a loop in one, so that while one waits for its sum, others go on.
 
-After this file you can read a kernel in which several chunks of elements go through a loop together. In
+After this file you can read a kernel in which several vectors go through a loop together. In
 a short loop each line needs the result of the line before, and a core that could begin two lines in
-each cycle waits for three or four. Rounds that do not depend on each other are written line by line
-beside each other, and a loop within becomes one loop for all of them. Builds on kernel_ir.
+each cycle waits for three or four. Iterations that do not depend on each other are unrolled, their lines
+written in turn, and the loops within them are jammed into one loop. Builds on kernel_ir.
 
     for i1 in 0 .. 8:                for i2 in 0 .. 4:
       a:f32 x16 = ...                  a:f32 x16 = ...
@@ -31,27 +31,27 @@ from tinyjax.compile.kernel.kernel_ir import (
     inner_bodies,
 )
 
-SHORT = 24  # statements of a round
+SHORT = 24  # statements of an iteration
 
 
-def interleaved(loop: For, count: int, name: str) -> list[Statement]:
-    """`loop`, `count` rounds at a time, and then those that are left. Its rounds do not depend on each
+def unroll_and_jam(loop: For, count: int, name: str) -> list[Statement]:
+    """`loop`, `count` iterations at a time, and then those that are left. They do not depend on each
     other, and it starts at a multiple of `count`; `name` is that of the new loop's variable."""
-    rounds = loop.variable.hi + 1
-    groups = index_var(name, 0, rounds // count - 1)
+    iterations = loop.variable.hi + 1
+    groups = index_var(name, 0, iterations // count - 1)
     own = set(_defined(loop.body))
     copies = []
     for number in range(count):
         renamed = {n: f"{n}_x{number}" for n in own} if number else {}
         copies.append(_copy(loop.body, renamed, {loop.variable: groups * count + number}))
-    together = For(groups, loop.start // count, loop.stop // count, _jammed(copies))
-    if rounds % count == 0:
-        return [together]
-    return [together, replace(loop, start=loop.stop // count * count)]
+    jammed = For(groups, loop.start // count, loop.stop // count, _jammed(copies))
+    if iterations % count == 0:
+        return [jammed]
+    return [jammed, replace(loop, start=loop.stop // count * count)]
 
 
 def is_short(body: Sequence[Statement]) -> bool:
-    """Whether rounds of a loop with this body are better off side by side: few lines, and all that they
+    """Whether a loop with this body is better off jammed: its iterations are few lines, and all that they
     keep may be in registers."""
     made = [s.array.size for s in _all(body) if isinstance(s, Allocate)]
     return len(list(_all(body))) <= SHORT and max(made, default=1) == 1
@@ -65,7 +65,7 @@ def _all(body: Sequence[Statement]) -> Iterator[Statement]:
 
 
 def _jammed(bodies: Sequence[list[Statement]]) -> list[Statement]:
-    """The statements of all bodies, each beside those of the others that say the same."""
+    """The statements of all bodies in turn, and their loops as one."""
     result: list[Statement] = []
     for statements in zip(*bodies, strict=True):
         first, *others = statements

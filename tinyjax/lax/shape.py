@@ -70,7 +70,10 @@ def batch_size(vals: Sequence[Any], dims: Sequence[int | None]) -> int:
 def batched_at_front(vals: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
     """All operands with the batch dim in front, repeated along it where they had none."""
     size = batch_size(vals, dims)
-    return [batching.bdim_at_front(x, d, size) for x, d in zip(vals, dims)]
+    return [
+        broadcast(x, (size,)) if d is not_mapped else batching.moveaxis(x, d, 0)
+        for x, d in zip(vals, dims)
+    ]
 
 
 # ---- squeeze ----

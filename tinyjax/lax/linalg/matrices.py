@@ -18,8 +18,8 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import to_inexact_dtype
-from tinyjax.lax.shape import batched_at_front
-from tinyjax.transform.batching import batch_rules
+from tinyjax.lax.shape import batch_size
+from tinyjax.transform.batching import batch_rules, bdim_at_front
 from tinyjax.transform.jvp import jvp_rules
 
 # ---- checks ----
@@ -80,7 +80,8 @@ def on_matrices(
     `reason` says why it is computed between kernels."""
 
     def batch(vals: Any, dims: Any, **params: Any) -> tuple[Any, Any]:
-        out = primitive.bind(*batched_at_front(vals, dims), **params)
+        size = batch_size(vals, dims)
+        out = primitive.bind(*[bdim_at_front(x, d, size) for x, d in zip(vals, dims)], **params)
         return out, [0] * len(out) if primitive.multiple_results else 0
 
     impl_rules[primitive] = impl

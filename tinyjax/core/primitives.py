@@ -22,7 +22,9 @@ from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 
 
 def shape_of(x: Any) -> tuple[int, ...]:
-    return x.aval.shape if isinstance(x, Array) else np.shape(x)
+    if isinstance(x, Array):
+        return x.aval.shape
+    return () if dtypes.is_python_scalar(x) else np.shape(x)
 
 
 def broadcast_shapes(name: str, *avals: ShapedArray) -> tuple[int, ...]:
@@ -95,6 +97,7 @@ def_elementwise(cos_p, np.cos, "fc")
 impl_rules[gt_p] = np.greater
 
 
+@functools.lru_cache(4096)
 def _compare_aval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
     return elementwise_aval("gt", "biuf", x, y).update(dtype=np.dtype(bool))
 
@@ -143,7 +146,7 @@ def _broadcast_in_dim_impl(
     spread = x.reshape(unit_shape)
     if spread.shape == shape:
         return spread
-    if math.prod(shape) > 1000:
+    if math.prod(shape) > 10_000:
         return np.broadcast_to(spread, shape)  # a view, in which repeated elements are stored once
     out = np.empty(shape, x.dtype)  # for few elements a copy takes less time than the view
     out[...] = spread

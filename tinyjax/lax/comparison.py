@@ -7,6 +7,7 @@ of bind's.
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -61,6 +62,7 @@ for _primitive in (eq_p, ne_p, ge_p, le_p, lt_p, eq_to_p, le_to_p, lt_to_p):
 def _equality_aval(primitive: Primitive) -> Any:
     """The rule of eq and ne, which compare random keys too."""
 
+    @functools.lru_cache(4096)
     def abstract_eval(x: ShapedArray, y: ShapedArray) -> ShapedArray:
         if x.dtype == y.dtype == dtypes.key_dtype:
             return ShapedArray(broadcast_shapes(primitive.name, x, y), np.dtype(bool))

@@ -7,6 +7,7 @@ which every transformation needs, is in core. Builds on shape and the elementwis
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -106,7 +107,9 @@ def _chosen_jvp(g: Any, out: Any, x: Any, *, axes: tuple[int, ...]) -> Any:
 def _def_extreme(primitive: Primitive, reduce: Callable, identity: Callable) -> None:
     name = primitive.name
     impl_rules[primitive] = lambda x, *, axes: reduce(x, axis=axes, initial=identity(x.dtype))
-    abstract_eval_rules[primitive] = lambda x, *, axes: reduced_aval(x, axes, name)
+    abstract_eval_rules[primitive] = functools.lru_cache(4096)(
+        lambda x, *, axes: reduced_aval(x, axes, name)
+    )
     defjvp2(primitive, _chosen_jvp)
     defreducer(primitive)
 

@@ -6,6 +6,7 @@ was chosen and zero elsewhere. Both branches are always computed. Builds on comp
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ def _select_n_impl(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
     return out
 
 
+@functools.lru_cache(4096)
 def _select_n_aval(which: ShapedArray, *cases: ShapedArray) -> ShapedArray:
     if not cases:
         raise TypeError("select must have at least one case")

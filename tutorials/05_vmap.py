@@ -144,7 +144,7 @@ print("sin:", out.shape, "with batch dim", dim)
 # and it is two lines long:
 
 # %%
-from tinyjax.interpreters import batching
+from tinyjax.transform import batching
 
 print(inspect.getsource(batching._vectorized_rule))
 

@@ -74,12 +74,12 @@ class Exercise:
         return f"exercise {self.number} ({self.name}): write {name}"
 
 
-def place_of(function: str) -> tuple[str, str]:
-    """The file and the qualified name of "tinyjax.module:qualified.name"."""
+def place_of(function: str, root: Path = PACKAGE.parent) -> tuple[str, str]:
+    """The file and the qualified name of "tinyjax.module:qualified.name", in the package below `root`."""
     module, _, name = function.partition(":")
-    path = PACKAGE.parent.joinpath(*module.split("."))
+    path = root.joinpath(*module.split("."))
     path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    return path.relative_to(PACKAGE.parent).as_posix(), name
+    return path.relative_to(root).as_posix(), name
 
 
 def load(path: Path = ROOT / "tutorials" / "exercises.toml") -> list[Exercise]:

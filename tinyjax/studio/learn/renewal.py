@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
+import re
 import shutil
 import symtable
 from pathlib import Path
 
-from tinyjax.studio.learn.changes import unreadable
-from tinyjax.studio.learn.exercises import ROOT, Exercise, LearnError
+from tinyjax.studio.learn.changes import other_statements, unreadable
+from tinyjax.studio.learn.exercises import ROOT, Exercise, LearnError, place_of
 from tinyjax.studio.learn.functions import function_text, functions_of, is_empty_text, with_function
 from tinyjax.studio.learn.work_folder import (
     GRADER,
@@ -36,42 +38,116 @@ def renew(folder: WorkFolder) -> list[str]:
     Gives what is to be told, in lines. Raises LearnError if the functions cannot be read."""
     if folder.notes["fingerprint"] == fingerprint(folder.exercises):
         return []
-    written = {}
-    for file, name in folder.places:
+    written, left = [], []
+    for (file, name), place in places_then_and_now(folder).items():
         try:
-            text = function_text(folder.source(file), name)
-        except (SyntaxError, OSError):
+            source = folder.source(file)
+            if is_empty_text(function_text(source, name)):
+                continue
+        except SyntaxError:
             raise LearnError(
                 "tinyjax has changed, and your functions are to be carried into a fresh copy. First mend "
                 "what cannot be read:\n" + "\n".join(unreadable(folder))
             ) from None
-        except KeyError:  # new among the exercises, or deleted
+        except (KeyError, OSError):  # deleted
             continue
-        if not is_empty_text(text):
-            written[file, name] = text
-    put_aside(folder.path, "src", "tests")
+        if place is None:
+            left.append(f"{name} is in no exercise any more, and was not carried over.")
+        else:
+            written.append((*place, source, name))
+    put_all_aside(folder.path)
     fill(folder.path, folder.lesson, folder.notes)
-    carried = ", ".join(name for _, name in written) or "nothing, as nothing was written yet"
+    carried = ", ".join(name for _, name, _, _ in written) or "nothing, as nothing was written yet"
     told = [
         f"tinyjax has changed. This is a fresh copy of it; carried over: {carried}.",
         f"What was here is in {folder.path / BEFORE}.",
     ]
-    for (file, name), text in written.items():
-        told += carry(folder.path / "src" / file, name, text)
-    return told
+    for file, name, source, old_name in written:
+        told += carry(folder.path / "src" / file, name, source, old_name)
+    return told + left
 
 
-def carry(path: Path, name: str, text: str) -> list[str]:
-    """Put the learner's function into a fresh file; gives what does not fit there, in lines."""
-    source = read(path)
-    told = [
-        f"{name} uses {word}, which the fresh {path.name} does not have: copy it from {BEFORE}."
-        for word in names_missing(source, text)
+def places_then_and_now(folder: WorkFolder) -> dict[tuple[str, str], tuple[str, str] | None]:
+    """Of each function that was handed out: its file and name then, and those of today.
+
+    Files are moved and functions renamed; an exercise keeps its name, and its functions their order."""
+    today = {e.name: e.places for e in folder.exercises}
+    found: dict[tuple[str, str], tuple[str, str] | None] = {}
+    for exercise in folder.notes["exercises"]:
+        then = [place_of(function, folder.path / "src") for function in exercise["functions"]]
+        now = today.get(exercise["name"], [])
+        by_name = {name: (file, name) for file, name in now}
+        same = len(now) == len(then)
+        found |= zip(then, now if same else [by_name.get(name) for _, name in then])
+    return found
+
+
+def carry(path: Path, name: str, theirs: str, old_name: str) -> list[str]:
+    """Put the function `old_name` of the learner's file `theirs` into a fresh file, as `name`, with what
+    the learner has put beside it; gives what is to be told, in lines."""
+    fresh = read(path)
+    old, new = old_name.rpartition(".")[2], name.rpartition(".")[2]
+    text = re.sub(rf"\b{old}\b", new, function_text(theirs, old_name))
+    told = []
+    if (wanted := heading(function_text(fresh, name))) != heading(text):
+        told.append(f"{name} has another signature in the new tinyjax: {wanted}")
+    helpers = functions_beside(theirs, fresh, old_name, text)
+    if helpers:
+        told.append(f"carried over with {name}: {', '.join(helpers)}")
+    own_class = old_name.rpartition(".")[0]
+    for helper, body in helpers.items():
+        if helper.rpartition(".")[0] == own_class:
+            text = f"{body}\n\n{text}"
+        else:
+            fresh += f"\n\n{body}"
+    fresh = with_function(fresh, name, text)
+    everything = "\n".join([text, *helpers.values()])
+    fresh = with_imports(fresh, theirs, names_missing(fresh, everything))
+    told += [
+        f"{name} uses {word}, which the fresh {path.name} does not have: see README.md and {BEFORE}."
+        for word in names_missing(fresh, everything)
     ]
-    if (new := heading(function_text(source, name))) != heading(text):
-        told.append(f"{name} has another signature in the new tinyjax: {new}")
-    write(path, with_function(source, name, text))
+    write(path, fresh)
     return told
+
+
+def functions_beside(theirs: str, fresh: str, name: str, text: str) -> dict[str, str]:
+    """The functions of the learner's file that the function calls, its class's methods among them, and
+    that the fresh file does not have."""
+    found: dict[str, str] = {}
+    own_class = name.rpartition(".")[0]
+    methods = [f for f in functions_of(theirs) if own_class and f.startswith(f"{own_class}.")]
+    todo = [text]
+    while todo:
+        used = todo.pop()
+        attributes = {n.attr for n in ast.walk(ast.parse(used)) if isinstance(n, ast.Attribute)}
+        called = [f for f in names_missing(fresh, used) if f in functions_of(theirs)]
+        called += [f for f in methods if f.rpartition(".")[2] in attributes]
+        for helper in called:
+            if helper not in found and helper not in functions_of(fresh) and helper != name:
+                found[helper] = function_text(theirs, helper)
+                todo.append(found[helper])
+    return found
+
+
+def with_imports(fresh: str, theirs: str, words: list[str]) -> str:
+    """`fresh` with the imports by which the learner's file has these names, but for those of tinyjax, whose
+    files may have moved."""
+    wanted = [
+        ast.unparse(part)
+        for part in other_statements(theirs)
+        if isinstance(part, ast.Import | ast.ImportFrom)
+        and (part.names[0].asname or part.names[0].name.partition(".")[0]) in words
+        and not ast.unparse(part).split()[1].startswith(("tinyjax", "."))
+    ]
+    ends = [
+        n.end_lineno or 0
+        for n in ast.parse(fresh).body
+        if isinstance(n, ast.Import | ast.ImportFrom)
+    ]
+    lines = fresh.splitlines(keepends=True)
+    lines[max(ends, default=0) : max(ends, default=0)] = [f"{line}\n" for line in wanted]
+    return "".join(lines)
 
 
 def heading(text: str) -> str:
@@ -100,7 +176,7 @@ def names_missing(source: str, text: str) -> list[str]:
 
 def begin_again(folder: WorkFolder) -> None:
     """Empty all functions of the lesson, and put everything else back too."""
-    put_aside(folder.path, "src", "tests")
+    put_all_aside(folder.path)
     fill(folder.path, folder.lesson)
 
 
@@ -125,7 +201,8 @@ def put_back(folder: WorkFolder, file: str) -> list[str]:
     Raises LearnError if there is no such file."""
     file = file.removeprefix("src/")
     if not (ROOT / file).is_file() or not file.startswith(("tinyjax/", "tests/")):
-        raise LearnError(f"There is no file {file!r} to put back: name it as tinyjax/core/bind.py.")
+        files = ", ".join(dict.fromkeys(file for file, _ in folder.places))
+        raise LearnError(f"There is no file {file!r} to put back. Those of this lesson: {files}")
     source = empty_sources(folder.exercises).get(file) or read(ROOT / file)
     place = f"src/{file}" if file.startswith("tinyjax/") else file
     kept = []
@@ -150,6 +227,17 @@ def originals(folder: WorkFolder) -> list[str]:
             )
     write(folder.path / "conftest.py", read(GRADER))
     return told
+
+
+def put_all_aside(path: Path) -> None:
+    """Move the copy and the tests to where those go that are replaced; what is there is kept beside it."""
+    before = path / BEFORE
+    if before.exists():
+        taken = {found.name for found in path.iterdir()}
+        before.replace(
+            next(p for i in itertools.count(2) if (p := path / f"{BEFORE}_{i}").name not in taken)
+        )
+    put_aside(path, "src", "tests")
 
 
 def put_aside(path: Path, *names: str) -> None:

@@ -1,0 +1,128 @@
+"""Work folders that another version of tinyjax has made: what the learner wrote is found in the new copy."""
+
+import json
+
+import pytest
+
+from tinyjax.studio.learn import renewal, work_folder
+from tinyjax.studio.learn.exercises import NAMES, LearnError
+from tinyjax.studio.learn.functions import functions_of
+from tinyjax.studio.learn.work_folder import WorkFolder, of_lesson
+
+
+def made_before(path, lesson, sources, places):
+    """A folder as another version wrote it: `sources` by file, and each exercise's functions by its name."""
+    for file, text in sources.items():
+        (path / "src" / file).parent.mkdir(parents=True, exist_ok=True)
+        (path / "src" / file).write_text(text)
+    (path / "tests").mkdir()
+    (path / "tests" / "test_mine.py").write_text("def test_mine(): ...\n")
+    exercises = [{"name": name, "functions": functions} for name, functions in places.items()]
+    notes = {"lesson": lesson, "exercises": exercises, "files": {}, "fingerprint": "another's"}
+    notes |= {"hints": {next(iter(places)): 2}, "passed": list(places)}
+    (path / work_folder.NOTES).write_text(json.dumps(notes))
+    return WorkFolder(path)
+
+
+def written(name):
+    """A function of this qualified name, as a learner may have written it."""
+    holder, _, last = name.rpartition(".")
+    line = f"def {last}(*mine): return {last!r}\n"
+    return f"class {holder}:\n    {line}" if holder else line
+
+
+@pytest.mark.parametrize("lesson", range(1, len(NAMES) + 1), ids=NAMES)
+def test_functions_arrive_wherever_they_stood_and_whatever_they_were_called(tmp_path, lesson):
+    sources, places = {}, {}
+    for e in of_lesson(lesson):
+        places[e.name] = []
+        for i, (_, name) in enumerate(e.places):
+            sources[f"tinyjax/old/{e.name}{i}.py"] = written(f"{name}_old")
+            places[e.name].append(f"tinyjax.old.{e.name}{i}:{name}_old")
+    folder = made_before(tmp_path, lesson, sources, places)
+    renewal.renew(folder)
+    here = WorkFolder(tmp_path)
+    for file, name in here.places:
+        last = name.rpartition(".")[2]
+        # the old name, where it stands as a word, is the new one now
+        assert here.text(file, name) == f"def {last}(*mine): return {last!r}\n"
+    assert here.notes["passed"] == list(places) and list(here.notes["hints"].values()) == [2]
+    assert renewal.renew(here) == []
+
+
+LISTS = """\
+import colorsys
+import random as dice
+from tinyjax.core import colour
+
+
+def helper(x):
+    return inner(x)
+
+
+def inner(x):
+    return dice.random() + colorsys.rgb_to_hls(x)
+
+
+def nothing_to_do_with_it():
+    pass
+
+
+class set_current_trace:
+    def __enter__(self):
+        return self.mine() + helper(3) + colour
+
+    def mine(self):
+        ...
+"""
+
+
+@pytest.fixture
+def folder_of_core_py(tmp_path):
+    """A folder of the time when tinyjax/core/ was one file, core.py."""
+    functions = [f"tinyjax.core:set_current_trace.{name}" for name in ("__enter__", "__exit__")]
+    return made_before(tmp_path, 1, {"tinyjax/core.py": LISTS}, {"current_trace": functions})
+
+
+def test_what_the_learner_put_beside_a_function_comes_with_it(folder_of_core_py):
+    told = renewal.renew(folder_of_core_py)
+    fresh = folder_of_core_py.source("tinyjax/core/bind.py")
+    assert {"helper", "inner", "set_current_trace.mine"} <= functions_of(fresh).keys()
+    assert "nothing_to_do_with_it" not in fresh
+    assert "\nimport colorsys\nimport random as dice\n" in fresh
+    compile(fresh, "bind.py", "exec")
+    assert "set_current_trace.__enter__ uses colour, which the fresh bind.py" in "\n".join(told)
+
+
+def test_what_does_not_come_is_in_before_and_stays_there_when_tinyjax_changes_again(
+    folder_of_core_py, tmp_path
+):
+    renewal.renew(folder_of_core_py)
+    (tmp_path / "tests" / "test_mine.py").write_text("def test_another(): ...\n")
+    again = WorkFolder(tmp_path)
+    again.notes["fingerprint"] = "yet another's"
+    renewal.renew(again)
+    assert (
+        tmp_path / "before" / "tests" / "test_mine.py"
+    ).read_text() == "def test_another(): ...\n"
+    assert (tmp_path / "before_2" / "src" / "tinyjax" / "core.py").read_text() == LISTS
+    assert (tmp_path / "before_2" / "tests" / "test_mine.py").exists()
+
+
+def test_a_function_of_an_exercise_that_is_gone_is_told(tmp_path):
+    places = {"no_such_exercise": ["tinyjax.core:helper"]}
+    folder = made_before(tmp_path, 1, {"tinyjax/core.py": LISTS}, places)
+    assert "helper is in no exercise any more" in renewal.renew(folder)[-1]
+
+
+def test_a_lost_file_does_not_keep_the_folder_from_being_renewed(folder_of_core_py):
+    (folder_of_core_py.path / "src" / "tinyjax" / "core.py").unlink()
+    assert "nothing was written yet" in renewal.renew(folder_of_core_py)[0]
+
+
+def test_a_file_to_reset_that_is_not_there_is_answered_with_those_of_the_lesson(folder_of_core_py):
+    renewal.renew(folder_of_core_py)
+    with pytest.raises(
+        LearnError, match="Those of this lesson: tinyjax/core/bind.py, tinyjax/core/primitives.py"
+    ):
+        renewal.put_back(WorkFolder(folder_of_core_py.path), "tinyjax/core.py")

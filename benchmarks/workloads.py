@@ -468,7 +468,7 @@ WORKLOADS = [
         numpy_mlp_gradient,
         lambda jax: jax.grad(mlp_loss(jax)),
         modes=("eager",),
-        goal=10,
+        goal=3.5,
     ),
     Workload(
         "x + y of 10, eager",
@@ -484,7 +484,7 @@ WORKLOADS = [
         lambda x: np.sin(x) + x * np.cos(x),
         lambda jax: jax.grad(lambda x: x * jax.numpy.sin(x)),
         modes=("eager",),
-        goal=20,
+        goal=7.5,
     ),
     # ---- tracing and calling ----
     Workload(

@@ -10,7 +10,7 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.core.array import Array
 from tinyjax.core.missing_names import getattr_of
-from tinyjax.scipy.stats.distribution_functions import exp_of, log_of, promoted
+from tinyjax.scipy.stats.distribution_functions import exp_of, log_of, mirrored, promoted
 
 
 @promoted
@@ -27,18 +27,6 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
 
 
 @promoted
-def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
-    """The probability of more than x: by symmetry cdf of the other side."""
-    return cdf(-x, -loc, scale)
-
-
-@promoted
-def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
-    """log of sf."""
-    return logcdf(-x, -loc, scale)
-
-
-@promoted
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """The x with cdf(x) = q."""
     return jnp.tan(np.pi * q - np.pi / 2) * scale + loc
@@ -52,5 +40,7 @@ def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
 
 pdf = exp_of(logpdf)
 logcdf = log_of(cdf)
+sf = mirrored(cdf)
+logsf = mirrored(logcdf)
 
 __getattr__ = getattr_of(__name__)

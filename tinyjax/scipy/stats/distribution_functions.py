@@ -1,7 +1,7 @@
 """What the functions of all distributions share.
 
 After this file you can read a distribution as its formulas: `promoted` makes their arguments floats of
-one dtype, `exp_of` and `log_of` give a function whose logarithm, or whose exp, is there. Builds on jax.numpy.
+one dtype, `exp_of`, `log_of` and `mirrored` give a function from another. Builds on jax.numpy.
 
 Source: https://docs.jax.dev/en/latest/jax.scipy.html#module-jax.scipy.stats
 """
@@ -50,6 +50,19 @@ def exp_of(log_function: Callable[..., Array]) -> Callable[..., Array]:
 def log_of(function: Callable[..., Array]) -> Callable[..., Array]:
     """logcdf for cdf, logsf for sf: the function's logarithm, with its signature."""
     return _after(jnp.log, function, f"log{function.__name__}", f"log of {function.__name__}")
+
+
+def mirrored(cdf: Callable[..., Array]) -> Callable[..., Array]:
+    """sf for cdf, logsf for logcdf, of a distribution that is symmetric about loc."""
+    name = cdf.__name__.replace("cdf", "sf")
+
+    @promoted
+    @named(name, f"By symmetry {cdf.__name__}(-x, -loc, scale).")
+    @functools.wraps(cdf)
+    def of_other_side(x: Any, loc: Any, scale: Any) -> Array:
+        return cdf(-x, -loc, scale)
+
+    return of_other_side
 
 
 def _after(

@@ -12,7 +12,7 @@ from tinyjax.core.array import Array
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.numpy.promotion import promote_args_inexact
 from tinyjax.scipy.special.normal_distribution import log_ndtr, ndtr, ndtri
-from tinyjax.scipy.stats.distribution_functions import exp_of, promoted
+from tinyjax.scipy.stats.distribution_functions import exp_of, mirrored, promoted
 
 
 @promoted
@@ -35,18 +35,6 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
     return log_ndtr((x - loc) / scale)
 
 
-@promoted
-def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
-    """The probability of more than x: by symmetry cdf of the other side."""
-    return cdf(-x, -loc, scale)
-
-
-@promoted
-def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Array:
-    """log of sf, exact far to the right."""
-    return logcdf(-x, -loc, scale)
-
-
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
     """The x with cdf(x) = q; NaN for q outside of [0, 1]."""
     return ndtri(promote_args_inexact("norm.ppf", q)[0]) * scale + loc
@@ -59,5 +47,7 @@ def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Array:
 
 
 pdf = exp_of(logpdf)
+sf = mirrored(cdf)
+logsf = mirrored(logcdf)
 
 __getattr__ = getattr_of(__name__)

@@ -111,7 +111,7 @@ def compiler_calls(fun):
 
     def note(frame, event, arg):
         path = Path(frame.f_code.co_filename)
-        if path.name == "devices.py":  # which names the places of arrays
+        if path.name in ("devices.py", "placement.py"):  # which say where arrays are
             return
         if event == "call" and any(folder in path.parents for folder in COMPILER):
             found.add(f"{path.relative_to(PACKAGE)}: {frame.f_code.co_name}")

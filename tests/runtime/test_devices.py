@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 from golden_cases.four_devices import answers_with_four_devices
 
-from tinyjax.core.array import ShapedArray
+import tinyjax.numpy as jnp
 from tinyjax.runtime.devices import (
     Device,
     _with_inline_device,
-    committed_device,
     default_backend,
     device_count,
     devices,
@@ -22,6 +21,7 @@ from tinyjax.runtime.devices import (
     process_count,
     process_index,
 )
+from tinyjax.runtime.placement import commit, committed_device
 
 
 def run(code, **environment):
@@ -54,14 +54,9 @@ def test_an_unknown_backend_is_refused():
 
 
 def test_arrays_of_two_devices_do_not_compute_together():
-    class Committed:
-        committed = True
-        aval = ShapedArray((3,), np.dtype("float32"))
-
-        def __init__(self, device):
-            self.device = device
-
-    arrays = [Committed(Device("cpu", i, "any")) for i in range(2)]
+    arrays = [jnp.zeros(3, np.float32) for _ in range(2)]
+    for i, x in enumerate(arrays):
+        commit(x, Device("cpu", i, "any"))
     assert committed_device(arrays[:1], "f") is arrays[0].device
     assert committed_device([1.0], "f") is None
     told = (
@@ -134,6 +129,18 @@ def test_the_driver_that_has_no_threads_is_listed_only_where_it_is_alone():
     assert _with_inline_device([none, threads]) == [(threads, none)]
     assert _with_inline_device([none]) == [(none, None)]
     assert _with_inline_device([threads]) == [(threads, None)]
+
+
+def test_eager_evaluation_looks_at_no_devices_until_an_array_is_put_on_one():
+    code = """if True:
+        import tinyjax as jax
+        from tinyjax import core, numpy as jnp
+        jnp.sin(1.0)
+        print(len(core.watchers))
+        jax.device_put(1.0, jax.devices()[0])
+        print(len(core.watchers))
+    """
+    assert run(code).split() == ["0", "1"]
 
 
 # ---- several CPU devices: in processes of their own, as their number is settled once ----

@@ -7,7 +7,14 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.core import bind
 from tinyjax.transform import jvp, transposition
+
+
+@pytest.fixture(autouse=True)
+def nobody_watches(monkeypatch):
+    """As in a process in which no array was put on a device yet."""
+    monkeypatch.setattr(bind, "watchers", [])
 
 
 def f(x):

@@ -2,14 +2,18 @@
 
 After this file you can tell why `jax.config.update("jax_use_shardy_partitioner", False)` is accepted: it
 is stored, can be read, and that is all. Flags that ask for a check which there is not here say so, in a
-warning. Builds on nothing.
+warning. Builds on config.
 
 Source: the names and first values of jax.config.values in JAX 0.10
 """
 
 from __future__ import annotations
 
+import functools
+import warnings
 from typing import Any
+
+from tinyjax.core.config import define, when_set
 
 # How XLA compiles, and where it writes what it did; other compilers' flags; machines and devices that
 # there are not here; how JAX's own parts are put together.
@@ -98,9 +102,16 @@ WITHOUT_CHECK: dict[str, tuple[Any, str]] = {
 }
 
 
-def missing_check(name: str, value: Any) -> str | None:
-    """What setting the flag to this value has JAX find, and is not found here; None if nothing."""
-    if name not in WITHOUT_CHECK:
-        return None
+def _warn(name: str, value: Any) -> None:
     first, what = WITHOUT_CHECK[name]
-    return None if value in (first, "allow") else what
+    if value not in (first, "allow"):
+        warnings.warn(
+            f"{name}={value!r} has no effect in tinyjax: {what} are not found", stacklevel=5
+        )
+
+
+for _name, _default in WITHOUT_EFFECT.items():
+    define(_name, _default, (False, True) if isinstance(_default, bool) else None, "no effect here")
+for _name, (_default, _what) in WITHOUT_CHECK.items():
+    define(_name, _default, None, f"no effect here: {_what} are not looked for")
+    when_set(_name, functools.partial(_warn, _name))

@@ -84,6 +84,7 @@ from tinyjax import lax as lax
 from tinyjax import nn as nn
 from tinyjax import numpy as numpy
 from tinyjax import random as random
+from tinyjax.compat import other_flags as _other_flags  # noqa: F401  (they are flags of config)
 from tinyjax.compat.as_jax import install_as_jax as install_as_jax
 from tinyjax.compat.named_scopes import named_call as named_call
 from tinyjax.compat.named_scopes import named_scope as named_scope

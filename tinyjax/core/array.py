@@ -1,7 +1,7 @@
 """Arrays, from two sides: `ShapedArray` is what a trace knows of one, `ArrayImpl` is a value.
 
 After this file you can say what an aval is (shape, dtype and whether the dtype is weak), and follow
-a value to the NumPy array or the device buffer that holds it. Builds on dtypes and devices.
+a value to the NumPy array or the device buffer that holds it. Builds on dtypes.
 
 `Array` is the common base of values and tracers. It has no operators here: tinyjax.numpy attaches
 `+`, `x[i]`, `x.sum()` and the rest (numpy/array_methods.py), so that both kinds get the same ones.
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from tinyjax.core import dtypes
-from tinyjax.runtime.devices import Device, default_device
 
 
 class ShapedArray:
@@ -155,14 +154,13 @@ class ArrayImpl(Array):
         host: np.ndarray | None,
         aval: ShapedArray,
         buffer: Buffer | None = None,
-        device: Device | None = None,
-        committed: bool = False,
+        device: Any = None,
     ):
         self._host = host
         self.aval = aval
         self.buffer = buffer
         self._device = device
-        self.committed = committed
+        self.committed = False
 
     @property
     def _value(self) -> np.ndarray:
@@ -172,11 +170,6 @@ class ArrayImpl(Array):
                 raise RuntimeError(f"Array has been deleted with shape={self.aval.str_short()}.")
             self._host = self.buffer.read()
         return self._host
-
-    @property
-    def device(self) -> Device:
-        """The device that the array is on, or would be put on."""
-        return self._device or default_device()
 
     def block_until_ready(self) -> ArrayImpl:
         """Waits until the value has been computed; raises what its computation raised."""

@@ -28,7 +28,6 @@ from tinyjax.core.errors import (
     TracerIntegerConversionError,
     UnexpectedTracerError,
 )
-from tinyjax.runtime.devices import committed_device, recorded_device
 
 AxisEnv = tuple[tuple[Hashable, int], ...]  # names and sizes of axes, the innermost last
 
@@ -118,11 +117,6 @@ class Trace:
     transformation goes there. Traces that compute or write equations themselves have none."""
 
     parent: Trace
-
-    @property
-    def is_staging(self) -> bool:
-        """Whether operations are written into a jaxpr in the end, rather than run."""
-        return self.parent.is_staging
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         raise NotImplementedError
@@ -281,7 +275,7 @@ def new_array(host: np.ndarray, aval: ShapedArray) -> ArrayImpl:
     """An array of known elements. A scalar that is made while tracing becomes a literal."""
     if not aval.shape and is_staging():
         return LiteralArray(host, aval)
-    return ArrayImpl(host, aval, None, recorded_device())
+    return watched(None, (), [ArrayImpl(host, aval)])[0]
 
 
 # ---- eager evaluation ----
@@ -290,55 +284,60 @@ def new_array(host: np.ndarray, aval: ShapedArray) -> ArrayImpl:
 class EvalTrace(Trace):
     """No transformation: checks the operands by their avals, then runs the impl rule."""
 
-    is_staging = False
-
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """The result as an Array, or a list of them: the avals are from the abstract_eval rule, which
         checks the operands, the elements from the impl rule, which gets NumPy arrays. If the primitive
         takes_arrays, its impl rule does all this itself: what it binds goes to this trace too.
 
         Raises NotImplementedError where there is no impl rule, UnexpectedTracerError for a tracer."""
-        avals, values = [], []
-        place = None  # the device that an operand was put on
         for x in args:
-            if isinstance(x, ArrayImpl):
-                if x.committed and x._device is not place and not primitive.takes_arrays:
-                    place = committed_device(args, primitive.name)
-                avals.append(x.aval)
-                values.append(x if primitive.takes_arrays else x._value)
-            elif isinstance(x, Tracer):
+            if isinstance(x, Tracer):
                 raise escaped_tracer_error(x)
-            else:
-                avals.append(get_aval(x))
-                values.append(x if primitive.takes_arrays else to_numpy(x, avals[-1]))
         if primitive.takes_arrays:
             with set_current_trace(self):
-                return impl_rules[primitive](*values, **params)
+                return impl_rules[primitive](*args, **params)
+        avals, values = [], []
+        for x in args:
+            if isinstance(x, ArrayImpl):
+                avals.append(x.aval)
+                values.append(x._value)
+            else:
+                avals.append(get_aval(x))
+                values.append(to_numpy(x, avals[-1]))
         impl = impl_rules.get(primitive) or missing_rule(primitive, "impl")
         abstract_eval = abstract_eval_rules.get(primitive)
         if abstract_eval is None:  # one in the making, as in JAX: its result is what impl gives
             return run_quietly(impl, *values, **params)
         out_aval = abstract_eval(*avals, **params)
         out = run_quietly(impl, *values, **params)
-        committed = place is not None
-        if config.is_watched:
-            check_finite(primitive.name, out if primitive.multiple_results else [out])
-            place = place or recorded_device()
         if primitive.multiple_results:
-            return [
-                ArrayImpl(np.asarray(v), aval, None, place, committed)
-                for v, aval in zip(out, out_aval)
-            ]
-        return ArrayImpl(np.asarray(out), out_aval, None, place, committed)
+            results = [ArrayImpl(np.asarray(v), aval) for v, aval in zip(out, out_aval)]
+        else:
+            results = [ArrayImpl(np.asarray(out), out_aval)]
+        for watcher in watchers:
+            watcher(primitive, args, results)
+        return results if primitive.multiple_results else results[0]
 
 
-def placed(outs: list[ArrayImpl], operands: Sequence[Any], name: str) -> list[ArrayImpl]:
-    """The results of a primitive that takes arrays, on the device that its operands were put on."""
-    place = committed_device(operands, name)
-    if place is not None:
-        for out in outs:
-            out._device, out.committed = place, True
-    return outs
+# Called as (primitive, operands, results) after each evaluation, by who has to look at it: for NaNs, or for
+# the device that the results go to. An array that is made of a NumPy value is the result of None.
+Watcher = Callable[[Primitive | None, Sequence[Any], Sequence[ArrayImpl]], None]
+watchers: list[Watcher] = []
+
+
+def watch(watcher: Watcher) -> None:
+    """Makes `watcher` one of them, if it is not."""
+    if watcher not in watchers:
+        watchers.append(watcher)
+
+
+def watched(
+    primitive: Primitive | None, operands: Sequence[Any], results: list[ArrayImpl]
+) -> list[ArrayImpl]:
+    """The results, when all watchers have seen them."""
+    for watcher in watchers:
+        watcher(primitive, operands, results)
+    return results
 
 
 _is_quiet = contextvars.ContextVar("_is_quiet", default=False)
@@ -359,16 +358,6 @@ def _quiet_context() -> contextvars.Context:
     quiet.run(np.seterr, all="ignore")
     quiet.run(_is_quiet.set, True)
     return quiet
-
-
-def check_finite(name: str, values: Sequence[np.ndarray]) -> None:
-    """Raises FloatingPointError for what jax_debug_nans and jax_debug_infs watch for."""
-    for value in values:
-        if dtypes.is_inexact(value.dtype):
-            if config.jax_debug_nans and np.isnan(value).any():
-                raise FloatingPointError(f"invalid value (nan) encountered in {name}")
-            if config.jax_debug_infs and np.isinf(value).any():
-                raise FloatingPointError(f"invalid value (inf) encountered in {name}")
 
 
 def escaped_tracer_error(tracer: Tracer) -> UnexpectedTracerError:
@@ -400,7 +389,10 @@ context = _Context()
 
 def is_staging() -> bool:
     """Whether operations are being written into a jaxpr, rather than run."""
-    return context.trace.is_staging
+    trace = context.trace
+    while hasattr(trace, "parent"):
+        trace = trace.parent
+    return not isinstance(trace, EvalTrace)
 
 
 # ---- named axes ----

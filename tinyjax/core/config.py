@@ -1,6 +1,6 @@
 """The switches: `jax.config.update(name, value)`, and context managers that set one for a while.
 
-After this file you can say where a setting lives and who may change it. Builds on other_flags.
+After this file you can say where a setting lives and who may change it. Builds on nothing.
 """
 
 from __future__ import annotations
@@ -11,11 +11,8 @@ import operator
 import os
 import sys
 import threading
-import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
-
-from tinyjax.compat.other_flags import WITHOUT_CHECK, WITHOUT_EFFECT, missing_check
 
 # name -> (default, the values allowed or None for any, what it does)
 FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
@@ -54,16 +51,6 @@ FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     "jax_random_seed_offset": (0, (0,), "nothing else: seeds are as they are given"),
     "jax_high_dynamic_range_gumbel": (False, (False,), "nothing else: one way of random.gumbel"),
 }  # fmt: skip
-for _name, _default in WITHOUT_EFFECT.items():
-    FLAGS[_name] = (
-        _default,
-        (False, True) if isinstance(_default, bool) else None,
-        "no effect here",
-    )
-for _name, (_default, _what) in WITHOUT_CHECK.items():
-    FLAGS[_name] = (_default, None, f"no effect here: {_what} are not looked for")
-
-PLATFORM_NAMES = ("cpu", "gpu", "cuda", "rocm", "tpu")  # of jax_default_device
 
 # What a trace depends on, and so a part of jit's cache key.
 TRACED_FLAGS = (
@@ -77,10 +64,6 @@ TRACED_FLAGS = (
     "jax_numpy_rank_promotion",
 )
 _traced_values = operator.attrgetter(*TRACED_FLAGS)
-
-# What each eager operation has to look at: `config.is_watched` says whether any of them is set.
-WATCHED_FLAGS = ("jax_debug_nans", "jax_debug_infs", "jax_default_device")
-_watched_values = operator.attrgetter(*WATCHED_FLAGS)
 
 
 def _from_environment(name: str, default: Any) -> Any:
@@ -116,7 +99,6 @@ class Config(threading.local):
     _global_key: tuple = ()
     # Another one after each `update`: what was known before may not hold.
     settings: object = object()
-    is_watched: bool = False  # one look in place of three: they are dear
 
     def __getattr__(self, name: str) -> Any:
         raise AttributeError(f"config has no flag {name!r}{_did_you_mean(name)}")
@@ -163,7 +145,6 @@ class Config(threading.local):
         setattr(Config, _checked(name, value), value)
         Config._global_key = _traced_values(Config)
         Config.settings = object()
-        Config.is_watched = any(_watched_values(Config))
 
     def parse_flags_with_absl(self) -> None:
         """Sets flags from the command line, such as --jax_enable_x64=1; up to an argument of --.
@@ -190,8 +171,6 @@ class Config(threading.local):
         """Sets a flag within a `with` block, in this thread."""
         before = vars(self).copy()
         vars(self)[_checked(name, value)] = value
-        if name in WATCHED_FLAGS:
-            vars(self)["is_watched"] = any(_watched_values(self))
         try:
             yield
         finally:
@@ -202,28 +181,14 @@ class Config(threading.local):
 def _checked(name: str, value: Any) -> str:
     if name not in FLAGS:
         raise _unrecognized(name)
-    if name in _settled and value != getattr(Config, name):
-        raise RuntimeError(
-            f"{name} config should be updated before backends are initialized: {_settled[name]}. "
-            "Update it right after `import tinyjax`"
-        )
-    if name == "jax_default_device" and not (
-        value is None or value in PLATFORM_NAMES or hasattr(value, "platform")
-    ):
-        raise ValueError(
-            "jax.default_device must be passed either a Device object (e.g. `jax.devices('cpu')[0]`) or "
-            f"a platform name string like 'cpu' or 'gpu', got: {value!r}"
-        )
     allowed = FLAGS[name][1]
     if allowed is not None and value not in allowed:
         raise ValueError(f"config option {name} is one of {allowed}, got {value!r}")
     default = FLAGS[name][0]
     if isinstance(default, (int, float)) and not isinstance(value, (int, float, type(None))):
         raise ValueError(f"config option {name} is a number, got {value!r}")
-    if (what := missing_check(name, value)) is not None:
-        warnings.warn(
-            f"{name}={value!r} has no effect in tinyjax: {what} are not found", stacklevel=4
-        )
+    if name in _when_set:
+        _when_set[name](value)
     return name
 
 
@@ -238,18 +203,26 @@ def _did_you_mean(name: str) -> str:
     return f"; did you mean {' or '.join(close)}?" if close else ""
 
 
-_settled: dict[str, str] = {}  # flags that can't be changed any more, and why
+_when_set: dict[str, Callable[[Any], None]] = {}
 
 
-def settled(name: str, why: str) -> None:
-    """From now on, changing the flag raises RuntimeError: what it says has been used for good."""
-    _settled[name] = why
+def when_set(name: str, call: Callable[[Any], None]) -> None:
+    """Has `call(value)` made each time before the flag is set to a value, which it may refuse; and now, if
+    the flag has another value than at first."""
+    _when_set[name] = call
+    if getattr(config, name) != FLAGS[name][0]:
+        call(getattr(config, name))
 
 
-for _name in FLAGS:
-    setattr(Config, _name, _from_environment(_name, FLAGS[_name][0]))
+def define(name: str, default: Any, allowed: tuple[Any, ...] | None, what: str) -> None:
+    """Makes a flag: its first value (that of the environment wins), those that it takes, what it does."""
+    FLAGS[name] = (default, allowed, what)
+    setattr(Config, name, _from_environment(name, default))
+
+
+for _name, _flag in list(FLAGS.items()):
+    define(_name, *_flag)
 Config._global_key = _traced_values(Config)
-Config.is_watched = any(_watched_values(Config))
 config = Config()
 
 

@@ -111,8 +111,6 @@ class JaxprTrace(Trace):
     """Writes one jaxpr. Python and NumPy scalars become literals, all other outside values
     constvars."""
 
-    is_staging = True
-
     def __init__(self) -> None:
         self.invars: list[Var] = []
         self.eqns: list[JaxprEqn] = []

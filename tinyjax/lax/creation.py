@@ -18,6 +18,7 @@ from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rul
 from tinyjax.core.primitives import broadcast_in_dim, shape_of
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.elementwise import NUMBER, canonicalize_shape, canonicalize_user_dtype
+from tinyjax.runtime.placement import commit
 
 # ---- iota ----
 
@@ -134,7 +135,7 @@ def full_like(
 def like(out: Any, x: Any) -> Any:
     """`out`, on the device that `x` was put on."""
     if isinstance(x, ArrayImpl) and isinstance(out, ArrayImpl) and x.committed:
-        return ArrayImpl(out._host, out.aval, out.buffer, x.device, True)
+        return commit(ArrayImpl(out._host, out.aval, out.buffer), x.device)
     return out
 
 

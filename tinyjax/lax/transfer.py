@@ -32,6 +32,7 @@ from tinyjax.core.bind import (
 from tinyjax.core.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.runtime.devices import Device, default_backend, devices
+from tinyjax.runtime.placement import commit
 from tinyjax.transform.batching import batch_rules
 from tinyjax.transform.jvp import Zero
 from tinyjax.transform.pmap.primitive import gathered, spread
@@ -69,11 +70,12 @@ def _put(x: Any, place: Device | Sharding | None, how: ArrayCopySemantics) -> Ar
     device = device_of(place)
     if not isinstance(x, ArrayImpl):  # to_numpy copies: whoever changes x changes no Array
         aval = get_aval(x)
-        return ArrayImpl(to_numpy(x, aval), aval, None, device, device is not None)
+        copied = ArrayImpl(to_numpy(x, aval), aval)
+        return copied if device is None else commit(copied, device)
     if how is ArrayCopySemantics.ALWAYS_COPY:
-        at = device or x._device
-        committed = x.committed or device is not None
-        return ArrayImpl(x._value.copy(), x.aval, None, at, committed)
+        copied = ArrayImpl(x._value.copy(), x.aval, None, x._device)
+        at = device or (x.device if x.committed else None)
+        return copied if at is None else commit(copied, at)
     if device is None:
         return x
     if x.is_deleted():
@@ -81,7 +83,7 @@ def _put(x: Any, place: Device | Sharding | None, how: ArrayCopySemantics) -> Ar
     if x.buffer is not None:
         # No computation may write over what two arrays see.
         x.buffer.has_one_owner = False  # type: ignore[attr-defined]
-    return ArrayImpl(x._host, x.aval, x.buffer, device, True)
+    return commit(ArrayImpl(x._host, x.aval, x.buffer), device)
 
 
 def _device_put_transpose(

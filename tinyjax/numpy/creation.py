@@ -16,7 +16,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, ShapedArray
-from tinyjax.core.bind import Tracer, check_unmasked, new_array
+from tinyjax.core.bind import Tracer, check_unmasked, new_array, watched
 from tinyjax.lax.transfer import device_put
 from tinyjax.numpy.util import (
     as_array,
@@ -30,7 +30,6 @@ from tinyjax.numpy.util import (
     user_dtype,
     user_dtype_or,
 )
-from tinyjax.runtime.devices import committed_device, recorded_device
 
 # ---- from data ----
 
@@ -107,9 +106,7 @@ def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:
             rows = [lax.concatenate(rows[i : i + 16], 0) for i in range(0, len(rows), 16)]
         return lax.concatenate(rows, 0)
     host = np.array(_as_numpy(data), dtype)
-    place = committed_device(leaves, "array")
-    aval = ShapedArray(host.shape, dtype)
-    return ArrayImpl(host, aval, None, place or recorded_device(), place is not None)
+    return watched(None, leaves, [ArrayImpl(host, ShapedArray(host.shape, dtype))])[0]
 
 
 def _leaves(data: Any) -> Any:

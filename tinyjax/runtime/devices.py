@@ -31,10 +31,9 @@ import functools
 import os
 import re
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
-from tinyjax.core.config import config, settled
+from tinyjax.core.config import config, when_set
 from tinyjax.runtime.pocl.linker import provide_cache, provide_linker
 
 # ---- devices ----
@@ -130,7 +129,6 @@ PLATFORM_ALIASES = {"cuda": "gpu", "rocm": "gpu"}
 @functools.cache
 def _devices_by_platform() -> dict[str, list[Device]]:
     """All devices, the default platform first."""
-    settled("jax_num_cpu_devices", "the devices have been looked for already")
     found: dict[str, list[Device]] = {"gpu": [], "cpu": []}
     for cl_device, inline_device in _opencl_devices():
         platform = "cpu" if _is_cpu(cl_device) else "gpu"
@@ -306,29 +304,12 @@ def default_device() -> Device:
     return chosen or devices()[0]
 
 
-def recorded_device() -> Device | None:
-    """What a new array notes of its place: nothing, unless a default device is configured just now."""
-    return default_device() if config.jax_default_device is not None else None
+def _check_count(value: int) -> None:
+    if are_known() and value != config.jax_num_cpu_devices:
+        raise RuntimeError(
+            "jax_num_cpu_devices config should be updated before backends are initialized: the devices "
+            "have been looked for already. Update it right after `import tinyjax`"
+        )
 
 
-def committed_device(values: Sequence[Any], name: str) -> Device | None:
-    """The device that those values that are arrays were put on; None if that is true of none.
-
-    `name` is the function's whose arguments they are. Raises ValueError for several devices."""
-    committed = [(i, x) for i, x in enumerate(values) if getattr(x, "committed", False)]
-    for i, x in committed[1:]:
-        if x.device is not committed[0][1].device:
-            raise _incompatible_devices(name, committed[0], (i, x))
-    return committed[0][1].device if committed else None
-
-
-def _incompatible_devices(name: str, *found: tuple[int, Any]) -> ValueError:
-    got = " and ".join(
-        f"argument args[{i}] of {name} with shape {x.aval.str_short()} and with device ids "
-        f"[{x.device.id}] on platform {x.device.platform.upper()}"
-        for i, x in found
-    )
-    return ValueError(
-        f"Received incompatible devices for jitted computation. Got {got}. An array that was put on a "
-        "device stays there: bring them together with jax.device_put(x, device)"
-    )
+when_set("jax_num_cpu_devices", _check_count)

@@ -6,13 +6,9 @@ them; tests/studio/test_steps.py reads the imports and fails on an edge that poi
 """
 
 STEPS = (
-    "compat.other_flags",  # switches of JAX's that change nothing here
     "core.config",  # the switches
     "core.shortcuts",  # where tinyjax/fast may answer
-    "core.compile_log",  # what tracing and compiling report
     "core.dtypes",  # which dtypes there are, and how they promote
-    "runtime.pocl.linker",  # what one OpenCL driver needs to build a kernel
-    "runtime.devices",  # what can run a kernel
     "core.array",  # avals and values
     "core.errors",  # what goes wrong with tracers
     "core.bind",  # bind and traces: eager evaluation
@@ -84,6 +80,10 @@ STEPS = (
     "compile.memory_plan",  # which arrays take over whose memory
     "compile.explain",  # where each line of C comes from
     "compile.cost",  # what it costs: arithmetic, bytes
+    "core.compile_log",  # what tracing and compiling report
+    "runtime.pocl.linker",  # what one OpenCL driver needs to build a kernel
+    "runtime.devices",  # what can run a kernel
+    "runtime.placement",  # which device an array is on
     "compile.launches",  # what is handed to the device
     "compile.lowered",  # all these stages in order, and what each made
     "runtime.memory",  # what an array has on a device, and when it is used again
@@ -97,6 +97,7 @@ STEPS = (
     "runtime.loops",  # loops and branches as steps that run other steps
     "runtime.schedule_builder",  # kernels built, and groups as steps
     "runtime.executable",  # all of it, and the call
+    "core.nan_checks",  # where a NaN is made
     "transform.jit.stages",  # trace, lower, compile
     "transform.jit.primitive",  # what a call of a jitted function is: one equation
     "transform.jit.cache_misses",  # why a jitted function is traced again

@@ -25,8 +25,8 @@ from tinyjax.core.bind import (
     get_aval,
     impl_rules,
     no_rule_reasons,
-    placed,
     to_numpy,
+    watched,
 )
 from tinyjax.core.bodies import Traced, trace_body
 from tinyjax.core.config import config
@@ -52,7 +52,7 @@ def _cond_impl(index: Any, *operands: Any, branches: Sequence[ClosedJaxpr]) -> l
     outs = inlined_fun(branches[int(index)])(*operands)
     # Branches may differ in weak types: the first one's hold for all.
     outs = [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(outs, branches[0].out_avals)]
-    return placed(outs, (index, *operands), "cond")
+    return watched(cond_p, (index, *operands), outs)
 
 
 def _cond_aval(

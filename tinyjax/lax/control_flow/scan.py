@@ -26,8 +26,8 @@ from tinyjax.core.bind import (
     get_aval,
     impl_rules,
     no_rule_reasons,
-    placed,
     to_numpy,
+    watched,
 )
 from tinyjax.core.bodies import trace_body
 from tinyjax.core.config import config
@@ -73,7 +73,7 @@ def _scan_impl(
     carry = run_scan(step, init, xs, ys, length, reverse)
     carry = [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(carry, carry_avals)]
     stacks = [ArrayImpl(y, stacked_aval(aval, length)) for y, aval in zip(ys, y_avals)]
-    return placed([*carry, *stacks], args, "scan")
+    return watched(scan_p, args, [*carry, *stacks])
 
 
 def run_scan(

@@ -21,7 +21,7 @@ from tinyjax.core.bind import (
     get_aval,
     impl_rules,
     no_rule_reasons,
-    placed,
+    watched,
 )
 from tinyjax.core.bodies import trace_body
 from tinyjax.core.config import config
@@ -67,7 +67,7 @@ def _while_impl(
 
     carry = run_while(predicate, step, [as_array(x) for x in init])
     outs = [ArrayImpl(x._value, aval) for x, aval in zip(carry, body_jaxpr.out_avals)]
-    return placed(outs, args, "while")
+    return watched(while_p, args, outs)
 
 
 def run_while(

@@ -34,7 +34,8 @@ from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinyjax.core.shortcuts import with_shortcut
 from tinyjax.core.tracing import ShapeDtypeStruct, named_avals, trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
-from tinyjax.runtime.devices import Device, committed_device, devices
+from tinyjax.runtime.devices import Device, devices
+from tinyjax.runtime.placement import committed_device
 from tinyjax.transform.jit.cache_misses import explain_miss
 from tinyjax.transform.jit.primitive import jit_p
 from tinyjax.transform.jit.stages import Traced

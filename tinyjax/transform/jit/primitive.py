@@ -11,20 +11,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from tinyjax.core.array import ArrayImpl
-from tinyjax.core.bind import (
-    Primitive,
-    abstract_eval_rules,
-    as_array,
-    check_finite,
-    impl_rules,
-    no_rule_reasons,
-)
+from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.core.config import config
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, eval_jaxpr
+from tinyjax.core.nan_checks import check_finite
 from tinyjax.core.shortcuts import are_on, with_shortcut
 from tinyjax.core.tracing import JaxprTrace, staging_rules
-from tinyjax.runtime.devices import Device, committed_device, default_device
+from tinyjax.runtime.devices import Device, default_device
+from tinyjax.runtime.placement import commit, committed_device
 
 if TYPE_CHECKING:
     from tinyjax.runtime.executable import Executable
@@ -43,7 +38,7 @@ def _jit_impl(
     outs = run(arrays)
     if place is not None:
         for out in outs:
-            out.committed = True
+            commit(out, place)
     if config.jax_debug_nans or config.jax_debug_infs:
         _find_first_nan(outs, jaxpr, arrays, params["name"])
     return outs
@@ -88,7 +83,7 @@ def build(jaxpr: ClosedJaxpr, device: Device, name: str, donated: tuple[bool, ..
 def _find_first_nan(outs: Sequence[ArrayImpl], jaxpr: ClosedJaxpr, args: Any, name: str) -> None:
     """Where a result has a NaN that jax_debug_nans forbids: runs op by op, to name the primitive."""
     try:
-        check_finite(f"jit({name})", [x._value for x in outs])
+        check_finite(f"jit({name})", outs)
     except FloatingPointError:
         inlined_fun(jaxpr)(*args)
         raise

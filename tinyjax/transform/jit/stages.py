@@ -24,6 +24,7 @@ from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.prefixes import equality_errors
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.runtime.devices import Device, default_device
+from tinyjax.runtime.placement import commit
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
     from tinyjax.compile.cost import CompiledMemoryStats
@@ -231,7 +232,7 @@ class Compiled(_Signature):
         outs = self.executable(arrays)
         if self.traced.device is not None:
             for out in outs:
-                out.committed = True
+                commit(out, self.traced.device)
         return tree_unflatten(self.out_tree, outs)
 
     def _check_leaves(self, leaves: Sequence[Any]) -> None:

@@ -38,6 +38,7 @@ from tinyjax.core.jaxpr import (
     subjaxprs,
 )
 from tinyjax.runtime.devices import Device
+from tinyjax.runtime.placement import commit
 from tinyjax.transform.batching import AxisData, batch_jaxpr
 from tinyjax.transform.jit.primitive import compiled
 
@@ -183,12 +184,12 @@ class Shards:
 def spread(x: ArrayImpl, axis: int | None, devices: tuple[Device, ...]) -> list[ArrayImpl]:
     """What each device gets of an array: its slice along axis 0, or with None all of it."""
     if axis is None:
-        return [ArrayImpl(x._value, x.aval, None, device, True) for device in devices]
+        return [commit(ArrayImpl(x._value, x.aval), device) for device in devices]
     if isinstance(x.buffer, Shards) and x.buffer.devices == devices:
         return x.buffer.shards
     aval = x.aval.update(shape=x.shape[1:])
     return [
-        ArrayImpl(np.asarray(value), aval, None, device, True)
+        commit(ArrayImpl(np.asarray(value), aval), device)
         for value, device in zip(x._value, devices)
     ]
 

@@ -16,14 +16,14 @@ from tinyjax.studio.learn.work_folder import WorkFolder
 
 LISTS = "src/tinyjax/core/lists.py"
 SPLIT = "tests/core/test_lists.py::test_a_list_in_parts_of_given_sizes_and_the_rest"
-MERGE = "tests/core/test_lists.py::test_flags_part_a_list_in_two_and_merge_puts_it_together"
+MERGE = "tests/core/test_lists.py::test_flags_part_a_list_in_two_and_merge_lists_puts_it_together"
 INSTALLED = {
     **os.environ,
     "PYTHONPATH": str(ROOT),
 }  # another tinyjax, whose functions are not empty
 RIGHT = {
     name: function_text((ROOT / "tinyjax/core/lists.py").read_text(), name)
-    for name in ("split_list", "pick", "drop", "merge")
+    for name in ("split_list", "pick", "drop", "merge_lists")
 }
 
 
@@ -53,7 +53,7 @@ def learner(tmp_path, monkeypatch):
             "drop",
             "tests/core/test_lists.py::test_there_must_be_a_flag_for_each[drop]",
         ),
-        exercise("01.3", "merge", "merge", MERGE),
+        exercise("01.3", "merge", "merge_lists", MERGE),
     ]
     monkeypatch.setattr(exercises, "load", lambda: three)
     monkeypatch.setattr(progress, "path", lambda: tmp_path / "home" / "learn.json")
@@ -136,7 +136,7 @@ def test_an_untouched_folder_does_not_pass(folder, capsys):
 
 
 def test_all_passes_with_the_reference_and_only_in_the_learners_folder(folder, capsys):
-    answer(folder, **{name: RIGHT[name] for name in ("split_list", "drop", "merge")})
+    answer(folder, **{name: RIGHT[name] for name in ("split_list", "drop", "merge_lists")})
     assert main(["learn", "test"]) == 0
     assert "3 of 3" in capsys.readouterr().out
     assert progress.load()["passed"] == ["drop", "merge", "parts"]
@@ -152,7 +152,7 @@ def test_each_exercise_is_told_with_the_first_thing_that_fails(folder, capsys, m
         folder,
         split_list="def split_list(xs, *sizes):\n    while True:\n        pass\n",
         drop="def drop(xs, flags):\n    return [x for x, flag in zip(xs, flags) if not flag]\n",
-        merge="def merge(flags, picked, dropped):\n    print('hello')\n    return picked + dropped\n",
+        merge_lists="def merge_lists(_, dropped, picked):\n    print('hello')\n    return picked + dropped\n",
     )
     assert main(["learn", "test"]) == 1
     loop, drop, merge, _ = capsys.readouterr().out.split("\n\n")[0].split("failed ")[1:] + [""]
@@ -234,7 +234,7 @@ def test_a_circular_import_is_told_in_the_line_that_began_it(folder, capsys):
 def test_a_changed_test_is_put_back_before_it_judges(folder, capsys):
     test = folder / "tests" / "core" / "test_lists.py"
     test.write_text(test.read_text().replace("assert", "assert True or"))
-    answer(folder, merge="def merge(*parts):\n    return []\n")
+    answer(folder, merge_lists="def merge_lists(*parts):\n    return []\n")
     main(["learn", "test"])
     said = capsys.readouterr().out
     assert "tests/core/test_lists.py was changed. The original is back" in said
@@ -269,7 +269,7 @@ def test_a_hint_more_is_given_each_time(folder, capsys):
 
 
 def test_an_exercise_that_passed_once_and_fails_now_has_hints_again(folder, capsys):
-    answer(folder, **{name: RIGHT[name] for name in ("split_list", "drop", "merge")})
+    answer(folder, **{name: RIGHT[name] for name in ("split_list", "drop", "merge_lists")})
     main(["learn", "test"])
     answer(folder, split_list=RIGHT["split_list"].replace("start += size", "start += 1"))
     main(["learn", "test"])
@@ -319,7 +319,7 @@ def test_reset_asks(folder, monkeypatch, reply, is_kept):
 
 
 def test_one_exercise_or_one_file_can_be_reset(folder, monkeypatch):
-    answer(folder, drop=RIGHT["drop"], merge=RIGHT["merge"], pick="def pick(): ...\n")
+    answer(folder, drop=RIGHT["drop"], merge_lists=RIGHT["merge_lists"], pick="def pick(): ...\n")
     monkeypatch.setattr("sys.stdin", io.StringIO("y\ny\n"))
     main(["learn", "reset", "01.3"])
     main(["learn", "reset", "tinyjax/core/lists.py"])

@@ -7,7 +7,7 @@ import tinyjax as jax
 from tinyjax.core import bind, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import jaxpr_as_fun
-from tinyjax.core.lists import drop, merge, pick
+from tinyjax.core.lists import drop, merge_lists, pick
 from tinyjax.core.primitives import cos, mul, sin
 from tinyjax.core.tracing import JaxprTrace
 from tinyjax.transform.jvp import JVPTrace, jvp_rules
@@ -167,7 +167,7 @@ def pieced_together(closed, unknown_ins, args, force_unknown=()):
     values = {"in": known_args, "out": jaxpr_as_fun(known)(*known_args)}
     now = values_of(known_outs, values)
     later = jaxpr_as_fun(unknown)(*values_of(residuals, values), *pick(args, unknown_ins))
-    return [float(x) for x in merge(unknown_outs, later, now)]
+    return [float(x) for x in merge_lists(unknown_outs, now, later)]
 
 
 TWO_BY_TWO = [(False, False), (False, True), (True, False), (True, True)]

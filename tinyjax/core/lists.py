@@ -23,16 +23,16 @@ def split_list(xs: Sequence[Any], *sizes: int) -> list[list[Any]]:
 
 
 def pick(xs: Iterable[Any], flags: Iterable[bool]) -> list[Any]:
-    """Those whose flag is set."""
+    """Those whose flag is set: the second of the two lists of JAX's partition_list."""
     return [x for x, flag in zip(xs, flags, strict=True) if flag]
 
 
 def drop(xs: Iterable[Any], flags: Iterable[bool]) -> list[Any]:
-    """Those whose flag is not set."""
+    """Those whose flag is not set: the first of the two lists of JAX's partition_list."""
     return [x for x, flag in zip(xs, flags, strict=True) if not flag]
 
 
-def merge(flags: Iterable[bool], picked: Iterable[Any], dropped: Iterable[Any]) -> list[Any]:
-    """The list of which pick and drop give these two."""
+def merge_lists(flags: Iterable[bool], dropped: Iterable[Any], picked: Iterable[Any]) -> list[Any]:
+    """The list of which drop and pick give these two; as JAX's, what is unset comes first."""
     picked, dropped = iter(picked), iter(dropped)
     return [next(picked) if flag else next(dropped) for flag in flags]

@@ -26,7 +26,7 @@ from tinyjax.core.jaxpr import (
     jaxpr_as_fun,
     subjaxprs,
 )
-from tinyjax.core.lists import drop, merge, pick, split_list
+from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.core.primitives import broadcast_in_dim, shape_of
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.comparison import eq
@@ -185,7 +185,7 @@ def _cond_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dic
         if any(unknown_outs)
         else []
     )
-    return merge(unknown_outs, later, now)
+    return merge_lists(unknown_outs, now, later)
 
 
 def common_residuals(

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tinyjax.core.lists import drop, merge, pick
+from tinyjax.core.lists import drop, merge_lists, pick
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.lax.control_flow.scan import scan
 from tinyjax.lax.joining import concatenate
@@ -62,7 +62,7 @@ def sequential_vmap(fun: Callable) -> custom_vmap:
         flags = tree_flatten(in_batched)[0]
 
         def one_example(mapped: list[Any]) -> Any:
-            return function(*tree_unflatten(tree, merge(flags, mapped, drop(leaves, flags))))
+            return function(*tree_unflatten(tree, merge_lists(flags, drop(leaves, flags), mapped)))
 
         out = map(one_example, pick(leaves, flags))
         return out, tree_map(lambda _: True, out)

@@ -34,7 +34,7 @@ from tinyjax.core.config import config
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, cached_on_jaxpr
-from tinyjax.core.lists import drop, merge, pick, split_list
+from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry, same_type
 from tinyjax.transform.jvp import full
@@ -257,7 +257,7 @@ def _bind_what_changes(
     carry, kept = split_list(outs, len(changing))
     made = iter(kept)
     ys = [next(made) if source is None else xs[source] for source in y_sources]
-    return merge(changes, carry, fixed) + ys
+    return merge_lists(changes, fixed, carry) + ys
 
 
 @cached_on_jaxpr

@@ -17,7 +17,7 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import get_aval, set_current_trace
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Literal, cached_on_jaxpr, has_effects, literal_value
-from tinyjax.core.lists import Flags, drop, merge, pick, split_list
+from tinyjax.core.lists import Flags, drop, merge_lists, pick, split_list
 from tinyjax.core.primitives import broadcast_in_dim_p
 from tinyjax.core.tracing import JaxprTrace, JaxprTracer, trace_to_jaxpr
 from tinyjax.lax.control_flow.bodies import fixed_point
@@ -133,7 +133,7 @@ def _scan_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dic
             [*same, *unknown_args, *differing],
             params | {"num_consts": len(same) + sum(const_uk), "num_carry": sum(carry_uk)},
         )
-    return merge(body.unknown_outs, later, values["loop"])
+    return merge_lists(body.unknown_outs, values["loop"], later)
 
 
 def _zeros_again(trace: PartialEvalTrace, x: Any) -> Any:

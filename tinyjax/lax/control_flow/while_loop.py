@@ -28,7 +28,7 @@ from tinyjax.core.config import config
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, dce_jaxpr
-from tinyjax.core.lists import drop, merge, pick, split_list
+from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.core.tree_util.pytrees import (
     LEAF,
     PyTreeDef,
@@ -198,7 +198,7 @@ def _bind(traced: _Traced, init: Sequence[Any]) -> list[Any]:
         body_nconsts=len(body_consts),
         body_jaxpr=body_jaxpr,
     )
-    return merge(fixed, pick(init, fixed), outs)
+    return merge_lists(fixed, outs, pick(init, fixed))
 
 
 def _fixed(traced: _Traced) -> list[bool]:

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 from tinyjax.core.bind import get_aval
 from tinyjax.core.jaxpr import ClosedJaxpr, Var, cached_on_jaxpr, jaxpr_as_fun
-from tinyjax.core.lists import drop, merge, pick, split_list
+from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.control_flow.bodies import fixed_point
 from tinyjax.lax.control_flow.while_loop import while_p
@@ -121,7 +121,7 @@ def _while_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: di
             "body_jaxpr": known_body,
         },
     )
-    return merge(unknown_carry, pick(later, unknown_carry), now)
+    return merge_lists(unknown_carry, now, pick(later, unknown_carry))
 
 
 def _known_part(

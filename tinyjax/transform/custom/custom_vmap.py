@@ -25,11 +25,9 @@ from tinyjax.core.bind import (
 )
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr
-from tinyjax.core.lists import drop, merge, pick
 from tinyjax.core.tree_util.pytrees import (
     PyTreeDef,
     tree_flatten,
-    tree_map,
     tree_structure,
     tree_unflatten,
 )

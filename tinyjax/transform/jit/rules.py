@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
-from tinyjax.core.lists import drop, merge, pick
+from tinyjax.core.lists import drop, merge_lists, pick
 from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_jaxpr
 from tinyjax.transform.jit.primitive import jit_p
 from tinyjax.transform.jvp import Zero, jvp_rules
@@ -70,7 +70,7 @@ def _jit_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict
         if any(unknown_outs) or any(map(has_effects, unknown.eqns))
         else []
     )
-    return merge(unknown_outs, later, values_of(out_sources, values))
+    return merge_lists(unknown_outs, values_of(out_sources, values), later)
 
 
 def _jit_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> list[Any]:

@@ -16,7 +16,7 @@ from typing import Any
 from tinyjax.core import primitives
 from tinyjax.core.bind import extend_axis_env
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
-from tinyjax.core.lists import drop, merge, pick
+from tinyjax.core.lists import drop, merge_lists, pick
 from tinyjax.transform.batching import (
     AxisData,
     axis_batch_rules,
@@ -108,7 +108,7 @@ def _pmap_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dic
         if any(unknown_outs) or any(map(has_effects, unknown.eqns))
         else []
     )
-    return merge(unknown_outs, later, known_outs)
+    return merge_lists(unknown_outs, known_outs, later)
 
 
 def _pmap_transpose(

@@ -31,7 +31,7 @@ from tinyjax.core.jaxpr import (
     dce_closed_jaxpr,
     dce_rules,
 )
-from tinyjax.core.lists import drop, merge, pick
+from tinyjax.core.lists import drop, merge_lists, pick
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_jaxpr
 from tinyjax.transform.jvp import Zero, jvp_rules
@@ -125,7 +125,7 @@ def _remat_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: di
         if any(split.unknown_outs)
         else []
     )
-    return merge(split.unknown_outs, unknown, computed[:num_known])
+    return merge_lists(split.unknown_outs, computed[:num_known], unknown)
 
 
 @cached_on_jaxpr

@@ -143,6 +143,15 @@ def test_results_of_a_loop_are_memory_of_their_own(steps):
         assert not np.shares_memory(np.asarray(given), np.asarray(got))
 
 
+def test_results_of_a_loop_stay_when_it_is_called_again():
+    def body(i, c, x):  # its result takes over the memory of i, which is of another dtype
+        return jnp.sum(jnp.zeros(3).at[jnp.array([i, i])].mul(0.5) + x)
+
+    f = jax.jit(lambda x: lax.fori_loop(0, 2, lambda i, c: body(i, c, x), x))
+    results = [f(np.float32(x)) for x in range(4)]
+    assert results == [0, 3, 6, 9]
+
+
 def test_loops_without_rounds_or_elements(steps):
     compare(lambda c, x: lax.scan(lambda c, r: (c + r, r), c, x[:0]), c, x)
     compare(lambda c, x: lax.scan(lambda c, r: (c + r.sum(), r), c, x[:, :0]), c, x)

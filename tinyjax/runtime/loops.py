@@ -27,38 +27,36 @@ from tinyjax.runtime.schedule import KernelStep, Output, Routine
 
 class _Carry:
     """What goes from round to round. `own` is the memory that rounds made and nobody else knows:
-    the user's arrays, constants and rows of other arrays are never written to nor given away."""
+    the user's arrays, constants and rows of other arrays are never written to nor given away.
+
+    It is known by its buffer: a value that took over another's memory is another Memory of the same buffer."""
 
     def __init__(self, queue: Any, initial: Sequence[Memory]):
         self.queue = queue
         self.values = list(initial)
-        self.own: set[Memory] = set()
+        self.own: dict[Any, Memory] = {}
 
     def advance(self, values: Sequence[Memory], made: set[Memory]) -> None:
         """The carry is now `values`; of what the round made, the rest can be used again."""
-        self.own |= made
-        for memory in self.own.difference(values):
-            self.queue.recycle(memory)
-        self.own.intersection_update(values)
+        self.own |= {memory.cl: memory for memory in made}
+        for buffer in self.own.keys() - {memory.cl for memory in values}:
+            self.queue.recycle(self.own.pop(buffer))
         self.values = list(values)
 
     def make_writable(self, numbers: Sequence[int]) -> None:
         """Values that a round will write over are in memory that rounds made, and each alone in it."""
         for number in numbers:
             memory = self.values[number]
-            if memory not in self.own or self.values.count(memory) > 1:
+            if memory.cl not in self.own or self.values.count(memory) > 1:
                 self.values[number] = copy = self.queue.copy(memory)
-                self.own.add(copy)
+                self.own[copy.cl] = copy
 
     def give(self) -> list[Memory]:
         """The values in memory that is the receiver's alone."""
         given = []
         for memory in self.values:
-            if memory in self.own:
-                self.own.remove(memory)  # if it is there twice, the second is a copy
-                given.append(memory)
-            else:
-                given.append(self.queue.copy(memory))
+            is_own = self.own.pop(memory.cl, None)  # if it is there twice, the second is a copy
+            given.append(memory if is_own else self.queue.copy(memory))
         return given
 
 

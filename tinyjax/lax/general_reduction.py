@@ -30,7 +30,8 @@ from tinyjax.lax.arithmetic import min as min_
 from tinyjax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from tinyjax.lax.creation import full
 from tinyjax.lax.joining import concatenate
-from tinyjax.transform.batching import AxisData, batch_jaxpr, batch_rules, bdim_at_front
+from tinyjax.transform.batching import AxisData, batch_rules, bdim_at_front
+from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp, jvp_rules
 
 # ---- the function that combines ----

@@ -25,7 +25,9 @@ STEPS = (
     "core.tracing",  # make_jaxpr: from a Python function to a jaxpr
     "transform.jvp",  # forward mode
     "transform.jvp_of_jaxpr",  # the same for a jaxpr that is a parameter
+    "transform.mapped_axes",  # which axes vmap maps, and how large they are
     "transform.batching",  # vmap
+    "transform.batching_of_jaxpr",  # the same for a jaxpr that is a parameter
     "transform.partial_eval",  # linearize: known now, unknown later
     "transform.transposition",  # a linear jaxpr run backwards
     "transform.vjp",  # reverse mode: grad

@@ -2,7 +2,7 @@
 
 After this file you can say what `vmap` does to each primitive: a tracer knows which axis of its
 array is the batch dim, and a batching rule applies the primitive to the whole array and says where
-the batch dim went. Builds on primitives.
+the batch dim went. Builds on primitives and mapped_axes.
 
 Source: https://docs.jax.dev/en/latest/automatic-vectorization.html
 """
@@ -30,12 +30,16 @@ from tinyjax.core.bind import (
     set_current_trace,
 )
 from tinyjax.core.config import config
-from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
-from tinyjax.core.tracing import check_leaks, check_output, line_text, trace_to_jaxpr, user_line
-from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.core.tracing import check_leaks, check_output, line_text, user_line
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.transform.jvp import add_any_p
+from tinyjax.transform.mapped_axes import (
+    argument_paths,
+    checked_dim,
+    flat_out_axes,
+    mapped_size,
+)
 
 not_mapped = None  # the batch dim of a value that is the same for all examples
 
@@ -258,43 +262,6 @@ batch_rules[primitives.transpose_p] = _transpose_rule
 batch_rules[add_any_p] = _add_any_rule
 
 
-# ---- batching a jaxpr, for primitives that have one as a parameter ----
-
-
-@cached_on_jaxpr
-def batch_jaxpr(
-    closed_jaxpr: ClosedJaxpr,
-    axis: AxisData,
-    in_dims: tuple[int | None, ...],
-    at_front: tuple[bool, ...] | None = None,
-) -> tuple[ClosedJaxpr, tuple[int | None, ...]]:
-    """The jaxpr of a batch along `axis`, and the batch dims of its results.
-
-    With `at_front` these are 0 or None; 0 for all results that it names (an entry a result)."""
-    out_dims: list[int | None] = []
-
-    def batched(*vals: Any) -> list[Any]:
-        trace = BatchTrace(context.trace, axis)
-        with set_current_trace(trace):
-            outs = jaxpr_as_fun(closed_jaxpr)(*[trace.tracer(x, d) for x, d in zip(vals, in_dims)])
-        pairs = [trace.val_and_dim(x) for x in outs]
-        if at_front is not None:
-            pairs = [
-                (bdim_at_front(x, d, axis.size), 0) if forced or d is not not_mapped else (x, d)
-                for (x, d), forced in zip(pairs, at_front)
-            ]
-        out_dims.extend(dim for _, dim in pairs)
-        return [val for val, _ in pairs]
-
-    in_avals = [
-        aval
-        if d is not_mapped
-        else aval.update(shape=(*aval.shape[:d], axis.size, *aval.shape[d:]))
-        for aval, d in zip(closed_jaxpr.in_avals, in_dims)
-    ]
-    return trace_to_jaxpr(batched, in_avals), tuple(out_dims)
-
-
 # ---- the front door ----
 
 
@@ -355,75 +322,6 @@ def vmap(
         return tree_unflatten(out_tree, results)
 
     return vmap_f
-
-
-def flat_out_axes(transformation: str, out_tree: Any, out_axes: Any) -> list[int | None]:
-    """out_axes with an entry a result. Raises TypeError for what is neither an int nor None."""
-    dims = flatten_axes(f"{transformation} out_axes", out_tree, out_axes)
-    if not all([dim is None or type(dim) is int for dim in dims]):
-        raise TypeError(
-            f"{transformation} out_axes must be an int, None, or (nested) container with those types as "
-            f"leaves, but got {out_axes}."
-        )
-    return dims
-
-
-def argument_paths(args: tuple, kwargs: dict) -> list[str]:
-    """How each leaf of the arguments is reached, as in args[0]['a']."""
-    trees = {"args": args, "kwargs": kwargs}
-    return [
-        name + keystr(path)
-        for name, tree in trees.items()
-        for path, _ in tree_flatten_with_path(tree)[0]
-    ]
-
-
-def checked_dim(x: Any, dim: Any, path: str, transformation: str) -> int | None:
-    """The axis to map as a non-negative int, or None; `transformation` is vmap or pmap."""
-    if dim is None:
-        return None
-    if not isinstance(dim, (int, np.integer)) or isinstance(dim, bool):
-        raise TypeError(
-            f"{transformation} in_axes must be ints or None, got {dim!r} for argument {path}"
-        )
-    ndim = get_aval(x).ndim
-    if not -ndim <= dim < ndim:
-        needed = dim + 1 if dim >= 0 else -dim
-        raise ValueError(
-            f"{transformation} was requested to map its argument along axis {dim}, which implies that "
-            f"its rank should be at least {needed}, but is only {ndim} (its shape is "
-            f"{primitives.shape_of(x)}; the argument is {path})"
-        )
-    return int(dim) % ndim
-
-
-def mapped_size(
-    leaves: Sequence[Any],
-    dims: Sequence[int | None],
-    paths: Sequence[str],
-    axis_size: int | None,
-    transformation: str,
-) -> int:
-    """The one size of all mapped axes."""
-    sizes = [
-        (primitives.shape_of(x)[d], path)
-        for x, d, path in zip(leaves, dims, paths)
-        if d is not not_mapped
-    ]
-    if axis_size is not None:
-        sizes.append((axis_size, "axis_size"))
-    if not sizes:
-        raise ValueError(
-            f"{transformation} must have at least one non-None value in in_axes, or axis_size: it maps "
-            "no argument"
-        )
-    if len({size for size, _ in sizes}) > 1:
-        listed = "\n".join(f"  * {path} has size {size}" for size, path in sizes)
-        raise ValueError(
-            f"{transformation} got inconsistent sizes for array axes to be mapped:\n{listed}\nAll mapped "
-            "axes need one size: use in_axes=None for an argument that all examples share"
-        )
-    return sizes[0][0]
 
 
 def _output(trace: BatchTrace, x: Any, out_dim: int | None) -> Any:

@@ -37,11 +37,11 @@ from tinyjax.lax.selection import select_n
 from tinyjax.transform.batching import (
     AxisData,
     axis_batch_rules,
-    batch_jaxpr,
     bdim_at_front,
     moveaxis,
     not_mapped,
 )
+from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.custom.forward_rules import stop_gradient
 from tinyjax.transform.jvp import Zero, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents

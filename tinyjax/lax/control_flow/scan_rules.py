@@ -15,13 +15,8 @@ from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, cached_on_jaxpr, dc
 from tinyjax.core.lists import Flags, pick, split_list
 from tinyjax.lax.control_flow.bodies import fixed_point
 from tinyjax.lax.control_flow.scan import scan_p
-from tinyjax.transform.batching import (
-    AxisData,
-    axis_batch_rules,
-    batch_jaxpr,
-    move_batch_dim,
-    not_mapped,
-)
+from tinyjax.transform.batching import AxisData, axis_batch_rules, move_batch_dim, not_mapped
+from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 from tinyjax.transform.partial_eval import PartialEvalTrace

@@ -23,7 +23,8 @@ from tinyjax.core.lists import split_list
 from tinyjax.core.primitives import neg, shape_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.lax.control_flow.bodies import fixed_point
-from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_jaxpr, move_batch_dim
+from tinyjax.transform.batching import AxisData, axis_batch_rules, move_batch_dim
+from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.custom.forward_rules import custom_jvp
 from tinyjax.transform.jvp import (
     Zero,

@@ -19,13 +19,8 @@ from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.lax.control_flow.bodies import fixed_point
 from tinyjax.lax.control_flow.while_loop import while_p
-from tinyjax.transform.batching import (
-    AxisData,
-    axis_batch_rules,
-    batch_jaxpr,
-    move_batch_dim,
-    not_mapped,
-)
+from tinyjax.transform.batching import AxisData, axis_batch_rules, move_batch_dim, not_mapped
+from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 from tinyjax.transform.partial_eval import (

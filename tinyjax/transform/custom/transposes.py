@@ -19,7 +19,8 @@ from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, jaxpr_as_fun
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
-from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_jaxpr
+from tinyjax.transform.batching import AxisData, axis_batch_rules
+from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.custom.calls import cotangent_of_batch, trace_call
 from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules
 from tinyjax.transform.transposition import is_undefined_primal, transpose_rules

@@ -14,7 +14,8 @@ from typing import Any
 
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
 from tinyjax.core.lists import drop, merge_lists, pick
-from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_jaxpr
+from tinyjax.transform.batching import AxisData, axis_batch_rules
+from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jit.primitive import jit_p
 from tinyjax.transform.jvp import Zero, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents

@@ -34,15 +34,9 @@ from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.devices import devices as listed_devices
-from tinyjax.transform.batching import (
-    AxisData,
-    argument_paths,
-    checked_dim,
-    flat_out_axes,
-    mapped_size,
-    moveaxis,
-)
+from tinyjax.transform.batching import AxisData, moveaxis
 from tinyjax.transform.jit.api import consts_to_args
+from tinyjax.transform.mapped_axes import argument_paths, checked_dim, flat_out_axes, mapped_size
 from tinyjax.transform.pmap.primitive import pmap_p
 
 _caches = memory_of_traces()

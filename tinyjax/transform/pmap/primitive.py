@@ -39,7 +39,8 @@ from tinyjax.core.jaxpr import (
 )
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.placement import commit
-from tinyjax.transform.batching import AxisData, batch_jaxpr
+from tinyjax.transform.batching import AxisData
+from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jit.primitive import compiled
 
 # ---- the primitive ----

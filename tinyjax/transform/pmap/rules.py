@@ -17,14 +17,8 @@ from tinyjax.core import primitives
 from tinyjax.core.bind import extend_axis_env
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
 from tinyjax.core.lists import drop, merge_lists, pick
-from tinyjax.transform.batching import (
-    AxisData,
-    axis_batch_rules,
-    batch_jaxpr,
-    broadcast,
-    moveaxis,
-    not_mapped,
-)
+from tinyjax.transform.batching import AxisData, axis_batch_rules, broadcast, moveaxis, not_mapped
+from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 from tinyjax.transform.partial_eval import (

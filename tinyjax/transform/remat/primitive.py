@@ -33,7 +33,8 @@ from tinyjax.core.jaxpr import (
 )
 from tinyjax.core.lists import drop, merge_lists, pick
 from tinyjax.core.tracing import trace_to_jaxpr
-from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_jaxpr
+from tinyjax.transform.batching import AxisData, axis_batch_rules
+from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 from tinyjax.transform.partial_eval import (

@@ -1,0 +1,83 @@
+"""in_axes and out_axes, checked: which axis of each argument is mapped, and how large all of them are.
+
+After this file you can read what vmap and pmap say of axes that do not fit. Builds on trees.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax.core.bind import get_aval
+from tinyjax.core.primitives import shape_of
+from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.core.tree_util.prefixes import flatten_axes
+
+
+def flat_out_axes(transformation: str, out_tree: Any, out_axes: Any) -> list[int | None]:
+    """out_axes with an entry a result. Raises TypeError for what is neither an int nor None."""
+    dims = flatten_axes(f"{transformation} out_axes", out_tree, out_axes)
+    if not all([dim is None or type(dim) is int for dim in dims]):
+        raise TypeError(
+            f"{transformation} out_axes must be an int, None, or (nested) container with those types as "
+            f"leaves, but got {out_axes}."
+        )
+    return dims
+
+
+def argument_paths(args: tuple, kwargs: dict) -> list[str]:
+    """How each leaf of the arguments is reached, as in args[0]['a']."""
+    trees = {"args": args, "kwargs": kwargs}
+    return [
+        name + keystr(path)
+        for name, tree in trees.items()
+        for path, _ in tree_flatten_with_path(tree)[0]
+    ]
+
+
+def checked_dim(x: Any, dim: Any, path: str, transformation: str) -> int | None:
+    """The axis to map as a non-negative int, or None; `transformation` is vmap or pmap."""
+    if dim is None:
+        return None
+    if not isinstance(dim, (int, np.integer)) or isinstance(dim, bool):
+        raise TypeError(
+            f"{transformation} in_axes must be ints or None, got {dim!r} for argument {path}"
+        )
+    ndim = get_aval(x).ndim
+    if not -ndim <= dim < ndim:
+        needed = dim + 1 if dim >= 0 else -dim
+        raise ValueError(
+            f"{transformation} was requested to map its argument along axis {dim}, which implies that "
+            f"its rank should be at least {needed}, but is only {ndim} (its shape is "
+            f"{shape_of(x)}; the argument is {path})"
+        )
+    return int(dim) % ndim
+
+
+def mapped_size(
+    leaves: Sequence[Any],
+    dims: Sequence[int | None],
+    paths: Sequence[str],
+    axis_size: int | None,
+    transformation: str,
+) -> int:
+    """The one size of all mapped axes."""
+    sizes = [(shape_of(x)[d], path) for x, d, path in zip(leaves, dims, paths) if d is not None]
+    if axis_size is not None:
+        sizes.append((axis_size, "axis_size"))
+    if not sizes:
+        raise ValueError(
+            f"{transformation} must have at least one non-None value in in_axes, or axis_size: it maps "
+            "no argument"
+        )
+    if len({size for size, _ in sizes}) > 1:
+        listed = "\n".join(f"  * {path} has size {size}" for size, path in sizes)
+        raise ValueError(
+            f"{transformation} got inconsistent sizes for array axes to be mapped:\n{listed}\nAll mapped "
+            "axes need one size: use in_axes=None for an argument that all examples share"
+        )
+    return sizes[0][0]

@@ -30,3 +30,17 @@ def is_module(name: str) -> bool:
         return False
     path = PACKAGE.joinpath(*name.split(".")[1:])
     return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+
+
+def imports_inside_functions(path: Path) -> set[str]:
+    """The modules that functions of a file import."""
+    functions = (ast.FunctionDef, ast.AsyncFunctionDef)
+    tree = ast.parse(path.read_text())
+    found = set()
+    for function in [node for node in ast.walk(tree) if isinstance(node, functions)]:
+        for node in ast.walk(function):
+            if isinstance(node, ast.Import):
+                found |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return found

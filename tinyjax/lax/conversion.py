@@ -16,9 +16,9 @@ from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, run_quietly
 from tinyjax.core.jaxpr import JaxprEqn, Literal
 from tinyjax.core.pretty_printer import printed_params
-from tinyjax.core.primitives import elementwise_aval, shape_of
+from tinyjax.core.primitives import shape_of
 from tinyjax.core.tracing import JaxprTrace, JaxprTracer, staging_rules
-from tinyjax.lax.elementwise import FLOAT, canonicalize_user_dtype
+from tinyjax.lax.elementwise import canonicalize_user_dtype
 from tinyjax.transform.batching import batch_rules, defvectorized, moveaxis
 from tinyjax.transform.jvp import defjvp2, defzero, zero_tangent
 from tinyjax.transform.transposition import deflinear2, transpose_rules

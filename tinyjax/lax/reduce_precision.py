@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core import dtypes
-from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import abstract_eval_rules, impl_rules
 from tinyjax.core.primitives import elementwise_aval
 from tinyjax.lax.elementwise import FLOAT

@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core.array import Array, ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.bind import Primitive
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.linalg.matrices import (
     as_inexact,
@@ -30,8 +30,6 @@ from tinyjax.lax.linalg.matrices import (
     tril,
 )
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
-from tinyjax.transform.batching import batch_rules, moveaxis
-from tinyjax.transform.jvp import jvp_rules
 
 cholesky_p = Primitive("cholesky")
 

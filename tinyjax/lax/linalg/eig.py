@@ -18,7 +18,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core.array import Array, ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core.bind import Primitive, as_array
 from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.linalg.matrices import (
     check_lapack_dtype,
@@ -31,8 +31,6 @@ from tinyjax.lax.linalg.matrices import (
 )
 from tinyjax.lax.linalg.spectra import diagonal, one_over_gaps
 from tinyjax.lax.linalg.systems import solve
-from tinyjax.transform.batching import batch_rules, moveaxis
-from tinyjax.transform.jvp import jvp_rules
 
 
 class EigImplementation(enum.Enum):

@@ -17,7 +17,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core.array import Array, ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.bind import Primitive
 from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.lax.linalg.matrices import (
@@ -31,8 +31,6 @@ from tinyjax.lax.linalg.matrices import (
     symmetrized,
 )
 from tinyjax.lax.linalg.spectra import diagonal, nan_where_it_fails, one_over_gaps
-from tinyjax.transform.batching import batch_rules, moveaxis
-from tinyjax.transform.jvp import jvp_rules
 
 
 class EighImplementation(enum.Enum):

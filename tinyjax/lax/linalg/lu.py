@@ -18,7 +18,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core.bind import Primitive, as_array
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.linalg import batched_small
 from tinyjax.lax.linalg.matrices import (
@@ -31,9 +31,9 @@ from tinyjax.lax.linalg.matrices import (
     triu,
 )
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
-from tinyjax.transform.batching import batch_rules, moveaxis, vmap
+from tinyjax.transform.batching import vmap
 from tinyjax.transform.jit.api import jitted
-from tinyjax.transform.jvp import defzero, jvp_rules, zero_tangent
+from tinyjax.transform.jvp import defzero, zero_tangent
 
 # ---- pivots ----
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core.array import Array, ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
+from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
 from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.gathering import gather_along_axis
 from tinyjax.lax.linalg.matrices import (
@@ -31,8 +31,7 @@ from tinyjax.lax.linalg.matrices import (
     typed_matmul,
 )
 from tinyjax.lax.linalg.triangular_solve import triangular_solve
-from tinyjax.transform.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
-from tinyjax.transform.jvp import jvp_rules, zero_tangent
+from tinyjax.transform.jvp import zero_tangent
 
 # ---- qr ----
 

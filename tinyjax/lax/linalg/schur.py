@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core.array import Array, ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
+from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
 from tinyjax.lax.linalg.matrices import (
     check_lapack_dtype,
     check_operands,
@@ -23,7 +23,6 @@ from tinyjax.lax.linalg.matrices import (
     for_each_matrix,
     on_matrices,
 )
-from tinyjax.transform.batching import batch_rules, moveaxis
 
 schur_p = Primitive("schur", multiple_results=True)
 hessenberg_p = Primitive("hessenberg", multiple_results=True)

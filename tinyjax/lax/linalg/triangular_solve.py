@@ -17,7 +17,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
+from tinyjax.core.bind import Primitive, as_array
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.linalg import batched_small
 from tinyjax.lax.linalg.matrices import (

@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core.array import Array, ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
+from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
 from tinyjax.core.primitives import mul, shape_of
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.lax.linalg.matrices import (
@@ -25,8 +25,7 @@ from tinyjax.lax.linalg.matrices import (
     for_each_matrix,
     on_matrices,
 )
-from tinyjax.transform.batching import batch_rules, bdim_at_front, moveaxis, not_mapped
-from tinyjax.transform.jvp import Zero, instantiate_zeros, jvp_rules, zero_tangent
+from tinyjax.transform.jvp import Zero, instantiate_zeros, zero_tangent
 from tinyjax.transform.transposition import is_undefined_primal, not_linear, transpose_rules
 
 # ---- tridiagonal ----

@@ -15,11 +15,9 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
+from tinyjax.core.bind import Primitive, as_array, no_rule_reasons
 from tinyjax.lax.elementwise import in_float32
 from tinyjax.lax.linalg.matrices import matrix_transpose, on_matrices, tril
-from tinyjax.lax.shape import batch_size
-from tinyjax.transform.batching import batch_rules, bdim_at_front
 
 
 def _check_floats(name: str, *avals: ShapedArray) -> None:

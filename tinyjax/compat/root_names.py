@@ -23,10 +23,8 @@ from tinyjax.core.config import check_tracer_leaks as check_tracer_leaks
 from tinyjax.core.config import checking_leaks as checking_leaks
 from tinyjax.core.config import config as config
 from tinyjax.core.config import debug_infs as debug_infs
-from tinyjax.core.config import debug_key_reuse as debug_key_reuse
 from tinyjax.core.config import debug_nans as debug_nans
 from tinyjax.core.config import default_device as default_device
-from tinyjax.core.config import default_matmul_precision as default_matmul_precision
 from tinyjax.core.config import default_prng_impl as default_prng_impl
 from tinyjax.core.config import disable_jit as disable_jit
 from tinyjax.core.config import enable_checks as enable_checks
@@ -36,9 +34,7 @@ from tinyjax.core.config import log_compiles as log_compiles
 from tinyjax.core.config import no_tracing as no_tracing
 from tinyjax.core.config import numpy_dtype_promotion as numpy_dtype_promotion
 from tinyjax.core.config import numpy_rank_promotion as numpy_rank_promotion
-from tinyjax.core.config import softmax_custom_jvp as softmax_custom_jvp
 from tinyjax.core.config import threefry_partitionable as threefry_partitionable
-from tinyjax.core.config import transfer_guard as transfer_guard
 from tinyjax.core.tracing import ShapeDtypeStruct as ShapeDtypeStruct
 from tinyjax.core.tracing import eval_shape as eval_shape
 from tinyjax.core.tracing import make_jaxpr as make_jaxpr
@@ -117,11 +113,15 @@ LAZY_NAMES = {
         "allow_f16_reductions",
         "array_garbage_collection_guard",
         "auto_pcast",
+        "debug_key_reuse",
+        "default_matmul_precision",
         "enable_custom_prng",
         "legacy_prng_key",
         "no_execution",
         "remove_size_one_mesh_axis_from_type",
+        "softmax_custom_jvp",
         "thread_guard",
+        "transfer_guard",
         "transfer_guard_device_to_device",
         "transfer_guard_device_to_host",
         "transfer_guard_host_to_device",

@@ -8,7 +8,9 @@ Source: https://docs.jax.dev/en/latest/config_options.html
 
 from __future__ import annotations
 
+import contextlib
 from functools import partial
+from typing import Any
 
 from tinyjax.core.config import config
 
@@ -23,3 +25,23 @@ thread_guard = partial(config.set, "jax_thread_guard")
 transfer_guard_device_to_device = partial(config.set, "jax_transfer_guard_device_to_device")
 transfer_guard_device_to_host = partial(config.set, "jax_transfer_guard_device_to_host")
 transfer_guard_host_to_device = partial(config.set, "jax_transfer_guard_host_to_device")
+
+
+def default_matmul_precision(new_val: str | None) -> contextlib.AbstractContextManager[None]:
+    """No effect here: products have the precision of their dtypes."""
+    return config.set("jax_default_matmul_precision", new_val)
+
+
+def softmax_custom_jvp(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
+    """No effect here: softmax has one derivative."""
+    return config.set("jax_softmax_custom_jvp", new_val)
+
+
+def debug_key_reuse(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
+    """No effect here, as a warning says: keys that are used twice are not found."""
+    return config.set("jax_debug_key_reuse", new_val)
+
+
+def transfer_guard(new_val: str) -> contextlib.AbstractContextManager[None]:
+    """No effect here, as a warning says unless it is "allow": transfers are not looked for."""
+    return config.set("jax_transfer_guard", new_val)

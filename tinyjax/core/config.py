@@ -30,7 +30,6 @@ FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     "jax_platform_name": ("", None, "the platform that is used unless told otherwise: 'cpu' or 'gpu'"),
     "jax_numpy_dtype_promotion": ("standard", ("standard", "strict"), "how mixed dtypes promote"),
     "jax_numpy_rank_promotion": ("allow", ("allow", "warn", "raise"), "how mixed ranks promote"),
-    "jax_default_matmul_precision": (None, None, "no effect here: products are exact"),
     "jax_log_compiles": (False, (False, True), "log what is traced and compiled, as warnings"),
     "jax_explain_cache_misses": (False, (False, True), "log why a jitted function is traced again"),
     "tinyjax_fast": (True, (False, True), "the shortcuts of tinyjax/fast are taken"),
@@ -40,16 +39,7 @@ FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     "jax_persistent_cache_min_compile_time_secs": (1.0, None, "what took less is not kept there"),
     "jax_persistent_cache_min_entry_size_bytes": (0, None, "what is smaller is not kept there"),
     "jax_raise_persistent_cache_errors": (False, (False, True), "raise where that folder fails"),
-    "jax_traceback_filtering": (
-        "auto",
-        ("off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"),
-        "no effect here: tracebacks are never cut",
-    ),
     "jax_no_tracing": (False, (False, True), "raise where a jitted function would be traced"),
-    "jax_no_execution": (False, (False,), "nothing else: what is called runs"),
-    "jax_enable_custom_prng": (False, (False,), "nothing else: PRNGKey gives uint32s"),
-    "jax_random_seed_offset": (0, (0,), "nothing else: seeds are as they are given"),
-    "jax_high_dynamic_range_gumbel": (False, (False,), "nothing else: one way of random.gumbel"),
 }  # fmt: skip
 
 # What a trace depends on, and so a part of jit's cache key.
@@ -268,29 +258,9 @@ def numpy_dtype_promotion(new_val: str) -> contextlib.AbstractContextManager[Non
     return config.set("jax_numpy_dtype_promotion", new_val)
 
 
-def default_matmul_precision(new_val: str | None) -> contextlib.AbstractContextManager[None]:
-    """No effect here: products have the precision of their dtypes."""
-    return config.set("jax_default_matmul_precision", new_val)
-
-
 def default_prng_impl(new_val: str) -> contextlib.AbstractContextManager[None]:
     """Within the block keys are made for this generator: "threefry2x32" is the one that there is."""
     return config.set("jax_default_prng_impl", new_val)
-
-
-def softmax_custom_jvp(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
-    """No effect here: softmax has one derivative."""
-    return config.set("jax_softmax_custom_jvp", new_val)
-
-
-def debug_key_reuse(new_val: bool = True) -> contextlib.AbstractContextManager[None]:
-    """No effect here, as a warning says: keys that are used twice are not found."""
-    return config.set("jax_debug_key_reuse", new_val)
-
-
-def transfer_guard(new_val: str) -> contextlib.AbstractContextManager[None]:
-    """No effect here, as a warning says unless it is "allow": transfers are not looked for."""
-    return config.set("jax_transfer_guard", new_val)
 
 
 def no_tracing(new_val: bool = True) -> contextlib.AbstractContextManager[None]:

@@ -54,3 +54,17 @@ def test_jaxpr(name):
 def test_every_case_is_recorded():
     names = [name for index in range(len(SECTIONS)) for name in _section(index)]
     assert sorted(names) == sorted(EXPECTED)
+
+
+@pytest.mark.parametrize("chapter", chapters.CHAPTERS)
+def test_a_chapter_is_named_as_a_module_or_as_the_folder_that_it_is_in(chapter):
+    package, (folder, _, name) = Path(jax.__file__).parent, chapter.rpartition("/")
+    is_module = (package / f"{chapter}.py").exists()
+    assert is_module or folder.endswith(name) and (package / folder).is_dir()
+
+
+def test_data_without_cases_is_found():
+    recorded = {
+        path.relative_to(GOLDEN).as_posix().partition(".")[0] for path in GOLDEN.glob("*/**/*.*")
+    }
+    assert recorded <= set(chapters.CHAPTERS)

@@ -1,7 +1,7 @@
 """Record tests/golden/ from real JAX 0.10. Run by hand, with a Python that has JAX:
 
     JAX_PLATFORMS=cpu python tools/record_golden.py            # everything, about three minutes
-    JAX_PLATFORMS=cpu python tools/record_golden.py jaxprs     # or only: values, derivatives, scan, ...
+    JAX_PLATFORMS=cpu python tools/record_golden.py jaxprs     # or only: values, lax/parallel, ...
 
 The cases stand in tests/golden_cases/, and the tests that read the data are tests/test_golden*.py.
 The data is text, a case a line or a paragraph: read its diff before committing it.
@@ -144,6 +144,7 @@ def record_chapter(chapter: str) -> None:
 
 
 def _write(file_name: str, text: str) -> None:
+    (GOLDEN / file_name).parent.mkdir(parents=True, exist_ok=True)
     (GOLDEN / file_name).write_text(text)
     print(f"wrote {GOLDEN / file_name}")
 

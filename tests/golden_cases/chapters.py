@@ -1,4 +1,8 @@
-"""The chapters of recorded cases that have a module, and data files, of their own.
+"""The chapters of recorded cases: the files in the folders here, each with data files of its own.
+
+A chapter is named as the module of tinyjax that it records: scipy/stats/kde.py records what
+tinyjax/scipy/stats/kde.py gives. One that is about several modules of a folder has the folder's name:
+scipy/stats/stats.py. A new file is a new chapter; nothing lists them.
 
 A chapter's module may have
 
@@ -9,56 +13,19 @@ A chapter's module may have
 """
 
 import importlib
+from pathlib import Path
 
-CHAPTERS = (
-    "cond",
-    "while_loop",
-    "solves",
-    "scan",
-    "custom_derivatives",
-    "checkpoint",
-    "autodiff",
-    "collectives",
-    "callbacks",
-    "loops_on_top",
-    "reductions",
-    "matrix",
-    "linear_systems",
-    "matrices",
-    "ode",
-    "jet",
-    "optimizers",
-    "special",
-    "lax_rest",
-    "interpolation",
-    "fft",
-    "convolution",
-    "decompositions",
-    "least_squares",
-    "matrix_functions",
-    "checkify",
-    "segments",
-    "root_names",
-    "stax",
-    "signal",
-    "iterative_solvers",
-    "counts",
-    "distributions",
-    "attention",
-    "minimize",
-    "small_dtypes",
-    "densities",
-    "statistics",
-    "kde",
-    "image",
-    "draws",
-    "rotations",
-)
+HERE = Path(__file__).parent
+CHAPTERS = [
+    path.relative_to(HERE).with_suffix("").as_posix() for path in sorted(HERE.glob("*/**/*.py"))
+]
 
 
 def modules():
     """{chapter: its module}"""
-    return {name: importlib.import_module(f"golden_cases.{name}") for name in CHAPTERS}
+    return {
+        name: importlib.import_module(f"golden_cases.{name.replace('/', '.')}") for name in CHAPTERS
+    }
 
 
 def names(chapter, jax, jnp, lax):

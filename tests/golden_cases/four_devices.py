@@ -17,7 +17,7 @@ def answers_with_four_devices(cases: str, library: str) -> dict[str, str]:
     """What a library, "jax" or "tinyjax", answers to the CALLS of a module beside this one."""
     result = subprocess.run(
         [sys.executable, "-P", __file__, cases, library],
-        # -P: a chapter may have the name of one of Python's modules, such as signal.
+        # -P: the folders of chapters have names of modules, such as random.
         env=os.environ | {"JAX_NUM_CPU_DEVICES": "4", "JAX_PLATFORMS": "cpu"},
         capture_output=True,
         text=True,

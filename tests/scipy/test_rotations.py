@@ -1,6 +1,6 @@
 """Rotations at the places where a careless formula has no derivative, and what is refused.
 
-JAX's numbers are in the recorded chapter rotations.
+JAX's numbers are recorded in golden/scipy/spatial/transform.values.json.
 """
 
 import numpy as np

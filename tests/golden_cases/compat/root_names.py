@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter root_names: names of `jax` itself that few programs use."""
+"""Recorded cases of names of `jax` itself that few programs use."""
 
 from golden_cases.codec import Group
 

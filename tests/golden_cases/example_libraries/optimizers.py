@@ -1,9 +1,8 @@
-"""Recorded cases of the chapter optimizers: jax.example_libraries.optimizers."""
+"""Recorded cases of jax.example_libraries.optimizers."""
 
 import importlib
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter stax: jax.example_libraries.stax."""
+"""Recorded cases of jax.example_libraries.stax."""
 
 import importlib
 

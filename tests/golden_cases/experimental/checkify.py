@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter checkify: errors as results."""
+"""Recorded cases of errors as results."""
 
 import importlib
 

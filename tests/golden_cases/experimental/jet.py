@@ -1,9 +1,8 @@
-"""Recorded cases of the chapter jet: jax.experimental.jet.jet."""
+"""Recorded cases of jax.experimental.jet.jet."""
 
 import importlib
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter ode: jax.experimental.ode.odeint.
+"""Recorded cases of jax.experimental.ode.odeint.
 
 Both solvers choose their own steps. In float32 rounding decides about them, so that results agree to
 the solver's accuracy; in float64 the steps are the same ones, and the results nearly so.
@@ -7,7 +7,6 @@ the solver's accuracy; in float64 the steps are the same ones, and the results n
 import importlib
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

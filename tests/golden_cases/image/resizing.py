@@ -1,9 +1,8 @@
-"""Recorded cases of the chapter image: jax.image."""
+"""Recorded cases of jax.image."""
 
 import importlib
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

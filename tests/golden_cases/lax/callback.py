@@ -1,8 +1,7 @@
-"""Recorded cases of the chapter callbacks: Python that is called while a program runs."""
+"""Recorded cases of Python that is called while a program runs."""
 
 import numpy as np
-
-from .codec import Group
+from golden_cases.codec import Group
 
 
 def jaxprs(jax, jnp, lax):

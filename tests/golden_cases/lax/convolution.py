@@ -1,7 +1,6 @@
-"""Recorded cases of the chapter convolution: lax.conv_general_dilated and what is made of it."""
+"""Recorded cases of lax.conv_general_dilated and what is made of it."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

@@ -1,7 +1,6 @@
 """lax.reduce and lax.reduce_window: any function, over axes and over windows."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter lax_rest: functions of lax that few programs use."""
+"""Recorded cases of functions of lax that few programs use."""
 
 from golden_cases.codec import Group
 

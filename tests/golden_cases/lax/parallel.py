@@ -1,8 +1,7 @@
-"""Recorded cases of the chapter collectives: named axes, and what is said about them by name."""
+"""Recorded cases of named axes, and what is said about them by name."""
 
 import numpy as np
-
-from .codec import Group
+from golden_cases.codec import Group
 
 
 def jaxprs(jax, jnp, lax):

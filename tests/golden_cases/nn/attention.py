@@ -1,7 +1,6 @@
 """jax.nn.dot_product_attention, and the initializers that draw orthogonal matrices."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 _CALLS = [

@@ -1,9 +1,8 @@
-"""Recorded cases of the chapter fft: Fourier and cosine transforms."""
+"""Recorded cases of Fourier and cosine transforms."""
 
 import importlib
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 GROUPS = [

@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter segments: jax.ops."""
+"""Recorded cases of jax.ops."""
 
 from golden_cases.codec import Group
 

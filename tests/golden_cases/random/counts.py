@@ -1,7 +1,7 @@
 """Draws for the same key: counts of events, of trials and of successes."""
 
 from golden_cases.codec import Group
-from golden_cases.distributions import names as names
+from golden_cases.random.distributions import names as names
 
 _COUNTS = [
     "random.geometric(k, 0.3, (5,))",

@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter draws: random numbers that have JAX's bits, to the last one."""
+"""Recorded cases of random numbers that have JAX's bits, to the last one."""
 
 from golden_cases.codec import Group
 

@@ -1,9 +1,8 @@
-"""Recorded cases of the chapter interpolation: ndimage, interpolate, integrate, cluster.vq."""
+"""Recorded cases of ndimage, interpolate, integrate, cluster.vq."""
 
 import importlib
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

@@ -1,9 +1,8 @@
-"""Recorded cases of the chapter signal: jnp.convolve, jnp.correlate and jax.scipy.signal."""
+"""Recorded cases of jnp.convolve, jnp.correlate and jax.scipy.signal."""
 
 import importlib
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 MODES = ("full", "same", "valid")

@@ -1,7 +1,6 @@
 """Recorded cases of derivatives where JAX has conventions: complex numbers, stop_gradient, has_aux."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

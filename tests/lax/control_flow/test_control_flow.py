@@ -1,11 +1,11 @@
 """Control flow under every transformation: gradients by numbers.
 
-Values against recorded JAX stand in the chapter `matrix` of golden_cases; here nothing is recorded.
+Values against recorded JAX stand in golden_cases/lax/control_flow/control_flow.py; here nothing is recorded.
 """
 
 import numpy as np
 import pytest
-from golden_cases import matrix
+from golden_cases.lax.control_flow import control_flow as matrix
 
 import tinyjax as jax
 import tinyjax.numpy as jnp

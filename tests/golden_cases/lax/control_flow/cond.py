@@ -1,7 +1,6 @@
-"""Recorded cases of the chapter cond: cond and switch, plain and transformed."""
+"""Recorded cases of cond and switch, plain and transformed."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

@@ -1,7 +1,6 @@
-"""Recorded cases of the chapter loops_on_top: fori_loop, map and associative_scan."""
+"""Recorded cases of fori_loop, map and associative_scan."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

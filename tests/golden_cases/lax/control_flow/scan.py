@@ -1,7 +1,6 @@
-"""Recorded cases of the chapter scan."""
+"""Recorded cases of scan."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

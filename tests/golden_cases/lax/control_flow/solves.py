@@ -1,7 +1,6 @@
-"""Recorded cases of the chapter solves: custom_root and custom_linear_solve."""
+"""Recorded cases of custom_root and custom_linear_solve."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

@@ -1,7 +1,6 @@
-"""Recorded cases of the chapter while_loop."""
+"""Recorded cases of while_loop."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

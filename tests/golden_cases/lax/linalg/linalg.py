@@ -1,7 +1,6 @@
-"""Recorded cases of the chapter decompositions: qr, eigh, svd, eig."""
+"""Recorded cases of qr, eigh, svd, eig."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 GROUPS = [

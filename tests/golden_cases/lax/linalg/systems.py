@@ -1,7 +1,6 @@
-"""Recorded cases of the chapter linear_systems: cholesky, lu, systems of equations, determinants."""
+"""Recorded cases of cholesky, lu, systems of equations, determinants."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

@@ -1,7 +1,6 @@
-"""Recorded cases of the chapter least_squares: pinv, lstsq, matrix_rank, cond, norms, polyfit, roots."""
+"""Recorded cases of pinv, lstsq, matrix_rank, cond, norms, polyfit, roots."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 GROUPS = [

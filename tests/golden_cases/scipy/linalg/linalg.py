@@ -1,7 +1,6 @@
-"""Recorded cases of the chapter matrices: exponentials, matrices made of few numbers, updates."""
+"""Recorded cases of exponentials, matrices made of few numbers, updates."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

@@ -1,7 +1,6 @@
-"""Recorded cases of the chapter matrix_functions: Schur forms and what stands on them, polar, tridiagonal."""
+"""Recorded cases of Schur forms and what stands on them, polar, tridiagonal."""
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 GROUPS = [

@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter minimize: jax.scipy.optimize."""
+"""Recorded cases of jax.scipy.optimize."""
 
 import importlib
 

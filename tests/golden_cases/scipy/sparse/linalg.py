@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter iterative_solvers: cg, bicgstab and gmres of jax.scipy.sparse.linalg."""
+"""Recorded cases of cg, bicgstab and gmres of jax.scipy.sparse.linalg."""
 
 import importlib
 

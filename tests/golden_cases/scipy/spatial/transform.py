@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter rotations: jax.scipy.spatial.transform."""
+"""Recorded cases of jax.scipy.spatial.transform."""
 
 import importlib
 

@@ -1,9 +1,8 @@
-"""Recorded cases of the chapter special: jax.scipy.special, and what it needs of jax.lax and jax.numpy."""
+"""Recorded cases of jax.scipy.special, and what it needs of jax.lax and jax.numpy."""
 
 import importlib
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 # ---- inputs ----

@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter kde: gaussian_kde of jax.scipy.stats."""
+"""Recorded cases of gaussian_kde of jax.scipy.stats."""
 
 import importlib
 

@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter statistics: jax.scipy.stats of vectors and of samples."""
+"""Recorded cases of jax.scipy.stats of vectors and of samples."""
 
 import importlib
 

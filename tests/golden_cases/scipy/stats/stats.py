@@ -1,4 +1,4 @@
-"""Recorded cases of the chapter densities: the distributions of jax.scipy.stats.
+"""Recorded cases of the distributions of jax.scipy.stats.
 
 Each function meets points in and outside of its support, at its ends, infinite and NaN ones, all with
 several parameters at once, good and bad ones; its cotangents; integers, and a Python number."""
@@ -6,7 +6,6 @@ several parameters at once, good and bad ones; its cotangents; integers, and a P
 import importlib
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

@@ -1,9 +1,8 @@
-"""Recorded cases of the chapter custom_derivatives: custom_jvp, custom_vjp, custom_vmap and others."""
+"""Recorded cases of custom_jvp, custom_vjp, custom_vmap and others."""
 
 from functools import partial
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

@@ -3,7 +3,6 @@
 import importlib
 
 import numpy as np
-
 from golden_cases.codec import Group
 
 

@@ -152,7 +152,8 @@ def test_each_exercise_is_told_with_the_first_thing_that_fails(folder, capsys, m
         folder,
         split_list="def split_list(xs, *sizes):\n    while True:\n        pass\n",
         drop="def drop(xs, flags):\n    return [x for x, flag in zip(xs, flags) if not flag]\n",
-        merge_lists="def merge_lists(_, dropped, picked):\n    print('hello')\n    return picked + dropped\n",
+        merge_lists="def merge_lists(flags, dropped, picked):\n"
+        "    print('hello')\n    return picked + dropped\n",
     )
     assert main(["learn", "test"]) == 1
     loop, drop, merge, _ = capsys.readouterr().out.split("\n\n")[0].split("failed ")[1:] + [""]

@@ -1,4 +1,4 @@
-"""The reading order: no step needs a later one, and none needs the breadth."""
+"""The reading order: no chapter needs a later one, and none needs the breadth."""
 
 import ast
 import importlib.util
@@ -8,16 +8,29 @@ import pytest
 from source_imports import PACKAGE, imported_modules
 
 import tinyjax as jax
+from tinyjax.studio.steps import CHAPTERS
+
+NUMBERED = pytest.mark.parametrize("number", range(len(CHAPTERS)), ids=lambda n: CHAPTERS[n].title)
 
 
 def path_of(step: str) -> Path:
     return PACKAGE.joinpath(*step.split(".")).with_suffix(".py")
 
 
-@pytest.mark.parametrize("step", jax.STEPS)
-def test_a_step_imports_earlier_steps_only(step):
-    earlier = set(jax.STEPS[: jax.STEPS.index(step)])
-    assert imported_modules(path_of(step)) <= earlier
+@NUMBERED
+def test_a_chapter_imports_only_its_own_files_and_those_of_earlier_ones(number):
+    known = {name for c in CHAPTERS[: number + 1] for name in (*c.steps, *c.footnotes)}
+    chapter = CHAPTERS[number]
+    found = {name: imported_modules(path_of(name)) for name in (*chapter.steps, *chapter.footnotes)}
+    assert {name: late for name, needs in found.items() if (late := needs - known)} == {}
+
+
+@NUMBERED
+def test_a_footnote_is_needed_in_its_chapter(number):
+    chapter = CHAPTERS[number]
+    files = (*chapter.steps, *chapter.footnotes)
+    needed = {name for file in files for name in imported_modules(path_of(file))}
+    assert set(chapter.footnotes) - needed == set()
 
 
 @pytest.mark.parametrize("step", jax.STEPS)
@@ -28,3 +41,8 @@ def test_a_step_opens_with_what_the_reader_can_do_after_it(step):
 
 def test_every_step_is_a_module():
     assert all(importlib.util.find_spec(f"tinyjax.{step}") for step in jax.STEPS)
+
+
+def test_the_story_can_be_read():
+    lines = sum(len(path_of(step).read_text().splitlines()) for step in jax.STEPS)
+    assert jax.STEPS[0] == "core.bind" and len(jax.STEPS) <= 90 and lines <= 17_000

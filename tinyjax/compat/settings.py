@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 from functools import partial
-from typing import Any
 
 from tinyjax.core.config import config
 

@@ -29,7 +29,7 @@ class _Carry:
     """What goes from round to round. `own` is the memory that rounds made and nobody else knows:
     the user's arrays, constants and rows of other arrays are never written to nor given away.
 
-    It is known by its buffer: a value that took over memory of another is another Memory of the same buffer."""
+    It is known by its buffer: a value in memory taken over is another Memory of the same buffer."""
 
     def __init__(self, queue: Any, initial: Sequence[Memory]):
         self.queue = queue

@@ -343,9 +343,8 @@ def _attach_namespace(namespace: ModuleType) -> None:
         return namespace
 
     def array_module(self: Any, types: Any) -> Any:
-        return (
-            namespace if all(issubclass(t, (Array, np.ndarray)) for t in types) else NotImplemented
-        )
+        known = all(issubclass(t, (Array, np.ndarray)) for t in types)
+        return namespace if known else NotImplemented
 
     Array.__array_namespace__ = array_namespace  # type: ignore[attr-defined]
     ArrayImpl.__array_module__ = array_module  # type: ignore[attr-defined]

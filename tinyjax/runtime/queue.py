@@ -3,14 +3,13 @@
 After this file you can follow a value into a device's memory and back, and say when a call waits. A
 `Queue` runs what it is given in order, beside Python: launching does not wait, and `read` does. Threads
 may share it: its lock is held for as long as a launch takes, and never while waiting for one. Builds on
-devices, declarations, memory and device_errors.
+devices, programs, memory and errors.
 
 Source: the OpenCL 1.2 specification; pyopencl, https://documen.tician.de/pyopencl/
 """
 
 from __future__ import annotations
 
-import functools
 import math
 import os
 import threading
@@ -23,37 +22,7 @@ import numpy as np
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.errors import DeviceError, KernelBuildError, named_error, named_errors
 from tinyjax.runtime.memory import LAUNCHED, Memory, with_buffer_protocol
-from tinyjax.runtime.pocl.declarations import SKIP_HEADER, has_long_header, with_declarations
-
-# ---- what queues share ----
-
-
-@functools.cache
-def shared_context(*cl_devices: Any) -> Any:
-    """The context of the driver's devices: of all logical devices that work on them."""
-    import pyopencl as cl
-
-    return cl.Context(list(cl_devices))
-
-
-@functools.lru_cache(maxsize=64)
-def shared_program(
-    context: Any, text: str, binary: bytes | None, cl_device: Any, options: tuple[str, ...]
-) -> Any:
-    """A program, built: once for all logical devices of a context. The last few are kept."""
-    import pyopencl as cl
-
-    def build(options: Sequence[str], *source: Any) -> Any:
-        return cl.Program(context, *source).build(list(options), devices=[cl_device])
-
-    if binary is not None:
-        return build(options, [cl_device], [binary])
-    if has_long_header(cl_device) and (declared := with_declarations(text)) is not None:
-        return build([*options, SKIP_HEADER], declared)
-    return build(options, text)
-
-
-# ---- queues ----
+from tinyjax.runtime.programs import shared_context, shared_program
 
 
 class Queue:

@@ -181,6 +181,7 @@ CHAPTERS = (
         },
         {
             "runtime.errors": "what a device refuses",
+            "runtime.programs": "programs, built once for devices that share them",
             "runtime.matmul_step": "large products: NumPy's BLAS in the device's memory",
             "runtime.compilation_cache": "compiled programs that outlive the process",
             "runtime.pocl.declarations": "the functions of OpenCL that kernels call",

@@ -8,7 +8,7 @@ import pytest
 import tinyjax as jax
 from tinyjax.compile.codegen import c_halves, c_integers, c_library
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
-from tinyjax.runtime import queue as device_queue
+from tinyjax.runtime import programs
 from tinyjax.runtime.pocl.declarations import has_long_header, with_declarations
 from tinyjax.runtime.queues import queue_of
 
@@ -70,6 +70,6 @@ def test_bits_are_those_that_the_header_gives(monkeypatch):
         return np.array(queue.read(y))
 
     ours = bits()
-    device_queue.shared_program.cache_clear()
-    monkeypatch.setattr(device_queue, "with_declarations", lambda text: None)
+    programs.shared_program.cache_clear()
+    monkeypatch.setattr(programs, "with_declarations", lambda text: None)
     np.testing.assert_array_equal(ours, bits())

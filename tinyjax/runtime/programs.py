@@ -1,0 +1,40 @@
+"""Contexts and programs, which all logical devices of a driver's device share.
+
+After this file you can say why a kernel is built once where there are eight CPU devices. Builds on
+declarations.
+
+Source: the OpenCL 1.2 specification; pyopencl, https://documen.tician.de/pyopencl/
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+from tinyjax.runtime.pocl.declarations import SKIP_HEADER, has_long_header, with_declarations
+
+
+@functools.cache
+def shared_context(*cl_devices: Any) -> Any:
+    """The context of the driver's devices: of all logical devices that work on them."""
+    import pyopencl as cl
+
+    return cl.Context(list(cl_devices))
+
+
+@functools.lru_cache(maxsize=64)
+def shared_program(
+    context: Any, text: str, binary: bytes | None, cl_device: Any, options: tuple[str, ...]
+) -> Any:
+    """A program, built: once for all logical devices of a context. The last few are kept."""
+    import pyopencl as cl
+
+    def build(options: Sequence[str], *source: Any) -> Any:
+        return cl.Program(context, *source).build(list(options), devices=[cl_device])
+
+    if binary is not None:
+        return build(options, [cl_device], [binary])
+    if has_long_header(cl_device) and (declared := with_declarations(text)) is not None:
+        return build([*options, SKIP_HEADER], declared)
+    return build(options, text)

@@ -244,6 +244,10 @@ def _dlpack_device(self: Any) -> tuple[int, int]:
     return (1, 0)  # kDLCPU
 
 
+def _compress(self: Any, condition: Any, axis: int | None = None, **options: Any) -> Any:
+    return choosing.compress(condition, self, axis, **options)
+
+
 _METHODS: dict[str, Callable] = {
     "all": reductions.all,
     "any": reductions.any,
@@ -280,6 +284,7 @@ _METHODS: dict[str, Callable] = {
 }
 _OWN_METHODS: dict[str, Callable] = {
     "clip": _clip,
+    "compress": _compress,
     "copy": _copy,
     "item": _item,
     "reshape": _reshape,
@@ -308,10 +313,6 @@ _PROPERTIES: dict[str, Callable] = {
 }
 
 
-def _compress(self: Any, condition: Any, axis: int | None = None, **options: Any) -> Any:
-    return choosing.compress(condition, self, axis, **options)
-
-
 def attach(namespace: ModuleType) -> None:
     """Sets operators, methods and properties on Array (values and tracers have them from there).
 
@@ -323,9 +324,7 @@ def attach(namespace: ModuleType) -> None:
             setattr(Array, f"__r{name}__", _reflected(function, symbol, rejects))
     for name, unary in _UNARY.items():
         setattr(Array, f"__{name}__", unary)
-    for name, function in _METHODS.items():
-        setattr(Array, name, function)
-    for name, function in (_OWN_METHODS | {"compress": _compress}).items():
+    for name, function in (_METHODS | _OWN_METHODS).items():
         setattr(Array, name, function)
     for name, function in _PROPERTIES.items():
         setattr(Array, name, property(function))

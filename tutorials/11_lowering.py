@@ -138,7 +138,7 @@ for name in ("sin", "mul", "transpose", "reduce_sum", "sort"):
 # - `Elementwise`: an operation on the operands' elements at the same place.
 # - `IndexMap`: an element of an operand, at another place.
 # - `Reduction`: many elements, combined.
-# - `HostStep`: none of these (**[host step](glossary.md#host-step)**). NumPy computes it, between
+# - `OnHost`: none of these (**[host step](glossary.md#host-step)**). NumPy computes it, between
 #   two kernels, and the program says why.
 #
 # A rule is a small function. `ctx.op(name, *values)` writes one operation into the kernel, and

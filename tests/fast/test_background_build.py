@@ -15,7 +15,7 @@ from tinyjax import lax
 from tinyjax.compile.passes.simplify import simplify
 from tinyjax.core.config import config
 from tinyjax.fast import background_build
-from tinyjax.fast.background_build import BackgroundBuild, builder, numpy_seconds
+from tinyjax.fast.background_build import BackgroundBuild, build_thread, numpy_seconds
 from tinyjax.runtime import executable
 from tinyjax.runtime.devices import default_device
 
@@ -46,7 +46,7 @@ def build_of(f, *args) -> BackgroundBuild:
 def test_numpy_answers_until_the_kernels_are_built():
     f = jax.jit(lambda x: jnp.sin(x) * x)
     x = jnp.arange(4.0)
-    with builder.at_work:  # nothing is built meanwhile
+    with build_thread.at_work:  # nothing is built meanwhile
         first = f(x)
         assert build_of(f, x).executable is None
     build_of(f, x).done.wait()
@@ -85,7 +85,7 @@ def test_compile_always_waits():
 def test_jitted_functions_inside_build_nothing_of_their_own():
     inner = jax.jit(lambda x: x * 2)
     f = jax.jit(lambda x: inner(x) + 1)
-    with builder.at_work:
+    with build_thread.at_work:
         assert f(1.0) == 3.0
         assert not inner.trace(1.0).jaxpr.cache
 
@@ -166,7 +166,7 @@ PROGRAMS = {
 def test_both_ways_give_the_same_up_to_rounding(program):
     f = jax.jit(program)
     x = jnp.asarray(np.random.default_rng(0).normal(size=(3, 4)).astype(np.float32))
-    with builder.at_work:
+    with build_thread.at_work:
         answers = jax.tree.leaves(f(x))
     build_of(f, x).done.wait()
     compiled = jax.tree.leaves(f(x))
@@ -185,7 +185,7 @@ def test_functions_differ_by_at_most_four_units_in_the_last_place():
     functions = [lax.sin, lax.tan, lax.exp, lax.log, lax.tanh, lax.logistic, lax.erfc, lax.lgamma]
     f = jax.jit(lambda x: [function(x) for function in functions])
     x = np.random.default_rng(0).uniform(0, 9, 1000).astype(np.float32)
-    with builder.at_work:
+    with build_thread.at_work:
         answers = f(x)
     build_of(f, x).done.wait()
     for numpy, opencl in zip(answers, f(x), strict=True):
@@ -195,7 +195,7 @@ def test_functions_differ_by_at_most_four_units_in_the_last_place():
 def test_the_result_of_an_evaluation_is_no_view_of_an_argument():
     f = jax.jit(lambda x: x[::2])
     x = jnp.arange(6.0)
-    with builder.at_work:
+    with build_thread.at_work:
         y = f(x)
     assert not np.may_share_memory(np.asarray(y), np.asarray(x))
 
@@ -206,7 +206,7 @@ def test_the_result_of_an_evaluation_is_no_view_of_an_argument():
 def test_effects_happen_once_in_each_call():
     seen = []
     f = jax.jit(lambda x: jax.debug.callback(seen.append, x) or x + 6)
-    with builder.at_work:
+    with build_thread.at_work:
         f(1.0)
     assert seen == [1.0]
     build_of(f, 1.0).done.wait()
@@ -218,7 +218,7 @@ def test_effects_happen_once_in_each_call():
 def test_donated_arguments_are_deleted():
     f = jax.jit(lambda x: x + 7, donate_argnums=0)
     x = jnp.arange(3.0)
-    with builder.at_work:
+    with build_thread.at_work:
         f(x)
     assert x.is_deleted()
 
@@ -226,7 +226,7 @@ def test_donated_arguments_are_deleted():
 def test_the_build_has_the_settings_of_the_call():
     f = jax.jit(lambda x: x * 2)
     with jax.enable_x64(True):
-        with builder.at_work:
+        with build_thread.at_work:
             f(np.float64(1 / 3))
         build_of(f, np.float64(1 / 3)).done.wait()
         assert f(np.float64(1 / 3)) == 2 / 3
@@ -234,7 +234,7 @@ def test_the_build_has_the_settings_of_the_call():
 
 def test_a_function_that_is_forgotten_before_its_turn_is_not_built():
     f, x = jax.jit(lambda x: jnp.sin(x) * x), jnp.arange(4.0)
-    with builder.at_work:
+    with build_thread.at_work:
         f(x)
         waiting = weakref.ref(build_of(f, x))
         del f
@@ -248,7 +248,7 @@ def test_an_error_of_the_build_is_raised_by_the_next_call(monkeypatch):
 
     monkeypatch.setattr(background_build, "compile_jaxpr", fail)
     f = jax.jit(lambda x: x + 8)
-    with builder.at_work:
+    with build_thread.at_work:
         assert f(1.0) == 9.0
     build_of(f, 1.0).done.wait()
     with pytest.raises(executable.OutOfDeviceMemory) as first:

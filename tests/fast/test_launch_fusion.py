@@ -48,8 +48,8 @@ def test_the_schedule_says_so():
 
 
 def test_the_kernels_are_functions_of_one():
-    maker = compiled(network, *ARGS).runtime_executable()._maker
-    text = text_of(list(maker.kernels[True].values()))
+    builder = compiled(network, *ARGS).runtime_executable()._builder
+    text = text_of(list(builder.kernels[True].values()))
     assert text.count("__kernel") == 1 and "get_global_id" not in text
     assert len(re.findall(r"static .* void", text)) == 1  # both are the same
 

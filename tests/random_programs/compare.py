@@ -20,7 +20,7 @@ from random_programs.writer import types_of
 from tinyjax.compile.kernel import interpret as interpreter
 from tinyjax.runtime import queues as runtime
 from tinyjax.runtime.queues import SharedMemoryQueue
-from tinyjax.runtime.schedule_builder import StepMaker
+from tinyjax.runtime.schedule_builder import ScheduleBuilder
 
 #: What results may differ by, of the largest value beside: of the least precise dtype.
 TOLERANCES = {"bfloat16": 0.15, "float16": 0.03, "float32": 2e-3, "float64": 1e-7}
@@ -156,13 +156,13 @@ def interpreted_kernels() -> Iterator[None]:
     """In this context kernels are interpreted, not built."""
     device = tinyjax.devices()[0]
     queues = {device: InterpretingQueue(device)}
-    kernels = lambda maker, name, text, inline: [  # noqa: E731
-        launch.kernels[0] for launch in maker.kernels[inline].values()
+    kernels = lambda builder, name, text, inline: [  # noqa: E731
+        launch.kernels[0] for launch in builder.kernels[inline].values()
     ]
     # They are checked when they are made; those that write over an operand look unstored here.
     unchecked = patch.object(interpreter, "check_kernel", lambda kernel: None)
     plain = tinyjax.config.set("tinyjax_fast", False)  # no kernel of several
-    built = patch.object(StepMaker, "_build", kernels)
+    built = patch.object(ScheduleBuilder, "_build", kernels)
     with patch.dict(runtime._queues, queues), built, unchecked, plain:
         yield
 

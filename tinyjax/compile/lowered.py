@@ -21,7 +21,7 @@ from tinyjax.compile.memory_plan import (
     usable_donations,
     with_memory,
 )
-from tinyjax.compile.passes.lower_prng_keys import with_key_words
+from tinyjax.compile.passes.lower_prng_keys import lower_prng_keys
 from tinyjax.compile.passes.simplify import simplify
 from tinyjax.compile.plan import Plan, groups_lines, make_plan, schedule_lines
 from tinyjax.core.compile_log import compiling_logger, log_level, logged_time
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Lowered:
+class LoweredProgram:
     """A jaxpr on its way to a device: what each stage made of it."""
 
     name: str
@@ -64,8 +64,8 @@ class Lowered:
 class Stage:
     """What it made of a program, itself and as text."""
 
-    result: Callable[[Lowered], Any]
-    text: Callable[[Lowered], str]
+    result: Callable[[LoweredProgram], Any]
+    text: Callable[[LoweredProgram], str]
 
 
 STAGES = {
@@ -99,7 +99,7 @@ def _stage(name: str) -> Stage:
 
 def lower_jaxpr(
     closed: ClosedJaxpr, device: Device, name: str = "jitted", donated: Sequence[bool] = ()
-) -> Lowered:
+) -> LoweredProgram:
     """Takes a jaxpr through all stages for `device`. `donated` says which arguments' memory is free for
     results; warns of those that are of no use for it."""
     types = ", ".join(aval.str_short() for aval in closed.in_avals)
@@ -108,18 +108,18 @@ def lower_jaxpr(
     device.warn_without_opencl()
     target = None if device.cl_device is None else target_of(device)
     with logged_time(f"lowering jit({name}) to OpenCL C"):
-        simplified = simplify(with_key_words(closed))
+        simplified = simplify(lower_prng_keys(closed))
         plan = make_plan(simplified, target)
         memory = plan_memory(plan, donated)
         plan = with_launches(with_memory(plan, memory), memory, device)
-    return Lowered(name, closed, device, target, plan, memory, tuple(donated))
+    return LoweredProgram(name, closed, device, target, plan, memory, tuple(donated))
 
 
 def target_of(device: Device) -> Target:
     return CPU if device.platform == "cpu" else GPU
 
 
-def schedule_text(lowered: Lowered) -> str:
+def schedule_text(lowered: LoweredProgram) -> str:
     """The steps of a call, with those of loops' bodies indented."""
     head = f"schedule of {lowered.name} on {lowered.device!r} ({lowered.device.device_kind})"
     lines = [*schedule_lines(lowered.plan), *launches_lines(lowered.plan)]

@@ -131,7 +131,7 @@ class Array:
         __and__ = __or__ = __xor__ = __rand__ = __ror__ = __lshift__ = __rshift__ = _operator
 
 
-class Buffer(Protocol):
+class DeviceBuffer(Protocol):
     """Memory of a device that holds an array's elements; runtime/queues.py has the real ones."""
 
     def read(self) -> np.ndarray:
@@ -153,7 +153,7 @@ class ArrayImpl(Array):
         self,
         host: np.ndarray | None,
         aval: ShapedArray,
-        buffer: Buffer | None = None,
+        buffer: DeviceBuffer | None = None,
         device: Any = None,
     ):
         self._host = host

@@ -109,8 +109,10 @@ def join(separator: Doc, docs: Sequence[Doc]) -> list[Doc]:
 # ---- names ----
 
 
-class Context:
-    """The names given so far: variables get a, b, ..., z, ba, bb, ... in order of appearance."""
+class JaxprPpContext:
+    """The names given so far, as in JAX's class of this name.
+
+    Variables get a, b, ..., z, ba, bb, ... in order of appearance."""
 
     def __init__(self, jaxpr: Jaxpr):
         self.shared: dict[Jaxpr, str] = {}  # jaxprs printed once, before the others, by name
@@ -153,7 +155,7 @@ def _unused_vars(jaxpr: Jaxpr) -> Iterator[Var]:
         yield from (v for v in eqn.outvars if v not in used)
 
 
-def _name_shared_jaxprs(top: Jaxpr, context: Context) -> None:
+def _name_shared_jaxprs(top: Jaxpr, context: JaxprPpContext) -> None:
     """Finds the jaxprs to print before the rest: those used twice, and those over ten equations."""
     uses: Counter[Jaxpr] = Counter()
     names: dict[Jaxpr, str] = {}
@@ -187,13 +189,13 @@ def _name_shared_jaxprs(top: Jaxpr, context: Context) -> None:
 
 def jaxpr_text(jaxpr: Jaxpr) -> str:
     """The text of a jaxpr, at most 80 columns wide where it can be."""
-    return render(_program_doc(jaxpr, Context(jaxpr)))
+    return render(_program_doc(jaxpr, JaxprPpContext(jaxpr)))
 
 
 def variable_names(jaxpr: Jaxpr) -> dict[Var, str]:
     """The names in a jaxpr's text, for who shows it in another way (studio/viz/dot.py). A jaxpr that is
     printed as any other value, such as one of several in a named tuple, has a text and names of its own."""
-    context = Context(jaxpr)
+    context = JaxprPpContext(jaxpr)
     _program_doc(jaxpr, context)
     names = context.names
     for inner in all_jaxprs(jaxpr):
@@ -204,10 +206,10 @@ def variable_names(jaxpr: Jaxpr) -> dict[Var, str]:
 
 def eqn_text(eqn: JaxprEqn) -> str:
     """The text of one equation, its variables named from a."""
-    return render(_eqn_doc(eqn, Context(Jaxpr([], [], eqn.outvars, [eqn]))))
+    return render(_eqn_doc(eqn, JaxprPpContext(Jaxpr([], [], eqn.outvars, [eqn]))))
 
 
-def _program_doc(jaxpr: Jaxpr, context: Context) -> Doc:
+def _program_doc(jaxpr: Jaxpr, context: JaxprPpContext) -> Doc:
     _name_shared_jaxprs(jaxpr, context)
     doc: list[Doc] = []
     for shared, name in context.shared.items():
@@ -215,11 +217,11 @@ def _program_doc(jaxpr: Jaxpr, context: Context) -> Doc:
     return [*doc, _jaxpr_doc(jaxpr, context)]
 
 
-def _jaxpr_doc(jaxpr: Jaxpr, context: Context) -> Doc:
+def _jaxpr_doc(jaxpr: Jaxpr, context: JaxprPpContext) -> Doc:
     return context.shared.get(jaxpr) or _jaxpr_body(jaxpr, context)
 
 
-def _jaxpr_body(jaxpr: Jaxpr, context: Context) -> Doc:
+def _jaxpr_body(jaxpr: Jaxpr, context: JaxprPpContext) -> Doc:
     binders = [_binders(jaxpr.constvars, context), "; ", _binders(jaxpr.invars, context)]
     eqns = join(Break("; "), [_eqn_doc(eqn, context) for eqn in jaxpr.eqns])
     outs = [_atom(v, context) for v in jaxpr.outvars]
@@ -229,12 +231,12 @@ def _jaxpr_body(jaxpr: Jaxpr, context: Context) -> Doc:
     return Group([Nest([body, "in (", out_doc, close]), " }"])
 
 
-def _binders(variables: Sequence[Var], context: Context) -> Doc:
+def _binders(variables: Sequence[Var], context: JaxprPpContext) -> Doc:
     texts = [f"{context.name(v)}:{v.aval.str_short(short_dtypes=True)}" for v in variables]
     return Nest(Group(join(Group(Break()), texts)))
 
 
-def _atom(v: Atom, context: Context) -> str:
+def _atom(v: Atom, context: JaxprPpContext) -> str:
     if isinstance(v, Literal):
         return f"{literal_text(v)}:{v.aval.str_short(short_dtypes=True)}"
     return context.name(v)
@@ -245,7 +247,7 @@ def literal_text(literal: Literal) -> str:
     return str(value.item() if hasattr(value, "item") else value)
 
 
-def _eqn_doc(eqn: JaxprEqn, context: Context) -> Doc:
+def _eqn_doc(eqn: JaxprEqn, context: JaxprPpContext) -> Doc:
     shown = printed_params.get(eqn.primitive.name, _sorted_params)(eqn, context)
     params: Doc = ""
     # The left side takes its names first: variables are named in the order of the text.
@@ -258,7 +260,7 @@ def _eqn_doc(eqn: JaxprEqn, context: Context) -> Doc:
     return [left, " = ", right] if eqn.outvars else right
 
 
-def _param_doc(value: Any, context: Context) -> Doc:
+def _param_doc(value: Any, context: JaxprPpContext) -> Doc:
     if isinstance(value, ClosedJaxpr):
         return _jaxpr_doc(value.jaxpr, context)
     if isinstance(value, Jaxpr):
@@ -273,7 +275,7 @@ def _param_doc(value: Any, context: Context) -> Doc:
 
 Params = list[tuple[str, Any]]
 # primitive name -> (eqn, context) -> the (name, value) pairs to print
-printed_params: dict[str, Callable[[JaxprEqn, Context], Params]] = {}
+printed_params: dict[str, Callable[[JaxprEqn, JaxprPpContext], Params]] = {}
 
 
 # What JAX prints besides: parameters that say nothing here, and that these primitives do not have.
@@ -285,18 +287,18 @@ UNSAID_PARAMS: dict[str, tuple[str, ...]] = {
 }
 
 
-def _sorted_params(eqn: JaxprEqn, context: Context) -> Params:
+def _sorted_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
     unsaid = dict.fromkeys(UNSAID_PARAMS.get(eqn.primitive.name, ()))
     return sorted((unsaid | eqn.params).items())
 
 
-def _broadcast_params(eqn: JaxprEqn, context: Context) -> Params:
+def _broadcast_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
     """The shape stands in the result's aval; dimensions are shown where there are any."""
     dimensions = eqn.params["broadcast_dimensions"]
     return [("broadcast_dimensions", dimensions)] if dimensions else []
 
 
-def _jit_params(eqn: JaxprEqn, context: Context) -> Params:
+def _jit_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
     """The name and the jaxpr, whose variables are named like the operands; others if set."""
     jaxpr = eqn.params["jaxpr"].jaxpr
     if jaxpr not in context.shared:

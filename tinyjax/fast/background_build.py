@@ -112,7 +112,7 @@ class BackgroundBuild:
         self.done = threading.Event()
         self.settings = dict(vars(config))  # what `with` blocks of this thread have set
         self.is_begun = False
-        builder.start()
+        build_thread.start()
 
     def __call__(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
         """The results, from the compiled program if it is there."""
@@ -128,10 +128,10 @@ class BackgroundBuild:
             self.begin()  # not before: the first answer has all cores to itself
 
     def begin(self) -> None:
-        """Has the builder build it, if it does not yet."""
+        """Has the build thread build it, if it does not yet."""
         if not self.is_begun:
             self.is_begun = True
-            builder.todo.put(weakref.ref(self))
+            build_thread.todo.put(weakref.ref(self))
 
     def evaluate(self, args: Sequence[ArrayImpl]) -> list[ArrayImpl]:
         """The results from NumPy, each in memory of its own, as those of a compiled program."""
@@ -167,11 +167,11 @@ class BackgroundBuild:
             self.done.wait()
 
     def build(self) -> None:
-        """Makes the executable, and has the driver finish its kernels: done in the builder's thread."""
+        """Makes the executable, and has the driver finish its kernels: done in the build thread."""
         try:
             with config.as_in(self.settings):
                 executable = compile_jaxpr(self.closed, self.device, self.name, self.donated)
-                executable.warm_up(until=lambda: builder.closed)
+                executable.warm_up(until=lambda: build_thread.closed)
             self.executable = executable
         except BaseException as error:  # also what is no Exception: it is raised where f is called
             self.error, self.failed_at = error, error.__traceback__
@@ -181,7 +181,7 @@ class BackgroundBuild:
 # ---- the thread ----
 
 
-class Builder:
+class BuildThread:
     """One thread that builds, in the order in which programs were first called. It holds on to none of
     them: a function that is forgotten before its turn is not built, or a program that makes many would
     have more and more of them wait.
@@ -225,10 +225,10 @@ class Builder:
         self.at_work.acquire()
 
 
-builder = Builder()
-atexit.register(lambda: builder.close())
+build_thread = BuildThread()
+atexit.register(lambda: build_thread.close())
 os.register_at_fork(
-    before=lambda: builder.at_work.acquire(),
-    after_in_parent=lambda: builder.at_work.release(),
-    after_in_child=lambda: builder.begin_anew(),
+    before=lambda: build_thread.at_work.acquire(),
+    after_in_parent=lambda: build_thread.at_work.release(),
+    after_in_child=lambda: build_thread.begin_anew(),
 )

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core.api_util import named
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
@@ -67,7 +67,7 @@ impl_rules[approx_top_k_p] = _approx_impl
 abstract_eval_rules[approx_top_k_p] = _approx_aval
 jvp_rules[approx_top_k_p] = _approx_jvp
 batch_rules[approx_top_k_p] = _approx_batch
-lowering_rules[approx_top_k_p] = HostStep("all elements of a row are needed to place one")
+lowering_rules[approx_top_k_p] = OnHost("all elements of a row are needed to place one")
 
 
 def _approx(which: str, is_max_k: bool) -> Callable[..., list[Array]]:

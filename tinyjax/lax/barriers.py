@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.tree_util import tree_flatten, tree_unflatten
 from tinyjax.transform.batching import batch_rules
@@ -40,7 +40,7 @@ abstract_eval_rules[optimization_barrier_p] = lambda *avals: list(avals)
 jvp_rules[optimization_barrier_p] = _barrier_jvp
 transpose_rules[optimization_barrier_p] = _barrier_transpose
 batch_rules[optimization_barrier_p] = _barrier_batch
-lowering_rules[optimization_barrier_p] = HostStep("nothing is fused across a barrier")
+lowering_rules[optimization_barrier_p] = OnHost("nothing is fused across a barrier")
 
 
 def optimization_barrier(operand: Any) -> Any:

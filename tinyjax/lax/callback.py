@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core import dtypes
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
@@ -253,4 +253,4 @@ abstract_eval_rules[io_callback_p] = lambda *avals, result_avals, **params: list
 batch_rules[io_callback_p] = _io_callback_batch
 jvp_rules[io_callback_p] = transpose_rules[io_callback_p] = _io_not_differentiable
 
-lowering_rules[pure_callback_p] = lowering_rules[io_callback_p] = HostStep("it calls Python")
+lowering_rules[pure_callback_p] = lowering_rules[io_callback_p] = OnHost("it calls Python")

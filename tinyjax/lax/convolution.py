@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules
@@ -335,4 +335,4 @@ impl_rules[conv_general_dilated_p] = convolve
 abstract_eval_rules[conv_general_dilated_p] = _conv_aval
 defbilinear(conv_general_dilated_p, _transpose_lhs, _transpose_rhs)
 batch_rules[conv_general_dilated_p] = _conv_batch
-lowering_rules[conv_general_dilated_p] = HostStep("a product of matrices, of the windows' elements")
+lowering_rules[conv_general_dilated_p] = OnHost("a product of matrices, of the windows' elements")

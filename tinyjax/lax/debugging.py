@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.lists import drop
@@ -94,7 +94,7 @@ def def_debug_rules(primitive: Primitive) -> None:
     batch_rules[primitive] = batch
     jvp_rules[primitive] = jvp
     transpose_rules[primitive] = lambda cts, *args, **params: [None] * len(args)
-    lowering_rules[primitive] = HostStep("it calls Python")
+    lowering_rules[primitive] = OnHost("it calls Python")
 
 
 def_debug_rules(debug_callback_p)

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
@@ -147,7 +147,7 @@ impl_rules[fft_p] = _fft_impl
 abstract_eval_rules[fft_p] = _fft_aval
 deflinear2(fft_p, _fft_transpose)
 batch_rules[fft_p] = _fft_batch
-lowering_rules[fft_p] = HostStep("a fast Fourier transform: SciPy's is as good as they get")
+lowering_rules[fft_p] = OnHost("a fast Fourier transform: SciPy's is as good as they get")
 
 
 # ---- the function ----

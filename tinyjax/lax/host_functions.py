@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core.bind import Primitive
 from tinyjax.lax.elementwise import FLOAT, nary, unary
 
@@ -39,5 +39,5 @@ def host_primitive(
     its dtypes."""
     make = unary if operands == 1 else nary
     primitive = make(name, kinds, from_scipy(function))
-    lowering_rules[primitive] = HostStep("SciPy computes it")
+    lowering_rules[primitive] = OnHost("SciPy computes it")
     return primitive

@@ -20,7 +20,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.compile.passes.lower_prng_keys import word_rules
 from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
@@ -235,5 +235,5 @@ abstract_eval_rules[random_gamma_p] = _random_gamma_aval
 batch_rules[random_gamma_p] = _random_gamma_batch
 defjvp2(random_gamma_p, None, _random_gamma_jvp)
 no_rule_reasons[random_gamma_p, "transpose"] = "its jvp is written with other primitives"
-lowering_rules[random_gamma_p] = HostStep("kernels do not compute with random keys")
+lowering_rules[random_gamma_p] = OnHost("kernels do not compute with random keys")
 word_rules[random_gamma_p] = _random_gamma_on_words

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.compile.kernel.rules import Elementwise, HostStep, lowering_rules
+from tinyjax.compile.kernel.rules import Elementwise, OnHost, lowering_rules
 from tinyjax.compile.passes.lower_prng_keys import conversions, is_key, word_rules
 from tinyjax.core.bind import get_aval
 from tinyjax.core.config import config
@@ -59,7 +59,7 @@ def _threefry2x32(ctx: Any, key1: Scalar, key2: Scalar, x1: Scalar, x2: Scalar) 
 
 lowering_rules[threefry.threefry2x32_p] = Elementwise(_threefry2x32, cost=120)
 for _name in "seed wrap unwrap split fold_in bits clone".split():
-    lowering_rules[getattr(threefry, f"random_{_name}_p")] = HostStep(
+    lowering_rules[getattr(threefry, f"random_{_name}_p")] = OnHost(
         "kernels do not compute with random keys"
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.lowered import Lowered, lower_jaxpr
+from tinyjax.compile.lowered import LoweredProgram, lower_jaxpr
 from tinyjax.compile.passes.lower_prng_keys import UINT32, is_key
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.compile_log import logged_time
@@ -25,7 +25,7 @@ from tinyjax.runtime.devices import Device
 from tinyjax.runtime.errors import OutOfDeviceMemory, named_error
 from tinyjax.runtime.memory import LAUNCHED, Memory
 from tinyjax.runtime.queues import queue_of
-from tinyjax.runtime.schedule_builder import StepMaker, stored_bytes
+from tinyjax.runtime.schedule_builder import ScheduleBuilder, stored_bytes
 
 # ---- compiling ----
 
@@ -39,7 +39,7 @@ def compile_jaxpr(
     return compile_lowered(lower_jaxpr(closed, device, name, donated))
 
 
-def compile_lowered(lowered: Lowered) -> Executable:
+def compile_lowered(lowered: LoweredProgram) -> Executable:
     """Builds the kernels, or takes them from the compilation cache."""
     began = time.perf_counter()
     with logged_time(f"building jit({lowered.name})"):
@@ -58,15 +58,15 @@ def compile_lowered(lowered: Lowered) -> Executable:
 class Executable:
     """A compiled jaxpr: `executable(args)` gives the results for a list of arrays of its avals."""
 
-    def __init__(self, lowered: Lowered):
+    def __init__(self, lowered: LoweredProgram):
         self.lowered = lowered
         self.device = lowered.device
         self.queue = queue_of(self.device)
         check_memory(lowered)
-        maker = StepMaker(lowered, self.queue)
-        self._maker = maker
-        self.new_entries = maker.new_entries  # programs by the files to keep them in
-        self.routine = maker.routine(lowered.plan, lowered.memory, of_program=True)
+        builder = ScheduleBuilder(lowered, self.queue)
+        self._builder = builder
+        self.new_entries = builder.new_entries  # programs by the files to keep them in
+        self.routine = builder.routine(lowered.plan, lowered.memory, of_program=True)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
         self.out_avals = lowered.closed.out_avals
         in_avals = [v.aval for v in lowered.closed.jaxpr.invars]
@@ -81,8 +81,8 @@ class Executable:
     def warm_up(self, until: Callable[[], bool] = lambda: False) -> None:
         """Has the driver finish its kernels now, which it else does at the first launch of each;
         no further one when `until()`."""
-        local_size, kernels = self._maker.local_size, self._maker.kernels
-        for (name, inline), built in self._maker.built.items():
+        local_size, kernels = self._builder.local_size, self._builder.kernels
+        for (name, inline), built in self._builder.built.items():
             if until():
                 return
             kernel = kernels[inline][name]
@@ -176,7 +176,7 @@ def key_memory(words: Memory) -> Memory:
 # ---- memory ----
 
 
-def check_memory(lowered: Lowered) -> None:
+def check_memory(lowered: LoweredProgram) -> None:
     """Raises OutOfDeviceMemory, before anything is allocated, for what can't fit."""
     device, kind = lowered.device.cl_device, lowered.device.device_kind
     if device is None:

@@ -87,7 +87,7 @@ ALIGNMENT = 64  # of the widest vectors
 
 
 @dataclass(eq=False)
-class Block:
+class HostBlock:
     """Memory of the host, and what a driver knows it by."""
 
     bytes: memoryview
@@ -98,7 +98,7 @@ class _Lease(weakref.ref):
     """A weak reference to the array that a block is lent to."""
 
     __slots__ = ("block",)
-    block: Block
+    block: HostBlock
 
 
 def aligned_bytes(size: int) -> np.ndarray:
@@ -117,7 +117,7 @@ class Pool:
 
     def __init__(self, register: Callable[[np.ndarray], Any]):
         self.register = register
-        self.free: dict[int, list[Block]] = {}  # by size
+        self.free: dict[int, list[HostBlock]] = {}  # by size
         self.free_bytes = 0
         self.lent: dict[int, _Lease] = {}  # by the block's id; a weak reference must live to tell
         self.ended: deque[_Lease] = deque()
@@ -136,13 +136,13 @@ class Pool:
         self.lent[id(block)] = lease
         return owner.reshape(shape), block.handle
 
-    def _take(self, size: int) -> Block:
+    def _take(self, size: int) -> HostBlock:
         blocks = self.free.get(size)
         if blocks:
             self.free_bytes -= size
             return blocks.pop()
         host = aligned_bytes(size)
-        return Block(host.data, self.register(host))
+        return HostBlock(host.data, self.register(host))
 
     def collect(self) -> None:
         """Takes back what was lent to arrays that are gone."""

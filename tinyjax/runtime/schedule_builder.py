@@ -15,7 +15,7 @@ import numpy as np
 from tinyjax.compile.codegen.codegen import program_text
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.launches import Launch
-from tinyjax.compile.lowered import Lowered
+from tinyjax.compile.lowered import LoweredProgram
 from tinyjax.compile.memory_plan import MemoryPlan, bytes_of
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import Var
@@ -27,11 +27,11 @@ from tinyjax.runtime.queues import SharedMemoryQueue
 from tinyjax.runtime.schedule import EmptyStep, HostStep, KernelStep, Output, Routine
 
 
-class StepMaker:
+class ScheduleBuilder:
     """Makes the routines of a program, whose kernels are built at once: those that run inline as one
     OpenCL program, all others as another."""
 
-    def __init__(self, lowered: Lowered, queue: Any):
+    def __init__(self, lowered: LoweredProgram, queue: Any):
         self.name = lowered.name
         self.queue = queue
         self.local_size = lowered.target.local_size if lowered.target else 1

@@ -33,12 +33,12 @@ from typing import Any
 
 from tinyjax.runtime.queues import listen
 from tinyjax.studio.recorder import Event as Event
-from tinyjax.studio.recorder import Recorder
+from tinyjax.studio.recorder import ProfileRecorder
 from tinyjax.studio.recorder import step_times as step_times
 
 # ---- tracing ----
 
-_recorder: Recorder | None = None
+_recorder: ProfileRecorder | None = None
 _log_dir: str | os.PathLike | None = None
 _perfetto = False  # whether it is asked for a second file
 _events: list[Event] = []  # of the last trace
@@ -59,7 +59,7 @@ def start_trace(log_dir: str | os.PathLike, create_perfetto_trace: bool = False)
             "Profile has already been started. Only one profile may be run at a time: end it with "
             "jax.profiler.stop_trace()"
         )
-    _recorder, _log_dir, _perfetto = Recorder(), log_dir, create_perfetto_trace
+    _recorder, _log_dir, _perfetto = ProfileRecorder(), log_dir, create_perfetto_trace
     listen(_recorder.on_launch, _recorder.on_step)
 
 

@@ -1,8 +1,9 @@
 """What runs in compiled functions, step by step, with its times: what the profiler listens with.
 
 After this file you can say how a launch's time is taken, and ask for the times of a schedule's lines.
-Times of kernels are the driver's (OpenCL's profiling events), those of host steps a clock's. A `Recorder`
-is told of each step and each launch by the queues. Builds on runtime.queues and runtime.schedule.
+Times of kernels are the driver's (OpenCL's profiling events), those of host steps a clock's. A
+`ProfileRecorder` is told of each step and each launch by the queues. Builds on runtime.queues and
+runtime.schedule.
 
 Source: OpenCL 1.2, section 5.12 (clGetEventProfilingInfo)
 """
@@ -60,7 +61,7 @@ class _Current(threading.local):
     loops: tuple[int, ...] = ()
 
 
-class Recorder:
+class ProfileRecorder:
     """Listens to all queues; `finished` gives what it heard."""
 
     def __init__(self) -> None:
@@ -146,7 +147,7 @@ def step_times(run: Callable[[], Any], repeat: int = 5) -> dict[tuple[int, ...],
         )
     times: dict[tuple[int, ...], float] = {}
     for _ in range(repeat):
-        recorder = Recorder()
+        recorder = ProfileRecorder()
         listen(recorder.on_launch, recorder.on_step)
         try:
             block_until_ready(run())

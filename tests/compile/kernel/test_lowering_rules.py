@@ -10,7 +10,7 @@ import pytest
 
 from tinyjax import lax
 from tinyjax.compile.kernel.interpret import apply_op
-from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core import primitives
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.config import config
@@ -324,4 +324,4 @@ def test_an_element_of_a_transpose_is_one_of_the_operand_at_another_place(axes):
 
 
 def test_host_steps_have_a_reason():
-    assert all(rule.reason for rule in lowering_rules.values() if isinstance(rule, HostStep))
+    assert all(rule.reason for rule in lowering_rules.values() if isinstance(rule, OnHost))

@@ -42,8 +42,8 @@ from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
 from tinyjax.compile.kernel.rules import (
     Blas,
     Elementwise,
-    HostStep,
     Lowering,
+    OnHost,
     Product,
     Reduction,
     lowering_of,
@@ -132,13 +132,13 @@ class _Plan:
     def _decide(self, eqn: JaxprEqn) -> None:
         """Estimates the work of the equation's results, and stores those that must be."""
         lowering = self.lowerings[eqn]
-        if isinstance(lowering, (HostStep, _ControlFlow)):
+        if isinstance(lowering, (OnHost, _ControlFlow)):
             return self._store("the host or a loop makes it", eqn.outvars)
         if eqn in self.cluster:
             return self._decide_in_cluster(eqn)
         operands = set(variables(eqn))
         if len(operands) > MAX_BUFFERS:
-            self.lowerings[eqn] = HostStep("more operands than a kernel may have")
+            self.lowerings[eqn] = OnHost("more operands than a kernel may have")
             return self._store("the host reads or makes it", [*operands, *eqn.outvars])
         leaves = set().union(*({v} if v in self.stored else self.leaves[v] for v in operands))
         if len(leaves) > MAX_BUFFERS:
@@ -206,7 +206,7 @@ class _Plan:
         it has (`_reads`), or if it has several readers, not all of which take the element at their own
         place: one is not Elementwise, or is in the cluster of a reduction."""
         readers = self.readers[v]
-        if any(isinstance(self.lowerings[eqn], HostStep) for eqn in readers):
+        if any(isinstance(self.lowerings[eqn], OnHost) for eqn in readers):
             return "the host reads it"
         if self.work[v] <= CHEAP_WORK:
             return ""
@@ -259,7 +259,7 @@ class _Plan:
         placed: set[Cluster] = set()
         for eqn in self.eqns:
             lowering = self.lowerings[eqn]
-            if isinstance(lowering, (HostStep, _ControlFlow)):
+            if isinstance(lowering, (OnHost, _ControlFlow)):
                 self._place_eqn(eqn, lowering)
                 continue
             if eqn in self.cluster:
@@ -274,7 +274,7 @@ class _Plan:
 
     def _place_eqn(self, eqn: JaxprEqn, lowering: Any) -> None:
         """Makes a group of one equation; those with effects keep their order."""
-        is_host = isinstance(lowering, HostStep)
+        is_host = isinstance(lowering, OnHost)
         group: Group = (
             LoopGroup(eqn, lowering.inputs, self._before(eqn))
             if not is_host

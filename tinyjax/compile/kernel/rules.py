@@ -6,7 +6,7 @@ one element of the result?*
 - `Elementwise`: an operation on the operands' elements at the same place.
 - `IndexMap`: an element of an operand at another place (transpose, broadcast, slice, ...).
 - `Reduction`: many elements of the operand, combined.
-- `HostStep`: none of these: the primitive's impl rule runs in NumPy, between kernels; the reason is
+- `OnHost`: none of these: the primitive's impl rule runs in NumPy, between kernels; the reason is
   printed in the schedule.
 
 Rules have JAX's form, `rule(ctx, *operands, **params)`: `ctx.op(name, *atoms)` writes one operation
@@ -87,7 +87,7 @@ class Position:
 # ---- what rules see ----
 
 
-class Context:
+class LoweringRuleContext:
     """Handed to a rule: its equation's avals, the place asked for, and the way to write a statement."""
 
     def __init__(self, builder: Any, eqn: JaxprEqn, out: Var, position: Position):
@@ -153,7 +153,7 @@ def axes_sizes(eqn: JaxprEqn) -> tuple[int, ...]:
 
 
 def element_along_axes(
-    ctx: Context, reduced: Position, x: Operand, *, axes: Any, **_: Any
+    ctx: LoweringRuleContext, reduced: Position, x: Operand, *, axes: Any, **_: Any
 ) -> Scalar:
     """The operand's element at `reduced` along `axes`, and at the result's position along others."""
     if tuple(axes) == tuple(range(x.aval.ndim)):
@@ -198,18 +198,18 @@ class ArgReduction:
 
 
 @dataclass(frozen=True)
-class HostStep:
-    """The impl rule runs on the host, in NumPy."""
+class OnHost:
+    """No kernel: a host step, in which NumPy runs the impl rule."""
 
     reason: str
 
 
 @dataclass(frozen=True)
-class Blas(HostStep):
+class Blas(OnHost):
     """NumPy's matmul, on the operands' memory and into the result's."""
 
 
-Lowering = Elementwise | IndexMap | Reduction | ArgReduction | HostStep
+Lowering = Elementwise | IndexMap | Reduction | ArgReduction | OnHost
 # primitive -> its lowering, or (eqn, target) -> lowering where it depends on these
 lowering_rules: dict[bind.Primitive, Lowering | Callable[[JaxprEqn, Target], Lowering]] = {}
 # primitive -> eqn -> an equation for the same loop, of which running the bodies is all there is to do
@@ -221,12 +221,12 @@ def lowering_of(eqn: JaxprEqn, target: Target) -> Lowering:
     with a dtype that kernels don't have."""
     rule = lowering_rules.get(eqn.primitive)
     if rule is None:
-        return HostStep(f"primitive '{eqn.primitive}' has no rule in lowering_rules")
+        return OnHost(f"primitive '{eqn.primitive}' has no rule in lowering_rules")
     lowering = rule if isinstance(rule, Lowering) else rule(eqn, target)
-    if not isinstance(lowering, HostStep):
+    if not isinstance(lowering, OnHost):
         for v in [*eqn.invars, *eqn.outvars]:
             if not has_kernel_type(v.aval.dtype):
-                return HostStep(f"kernels do not compute with {v.aval.dtype}")
+                return OnHost(f"kernels do not compute with {v.aval.dtype}")
     return lowering
 
 
@@ -276,7 +276,7 @@ lowering_rules[primitives.reduce_sum_p] = Reduction("add", zero_of)
 
 
 def _broadcast_in_dim(
-    ctx: Context, x: Operand, *, broadcast_dimensions: Sequence[int], **_: Any
+    ctx: LoweringRuleContext, x: Operand, *, broadcast_dimensions: Sequence[int], **_: Any
 ) -> Scalar:
     coords = ctx.position.coords if broadcast_dimensions else ()
     return x.at(
@@ -285,11 +285,11 @@ def _broadcast_in_dim(
     )
 
 
-def _reshape(ctx: Context, x: Operand, **_: Any) -> Scalar:
+def _reshape(ctx: LoweringRuleContext, x: Operand, **_: Any) -> Scalar:
     return x.at_position(ctx.position.reshaped(x.aval.shape))
 
 
-def _transpose(ctx: Context, x: Operand, *, permutation: Sequence[int]) -> Scalar:
+def _transpose(ctx: LoweringRuleContext, x: Operand, *, permutation: Sequence[int]) -> Scalar:
     """Axis i of the result is axis permutation[i] of the operand."""
     coords = dict(zip(permutation, ctx.position.coords))
     return x.at(coords[axis] for axis in range(len(permutation)))

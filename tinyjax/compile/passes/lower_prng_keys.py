@@ -42,13 +42,13 @@ conversions: dict[str, Callable[..., Any]] = {}
 # ---- jaxprs ----
 
 
-def with_key_words(closed: ClosedJaxpr) -> ClosedJaxpr:
+def lower_prng_keys(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same function of words: arguments, results and all between."""
-    return _with_key_words(closed) if _has_keys(closed.jaxpr) else closed
+    return _lower_prng_keys(closed) if _has_keys(closed.jaxpr) else closed
 
 
 @cached_on_jaxpr
-def _with_key_words(closed: ClosedJaxpr) -> ClosedJaxpr:
+def _lower_prng_keys(closed: ClosedJaxpr) -> ClosedJaxpr:
     jaxpr = closed.jaxpr
 
     def on_words(*args: Any) -> list[Any]:
@@ -133,4 +133,4 @@ def _bodies(body: Any) -> Any:
     """A jaxpr among the parameters, or several, on words."""
     if isinstance(body, tuple):
         return tuple(_bodies(branch) for branch in body)
-    return with_key_words(body if isinstance(body, ClosedJaxpr) else ClosedJaxpr(body))
+    return lower_prng_keys(body if isinstance(body, ClosedJaxpr) else ClosedJaxpr(body))

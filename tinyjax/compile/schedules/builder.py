@@ -37,9 +37,9 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.rules import (
     ArgReduction,
-    Context,
     Elementwise,
     IndexMap,
+    LoweringRuleContext,
     Operand,
     Position,
     Reduction,
@@ -57,7 +57,7 @@ INT32 = np.dtype("int32")
 
 
 @dataclass(frozen=True)
-class Place:
+class MemRef:
     """Where a value's elements are: in `memory`, from `start` on, and before `end` if that is given.
 
     `width` elements are read at once, as a vector, and the next element of the same lane is `scale`
@@ -75,7 +75,7 @@ class Place:
         moved = at * self.scale
         return self.start + moved, None if self.end is None else self.end + moved
 
-    def part(self, at: Index) -> Place:
+    def part(self, at: Index) -> MemRef:
         """What begins at element number `at`."""
         start, end = self.bounds(at)
         return replace(self, start=start, end=end)
@@ -89,7 +89,7 @@ class Builder:
         self.names = names
         self.target = target
         self.producer: dict[Var, JaxprEqn] = {}
-        self.places: dict[Var, Place] = {}
+        self.places: dict[Var, MemRef] = {}
         self.body: list[Statement] = []
         self.known: dict[tuple[JaxprAtom, Index], Scalar] = {}  # (v, flat position) -> its element
         self.taken: dict[str, int] = {}  # how often a name has been given
@@ -111,14 +111,14 @@ class Builder:
         self.body.append(Load(target, source, at))
         return target
 
-    def read(self, place: Place, at: Index, name: str = "t") -> Value:
+    def read(self, place: MemRef, at: Index, name: str = "t") -> Value:
         """The element number `at` of what is at `place`, or the vector from there on."""
         place, at = self._place_of_lanes(place, at)
         target = Value(self.fresh(name), place.memory.dtype, place.width)
         self.body.append(Load(target, place.memory, *place.bounds(at)))
         return target
 
-    def write(self, place: Place, at: Index, value: Scalar) -> None:
+    def write(self, place: MemRef, at: Index, value: Scalar) -> None:
         """Stores what `read` gives; what is one for all elements is repeated."""
         place, at = self._place_of_lanes(place, at)
         start, end = place.bounds(at)
@@ -187,7 +187,7 @@ class Builder:
         finally:
             self.lanes = None
 
-    def _place_of_lanes(self, place: Place, at: Index) -> tuple[Place, Index]:
+    def _place_of_lanes(self, place: MemRef, at: Index) -> tuple[MemRef, Index]:
         """The place of a vector if `at` is varying."""
         if self.lanes is None or not self.lanes.stride(at):
             return place, at
@@ -261,7 +261,7 @@ class Builder:
     def _emit(self, v: Var, position: Position) -> None:
         eqn = self.producer[v]
         lowering = lowering_of(eqn, self.target)
-        ctx = Context(self, eqn, v, position)
+        ctx = LoweringRuleContext(self, eqn, v, position)
         if isinstance(lowering, Elementwise):
             atoms = [self.element(u, position.broadcast_from(u.aval.shape)) for u in eqn.invars]
             found = lowering.emit(ctx, *atoms, **eqn.params)
@@ -288,7 +288,7 @@ class Builder:
 
     # ---- reductions ----
 
-    def _reduce(self, ctx: Context, eqn: JaxprEqn, rule: Reduction) -> Scalar:
+    def _reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction) -> Scalar:
         """A loop nest over the combined elements, the innermost with several accumulators."""
         sizes, dtype = rule.sizes(eqn), eqn.outvars[0].aval.dtype
         if 0 in sizes:  # nothing to combine, and no place to ask rules about
@@ -307,7 +307,9 @@ class Builder:
         self._nest(sizes, (), count, accumulate)
         return self.converted(self.total(rule, accumulators), dtype)
 
-    def term(self, ctx: Context, eqn: JaxprEqn, rule: Reduction, reduced: Position) -> Scalar:
+    def term(
+        self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction, reduced: Position
+    ) -> Scalar:
         """One of the elements that a reduction combines."""
         return rule.term(ctx, reduced, *(Operand(self, v) for v in eqn.invars), **eqn.params)
 
@@ -331,7 +333,7 @@ class Builder:
             with self.loop(0, rest_size, rest_size - 1) as n:
                 accumulate(n, (*outer, index(blocks * unrolled) + n))
 
-    def _arg_reduce(self, ctx: Context, eqn: JaxprEqn, rule: ArgReduction) -> Scalar:
+    def _arg_reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction) -> Scalar:
         """One loop that remembers the best element and its place."""
         if self.lanes is not None:
             raise NotVectorizable("each lane has a best place of its own")

@@ -23,7 +23,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     statements_of,
 )
 from tinyjax.compile.kernel.rules import Position
-from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.builder import MemRef
 from tinyjax.compile.schedules.group_builder import padded, run_of, share
 from tinyjax.compile.schedules.reductions import ReductionBuilder, blocks_of
 from tinyjax.core.jaxpr import JaxprEqn
@@ -94,7 +94,7 @@ class ColumnKernel(ReductionBuilder):
                     with statements_of(eqn):
                         value = self.load_vector(accumulators, chunk)
                         if self.pieces > 1:
-                            self.write(Place(partial), piece * self.form.results + at, value)
+                            self.write(MemRef(partial), piece * self.form.results + at, value)
                         else:
                             self.know(eqn, at, value)
                 if self.pieces == 1:
@@ -146,7 +146,7 @@ class ColumnKernel(ReductionBuilder):
                     with self.loop(0, self.pieces, self.pieces - 1) as piece:
                         for eqn, (total,), partial in zip(self.reductions, sums, self.partial):
                             with statements_of(eqn):
-                                value = self.read(Place(partial), piece * self.form.results + at)
+                                value = self.read(MemRef(partial), piece * self.form.results + at)
                                 self.combine(self.rule(eqn), total, index(0), value)
                     for eqn, (total,) in zip(self.reductions, sums):
                         with statements_of(eqn):

@@ -22,7 +22,7 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
-from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.builder import MemRef
 from tinyjax.compile.schedules.group_builder import padded, run_of, share
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
 from tinyjax.compile.schedules.loop_cost import ROUND_WORK, bodies_of_round, work
@@ -113,7 +113,7 @@ class ElementwiseLoop(ResumableLoop):
         share_scalars = chunks > 1 and not all(is_varying)
         only_if = b.let("eq", (chunk, index(0)), BOOL) if share_scalars else None
         outs = [
-            self._place(buffer, chunk) if varies else Place(buffer, only_if=only_if)
+            self._place(buffer, chunk) if varies else MemRef(buffer, only_if=only_if)
             for buffer, varies in zip(self.outputs, is_varying)
         ]
         carry = [b.private(v, "carry") for v in inner_ins[self.first_carry :][: self.carry_count]]
@@ -139,7 +139,7 @@ class ElementwiseLoop(ResumableLoop):
         if v in self.computed:
             return self._neighbours(v, chunk) if inner in self.varying else self.b.scalar(v)
         source = self.source(v)
-        if inner in self.varying and isinstance(source, Place):
+        if inner in self.varying and isinstance(source, MemRef):
             assert isinstance(source.memory, Buffer)
             return self._place(source.memory, chunk)
         return source
@@ -158,7 +158,7 @@ class ElementwiseLoop(ResumableLoop):
             at = (chunk * self.width + lane).min(self.count - 1)
             value = b.element(v, Position(v.aval.shape, flat=at))
             b.store(elements, lane, b.converted(value, dtype))
-        vector = b.read(Place(elements, width=self.width), index(0))
+        vector = b.read(MemRef(elements, width=self.width), index(0))
         if v.aval.dtype == dtype:
             return vector
         return b.let("ne", (vector, Const(INT32.type(0), INT32)), BOOL)
@@ -170,19 +170,19 @@ class ElementwiseLoop(ResumableLoop):
             (found,) = self.computed[found].invars
         return found if found.aval.size == 1 else v
 
-    def _place(self, buffer: Buffer, chunk: Index) -> Place:
+    def _place(self, buffer: Buffer, chunk: Index) -> MemRef:
         """This chunk's elements of an array, or of each of the arrays that are stacked there."""
         end = index(self.count) if self.count % self.width else None
-        return Place(buffer, chunk * self.width, end, self.width, self.count)
+        return MemRef(buffer, chunk * self.width, end, self.width, self.count)
 
-    def _kept(self, chunk: Index, chunks: int, out: Place, varies: bool) -> Place:
+    def _kept(self, chunk: Index, chunks: int, out: MemRef, varies: bool) -> MemRef:
         """Where the carry is between launches. Each chunk has its own copy of a scalar: another chunk
         may be a launch ahead."""
         if varies or self.rounds is None:
             return out
         name = f"kept{len(self.scratch)}"
         self.scratch.append(Buffer(name, out.memory.dtype, chunks, "scratch"))
-        return Place(self.scratch[-1], chunk)
+        return MemRef(self.scratch[-1], chunk)
 
 
 def _variables(jaxpr: Jaxpr) -> Iterator[Atom]:

@@ -15,7 +15,7 @@ from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.rules import Position
-from tinyjax.compile.schedules.builder import Builder, Place
+from tinyjax.compile.schedules.builder import Builder, MemRef
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 
@@ -29,7 +29,7 @@ class GroupBuilder(Builder):
         self.inputs = [
             Buffer(f"{names[v]}_in", v.aval.dtype, v.aval.size, "in") for v in group.inputs
         ]
-        self.places = {v: Place(buffer) for v, buffer in zip(group.inputs, self.inputs)}
+        self.places = {v: MemRef(buffer) for v, buffer in zip(group.inputs, self.inputs)}
         self.outputs = {
             v: Buffer(f"{names[v]}_out", v.aval.dtype, v.aval.size, "out") for v in group.outputs
         }
@@ -37,7 +37,7 @@ class GroupBuilder(Builder):
     def store_output(self, v: Var, position: Position) -> None:
         """Computes an element of an output, and stores it."""
         with statements_of(self.producer[v]):
-            self.write(Place(self.outputs[v]), position.flat, self.element(v, position))
+            self.write(MemRef(self.outputs[v]), position.flat, self.element(v, position))
 
     def kernel(self, name: str, items: int, scratch: Sequence[Buffer] = ()) -> Kernel:
         """The kernel of all that was written; its buffers are the inputs, the outputs and `scratch`."""

@@ -26,7 +26,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     statements_of,
 )
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
-from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.builder import MemRef
 from tinyjax.compile.schedules.private_arrays import NoKernel, PrivateArrayBuilder, Source, sums_up
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
@@ -44,11 +44,11 @@ class BodyBuilder(PrivateArrayBuilder):
     """Writes the statements of loops' bodies, and of the loops and branches in them."""
 
     # How many rounds loops of unknown length inside have had, and may have; None: there may be none.
-    budget: tuple[Place, Scalar] | None = None
+    budget: tuple[MemRef, Scalar] | None = None
 
     # ---- equations ----
 
-    def equations(self, jaxpr: Jaxpr, groups: Sequence[Group], direct: dict[Var, Place]) -> None:
+    def equations(self, jaxpr: Jaxpr, groups: Sequence[Group], direct: dict[Var, MemRef]) -> None:
         """Computes what the jaxpr's results need; `direct` says where some of them go."""
         self.producer.update((v, eqn) for eqn in jaxpr.eqns for v in eqn.outvars)
         self.forget(v for eqn in jaxpr.eqns for v in eqn.outvars)
@@ -66,7 +66,7 @@ class BodyBuilder(PrivateArrayBuilder):
     ) -> None:
         """Computes the jaxpr, with (atom, place) for each result that is wanted, and where. Single
         elements stay as they are where the mask is false."""
-        direct: dict[Var, Place] = {}
+        direct: dict[Var, MemRef] = {}
         later = []
         made = {v for eqn in jaxpr.eqns for v in eqn.outvars}
         for atom, place in targets:
@@ -77,7 +77,7 @@ class BodyBuilder(PrivateArrayBuilder):
         self.equations(jaxpr, groups, direct)
         found = [(find(atom), place, atom.aval.size) for find, atom, place in later]
         for source, place, size in found:
-            if mask is not None and not isinstance(source, Place):
+            if mask is not None and not isinstance(source, MemRef):
                 source = self.let(
                     "select", (mask, source, self.read(place, index(0))), source.dtype
                 )
@@ -85,7 +85,7 @@ class BodyBuilder(PrivateArrayBuilder):
 
     # ---- loops and branches ----
 
-    def _control_flow(self, eqn: JaxprEqn, direct: dict[Var, Place]) -> None:
+    def _control_flow(self, eqn: JaxprEqn, direct: dict[Var, MemRef]) -> None:
         """A loop or a branch among the equations: its results are in new private arrays."""
         kind = eqn.primitive.name
         sources = [self.source(v) for v in eqn.invars]
@@ -110,16 +110,18 @@ class BodyBuilder(PrivateArrayBuilder):
                 self.copy(place, direct[v], v.aval.size)
                 self.places[v] = direct[v]
 
-    def cond(self, eqn: JaxprEqn, sources: Sequence[Source], outs: Sequence[Place]) -> None:
+    def cond(self, eqn: JaxprEqn, sources: Sequence[Source], outs: Sequence[MemRef]) -> None:
         """The branch whose number is the first operand; an index out of range takes the nearest."""
-        which = sources[0] if not isinstance(sources[0], Place) else self.read(sources[0], index(0))
+        which = (
+            sources[0] if not isinstance(sources[0], MemRef) else self.read(sources[0], index(0))
+        )
         if getattr(which, "width", 1) > 1:
             raise NoKernel("each element has a branch of its own")
         self._branches(eqn.params["branches"], which, 0, sources[1:], outs)
 
     def _branches(
         self, branches: Sequence[ClosedJaxpr], which: Scalar, number: int,
-        sources: Sequence[Source], outs: Sequence[Place],
+        sources: Sequence[Source], outs: Sequence[MemRef],
     ) -> None:  # fmt: skip
         jaxpr = inner_jaxpr(branches[number])
         with self.block() as body:
@@ -138,7 +140,7 @@ class BodyBuilder(PrivateArrayBuilder):
         self.body.append(If(is_this, body, otherwise))
 
     def scan(
-        self, eqn: JaxprEqn, sources: Sequence[Source], outs: Sequence[Place],
+        self, eqn: JaxprEqn, sources: Sequence[Source], outs: Sequence[MemRef],
         start: Index | int, stop: Index | int,
     ) -> None:  # fmt: skip
         """The rounds from `start` to before `stop`. The carry is in the first of `outs`; the others get
@@ -151,15 +153,15 @@ class BodyBuilder(PrivateArrayBuilder):
             self.bind(jaxpr.invars[:after], sources[:after])
             for v, source in zip(jaxpr.invars[operands:], sources[operands:]):
                 # What is no place is the only value of its stack.
-                part = source.part(at * v.aval.size) if isinstance(source, Place) else source
+                part = source.part(at * v.aval.size) if isinstance(source, MemRef) else source
                 self.bind([v], [part])
             made = zip(jaxpr.outvars[count:], outs[count:])
             ys = [(v, place.part(at * v.aval.size)) for v, place in made]
             self._round(jaxpr, jaxpr.invars[after:operands], outs[:count], ys, None)
 
     def while_loop(
-        self, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[Place],
-        count: Place, stop: Scalar,
+        self, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[MemRef],
+        count: MemRef, stop: Scalar,
     ) -> None:  # fmt: skip
         """Rounds as long as the condition holds, and as their number in `count` is below `stop`. Where
         each element (or the first axes of the carry) has its own condition, those for which it fails
@@ -172,7 +174,7 @@ class BodyBuilder(PrivateArrayBuilder):
             (predicate,) = cond.outvars
             self.equations(cond, fuse(cond, self.target), {})
             found = self.source(predicate)
-            if predicate in cond.invars and predicate.aval.size > 1 and isinstance(found, Place):
+            if predicate in cond.invars and predicate.aval.size > 1 and isinstance(found, MemRef):
                 kept = self.private(predicate)  # what the round changes is no mask for it
                 self.copy(found, kept, predicate.aval.size)
                 found = kept
@@ -196,20 +198,20 @@ class BodyBuilder(PrivateArrayBuilder):
 
     def _any(self, predicate: Source, size: int) -> tuple[Scalar, Source | None]:
         """Whether any of the predicates holds, and those if there are several."""
-        if isinstance(predicate, Place) and size > 1:
+        if isinstance(predicate, MemRef) and size > 1:
             found = PrivateArray(self.fresh("any"), BOOL, 1)
             self.body.append(Allocate(found, Const(np.False_, BOOL)))
             with self.loop(0, size, size - 1) as i:
                 args = (self.load("t", found, index(0)), self.read(predicate, i))
                 self.store(found, index(0), self.let("or", args, BOOL))
             return self.load("t", found, index(0)), predicate
-        one = self.read(predicate, index(0)) if isinstance(predicate, Place) else predicate
+        one = self.read(predicate, index(0)) if isinstance(predicate, MemRef) else predicate
         is_vector = getattr(one, "width", 1) > 1
         return (self.let("any", (one,), BOOL), one) if is_vector else (one, None)
 
     def _round(
-        self, jaxpr: Jaxpr, variables: Sequence[Var], carry: Sequence[Place],
-        ys: list[tuple[Atom, Place]], mask: Source | None,
+        self, jaxpr: Jaxpr, variables: Sequence[Var], carry: Sequence[MemRef],
+        ys: list[tuple[Atom, MemRef]], mask: Source | None,
     ) -> None:  # fmt: skip
         """Computes the next carry where the carry is, and what else the round makes.
 
@@ -225,14 +227,14 @@ class BodyBuilder(PrivateArrayBuilder):
             target = place if in_place else self.private(v, "new")
             targets.append((out, target))
             waiting += [] if in_place else [(target, place, v.aval.size)]
-        self.results(jaxpr, groups, targets, None if isinstance(mask, Place) else mask)
+        self.results(jaxpr, groups, targets, None if isinstance(mask, MemRef) else mask)
         for target, place, size in waiting:
-            if isinstance(mask, Place):
+            if isinstance(mask, MemRef):
                 self._masked_copy(target, place, size, mask)
             else:
                 self.copy(target, place, size)
 
-    def _masked_copy(self, source: Place, place: Place, size: int, mask: Place) -> None:
+    def _masked_copy(self, source: MemRef, place: MemRef, size: int, mask: MemRef) -> None:
         """Of an array whose first axes are those of the mask."""
         with self.loop(0, size, size - 1) as i:
             condition = self.read(mask, i // (size // mask.memory.size))

@@ -15,15 +15,21 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Allocate, Const, PrivateArray, Scalar, statements_of
-from tinyjax.compile.kernel.rules import Context, Position, Reduction, lowering_of, sum_dtype
+from tinyjax.compile.kernel.rules import (
+    LoweringRuleContext,
+    Position,
+    Reduction,
+    lowering_of,
+    sum_dtype,
+)
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
-from tinyjax.compile.schedules.builder import Builder, Place
+from tinyjax.compile.schedules.builder import Builder, MemRef
 from tinyjax.compile.schedules.lower import divides
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 UNROLLED = 8  # terms of a reduction that are added before the sum goes back to memory
 
-Source = Place | Scalar  # where a loop finds an operand: in memory, or in a variable
+Source = MemRef | Scalar  # where a loop finds an operand: in memory, or in a variable
 
 
 class NoKernel(Exception):
@@ -59,7 +65,7 @@ class PrivateArrayBuilder(Builder):
         """From now on the variables are what is at the sources."""
         self.forget(variables)
         for v, source in zip(variables, sources, strict=True):
-            if isinstance(source, Place):
+            if isinstance(source, MemRef):
                 self.places[v] = source
             else:
                 self.known[v, index(0)] = source
@@ -82,7 +88,7 @@ class PrivateArrayBuilder(Builder):
         assert atom.aval.size == 1
         return self.element(atom, Position(atom.aval.shape, [index(0)] * atom.aval.ndim))
 
-    def private(self, v: Var, name: str = "") -> Place:
+    def private(self, v: Var, name: str = "") -> MemRef:
         """New memory of this work-item for the value of `v`."""
         if not has_kernel_type(v.aval.dtype):
             raise NoKernel(f"kernels do not compute with {v.aval.dtype}")
@@ -90,15 +96,15 @@ class PrivateArrayBuilder(Builder):
         name = name or self.names.get(v, "v").strip("_") or "v"
         array = PrivateArray(self.fresh(f"{name}_"), v.aval.dtype, v.aval.size, width)
         self.body.append(Allocate(array, None))
-        return Place(array, width=width)
+        return MemRef(array, width=width)
 
-    def copy(self, source: Source, place: Place, size: int) -> None:
-        if not isinstance(source, Place):
+    def copy(self, source: Source, place: MemRef, size: int) -> None:
+        if not isinstance(source, MemRef):
             return self.write(place, index(0), source)
         with self.loop(0, size, size - 1) as i:
             self.write(place, i, self.read(source, i))
 
-    def fill(self, place: Place, v: Var) -> None:
+    def fill(self, place: MemRef, v: Var) -> None:
         """Computes all elements of `v` and stores them."""
         self.each(v.aval.shape, lambda at: self.write(place, at.flat, self.element(v, at)))
 
@@ -114,7 +120,7 @@ class PrivateArrayBuilder(Builder):
 
     # ---- groups of equations ----
 
-    def group(self, group: KernelGroup, direct: dict[Var, Place]) -> None:
+    def group(self, group: KernelGroup, direct: dict[Var, MemRef]) -> None:
         shape = group.outputs[0].aval.shape
         if 0 in shape:  # there is nothing to compute, and nothing that rules would read
             return
@@ -141,7 +147,7 @@ class PrivateArrayBuilder(Builder):
             self.each(shape, store)
         self.places.update(places)
 
-    def _stored_reduction(self, v: Var, place: Place) -> None:
+    def _stored_reduction(self, v: Var, place: MemRef) -> None:
         """All elements of the result advance together, so that contiguous memory is read."""
         eqn, rule = self.producer[v], lowering_of(self.producer[v], self.target)
         assert isinstance(rule, Reduction)
@@ -150,14 +156,14 @@ class PrivateArrayBuilder(Builder):
         if not isinstance(place.memory, PrivateArray) or place.memory.dtype != dtype:
             accumulators = PrivateArray(self.fresh("acc"), dtype, v.aval.size)
             self.body.append(Allocate(accumulators, None))
-            sums = Place(accumulators)
+            sums = MemRef(accumulators)
         with self.loop(0, v.aval.size, v.aval.size - 1) as i:
             self.write(sums, i, Const(rule.identity(dtype), dtype))
         *outer, last = sizes = rule.sizes(eqn)
 
         def add_terms(coords: tuple[Index, ...], lasts: Sequence[Index]) -> None:
             def add(position: Position) -> None:
-                ctx = Context(self, eqn, v, position)
+                ctx = LoweringRuleContext(self, eqn, v, position)
                 so_far: Scalar = self.read(sums, position.flat)
                 for k in lasts:
                     term = self.term(ctx, eqn, rule, Position(sizes, (*coords, k)))

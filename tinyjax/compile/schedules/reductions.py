@@ -32,7 +32,7 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.rules import Position, Reduction, lowering_of, sum_dtype
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
-from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.builder import MemRef
 from tinyjax.compile.schedules.group_builder import GroupBuilder, statements_for
 from tinyjax.compile.schedules.vectorize import VectorLanes
 from tinyjax.core.jaxpr import JaxprEqn, Var
@@ -153,7 +153,7 @@ class ReductionBuilder(GroupBuilder):
 
     def load_vector(self, array: PrivateArray, at: Index, name: str = "t") -> Value:
         """Element number `at` of private memory."""
-        return self.read(Place(array, width=self.width), at, name)
+        return self.read(MemRef(array, width=self.width), at, name)
 
     def work(self, free: Container[Var]) -> dict[Var, float]:
         """Operations for an element of each value that is computed; those in `free` are there."""

@@ -27,7 +27,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
     Store,
 )
-from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.builder import MemRef
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
 from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
 from tinyjax.compile.schedules.private_arrays import NoKernel, Source, work_item_target
@@ -89,8 +89,8 @@ class ResumableLoop:
         self,
         b: BodyBuilder,
         initial: list[Statement],
-        carry: Sequence[Place],
-        kept: Sequence[Place],
+        carry: Sequence[MemRef],
+        kept: Sequence[MemRef],
     ) -> None:
         """Before the first round: `initial` sets the carry. In all launches but the first, it is where
         the launch before left it."""
@@ -105,14 +105,14 @@ class ResumableLoop:
         b.body.append(If(again, body, initial))
 
     def run_rounds(
-        self, b: BodyBuilder, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[Place],
-        ys: Sequence[Place],
+        self, b: BodyBuilder, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[MemRef],
+        ys: Sequence[MemRef],
     ) -> Scalar | None:  # fmt: skip
         """The rounds of this launch, from and to `carry`. Gives whether a while_loop has to go on, if
         that is known."""
         sources = [
             b.read(source, index(0))
-            if n < self.first_carry and v.aval.size == 1 and isinstance(source, Place)
+            if n < self.first_carry and v.aval.size == 1 and isinstance(source, MemRef)
             else source
             for n, (source, v) in enumerate(zip(sources, inner_variables(eqn)[0]))
         ]
@@ -129,7 +129,7 @@ class ResumableLoop:
             b.scan(eqn, sources, [*carry, *ys], first, last)
             return None
         counter = PrivateArray(b.fresh("count"), INT32, 1)
-        count = Place(counter)
+        count = MemRef(counter)
         b.body.append(Allocate(counter, None))
         b.write(count, index(0), start)
         b.while_loop(eqn, sources, carry, count, stop)
@@ -139,7 +139,7 @@ class ResumableLoop:
         return more
 
     def store_carry(
-        self, b: BodyBuilder, carry: Sequence[Place], outs: Sequence[Place], more: Scalar | None
+        self, b: BodyBuilder, carry: Sequence[MemRef], outs: Sequence[MemRef], more: Scalar | None
     ) -> None:
         """What nothing reads is stored only if another launch goes on from there."""
         always, to_go_on = [], []
@@ -161,19 +161,19 @@ class ResumableLoop:
         is_carry = self.eqn.primitive.name != "cond" and number < self.carry_count
         return "kept" if is_carry and isinstance(v, DropVar) else "out"
 
-    def _size(self, place: Place) -> int:
+    def _size(self, place: MemRef) -> int:
         return place.memory.size if isinstance(place.memory, PrivateArray) else 1
 
     def source(self, v: Atom) -> Source:
         """Where an operand is that is not computed in the kernel."""
         if isinstance(v, Literal):
             return Const(np.asarray(v.val, v.aval.dtype)[()], v.aval.dtype)
-        return Place(self.inputs[v])
+        return MemRef(self.inputs[v])
 
     def know_operands(self, b: BodyBuilder) -> None:
         """What is computed before the loop can be asked for."""
         b.producer.update(self.computed)
-        b.places.update((v, Place(buffer)) for v, buffer in self.inputs.items())
+        b.places.update((v, MemRef(buffer)) for v, buffer in self.inputs.items())
 
     def finished(self, b: BodyBuilder, items: int, form: str) -> LoopKernel:
         buffers = [*self.inputs.values(), *self.outputs, *self.scratch]

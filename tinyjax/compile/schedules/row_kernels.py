@@ -26,7 +26,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     statements_of,
 )
 from tinyjax.compile.kernel.rules import Position
-from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.builder import MemRef
 from tinyjax.compile.schedules.group_builder import padded, run_of, share, statements_for
 from tinyjax.compile.schedules.reductions import BOOL, ReductionBuilder, operand
 from tinyjax.compile.schedules.unroll_and_jam import unroll_and_jam
@@ -211,4 +211,4 @@ class RowKernel(ReductionBuilder):
                 if first == sweep:
                     with statements_of(self.producer[v]):
                         value = self._value(v, row, column)
-                        self.write(Place(self.memory[v], width=self.width), chunk, value)
+                        self.write(MemRef(self.memory[v], width=self.width), chunk, value)

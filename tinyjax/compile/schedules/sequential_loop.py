@@ -22,7 +22,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     inner_bodies,
     item_index,
 )
-from tinyjax.compile.schedules.builder import Place
+from tinyjax.compile.schedules.builder import MemRef
 from tinyjax.compile.schedules.group_builder import padded
 from tinyjax.compile.schedules.layout_transform import with_transposed_weights
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
@@ -59,7 +59,7 @@ class SequentialLoop(ResumableLoop):
             raise NoKernel(
                 f"an iteration has {operations} operations, too many for one work-item (> {most})"
             )
-        outs = [Place(buffer) for buffer in self.outputs]
+        outs = [MemRef(buffer) for buffer in self.outputs]
         if eqn.primitive.name == "cond":
             b.cond(eqn, [self.source(v) for v in eqn.invars], outs)
         else:
@@ -97,10 +97,10 @@ class SequentialLoop(ResumableLoop):
             b.body = [*b.body[-1:], If(is_first, body)]
         return self.finished(b, items, f"sequential: an iteration has {private} elements")
 
-    def _budget(self) -> tuple[Place, Scalar]:
+    def _budget(self) -> tuple[MemRef, Scalar]:
         spent = PrivateArray(self.b.fresh("spent"), INT32, 1)
         self.b.body.append(Allocate(spent, Const(INT32.type(0), INT32)))
-        return Place(spent), self.b.load("bound", self.scratch[0], index(3))
+        return MemRef(spent), self.b.load("bound", self.scratch[0], index(3))
 
     def _unless_spent(self, store: list[Statement]) -> list[Statement]:
         """`store`, unless a loop inside was cut short: then what the rounds made is wrong."""
@@ -119,7 +119,7 @@ class SequentialLoop(ResumableLoop):
         eqn, transposed = with_transposed_weights(eqn, b.names)
         for number, v in transposed:
             source, place = sources[number], b.private(v)
-            assert isinstance(source, Place)
+            assert isinstance(source, MemRef)
             rows, columns = v.aval.shape
             with b.loop(0, rows, rows - 1) as i, b.loop(0, columns, columns - 1) as j:
                 b.write(place, i * columns + j, b.read(source, j * rows + i))

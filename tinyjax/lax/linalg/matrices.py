@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.compile.kernel.rules import HostStep, lowering_rules
+from tinyjax.compile.kernel.rules import OnHost, lowering_rules
 from tinyjax.core import dtypes, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
@@ -89,7 +89,7 @@ def on_matrices(
     if jvp is not None:
         jvp_rules[primitive] = jvp
     batch_rules[primitive] = batch
-    lowering_rules[primitive] = HostStep(reason)
+    lowering_rules[primitive] = OnHost(reason)
 
 
 def for_each_matrix(fun: Callable[..., Any], *arrays: np.ndarray) -> Any:

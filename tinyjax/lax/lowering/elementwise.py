@@ -16,8 +16,8 @@ from tinyjax import lax
 from tinyjax.compile.kernel.rules import (
     ArgReduction,
     Elementwise,
-    HostStep,
     Lowering,
+    OnHost,
     Reduction,
     comparison,
     elementwise,
@@ -52,7 +52,7 @@ for _name in ("eq", "ne", "lt", "le", "ge", "is_finite"):
 
 lowering_rules[add_any_p] = elementwise("add")
 lowering_rules[lax.nextafter_p] = lambda eqn, target: (
-    HostStep("kernels compute 16-bit floats in 32 bits, whose neighbours are others")
+    OnHost("kernels compute 16-bit floats in 32 bits, whose neighbours are others")
     if eqn.outvars[0].aval.dtype in HALVES
     else elementwise("nextafter")
 )
@@ -62,12 +62,12 @@ lowering_rules[lax.stop_gradient_p] = Elementwise(lambda ctx, x: x, cost=0)
 # ---- a few operations each ----
 
 
-def _reduce_precision(eqn: JaxprEqn, target: Target) -> Elementwise | HostStep:
+def _reduce_precision(eqn: JaxprEqn, target: Target) -> Elementwise | OnHost:
     """Nothing to do where all bits are kept, as jax.checkpoint has it."""
     info, kept = dtypes.finfo(eqn.outvars[0].aval.dtype), eqn.params
     if kept["exponent_bits"] >= info.nexp and kept["mantissa_bits"] >= info.nmant:
         return Elementwise(lambda ctx, x, **_: x, cost=0)
-    return HostStep("works on the bits of floats")
+    return OnHost("works on the bits of floats")
 
 
 def _round(ctx: Any, x: Scalar, *, rounding_method: Any) -> Scalar:
@@ -119,21 +119,21 @@ def _bitcast(eqn: JaxprEqn, target: Target) -> Lowering:
     if old == new:
         return Elementwise(lambda ctx, x, new_dtype: x, cost=0)
     if old.itemsize != new.itemsize:
-        return HostStep("the parts of an element become elements")
+        return OnHost("the parts of an element become elements")
     if old in HALVES or new in HALVES or BOOL in (old, new):
-        return HostStep("kernels hold no bits of 16-bit floats and bools")
+        return OnHost("kernels hold no bits of 16-bit floats and bools")
     return Elementwise(lambda ctx, x, new_dtype: ctx.op("bitcast", x, dtype=new_dtype))
 
 
 def _without_float64(
     op: str, cost: int = FUNCTION
-) -> Callable[[JaxprEqn, Target], Elementwise | HostStep]:
+) -> Callable[[JaxprEqn, Target], Elementwise | OnHost]:
     """The rule of an operation that c_library has for float32, and OpenCL does not have."""
     define(op, {}, impl_rules[_named[op]], cost)
 
-    def rule(eqn: JaxprEqn, target: Target) -> Elementwise | HostStep:
+    def rule(eqn: JaxprEqn, target: Target) -> Elementwise | OnHost:
         if eqn.outvars[0].aval.dtype == np.float64:
-            return HostStep("OpenCL has no such function of full accuracy")
+            return OnHost("OpenCL has no such function of full accuracy")
         return elementwise(op)
 
     return rule
@@ -185,4 +185,4 @@ _HOST_STEPS = {
 }
 for _reason, _names in _HOST_STEPS.items():
     for _name in _names.split():
-        lowering_rules[getattr(lax, f"{_name}_p")] = HostStep(_reason)
+        lowering_rules[getattr(lax, f"{_name}_p")] = OnHost(_reason)

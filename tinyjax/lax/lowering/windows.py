@@ -13,7 +13,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.compile.kernel.rules import (
-    HostStep,
+    OnHost,
     Position,
     Reduction,
     greatest,
@@ -60,7 +60,7 @@ def _window_reduction(op: str, identity: Callable[[np.dtype], Any]) -> Reduction
 lowering_rules[lax.reduce_window_sum_p] = _window_reduction("add", zero_of)
 lowering_rules[lax.reduce_window_max_p] = _window_reduction("max", least)
 lowering_rules[lax.reduce_window_min_p] = _window_reduction("min", greatest)
-lowering_rules[lax.select_and_gather_add_p] = HostStep("a window's choice needs all its elements")
-lowering_rules[lax.select_and_scatter_add_p] = HostStep("several updates may go to one place")
+lowering_rules[lax.select_and_gather_add_p] = OnHost("a window's choice needs all its elements")
+lowering_rules[lax.select_and_scatter_add_p] = OnHost("several updates may go to one place")
 for _primitive in (lax.reduce_p, lax.reduce_window_p):
-    lowering_rules[_primitive] = HostStep("a function of one's own combines the elements")
+    lowering_rules[_primitive] = OnHost("a function of one's own combines the elements")

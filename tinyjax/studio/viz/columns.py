@@ -23,7 +23,7 @@ from tinyjax.core.pretty_printer import literal_text, variable_names
 from tinyjax.studio.viz.drawing import told_params
 from tinyjax.studio.viz.event_text import short_file
 from tinyjax.studio.viz.provenance import Seen, mark_of, marked, origins, printed_eqns
-from tinyjax.studio.viz.provenance_links import Block, Column, Item, Thread, note_what_is_gone
+from tinyjax.studio.viz.provenance_links import Column, Item, Section, Thread, note_what_is_gone
 from tinyjax.studio.viz.sources import function_around, source_of
 
 
@@ -149,7 +149,7 @@ class _Columns:
 
     # ---- Python ----
 
-    def python(self) -> list[Block]:
+    def python(self) -> list[Section]:
         """The function, and all others that equations are from a line of."""
         lines = {t[1:] for threads in self.threads.values() for t in threads if t[0] == "line"}
         places = [place] if (place := source_of(self.f)) else []
@@ -158,7 +158,7 @@ class _Columns:
                 places.append(function_around(file, number))
         return [self.function(*place) for place in places]
 
-    def function(self, file: str, numbers: range, name: str) -> Block:
+    def function(self, file: str, numbers: range, name: str) -> Section:
         """One function's lines."""
         texts = [linecache.getline(file, number).rstrip() for number in numbers]
         known = set().union(*self.threads.values())
@@ -167,7 +167,7 @@ class _Columns:
             self.item(text[margin:], {("line", file, number)} & known, number=str(number))
             for number, text in zip(numbers, texts)
         ]
-        return Block(f"{short_file(file)}: {name}", items)
+        return Section(f"{short_file(file)}: {name}", items)
 
     # ---- jaxprs ----
 
@@ -175,7 +175,7 @@ class _Columns:
         blocks = self.jaxpr(kind, closed)
         return Column(kind, title, f"of {function}", "equation", "equations", "jaxpr", blocks)
 
-    def jaxpr(self, kind: str, closed: ClosedJaxpr) -> list[Block]:
+    def jaxpr(self, kind: str, closed: ClosedJaxpr) -> list[Section]:
         """A jaxpr, an item an equation."""
         names = variable_names(closed.jaxpr)
         numbers = {eqn: n for n, (_, eqn) in enumerate(printed_eqns(closed.jaxpr))}
@@ -193,7 +193,7 @@ class _Columns:
             for v in closed.jaxpr.outvars
         ]
         ending = f"in ({', '.join(results)}{',' * (len(results) == 1)})"
-        return [Block("", [head, *items, self.item(ending, [])])]
+        return [Section("", [head, *items, self.item(ending, [])])]
 
     # ---- groups, kernels, times ----
 
@@ -205,7 +205,7 @@ class _Columns:
     def group_threads(self, group: Group) -> set[Thread]:
         return set().union(*map(self.numbers_of, group.eqns))
 
-    def groups(self, plan: Plan, prefix: str) -> Iterator[Block]:
+    def groups(self, plan: Plan, prefix: str) -> Iterator[Section]:
         """A block a group, and after it those of its bodies."""
         for number, group in enumerate(plan.groups):
             title = f"{prefix}{number}: {step_word(plan, number)}"
@@ -215,15 +215,15 @@ class _Columns:
             items = [
                 self.item("  " + eqn_text(eqn, plan.names), self.numbers_of(eqn)) for eqn in eqns
             ]
-            yield Block(title, [head, *items], _why(plan, number, group))
+            yield Section(title, [head, *items], _why(plan, number, group))
             for label, body in plan.bodies.get(number, {}).items():
                 yield from self.groups(body, f"{prefix}{number} {label} ")
 
-    def kernels(self) -> list[Block]:
+    def kernels(self) -> list[Section]:
         """A block a kernel, an item a line."""
-        blocks: dict[str, Block] = {}
+        blocks: dict[str, Section] = {}
         for line in mapping(self.plan):
-            block = blocks.setdefault(line.kernel, Block(line.kernel, []))
+            block = blocks.setdefault(line.kernel, Section(line.kernel, []))
             own = [("simplified", number) for number in line.eqns]
             block.items.append(self.item(line.text, own, number=str(line.number)))
         for plan in self.plan.all_plans():
@@ -233,7 +233,7 @@ class _Columns:
                 head.own, head.all = whole.own, head.all | whole.all
         return list(blocks.values())
 
-    def times(self, times: dict[tuple[int, ...], float]) -> list[Block]:
+    def times(self, times: dict[tuple[int, ...], float]) -> list[Section]:
         """An item a launch."""
         every, costs = sum(times.values()), step_costs(self.plan)
         items = []
@@ -245,7 +245,7 @@ class _Columns:
             text = f"{words}\noperations: {work:,.0f}\nbytes: {cost.bytes:,.0f}"
             share = microseconds / every if every else 0.0
             items.append(self.item(text, own, number=f"{microseconds:,.1f} µs", share=share))
-        return [Block(f"{every:,.1f} µs in all", items, "the best of 5 calls")]
+        return [Section(f"{every:,.1f} µs in all", items, "the best of 5 calls")]
 
 
 # ---- text ----

@@ -13,7 +13,7 @@ import os
 import textwrap
 
 from tinyjax.core.tracing import PACKAGE_FOLDER
-from tinyjax.studio.viz.events import Event, Place, Value
+from tinyjax.studio.viz.events import EventValue, Place, RecordedEvent
 
 # ANSI codes by stage.
 COLOURS = {
@@ -35,7 +35,9 @@ MAX_LINES = 4  # of values
 MAX_SOURCE = 20  # lines of a function
 
 
-def event_text(event: Event, depth: int, within: int, width: int, colours: bool = False) -> str:
+def event_text(
+    event: RecordedEvent, depth: int, within: int, width: int, colours: bool = False
+) -> str:
     """The event on one line if it fits, with what is around it on a second one if not. `within` is how
     many events happened directly within it."""
     indent = " " * (5 + 2 * min(depth, MAX_INDENT))
@@ -60,12 +62,12 @@ def event_text(event: Event, depth: int, within: int, width: int, colours: bool 
     return text
 
 
-def parts_text(event: Event) -> str:
+def parts_text(event: RecordedEvent) -> str:
     """Stage, name and values."""
     return f"{event.stage}  {event.name}  {_values_text(event)}".rstrip()
 
 
-def _values_text(event: Event) -> str:
+def _values_text(event: RecordedEvent) -> str:
     if event.error is not None:
         return f"raised {event.error}"
     if event.stage == "compile":
@@ -74,7 +76,7 @@ def _values_text(event: Event) -> str:
     return f"{operands} -> {results}".lstrip()
 
 
-def value_text(value: Value) -> str:
+def value_text(value: EventValue) -> str:
     """3.0:f32[], with its role before it."""
     typed = f"{value.text}:{value.aval}" if value.text and value.aval else value.text or value.aval
     return typed if value.role in ("", "primal") else f"{value.role} {typed}"

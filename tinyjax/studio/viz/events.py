@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 
 @dataclass
-class Value:
+class EventValue:
     """An operand or result. `kind` is "array", "tracer" or "other" (a scalar, a Zero, an aval); equal
     `id`s are the same value. `role` says what it is to a rule: "primal", "tangent", "batch dim 0", ..."""
 
@@ -53,7 +53,7 @@ class Value:
 
 
 @dataclass
-class Event:
+class RecordedEvent:
     """Something that happened: `parent` is the number of the event within which it did.
 
     `stage` is "bind", "impl", "abstract eval", "jvp rule", "batch rule", "transpose rule", "partial eval
@@ -66,9 +66,9 @@ class Event:
     stage: str
     name: str
     trace: tuple[str, ...] = ()
-    operands: tuple[Value, ...] = ()
+    operands: tuple[EventValue, ...] = ()
     params: dict[str, str] = field(default_factory=dict)
-    results: tuple[Value, ...] = ()
+    results: tuple[EventValue, ...] = ()
     rule: Place | None = None
     line: Place | None = None
     error: str | None = None
@@ -93,39 +93,43 @@ class Values:
         self.arrays: dict[int, tuple[weakref.ref, int]] = {}  # by the id() of the array
         self.texts: dict[int, str] = {}  # of arrays, by their numbers
         self.names: dict[int, str] = {}  # of variables, by their numbers
-        self.unnamed: list[Value] = []
+        self.unnamed: list[EventValue] = []
 
-    def describe(self, x: Any, role: str = "") -> Value:
+    def describe(self, x: Any, role: str = "") -> EventValue:
         """The description of a value: an array, a tracer, a scalar or what else rules are given."""
         try:
             return self._describe(x, role)
         except Exception as error:  # what is recorded goes on, whatever is wrong with a description
-            return Value("", f"{type(x).__name__} ({error})", "other", next(self.numbers), role)
+            return EventValue(
+                "", f"{type(x).__name__} ({error})", "other", next(self.numbers), role
+            )
 
-    def _describe(self, x: Any, role: str) -> Value:
+    def _describe(self, x: Any, role: str) -> EventValue:
         if isinstance(x, ShapedArray):
-            return Value(_aval_text(x), "", "other", self._id(x), role)
+            return EventValue(_aval_text(x), "", "other", self._id(x), role)
         if isinstance(x, Var):
             return self._named(
-                Value(_aval_text(x.aval), f"{{{self._id(x)}}}", "tracer", self._id(x), role)
+                EventValue(_aval_text(x.aval), f"{{{self._id(x)}}}", "tracer", self._id(x), role)
             )
         if isinstance(x, Literal):
             return self._describe(x.val, role)
         if isinstance(x, UndefinedPrimal):
-            return Value(_aval_text(x.aval), "?", "other", next(self.numbers), role)
+            return EventValue(_aval_text(x.aval), "?", "other", next(self.numbers), role)
         if isinstance(x, (Zero, SymbolicZero)):
-            return Value(_aval_text(x.aval), "Zero", "other", self._id(("Zero", x.aval)), role)
+            return EventValue(_aval_text(x.aval), "Zero", "other", self._id(("Zero", x.aval)), role)
         if x is None or callable(x):
             text = "None" if x is None else fun_name(x)
-            return Value("", text, "other", self._id(("", text)), role)
+            return EventValue("", text, "other", self._id(("", text)), role)
         if isinstance(x, Memory):
-            return Value(
+            return EventValue(
                 _aval_text(ShapedArray(x.shape, x.dtype)), self._text(x), "array", self._id(x), role
             )
         kind = "tracer" if isinstance(x, Tracer) else "array" if _is_array(x) else "other"
-        return self._named(Value(_aval_text(get_aval(x)), self._text(x), kind, self._id(x), role))
+        return self._named(
+            EventValue(_aval_text(get_aval(x)), self._text(x), kind, self._id(x), role)
+        )
 
-    def _named(self, value: Value) -> Value:
+    def _named(self, value: EventValue) -> EventValue:
         """The same value, whose text will get the names of variables."""
         if "{" in value.text:
             self.unnamed.append(value)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import graphviz
 
 from tinyjax.studio.viz import style
-from tinyjax.studio.viz.events import Event, Value
+from tinyjax.studio.viz.events import EventValue, RecordedEvent
 from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.style import Look
 
@@ -27,7 +27,7 @@ LOOKS = {
 _LONGEST = 16
 
 
-def leaves(events: Sequence[Event]) -> list[Event]:
+def leaves(events: Sequence[RecordedEvent]) -> list[RecordedEvent]:
     """The events that compute or write something themselves, and not by others within them."""
     doing = [event for event in events if event.stage in LOOKS]
     parent = {event.number: event.parent for event in events}
@@ -40,7 +40,7 @@ def leaves(events: Sequence[Event]) -> list[Event]:
     return [event for event in doing if event.number not in around]
 
 
-def flow(events: Sequence[Event]) -> list[graphviz.Digraph]:
+def flow(events: Sequence[RecordedEvent]) -> list[graphviz.Digraph]:
     """Draws the events that compute or write something, at most MAX_NODES in one graph; in the SVG, the
     node of event number 7 has the id "event-7", and arrows to it have the class "to-7"."""
     shown = leaves(events)
@@ -51,7 +51,7 @@ def flow(events: Sequence[Event]) -> list[graphviz.Digraph]:
 class _Flow:
     """A graph of some of the events in the making."""
 
-    def __init__(self, events: Sequence[Event], shown: Sequence[Event]):
+    def __init__(self, events: Sequence[RecordedEvent], shown: Sequence[RecordedEvent]):
         self.events = {event.number: event for event in events}
         self.graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE, edge_attr=style.EDGE)
         self.makers: dict[int, str] = {}  # the node that made a value, by the value's id
@@ -62,9 +62,11 @@ class _Flow:
         looks = [look for stage, look in LOOKS.items() if any(e.stage == stage for e in shown)]
         self.graph.attr(label=style.legend(looks, ""), labelloc="t", labeljust="l")
 
-    def frames(self, graph: graphviz.Digraph, around: int | None, shown: Sequence[Event]) -> None:
+    def frames(
+        self, graph: graphviz.Digraph, around: int | None, shown: Sequence[RecordedEvent]
+    ) -> None:
         """Draws nodes, those of a traced function within a frame."""
-        inside: dict[int | None, list[Event]] = {}
+        inside: dict[int | None, list[RecordedEvent]] = {}
         for event in shown:
             inside.setdefault(self.frame_of(event, around), []).append(event)
         for number, events in inside.items():
@@ -77,7 +79,7 @@ class _Flow:
             with graph.subgraph(name=f"cluster_{number}", graph_attr=attributes) as frame:
                 self.frames(frame, number, events)
 
-    def frame_of(self, event: Event, around: int | None) -> int | None:
+    def frame_of(self, event: RecordedEvent, around: int | None) -> int | None:
         """The outermost trace of a function, within the one numbered `around`, that an event is in."""
         frame, number = around, event.parent
         while number is not None and number != around:
@@ -86,7 +88,7 @@ class _Flow:
             number = self.events[number].parent
         return frame
 
-    def node(self, graph: graphviz.Digraph, event: Event) -> None:
+    def node(self, graph: graphviz.Digraph, event: RecordedEvent) -> None:
         name = f"event-{event.number}"
         lines = [f"<b>{html.escape(event.name)}</b>"]
         lines += [f'<font point-size="9">{_text(value)}</font>' for value in event.results[:1]]
@@ -94,7 +96,7 @@ class _Flow:
         for value in event.results:
             self.makers.setdefault(value.id, name)
 
-    def arrows(self, event: Event) -> None:
+    def arrows(self, event: RecordedEvent) -> None:
         for value in event.operands:
             if value.kind == "other" and value.id not in self.inputs:
                 continue  # a number in the program
@@ -105,7 +107,7 @@ class _Flow:
             self.graph.edge(self.makers[value.id], f"event-{event.number}", **to)
 
 
-def _text(value: Value) -> str:
+def _text(value: EventValue) -> str:
     """A value if it is short, else its type."""
     text = value.text if value.text and len(value.text) <= _LONGEST else value.aval
     return html.escape(text or value.aval or "?")

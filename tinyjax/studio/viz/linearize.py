@@ -30,7 +30,7 @@ def linearize(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
 
     Raises ValueError where primals and tangents cannot be parted, as in a while_loop.
     """
-    parts = Linearized(f, primals)
+    parts = KnownAndLinear(f, primals)
     later = parts.linear
     drawing = Drawing(parts.with_known(later))
     found = all_values(parts.known, parts.leaves)
@@ -47,7 +47,7 @@ def linearize(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
 
 
 def draw_known(
-    drawing: Drawing, parts: "Linearized", title: str, residual: Look
+    drawing: Drawing, parts: "KnownAndLinear", title: str, residual: Look
 ) -> tuple[dict[Var, str], list[str]]:
     """Draw what is known, whose values' edges are residuals from here on; give the nodes of its values,
     and those at its end."""
@@ -61,7 +61,7 @@ def draw_known(
     return sources, ends
 
 
-class Linearized:
+class KnownAndLinear:
     """A function in two parts: `known`, of its primals, and `linear`, of their tangents.
 
     `linear` speaks of residuals by the variables that they are in `known`, whose results are those of the

@@ -30,7 +30,7 @@ class Item:
 
 
 @dataclass
-class Block:
+class Section:
     """Items under a heading: a function, a group, a kernel."""
 
     title: str
@@ -48,7 +48,7 @@ class Column:
     unit: str  # what one of its items is,
     units: str  # and what several are
     language: str  # by which they are coloured
-    blocks: list[Block]
+    blocks: list[Section]
     empty: str = ""  # what to say where there are none
 
     def count(self, related: Mapping[Item, Sequence[Item]]) -> str:

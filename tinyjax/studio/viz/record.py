@@ -22,7 +22,7 @@ from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from tinyjax.core.tracing import JaxprTrace, user_line
 from tinyjax.runtime.schedule import Routine
 from tinyjax.studio.viz import hooks
-from tinyjax.studio.viz.events import Event, Place, Value, Values, params_text
+from tinyjax.studio.viz.events import EventValue, Place, RecordedEvent, Values, params_text
 from tinyjax.studio.viz.hooks import Call, Roles
 
 MAX_EVENTS = 20_000  # some tens of megabytes
@@ -32,7 +32,7 @@ class Recording:
     """What happened, in order. Events over the limit are left out: `missed` counts them."""
 
     def __init__(self) -> None:
-        self.events: list[Event] = []
+        self.events: list[RecordedEvent] = []
         self.missed = 0
         # Each "bind" and "equation" to be drawn, by its number: equal variables are equal values.
         self.equations: dict[int, JaxprEqn] = {}
@@ -137,11 +137,11 @@ class Recorder:
         finally:
             self.is_listening = True
 
-    def _begin(self, call: Call) -> Event:
+    def _begin(self, call: Call) -> RecordedEvent:
         if call.primitive is not None:  # one whose rules will be asked for
             self._replace_rules(call.primitive)
         line = user_line()
-        event = Event(
+        event = RecordedEvent(
             number=len(self.recording.events),
             parent=self.within[-1] if self.within else None,
             stage=call.stage,
@@ -160,7 +160,7 @@ class Recorder:
         self.within.append(event.number)
         return event
 
-    def _end(self, event: Event, call: Call, out: Any) -> None:
+    def _end(self, event: RecordedEvent, call: Call, out: Any) -> None:
         try:
             results = call.results(out)
         except Exception:  # a rule gave what no rule may give: who asked for it will say so
@@ -178,9 +178,9 @@ class Recorder:
             self._keep_equation(call.primitive, event, call, results)
 
     def _keep_equation(
-        self, primitive: Primitive, event: Event, call: Call, results: Roles
+        self, primitive: Primitive, event: RecordedEvent, call: Call, results: Roles
     ) -> None:
-        def variables(values: Sequence[Value], xs: Roles) -> list[Var]:
+        def variables(values: Sequence[EventValue], xs: Roles) -> list[Var]:
             avals = [get_aval(x) for x, _ in xs]
             return [self.variables.setdefault(v.id, Var(a)) for v, a in zip(values, avals)]
 
@@ -190,7 +190,7 @@ class Recorder:
             params = {k: v for k, v in call.params.items() if not callable(v)}  # nothing lives on
             self.recording.equations[event.number] = JaxprEqn(primitive, invars, outvars, params)
 
-    def _described(self, values: Roles) -> tuple[Value, ...]:
+    def _described(self, values: Roles) -> tuple[EventValue, ...]:
         return tuple([self.values.describe(x, role) for x, role in values])
 
     # ---- what stands in place of what ----

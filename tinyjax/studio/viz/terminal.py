@@ -23,7 +23,7 @@ from tinyjax.studio.viz.event_text import (
     parts_text,
     value_text,
 )
-from tinyjax.studio.viz.events import Event
+from tinyjax.studio.viz.events import RecordedEvent
 from tinyjax.studio.viz.output import DotNotFound, save
 from tinyjax.studio.viz.pdb_at_rule import PdbAtRule
 from tinyjax.studio.viz.record import Recording
@@ -102,7 +102,7 @@ class Stepper(cmd.Cmd):
     def show(self) -> None:
         self.say(self.text_of(self.event))
 
-    def text_of(self, event: Event) -> str:
+    def text_of(self, event: RecordedEvent) -> str:
         within = len(self.children.get(event.number, ()))
         return event_text(event, len(self.around(event)), within, self.width, self.colours)
 
@@ -114,12 +114,12 @@ class Stepper(cmd.Cmd):
     # ---- moving ----
 
     @property
-    def event(self) -> Event:
+    def event(self) -> RecordedEvent:
         return self.events[self.number]
 
-    def around(self, event: Event) -> list[Event]:
+    def around(self, event: RecordedEvent) -> list[RecordedEvent]:
         """The events within which this one happened, from the outermost."""
-        found: list[Event] = []
+        found: list[RecordedEvent] = []
         while event.parent is not None:
             event = self.events[event.parent]
             found.insert(0, event)
@@ -242,7 +242,7 @@ class Stepper(cmd.Cmd):
             return self.say(str(error))
         self.say(f"wrote {path}, of {len(drawn)} equations")
 
-    def drawn(self) -> list[Event]:
+    def drawn(self) -> list[RecordedEvent]:
         """The equations that the function being traced has so far; or else the binds of this level, or
         if it has none, all so far that are within no other."""
         event = self.event
@@ -258,7 +258,7 @@ class Stepper(cmd.Cmd):
         )
         return [e for e in found if e.number in self.recording.equations]
 
-    def function_of(self, event: Event) -> int | None:
+    def function_of(self, event: RecordedEvent) -> int | None:
         """The number of the innermost "trace" in which an event happened."""
         traces = [e.number for e in self.around(event) if e.stage == "trace"]
         return traces[-1] if traces else None
@@ -289,7 +289,7 @@ class Stepper(cmd.Cmd):
 # ---- graphs ----
 
 
-def graph_of(recording: Recording, events: Sequence[Event]) -> Any:
+def graph_of(recording: Recording, events: Sequence[RecordedEvent]) -> Any:
     """The equations of these events as a graph, with the texts of values at its edges."""
     eqns = [recording.equations[event.number] for event in events]
     names: dict[Var, str] = {}

@@ -14,7 +14,7 @@ from typing import Any
 from tinyjax.core.bind import Trace
 from tinyjax.core.jaxpr import SourceLine
 from tinyjax.studio.viz.event_text import short_file
-from tinyjax.studio.viz.events import Event, Place, Value
+from tinyjax.studio.viz.events import EventValue, Place, RecordedEvent
 from tinyjax.studio.viz.flow import flow, leaves
 from tinyjax.studio.viz.output import DotNotFound
 from tinyjax.studio.viz.record import Recording, record
@@ -91,7 +91,7 @@ class _Timeline:
             "graphRemark": remark,
         }
 
-    def event(self, event: Event) -> dict[str, Any]:
+    def event(self, event: RecordedEvent) -> dict[str, Any]:
         is_here = event.line is not None and self.here == tuple(event.line)
         return {
             "parent": event.parent,
@@ -106,7 +106,7 @@ class _Timeline:
             "error": event.error,
         }
 
-    def numbered(self, values: Sequence[Value]) -> list[list[Any]]:
+    def numbered(self, values: Sequence[EventValue]) -> list[list[Any]]:
         """The number and the role of each."""
         return [[self.values.number((v.aval, v.text, v.kind, v.id)), v.role] for v in values]
 
@@ -135,7 +135,7 @@ def _trace_texts() -> dict[str, str]:
     return texts
 
 
-def _pictures(events: Sequence[Event]) -> tuple[list[str], str]:
+def _pictures(events: Sequence[RecordedEvent]) -> tuple[list[str], str]:
     """The graph as SVG, in parts if it is large, and what is to be said of it."""
     if not leaves(events):
         return [], "Nothing was computed or written down."

@@ -16,7 +16,7 @@ from tinyjax.core.tree_util.pytrees import tree_leaves, tree_map
 from tinyjax.numpy.creation import asarray
 from tinyjax.studio.viz import style
 from tinyjax.studio.viz.drawing import Note, label
-from tinyjax.studio.viz.events import Event, Value
+from tinyjax.studio.viz.events import EventValue, RecordedEvent
 from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.record import Recorder
 
@@ -70,7 +70,7 @@ def _as_array(x: Any) -> Any:
     return asarray(x) if isinstance(x, float | complex) else x
 
 
-def _on_arguments(binds: Sequence[Event], given: set[int]) -> list[Event]:
+def _on_arguments(binds: Sequence[RecordedEvent], given: set[int]) -> list[RecordedEvent]:
     """The binds that work on the values that are given, on tracers of them, or on what is made of these."""
     found = []
     known, constants = set(given), set()
@@ -87,25 +87,27 @@ def _on_arguments(binds: Sequence[Event], given: set[int]) -> list[Event]:
 class _Stack:
     """The picture in the making: the boxes of each trace, innermost trace first, and the arrows."""
 
-    def __init__(self, events: Sequence[Event], first: Event):
+    def __init__(self, events: Sequence[RecordedEvent], first: RecordedEvent):
         self.events = events
         self.first = first
         self.graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE, edge_attr=style.EDGE)
-        self.boxes: dict[Trace, list[Event]] = {
+        self.boxes: dict[Trace, list[RecordedEvent]] = {
             first.trace[:depth]: [] for depth in range(len(first.trace), 0, -1)
         }
         self.place(first, first.trace)
         for trace, boxes in self.boxes.items():
             self.frame(trace, boxes)
 
-    def place(self, event: Event, trace: Trace) -> None:
+    def place(self, event: RecordedEvent, trace: Trace) -> None:
         """Give the event a box in the frame of a trace, and arrows to what it leads to."""
         self.boxes.setdefault(trace, []).append(event)
         for rule, inner, below in self.below(event, trace, ""):
             self.graph.edge(self.name(event), self.name(inner), f" {rule} " if rule else None)
             self.place(inner, below)
 
-    def below(self, event: Event, trace: Trace, rule: str) -> Iterator[tuple[str, Event, Trace]]:
+    def below(
+        self, event: RecordedEvent, trace: Trace, rule: str
+    ) -> Iterator[tuple[str, RecordedEvent, Trace]]:
         """What happened on behalf of an event, by which rule, and in which trace.
 
         What a trace hands to the next as it is has no bind there: its rule, or its end, tells of it."""
@@ -120,10 +122,10 @@ class _Stack:
             else:
                 yield from self.below(inner, trace, inner.stage if inner.stage in _RULES else rule)
 
-    def name(self, event: Event) -> str:
+    def name(self, event: RecordedEvent) -> str:
         return f"n{event.number - self.first.number}"
 
-    def frame(self, trace: Trace, events: list[Event]) -> None:
+    def frame(self, trace: Trace, events: list[RecordedEvent]) -> None:
         """A trace, with what is bound there."""
         if not events:
             return
@@ -142,6 +144,6 @@ class _Stack:
                 frame.node(self.name(event), label(lines, notes), **look.style)
 
 
-def _values(values: Sequence[Value]) -> str:
+def _values(values: Sequence[EventValue]) -> str:
     text = ", ".join(value.text for value in values)
     return text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 1] + "…"

@@ -19,7 +19,7 @@ from tinyjax.studio.viz import style
 from tinyjax.studio.viz.control import CONTROL
 from tinyjax.studio.viz.drawing import Drawing, Note
 from tinyjax.studio.viz.fold import LIMIT, folded
-from tinyjax.studio.viz.linearize import Linearized, draw_known, renamed
+from tinyjax.studio.viz.linearize import KnownAndLinear, draw_known, renamed
 from tinyjax.studio.viz.style import Look
 from tinyjax.studio.viz.values import all_values, value_text
 from tinyjax.transform.jvp import add_any_p, full, instantiate_zeros
@@ -32,7 +32,7 @@ def transpose(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
     Of a function that gives a scalar, what arrives at the top is the gradient.
     Raises as `jax.vjp` does.
     """
-    parts = Linearized(f, primals)
+    parts = KnownAndLinear(f, primals)
     backward = _backward(parts)
     whole = parts.with_known(backward)
     drawing = _Transposed(whole)
@@ -61,7 +61,7 @@ def transpose(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
     return drawing.finished()
 
 
-def _backward(parts: Linearized) -> Jaxpr:
+def _backward(parts: KnownAndLinear) -> Jaxpr:
     """The transpose of the linear jaxpr: from the results' cotangents to the primals'."""
     linear, trace = parts.linear, JaxprTrace()
     residuals = list(dict.fromkeys(v for v in parts.residuals if isinstance(v, Var)))

@@ -28,7 +28,7 @@ from tinyjax.core.bind import (
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules
 from tinyjax.core.lists import pick
-from tinyjax.core.pretty_printer import Context, Params, printed_params
+from tinyjax.core.pretty_printer import JaxprPpContext, Params, printed_params
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_map, tree_unflatten
 from tinyjax.transform.batching import (
@@ -179,7 +179,7 @@ def _custom_jvp_dce(eqn: JaxprEqn, used: list[bool]) -> JaxprEqn:
     )
 
 
-def _custom_jvp_params(eqn: JaxprEqn, context: Context) -> Params:
+def _custom_jvp_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
     name, jvp_name = eqn.params["names"]
     shown = [("name", name), ("call_jaxpr", eqn.params["call_jaxpr"]), ("jvp", jvp_name)]
     if eqn.params["num_consts"]:

@@ -29,7 +29,7 @@ from tinyjax.core.bind import (
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_jaxpr, dce_rules
 from tinyjax.core.lists import drop, pick
-from tinyjax.core.pretty_printer import Context, Params, printed_params
+from tinyjax.core.pretty_printer import JaxprPpContext, Params, printed_params
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.transform.batching import AxisData, BatchTrace, axis_batch_rules, batch_rules
 from tinyjax.transform.custom.calls import (
@@ -66,7 +66,7 @@ def _custom_lin_transpose(
     return [None] * num_res + wanted
 
 
-def _custom_lin_params(eqn: JaxprEqn, context: Context) -> Params:
+def _custom_lin_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
     bwd_name = eqn.params["names"][2]
     shown = [(name, eqn.params[name]) for name in ("in_zeros", "num_res", "symbolic_zeros")]
     return [("bwd", bwd_name), *shown]
@@ -227,7 +227,7 @@ def _custom_vjp_dce(eqn: JaxprEqn, used: list[bool]) -> JaxprEqn:
     return eqn.replace(outvars=pick(eqn.outvars, used), params=params)
 
 
-def _custom_vjp_params(eqn: JaxprEqn, context: Context) -> Params:
+def _custom_vjp_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
     name, fwd_name, bwd_name = eqn.params["names"]
     shown = [("name", name), ("bwd", bwd_name), ("call_jaxpr", eqn.params["call_jaxpr"])]
     shown.append(("fwd", fwd_name))

@@ -113,7 +113,7 @@ def test_the_schedule_shows_the_step(printed):
     assert "host    debug_print(" in jax.jit(noisy).lower(1.0).as_text()
 
 
-# ---- in the other transformations ----
+# ---- under transformations ----
 
 
 def test_vmap_prints_one_example_after_the_other(printed):

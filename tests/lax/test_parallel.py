@@ -137,7 +137,7 @@ def test_psum_scatter_complains_about_a_size_that_does_not_fit():
         over(lambda x: lax.psum_scatter(x, "i"))(table)
 
 
-# ---- in the other transformations ----
+# ---- under transformations ----
 
 
 def test_jit_compiles_a_collective_as_a_reduction():

@@ -108,8 +108,10 @@ class JaxprTracer(Tracer):
 
 
 class JaxprTrace(Trace):
-    """Writes one jaxpr. Python and NumPy scalars become literals, all other outside values
-    constvars."""
+    """Writes one jaxpr. Python and NumPy scalars become literals, all other outside values constvars.
+
+    It is JAX's DynamicJaxprTrace: "dynamic" was said of a stack of traces that there is no more.
+    JAX's JaxprTrace is PartialEvalTrace here, which says what it is for."""
 
     def __init__(self) -> None:
         self.invars: list[Var] = []

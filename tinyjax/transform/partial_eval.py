@@ -36,7 +36,9 @@ from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, full
 
 class PartialEvalTrace(Trace):
     """Sends each primitive one of two ways: to `parent` if all operands are known, else to
-    `unknown`, which writes a jaxpr. A known operand there becomes a constvar: a residual."""
+    `unknown`, which writes a jaxpr. A known operand there becomes a constvar: a residual.
+
+    It is JAX's JaxprTrace, a name that here is that of the trace which only writes a jaxpr."""
 
     def __init__(self, parent: Trace, unknown: JaxprTrace):
         self.parent = parent

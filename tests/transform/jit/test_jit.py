@@ -332,7 +332,7 @@ def test_clear_caches_forgets_all_traces(transformed):
     assert len(runs) == 2
 
 
-# ---- jit inside the other transformations ----
+# ---- the rules of jit ----
 
 
 def the_jit_of(transformed, *args):

@@ -1,4 +1,4 @@
-"""`cond` inside the other transformations: each transforms the branches, and binds `cond` to them.
+"""The jvp, vmap, partial-eval, transpose and dce rules of `cond`: each transforms the branches.
 
 After this file you can say what all of these rules have in common: the branches must keep equal types,
 so what one of them needs (a tangent, a batch dim, a cotangent, a residual), all of them get.

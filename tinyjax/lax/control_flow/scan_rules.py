@@ -1,4 +1,4 @@
-"""`scan` in forward mode, under vmap, and without its dead code: each transforms the body.
+"""The jvp, vmap and dce rules of `scan`: each transforms the body.
 
 After this file you can say why each rule looks for a fixed point: what a part of the carry has after one
 step (a tangent, a batch dim, a use), it has before the next. Builds on scan.

@@ -1,4 +1,4 @@
-"""`while_loop` inside the other transformations: each transforms condition and body.
+"""The jvp, partial-eval, transpose and vmap rules of `while_loop`: each transforms condition and body.
 
 After this file you can say how a rule finds out which parts of a carry have a tangent (or a batch dim)
 when the body hands it on from one to another, how vmap runs loops of different lengths together (all

@@ -2,7 +2,7 @@
 
 After this file you can read an event, and say how a value is followed from one to the next: equal ids
 mean the same value. Only short texts of values are kept, never the arrays. Builds on the traces of
-interpreters/; record.py makes the events.
+transform/; record.py makes the events.
 """
 
 from __future__ import annotations

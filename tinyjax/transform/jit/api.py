@@ -1,7 +1,7 @@
 """Compilation: `jit` traces a function once per kind of arguments, compiles the jaxpr, and reuses it.
 
 After this file you can say when a jitted function is traced again (its cache key), and why a global is
-read once. Builds on tracing and jit_primitive.
+read once. Builds on tracing and the primitive.
 
 Source: https://docs.jax.dev/en/latest/jit-compilation.html
 """

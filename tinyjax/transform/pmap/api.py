@@ -1,7 +1,7 @@
 """One program, many devices: `pmap` gives each device its slice, and they meet at collectives.
 
 After this file you can say when a function is traced for pmap (once for each kind of slice), and which
-devices run it. A call binds `pmap_p`. Builds on pmap_primitive, batching and jit.
+devices run it. A call binds `pmap_p`. Builds on the primitive, batching and jit.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
 """

@@ -6,7 +6,7 @@ like). Each piece without one is compiled, and started on all devices, each with
 anybody waits. At a collective the values of all devices are brought together, and there the batching rule
 says what every device gets: a collective over devices is one over a batch. A loop with a collective in it
 is such a piece as a whole. (In JAX 0.10 a call is a jit of a shard_map, and prints as these.)
-Builds on batching and jit_primitive.
+Builds on batching and jit.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
 """

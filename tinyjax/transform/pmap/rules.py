@@ -1,9 +1,9 @@
-"""`pmap` inside the other transformations: each transforms the program of one device.
+"""The jvp, vmap, partial-eval, transpose and dce rules of `pmap`: each transforms one device's program.
 
 After this file you can say why the gradient of a data-parallel loss sums over the devices: what all
 devices share is an operand without an axis, and its cotangent is the sum of theirs. The rules follow
-those of rules.py, and say of each operand besides whether it has a slice for each device.
-Builds on pmap_primitive.
+those of jit, and say of each operand besides whether it has a slice for each device.
+Builds on the primitive.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
 """

@@ -2,7 +2,7 @@
 
 After this file you can read `x.sharding`, and hand that of one device to device_put. mesh.py has those
 that go by names of axes. Builds on devices, array, to whose values it gives `sharding`,
-`addressable_shards` and the like, stages and pmap_primitive.
+`addressable_shards` and the like, stages and the primitive.
 
 Source: https://docs.jax.dev/en/latest/jax.sharding.html
 """

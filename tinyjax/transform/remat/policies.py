@@ -2,7 +2,7 @@
 
 After this file you can say what a policy of `jax.checkpoint` decides, and how it reaches the equations
 inside a jit: each equation whose operands are known runs now; if the policy does not save its results,
-the later part has a copy of it. Builds on jaxpr and jit_primitive.
+the later part has a copy of it. Builds on jaxpr and the primitive of jit.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
 """

@@ -20,7 +20,8 @@ import numpy as np
 from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.core.array import Array
-from tinyjax.numpy.util import canonicalize_axis, canonicalize_shape, check_arraylike
+from tinyjax.lax.shape import canonicalize_axis
+from tinyjax.numpy.util import canonicalize_shape, check_arraylike
 
 # ---- kernels: weights by the distance, in pixels ----
 

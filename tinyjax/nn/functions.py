@@ -18,9 +18,10 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.averages import _count
 from tinyjax.numpy.log_sums import logsumexp
-from tinyjax.numpy.util import canonicalize_axis, check_arraylike, concrete_int, ensure_arraylike
+from tinyjax.numpy.util import check_arraylike, concrete_int, ensure_arraylike
 from tinyjax.transform.jit.api import jitted
 
 # ---- means ----

@@ -18,6 +18,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.api_util import named
 from tinyjax.core.array import Array
 from tinyjax.core.config import config
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import real_dtype, to_inexact_dtype
 from tinyjax.numpy.logic import greater
 from tinyjax.numpy.promotion import promote_dtypes_inexact
@@ -30,7 +31,6 @@ from tinyjax.numpy.util import (
     constant,
     convert,
     ensure_arraylike,
-    shape_of,
     static_axes,
     user_dtype,
 )

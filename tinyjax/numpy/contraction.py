@@ -21,7 +21,8 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
-from tinyjax.numpy.util import constant, convert, ensure_arraylike, shape_of, user_dtype
+from tinyjax.core.primitives import shape_of
+from tinyjax.numpy.util import constant, convert, ensure_arraylike, user_dtype
 
 
 def einsum(

@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.logic import bitwise_and, equal, greater, isnan, less, not_equal
 from tinyjax.numpy.manipulation import moveaxis, ravel
@@ -35,7 +36,6 @@ from tinyjax.numpy.ufuncs import (
 from tinyjax.numpy.util import (
     as_array,
     broadcast_to,
-    canonicalize_axis,
     concrete_int,
     constant_like,
     convert,

@@ -13,6 +13,7 @@ import numpy as np
 
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import array, asarray, full, ones, zeros_like
 from tinyjax.numpy.elementary import clip
@@ -28,7 +29,6 @@ from tinyjax.numpy.ufuncs import add, remainder
 from tinyjax.numpy.util import (
     broadcast_shapes,
     broadcast_to,
-    canonicalize_axis,
     check_arraylike,
     concrete,
     convert,

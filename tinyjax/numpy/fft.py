@@ -20,6 +20,7 @@ from tinyjax.core.array import Array
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.fourier import FftType
 from tinyjax.lax.fourier import fft as lax_fft
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.creation import array
 from tinyjax.numpy.elementary import sqrt
 from tinyjax.numpy.manipulation import moveaxis, roll
@@ -27,7 +28,7 @@ from tinyjax.numpy.padding import pad
 from tinyjax.numpy.ranges import arange
 from tinyjax.numpy.reductions import prod
 from tinyjax.numpy.ufuncs import conj, divide, multiply, remainder
-from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike
+from tinyjax.numpy.util import ensure_arraylike
 
 __all__ = [
     "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn", "ifftshift", "ihfft",

@@ -15,6 +15,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core.array import ArrayImpl
+from tinyjax.core.primitives import shape_of
 from tinyjax.numpy.index_parts import (
     ARRAY,
     INTEGER,
@@ -27,13 +28,7 @@ from tinyjax.numpy.index_parts import (
     sequence_as_array,
     without_ellipsis,
 )
-from tinyjax.numpy.util import (
-    INT32,
-    as_array,
-    broadcast_arrays,
-    convert,
-    shape_of,
-)
+from tinyjax.numpy.util import INT32, as_array, broadcast_arrays, convert
 
 # ---- the plan ----
 

@@ -16,6 +16,8 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core.array import Array
+from tinyjax.core.primitives import shape_of
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.creation import zeros_like
 from tinyjax.numpy.manipulation import (
     atleast_1d,
@@ -28,14 +30,12 @@ from tinyjax.numpy.manipulation import (
 from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.util import (
     as_array,
-    canonicalize_axis,
     check_arraylike,
     concrete,
     concrete_int,
     convert,
     ensure_arraylike,
     index_tuple,
-    shape_of,
     user_dtype,
 )
 from tinyjax.transform.jit.api import jitted

@@ -17,19 +17,14 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.bind import get_aval
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.creation import array, zeros_like
 from tinyjax.numpy.manipulation import expand_dims, moveaxis, ravel, reshape
 from tinyjax.numpy.mapping import vectorize
 from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.ufuncs import conj, multiply, subtract
-from tinyjax.numpy.util import (
-    canonicalize_axis,
-    check_arraylike,
-    convert,
-    ensure_arraylike,
-    user_dtype,
-)
+from tinyjax.numpy.util import check_arraylike, convert, ensure_arraylike, user_dtype
 from tinyjax.transform.jit.api import jitted
 
 # ---- one dot_general ----

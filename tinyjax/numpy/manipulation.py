@@ -18,6 +18,7 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.bind import Tracer
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.lax.transfer import device_put
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.ufuncs import imag, remainder, subtract
@@ -26,7 +27,6 @@ from tinyjax.numpy.util import (
     as_value,
     broadcast_shapes,
     broadcast_to,
-    canonicalize_axis,
     canonicalize_shape,
     check_arraylike,
     constant,

@@ -14,6 +14,8 @@ from typing import Any
 
 from tinyjax import lax
 from tinyjax.core.array import Array
+from tinyjax.core.primitives import shape_of
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.creation import array, asarray, zeros_like
 from tinyjax.numpy.cumulative import cumsum
 from tinyjax.numpy.joining import concatenate
@@ -21,11 +23,9 @@ from tinyjax.numpy.manipulation import expand_dims, squeeze
 from tinyjax.numpy.searching import argmax
 from tinyjax.numpy.util import (
     broadcast_shapes,
-    canonicalize_axis,
     check_arraylike,
     convert,
     ensure_arraylike,
-    shape_of,
 )
 from tinyjax.transform.batching import vmap
 from tinyjax.transform.jit.api import jitted

@@ -19,6 +19,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.bind import as_array
 from tinyjax.core.config import config
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import to_inexact_dtype
 from tinyjax.numpy.util import (
     broadcast_shapes,
@@ -26,7 +27,6 @@ from tinyjax.numpy.util import (
     constant,
     convert,
     dtype_of,
-    shape_of,
 )
 
 # ---- dtypes ----

@@ -19,6 +19,7 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import named
 from tinyjax.core.array import Array
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy import reductions
 from tinyjax.numpy.logic import isnan
 from tinyjax.numpy.manipulation import ravel
@@ -27,7 +28,6 @@ from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import divide, subtract
 from tinyjax.numpy.util import (
-    canonicalize_axis,
     constant,
     constant_like,
     convert,

@@ -15,13 +15,13 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import real_dtype, to_inexact_dtype
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.creation import _on_device, zeros
 from tinyjax.numpy.elementary import log10
 from tinyjax.numpy.ufuncs import add, divide, multiply, power, sign, subtract
 from tinyjax.numpy.util import (
     broadcast_shapes,
     broadcast_to,
-    canonicalize_axis,
     check_arraylike,
     concrete,
     concrete_int,

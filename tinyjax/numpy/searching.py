@@ -17,6 +17,8 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.core.primitives import shape_of
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy import reductions, ufuncs
 from tinyjax.numpy.creation import zeros
 from tinyjax.numpy.cumulative import cumsum
@@ -31,13 +33,11 @@ from tinyjax.numpy.ufuncs import add, floor_divide, multiply, remainder
 from tinyjax.numpy.util import (
     INT32,
     as_array,
-    canonicalize_axis,
     concrete,
     concrete_int,
     constant,
     convert,
     ensure_arraylike,
-    shape_of,
     user_dtype,
 )
 

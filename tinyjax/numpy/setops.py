@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import full, ones, zeros
 from tinyjax.numpy.cumulative import cumsum, diff
@@ -30,7 +31,6 @@ from tinyjax.numpy.sorting import lexsort, sort
 from tinyjax.numpy.ufuncs import subtract
 from tinyjax.numpy.util import (
     as_array,
-    canonicalize_axis,
     concrete,
     concrete_int,
     constant,

@@ -15,8 +15,9 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import to_complex_dtype
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.manipulation import ravel, swapaxes
-from tinyjax.numpy.util import canonicalize_axis, convert, ensure_arraylike, user_dtype_or
+from tinyjax.numpy.util import convert, ensure_arraylike, user_dtype_or
 from tinyjax.transform.jit.api import jitted
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import real_dtype, to_inexact_dtype
 from tinyjax.numpy import averages, reductions
 from tinyjax.numpy.creation import array, asarray, full, ones_like, zeros
@@ -53,7 +54,6 @@ from tinyjax.numpy.util import (
     constant,
     convert,
     ensure_arraylike,
-    shape_of,
 )
 from tinyjax.transform.jit.api import jitted
 

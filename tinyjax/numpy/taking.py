@@ -16,6 +16,7 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.lax.gathering import gather_along_axis
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.creation import zeros, zeros_like
 from tinyjax.numpy.cumulative import cumsum
 from tinyjax.numpy.logic import less
@@ -26,7 +27,6 @@ from tinyjax.numpy.ufuncs import add, remainder, subtract
 from tinyjax.numpy.util import (
     as_array,
     broadcast_to,
-    canonicalize_axis,
     concrete,
     concrete_int,
     ensure_arraylike,

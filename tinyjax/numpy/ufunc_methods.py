@@ -16,7 +16,9 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core.array import Array
+from tinyjax.core.primitives import shape_of
 from tinyjax.core.tracing import ShapeDtypeStruct, eval_shape
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy import cumulative, elementary, logic, reductions, ufuncs
 from tinyjax.numpy.logic import equal
 from tinyjax.numpy.manipulation import moveaxis, ravel, reshape
@@ -25,11 +27,9 @@ from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.util import (
     as_array,
     broadcast_to,
-    canonicalize_axis,
     check_arraylike,
     convert,
     ensure_arraylike,
-    shape_of,
 )
 from tinyjax.transform.batching import vmap
 from tinyjax.transform.jit.api import jitted

@@ -19,7 +19,9 @@ from tinyjax.core import bind, dtypes
 from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.core.bind import Tracer, as_array, is_staging
 from tinyjax.core.errors import ConcretizationTypeError
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.conversion import convert_element_type_p
+from tinyjax.lax.shape import canonicalize_axis
 
 INT32 = np.dtype("int32")
 
@@ -47,10 +49,6 @@ def ensure_arraylike(fun_name: str, *args: Any) -> Any:
     check_arraylike(fun_name, *args)
     arrays = [as_array(x) for x in args]
     return arrays[0] if len(arrays) == 1 else arrays
-
-
-def shape_of(x: Any) -> tuple[int, ...]:
-    return x.aval.shape if isinstance(x, Array) else np.shape(x)
 
 
 def dtype_of(x: Any) -> np.dtype:
@@ -141,14 +139,6 @@ def user_dtype_or(dtype: Any, default: np.dtype, fun_name: str = "") -> np.dtype
 
 
 # ---- axes and shapes ----
-
-
-def canonicalize_axis(axis: Any, ndim: int) -> int:
-    """A non-negative axis. Raises ValueError if there is no such axis."""
-    axis = operator.index(axis)
-    if not -ndim <= axis < ndim:
-        raise ValueError(f"axis {axis} is out of bounds for array of dimension {ndim}")
-    return axis + ndim if axis < 0 else axis
 
 
 def canonicalize_axes(axis: Any, ndim: int) -> tuple[int, ...]:

@@ -18,14 +18,9 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.promotion import promote_dtypes_inexact
-from tinyjax.numpy.util import (
-    canonicalize_axis,
-    canonicalize_shape,
-    check_arraylike,
-    concrete,
-    dtype_of,
-)
+from tinyjax.numpy.util import canonicalize_shape, check_arraylike, concrete, dtype_of
 from tinyjax.random.continuous import gumbel
 from tinyjax.random.distributions import check_broadcasts, randint, uniform
 from tinyjax.random.keys import random_bits, split_typed, typed_key

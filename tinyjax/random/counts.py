@@ -18,9 +18,10 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.control_flow.while_loop import while_loop
 from tinyjax.numpy.promotion import promote_dtypes_inexact
-from tinyjax.numpy.util import check_arraylike, dtype_of, shape_of, user_dtype
+from tinyjax.numpy.util import check_arraylike, dtype_of, user_dtype
 from tinyjax.random.distributions import checked_shape, optional_shape, uniform
 from tinyjax.random.keys import split_typed, typed_key
 from tinyjax.transform.jit.api import jitted

@@ -26,6 +26,7 @@ from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import all_arguments, named
 from tinyjax.core.array import Array
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import real_dtype
 from tinyjax.numpy.promotion import broadcast_to_rank
 from tinyjax.numpy.util import (
@@ -35,7 +36,6 @@ from tinyjax.numpy.util import (
     constant,
     constant_like,
     dtype_of,
-    shape_of,
     user_dtype,
     weak_constant_like,
 )

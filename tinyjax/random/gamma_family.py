@@ -18,8 +18,9 @@ import numpy as np
 from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.core.array import Array
+from tinyjax.core.primitives import shape_of
 from tinyjax.numpy.log_sums import softmax
-from tinyjax.numpy.util import canonicalize_shape, check_arraylike, concrete_int, constant, shape_of
+from tinyjax.numpy.util import canonicalize_shape, check_arraylike, concrete_int, constant
 from tinyjax.random.continuous import exponential
 from tinyjax.random.distributions import (
     check_broadcasts,

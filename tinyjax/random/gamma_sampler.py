@@ -26,9 +26,10 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.config import config
+from tinyjax.core.primitives import shape_of
 from tinyjax.lax.control_flow.while_loop import while_loop
 from tinyjax.lax.incomplete_gamma import random_gamma_grad
-from tinyjax.numpy.util import constant, constant_like, dtype_of, shape_of
+from tinyjax.numpy.util import constant, constant_like, dtype_of
 from tinyjax.random.distributions import one_to_two
 from tinyjax.random.threefry import (
     UINT32,

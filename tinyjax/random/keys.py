@@ -21,7 +21,8 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
-from tinyjax.numpy.util import as_array, constant, convert, shape_of
+from tinyjax.core.primitives import shape_of
+from tinyjax.numpy.util import as_array, constant, convert
 from tinyjax.random.threefry import (
     PRNGImpl,
     random_bits_p,

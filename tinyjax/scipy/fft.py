@@ -22,11 +22,12 @@ from tinyjax.core.api_util import named
 from tinyjax.core.array import Array
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.elementwise import to_complex_dtype
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.fft import fft, ifft
 from tinyjax.numpy.joining import concatenate, stack
 from tinyjax.numpy.manipulation import flip, moveaxis, reshape
 from tinyjax.numpy.promotion import promote_dtypes_inexact
-from tinyjax.numpy.util import canonicalize_axis, check_arraylike
+from tinyjax.numpy.util import check_arraylike
 
 
 def _over_axes(

@@ -22,9 +22,10 @@ from tinyjax import lax
 from tinyjax.core.array import Array
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.convolution_functions import conv_general_dilated
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy import fft
 from tinyjax.numpy.promotion import promote_dtypes_inexact
-from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike
+from tinyjax.numpy.util import ensure_arraylike
 from tinyjax.scipy.spectral_analysis import csd, istft, stft, welch  # noqa: F401
 from tinyjax.scipy.trends import detrend  # noqa: F401
 

@@ -17,9 +17,10 @@ import numpy as np
 
 import tinyjax.numpy as jnp
 from tinyjax.core.array import Array
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy import fft
 from tinyjax.numpy.promotion import promote_dtypes_inexact
-from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike
+from tinyjax.numpy.util import ensure_arraylike
 from tinyjax.scipy.trends import detrend as without_trend
 
 # boundary -> how jnp.pad makes what is before and after the signal

@@ -14,6 +14,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core.array import Array
 from tinyjax.lax.elementwise import real_dtype
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy import linear_algebra, reductions, triangles
 from tinyjax.numpy.contraction import einsum
 from tinyjax.numpy.elementary import sqrt
@@ -24,7 +25,7 @@ from tinyjax.numpy.logic import not_equal
 from tinyjax.numpy.manipulation import expand_dims, matrix_transpose, moveaxis
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.ufuncs import absolute, conj, multiply, power, real
-from tinyjax.numpy.util import canonicalize_axis, constant, ensure_arraylike
+from tinyjax.numpy.util import constant, ensure_arraylike
 from tinyjax.transform.jit.api import jitted
 
 __all__ = [

@@ -14,8 +14,9 @@ import numpy as np
 
 from tinyjax import numpy as jnp
 from tinyjax.core.array import Array
+from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.promotion import promote_args_inexact
-from tinyjax.numpy.util import canonicalize_axis, ensure_arraylike
+from tinyjax.numpy.util import ensure_arraylike
 from tinyjax.transform.batching import vmap
 from tinyjax.transform.jit.api import jitted
 

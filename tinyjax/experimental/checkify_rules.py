@@ -19,10 +19,7 @@ from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.lists import split_list
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_leaves
-from tinyjax.experimental.checkify_error import (
-    Error,
-    first_error,
-)
+from tinyjax.experimental.checkify_error import Error, first_error
 from tinyjax.experimental.checkify_trace import checked_jaxpr, checkify_rules, cut, no_error
 from tinyjax.lax.control_flow.cond import cond_p
 from tinyjax.lax.control_flow.scan import scan_p

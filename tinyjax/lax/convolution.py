@@ -25,11 +25,7 @@ from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rul
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.conversion import convert_type
-from tinyjax.lax.convolution_dims import (
-    ConvDimensionNumbers,
-    conv_shape_tuple,
-    in_layout,
-)
+from tinyjax.lax.convolution_dims import ConvDimensionNumbers, conv_shape_tuple, in_layout
 from tinyjax.lax.convolution_product import convolve
 from tinyjax.lax.sliding_windows import dilated
 from tinyjax.transform.batching import batch_rules, not_mapped

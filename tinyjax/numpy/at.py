@@ -22,13 +22,7 @@ from tinyjax.numpy.index_parts import expand_masks, parse
 from tinyjax.numpy.indexing import rewriting_take
 from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.ufuncs import divide, power
-from tinyjax.numpy.util import (
-    as_array,
-    broadcast_to,
-    constant,
-    convert,
-    weak_constant_like,
-)
+from tinyjax.numpy.util import as_array, broadcast_to, constant, convert, weak_constant_like
 
 
 class IndexUpdateHelper:

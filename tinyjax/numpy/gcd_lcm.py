@@ -15,12 +15,7 @@ from tinyjax.core.array import Array
 from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import absolute, floor_divide, multiply
-from tinyjax.numpy.util import (
-    broadcast_arrays,
-    constant_like,
-    ensure_arraylike,
-    weak_constant_like,
-)
+from tinyjax.numpy.util import broadcast_arrays, constant_like, ensure_arraylike, weak_constant_like
 from tinyjax.transform.jit.api import jitted
 
 

@@ -16,11 +16,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
-from tinyjax.numpy.promotion import (
-    promote_args,
-    promote_args_inexact,
-    promote_args_numeric,
-)
+from tinyjax.numpy.promotion import promote_args, promote_args_inexact, promote_args_numeric
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.util import (
     constant,

@@ -26,11 +26,7 @@ from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.linear_algebra import dot
 from tinyjax.numpy.logic import equal, greater, isfinite, isnan, less, logical_and, logical_or
 from tinyjax.numpy.manipulation import atleast_2d, reshape, squeeze
-from tinyjax.numpy.promotion import (
-    broadcast_to_rank,
-    promote_args,
-    promote_dtypes_inexact,
-)
+from tinyjax.numpy.promotion import broadcast_to_rank, promote_args, promote_dtypes_inexact
 from tinyjax.numpy.ranges import linspace
 from tinyjax.numpy.searching import bincount, ravel_multi_index
 from tinyjax.numpy.selecting import where_

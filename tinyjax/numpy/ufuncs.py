@@ -28,12 +28,7 @@ from tinyjax.numpy.promotion import (
     promote_shapes,
 )
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.util import (
-    check_arraylike,
-    constant_like,
-    ensure_arraylike,
-    weak_constant_like,
-)
+from tinyjax.numpy.util import check_arraylike, constant_like, ensure_arraylike, weak_constant_like
 from tinyjax.transform.jit.api import jitted
 
 # ---- arithmetic ----

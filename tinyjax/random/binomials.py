@@ -22,12 +22,7 @@ from tinyjax.lax.control_flow.scan import scan
 from tinyjax.lax.control_flow.while_loop import while_loop
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import check_arraylike, constant, user_dtype
-from tinyjax.random.distributions import (
-    checked_dtype,
-    checked_shape,
-    optional_shape,
-    uniform,
-)
+from tinyjax.random.distributions import checked_dtype, checked_shape, optional_shape, uniform
 from tinyjax.random.keys import split_typed, typed_key
 
 # ---- binomial ----

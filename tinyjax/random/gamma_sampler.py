@@ -31,13 +31,7 @@ from tinyjax.lax.control_flow.while_loop import while_loop
 from tinyjax.lax.incomplete_gamma import random_gamma_grad
 from tinyjax.numpy.util import constant, constant_like, dtype_of
 from tinyjax.random.distributions import one_to_two
-from tinyjax.random.threefry import (
-    UINT32,
-    random_split_p,
-    split_words,
-    threefry2x32_p,
-    words_of,
-)
+from tinyjax.random.threefry import UINT32, random_split_p, split_words, threefry2x32_p, words_of
 from tinyjax.transform.batching import batch_rules, bdim_at_front, vmap
 from tinyjax.transform.jvp import defjvp2
 

@@ -20,12 +20,7 @@ from tinyjax.numpy.linalg.decompositions import eigh, qr, svd
 from tinyjax.numpy.linalg.solving import cholesky
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import broadcast_shapes, canonicalize_shape
-from tinyjax.random.distributions import (
-    check_broadcasts,
-    checked_dtype,
-    normal,
-    optional_shape,
-)
+from tinyjax.random.distributions import check_broadcasts, checked_dtype, normal, optional_shape
 from tinyjax.random.keys import typed_key
 from tinyjax.transform.jit.api import jitted
 

@@ -105,6 +105,7 @@ CHAPTERS = (
         },
         {
             "compile.codegen.vector_codegen": "operations on vectors of sixteen",
+            "compile.codegen.vector_functions": "what they call, as C for vectors",
             "compile.codegen.c_library": "exp, log, erf and others in C, and a table of them all",
             "compile.codegen.c_angles": "sin, tan, atan2 and others",
             "compile.codegen.c_hyperbolic": "sinh, tanh, asinh and others",

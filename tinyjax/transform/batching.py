@@ -34,12 +34,7 @@ from tinyjax.core.tracing import check_leaks, check_output, line_text, user_line
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.transform.jvp import add_any_p
-from tinyjax.transform.mapped_axes import (
-    argument_paths,
-    checked_dim,
-    flat_out_axes,
-    mapped_size,
-)
+from tinyjax.transform.mapped_axes import argument_paths, checked_dim, flat_out_axes, mapped_size
 
 not_mapped = None  # the batch dim of a value that is the same for all examples
 

@@ -20,11 +20,11 @@ from tinyjax.compile.codegen.c_library import functions_text
 from tinyjax.compile.codegen.c_text import atom_text, operation_text, storage_type, type_text
 from tinyjax.compile.codegen.vector_codegen import (
     repeated_text,
-    vector_helpers,
     vector_load_text,
     vector_operation_text,
     vector_store_text,
 )
+from tinyjax.compile.codegen.vector_functions import vector_helpers
 from tinyjax.compile.kernel.indices import Index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
@@ -237,16 +237,8 @@ def _statement_lines(statement: Statement, index: str) -> Iterator[Line]:
             text = f"tj_store_{destination.dtype}({text})" if is_half else text
             yield f"{_element(destination, at)} = {text};", origin
         case Allocate(array, initial):
-            count = f"[{array.size}]" if array.size > 1 else ""
-            declaration = f"{type_text(array)} {array.name}{count}"
-            start = None if initial is None else repeated_text(initial, array.width)
-            if start is None or array.size == 1:
-                start = "" if start is None else f" = {start}"
-                yield f"{declaration}{start};", origin
-                return
-            yield f"{declaration};", origin
-            loop = f"for (int lane = 0; lane < {array.size}; ++lane)"
-            yield f"{loop} {array.name}[lane] = {start};", origin
+            for line in _allocation_lines(array, initial):
+                yield line, origin
         case Combine(array, at, op, value):
             so_far = Value(_element(array, at), array.dtype, array.width)
             expression = vector_operation_text if array.width > 1 else operation_text
@@ -276,6 +268,18 @@ def _statement_lines(statement: Statement, index: str) -> Iterator[Line]:
             yield from _lines(body, index, "  ")
             yield f"  *{ticket.name} = 0;", origin
             yield "}", origin
+
+
+def _allocation_lines(array: PrivateArray, initial: Const | None) -> list[str]:
+    count = f"[{array.size}]" if array.size > 1 else ""
+    declaration = f"{type_text(array)} {array.name}{count}"
+    if initial is None:
+        return [f"{declaration};"]
+    start = repeated_text(initial, array.width)
+    if array.size == 1:
+        return [f"{declaration} = {start};"]
+    loop = f"for (int lane = 0; lane < {array.size}; ++lane)"
+    return [f"{declaration};", f"{loop} {array.name}[lane] = {start};"]
 
 
 def _element(memory: Buffer | PrivateArray, at: Index) -> str:

@@ -12,12 +12,7 @@ from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.linalg.cholesky import cholesky, cholesky_p
 from tinyjax.lax.linalg.eig import EigImplementation, eig, eig_p
 from tinyjax.lax.linalg.eigh import EighImplementation, eigh, eigh_p
-from tinyjax.lax.linalg.lu import (
-    lu,
-    lu_p,
-    lu_pivots_to_permutation,
-    lu_pivots_to_permutation_p,
-)
+from tinyjax.lax.linalg.lu import lu, lu_p, lu_pivots_to_permutation, lu_pivots_to_permutation_p
 from tinyjax.lax.linalg.qr import (
     householder_product,
     householder_product_p,

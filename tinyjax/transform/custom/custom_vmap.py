@@ -25,12 +25,7 @@ from tinyjax.core.bind import (
 )
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr
-from tinyjax.core.tree_util.pytrees import (
-    PyTreeDef,
-    tree_flatten,
-    tree_structure,
-    tree_unflatten,
-)
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_structure, tree_unflatten
 from tinyjax.transform.batching import AxisData, axis_batch_rules, bdim_at_front
 from tinyjax.transform.custom.calls import positional, trace_call
 from tinyjax.transform.jvp import JVPTrace, JVPTracer, Zero, instantiate_zeros, jvp_rules

@@ -10,7 +10,7 @@ from tinyjax import lax
 from tinyjax.compile.lowered import lower_jaxpr
 from tinyjax.core import bind, primitives
 from tinyjax.core.array import ArrayImpl
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
 from tinyjax.runtime.devices import devices
 from tinyjax.runtime.errors import DeviceError, KernelBuildError, OutOfDeviceMemory

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax.core.bind import context, get_aval, set_current_trace
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import context, set_current_trace
 from tinyjax.core.jaxpr import Jaxpr
 from tinyjax.core.tracing import JaxprTrace
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten

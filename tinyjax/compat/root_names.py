@@ -18,7 +18,7 @@ from tinyjax import stages as stages
 from tinyjax import tree as tree
 from tinyjax import tree_util as tree_util
 from tinyjax.core.array import Array as Array
-from tinyjax.core.bind import typeof as typeof
+from tinyjax.core.avals import typeof as typeof
 from tinyjax.core.config import check_tracer_leaks as check_tracer_leaks
 from tinyjax.core.config import checking_leaks as checking_leaks
 from tinyjax.core.config import config as config

@@ -3,14 +3,13 @@
 After this file you can follow `sin(x)` from the call to NumPy, and say where a transformation steps
 in: `bind` hands the primitive to the *current trace*, and each transformation is a trace. With no
 transformation active the current trace is `EvalTrace`, which runs NumPy: eager mode, the reference
-that all compiled code is compared with. Builds on array and dtypes.
+that all compiled code is compared with. Builds on array and avals.
 
 Source: https://docs.jax.dev/en/latest/autodidax.html, and JAX's design note 26844 ("stackless").
 """
 
 from __future__ import annotations
 
-import contextvars
 import operator
 import threading
 from collections.abc import Callable, Hashable, Sequence
@@ -18,16 +17,16 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
-from tinyjax.core.config import config
+from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.errors import (
     ConcretizationTypeError,
     TracerArrayConversionError,
     TracerBoolConversionError,
     TracerIntegerConversionError,
-    UnexpectedTracerError,
+    escaped_tracer_error,
 )
+from tinyjax.core.quiet import run_quietly
 
 AxisEnv = tuple[tuple[Hashable, int], ...]  # names and sizes of axes, the innermost last
 
@@ -195,68 +194,7 @@ class set_current_trace:  # noqa: N801  (used as a function)
         context.trace = self.before
 
 
-# ---- avals of values ----
-
-
-def get_aval(x: Any) -> ShapedArray:
-    """The aval of an array, tracer, NumPy value or Python scalar (a number is weakly typed).
-
-    Raises TypeError ("... is not a valid JAX type") if `x` is none of them, ValueError for a masked
-    array."""
-    if isinstance(x, Array):
-        return x.aval
-    if isinstance(x, (np.ndarray, np.generic)):
-        check_unmasked(x)
-        return ShapedArray(x.shape, dtypes.canonicalize_dtype(x.dtype))
-    scalar_aval = _SCALAR_AVALS[config.jax_enable_x64].get(type(x))
-    if scalar_aval is not None:
-        return scalar_aval
-    if hasattr(x, "__jax_array__"):
-        return get_aval(x.__jax_array__())
-    raise TypeError(
-        f"Value {x!r} of type {type(x)} is not a valid JAX type: use an array, a NumPy value or a "
-        "Python number (jnp.array converts lists)"
-    )
-
-
-def check_unmasked(x: Any) -> None:
-    """Raises ValueError for a NumPy masked array, whose mask would be lost."""
-    if isinstance(x, np.ma.MaskedArray):
-        raise ValueError(
-            "numpy masked arrays are not supported: put values in place of the masked elements by "
-            "x.filled(value)"
-        )
-
-
-# The avals of Python's bool, int, float and complex, without and with jax_enable_x64.
-_SCALAR_AVALS = {
-    x64: {
-        python_type: ShapedArray((), np.dtype(name), weak_type=python_type is not bool)
-        for python_type, name in zip((bool, int, float, complex), names)
-    }
-    for x64, names in (
-        (False, ("bool", "int32", "float32", "complex64")),
-        (True, ("bool", "int64", "float64", "complex128")),
-    )
-}
-
-
-def typeof(x: Any) -> ShapedArray:
-    """The type of a value as a trace sees it: its aval."""
-    return get_aval(x)
-
-
-def to_numpy(x: Any, aval: ShapedArray) -> np.ndarray:
-    """The elements of a value (not of a tracer) in the dtype of `aval`.
-
-    NumPy arrays are copied: whoever changes one later must not change the Array made of it."""
-    if isinstance(x, ArrayImpl):
-        return x._value
-    if type(x) is int and dtypes.kind(aval.dtype) in "iu":
-        info = np.iinfo(aval.dtype)
-        if not info.min <= x <= info.max:
-            raise OverflowError(f"Python integer {x} is too large for {aval.dtype.name}")
-    return np.array(x, aval.dtype)
+# ---- values as arrays ----
 
 
 def as_array(x: Any) -> Any:
@@ -340,38 +278,6 @@ def watched(
     return results
 
 
-_is_quiet = contextvars.ContextVar("_is_quiet", default=False)
-
-
-def run_quietly(impl: Callable[..., Any], /, *values: Any, **params: Any) -> Any:
-    """Calls an impl rule without NumPy's warnings: inf and nan are values here, as on any device.
-
-    NumPy keeps its error state in a context variable. Each thread has a context in which warnings are
-    off, and runs NumPy there: entering it costs less than switching the warnings off and on."""
-    if _is_quiet.get():  # an impl rule that calls others: the context can't be entered twice
-        return impl(*values, **params)
-    return context.quiet.run(impl, *values, **params)
-
-
-def _quiet_context() -> contextvars.Context:
-    quiet = contextvars.copy_context()
-    quiet.run(np.seterr, all="ignore")
-    quiet.run(_is_quiet.set, True)
-    return quiet
-
-
-def escaped_tracer_error(tracer: Tracer) -> UnexpectedTracerError:
-    """The error for a tracer met outside of the transformation that made it."""
-    origin = f" It was made at {tracer.line}." if tracer.line else ""
-    return UnexpectedTracerError(
-        f"Encountered an unexpected tracer: {tracer} leaked: it was used after its transformation had "
-        f"ended.{origin} "
-        "A function that is transformed must return its results: don't store them in globals, "
-        "attributes or outer lists. Nor may a derivative rule of your own close over a value that is "
-        "differentiated: make it an argument. https://docs.jax.dev/en/latest/errors.html#jax.errors.UnexpectedTracerError"
-    )
-
-
 class _Context(threading.local):
     """What `bind` looks at, one a thread: the current trace, the named axes around it, and while a
     jaxpr is run, the line of the user's program that the present equation is from."""
@@ -379,9 +285,6 @@ class _Context(threading.local):
     trace: Trace = EvalTrace()
     axis_env: AxisEnv = ()
     source_info: Any = None
-
-    def __init__(self) -> None:
-        self.quiet = _quiet_context()  # where NumPy does not warn; of each thread its own
 
 
 context = _Context()

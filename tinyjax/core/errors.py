@@ -91,5 +91,17 @@ def callback_error(name: str, error: Exception) -> JaxRuntimeError:
     )
 
 
+def escaped_tracer_error(tracer: Any) -> UnexpectedTracerError:
+    """The error for a tracer met outside of the transformation that made it."""
+    origin = f" It was made at {tracer.line}." if tracer.line else ""
+    return UnexpectedTracerError(
+        f"Encountered an unexpected tracer: {tracer} leaked: it was used after its transformation had "
+        f"ended.{origin} "
+        "A function that is transformed must return its results: don't store them in globals, "
+        "attributes or outer lists. Nor may a derivative rule of your own close over a value that is "
+        "differentiated: make it an argument. https://docs.jax.dev/en/latest/errors.html#jax.errors.UnexpectedTracerError"
+    )
+
+
 def _origin(tracer: Any) -> str:
     return f" The tracer was made at {tracer.line}." if tracer.line else ""

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tinyjax.core.array import LiteralArray, ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, context, missing_rule, to_numpy
+from tinyjax.core.avals import to_numpy
+from tinyjax.core.bind import Primitive, abstract_eval_rules, context, missing_rule
 from tinyjax.core.config import config
 from tinyjax.core.dtypes import is_python_scalar
 from tinyjax.core.lists import pick

@@ -25,20 +25,19 @@ from tinyjax.core.api_util import (
     wrap_argnums,
 )
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
     Primitive,
     Trace,
     Tracer,
     abstract_eval_rules,
     context,
-    escaped_tracer_error,
     extend_axis_env,
-    get_aval,
     missing_rule,
     set_current_trace,
 )
 from tinyjax.core.config import config
-from tinyjax.core.errors import UnexpectedTracerError
+from tinyjax.core.errors import UnexpectedTracerError, escaped_tracer_error
 from tinyjax.core.jaxpr import (
     Atom,
     ClosedJaxpr,

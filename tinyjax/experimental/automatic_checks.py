@@ -14,7 +14,8 @@ from typing import Any
 from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
-from tinyjax.core.bind import Primitive, get_aval
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive
 from tinyjax.core.tree_util.pytrees import tree_structure
 from tinyjax.experimental.checkify_error import (
     CheckSite,

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core.bind import EvalTrace, Primitive, as_array, context, get_aval, set_current_trace
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import EvalTrace, Primitive, as_array, context, set_current_trace
 from tinyjax.core.tree_util.pytrees import tree_flatten
 from tinyjax.experimental import checkify_rules as _rules  # noqa: F401  (fills the table)
 from tinyjax.experimental.checkify_error import CheckSite

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core.bind import extend_axis_env, get_aval
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import extend_axis_env
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.lists import split_list

@@ -17,12 +17,12 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.compile.kernel.rules import lowering_rules
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
     EvalTrace,
     Primitive,
     Trace,
     context,
-    get_aval,
     impl_rules,
     no_rule_reasons,
     set_current_trace,

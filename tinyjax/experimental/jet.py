@@ -18,7 +18,8 @@ from typing import Any
 from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
-from tinyjax.core.bind import Primitive, as_array, context, get_aval, set_current_trace
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, as_array, context, set_current_trace
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.experimental.jet_trace import JetTrace, JetTracer, Series, jet_rules, taylor
 from tinyjax.lax.transfer import device_put_p

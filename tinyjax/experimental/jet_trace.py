@@ -11,15 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import (
-    Primitive,
-    Trace,
-    Tracer,
-    context,
-    get_aval,
-    missing_rule,
-    set_current_trace,
-)
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, Trace, Tracer, context, missing_rule, set_current_trace
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.transform.custom.forward_rules import custom_jvp_call_p

@@ -31,7 +31,8 @@ import numpy as np
 from tinyjax.compile.memory_plan import usable_donations
 from tinyjax.compile.passes.simplify import simplify
 from tinyjax.core.array import ArrayImpl
-from tinyjax.core.bind import get_aval, impl_rules, to_numpy
+from tinyjax.core.avals import get_aval, to_numpy
+from tinyjax.core.bind import impl_rules
 from tinyjax.core.compile_log import compiling_logger, log_level
 from tinyjax.core.config import config
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, eval_jaxpr

@@ -14,7 +14,8 @@ import numpy as np
 
 from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.primitives import broadcast_shapes, elementwise_aval, mul, neg, neg_p
 from tinyjax.lax.comparison import eq, ge
 from tinyjax.lax.complex_numbers import conj, real

@@ -13,10 +13,11 @@ import numpy as np
 
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, run_quietly
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.jaxpr import JaxprEqn, Literal
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.core.primitives import shape_of
+from tinyjax.core.quiet import run_quietly
 from tinyjax.core.tracing import JaxprTrace, JaxprTracer, staging_rules
 from tinyjax.lax.elementwise import canonicalize_user_dtype
 from tinyjax.transform.batching import batch_rules, defvectorized, moveaxis

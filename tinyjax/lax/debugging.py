@@ -22,7 +22,8 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.compile.kernel.rules import OnHost, lowering_rules
-from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.lists import drop
 from tinyjax.core.tracing import user_line

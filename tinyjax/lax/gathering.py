@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import bind, dtypes
+from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.primitives import add, shape_of
 from tinyjax.lax.comparison import lt
@@ -213,7 +214,7 @@ def gather(
     if parsed_mode is not GatherScatterMode.FILL_OR_DROP:
         fill_value = None
     elif fill_value is None:
-        fill_value = _default_fill_value(bind.get_aval(operand).dtype)
+        fill_value = _default_fill_value(get_aval(operand).dtype)
     return gather_p.bind(
         operand,
         start_indices,

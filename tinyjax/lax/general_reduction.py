@@ -17,7 +17,8 @@ import numpy as np
 
 from tinyjax.core import bind, primitives
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules, no_rule_reasons
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.primitives import reduced_aval, shape_of

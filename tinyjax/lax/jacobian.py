@@ -18,7 +18,7 @@ import numpy as np
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import check_callable, function_of
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.core.primitives import add, reshape
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_map, tree_structure, tree_unflatten
 from tinyjax.lax.comparison import eq

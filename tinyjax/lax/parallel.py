@@ -21,14 +21,8 @@ import numpy as np
 from tinyjax.core import bind as core
 from tinyjax.core import primitives
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import (
-    Primitive,
-    Tracer,
-    abstract_eval_rules,
-    get_aval,
-    impl_rules,
-    no_rule_reasons,
-)
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, Tracer, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.primitives import reduced_aval, shape_of
 from tinyjax.core.tree_util import tree_map
 from tinyjax.lax import shape as shapes

@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import bind, primitives
+from tinyjax.core import primitives
 from tinyjax.core.api_util import named
 from tinyjax.core.array import Array, ArrayImpl, ShapedArray
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
@@ -249,7 +250,7 @@ def _scatter_function(
         unique_indices: bool = False,
         mode: str | GatherScatterMode | None = None,
     ) -> Array:
-        jaxpr = combine and _combining_jaxpr(combine, bind.get_aval(operand).dtype)
+        jaxpr = combine and _combining_jaxpr(combine, get_aval(operand).dtype)
         how = (dimension_numbers, indices_are_sorted, unique_indices, mode)
         return _bind_scatter(primitive, jaxpr, operand, scatter_indices, updates, *how)
 
@@ -292,7 +293,7 @@ def scatter_apply(
     """As scatter, with each element replaced by `func` of it, as often as it is indexed.
 
     `update_shape` is the shape that updates would have. It can't be differentiated, as in JAX."""
-    dtype = bind.get_aval(operand).dtype
+    dtype = get_aval(operand).dtype
     jaxpr = _scalar_jaxpr(lambda x, _: func(x), dtype)
     how = (dimension_numbers, indices_are_sorted, unique_indices, mode)
     return _bind_scatter(

@@ -13,7 +13,8 @@ import numpy as np
 
 from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.primitives import broadcast_in_dim, elementwise_aval, gt, shape_of
 from tinyjax.lax.bitwise import bitwise_and
 from tinyjax.lax.comparison import eq, lt

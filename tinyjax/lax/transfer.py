@@ -19,15 +19,14 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core.array import ArrayImpl
+from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
     Primitive,
     Tracer,
     abstract_eval_rules,
     as_array,
-    get_aval,
     impl_rules,
     no_rule_reasons,
-    to_numpy,
 )
 from tinyjax.core.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.core.tree_util.prefixes import flatten_axes

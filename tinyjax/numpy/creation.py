@@ -16,7 +16,8 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, ShapedArray
-from tinyjax.core.bind import Tracer, check_unmasked, new_array, watched
+from tinyjax.core.avals import check_unmasked
+from tinyjax.core.bind import Tracer, new_array, watched
 from tinyjax.lax.transfer import device_put
 from tinyjax.numpy.util import (
     as_array,

@@ -16,7 +16,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.creation import array, zeros_like
 from tinyjax.numpy.manipulation import expand_dims, moveaxis, ravel, reshape

@@ -16,7 +16,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core import dtypes
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
-from tinyjax.core import bind, dtypes
+from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
+from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import Tracer, as_array, is_staging
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.primitives import shape_of
@@ -110,7 +111,7 @@ def convert(x: Any, dtype: np.dtype, weak_type: bool = False) -> Any:
     if isinstance(x, (float, complex, np.inexact)) and dtypes.kind(dtype) in "iub":
         return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type)
     if type(x) is int:  # must fit the default integer, then wraps: uint8(1) + 300 is 45
-        x = bind.to_numpy(x, bind.get_aval(x)).astype(dtype)
+        x = to_numpy(x, get_aval(x)).astype(dtype)
     return constant(x, dtype, weak_type)
 
 

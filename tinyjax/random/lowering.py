@@ -16,7 +16,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.compile.kernel.rules import Elementwise, OnHost, lowering_rules
 from tinyjax.compile.passes.lower_prng_keys import conversions, is_key, word_rules
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.core.config import config
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.primitives import shape_of

@@ -17,6 +17,7 @@ import numpy as np
 from tinyjax.compile.plan import Plan
 from tinyjax.core import bind
 from tinyjax.core.array import ArrayImpl
+from tinyjax.core.avals import to_numpy
 from tinyjax.core.errors import callback_error
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 from tinyjax.runtime.memory import Memory
@@ -140,7 +141,7 @@ class Routine:
         self._template: list[Any] = [None] * len(variables)
         self._first_arg = len(jaxpr.constvars)
         for v, value in zip(jaxpr.constvars, plan.closed.consts):
-            host = np.array(bind.to_numpy(value, v.aval))  # a copy: NumPy arrays can be changed
+            host = np.array(to_numpy(value, v.aval))  # a copy: NumPy arrays can be changed
             self._template[self._slot[v]] = queue.upload(host)
         self.results = [self.slot(v) for v in jaxpr.outvars]
         by_kernel = {v for n in plan.kernels for v in plan.groups[n].outputs}

@@ -24,11 +24,12 @@ CHAPTERS = (
         {
             "core.bind": "bind and traces: eager evaluation",
             "core.array": "avals and values",
+            "core.avals": "what a number or an array is to a trace",
             "core.primitives": "the first ten, and what a primitive needs",
             "core.dtypes": "which dtypes there are, and how they promote",
             "core.errors": "what goes wrong with tracers",
         },
-        {"core.config": "the flags"},
+        {"core.config": "the flags", "core.quiet": "NumPy without its warnings"},
     ),
     Chapter(
         "Containers",

@@ -15,9 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tinyjax.core import bind, primitives
+from tinyjax.core import primitives
 from tinyjax.core.api_util import check_callable
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
+from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
     AxisEnv,
     Primitive,
@@ -25,7 +26,6 @@ from tinyjax.core.bind import (
     Tracer,
     context,
     extend_axis_env,
-    get_aval,
     missing_rule,
     set_current_trace,
 )
@@ -340,4 +340,4 @@ def _output(trace: BatchTrace, x: Any, out_dim: int | None) -> Any:
 def _literal(x: Any) -> Any:
     """A Python or NumPy scalar result as an Array that a jaxpr writes as a literal."""
     aval = get_aval(x)
-    return LiteralArray(bind.to_numpy(x, aval), aval)
+    return LiteralArray(to_numpy(x, aval), aval)

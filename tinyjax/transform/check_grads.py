@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.core.tree_util.pytrees import tree_leaves, tree_map
 from tinyjax.transform.jvp import jvp
 from tinyjax.transform.vjp import vjp

@@ -18,15 +18,8 @@ import numpy as np
 from tinyjax.core import bind, dtypes, primitives
 from tinyjax.core.api_util import check_callable, split_aux
 from tinyjax.core.array import Array, LiteralArray, ShapedArray
-from tinyjax.core.bind import (
-    Primitive,
-    Trace,
-    Tracer,
-    context,
-    get_aval,
-    missing_rule,
-    set_current_trace,
-)
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, Trace, Tracer, context, missing_rule, set_current_trace
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 
 # ---- tangents that are known to be zero ----

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.prefixes import flatten_axes

@@ -14,7 +14,8 @@ from typing import Any
 
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import FlatFun, check_callable, split_aux
-from tinyjax.core.bind import Primitive, Trace, context, get_aval, set_current_trace
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, Trace, context, set_current_trace
 from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     Jaxpr,

@@ -19,14 +19,8 @@ import numpy as np
 from tinyjax.core import dtypes, primitives
 from tinyjax.core.api_util import FlatFun, check_callable
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import (
-    Primitive,
-    as_array,
-    context,
-    get_aval,
-    missing_rule,
-    set_current_trace,
-)
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, as_array, context, missing_rule, set_current_trace
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_on_jaxpr, literal_value
 from tinyjax.core.lists import drop, pick
 from tinyjax.core.tracing import JaxprTrace, arg_aval, trace_to_jaxpr

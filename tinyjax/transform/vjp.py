@@ -16,7 +16,7 @@ from typing import Any
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name, function_of
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.core.tree_util.registration import Partial
 from tinyjax.transform.jvp import full, instantiate_zeros

@@ -6,7 +6,7 @@ import weakref
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bodies import trace_body
 from tinyjax.core.tree_util import tree_structure
 from tinyjax.lax.control_flow.bodies import fixed_point, with_common_consts

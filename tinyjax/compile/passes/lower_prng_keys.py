@@ -16,7 +16,8 @@ import numpy as np
 
 from tinyjax.compile.passes.simplify import BODIES
 from tinyjax.core.array import ArrayImpl, ShapedArray
-from tinyjax.core.bind import Primitive, context, to_numpy
+from tinyjax.core.avals import to_numpy
+from tinyjax.core.bind import Primitive, context
 from tinyjax.core.dtypes import key_dtype
 from tinyjax.core.inlining import CALLS
 from tinyjax.core.jaxpr import (

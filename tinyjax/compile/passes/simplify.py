@@ -15,7 +15,8 @@ import numpy as np
 
 from tinyjax.compile.passes.products import without_transpositions
 from tinyjax.compile.passes.rewrite_rules import rewrite
-from tinyjax.core.bind import impl_rules, to_numpy
+from tinyjax.core.avals import to_numpy
+from tinyjax.core.bind import impl_rules
 from tinyjax.core.dtypes import kind
 from tinyjax.core.inlining import called_jaxpr, check_equations, inline_calls
 from tinyjax.core.jaxpr import (

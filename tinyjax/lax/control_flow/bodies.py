@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ShapedArray
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
 from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
 from tinyjax.core.tree_util.prefixes import equality_errors

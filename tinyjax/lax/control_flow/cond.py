@@ -17,15 +17,14 @@ import numpy as np
 
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
+from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
     Primitive,
     Tracer,
     abstract_eval_rules,
     as_array,
-    get_aval,
     impl_rules,
     no_rule_reasons,
-    to_numpy,
     watched,
 )
 from tinyjax.core.bodies import Traced, trace_body

@@ -16,7 +16,8 @@ from weakref import WeakKeyDictionary
 
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import memory_of
-from tinyjax.core.bind import Tracer, get_aval, to_numpy
+from tinyjax.core.avals import get_aval, to_numpy
+from tinyjax.core.bind import Tracer
 from tinyjax.core.config import config
 from tinyjax.core.primitives import add
 from tinyjax.lax.comparison import lt

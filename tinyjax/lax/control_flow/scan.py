@@ -19,14 +19,13 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
     Primitive,
     Tracer,
     abstract_eval_rules,
-    get_aval,
     impl_rules,
     no_rule_reasons,
-    to_numpy,
     watched,
 )
 from tinyjax.core.bodies import trace_body

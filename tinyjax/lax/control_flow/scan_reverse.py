@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import get_aval, set_current_trace
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import set_current_trace
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Literal, cached_on_jaxpr, has_effects, literal_value
 from tinyjax.core.lists import Flags, drop, merge_lists, pick, split_list

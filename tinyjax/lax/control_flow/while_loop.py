@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
     Primitive,
     abstract_eval_rules,
     as_array,
-    get_aval,
     impl_rules,
     no_rule_reasons,
     watched,

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import ClosedJaxpr, Var, cached_on_jaxpr, jaxpr_as_fun
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.core.tracing import trace_to_jaxpr

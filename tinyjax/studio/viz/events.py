@@ -21,7 +21,8 @@ import numpy as np
 
 from tinyjax.core.api_util import FlatFun, fun_name
 from tinyjax.core.array import ArrayImpl, ShapedArray
-from tinyjax.core.bind import Primitive, Tracer, get_aval
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, Tracer
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var
 from tinyjax.core.pretty_printer import variable_names
 from tinyjax.core.tracing import JaxprTracer

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import tinyjax as jax
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.core.tracing import user_line
 from tinyjax.studio.viz.columns import columns_of, name_of, transformed
 from tinyjax.studio.viz.provenance_links import Column, kin

@@ -11,7 +11,8 @@ from typing import Any
 
 import graphviz
 
-from tinyjax.core.bind import context, get_aval, set_current_trace
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import context, set_current_trace
 from tinyjax.core.dtypes import is_inexact
 from tinyjax.core.tree_util.pytrees import tree_leaves
 from tinyjax.studio.viz.drawing import Drawing, Note

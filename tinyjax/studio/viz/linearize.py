@@ -11,7 +11,7 @@ from typing import Any
 
 import graphviz
 
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, jaxpr_as_fun, without_dead_code
 from tinyjax.core.lists import pick
 from tinyjax.core.tracing import JaxprTrace

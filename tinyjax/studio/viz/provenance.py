@@ -15,7 +15,7 @@ from typing import Any
 
 from tinyjax.core.api_util import FlatFun
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import get_aval
+from tinyjax.core.avals import get_aval
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, SourceLine, eval_jaxpr, subjaxprs
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten

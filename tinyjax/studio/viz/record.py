@@ -16,7 +16,8 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
-from tinyjax.core.bind import Primitive, Trace, context, get_aval
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, Trace, context
 from tinyjax.core.config import config
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
 from tinyjax.core.tracing import JaxprTrace, user_line

@@ -13,7 +13,8 @@ import graphviz
 import numpy as np
 
 from tinyjax.core import dtypes
-from tinyjax.core.bind import Tracer, get_aval, to_numpy
+from tinyjax.core.avals import get_aval, to_numpy
+from tinyjax.core.bind import Tracer
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, literal_value
 from tinyjax.studio.viz.drawing import Drawing, Note
 from tinyjax.studio.viz.program import Program

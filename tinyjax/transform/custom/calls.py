@@ -18,11 +18,11 @@ from typing import Any
 from tinyjax.core import dtypes, primitives
 from tinyjax.core.api_util import FlatFun, fun_name
 from tinyjax.core.array import ShapedArray
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
     Primitive,
     abstract_eval_rules,
     context,
-    get_aval,
     impl_rules,
     no_rule_reasons,
     set_current_trace,

@@ -14,7 +14,8 @@ from weakref import WeakKeyDictionary
 
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import FlatFun, fun_name, memory_of, memory_of_traces
-from tinyjax.core.bind import Tracer, context, get_aval
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Tracer, context
 from tinyjax.core.config import config
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax.core.api_util import FlatFun, fun_name
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
     Primitive,
     abstract_eval_rules,
     context,
-    get_aval,
     impl_rules,
     no_rule_reasons,
     set_current_trace,

@@ -16,12 +16,12 @@ from typing import Any
 
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import fun_name, with_static
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
     Primitive,
     Tracer,
     abstract_eval_rules,
     context,
-    get_aval,
     impl_rules,
     set_current_trace,
 )

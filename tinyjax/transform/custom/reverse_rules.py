@@ -17,7 +17,8 @@ from typing import Any
 from tinyjax.core import dtypes
 from tinyjax.core.api_util import fun_name, with_static
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import Tracer, get_aval
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Tracer
 from tinyjax.core.errors import UnexpectedTracerError
 from tinyjax.core.tree_util.prefixes import broadcast_prefix
 from tinyjax.core.tree_util.pytrees import (

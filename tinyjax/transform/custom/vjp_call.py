@@ -17,11 +17,11 @@ from typing import Any, NoReturn
 from tinyjax.compile.kernel.rules import lowering_rules
 from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
     Primitive,
     abstract_eval_rules,
     context,
-    get_aval,
     impl_rules,
     no_rule_reasons,
     set_current_trace,

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
-from tinyjax.core.bind import Tracer, get_aval, to_numpy
+from tinyjax.core.avals import get_aval, to_numpy
+from tinyjax.core.bind import Tracer
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.tracing import ShapeDtypeStruct
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path

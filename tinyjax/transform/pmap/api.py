@@ -26,7 +26,8 @@ from tinyjax.core.api_util import (
     with_static,
 )
 from tinyjax.core.array import ArrayImpl, ShapedArray
-from tinyjax.core.bind import context, extend_axis_env, get_aval
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import context, extend_axis_env
 from tinyjax.core.config import config
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.tracing import named_avals, trace_to_jaxpr

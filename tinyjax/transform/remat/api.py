@@ -19,7 +19,8 @@ from typing import Any
 from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
 from tinyjax.core.api_util import FlatFun, check_callable
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import Primitive, abstract_eval_rules, get_aval, impl_rules
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.bodies import trace_body
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var

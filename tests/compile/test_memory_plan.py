@@ -56,7 +56,7 @@ def test_a_kernel_works_in_place_where_it_reads_each_element_before_it_writes_th
     [
         [Load(A, X, index(7) - AT), Store(OUT, AT, A)],  # another place
         [Load(A, X, AT), Store(OUT, AT, A), Load(B, X, AT)],  # too late
-        [Load(A, X, AT)],  # where nothing is stored, another round may
+        [Load(A, X, AT)],  # where nothing is stored, another iteration may
     ],
 )
 def test_else_it_does_not(body):
@@ -132,7 +132,7 @@ def steps(monkeypatch):
     monkeypatch.setattr(plan, "loop_kernel", lambda *args: "as the test wants")
 
 
-def test_a_loop_writes_its_carry_over_that_of_the_round_before(steps):
+def test_a_loop_writes_its_carry_over_that_of_the_iteration_before(steps):
     def f(x):
         return lax.while_loop(lambda c: c[0] < 100.0, lambda c: c * 2.0 + 1.0, x)
 
@@ -142,7 +142,7 @@ def test_a_loop_writes_its_carry_over_that_of_the_round_before(steps):
     assert "the memory of c, in place" in text
     for _ in range(2):
         np.testing.assert_array_equal(jax.jit(f)(x), f(x))
-    np.testing.assert_array_equal(x, before)  # the first round had a copy
+    np.testing.assert_array_equal(x, before)  # the first iteration had a copy
 
 
 def test_parts_of_a_carry_in_one_memory_are_told_apart(steps):

@@ -152,7 +152,7 @@ def test_results_of_a_loop_stay_when_it_is_called_again():
     assert results == [0, 3, 6, 9]
 
 
-def test_loops_without_rounds_or_elements(steps):
+def test_loops_without_iterations_or_elements(steps):
     compare(lambda c, x: lax.scan(lambda c, r: (c + r, r), c, x[:0]), c, x)
     compare(lambda c, x: lax.scan(lambda c, r: (c + r.sum(), r), c, x[:, :0]), c, x)
 
@@ -165,7 +165,7 @@ def test_constants_of_jitted_functions_in_bodies(steps):
     compare(lambda i, c: lax.cond(i > 0, scaled, lambda c: c - 1, c), 1, c)
 
 
-def test_many_rounds_hold_on_to_a_limited_amount_of_memory(steps, monkeypatch, routing):
+def test_many_iterations_hold_on_to_a_limited_amount_of_memory(steps, monkeypatch, routing):
     most = []
     keep = Queue.keep
     monkeypatch.setattr(
@@ -190,7 +190,7 @@ def test_a_while_loop_may_never_run(steps):
     compare(lambda c: lax.while_loop(lambda c: c.sum() < 0, jnp.sin, c), c)
 
 
-def test_examples_of_a_batch_stop_at_different_rounds(steps):
+def test_examples_of_a_batch_stop_at_different_iterations(steps):
     halve = lambda v: lax.while_loop(lambda v: v.sum() < 100, lambda v: v * 2 + 1, v)  # noqa: E731
     compare(jax.vmap(halve), x)
 
@@ -298,7 +298,7 @@ def test_a_body_that_cannot_fit_is_refused(steps):
         jax.jit(lambda s: lax.fori_loop(0, 3, body, s))(1.0)
 
 
-def test_an_error_in_a_round_leaves_the_queue_usable(steps):
+def test_an_error_in_an_iteration_leaves_the_queue_usable(steps):
     def fail(c):
         raise ValueError("enough")
 
@@ -311,7 +311,7 @@ def test_an_error_in_a_round_leaves_the_queue_usable(steps):
         other.submit(queue_of(CPU).lock.release).result()
 
 
-# ---- loops in one kernel, some rounds at a time ----
+# ---- loops in one kernel, some iterations at a time ----
 
 
 @pytest.fixture

@@ -135,7 +135,7 @@ def test_each_step_of_a_schedule_has_its_time():
     assert list(times) == [(0,), (1,), (2,)] and all(0 < t < 1e6 for t in times.values())
 
 
-def test_the_time_of_a_loop_has_that_of_its_rounds():
+def test_the_time_of_a_loop_has_that_of_its_iterations():
     def loop(x):
         return jax.lax.fori_loop(0, 3, lambda i, c: jnp.sort(c * 2), x) + 1
 

@@ -9,7 +9,7 @@ arithmetic or for memory. The counting is XLA's, so that numbers can be compared
 - `bytes accessed`: of all operands and results. A step reads its operands once, and what its equations
   hand to each other costs nothing: fusion is for that.
 - What moves elements or makes them up (transpose, broadcast, slice, iota) has no arithmetic.
-- A loop counts one round, and a branch that one which costs most.
+- A loop counts one iteration, and a branch that one which costs most.
 
 Builds on plan and memory_plan.
 
@@ -129,7 +129,7 @@ def _multiplications(power: int) -> int:
 def group_cost(plan: Plan, number: int) -> Cost:
     """The cost of a step: the arithmetic of all equations inside, and the bytes of what it reads and
     makes. What two kernels compute for themselves is counted in both. A loop or branch that is no
-    kernel counts one round of the plans in plan.bodies[number]."""
+    kernel counts one iteration of the plans in plan.bodies[number]."""
     group = plan.groups[number]
     if number in plan.bodies:
         name = group.eqn.primitive.name  # type: ignore[union-attr]

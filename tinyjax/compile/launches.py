@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tinyjax.compile.codegen.codegen import kernel_text
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Rounds
+from tinyjax.compile.kernel.kernel_ir import Buffer, Iterations, Kernel
 from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import Var
@@ -43,9 +43,9 @@ class Launch:
         return self.kernels[0].items
 
     @property
-    def rounds(self) -> Rounds | None:
-        """With rounds, it is launched until its loop has ended."""
-        return self.kernels[0].rounds
+    def iterations(self) -> Iterations | None:
+        """With iterations, it is launched until its loop has ended."""
+        return self.kernels[0].iterations
 
     @property
     def scratch(self) -> list[Buffer]:

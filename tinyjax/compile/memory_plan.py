@@ -84,7 +84,7 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
     """The memory plan of `plan`, and of its loops' bodies; `donated` has a flag for each argument.
 
     A loop says where the results of its body go: these take over nothing but, in place, the carry of the
-    round before, which is donated then."""
+    iteration before, which is donated then."""
     jaxpr = plan.closed.jaxpr
     given = {v for v, is_donated in zip(jaxpr.invars, donated) if is_donated}
     memory = MemoryPlan(given, kernels=dict(plan.kernels))
@@ -138,7 +138,7 @@ def _take_in_place(
     may_take_over: Callable[[Var, Var], bool],
 ) -> None:
     group, kernel = plan.groups[number], plan.kernels[number]
-    if kernel.rounds is not None:  # launched several times: it reads its inputs again
+    if kernel.iterations is not None:  # launched several times: it reads its inputs again
         return
     count, pairs = len(group.inputs), []
     free = [group.inputs.index(u) for u in dying if u in group.inputs]
@@ -210,7 +210,7 @@ def _count(memory: MemoryPlan, plan: Plan, results: set[Var], last_reader: dict[
 
 
 def _body_bytes(label: str, body: MemoryPlan) -> int:
-    """What a round needs beside the loop's results, in whose memory the carry of the round before is; or
+    """What an iteration needs beside the loop's results, in whose memory the carry before it is; or
     a branch beside its results."""
     bytes_made = body.peak_bytes - body.argument_bytes
     return bytes_made if label in ("body", "cond") else max(0, bytes_made - body.output_bytes)
@@ -223,7 +223,7 @@ def can_be_in_place(kernel: Kernel, source: Buffer, destination: Buffer) -> bool
     """Whether `kernel` may have the input `source` and the output `destination` in the same memory.
 
     Each element of an output is stored once. So it will do if, wherever the source is loaded, the very
-    element is stored to in the same round of the same loop, and only later."""
+    element is stored to in the same iteration of the same loop, and only later."""
     if (source.dtype, source.size) != (destination.dtype, destination.size):
         return False
     return all(_loads_come_first(body, source, destination) for body in _all_bodies(kernel.body))

@@ -108,7 +108,7 @@ def _while(
     body_jaxpr: ClosedJaxpr,
 ) -> Any:
     """The error is a part of the carry. The condition is evaluated once more, for its checks: before the
-    loop, and at the end of each round."""
+    loop, and at the end of each iteration."""
     checked_cond, cond_kind = checked_jaxpr(cond_jaxpr, errors)
     checked_body, body_kind = checked_jaxpr(body_jaxpr, errors)
     cond_consts, body_consts, init = split_list(args, cond_nconsts, body_nconsts)

@@ -60,7 +60,7 @@ def fused(plan: Plan, stretch: Sequence[int]) -> list[list[int]]:
     parameters: set[Any] = set()  # of the last one
     for number in stretch:
         group, kernel = plan.groups[number], plan.kernels[number]
-        if kernel.rounds is not None:
+        if kernel.iterations is not None:
             launches.append([])
             continue
         scratch = [(number, buffer) for buffer in kernel.buffers if buffer.role == "scratch"]

@@ -1,10 +1,10 @@
 """Loops and branches in the schedule: steps that run routines, once, many times or not at all.
 
-After this file you can say what a loop costs that is too large for one kernel: a few launches a
-round, and no more. Its carry never moves: what one round made is the next one's argument, and
-the memory of the round before is used again for the round after. A scan launches all of its rounds
+After this file you can say what a loop costs that is too large for one kernel: a few launches for each
+iteration, and no more. Its carry never moves: what one iteration made is the next one's argument, and
+the memory of the iteration before is used again for the one after. A scan launches all of its iterations
 without waiting; a while loop must read its condition in each. A loop that is one kernel is here
-too where it may run long: it is launched for some rounds at a time. Builds on schedule.
+too where it may run long: it is launched for some iterations at a time. Builds on schedule.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.kernel.kernel_ir import Rounds
+from tinyjax.compile.kernel.kernel_ir import Iterations
 from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
 from tinyjax.runtime.memory import Memory
 from tinyjax.runtime.schedule import KernelStep, Output, Routine
@@ -26,7 +26,7 @@ from tinyjax.runtime.schedule import KernelStep, Output, Routine
 
 
 class _Carry:
-    """What goes from round to round. `own` is the memory that rounds made and nobody else knows:
+    """What goes from iteration to iteration. `own` is the memory that iterations made and nobody else knows:
     the user's arrays, constants and rows of other arrays are never written to nor given away.
 
     It is known by its buffer: a value in memory taken over is another Memory of the same buffer."""
@@ -37,14 +37,14 @@ class _Carry:
         self.own: dict[Any, Memory] = {}
 
     def advance(self, values: Sequence[Memory], made: set[Memory]) -> None:
-        """The carry is now `values`; of what the round made, the rest can be used again."""
+        """The carry is now `values`; of what the iteration made, the rest can be used again."""
         self.own |= {memory.cl: memory for memory in made}
         for buffer in self.own.keys() - {memory.cl for memory in values}:
             self.queue.recycle(self.own.pop(buffer))
         self.values = list(values)
 
     def make_writable(self, numbers: Sequence[int]) -> None:
-        """Values that a round will write over are in memory that rounds made, and each alone in it."""
+        """Values that an iteration writes over are in memory that iterations made, and each alone in it."""
         for number in numbers:
             memory = self.values[number]
             if memory.cl not in self.own or self.values.count(memory) > 1:
@@ -88,11 +88,11 @@ class ScanStep:
         ys = [output.memory(queue, slots) for output in self.ys]
         carry = _Carry(queue, [slots[slot] for slot in self.carry])
         for t in reversed(range(self.length)) if self.reverse else range(self.length):
-            self._round(queue, t, consts, carry, xs, ys)
+            self._iteration(queue, t, consts, carry, xs, ys)
         for slot, memory in zip(self.carry_outputs, carry.give()):
             slots[slot] = memory
 
-    def _round(
+    def _iteration(
         self,
         queue: Any,
         t: int,
@@ -194,17 +194,17 @@ def loop_step(
 # ---- loops in one kernel ----
 
 LAUNCH_SECONDS = 0.2  # about how long a launch may take: an interrupt waits for its end
-MAX_ROUNDS = 2**30  # of one launch
-INNER_ROUNDS = 2**24  # of the loops of unknown length within, in the first launch
+MAX_ITERATIONS = 2**30  # of one launch
+INNER_ITERATIONS = 2**24  # of the loops of unknown length within, in the first launch
 
 
 @dataclass
-class RoundsStep:
-    """Launches a kernel again and again, for some rounds of its loop at a time, until it has ended."""
+class ResumableLoopStep:
+    """Launches a kernel again and again, for some iterations of its loop at a time, until it has ended."""
 
     step: KernelStep
-    rounds: Rounds
-    control: int  # the slot of memory that says from where to where: see Rounds
+    iterations: Iterations
+    control: int  # the slot of memory that says from where to where: see Iterations
     # The rest of the scratch memory goes on from launch to launch: one call at a time.
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -217,9 +217,9 @@ class RoundsStep:
             self._run(queue, slots)
 
     def _run(self, queue: Any, slots: list[Memory]) -> None:
-        length = self.rounds.length
-        count = min(max(1, LAUNCH_WORK // self.rounds.work), MAX_ROUNDS)
-        start, inner = 0, INNER_ROUNDS
+        length = self.iterations.length
+        count = min(max(1, LAUNCH_WORK // self.iterations.work), MAX_ITERATIONS)
+        start, inner = 0, INNER_ITERATIONS
         while True:
             stop = start + count if length is None else min(start + count, length)
             control = queue.writable(np.array([start, stop, 0, inner], np.int32))
@@ -227,19 +227,23 @@ class RoundsStep:
             before = time.monotonic()
             self.step.run(queue, slots)
             queue.keep(control, 0)
-            state = control.read()[2] if length is None or self.rounds.has_inner else 0
-            if state == 2:  # a loop within was cut short: the same again, with more for each round
-                count, inner = (count // 4, inner) if count > 4 else (1, min(4 * inner, MAX_ROUNDS))
+            state = control.read()[2] if length is None or self.iterations.has_inner else 0
+            if (
+                state == 2
+            ):  # a loop within was cut short: the same again, with more for each iteration
+                count, inner = (
+                    (count // 4, inner) if count > 4 else (1, min(4 * inner, MAX_ITERATIONS))
+                )
                 continue
             if stop == length or (length is None and state == 0):
                 return
             queue.finish()
             count = next_count(count, time.monotonic() - before)
-            # A while loop has no number of rounds: all launches but the first go on from round 1.
+            # A while loop has no number of iterations: all launches but the first go on from iteration 1.
             start = 1 if length is None else stop
 
 
 def next_count(count: int, seconds: float) -> int:
-    """How many rounds to launch next, after so many took so long."""
+    """How many iterations to launch next, after so many took so long."""
     factor = min(max(LAUNCH_SECONDS / max(seconds, 1e-6), 1 / 4), 4)
-    return min(max(1, int(factor * count)), MAX_ROUNDS)
+    return min(max(1, int(factor * count)), MAX_ITERATIONS)

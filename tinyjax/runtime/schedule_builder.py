@@ -20,7 +20,7 @@ from tinyjax.compile.memory_plan import MemoryPlan, bytes_of
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import Var
 from tinyjax.runtime import compilation_cache
-from tinyjax.runtime.loops import RoundsStep, loop_step
+from tinyjax.runtime.loops import ResumableLoopStep, loop_step
 from tinyjax.runtime.matmul_step import MatmulStep
 from tinyjax.runtime.memory import Memory
 from tinyjax.runtime.queues import SharedMemoryQueue
@@ -94,7 +94,7 @@ class ScheduleBuilder:
         routine: Routine,
         outputs: list[Output],
         dies: list[int],
-    ) -> KernelStep | RoundsStep:
+    ) -> KernelStep | ResumableLoopStep:
         """Its temporaries are memory that stays: launches of other threads wait for its end. Scratch memory
         has zeros at first."""
         held: dict[Var, Memory] = {}
@@ -113,10 +113,10 @@ class ScheduleBuilder:
         ]
         built, items = self.built[launch.name, launch.inline], launch.items
         step = KernelStep(built, items, self.local_size, launch.inline, arguments, outputs, dies)
-        if launch.rounds is None:
+        if launch.iterations is None:
             return step
-        control = [buffer.name for buffer in launch.scratch].index("rounds")
-        return RoundsStep(step, launch.rounds, scratch[control])
+        control = [buffer.name for buffer in launch.scratch].index("iterations")
+        return ResumableLoopStep(step, launch.iterations, scratch[control])
 
     def _step(
         self,

@@ -137,7 +137,7 @@ CHAPTERS = (
         },
         {
             "compile.schedules.vectorize": "which elements are neighbours in memory",
-            "compile.schedules.unroll_and_jam": "rounds that do not depend on each other, at once",
+            "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",
             "compile.schedules.column_kernels": "sums of columns",
             "compile.schedules.split_reduction": "one sum that all work-items share",
             "compile.schedules.product_kernels": "kernels of products, in tiles",
@@ -161,12 +161,12 @@ CHAPTERS = (
             "compile.schedules.loop_cost": "how much of a loop fits into one launch",
             "compile.schedules.loop_bodies": "jaxprs inside a kernel: loops, ifs",
             "compile.schedules.private_arrays": "loops over small arrays inside a kernel",
-            "compile.schedules.loop_invariants": "what a loop computes before its first round",
+            "compile.schedules.loop_invariants": "what a loop computes before its first iteration",
             "compile.schedules.layout_transform": "matrices that a loop reads along their columns",
             "compile.schedules.scalarize": "loops that each element can run by itself",
             "compile.schedules.elementwise_loop": "kernels in which each element runs its loop",
             "compile.schedules.sequential_loop": "kernels in which one work-item does it all",
-            "compile.schedules.resumable_loop": "the rounds of one launch, and how the next goes on",
+            "compile.schedules.resumable_loop": "the iterations of one launch, and how the next goes on",
         },
     ),
     Chapter(

@@ -10,18 +10,18 @@ from tinyjax.compile.kernel.kernel_ir import (
     For,
     If,
     IfLast,
+    Iterations,
     Kernel,
     KernelError,
     Let,
     Load,
     PrivateArray,
-    Rounds,
     Store,
     Value,
     While,
     item_index,
 )
-from tinyjax.compile.kernel.stored import MAX_ROUNDS
+from tinyjax.compile.kernel.stored import MAX_ITERATIONS
 
 F32, INT32, BOOL = map(np.dtype, ("float32", "int32", "bool"))
 X, OUT = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")
@@ -30,8 +30,8 @@ KEPT = PrivateArray("kept", F32, 8)
 ROW, COLUMN = index_var("i1", 0, 7), index_var("i2", 0, 7)
 
 
-def check(*body, buffers=(X, OUT), items=1, rounds=None):
-    check_assignment(Kernel("k0", list(buffers), items, list(body), rounds))
+def check(*body, buffers=(X, OUT), items=1, iterations=None):
+    check_assignment(Kernel("k0", list(buffers), items, list(body), iterations))
 
 
 def refused(text, *body, **kinds):
@@ -58,7 +58,7 @@ def test_each_row_has_its_own_place():
 
 
 def test_what_takes_too_long_to_prove_is_not_checked():
-    count = 2 * MAX_ROUNDS
+    count = 2 * MAX_ITERATIONS
     rows, out = index_var("i1", 0, count - 1), Buffer("y_out", F32, 2 * count, "out")
     check(loop(rows, Store(out, rows * 2, ONE), stop=count), buffers=[out])
 
@@ -83,7 +83,7 @@ def test_part_of_a_private_array_is_enough_for_those_who_load_no_more():
     refused("kept", Allocate(KEPT, None), half, loop(COLUMN, Load(A, KEPT, COLUMN)), ALL)
 
 
-def test_what_is_stored_in_a_round_is_there_for_the_rest_of_it():
+def test_what_is_stored_in_an_iteration_is_there_for_the_rest_of_it():
     check(Allocate(KEPT, None), loop(ROW, Store(KEPT, ROW, ONE), Load(A, KEPT, ROW)), ALL)
     back = (ROW - 1).max(0)
     refused(
@@ -91,7 +91,7 @@ def test_what_is_stored_in_a_round_is_there_for_the_rest_of_it():
     )
 
 
-def test_a_row_stored_in_a_round_is_there_for_a_loop_over_it():
+def test_a_row_stored_in_an_iteration_is_there_for_a_loop_over_it():
     rows, k, n, m = (index_var(f"i{last}", 0, last) for last in (1, 2, 2, 3))
     row = For(k, index(0), index(3), [Store(KEPT, rows * 4 + k, ONE)])
     read = For(n, index(0), index(3), [Load(A, KEPT, rows * 4 + n)])
@@ -109,7 +109,7 @@ def test_both_branches_store_what_is_loaded_after_them():
     refused("kept", Allocate(KEPT, None), test, one, load, ALL)
 
 
-def test_one_of_the_rounds_stores_what_is_the_same_in_all():
+def test_one_of_the_iterations_stores_what_is_the_same_in_all():
     total = Buffer("total_out", F32, 1, "out")
     is_first = Let(Value("h", BOOL), "eq", (ROW, index(0)))
     store = If(is_first.target, [Store(total, index(0), ONE)])
@@ -118,7 +118,7 @@ def test_one_of_the_rounds_stores_what_is_the_same_in_all():
     refused("total_out", loop(ROW, never, store), buffers=[total])
 
 
-def test_a_while_loop_may_have_no_round():
+def test_a_while_loop_may_have_no_iteration():
     test = Let(Value("h", BOOL), "lt", (ONE, ONE))
     store, load = Store(KEPT, index(0), ONE), Load(A, KEPT, index(0))
     check(Allocate(KEPT, None), While([store, test], test.target, [load]), load, ALL)
@@ -145,23 +145,23 @@ def test_what_the_last_work_item_stores_no_other_one_does():
     refused("y_out", IfLast(ticket, [Store(OUT, item, ONE)]), buffers=[OUT, ticket], items=8)
 
 
-def test_the_rounds_of_a_loop_are_those_of_all_its_launches():
-    control = Buffer("rounds", INT32, 4, "scratch")
+def test_the_iterations_of_a_loop_are_those_of_all_its_launches():
+    control = Buffer("iterations", INT32, 4, "scratch")
     start, stop = Value("start", INT32), Value("stop", INT32)
     bounds = [Load(start, control, index(0)), Load(stop, control, index(1))]
     first, last = index_var("start", 0, 7), index_var("stop", 0, 8)
     body = *bounds, For(ROW, first, last, [Store(OUT, ROW, ONE)])
-    check(*body, buffers=[OUT, control], rounds=Rounds(8, 1))
+    check(*body, buffers=[OUT, control], iterations=Iterations(8, 1))
     half = *bounds, For(ROW, first, last, [Store(OUT, ROW // 2, ONE)])
-    refused("y_out", *half, buffers=[OUT, control], rounds=Rounds(8, 1))
+    refused("y_out", *half, buffers=[OUT, control], iterations=Iterations(8, 1))
 
 
-def test_a_loop_whose_length_is_data_may_have_no_round():
+def test_a_loop_whose_length_is_data_may_have_no_iteration():
     lengths, length = Buffer("n_in", INT32, 1, "in"), Value("n", INT32)
-    control = Buffer("rounds", INT32, 4, "scratch")
+    control = Buffer("iterations", INT32, 4, "scratch")
     stop = index_var("n", 0, 8)
     body = Load(length, lengths, index(0)), For(ROW, index(0), stop, [Store(OUT, ROW, ONE)])
-    refused("y_out", *body, buffers=[lengths, OUT, control], rounds=Rounds(8, 1))
+    refused("y_out", *body, buffers=[lengths, OUT, control], iterations=Iterations(8, 1))
 
 
 def test_what_a_launch_leaves_to_the_next_need_not_be_stored_by_all():

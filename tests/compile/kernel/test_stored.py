@@ -14,12 +14,12 @@ def positions(stores):
     return [(int(a), int(b)) for a, b in zip(begin, end)]
 
 
-def test_rounds_that_touch_each_other_are_one_interval():
+def test_iterations_that_touch_each_other_are_one_interval():
     rows = Loop(ROW, index(0), index(3)), Loop(COLUMN, index(0), index(10))
     assert positions([Stored(ROW * 10 + COLUMN, None, 1, rows)]) == [(0, 30)]
 
 
-def test_rounds_that_do_not_are_several():
+def test_iterations_that_do_not_are_several():
     assert positions([Stored(ROW * 5 + 1, None, 4, (Loop(ROW, index(0), index(3)),))]) == [
         (1, 5), (6, 10), (11, 15),
     ]  # fmt: skip
@@ -46,11 +46,11 @@ def test_an_end_of_all_chunks_costs_nothing_however_many_there_are():
     assert positions([Stored(ROW * 16, index(2**34 - 5), 16, chunks)]) == [(0, 2**34 - 5)]
 
 
-def test_a_loop_without_rounds_stores_nothing():
+def test_a_loop_without_iterations_stores_nothing():
     assert positions([Stored(ROW, None, 1, (Loop(ROW, index(3), index(3)),))]) == []
 
 
-def test_one_round_of_a_loop_is_picked_out():
+def test_one_iteration_of_a_loop_is_picked_out():
     picked = Loop(ROW, index(0), index(9)), Where(ROW, index(4))
     assert positions([Stored(ROW * 2, None, 1, picked)]) == [(8, 9)]
 
@@ -67,7 +67,7 @@ def test_what_depends_on_something_else_is_not_counted():
     assert positions([Stored(ROW + COLUMN, None, 1, (Loop(COLUMN, index(0), index(5)),))]) == []
 
 
-# ---- against going through all rounds ----
+# ---- against going through all iterations ----
 
 numbers = st.integers(0, 6)
 
@@ -100,7 +100,7 @@ def places(draw):
     st.sampled_from([1, 3]),
     st.data(),
 )
-def test_intervals_are_what_all_rounds_store(at, count, bounds, depends, width, data):
+def test_intervals_are_what_all_iterations_store(at, count, bounds, depends, width, data):
     start = ROW if depends else index(bounds[0])
     stop = data.draw(st.sampled_from([start + bounds[1], (start * 2).min(bounds[1])]))
     end = data.draw(st.sampled_from([None, at + 2, index(40)]))

@@ -34,26 +34,26 @@ def loop_of(f, *args, target=CPU):
     return plan.kernels.get(number) or plan.reasons[number]
 
 
-def launch(kernel, memory, rounds):
-    """Launches a kernel until its loop has ended, `rounds` of it at a time."""
-    if kernel.rounds is None:
+def launch(kernel, memory, iterations):
+    """Launches a kernel until its loop has ended, `iterations` of it at a time."""
+    if kernel.iterations is None:
         return interpret_kernel(kernel, memory)
-    control = memory[[buffer.name for buffer in kernel.buffers].index("rounds")]
-    start, length, inner = 0, kernel.rounds.length, rounds
+    control = memory[[buffer.name for buffer in kernel.buffers].index("iterations")]
+    start, length, inner = 0, kernel.iterations.length, iterations
     while length is None or start < length:
-        stop = start + rounds if length is None else min(start + rounds, length)
+        stop = start + iterations if length is None else min(start + iterations, length)
         control[:] = start, stop, 0, inner
         interpret_kernel(kernel, memory)
         if control[2] == 2:
             inner *= 2
             continue
-        start += rounds
+        start += iterations
         if length is None and not control[2]:
             break
-        assert start < 1000 * rounds, "it does not end"
+        assert start < 1000 * iterations, "it does not end"
 
 
-def interpreted(f, *args, target=CPU, rounds=10**6):
+def interpreted(f, *args, target=CPU, iterations=10**6):
     """f by way of its kernels, without a device."""
     plan = plan_of(f, *args, target=target)
     assert not plan.reasons, plan.reasons
@@ -65,7 +65,7 @@ def interpreted(f, *args, target=CPU, rounds=10**6):
         arrays = [memory[v].reshape(-1) for v in (*group.inputs, *group.outputs)]
         kernel = plan.kernels[number]
         scratch = [np.zeros(b.size, b.dtype) for b in kernel.buffers[len(arrays) :]]
-        launch(kernel, arrays + scratch, rounds)
+        launch(kernel, arrays + scratch, iterations)
     return [v.val if isinstance(v, Literal) else memory[v] for v in jaxpr.outvars]
 
 
@@ -76,11 +76,11 @@ def assert_close(found, expected, rtol):
         np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol)
 
 
-def agree(f, *args, rtol=1e-6, rounds=10**6):
+def agree(f, *args, rtol=1e-6, iterations=10**6):
     """The kernel gives what the eager Python loop gives: for a CPU, a GPU, and on the device."""
     expected = f(*args)
-    assert_close(interpreted(f, *args, rounds=rounds), expected, rtol)
-    assert_close(interpreted(f, *args, target=GPU, rounds=rounds), expected, rtol)
+    assert_close(interpreted(f, *args, iterations=iterations), expected, rtol)
+    assert_close(interpreted(f, *args, target=GPU, iterations=iterations), expected, rtol)
     assert_close(jax.tree.leaves(jax.jit(f)(*args)), expected, max(rtol, 1e-5))
 
 
@@ -125,11 +125,14 @@ def test_elements_go_on_until_their_own_condition_fails(size):
     agree(jax.vmap(escape_time), floats(size) * 2, floats(size))
 
 
-@pytest.mark.parametrize("rounds", [1, 3])
-def test_a_loop_goes_on_where_the_last_launch_stopped(rounds):
-    agree(jax.vmap(escape_time), floats(20) * 2, floats(20), rounds=rounds)
+@pytest.mark.parametrize("iterations", [1, 3])
+def test_a_loop_goes_on_where_the_last_launch_stopped(iterations):
+    agree(jax.vmap(escape_time), floats(20) * 2, floats(20), iterations=iterations)
     agree(
-        lambda n, x: lax.fori_loop(0, n, lambda i, x: x * 0.5 + i, x), 5, floats(40), rounds=rounds
+        lambda n, x: lax.fori_loop(0, n, lambda i, x: x * 0.5 + i, x),
+        5,
+        floats(40),
+        iterations=iterations,
     )
 
 
@@ -186,7 +189,7 @@ def test_scalars_that_loop_kernels_keep_between_launches(monkeypatch):
         return (vector * scalar, scalar + x), scalar
 
     f = lambda v, xs: lax.scan(step, (v, jnp.float32(0)), xs)  # noqa: E731
-    agree(f, floats(40), floats(6), rounds=4)
+    agree(f, floats(40), floats(6), iterations=4)
 
 
 def test_carries_may_be_passed_through_swapped_and_start_alike():
@@ -248,7 +251,7 @@ def test_a_branch_and_a_scan_inside():
     agree(lambda x: lax.scan(step, x, np.arange(4))[0], floats(20))
 
 
-# ---- what is computed before the first round ----
+# ---- what is computed before the first iteration ----
 
 
 def test_mandelbrot_over_two_axes_is_one_launch():
@@ -257,7 +260,7 @@ def test_mandelbrot_over_two_axes_is_one_launch():
     plan = plan_of(f, real, imaginary)
     assert [kernel.form for kernel in plan.kernels.values()] == ["elementwise, vectorized by 16"]
     agree(f, real, imaginary)
-    agree(f, real, imaginary, rounds=3)
+    agree(f, real, imaginary, iterations=3)
 
 
 def test_initial_values_that_are_cheap_are_made_in_the_loops_kernel():
@@ -268,7 +271,7 @@ def test_initial_values_that_are_cheap_are_made_in_the_loops_kernel():
 
     assert len(plan_of(f, floats(21)).groups) == 1
     agree(f, floats(21))
-    agree(f, floats(21), rounds=2)
+    agree(f, floats(21), iterations=2)
 
 
 def test_one_work_item_makes_its_initial_values_too():
@@ -285,7 +288,7 @@ def test_initial_values_that_are_costly_or_of_several_arrays_are_stored():
     assert len(plan_of(lambda x, y: f(x + y, x), floats(21), floats(21)).groups) == 2
 
 
-def test_what_is_read_at_other_places_but_the_same_in_all_rounds_is_read_once():
+def test_what_is_read_at_other_places_but_the_same_in_all_iterations_is_read_once():
     def f(x, row, column):
         def step(i, c):
             return c * row[::-1] + column[:, None] * (row > 0) + lax.iota(np.int32, 9) - x.T
@@ -294,8 +297,8 @@ def test_what_is_read_at_other_places_but_the_same_in_all_rounds_is_read_once():
 
     args = floats(9, 9), floats(9), floats(9)
     lines = str(loop_of(f, *args)).splitlines()
-    rounds = next(i for i, line in enumerate(lines) if ".. 4" in line)
-    assert "_in[" in str(lines[:rounds]) and "_in[" not in str(lines[rounds:])
+    iterations = next(i for i, line in enumerate(lines) if ".. 4" in line)
+    assert "_in[" in str(lines[:iterations]) and "_in[" not in str(lines[iterations:])
     agree(f, *args, rtol=1e-5)
 
 
@@ -347,10 +350,10 @@ def test_a_new_carry_is_stored_over_the_old_one_where_nothing_else_reads_that():
     agree(reversing, floats(5))
 
 
-@pytest.mark.parametrize("rounds", [1, 10])
-def test_each_example_stops_by_itself_in_a_loop_of_vectors(rounds):
+@pytest.mark.parametrize("iterations", [1, 10])
+def test_each_example_stops_by_itself_in_a_loop_of_vectors(iterations):
     f = lambda x: lax.while_loop(lambda x: x.sum() < 3, lambda x: x * 1.5 + 0.2, x)  # noqa: E731
-    agree(jax.vmap(f), np.abs(floats(4, 3)), rtol=1e-5, rounds=rounds)
+    agree(jax.vmap(f), np.abs(floats(4, 3)), rtol=1e-5, iterations=iterations)
 
 
 def test_a_condition_that_is_carried():
@@ -378,20 +381,20 @@ def newton_roots(x):
     return lax.scan(root, jnp.float32(1), x)
 
 
-@pytest.mark.parametrize("rounds", [1, 3, 1000])
-def test_loops_of_unknown_length_inside_are_bounded_too(rounds):
+@pytest.mark.parametrize("iterations", [1, 3, 1000])
+def test_loops_of_unknown_length_inside_are_bounded_too(iterations):
     kernel = loop_of(newton_roots, np.abs(floats(6)))
-    assert kernel.rounds.has_inner
-    agree(newton_roots, np.abs(floats(6)) * 1000, rounds=rounds, rtol=1e-5)
+    assert kernel.iterations.has_inner
+    agree(newton_roots, np.abs(floats(6)) * 1000, iterations=iterations, rtol=1e-5)
     counting = lambda n: lax.while_loop(lambda i: i < n, lambda i: i + 1, 0)  # noqa: E731
     step = lambda s, n: (s[0] + 1, s[1] + counting(n))  # noqa: E731
     f = lambda n: lax.while_loop(lambda s: s[0] < 4, lambda s: step(s, n), (0, 0))  # noqa: E731
-    agree(f, 7, rounds=rounds)
-    agree(jax.vmap(newton_roots), np.abs(floats(2, 3)), rounds=rounds, rtol=1e-5)
+    agree(f, 7, iterations=iterations)
+    agree(jax.vmap(newton_roots), np.abs(floats(2, 3)), iterations=iterations, rtol=1e-5)
 
 
 def test_a_loop_inside_that_takes_long_is_launched_again_with_more(monkeypatch):
-    monkeypatch.setattr("tinyjax.runtime.loops.INNER_ROUNDS", 3)
+    monkeypatch.setattr("tinyjax.runtime.loops.INNER_ITERATIONS", 3)
     agree(newton_roots, np.abs(floats(6)) * 1000, rtol=1e-5)
 
 
@@ -431,7 +434,7 @@ def test_an_index_into_a_single_element_of_the_carry():
     agree(lambda x: lax.scan(step, x, np.arange(3)), floats(1))
 
 
-def test_a_loop_inside_without_rounds():
+def test_a_loop_inside_without_iterations():
     def step(x, _):
         y, ys = lax.scan(lambda c, i: (c + i.sum(), c), x[0], x[:0])
         return x[::-1] * y, ys
@@ -462,11 +465,11 @@ def test_a_loop_within_a_loop_reads_what_is_the_same_in_every_round(part):
 
 
 def test_a_short_scan_is_launched_once_and_what_may_be_long_in_parts():
-    assert loop_of(decayed, floats(16), floats(16), floats(9, 16)).rounds is None
+    assert loop_of(decayed, floats(16), floats(16), floats(9, 16)).iterations is None
     f = lambda n, x: lax.fori_loop(0, n, lambda i, x: x + 1, x)  # noqa: E731
-    assert loop_of(f, 3, floats(5)).rounds.length is None
+    assert loop_of(f, 3, floats(5)).iterations.length is None
     long = loop_of(lambda x: lax.fori_loop(0, 2 * LAUNCH_WORK, lambda i, x: x + 1, x), floats(5))
-    assert long.rounds.length == 2 * LAUNCH_WORK
+    assert long.iterations.length == 2 * LAUNCH_WORK
 
 
 def test_the_schedule_says_which_form_was_chosen():
@@ -474,7 +477,7 @@ def test_the_schedule_says_which_form_was_chosen():
     assert "one kernel, elementwise, vectorized by 16" in text
 
 
-def test_the_next_launch_has_as_many_rounds_as_take_a_fifth_of_a_second():
+def test_the_next_launch_has_as_many_iterations_as_take_a_fifth_of_a_second():
     assert next_count(100, seconds=0.2) == 100
     assert next_count(100, seconds=0.3) == 66
     assert next_count(100, seconds=0.0) == 400  # no more than four times as many

@@ -28,7 +28,7 @@ def test_memory_that_no_kernel_stored_to_shows_in_results():
     assert (queue.allocate((2**16,), np.dtype("uint8")).read() == 0xAB).all()
 
 
-# ---- what does not vary within the inner loop is stored in each of its rounds ----
+# ---- what does not vary within the inner loop is stored in each of its iterations ----
 
 
 def each_point(c, t):
@@ -115,7 +115,7 @@ def test_k_means_that_averages_the_points_of_each_centre():
     agree(fit, floats(20, 2), floats(3, 2))
 
 
-def test_monte_carlo_samples_of_a_price_in_each_round():
+def test_monte_carlo_samples_of_a_price_in_each_iteration():
     def price(key, strikes):
         def step(total, key):
             draws = jax.random.normal(key, (32,))
@@ -127,7 +127,7 @@ def test_monte_carlo_samples_of_a_price_in_each_round():
     agree(price, jax.random.key(0), jnp.array([0.0, 0.5, 1.0]))
 
 
-def test_the_forward_pass_of_a_hidden_markov_model_in_each_round_of_em():
+def test_the_forward_pass_of_a_hidden_markov_model_in_each_iteration_of_em():
     def fit(transitions, emissions, seen):
         def step(t, _):
             def forward(alpha, symbol):

@@ -19,7 +19,7 @@ def doubled(count):
     return Kernel("k0", [x, out], 1, [For(i, index(0), index(count), body)])
 
 
-def test_rounds_stand_beside_each_other():
+def test_iterations_stand_beside_each_other():
     (loop,) = doubled(4).body
     kernel = Kernel("k0", doubled(4).buffers, 1, unroll_and_jam(loop, 2, "i2"))
     assert str(kernel).splitlines()[1:] == [
@@ -34,7 +34,7 @@ def test_rounds_stand_beside_each_other():
 
 
 @pytest.mark.parametrize("count", [3, 4, 5, 9, 11])
-def test_no_round_is_left_out(count):
+def test_no_iteration_is_left_out(count):
     kernel = doubled(count)
     kernel = Kernel("k0", kernel.buffers, 1, unroll_and_jam(kernel.body[0], 3, "i2"))
     x, out = np.arange(count, dtype=np.float32), np.zeros(count, np.float32)

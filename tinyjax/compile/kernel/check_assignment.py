@@ -2,7 +2,7 @@
 
 After this file you can say why a kernel of this compiler never gives what its memory held before. The
 statements are walked through in their order. Each store is noted, and where a loop ends, it is known to
-have been done in all rounds. A load must lie within what was stored before it, and when all work-items
+have been done in all iterations. A load must lie within what was stored before it, and when all work-items
 are done, every element of every output is stored. Builds on kernel_ir and stored.
 
 Source: the Java Language Specification, chapter 16, "Definite Assignment"; here for elements of arrays
@@ -46,7 +46,7 @@ def check_assignment(kernel: ir.Kernel) -> None:
 
 class _Walk:
     """Goes through a kernel's statements with what was stored so far. A loop that several launches share
-    out has, at the end, had all of its rounds."""
+    out has, at the end, had all of its iterations."""
 
     def __init__(self, kernel: ir.Kernel):
         self.kernel = kernel
@@ -57,8 +57,8 @@ class _Walk:
 
     def check(self) -> None:
         state: State = {name: () for name in self.buffers}
-        if self.kernel.rounds is not None:
-            state["rounds"] = _all_of(self.buffers["rounds"])  # by the host
+        if self.kernel.iterations is not None:
+            state["iterations"] = _all_of(self.buffers["iterations"])  # by the host
         self._body(self.kernel.body, state)
         self._all_items_are_done(state)
         for buffer in self.kernel.buffers:
@@ -91,7 +91,7 @@ class _Walk:
                 self._loop(statement, state)
             case ir.While(head, _, body):
                 self._body(head, state)
-                self._body(body, dict(state))  # there may be no round
+                self._body(body, dict(state))  # there may be no iteration
             case ir.If():
                 self._choice(statement, state)
             case ir.IfLast(_, body):
@@ -129,7 +129,7 @@ class _Walk:
         """Whether a value is made of those by which launches differ."""
         match self.made.get(name):
             case ir.Load(_, source):
-                return source.name == "rounds"
+                return source.name == "iterations"
             case ir.Let(_, _, args):
                 return any(
                     self._is_of_launch(arg.name) for arg in args if isinstance(arg, ir.Value)
@@ -149,8 +149,8 @@ class _Walk:
                 both = other
             elif self._goes_on(statement.otherwise):
                 both = one
-            elif (rounds := _rounds_of(condition)) is not None and not other:
-                both = tuple(stored.within(rounds) for stored in one)
+            elif (iterations := _iterations_of(condition)) is not None and not other:
+                both = tuple(stored.within(iterations) for stored in one)
             else:
                 both = tuple(stored for stored in one if stored in other)
                 memory = self.memory[name]
@@ -159,17 +159,19 @@ class _Walk:
             state[name] += both
 
     def _is_later_launch(self, condition: ir.Statement | None) -> bool:
-        """Whether the condition is `start > 0`, with the first round of this launch."""
+        """Whether the condition is `start > 0`, with the first iteration of this launch."""
         if not isinstance(condition, ir.Let) or condition.op != "gt":
             return False
         start = self.made.get(str(condition.args[0]))
         return (
-            isinstance(start, ir.Load) and start.source.name == "rounds" and start.index.is_const(0)
+            isinstance(start, ir.Load)
+            and start.source.name == "iterations"
+            and start.index.is_const(0)
         )
 
     def _goes_on(self, body: Sequence[ir.Statement]) -> bool:
         """Whether the statements ask for another launch: then what this one stores is not the result."""
-        return any(isinstance(s, ir.Store) and s.destination.name == "rounds" for s in body)
+        return any(isinstance(s, ir.Store) and s.destination.name == "iterations" for s in body)
 
     # ---- loads ----
 
@@ -197,7 +199,7 @@ class _Walk:
         return bool(np.any((begin <= start) & (stop <= end)))
 
     def _lies_in(self, wanted: Stored, stores: Sequence[Stored]) -> bool:
-        """Whether what is wanted lies in stores of the same rounds of the loops that go on: positions are
+        """Whether what is wanted lies in stores of the same iterations of the loops that go on: positions are
         then compared without what both have of these loops' variables."""
         for common in {_open_part(stored) for stored in stores}:
             alike = [s for s in stores if _open_part(s) == common]
@@ -236,8 +238,8 @@ def _all_of(memory: ir.Buffer | ir.PrivateArray) -> tuple[Stored, ...]:
     return (Stored(index(0), None, memory.size),)
 
 
-def _rounds_of(condition: ir.Statement | None) -> Where | None:
-    """The rounds in which a condition holds that compares two indices."""
+def _iterations_of(condition: ir.Statement | None) -> Where | None:
+    """The iterations in which a condition holds that compares two indices."""
     match condition:
         case ir.Let(op="eq", args=(Index() as left, Index() as right)):
             return Where(left, right)

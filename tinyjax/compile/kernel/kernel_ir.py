@@ -238,15 +238,15 @@ def rewritten(
 
 
 @dataclass(frozen=True)
-class Rounds:
+class Iterations:
     """How a loop is shared out among several launches, for one that runs can't be stopped.
 
-    The kernel has a scratch buffer `rounds` of four int32. A launch starts at round rounds[0] (if that
-    is not 0, from the carry that the launch before left in the outputs) and runs up to rounds[1]. A
-    loop whose `length` is not known sets rounds[2] to 1 unless it has ended. `work` is the estimated
-    number of operations in a round. Where a round has loops of unknown length
-    (`has_inner`), rounds[3] bounds their rounds in a launch; if that was too few, rounds[2] is 2, the
-    carry is as it was before, and the launch is to be repeated with fewer rounds or a higher bound."""
+    The kernel has a scratch buffer `iterations` of four int32. A launch starts at the iteration whose number
+    is in [0] (if that is not 0, from the carry that the launch before left in the outputs) and runs up to
+    that in [1]. A loop whose `length` is not known sets [2] to 1 unless it has ended. `work` is the estimated
+    number of operations in an iteration. Where an iteration has loops of unknown length (`has_inner`), [3]
+    bounds their iterations in a launch; if those were too few, [2] is 2, the carry is as it was before, and
+    the launch is to be repeated with fewer iterations or a higher bound."""
 
     length: int | None
     work: int
@@ -257,13 +257,13 @@ class Rounds:
 class Kernel:
     """`items` work-items run `body`, in any order or at once; `name` is unique in its program.
 
-    `form` says how a loop became the kernel; with `rounds`, it is launched until the loop has ended."""
+    `form` says how a loop became the kernel; with `iterations`, it is launched until the loop has ended."""
 
     name: str
     buffers: list[Buffer]
     items: int
     body: list[Statement] = field(default_factory=list)
-    rounds: Rounds | None = None
+    iterations: Iterations | None = None
     form: str = ""
 
     def __str__(self) -> str:

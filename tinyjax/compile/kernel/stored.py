@@ -1,9 +1,9 @@
 """Where the stores of a loop nest go, as intervals.
 
-After this file you can say which elements `out[row * 100 + i1 * 16 x16]` stores in all rounds of the loops
+After this file you can say which elements `out[row * 100 + i1 * 16 x16]` stores in all iterations of loops
 around it, however many they are. A loop whose variable moves the index by a constant stretches an
-interval, as long as its rounds touch each other; any other loop is gone through round by round, all
-rounds at once in NumPy arrays. Builds on indices.
+interval, as long as its iterations touch each other; any other loop is gone through, all iterations at
+once in NumPy arrays. Builds on indices.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from tinyjax.compile.kernel.indices import Index, index
 
-MAX_ROUNDS = 2**20  # of one store that are gone through one by one: some 100 ms, and as many MB
+MAX_ITERATIONS = 2**20  # of one store that are gone through one by one: some 100 ms, and as many MB
 
 Linear = dict[Index | None, int]  # what is added up: indices times numbers, and None times a number
 
@@ -25,12 +25,12 @@ class Unknown(Exception):
 
 
 class TooMany(Exception):
-    """There are more than MAX_ROUNDS rounds to go through."""
+    """There are more than MAX_ITERATIONS iterations to go through."""
 
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop of which all rounds have been: `variable` was start, start + 1, ..., stop - 1."""
+    """A loop of which all iterations have been: `variable` was start, start + 1, ..., stop - 1."""
 
     variable: Index
     start: Index
@@ -39,7 +39,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class Where:
-    """Of the loops around it, only those rounds in which the two indices are equal."""
+    """Of the loops around it, only those iterations in which the two indices are equal."""
 
     left: Index
     right: Index
@@ -47,7 +47,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Stored:
-    """`width` elements from `at` on, but before `end`, in all rounds of the loops `around`."""
+    """`width` elements from `at` on, but before `end`, in all iterations of the loops `around`."""
 
     at: Index
     end: Index | None
@@ -102,7 +102,7 @@ def variables(*indices: Index) -> set[Index]:
 
 
 def values(at: Index, known: Mapping[Index, np.ndarray], count: int) -> np.ndarray:
-    """The index in `count` rounds, from its variables in these. Raises Unknown."""
+    """The index in `count` iterations, from its variables in these. Raises Unknown."""
     if at.op == "const":
         return np.full(count, at.args[0])
     if at.op == "var":
@@ -135,14 +135,14 @@ def intervals(stored: Stored) -> Intervals:
             known = {v: old[chosen] for v, old in known.items()}
         else:
             v, first = outer.variable, values(outer.start, known, count)
-            rounds = np.maximum(values(outer.stop, known, count) - first, 0)
+            iterations = np.maximum(values(outer.stop, known, count) - first, 0)
             if _stretches(v, stored, around[number + 1 :]):
-                stretching.append((v, Index("var", (f"rounds of {v}",), 0, 0)))
-                chosen = np.flatnonzero(rounds)
+                stretching.append((v, Index("var", (f"iterations of {v}",), 0, 0)))
+                chosen = np.flatnonzero(iterations)
                 known = {v: old[chosen] for v, old in (known | {v: first}).items()}
-                known[stretching[-1][1]] = rounds[chosen]
+                known[stretching[-1][1]] = iterations[chosen]
             else:
-                chosen, nth = _each_round(rounds)
+                chosen, nth = _each_iteration(iterations)
                 known = {v: old[chosen] for v, old in known.items()} | {v: first[chosen] + nth}
         count = len(chosen)
     begin, factors = values(stored.at, known, count), linear(stored.at)
@@ -155,28 +155,28 @@ def intervals(stored: Stored) -> Intervals:
 def _stretched(
     begin: np.ndarray, lengths: np.ndarray, loops: list[tuple[int, np.ndarray]]
 ) -> Intervals:
-    """Intervals that each of the loops moves by a number in so many rounds. Short moves come first: what
+    """Intervals that each of the loops moves by a number in so many iterations. Short moves come first: what
     they leave no gaps in is long enough for others to leave none."""
     loops = sorted(loops, key=lambda loop: -abs(loop[0]))
     while loops:
-        *loops, (step, rounds) = loops
+        *loops, (step, iterations) = loops
         if step < 0:
-            begin, step = begin + step * (rounds - 1), -step
+            begin, step = begin + step * (iterations - 1), -step
         if np.all(step <= lengths):
-            lengths = lengths + step * (rounds - 1)
+            lengths = lengths + step * (iterations - 1)
         else:
-            chosen, nth = _each_round(rounds)
+            chosen, nth = _each_iteration(iterations)
             begin, lengths = begin[chosen] + step * nth, lengths[chosen]
             loops = [(outer_step, outer[chosen]) for outer_step, outer in loops]
     return begin, begin + lengths
 
 
-def _each_round(rounds: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each of all rounds of some loops: the loop's number, and that of the round in it."""
-    if rounds.sum() > MAX_ROUNDS:
+def _each_iteration(iterations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each of all iterations of some loops: the loop's number, and that of the iteration in it."""
+    if iterations.sum() > MAX_ITERATIONS:
         raise TooMany
-    loops = np.repeat(np.arange(len(rounds)), rounds)
-    return loops, np.arange(len(loops)) - np.repeat(np.cumsum(rounds) - rounds, rounds)
+    loops = np.repeat(np.arange(len(iterations)), iterations)
+    return loops, np.arange(len(loops)) - np.repeat(np.cumsum(iterations) - iterations, iterations)
 
 
 def _stretches(v: Index, stored: Stored, inner: tuple[Loop | Where, ...]) -> bool:
@@ -190,7 +190,7 @@ def _stretches(v: Index, stored: Stored, inner: tuple[Loop | Where, ...]) -> boo
 
 
 def _bounds(around: Iterable[Loop | Where]) -> list[Index]:
-    """The indices that say which rounds there are."""
+    """The indices that say which iterations there are."""
     pairs = (
         (outer.left, outer.right) if isinstance(outer, Where) else (outer.start, outer.stop)
         for outer in around

@@ -158,7 +158,7 @@ class Builder:
     def loop(self, start: Index | int, stop: Index | int, last: int) -> Iterator[Index]:
         """A For from `start` to before `stop`; `last` is the greatest value of its variable.
 
-        If there is just one round, its statements stand there without a loop; if there is none,
+        If there is just one iteration, its statements stand there without a loop; if there is none,
         they go."""
         start, stop = index(start), index(stop)
         if start.is_const(last) and stop.is_const(last + 1):

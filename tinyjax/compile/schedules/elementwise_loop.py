@@ -25,7 +25,7 @@ from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.schedules.builder import MemRef
 from tinyjax.compile.schedules.group_builder import padded, run_of, share
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
-from tinyjax.compile.schedules.loop_cost import ROUND_WORK, bodies_of_round, work
+from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, bodies_of_iteration, work
 from tinyjax.compile.schedules.loop_invariants import cheap_equations, without_invariants
 from tinyjax.compile.schedules.private_arrays import Source
 from tinyjax.compile.schedules.resumable_loop import (
@@ -69,7 +69,7 @@ class ElementwiseLoop(ResumableLoop):
     def _width(self) -> int:
         """The width of vectors: a power of two."""
         dtypes = {
-            v.aval.dtype for body in bodies_of_round(self.element_eqn) for v in _variables(body)
+            v.aval.dtype for body in bodies_of_iteration(self.element_eqn) for v in _variables(body)
         }
         if self.target.accumulators == 1 or not all(map(has_vector_type, dtypes)):
             return 1
@@ -78,13 +78,14 @@ class ElementwiseLoop(ResumableLoop):
     def made(self) -> LoopKernel:
         chunks = math.ceil(self.count / self.width)
         one = sum(
-            work(body, self.inner_target, self.width) for body in bodies_of_round(self.element_eqn)
+            work(body, self.inner_target, self.width)
+            for body in bodies_of_iteration(self.element_eqn)
         )
         jammed = self._unroll_factor()
         items, run = share(math.ceil(chunks / jammed), 1, self.target.max_items)
         items, run = padded(items, self.target), run * jammed
         # The few work-items of a CPU wait for each other; those of a GPU run at once.
-        self.share_out((one + ROUND_WORK) * (chunks if self.target.accumulators > 1 else run))
+        self.share_out((one + ITERATION_WORK) * (chunks if self.target.accumulators > 1 else run))
         with self.b.loop(*run_of(item_index(items), run, chunks), chunks - 1) as chunk:
             self._chunk(chunk, chunks)
         loop = self.b.body[-1]
@@ -128,7 +129,7 @@ class ElementwiseLoop(ResumableLoop):
             *carry,
             *(self._operand(v, inner, chunk) for v, inner in operands[after:]),
         ]
-        more = self.run_rounds(b, eqn, sources, carry, outs[self.carry_count :])
+        more = self.run_iterations(b, eqn, sources, carry, outs[self.carry_count :])
         self.store_carry(b, carry, outs, more)
         for place, out, keep in zip(carry, outs, kept):
             if keep is not out:
@@ -178,7 +179,7 @@ class ElementwiseLoop(ResumableLoop):
     def _kept(self, chunk: Index, chunks: int, out: MemRef, varies: bool) -> MemRef:
         """Where the carry is between launches. Each chunk has its own copy of a scalar: another chunk
         may be a launch ahead."""
-        if varies or self.rounds is None:
+        if varies or self.iterations is None:
             return out
         name = f"kept{len(self.scratch)}"
         self.scratch.append(Buffer(name, out.memory.dtype, chunks, "scratch"))

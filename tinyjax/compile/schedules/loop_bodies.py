@@ -43,7 +43,7 @@ def inner_jaxpr(closed: ClosedJaxpr) -> Jaxpr:
 class BodyBuilder(PrivateArrayBuilder):
     """Writes the statements of loops' bodies, and of the loops and branches in them."""
 
-    # How many rounds loops of unknown length inside have had, and may have; None: there may be none.
+    # How many iterations loops of unknown length inside have had, and may have; None: there may be none.
     budget: tuple[MemRef, Scalar] | None = None
 
     # ---- equations ----
@@ -143,8 +143,8 @@ class BodyBuilder(PrivateArrayBuilder):
         self, eqn: JaxprEqn, sources: Sequence[Source], outs: Sequence[MemRef],
         start: Index | int, stop: Index | int,
     ) -> None:  # fmt: skip
-        """The rounds from `start` to before `stop`. The carry is in the first of `outs`; the others get
-        what the rounds make, as it is made."""
+        """The iterations from `start` to before `stop`. The carry is in the first of `outs`; the others get
+        what the iterations make, as it is made."""
         jaxpr, params = inner_jaxpr(eqn.params["jaxpr"]), eqn.params
         length, count, after = params["length"], params["num_carry"], params["num_consts"]
         operands = after + count
@@ -157,13 +157,13 @@ class BodyBuilder(PrivateArrayBuilder):
                 self.bind([v], [part])
             made = zip(jaxpr.outvars[count:], outs[count:])
             ys = [(v, place.part(at * v.aval.size)) for v, place in made]
-            self._round(jaxpr, jaxpr.invars[after:operands], outs[:count], ys, None)
+            self._iteration(jaxpr, jaxpr.invars[after:operands], outs[:count], ys, None)
 
     def while_loop(
         self, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[MemRef],
         count: MemRef, stop: Scalar,
     ) -> None:  # fmt: skip
-        """Rounds as long as the condition holds, and as their number in `count` is below `stop`. Where
+        """Iterations as long as the condition holds, and as their number in `count` is below `stop`. Where
         each element (or the first axes of the carry) has its own condition, those for which it fails
         keep their carry."""
         cond, body = (inner_jaxpr(eqn.params[f"{name}_jaxpr"]) for name in ("cond", "body"))
@@ -175,7 +175,7 @@ class BodyBuilder(PrivateArrayBuilder):
             self.equations(cond, fuse(cond, self.target), {})
             found = self.source(predicate)
             if predicate in cond.invars and predicate.aval.size > 1 and isinstance(found, MemRef):
-                kept = self.private(predicate)  # what the round changes is no mask for it
+                kept = self.private(predicate)  # what the iteration changes is no mask for it
                 self.copy(found, kept, predicate.aval.size)
                 found = kept
             holds, mask = self._any(found, predicate.aval.size)
@@ -183,18 +183,18 @@ class BodyBuilder(PrivateArrayBuilder):
                 raise NoKernel("elements with a condition of their own share a carry")
             below = self.let("lt", (self.read(count, index(0)), stop), BOOL)
             alive = self.let("and", (holds, below), BOOL)
-        with self.block() as rounds:
+        with self.block() as iterations:
             if isinstance(mask, Value):
-                # A round with the elements that go on. At the end none does, and it changes nothing: so
+                # An iteration with the elements that go on. At the end none does, and it changes nothing: so
                 # it comes before the test, which lets a register have each part of the carry.
                 self.body = head
             self.bind(body.invars[: after - first], sources[first:after])
-            self._round(body, body.invars[after - first :], carry, [], mask)
-            # A round that changes nothing does not count.
+            self._iteration(body, body.invars[after - first :], carry, [], mask)
+            # An iteration that changes nothing does not count.
             one = self.let("convert", (holds,), INT32)
             more = self.let("add", (self.read(count, index(0)), one), INT32)
             self.write(count, index(0), more)
-        self.body.append(While(head, alive, rounds))
+        self.body.append(While(head, alive, iterations))
 
     def _any(self, predicate: Source, size: int) -> tuple[Scalar, Source | None]:
         """Whether any of the predicates holds, and those if there are several."""
@@ -209,11 +209,11 @@ class BodyBuilder(PrivateArrayBuilder):
         is_vector = getattr(one, "width", 1) > 1
         return (self.let("any", (one,), BOOL), one) if is_vector else (one, None)
 
-    def _round(
+    def _iteration(
         self, jaxpr: Jaxpr, variables: Sequence[Var], carry: Sequence[MemRef],
         ys: list[tuple[Atom, MemRef]], mask: Source | None,
     ) -> None:  # fmt: skip
-        """Computes the next carry where the carry is, and what else the round makes.
+        """Computes the next carry where the carry is, and what else the iteration makes.
 
         A new value that reads the old one elsewhere waits in a private array of its own."""
         self.bind(variables, carry)

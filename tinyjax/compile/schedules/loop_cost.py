@@ -24,14 +24,14 @@ from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, subjaxprs
 # Elements that the arrays of one work-item may have: private memory is on a stack, and should stay in
 # the cache of a core.
 MAX_PRIVATE = 2**16
-# Operations in a round of one work-item: about what a device does in the time of launching the round's
-# kernels one by one, 50 to 100 microseconds.
-MAX_ROUND_WORK = {"cpu": 2**19, "gpu": 2**14}
+# Operations in an iteration of one work-item: about what a device does while the iteration's kernels
+# are launched one by one, 50 to 100 microseconds.
+MAX_ITERATION_WORK = {"cpu": 2**19, "gpu": 2**14}
 # Operations in one launch, one or two tenths of a second. A scan with less is launched once; other
 # loops begin with so much, and go on with what was found to take LAUNCH_SECONDS (loops.py).
 LAUNCH_WORK = 2**27
-ROUND_WORK = 4  # operations that a round takes in any case
-UNKNOWN_ROUNDS = 16  # how often a while_loop inside is thought to run
+ITERATION_WORK = 4  # operations that an iteration takes in any case
+UNKNOWN_ITERATIONS = 16  # how often a while_loop inside is thought to run
 
 
 def work(jaxpr: Jaxpr, target: Target, width: int = 1) -> int:
@@ -46,8 +46,8 @@ def eqn_work(eqn: JaxprEqn, target: Target, width: int = 1) -> int:
     if name == "cond":
         return max(work(branch.jaxpr, target, width) for branch in params["branches"])
     if name in BODIES:
-        rounds = params["length"] if name == "scan" else UNKNOWN_ROUNDS
-        return rounds * sum(work(params[body].jaxpr, target, width) for body in BODIES[name])
+        iterations = params["length"] if name == "scan" else UNKNOWN_ITERATIONS
+        return iterations * sum(work(params[body].jaxpr, target, width) for body in BODIES[name])
     lowering = lowering_of(eqn, target)
     size = sum(v.aval.size for v in eqn.outvars)
     if isinstance(lowering, Elementwise):
@@ -59,8 +59,8 @@ def eqn_work(eqn: JaxprEqn, target: Target, width: int = 1) -> int:
     return size
 
 
-def bodies_of_round(eqn: JaxprEqn) -> list[Jaxpr]:
-    """The jaxprs that a round runs; of a cond, the branches."""
+def bodies_of_iteration(eqn: JaxprEqn) -> list[Jaxpr]:
+    """The jaxprs that an iteration runs; of a cond, the branches."""
     found = [eqn.params[name] for name in BODIES[eqn.primitive.name]]
     return [closed.jaxpr for x in found for closed in (x if isinstance(x, tuple) else (x,))]
 

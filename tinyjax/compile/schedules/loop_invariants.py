@@ -1,8 +1,8 @@
-"""What a loop's kernel computes before the first round, rather than read it from memory.
+"""What a loop's kernel computes before the first iteration, rather than read it from memory.
 
 After this file you can say why a vmapped loop that starts at zeros is a single launch. Two kinds of
 equations go into its kernel: those before the loop that make its operands and are cheap (zeros, an
-iota, a row repeated), and those of the body that give the same in every round and read other
+iota, a row repeated), and those of the body that give the same in every iteration and read other
 elements (again a row repeated: so each element reads its part of the row once). Builds on
 cost_model and scalarize.
 """
@@ -64,7 +64,7 @@ def _is_pure(eqn: JaxprEqn, target: Target) -> bool:
     return isinstance(lowering_of(eqn, target), (Elementwise, IndexMap)) and not has_effects(eqn)
 
 
-# ---- the same in every round ----
+# ---- the same in every iteration ----
 
 
 def without_invariants(
@@ -122,7 +122,7 @@ class _Split:
         eqns, left = _leading_to(jaxpr.outvars, eqns)
         consts: list[Var] = [v for v in (*jaxpr.invars[: len(operands)], *moved) if v in left]
         if any(v in moved and v.aval.size > 1 and v.aval.shape != shape for v in consts):
-            raise NoKernel("a loop in its body reads an array that is the same in every round")
+            raise NoKernel("a loop in its body reads an array that is the same in every iteration")
         self.operands = [self.outside[v] for v in consts]
         arguments = [*consts, *jaxpr.invars[len(operands) :]]
         self.closed = ClosedJaxpr(Jaxpr([], arguments, jaxpr.outvars, eqns))

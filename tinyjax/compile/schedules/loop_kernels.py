@@ -9,7 +9,7 @@ steps of the plan:
   Launching the kernels of each iteration would take longer than the work.
 
 A kernel that runs can't be stopped. So a loop of unknown or large work is launched again and again for
-a bounded number of iterations (see kernel_ir.Rounds), and is interrupted between two launches.
+a bounded number of iterations (see kernel_ir.Iterations), and is interrupted between two launches.
 Builds on elementwise_loop and sequential_loop.
 """
 
@@ -23,7 +23,7 @@ from tinyjax.compile.kernel.kernel_ir import statements_of
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
 from tinyjax.compile.passes.simplify import BODIES
 from tinyjax.compile.schedules.elementwise_loop import ElementwiseLoop
-from tinyjax.compile.schedules.loop_cost import bodies_of_round
+from tinyjax.compile.schedules.loop_cost import bodies_of_iteration
 from tinyjax.compile.schedules.private_arrays import NoKernel
 from tinyjax.compile.schedules.resumable_loop import LoopKernel
 from tinyjax.compile.schedules.sequential_loop import SequentialLoop
@@ -67,14 +67,14 @@ def _check_size(eqn: JaxprEqn) -> None:
         if not has_kernel_type(v.aval.dtype):
             raise NoKernel(f"kernels do not compute with {v.aval.dtype}")
     if eqn.params.get("length", 0) >= 2**31:
-        raise NoKernel("it has 2**31 rounds or more")
+        raise NoKernel("it has 2**31 iterations or more")
 
 
 def _check_elements(eqn: JaxprEqn) -> None:
     """Loops and branches need elements to read and to make, those within as well."""
     if any(v.aval.size == 0 for v in [*eqn.invars, *eqn.outvars]):
         raise NoKernel("it has arrays without elements")
-    for body in bodies_of_round(eqn):
+    for body in bodies_of_iteration(eqn):
         for inner in body.eqns:
             if inner.primitive.name in BODIES:
                 _check_elements(inner)

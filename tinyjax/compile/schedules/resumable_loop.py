@@ -1,8 +1,8 @@
-"""What all kernels of loops share: buffers, the rounds of one launch, and how the next goes on.
+"""What all kernels of loops share: buffers, the iterations of one launch, and how the next goes on.
 
 After this file you can say what a launch of a loop's kernel reads and leaves behind: its carry stays in
-the buffers of the results between launches, and `rounds` says from where to where (see
-kernel_ir.Rounds). Builds on loop_bodies and loop_cost.
+the buffers of the results between launches, and `iterations` says from where to where (see
+kernel_ir.Iterations). Builds on loop_bodies and loop_cost.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     Const,
     If,
+    Iterations,
     Kernel,
     PrivateArray,
-    Rounds,
     Scalar,
     Statement,
     Store,
@@ -71,16 +71,16 @@ class ResumableLoop:
             Buffer(f"out{number}", v.aval.dtype, v.aval.size, self._role(number, v))
             for number, v in enumerate(eqn.outvars)
         ]
-        self.rounds: Rounds | None = None
+        self.iterations: Iterations | None = None
 
     def share_out(self, operations: int, has_inner: bool = False) -> None:
-        """Decides whether there are several launches; `operations` are those of a round."""
+        """Decides whether there are several launches; `operations` are those of an iteration."""
         if self.length is None or has_inner or self.length * operations > LAUNCH_WORK:
-            self.rounds = Rounds(self.length, operations, has_inner)
-            self.scratch.append(Buffer("rounds", INT32, 4, "scratch"))
+            self.iterations = Iterations(self.length, operations, has_inner)
+            self.scratch.append(Buffer("iterations", INT32, 4, "scratch"))
 
-    def round_range(self, b: BodyBuilder) -> tuple[Scalar, Scalar]:
-        """The first round of this launch, and where it stops."""
+    def iteration_range(self, b: BodyBuilder) -> tuple[Scalar, Scalar]:
+        """The first iteration of this launch, and where it stops."""
         buffer = self.scratch[0]
         start, stop = (b.load(name, buffer, index(n)) for n, name in enumerate(("start", "stop")))
         return start, stop
@@ -92,23 +92,23 @@ class ResumableLoop:
         carry: Sequence[MemRef],
         kept: Sequence[MemRef],
     ) -> None:
-        """Before the first round: `initial` sets the carry. In all launches but the first, it is where
+        """Before the first iteration: `initial` sets the carry. In all launches but the first, it is where
         the launch before left it."""
-        if self.rounds is None:
+        if self.iterations is None:
             b.body += initial
             return
-        self.start, self.stop = self.round_range(b)
+        self.start, self.stop = self.iteration_range(b)
         again = b.let("gt", (self.start, Const(INT32.type(0), INT32)), BOOL)
         with b.block() as body:
             for place, source in zip(carry, kept):
                 b.copy(source, place, self._size(place))
         b.body.append(If(again, body, initial))
 
-    def run_rounds(
+    def run_iterations(
         self, b: BodyBuilder, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[MemRef],
         ys: Sequence[MemRef],
     ) -> Scalar | None:  # fmt: skip
-        """The rounds of this launch, from and to `carry`. Gives whether a while_loop has to go on, if
+        """The iterations of this launch, from and to `carry`. Gives whether a while_loop has to go on, if
         that is known."""
         sources = [
             b.read(source, index(0))
@@ -116,7 +116,7 @@ class ResumableLoop:
             else source
             for n, (source, v) in enumerate(zip(sources, inner_variables(eqn)[0]))
         ]
-        if self.rounds is None:
+        if self.iterations is None:
             b.scan(eqn, sources, [*carry, *ys], 0, self.length or 0)
             return None
         start, stop = self.start, self.stop
@@ -146,7 +146,7 @@ class ResumableLoop:
         for v, place, out in zip(self.eqn.outvars, carry, outs):
             if not isinstance(v, DropVar):
                 always.append((place, out))
-            elif self.rounds is not None:
+            elif self.iterations is not None:
                 to_go_on.append((place, out))
         for place, out in always:
             b.copy(place, out, self._size(place))
@@ -179,7 +179,7 @@ class ResumableLoop:
         buffers = [*self.inputs.values(), *self.outputs, *self.scratch]
         name = self.eqn.primitive.name
         return LoopKernel(
-            Kernel(name, buffers, items, b.body, self.rounds, form), list(self.inputs)
+            Kernel(name, buffers, items, b.body, self.iterations, form), list(self.inputs)
         )
 
 

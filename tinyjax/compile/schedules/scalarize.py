@@ -23,14 +23,14 @@ Shape = tuple[int, ...]
 
 def element_shape(eqn: JaxprEqn) -> Shape:
     """The shape that the arrays of a loop have. Raises NoKernel if they have several, or none."""
-    shapes = {v.aval.shape for v in _per_round(eqn) if v.aval.shape}
+    shapes = {v.aval.shape for v in _per_iteration(eqn) if v.aval.shape}
     if len(shapes) != 1:
         raise NoKernel("its arrays are scalars" if not shapes else "its arrays differ in shape")
     return shapes.pop()
 
 
-def _per_round(eqn: JaxprEqn) -> Sequence[Atom]:
-    """What a round carries, takes and makes."""
+def _per_iteration(eqn: JaxprEqn) -> Sequence[Atom]:
+    """What an iteration carries, takes and makes."""
     params = eqn.params
     if eqn.primitive.name == "scan":
         body = params["jaxpr"].jaxpr

@@ -27,10 +27,10 @@ from tinyjax.compile.schedules.group_builder import padded
 from tinyjax.compile.schedules.layout_transform import with_transposed_weights
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
 from tinyjax.compile.schedules.loop_cost import (
+    ITERATION_WORK,
+    MAX_ITERATION_WORK,
     MAX_PRIVATE,
-    MAX_ROUND_WORK,
-    ROUND_WORK,
-    bodies_of_round,
+    bodies_of_iteration,
     has_inner_while,
     work,
 )
@@ -53,8 +53,8 @@ class SequentialLoop(ResumableLoop):
 
     def made(self) -> LoopKernel:
         b, eqn = self.b, self.eqn
-        operations = sum(work(body, self.inner_target) for body in bodies_of_round(eqn))
-        most = MAX_ROUND_WORK[self.target.name]
+        operations = sum(work(body, self.inner_target) for body in bodies_of_iteration(eqn))
+        most = MAX_ITERATION_WORK[self.target.name]
         if operations > most:
             raise NoKernel(
                 f"an iteration has {operations} operations, too many for one work-item (> {most})"
@@ -63,8 +63,8 @@ class SequentialLoop(ResumableLoop):
         if eqn.primitive.name == "cond":
             b.cond(eqn, [self.source(v) for v in eqn.invars], outs)
         else:
-            has_inner = has_inner_while(bodies_of_round(eqn))
-            self.share_out(operations + ROUND_WORK, has_inner)
+            has_inner = has_inner_while(bodies_of_iteration(eqn))
+            self.share_out(operations + ITERATION_WORK, has_inner)
             if has_inner:
                 b.budget = self._budget()
             carry = [b.private(v, "carry") for v in eqn.outvars[: self.carry_count]]
@@ -82,7 +82,7 @@ class SequentialLoop(ResumableLoop):
                 *(self.source(v) for v in eqn.invars[self.first_carry + self.carry_count :]),
             ]
             eqn, sources = self._with_rows(eqn, sources)
-            more = self.run_rounds(b, eqn, sources, carry, ys)
+            more = self.run_iterations(b, eqn, sources, carry, ys)
             with b.block() as store:
                 self.store_carry(b, carry, outs, more)
             b.body += self._unless_spent(store)
@@ -103,7 +103,7 @@ class SequentialLoop(ResumableLoop):
         return MemRef(spent), self.b.load("bound", self.scratch[0], index(3))
 
     def _unless_spent(self, store: list[Statement]) -> list[Statement]:
-        """`store`, unless a loop inside was cut short: then what the rounds made is wrong."""
+        """`store`, unless a loop inside was cut short: then what the iterations made is wrong."""
         if self.b.budget is None:
             return store
         spent, bound = self.b.budget

@@ -48,8 +48,8 @@ def fixed_point(
 ) -> tuple[bool, ...]:
     """Which parts of a carry have some property: a tangent, a batch dim, being unknown.
 
-    `carry` has a flag for each part: whether it has the property before the first round.
-    `step(flags)` says which parts have it after a round if those that are flagged have it before. What
+    `carry` has a flag for each part: whether it has the property before the first iteration.
+    `step(flags)` says which parts have it after an iteration if those that are flagged have it before. What
     has it once, has it always: so ask again until nothing is added."""
     while (after := tuple(a or b for a, b in zip(carry, step(carry)))) != carry:
         carry = after

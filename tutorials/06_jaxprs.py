@@ -240,7 +240,7 @@ print("the jaxpr:   ", *run(10.0), *run(10.0), "  because it is", closed)
 #
 # ## Python's control flow is gone
 #
-# A `for` loop is Python's. Tracing runs it, and the jaxpr has its rounds one after the other. An `if` on
+# A `for` loop is Python's. Tracing runs it, and the jaxpr has its iterations one after the other. An `if` on
 # a shape is decided while tracing. So is an `if` on a plain Python number:
 
 
@@ -281,7 +281,7 @@ except jax.errors.TracerBoolConversionError as error:
 # | `a if x > 0 else b` | `jnp.where(x > 0, a, b)`: computes both, and chooses element by element |
 # | `if` with costly branches | `lax.cond` ([lesson 13](13_cond_and_while.py)) |
 # | `while x > 0:` | `lax.while_loop` ([lesson 13](13_cond_and_while.py)) |
-# | `for` over many rounds | works, written out; else `lax.fori_loop`, `lax.scan` ([lesson 14](14_scan.py)) |
+# | `for` over many iterations | works, written out; else `lax.fori_loop`, `lax.scan` ([lesson 14](14_scan.py)) |
 # | `if n > 3:` where `n` is an option | make `n` static |
 #
 # Does that not contradict [lesson 2](02_jvp.py), in which an `if` inside `jvp` worked? A

@@ -215,7 +215,7 @@ except ValueError as error:
     print(error)
 
 # %% [markdown]
-# When the number of rounds should not be static, the loop must be in the jaxpr, as one equation.
+# When the number of iterations should not be static, the loop must be in the jaxpr, as one equation.
 # That is for a later lesson, on [`while_loop`](13_cond_and_while.py). The same holds for `if`:
 # static if it decides about the program, `jnp.where` or `lax.cond` if it depends on data.
 #

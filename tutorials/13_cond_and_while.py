@@ -198,7 +198,7 @@ print(jax.grad(lambda x: jax.vmap(by_cond)(x).sum())(points))
 # ## while_loop
 #
 # `lax.while_loop(cond_fun, body_fun, init)` applies `body_fun` again and again, as long as `cond_fun`
-# holds. What goes from one round to the next is the **[carry](glossary.md#carry)**. It is a pytree,
+# holds. What goes from one iteration to the next is the **[carry](glossary.md#carry)**. It is a pytree,
 # whose shapes and dtypes stay.
 #
 # Where is `f` zero, near 3? Newton's method goes along the tangent line to where that is zero, `x - f(x) /
@@ -227,7 +227,7 @@ print(f"f({x:.4f}) is zero, after {steps} steps")
 # %% [markdown]
 # Again one equation, with two jaxprs. `cond_jaxpr` gives the predicate, `body_jaxpr` the next carry. The
 # `grad` inside the body is already done: it is a few more equations. `target` is not part of the carry. It
-# is the same in each round; both jaxprs take it as a **[const](glossary.md#const)**, before the carry.
+# is the same in each iteration; both jaxprs take it as a **[const](glossary.md#const)**, before the carry.
 # (Below, `a` is the target.)
 
 # %%
@@ -265,9 +265,9 @@ print(x, x_dot, 1 / jax.grad(f)(x))
 # for [such functions](09_custom_rules.py).
 #
 # Which parts of the carry need a tangent? Here the first `x` has none: 3.0 is a constant. But after one
-# round it depends on `target`, and has one. So the rule must ask again, with that part marked, until
+# iteration it depends on `target`, and has one. So the rule must ask again, with that part marked, until
 # nothing changes any more. Such an answer is called a **[fixed point](glossary.md#fixed-point)**. Take
-# a carry of four parts, where each round hands part 0 on to part 1, 1 to 2, 2 to 3:
+# a carry of four parts, where each iteration hands part 0 on to part 1, 1 to 2, 2 to 3:
 
 
 # %%
@@ -285,7 +285,7 @@ while True:
     marks = after
 
 # %% [markdown]
-# Marks are only ever added, so this ends: after at most as many rounds as there are parts. The rules of
+# Marks are only ever added, so this ends: after at most as many iterations as there are parts. The rules of
 # `while_loop` and of [scan](14_scan.py) ask this question of tangents, of batch dims, of what is known, and
 # of what is used. All call one function, `fixed_point` in
 # [lax/control_flow/bodies.py](../tinyjax/lax/control_flow/bodies.py).
@@ -316,7 +316,7 @@ while (mask := count > 20).any():
 # %% [markdown]
 # ## No grad, and why
 #
-# Reverse mode runs the loop backwards, and needs the residuals of every round. How many rounds there will
+# Reverse mode runs the loop backwards, and needs the residuals of every iteration. How many there will
 # be is not known when the program is made, and so neither is the memory to keep them in.
 
 # %%
@@ -329,7 +329,7 @@ except ValueError as error:
 # What to do instead: forward mode, as above; a loop of known length ([lesson 14](14_scan.py)); or
 # `jax.custom_vjp`, which for a solver is also cheaper and more exact.
 #
-# To look at each round of a loop, run it as plain Python. Under `jax.disable_jit()` a `print` in the body,
+# To look at each iteration of a loop, run it as plain Python. Under `jax.disable_jit()` a `print` in the body,
 # and pdb, see every step.
 
 
@@ -353,7 +353,7 @@ with jax.disable_jit():
 # ## The picture
 #
 # At last the graph of a loop: body and condition both read the carry, which is green, and the dashed arrow
-# brings it back for the next round.
+# brings it back for the next iteration.
 
 
 # %%

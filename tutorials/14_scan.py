@@ -20,8 +20,8 @@ def f(x):
 # %% [markdown]
 # ## A Python loop is written out
 #
-# Here is a small recurrent network, of one neuron. It has a state `h`. Each round it reads one input `x`,
-# and its next state is `w * f(h) + x`. With a Python loop, tracing sees every round: the jaxpr grows with
+# Here is a small recurrent network, of one neuron. It has a state `h`. Each iteration reads one input `x`,
+# and the next state is `w * f(h) + x`. With a Python loop, tracing sees every iteration: the jaxpr grows with
 # the length of the input, and so does the time to trace and to compile it.
 
 
@@ -132,7 +132,7 @@ print(jax.grad(jax.jit(repeated, static_argnums=1))(3.0, 2))
 #
 # The `jvp` of a scan is a scan. Its body is the jvp of the body: it carries `h` and the tangent of `h`.
 # Which parts of the carry have a tangent is again a [fixed point](13_cond_and_while.py). Here the first `h`
-# is a constant; it gets a tangent in the first round, through `w`, and so the loop starts with a tangent of
+# is a constant; it gets a tangent in the first iteration, through `w`, and so the loop starts with a tangent of
 # 0.
 
 # %%
@@ -141,10 +141,10 @@ print(jax.make_jaxpr(lambda w, w_dot: jax.jvp(lambda w: run(w, h, xs)[0], (w,), 
 # %% [markdown]
 # ## Backwards, by hand
 #
-# Reverse mode asks: how much does the last `h` change if one of the inputs does? Go from the last round to
+# Reverse mode asks: how much does the last `h` change if one of the inputs does? Go from the last iteration to
 # the first. `ct_h` is the [cotangent](glossary.md#cotangent) of the state: how much the result changes with
-# it. In each round three things happen. The input `x` was added to the state, so its cotangent is `ct_h`.
-# The weight `w` was multiplied by `f(h)`; it is used in *every* round, so its cotangents add up. And the
+# it. In each iteration three things happen. The input `x` was added to the state, so its cotangent is `ct_h`.
+# The weight `w` was multiplied by `f(h)`; it is used in *every* iteration, so its cotangents add up. And the
 # state before is behind `w * f`.
 
 
@@ -258,7 +258,7 @@ for fun in (python_loop, last):
 # ## Looking into the loop
 #
 # Under `jax.disable_jit()` a scan is a Python loop over your `step`. A `print` there sees values, and so
-# does pdb: `breakpoint()` in `step` stops in every round. (`jax.debug.print` does so also in compiled
+# does pdb: `breakpoint()` in `step` stops in every iteration. (`jax.debug.print` does so also in compiled
 # code.)
 
 

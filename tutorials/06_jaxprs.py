@@ -281,7 +281,7 @@ except jax.errors.TracerBoolConversionError as error:
 # | `a if x > 0 else b` | `jnp.where(x > 0, a, b)`: computes both, and chooses element by element |
 # | `if` with costly branches | `lax.cond` ([lesson 13](13_cond_and_while.py)) |
 # | `while x > 0:` | `lax.while_loop` ([lesson 13](13_cond_and_while.py)) |
-# | `for` over many iterations | works, written out; else `lax.fori_loop`, `lax.scan` ([lesson 14](14_scan.py)) |
+# | `for` over many iterations | is written out; else `lax.fori_loop`, `lax.scan` ([lesson 14](14_scan.py)) |
 # | `if n > 3:` where `n` is an option | make `n` static |
 #
 # Does that not contradict [lesson 2](02_jvp.py), in which an `if` inside `jvp` worked? A

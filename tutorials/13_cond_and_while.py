@@ -329,7 +329,7 @@ except ValueError as error:
 # What to do instead: forward mode, as above; a loop of known length ([lesson 14](14_scan.py)); or
 # `jax.custom_vjp`, which for a solver is also cheaper and more exact.
 #
-# To look at each iteration of a loop, run it as plain Python. Under `jax.disable_jit()` a `print` in the body,
+# To look at each iteration, run the loop as plain Python. Under `jax.disable_jit()` a `print` in the body,
 # and pdb, see every step.
 
 

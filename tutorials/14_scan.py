@@ -132,7 +132,7 @@ print(jax.grad(jax.jit(repeated, static_argnums=1))(3.0, 2))
 #
 # The `jvp` of a scan is a scan. Its body is the jvp of the body: it carries `h` and the tangent of `h`.
 # Which parts of the carry have a tangent is again a [fixed point](13_cond_and_while.py). Here the first `h`
-# is a constant; it gets a tangent in the first iteration, through `w`, and so the loop starts with a tangent of
+# is a constant; the first iteration gives it a tangent, through `w`, so the loop starts with a tangent of
 # 0.
 
 # %%
@@ -141,7 +141,7 @@ print(jax.make_jaxpr(lambda w, w_dot: jax.jvp(lambda w: run(w, h, xs)[0], (w,), 
 # %% [markdown]
 # ## Backwards, by hand
 #
-# Reverse mode asks: how much does the last `h` change if one of the inputs does? Go from the last iteration to
+# Reverse mode asks: how much does the last `h` change if an input does? Go from the last iteration to
 # the first. `ct_h` is the [cotangent](glossary.md#cotangent) of the state: how much the result changes with
 # it. In each iteration three things happen. The input `x` was added to the state, so its cotangent is `ct_h`.
 # The weight `w` was multiplied by `f(h)`; it is used in *every* iteration, so its cotangents add up. And the

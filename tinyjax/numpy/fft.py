@@ -10,12 +10,13 @@ https://numpy.org/doc/stable/reference/routines.fft.html, which has the definiti
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tinyjax import lax
+from tinyjax.core.api_util import named
 from tinyjax.core.array import Array
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.fourier import FftType
@@ -143,40 +144,33 @@ def _of_one_axis(
     return _transform(name, kind, a, None if n is None else (n,), (axis,), norm)
 
 
-def _of_two_axes(
-    name: str, kind: FftType, a: Any, s: Shape | None, axes: Sequence[int], norm: str | None
-) -> Array:
-    if len(axes) != 2:
-        raise ValueError(f"jax.numpy.fft.{name} only supports 2 axes. Got axes = {axes!r}.")
-    return _transform(name, kind, a, s, axes, norm)
-
-
 # ---- one axis ----
 
+_ERRORS = """
 
-def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """The transform along `axis`: out[k] is the sum of a[m] exp(-2 pi i k m / n); as numpy.fft.fft.
-
-    `a` is cut or padded with zeros to length `n`. norm 'ortho' divides by sqrt(n), 'forward' by n.
-    Raises ValueError for an unknown norm, an axis that is not there, several axes, and n < 1."""
-    return _of_one_axis("fft", FftType.FFT, a, n, axis, norm)
+`a` is cut or padded with zeros to the length `n` (the lengths `s`). norm 'ortho' divides by the root of how
+many numbers there are, 'forward' by how many. Raises ValueError for an unknown norm, lengths < 1, axes that
+are not there, named twice, or of another number, and in rfft for complex numbers."""
 
 
-def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """The inverse of fft (with the same norm); as numpy.fft.ifft."""
-    return _of_one_axis("ifft", FftType.IFFT, a, n, axis, norm)
+def _one_axis(name: str, kind: FftType, doc: str) -> Callable[..., Array]:
+    @named(name, f"{doc}; as numpy.fft.{name}.{_ERRORS}")
+    def along_axis(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
+        return _of_one_axis(name, kind, a, n, axis, norm)
+
+    return along_axis
 
 
-def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """The first n // 2 + 1 numbers of the fft of reals, which say the others; as numpy.fft.rfft.
-
-    Raises ValueError for complex `a`."""
-    return _of_one_axis("rfft", FftType.RFFT, a, n, axis, norm)
-
-
-def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
-    """The inverse of rfft: n real numbers, by default 2 * (a.shape[axis] - 1); as numpy.fft.irfft."""
-    return _of_one_axis("irfft", FftType.IRFFT, a, n, axis, norm)
+fft = _one_axis("fft", FftType.FFT, "The transform: out[k] is the sum of a[m] exp(-2 pi i k m / n)")
+ifft = _one_axis("ifft", FftType.IFFT, "The inverse of fft, with the same norm")
+rfft = _one_axis(
+    "rfft", FftType.RFFT, "The first n // 2 + 1 numbers of the fft of reals, which say the others"
+)
+irfft = _one_axis(
+    "irfft",
+    FftType.IRFFT,
+    "The inverse of rfft: n real numbers, by default 2 * (a.shape[axis] - 1)",
+)
 
 
 def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
@@ -198,62 +192,35 @@ def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None)
 # ---- several axes ----
 
 
-def fftn(
-    a: Any, s: Shape | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Array:
-    """fft along each of `axes`, with the lengths `s`; by default all axes. As numpy.fft.fftn.
+def _many_axes(
+    name: str, kind: FftType, doc: str, default: tuple[int, int] | None = None
+) -> Callable[..., Array]:
+    """A transform over `axes`, by default all of them; over two axes, if there is a `default`."""
 
-    Raises ValueError where s and axes have different lengths, for repeated axes, and as fft does."""
-    return _transform("fftn", FftType.FFT, a, s, axes, norm)
+    @named(name, f"{doc}; as numpy.fft.{name}.{_ERRORS}")
+    def along_axes(
+        a: Any,
+        s: Shape | None = None,
+        axes: Sequence[int] | None = default,
+        norm: str | None = None,
+    ) -> Array:
+        if default is not None and (axes is None or len(axes) != 2):
+            raise ValueError(f"jax.numpy.fft.{name} only supports 2 axes. Got axes = {axes!r}.")
+        return _transform(name, kind, a, s, axes, norm)
 
-
-def ifftn(
-    a: Any, s: Shape | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Array:
-    """The inverse of fftn; as numpy.fft.ifftn."""
-    return _transform("ifftn", FftType.IFFT, a, s, axes, norm)
-
-
-def rfftn(
-    a: Any, s: Shape | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Array:
-    """rfft along the last one of `axes`, then fft along the others; as numpy.fft.rfftn."""
-    return _transform("rfftn", FftType.RFFT, a, s, axes, norm)
+    return along_axes
 
 
-def irfftn(
-    a: Any, s: Shape | None = None, axes: Sequence[int] | None = None, norm: str | None = None
-) -> Array:
-    """The inverse of rfftn; as numpy.fft.irfftn."""
-    return _transform("irfftn", FftType.IRFFT, a, s, axes, norm)
-
-
-def fft2(
-    a: Any, s: Shape | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
-) -> Array:
-    """fftn over two axes; as numpy.fft.fft2. Raises ValueError for another number of them."""
-    return _of_two_axes("fft2", FftType.FFT, a, s, axes, norm)
-
-
-def ifft2(
-    a: Any, s: Shape | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
-) -> Array:
-    """ifftn over two axes; as numpy.fft.ifft2."""
-    return _of_two_axes("ifft2", FftType.IFFT, a, s, axes, norm)
-
-
-def rfft2(
-    a: Any, s: Shape | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
-) -> Array:
-    """rfftn over two axes; as numpy.fft.rfft2."""
-    return _of_two_axes("rfft2", FftType.RFFT, a, s, axes, norm)
-
-
-def irfft2(
-    a: Any, s: Shape | None = None, axes: Sequence[int] = (-2, -1), norm: str | None = None
-) -> Array:
-    """irfftn over two axes; as numpy.fft.irfft2."""
-    return _of_two_axes("irfft2", FftType.IRFFT, a, s, axes, norm)
+fftn = _many_axes("fftn", FftType.FFT, "fft along each of `axes`")
+ifftn = _many_axes("ifftn", FftType.IFFT, "The inverse of fftn")
+rfftn = _many_axes(
+    "rfftn", FftType.RFFT, "rfft along the last of `axes`, then fft along the others"
+)
+irfftn = _many_axes("irfftn", FftType.IRFFT, "The inverse of rfftn")
+fft2 = _many_axes("fft2", FftType.FFT, "fftn over two axes", (-2, -1))
+ifft2 = _many_axes("ifft2", FftType.IFFT, "ifftn over two axes", (-2, -1))
+rfft2 = _many_axes("rfft2", FftType.RFFT, "rfftn over two axes", (-2, -1))
+irfft2 = _many_axes("irfft2", FftType.IRFFT, "irfftn over two axes", (-2, -1))
 
 
 # ---- frequencies ----

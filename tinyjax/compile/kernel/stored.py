@@ -159,15 +159,15 @@ def _stretched(
     they leave no gaps in is long enough for others to leave none."""
     loops = sorted(loops, key=lambda loop: -abs(loop[0]))
     while loops:
-        *loops, (step, iterations) = loops
-        if step < 0:
-            begin, step = begin + step * (iterations - 1), -step
-        if np.all(step <= lengths):
-            lengths = lengths + step * (iterations - 1)
+        *loops, (stride, iterations) = loops
+        if stride < 0:
+            begin, stride = begin + stride * (iterations - 1), -stride
+        if np.all(stride <= lengths):
+            lengths = lengths + stride * (iterations - 1)
         else:
             chosen, nth = _each_iteration(iterations)
-            begin, lengths = begin[chosen] + step * nth, lengths[chosen]
-            loops = [(outer_step, outer[chosen]) for outer_step, outer in loops]
+            begin, lengths = begin[chosen] + stride * nth, lengths[chosen]
+            loops = [(outer_stride, outer[chosen]) for outer_stride, outer in loops]
     return begin, begin + lengths
 
 

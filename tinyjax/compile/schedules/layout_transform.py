@@ -1,7 +1,7 @@
-"""Weights that a loop reads along their columns are transposed once, before the loop.
+"""Layout transform: matrices that a loop reads along their columns are transposed once, before the loop.
 
 After this file you can say why `W @ h` in a loop reads W's elements in the order in which they lie: all
-elements of the product advance together (see private_arrays.py), and each step takes the next column of
+elements of the product advance together (see private_arrays.py), and each iteration takes the next column of
 W. Builds on jaxpr.
 """
 

@@ -1,7 +1,7 @@
 """A loop over a range of numbers: `fori_loop`, which is a scan or a while_loop.
 
 After this file you can say why `jax.grad` works through one fori_loop and not through another: where
-the bounds are known while tracing, so is the number of steps, and a scan can keep the residuals of
+the bounds are known while tracing, so is the number of iterations, and a scan can keep the residuals of
 each. Builds on scan and while_loop.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.fori_loop.html
@@ -100,7 +100,7 @@ def _fori_scan(
 ) -> Any:
     """The loop as a scan without xs and ys, whose carry is (i, val) and begins as (lower, init_val).
 
-    `_as_body_of(scan, body_fun)` is its body. Where upper is not above lower, there are no steps. Under
+    `_as_body_of(scan, body_fun)` is its body. Where upper is not above lower, there are no iterations. Under
     jax_disable_jit a scan cannot have none: then the value is init_val itself."""
     length = max(upper - lower, 0)
     if config.jax_disable_jit and length == 0:

@@ -1,8 +1,9 @@
 """Loops, branches and pmap within jax.checkpoint: the policy is asked about the equations of their bodies.
 
-After this file you can say what is kept of a scan under a policy: what the policy saves of each step,
+After this file you can say what is kept of a scan under a policy: what the policy saves of each iteration,
 stacked; of a cond: what it saves of either branch; of a while_loop: nothing, as nobody knows for how
-many steps; of a pmap: what it saves on each device. Builds on transform.remat.policies and the rules of cond.
+many iterations; of a pmap: what it saves on each device. Builds on transform.remat.policies and the
+rules of cond.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
 """
@@ -75,7 +76,7 @@ def _scan_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn)
             "num_carry": carry_uk.count(False),
         },
     )
-    # Residuals differ from step to step, as xs do, so they stand behind these.
+    # Residuals differ from iteration to iteration, as xs do, so they stand behind these.
     residual_vars, operand_vars = split_list(split.staged.jaxpr.invars, number)
     body = split.staged.jaxpr.replace(invars=operand_vars + residual_vars)
     staged = eqn.replace(

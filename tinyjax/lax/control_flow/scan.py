@@ -1,8 +1,8 @@
 """A loop over the leading axis of arrays, in one equation, that can be run backwards: `scan`.
 
 After this file you can say what a training loop or a recurrent network looks like as a jaxpr: one
-equation, however long the loop, whose operands are what is the same at each step, what goes from one
-step to the next, and what each step takes of its own. `fori_loop` and `map` stand on it; why it can
+equation, however long the loop, whose operands are what is the same at each iteration, what goes from one
+iteration to the next, and what each iteration takes of its own. `fori_loop` and `map` stand on it; why it can
 be run backwards, scan_reverse tells. Builds on bodies.
 
     carry, ys = scan(f, init, xs)    # carry, y = f(carry, x) for each x; all y stacked
@@ -41,8 +41,8 @@ from tinyjax.transform.jvp import full
 # ---- the primitive ----
 
 # Parameters: jaxpr, the body, of (consts, carry, x), which gives (carry, y); length, the number of
-# steps; num_consts and num_carry, which say where the parts of the operands begin; reverse: from the
-# last x to the first; unroll: a hint to the compiler, how many steps to write out.
+# iterations; num_consts and num_carry, which say where the parts of the operands begin; reverse: from the
+# last x to the first; unroll: a hint to the compiler, how many iterations to write out.
 # Operands are consts, the first carry and xs; results are the last carry and ys.
 scan_p = Primitive("scan", multiple_results=True, takes_arrays=True)
 
@@ -83,7 +83,7 @@ def run_scan(
     length: int,
     reverse: bool,
 ) -> list[Any]:
-    """Fills `ys`, and gives the last carry: `length` steps, each of which is `carry, y = step(carry, x)`.
+    """Fills `ys`, and gives the last carry: `length` iterations of `carry, y = step(carry, x)`.
 
     x has the slice i of each of `xs`, and y, a list too, is what becomes the slice i of each of `ys`:
     for i from 0 on, or with `reverse` from the last one back to 0."""
@@ -138,10 +138,10 @@ def scan(
     """`carry, y = f(carry, x)` for each `x` along axis 0 of `xs`: (the last carry, all y stacked).
 
     `init`, the first carry, `xs` and `y` are pytrees; all arrays of `xs` have one length of axis 0,
-    which is the number of steps (without xs, `length` is). The carry keeps its tree, shapes and
-    dtypes. `reverse` goes from the last x to the first. `unroll` is how many steps the compiler may
+    which is the number of iterations (without xs, `length` is). The carry keeps its tree, shapes and
+    dtypes. `reverse` goes from the last x to the first. `unroll` is how many iterations the compiler may
     write out in a row (0 or True: all of them). `f` is traced once, whatever the length: under
-    jax_disable_jit it runs as Python at each step instead, and can be stepped through.
+    jax_disable_jit it runs as Python at each iteration instead, and can be stepped through.
     Raises TypeError where f gives no pair or another type of carry, ValueError for lengths that differ.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
     """
@@ -176,12 +176,12 @@ def scan(
 
 
 def _scan_length(xs_avals: Sequence[ShapedArray], length: Any) -> int:
-    """The number of steps: that of all xs, and `length` if it is given."""
+    """The number of iterations: that of all xs, and `length` if it is given."""
     scalars = [aval.str_short() for aval in xs_avals if not aval.shape]
     if scalars:
         raise ValueError(
             f"scan got value with no leading axis to scan over: {', '.join(scalars)} in xs. Let the "
-            "body close over what is the same at each step"
+            "body close over what is the same at each iteration"
         )
     lengths = [aval.shape[0] for aval in xs_avals]
     if isinstance(length, Tracer):

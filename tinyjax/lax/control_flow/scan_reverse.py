@@ -1,8 +1,8 @@
 """`scan` in reverse mode: one loop that runs now, and a linear one for later, which is run backwards.
 
 After this file you can say why the derivative of a loop is two loops: partial evaluation makes one that
-runs now and saves what the other, linear one needs of each step (stacked; what is the same at each
-step is saved once), and transposition runs the linear one backwards. Builds on scan, and on the jvp
+runs now and saves what the other, linear one needs of each iteration (stacked; what is the same at each
+iteration is saved once), and transposition runs the linear one backwards. Builds on scan, and on the jvp
 of scan_rules, whose loop it parts.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
@@ -47,8 +47,8 @@ class SplitBody(NamedTuple):
 
     `before`: what the known part needs of known consts alone, to be computed once, before the loop.
     `known`: the loop that can run now; its consts come from `known_consts`, and it gives the known
-    results and then the residuals that differ from step to step, to be stacked.
-    `unknown`: the loop for later, of (residuals that are the same at each step, unknown operands,
+    results and then the residuals that differ from iteration to iteration, to be stacked.
+    `unknown`: the loop for later, of (residuals that are the same at each iteration, unknown operands,
     residuals that differ)."""
 
     before: ClosedJaxpr
@@ -171,7 +171,7 @@ def _scan_transpose(
 ) -> list[Any]:
     """The rule of scan for transposition: for each operand its cotangent, None where it is known.
 
-    One scan the other way round, of `_transpose_body`. Cotangents of the carry go from step to step;
+    One scan the other way round, of `_transpose_body`. Cotangents of the carry go from one to the next;
     those of linear consts are added up on the way, from zeros on, so they are carried too, before the
     others; those of ys are its xs, those of linear xs its ys. Known consts and xs stay what they are:
     its consts are the known ones, and known xs come behind the cotangents of ys.
@@ -181,20 +181,20 @@ def _scan_transpose(
     ct_carry, ct_ys = split_list(cts, num_carry)
     ct_carry = [instantiate_zeros(ct) for ct in ct_carry]
     so_far = [full(x.aval, 0) for x in pick(consts, consts_lin)]
-    each_step = drop(consts, consts_lin)
+    each_iteration = drop(consts, consts_lin)
     sliced = [ct for ct in ct_ys if type(ct) is not Zero]
     sliced += drop(xs, xs_lin)
 
-    avals = [get_aval(x) for x in (*each_step, *so_far, *ct_carry)]
+    avals = [get_aval(x) for x in (*each_iteration, *so_far, *ct_carry)]
     avals += [aval.update(shape=aval.shape[1:]) for aval in map(get_aval, sliced)]
     zero_ys = tuple(type(ct) is Zero for ct in ct_ys)
     outs = scan_p.bind(
-        *each_step,
+        *each_iteration,
         *so_far,
         *ct_carry,
         *sliced,
         jaxpr=_transpose_body(jaxpr, tuple(avals), consts_lin, num_carry, xs_lin, zero_ys),
-        num_consts=len(each_step),
+        num_consts=len(each_iteration),
         num_carry=len(so_far) + num_carry,
         reverse=not reverse,
         **params,

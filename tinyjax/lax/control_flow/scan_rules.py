@@ -1,7 +1,7 @@
 """The jvp, vmap and dce rules of `scan`: each transforms the body.
 
 After this file you can say why each rule looks for a fixed point: what a part of the carry has after one
-step (a tangent, a batch dim, a use), it has before the next. Builds on scan.
+iteration (a tangent, a batch dim, a use), it has before the next. Builds on scan.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.scan.html
 """
@@ -137,7 +137,7 @@ def _scan_batch(
 
 
 def _scan_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
-    """A carry that no used result needs goes, from one step to the next."""
+    """A carry that no used result needs goes, from one iteration to the next."""
     jaxpr, num_consts, num_carry = (eqn.params[k] for k in ("jaxpr", "num_consts", "num_carry"))
     carry_out_used, ys_used = split_list(used_outputs, num_carry)
 

@@ -117,7 +117,7 @@ def while_loop(
 
     The carry `val` is a pytree of arrays whose tree, shapes and dtypes stay the same; `cond_fun` gives a
     boolean scalar. Both functions are traced, once, and may close over other arrays. Under
-    jax.disable_jit the loop runs as it stands above, so that `print` and pdb see every step. There is
+    jax.disable_jit the loop runs as it stands above, so that `print` and pdb see every iteration. There is
     forward mode (jvp, jacfwd), but no reverse mode: `scan` and `fori_loop` with static bounds have it.
     Raises TypeError where a function can't be called, the predicate is no boolean scalar, or the body
     gives another type than it takes.

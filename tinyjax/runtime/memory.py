@@ -20,8 +20,6 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core.dtypes import EXTENSIONS
-
 # ---- memory ----
 
 LAUNCHED = object()  # the event of memory that some launch so far makes
@@ -72,7 +70,7 @@ class Memory:
 
 def with_buffer_protocol(array: np.ndarray) -> np.ndarray:
     """The same elements for drivers to read: NumPy gives no buffers of dtypes that it does not know."""
-    if array.dtype.name in EXTENSIONS:
+    if array.dtype.isbuiltin == 2:  # one that ml_dtypes has told NumPy of
         return array.view(f"u{array.dtype.itemsize}")
     return array
 

@@ -51,6 +51,9 @@ def score(x):
 print(jax.make_jaxpr(score)(jnp.arange(3.0)))
 
 # %% [markdown]
+# In brackets stand an equation's parameters. (`out_sharding=None` says that the result is not spread over
+# devices in any particular way. In JAX that is a parameter; tinyjax only prints it.)
+#
 # A jaxpr together with the values of its constvars is a **closed jaxpr**. That is what `make_jaxpr`
 # gives. All of its parts are plain Python objects:
 

@@ -334,7 +334,7 @@ print("for a million numbers:", hvp(bumpy, jnp.ones(1_000_000), jnp.ones(1_000_0
 # python -m tinyjax step tutorials/wave.py:f --args 3.0 --transform grad
 # ```
 #
-# A `breakpoint()` in a rule does as well: `grad` runs the rules at each call, and has no shortcut.
+# Or put a `breakpoint()` into a rule: every call of `grad` runs the rules, so every call stops there.
 #
 # ## Where tinyjax differs from JAX
 #

@@ -167,9 +167,10 @@ print(len(fast_f.cache), "entries: another shape")
 print(inspect.getsource(PjitFunction.trace_cached))
 
 # %% [markdown]
-# A call that has been made before does not even get that far:
-# `fast/call_cache.py` knows it by the types of its arguments. That is a shortcut: the folder `fast/`
-# can be deleted, and a debugger turns all of it off.
+# A call that has been made before does not even get that far: a shortcut (`fast/call_cache.py`) knows
+# it by the types of its arguments. Shortcuts change how long a call takes, and nothing else. They all
+# stand in the folder `fast/`, which can be deleted. `TINYJAX_FAST=0` turns them off, and so do the
+# commands `step`, `explain` and `learn`, and a debugger: what you watch is what is written here.
 #
 # ## Values that Python needs
 #
@@ -342,7 +343,7 @@ print(jax.make_jaxpr(jax.jit(jax.grad(f)))(3.0))
 # ## Where tinyjax differs from JAX
 #
 # - A driver takes a second or so to build kernels. Until they are there, NumPy answers the first
-#   calls of a jitted function, with the same results up to rounding.
+#   calls of a jitted function, with the same results up to rounding. That is a shortcut, too.
 #   `jax.config.update("tinyjax_background_build", False)` makes calls wait; so does
 #   `.lower(...).compile()`.
 # - JAX hands the jaxpr to XLA, and `lower` gives StableHLO. Here it gives OpenCL C, and `as_text`

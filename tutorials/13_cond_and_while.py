@@ -346,9 +346,11 @@ with jax.disable_jit():
 # ## Where tinyjax differs from JAX
 #
 # The jaxprs above are JAX's, letter for letter. What runs them is not. Called outside of `jit`, JAX
-# compiles a `cond` or a loop by XLA, and runs that; tinyjax runs it in Python, with NumPy. In compiled
-# code, JAX hands both to XLA's own conditional and loop. In tinyjax, a small one becomes an `if` or a `for`
-# in an OpenCL kernel; a large one becomes a branch or a loop in the schedule, whose body launches kernels.
+# compiles a `cond` or a loop by XLA, and runs that. tinyjax evaluates its jaxprs in Python, equation by
+# equation, with NumPy; the compiler has no part in it, so that its code can be compared with what this
+# gives. In compiled code, JAX hands both to XLA's own conditional and loop. In tinyjax, a small one becomes
+# an `if` or a `for` in an OpenCL kernel; a large one becomes a branch or a loop in the schedule, whose body
+# launches kernels.
 #
 # ## The picture
 #

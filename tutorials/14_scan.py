@@ -276,8 +276,8 @@ with jax.disable_jit():
 #
 # The jaxprs are JAX's. `unroll` asks the compiler to write out so many steps in a row; tinyjax takes it,
 # shows it in the jaxpr, and does not need it. JAX's scan is compiled by XLA, always, also when it is called
-# outside of `jit`; tinyjax then runs it with NumPy, step by step, which is slow for a loop of many small
-# steps. Put a `jit` around it.
+# outside of `jit`; tinyjax then evaluates its jaxpr with NumPy, step by step, which is slow for a loop of
+# many small steps. Put a `jit` around it.
 #
 # ## The picture
 #

@@ -1,5 +1,6 @@
 """jax.scipy.special and the primitives that SciPy computes. Values are compared with recorded ones too."""
 
+import functools
 import subprocess
 import sys
 
@@ -122,3 +123,40 @@ def test_scipy_is_imported_for_the_first_value_alone():
         "assert 'scipy' not in sys.modules; i0e(1.0); assert 'scipy' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+f32 = functools.partial(np.array, dtype=np.float32)
+
+
+@pytest.mark.parametrize(
+    "name, low, high",
+    [
+        ("erf", -4, 4),
+        ("erfc", -4, 12),
+        ("erfinv", -0.999999, 0.999999),
+        ("gammaln", -5, 40),
+        ("digamma", -5, 40),
+    ],
+)
+def test_special_function_is_accurate(name, low, high, x64):
+    special = pytest.importorskip("scipy.special")
+    ours = {"erfinv": lax.erf_inv, "gammaln": lax.lgamma}.get(name) or getattr(lax, name)
+    x = np.linspace(low, high, 1001) + 1e-3 * np.sin(np.arange(1001)) * (high < 30) * 1e-3
+    np.testing.assert_allclose(ours(x), getattr(special, name)(x), rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("order", [0, 1, 2, 5])
+def test_polygamma_is_accurate(order, x64):
+    special = pytest.importorskip("scipy.special")
+    x = np.linspace(0.1, 30, 200)
+    expected = special.polygamma(order, x)
+    np.testing.assert_allclose(lax.polygamma(np.float64(order), x), expected, rtol=1e-11)
+
+
+def test_special_functions_at_poles():
+    poles = f32([0, -1, -np.inf])
+    np.testing.assert_array_equal(lax.lgamma(poles), [np.inf] * 3)
+    assert np.isnan(lax.digamma(poles)).all()
+    np.testing.assert_array_equal(
+        lax.erf_inv(f32([-1, 1, 0, 2])), f32([-np.inf, np.inf, 0, np.nan])
+    )

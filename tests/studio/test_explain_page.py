@@ -1,11 +1,10 @@
 """The page that explains a function, as data: test_explain_page_in_browser.py opens it."""
 
-import functools
 import html
-import json
 import re
 
 import pytest
+from explained_page import data_of, f, long_page, numbers_of, steps_of
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -18,14 +17,6 @@ import tinyjax.numpy as jnp
 def f(x):
     return jnp.sin(x) * x
 """
-
-
-def f(x):
-    return jnp.sin(x) * x
-
-
-def data_of(page):
-    return json.loads(re.search(r'id="data">(.*?)</script>', page.html, re.DOTALL)[1])
 
 
 @pytest.fixture(scope="module")
@@ -88,19 +79,6 @@ def test_in_a_notebook_a_page_is_a_frame_of_its_own():
 # ---- the steps ----
 
 
-def steps_of(page):
-    return data_of(page)["steps"]
-
-
-def numbers_of(steps, stage, name):
-    """The numbers of the events of this stage and name."""
-    return [
-        number
-        for number, event in enumerate(steps["events"])
-        if (event["stage"], event["name"]) == (stage, name)
-    ]
-
-
 def test_events_know_their_places_in_the_program_and_in_tinyjax(gradient):
     steps = steps_of(gradient)
     event = steps["events"][numbers_of(steps, "jvp rule", "sin")[0]]
@@ -133,18 +111,6 @@ def test_without_a_layout_program_the_page_says_so_in_the_graphs_place(monkeypat
     monkeypatch.setattr("tinyjax.studio.viz.output.layout_program", lambda: None)
     steps = steps_of(viz.explain(f, 3.0))
     assert steps["graph"] == [] and "Install Graphviz" in steps["graphRemark"]
-
-
-@functools.cache
-def long_page():
-    """A page of more events than it shows."""
-
-    def deep(x):
-        for _ in range(60):
-            x = jnp.sin(x) * x + 1.0
-        return x
-
-    return viz.explain(deep, 3.0, transforms=[jax.grad])
 
 
 def test_of_many_events_2000_are_shown_and_the_rest_is_counted():

@@ -2,7 +2,7 @@
 
 import pytest
 from browser import chromium, messages, resize
-from test_explain_page import f, long_page, numbers_of, steps_of
+from explained_page import f, long_page, numbers_of, steps_of
 
 import tinyjax as jax
 from tinyjax.studio import viz

@@ -7,7 +7,7 @@ shows where nothing else is in a kernel. Either zero may be the larger one, as i
 import ml_dtypes
 import numpy as np
 import pytest
-from test_lowering_rules import (
+from compiled_and_eager import (
     BOOL_BINARY,
     EVERY_DTYPE,
     FLOAT_BINARY,

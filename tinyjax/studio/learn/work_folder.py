@@ -32,8 +32,8 @@ GRADER = Path(__file__).with_name("grader.py")  # the conftest.py
 PYTEST_INI = """\
 [pytest]
 testpaths = tests
-pythonpath = src
-addopts = -q --tb=short
+pythonpath = src tests
+addopts = -q --tb=short --import-mode=importlib
 """
 
 

@@ -3,7 +3,6 @@
 import collections
 import copy
 import dataclasses
-import functools
 import pickle
 import sys
 
@@ -26,21 +25,6 @@ class Box:
 tree_util.register_pytree_node(
     Box, lambda box: (box.items, box.label), lambda label, items: Box(*items, label=label)
 )
-
-
-@tree_util.register_pytree_with_keys_class
-class Named:
-    """A node whose children have names."""
-
-    def __init__(self, x, y):
-        self.x, self.y = x, y
-
-    def tree_flatten_with_keys(self):
-        return ((tree_util.GetAttrKey("x"), self.x), (tree_util.GetAttrKey("y"), self.y)), None
-
-    @classmethod
-    def tree_unflatten(cls, aux, children):
-        return cls(*children)
 
 
 @tree_util.register_dataclass
@@ -202,17 +186,6 @@ def test_structures_count_and_open():
     assert structure(1).node_data() is None and structure(1).children() == []
 
 
-def test_a_single_node_counts_as_a_leaf_structure():
-    answers = [tree_util.treedef_is_leaf(structure(x)) for x in (1, None, (), (1,))]
-    assert answers == [True, True, True, False]
-
-
-def test_structures_are_put_together():
-    pair, leaf = structure((1, [2])), structure(0)
-    assert tree_util.treedef_tuple([leaf, pair]) == structure((0, (1, [2])))
-    assert pair.compose(structure({"a": 1})) == structure(({"a": 1}, [{"a": 1}]))
-
-
 def test_flatten_up_to_gives_the_subtrees_under_the_leaves():
     assert structure((0, [0])).flatten_up_to(({"a": 1}, [(2, 3)])) == [{"a": 1}, (2, 3)]
 
@@ -263,19 +236,6 @@ def test_map_says_where_two_trees_part(first, second, what, where):
     assert place == f"    tree_map tree{where}"
 
 
-def test_map_with_path():
-    got = tree.map_with_path(lambda path, x, y: (tree_util.keystr(path), x + y), [1, [2]], [3, [4]])
-    assert got == [("[0]", 4), [("[1][0]", 6)]]
-
-
-def test_is_leaf_may_ask_for_the_path():
-    def at_depth_one(path, subtree):
-        return len(path) == 1
-
-    pairs = tree.leaves_with_path((1, {"a": 2}), is_leaf=at_depth_one, is_leaf_takes_path=True)
-    assert [leaf for _, leaf in pairs] == [1, {"a": 2}]
-
-
 def test_all_and_all_leaves():
     assert tree.all({"a": 1, "b": []}) and not tree.all([1, 0])
     assert tree_util.all_leaves([1, "a"]) and tree_util.all_leaves([])
@@ -288,166 +248,6 @@ def test_reduce_goes_from_left_to_right():
     assert tree.reduce(lambda a, b: a + b, [1, (2,)], 10) == 13
     with pytest.raises(TypeError, match="empty"):
         tree.reduce(lambda a, b: a + b, ())
-
-
-def test_reduce_associative_is_balanced():
-    assert tree.reduce_associative(lambda a, b: f"({a}{b})", list("abcde")) == "((ab)(c(de)))"
-    assert tree.reduce_associative(max, (), identity=0) == 0
-    with pytest.raises(TypeError, match="Must specify identity"):
-        tree.reduce_associative(max, ())
-
-
-def test_a_list_of_dicts_becomes_a_dict_of_lists():
-    rows = [{"x": 1, "y": 2}, {"x": 3, "y": 4}, {"x": 5, "y": 6}]
-    for inner in (structure({"x": 0, "y": 0}), None):
-        got = tree.transpose(structure([0, 0, 0]), inner, rows)
-        assert got == {"x": [1, 3, 5], "y": [2, 4, 6]}
-
-
-def test_transpose_wants_the_outer_structure_of_inner_structures():
-    with pytest.raises(TypeError, match="Mismatch"):
-        tree.transpose(structure([0, 0]), structure((0, 0)), [(1, 2), (3,)])
-
-
-# ---- keys ----
-
-
-def test_key_paths_as_text():
-    path, _ = tree_util.tree_leaves_with_path([Point({"a": Box(1)}, 2)])[0]
-    assert tree_util.keystr(path) == "[0].x['a'][<flat index 0>]"
-    assert tree_util.keystr(path, simple=True, separator="/") == "0/x/a/0"
-
-
-def test_keys_are_values():
-    assert tree_util.SequenceKey(0) == tree_util.SequenceKey(0) != tree_util.FlattenedIndexKey(0)
-    assert {tree_util.DictKey("a"): 1}[tree_util.DictKey("a")] == 1
-    assert repr(tree_util.GetAttrKey("x")) == "GetAttrKey(name='x')"
-
-
-def test_one_level():
-    assert tree_util.flatten_one_level({"b": [1], "a": 2}) == ((2, [1]), ("a", "b"))
-    pairs, aux = tree_util.flatten_one_level_with_keys(Named(1, [2]))
-    assert [(str(key), child) for key, child in pairs] == [(".x", 1), (".y", [2])]
-    with pytest.raises(ValueError, match="can't tree-flatten type: <class 'int'>"):
-        tree_util.flatten_one_level(1)
-
-
-# ---- registration ----
-
-
-def test_a_type_is_registered_once():
-    with pytest.raises(ValueError, match="Duplicate custom PyTreeDef type registration"):
-        tree_util.register_pytree_node(tuple, lambda xs: (xs, None), lambda _, xs: tuple(xs))
-
-
-def test_a_type_may_be_met_before_it_is_registered():
-    Pair = collections.namedtuple("Pair", "value name")
-    assert tree_util.tree_leaves(Pair(1, "a")) == [1, "a"]
-    tree_util.register_pytree_node(Pair, lambda p: (p[:1], p.name), lambda n, xs: Pair(*xs, n))
-    assert tree_util.tree_map(lambda x: x + 1, Pair(1, "a")) == Pair(2, "a")
-    assert tree_util.is_tree_node(Pair) and not tree_util.is_tree_node(int)
-
-
-@pytest.mark.parametrize("result", [3, (3, 3), ([1],)])
-def test_a_flatten_function_returns_children_and_aux_data(result):
-    class Bad:
-        pass
-
-    tree_util.register_pytree_node(Bad, lambda _: result, lambda *_: None)
-    with pytest.raises(ValueError, match=r"should return a \(children, aux_data\) tuple"):
-        tree_util.tree_flatten(Bad())
-
-
-@pytest.mark.parametrize(
-    "data, meta, error, text",
-    [
-        (["x"], [], ValueError, "Missing fields: {'y'}"),
-        (["x", "y", "z"], [], ValueError, "Unexpected fields: {'z'}"),
-        (["x", "y"], ["y"], ValueError, "must not overlap. Overlapping fields: {'y'}"),
-        (["x", "y"], None, TypeError, "data_fields and meta_fields must both be specified"),
-    ],
-)
-def test_the_fields_of_a_dataclass_are_each_data_or_meta(data, meta, error, text):
-    @dataclasses.dataclass
-    class Pair:
-        x: int
-        y: int
-
-    with pytest.raises(error, match=text):
-        tree_util.register_dataclass(Pair, data, meta)
-
-
-def test_a_dropped_field_takes_its_default():
-    @functools.partial(
-        tree_util.register_dataclass, data_fields=["x"], meta_fields=[], drop_fields=["cache"]
-    )
-    @dataclasses.dataclass
-    class Cached:
-        x: int
-        cache: int = 0
-
-    assert tree_util.tree_map(lambda x: x, Cached(1, 9)) == Cached(1, 0)
-
-
-def test_partial_binds_its_arguments_as_leaves():
-    def f(*args, **kwargs):
-        return args, kwargs
-
-    inner = tree_util.Partial(f, 1)
-    outer = tree_util.Partial(inner, 2, x=3)
-    assert tree_util.tree_leaves(outer) == [2, 3]
-    doubled = tree_util.tree_map(lambda x: 2 * x, outer)
-    assert doubled(5, y=6) == ((1, 4, 5), {"x": 6, "y": 6})
-    assert structure(outer) == structure(tree_util.Partial(inner, 0, x=0))
-
-
-# ---- prefixes ----
-
-
-@pytest.mark.parametrize(
-    "in_axes, expected",
-    [
-        (0, [0, 0, 0]),
-        (None, [None, None, None]),
-        ((0, 1), [0, 1, 1]),
-        ((None, 0), [None, 0, 0]),
-        (({"a": 0}, (1, None)), [0, 1, None]),
-    ],
-)
-def test_an_axis_stands_for_its_whole_subtree(in_axes, expected):
-    treedef = structure(({"a": 0}, (0, 0)))
-    assert tree_util.flatten_axes("vmap in_axes", treedef, in_axes) == expected
-
-
-@pytest.mark.parametrize(
-    "in_axes, what, where",
-    [
-        ((0,), "different lengths of tuple", ""),
-        ([0, 1], "different types", ""),
-        (({"b": 0}, 0), "different pytree metadata", "[0]"),
-        ((0, (1, (2, 3))), "different types", "[1][1]"),
-    ],
-)
-def test_in_axes_must_be_a_prefix_of_the_arguments(in_axes, what, where):
-    treedef = structure((({"a": 0}, (0, 0)), {}))
-    with pytest.raises(ValueError) as error:
-        got = tree_util.flatten_axes("vmap in_axes", treedef, (in_axes, 0), kws=True)
-        pytest.fail(f"{in_axes} has {what}, but was taken for a prefix: {got}")
-    lines = str(error.value).split("\n")
-    assert lines[0].startswith("vmap in_axes specification must be a tree prefix of the")
-    assert lines[2] == f"  pytree structure error: {what} at key path"
-    assert lines[3].strip() == f"vmap in_axes{where}"
-
-
-def test_broadcast_repeats_the_leaves_of_a_prefix():
-    assert tree.broadcast((1, 2), ((0, 0), [0, {"a": 0}])) == ((1, 1), [2, {"a": 2}])
-    assert tree_util.broadcast_prefix((1, None), (0, (0, 0)), lambda x: x is None) == [
-        1,
-        None,
-        None,
-    ]
-    with pytest.raises(ValueError, match="different lengths of tuple"):
-        tree.broadcast((1, 2), (0, 0, 0))
 
 
 # ---- what JAX does not have, or says otherwise ----

@@ -1,0 +1,54 @@
+"""One value for a whole subtree: in_axes and its kin."""
+
+import pytest
+
+from tinyjax.core import tree_util
+from tinyjax.core.tree_util import tree
+
+structure = tree_util.tree_structure
+
+
+@pytest.mark.parametrize(
+    "in_axes, expected",
+    [
+        (0, [0, 0, 0]),
+        (None, [None, None, None]),
+        ((0, 1), [0, 1, 1]),
+        ((None, 0), [None, 0, 0]),
+        (({"a": 0}, (1, None)), [0, 1, None]),
+    ],
+)
+def test_an_axis_stands_for_its_whole_subtree(in_axes, expected):
+    treedef = structure(({"a": 0}, (0, 0)))
+    assert tree_util.flatten_axes("vmap in_axes", treedef, in_axes) == expected
+
+
+@pytest.mark.parametrize(
+    "in_axes, what, where",
+    [
+        ((0,), "different lengths of tuple", ""),
+        ([0, 1], "different types", ""),
+        (({"b": 0}, 0), "different pytree metadata", "[0]"),
+        ((0, (1, (2, 3))), "different types", "[1][1]"),
+    ],
+)
+def test_in_axes_must_be_a_prefix_of_the_arguments(in_axes, what, where):
+    treedef = structure((({"a": 0}, (0, 0)), {}))
+    with pytest.raises(ValueError) as error:
+        got = tree_util.flatten_axes("vmap in_axes", treedef, (in_axes, 0), kws=True)
+        pytest.fail(f"{in_axes} has {what}, but was taken for a prefix: {got}")
+    lines = str(error.value).split("\n")
+    assert lines[0].startswith("vmap in_axes specification must be a tree prefix of the")
+    assert lines[2] == f"  pytree structure error: {what} at key path"
+    assert lines[3].strip() == f"vmap in_axes{where}"
+
+
+def test_broadcast_repeats_the_leaves_of_a_prefix():
+    assert tree.broadcast((1, 2), ((0, 0), [0, {"a": 0}])) == ((1, 1), [2, {"a": 2}])
+    assert tree_util.broadcast_prefix((1, None), (0, (0, 0)), lambda x: x is None) == [
+        1,
+        None,
+        None,
+    ]
+    with pytest.raises(ValueError, match="different lengths of tuple"):
+        tree.broadcast((1, 2), (0, 0, 0))

@@ -1,0 +1,56 @@
+"""The dtypes of results: JAX's promotion, weak types, 64 bits cut to 32."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+I = np.array([3, -1, 4, 1], np.int32)  # noqa: E741
+
+
+def test_python_scalars_do_not_widen_arrays():
+    assert (jnp.float16(1) * 2.5).dtype == jnp.float16
+    assert (jnp.int8(1) + 1).dtype == jnp.int8
+    assert (jnp.arange(3) * 0.5).dtype == jnp.float32
+    assert (jnp.arange(3) * 0.5).weak_type
+
+
+def test_mixed_dtypes_promote_as_in_jax():
+    assert jnp.add(np.int32(1), np.float16(1)).dtype == jnp.float16
+    assert jnp.add(np.int8(1), np.uint8(1)).dtype == jnp.int16
+    assert jnp.add(jnp.bfloat16(1), np.float16(1)).dtype == jnp.float32
+    assert jnp.sin(1).dtype == jnp.float32
+    assert jnp.mean(I).dtype == jnp.float32
+
+
+def test_scalars_are_weakly_typed_until_a_dtype_is_named():
+    assert jnp.asarray(2).weak_type
+    assert not jnp.asarray(2, dtype=int).weak_type
+    assert not jnp.float32(2).weak_type
+    assert not jnp.array([1, 2]).weak_type
+
+
+def test_a_matrix_with_a_weakly_typed_diagonal_is_weakly_typed():
+    assert jnp.diag(jnp.full(3, 1.0)).weak_type
+
+
+def test_64_bits_are_cut_to_32_with_a_warning():
+    with pytest.warns(UserWarning, match="truncated to dtype float32"):
+        assert jnp.zeros(2, np.float64).dtype == jnp.float32
+    assert jnp.zeros(2, float).dtype == jnp.float32
+
+
+def test_scalar_types_make_arrays_and_name_dtypes():
+    assert isinstance(jnp.float32(2), jax.Array)
+    assert jnp.float32 == np.float32
+    assert np.dtype(jnp.int8) == np.int8
+    assert jnp.issubdtype(jnp.bfloat16, jnp.floating)
+    assert jnp.isdtype(jnp.int8, "integral")
+
+
+def test_integers_that_do_not_fit_raise():
+    with pytest.raises(OverflowError):
+        jnp.array(2**40)
+    with pytest.raises(OverflowError):
+        jnp.arange(3) + 2**40

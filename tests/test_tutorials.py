@@ -14,7 +14,7 @@ from tinyjax.runtime.devices import devices
 from tinyjax.studio.learn.lesson_map import lesson_map
 from tinyjax.studio.viz.output import layout_program
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 TUTORIALS = ROOT / "tutorials"
 TOOL = ROOT / "tools" / "render_tutorials.py"
 LESSONS = sorted(TUTORIALS.glob("[0-9][0-9]_*.py"))

@@ -9,7 +9,7 @@ import pytest
 from tinyjax.__main__ import main
 from tinyjax.studio.cli.graph import STAGES
 
-TOOL = Path(__file__).parents[2] / "tools" / "draw_graph.py"
+TOOL = Path(__file__).parents[3] / "tools" / "draw_graph.py"
 
 MODEL = """
 import tinyjax.numpy as jnp

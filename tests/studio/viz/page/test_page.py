@@ -1,4 +1,4 @@
-"""The page that explains a function, as data: test_explain_page_in_browser.py opens it."""
+"""The page that explains a function, as data: test_page_in_browser.py opens it."""
 
 import html
 import re

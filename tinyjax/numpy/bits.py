@@ -14,12 +14,13 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.core.bind import as_array
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import zeros
 from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.logic import bitwise_and, left_shift, right_shift
 from tinyjax.numpy.manipulation import ravel, reshape, swapaxes
-from tinyjax.numpy.util import as_array, constant, convert, ensure_arraylike
+from tinyjax.numpy.util import constant, convert, ensure_arraylike
 from tinyjax.transform.jit.api import jitted
 
 # ---- bits ----

@@ -17,10 +17,9 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, ShapedArray
 from tinyjax.core.avals import check_unmasked
-from tinyjax.core.bind import Tracer, new_array, watched
+from tinyjax.core.bind import Tracer, as_array, new_array, watched
 from tinyjax.lax.transfer import device_put
 from tinyjax.numpy.util import (
-    as_array,
     as_value,
     broadcast_to,
     canonicalize_shape,

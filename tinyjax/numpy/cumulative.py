@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.core.bind import as_array
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.logic import bitwise_and, equal, greater, isnan, less, not_equal
@@ -34,7 +35,6 @@ from tinyjax.numpy.ufuncs import (
     subtract,
 )
 from tinyjax.numpy.util import (
-    as_array,
     broadcast_to,
     concrete_int,
     constant_like,

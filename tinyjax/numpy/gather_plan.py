@@ -15,6 +15,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core.array import ArrayImpl
+from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
 from tinyjax.numpy.index_parts import (
     ARRAY,
@@ -28,7 +29,7 @@ from tinyjax.numpy.index_parts import (
     sequence_as_array,
     without_ellipsis,
 )
-from tinyjax.numpy.util import INT32, as_array, broadcast_arrays, convert
+from tinyjax.numpy.util import INT32, broadcast_arrays, convert
 
 # ---- the plan ----
 

@@ -16,11 +16,11 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
-from tinyjax.core.bind import Tracer
+from tinyjax.core.bind import Tracer, as_array
 from tinyjax.core.errors import NonConcreteBooleanIndexError
 from tinyjax.core.primitives import shape_of
 from tinyjax.numpy.creation import asarray
-from tinyjax.numpy.util import INT32, as_array, constant, weak_constant_like
+from tinyjax.numpy.util import INT32, constant, weak_constant_like
 
 # ---- what an index consists of ----
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
+from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
 from tinyjax.numpy.gather_plan import gather_plan
 from tinyjax.numpy.index_parts import (
@@ -34,7 +35,7 @@ from tinyjax.numpy.index_parts import (
     parse,
     without_ellipsis,
 )
-from tinyjax.numpy.util import INT32, as_array, concrete, convert
+from tinyjax.numpy.util import INT32, concrete, convert
 
 # ---- reading ----
 

@@ -16,6 +16,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core.array import Array
+from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.creation import zeros_like
@@ -29,7 +30,6 @@ from tinyjax.numpy.manipulation import (
 )
 from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.util import (
-    as_array,
     check_arraylike,
     concrete,
     concrete_int,

@@ -17,13 +17,12 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
-from tinyjax.core.bind import Tracer
+from tinyjax.core.bind import Tracer, as_array
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.lax.transfer import device_put
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.ufuncs import imag, remainder, subtract
 from tinyjax.numpy.util import (
-    as_array,
     as_value,
     broadcast_shapes,
     broadcast_to,

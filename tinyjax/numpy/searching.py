@@ -17,6 +17,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy import reductions, ufuncs
@@ -32,7 +33,6 @@ from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import add, floor_divide, multiply, remainder
 from tinyjax.numpy.util import (
     INT32,
-    as_array,
     concrete,
     concrete_int,
     constant,

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
+from tinyjax.core.bind import as_array
 from tinyjax.numpy.promotion import promote_dtypes
-from tinyjax.numpy.util import as_array, broadcast_arrays, constant_like
+from tinyjax.numpy.util import broadcast_arrays, constant_like
 from tinyjax.transform.jit.api import jitted
 
 

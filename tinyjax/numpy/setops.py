@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.core.bind import as_array
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy import reductions
 from tinyjax.numpy.creation import full, ones, zeros
@@ -29,14 +30,7 @@ from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.sorted_search import searchsorted
 from tinyjax.numpy.sorting import lexsort, sort
 from tinyjax.numpy.ufuncs import subtract
-from tinyjax.numpy.util import (
-    as_array,
-    concrete,
-    concrete_int,
-    constant,
-    convert,
-    ensure_arraylike,
-)
+from tinyjax.numpy.util import concrete, concrete_int, constant, convert, ensure_arraylike
 from tinyjax.transform.jit.api import jitted
 
 _SIZE_HINT = (

@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import real_dtype, to_inexact_dtype
 from tinyjax.numpy import averages, reductions
@@ -43,14 +44,7 @@ from tinyjax.numpy.ufuncs import (
     subtract,
     true_divide,
 )
-from tinyjax.numpy.util import (
-    as_array,
-    check_arraylike,
-    concrete_int,
-    constant,
-    convert,
-    ensure_arraylike,
-)
+from tinyjax.numpy.util import check_arraylike, concrete_int, constant, convert, ensure_arraylike
 from tinyjax.transform.jit.api import jitted
 
 # ---- histograms ----

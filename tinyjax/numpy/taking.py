@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.core.bind import as_array
 from tinyjax.lax.gathering import gather_along_axis
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy.creation import zeros, zeros_like
@@ -25,7 +26,6 @@ from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import add, remainder, subtract
 from tinyjax.numpy.util import (
-    as_array,
     broadcast_to,
     concrete,
     concrete_int,

@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.core.bind import as_array
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.lax.transfer import device_put
 from tinyjax.numpy import reductions
@@ -28,7 +29,6 @@ from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import add, multiply, power, subtract
 from tinyjax.numpy.util import (
     INT32,
-    as_array,
     canonicalize_shape,
     concrete_int,
     constant,

@@ -16,6 +16,7 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core.array import Array
+from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tracing import ShapeDtypeStruct, eval_shape
 from tinyjax.lax.shape import canonicalize_axis
@@ -24,13 +25,7 @@ from tinyjax.numpy.logic import equal
 from tinyjax.numpy.manipulation import moveaxis, ravel, reshape
 from tinyjax.numpy.mapping import vectorize
 from tinyjax.numpy.selecting import where_
-from tinyjax.numpy.util import (
-    as_array,
-    broadcast_to,
-    check_arraylike,
-    convert,
-    ensure_arraylike,
-)
+from tinyjax.numpy.util import broadcast_to, check_arraylike, convert, ensure_arraylike
 from tinyjax.transform.batching import vmap
 from tinyjax.transform.jit.api import jitted
 

@@ -21,8 +21,9 @@ import numpy as np
 from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
-from tinyjax.numpy.util import as_array, constant, convert
+from tinyjax.numpy.util import constant, convert
 from tinyjax.random.threefry import (
     PRNGImpl,
     random_bits_p,

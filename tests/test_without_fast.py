@@ -19,7 +19,7 @@ NOTICING = [
     "runtime/test_schedule.py",
     "transform/pmap/test_pmap.py",
     "studio/test_profiler.py",
-    "studio/test_record.py",
+    "studio/viz/test_record.py",
     "lax/control_flow/test_scan.py",
     "transform/jit/test_stages.py",
     "studio/test_steps.py",

@@ -1,0 +1,163 @@
+"""Which equations share a kernel, and which values are stored."""
+
+import numpy as np
+import pytest
+from lowering import aval, softmax_like, stages, total
+
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.compile.codegen.codegen import CPU, program_text
+from tinyjax.compile.fusion import fuse as fuse_module
+from tinyjax.compile.fusion.cost_model import MAX_TRIED, combined
+from tinyjax.compile.fusion.fuse import fuse
+from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
+from tinyjax.compile.kernel.rules import lowering_of
+from tinyjax.core.primitives import (
+    add,
+    broadcast_in_dim,
+    cos,
+    mul,
+    neg,
+    reshape,
+    sin,
+    sin_p,
+    transpose,
+)
+from tinyjax.core.tracing import make_jaxpr
+
+
+def test_a_chain_of_elementwise_equations_is_one_kernel():
+    _, groups, _ = stages(
+        lambda x: sin(mul(cos(x), add(x, 1.0))),
+        aval(100),
+    )
+    assert [len(g.eqns) for g in groups] == [4]
+
+
+@pytest.mark.parametrize("size", [1000, 1_000_000])
+def test_a_reduction_and_its_elementwise_inputs_are_one_kernel(size):
+    v = aval(size)
+    _, groups, kernels = stages(lambda x, y, z: total(add(x, mul(y, z))), v, v, v)
+    assert len(groups) == len(kernels) == 1
+    assert program_text(kernels).count("__kernel") == 1
+
+
+def combined_for(f, *avals):
+    """How many elements are combined for one element of an equation's result."""
+    (eqn,) = make_jaxpr(f)(*avals).eqns
+    return combined(eqn, lowering_of(eqn, CPU))
+
+
+def test_an_element_of_a_sum_is_made_of_all_elements_along_the_axes():
+    assert combined_for(lambda x: total(x, (0, 2)), aval(3, 4, 5)) == 15
+    assert combined_for(lambda x: lax.argmax(x, 1, np.int32), aval(3, 4)) == 4
+
+
+def test_an_element_of_a_product_is_made_of_a_row_and_a_column():
+    assert combined_for(lambda x, y: x @ y, jnp.ones((3, 4)), jnp.ones((4, 5))) == 4
+
+
+def test_an_element_of_all_else_is_made_of_one():
+    assert combined_for(sin, aval(3)) == 1
+    assert combined_for(lambda x: transpose(x, (1, 0)), aval(3, 4)) == 1
+
+
+def test_outputs_of_one_shape_share_a_kernel():
+    _, groups, _ = stages(lambda x: (sin(x), add(sin(x), 1.0)), aval(100))
+    assert [len(g.outputs) for g in groups] == [2]
+
+
+def test_a_costly_value_that_a_broadcast_repeats_is_stored():
+    _, groups, _ = stages(lambda x: broadcast_in_dim(sin(x), (100, 50), (1,)), aval(50))
+    assert len(groups) == 2, "a hundred rows would each compute all sines"
+
+
+def test_a_cheap_value_that_a_broadcast_repeats_is_computed_again():
+    _, groups, _ = stages(lambda x: broadcast_in_dim(neg(x), (100, 50), (1,)), aval(50))
+    assert len(groups) == 1
+
+
+def test_a_costly_value_that_is_read_at_two_places_is_stored():
+    def f(x):
+        y = sin(x)
+        return mul(reshape(transpose(y, (1, 0)), (16,)), reshape(y, (16,)))
+
+    _, groups, _ = stages(f, aval(4, 4))
+    assert len(groups) == 2, "each sine would be computed twice"
+
+
+def test_a_costly_value_that_is_read_twice_at_one_place_is_not_stored():
+    _, groups, _ = stages(lambda x: mul(sin(x), add(sin(x), 1.0)), aval(4, 4))
+    assert len(groups) == 1
+
+
+def test_what_the_host_reads_is_stored():
+    _, groups, _ = stages(lambda x: lax.sort(neg(x)), aval(100))
+    assert [type(g) for g in groups] == [KernelGroup, HostGroup]
+
+
+def assert_that_each_group_finds_what_it_reads(groups):
+    made = set()
+    all_made = {v for group in groups for v in group.outputs}
+    for group in groups:
+        assert made.issuperset(all_made.intersection(group.inputs)), "it is read before it is made"
+        made.update(group.outputs)
+
+
+def test_a_value_that_reads_another_at_another_place_is_in_a_kernel_of_its_own():
+    _, groups, _ = stages(lambda x: (sin(x), transpose(sin(x), (1, 0))), aval(4, 4))
+    shared = "a sine may be needed that another work-item computes later"
+    assert [len(g.outputs) for g in groups] == [1, 1], shared
+    assert_that_each_group_finds_what_it_reads(groups)
+
+
+def test_a_kernel_is_not_shared_with_what_needs_another_that_may_run_after_it():
+    def f(x, y):
+        return sin(x), sin(y), add(x, broadcast_in_dim(sin(y), x.shape, (1,)))
+
+    _, groups, _ = stages(f, aval(4, 4), aval(4))
+    assert [len(g.outputs) for g in groups] == [1, 1, 1], "the kernel of sin(y) may run later"
+    assert_that_each_group_finds_what_it_reads(groups)
+
+
+def test_what_reads_the_result_of_a_host_step_shares_a_kernel():
+    def f(x):
+        y = sin(x)
+        placed = lax.sort(y)
+        return y, add(x, placed), mul(placed, 2.0)
+
+    _, groups, _ = stages(f, aval(100))
+    assert [len(g.outputs) for g in groups] == [1, 1, 2]
+    assert_that_each_group_finds_what_it_reads(groups)
+
+
+def test_index_maps_cost_no_kernel():
+    def f(x):
+        return sin(transpose(reshape(x, (4, 6)), (1, 0)))
+
+    assert len(stages(f, aval(24))[1]) == 1
+
+
+def test_a_costly_value_read_by_two_kernels_is_computed_once():
+    _, groups, _ = stages(softmax_like, aval(8, 8))
+    assert sum(eqn.primitive is sin_p for g in groups for eqn in g.eqns) == 1
+
+
+def test_no_work_is_repeated_exponentially():
+    def f(x):
+        for _ in range(30):
+            x = add(transpose(x, (1, 0)), x)
+        return x
+
+    assert max(len(k.body) for k in stages(f, aval(4, 4))[2]) < 100
+
+
+def test_the_time_to_group_grows_as_the_program_does(monkeypatch):
+    tried = []
+    can_join = fuse_module._Plan._can_join
+    monkeypatch.setattr(
+        fuse_module._Plan, "_can_join", lambda *args: tried.append(0) or can_join(*args)
+    )
+    f = lambda x: [mul(x, np.float32(n + 2)) for n in range(1000)]  # noqa: E731
+    assert len(fuse(make_jaxpr(f)(aval(3)).jaxpr, CPU)) > MAX_TRIED
+    assert len(tried) <= MAX_TRIED * 1000

@@ -1,0 +1,93 @@
+"""Kernels that leave their memory, or use what is not there, are refused."""
+
+import numpy as np
+import pytest
+from small_kernels import F32, OUT, A, B, X, kernel, loop
+
+from tinyjax.compile.kernel.check_kernel import KernelError, check_kernel
+from tinyjax.compile.kernel.indices import index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Buffer,
+    Const,
+    For,
+    If,
+    Load,
+    PrivateArray,
+    Store,
+    Value,
+)
+
+
+def test_a_load_beyond_its_buffer_is_refused():
+    with pytest.raises(KernelError, match=r"i1 \+ 1 spans 1 .. 8, x_in has 8 elements"):
+        check_kernel(kernel(loop(lambda i: i + 1)))
+
+
+def test_a_value_used_before_it_is_defined_is_refused():
+    with pytest.raises(KernelError, match="b is not defined"):
+        check_kernel(kernel(Store(OUT, index(0), B)))
+
+
+def test_a_value_defined_in_a_loop_is_gone_after_it():
+    with pytest.raises(KernelError, match="a is not defined"):
+        check_kernel(kernel(loop(lambda i: i), Store(OUT, index(0), A)))
+
+
+def test_an_input_cannot_be_stored_to():
+    with pytest.raises(KernelError, match="x_in is an input"):
+        check_kernel(kernel(Load(A, X, index(0)), Store(X, index(0), A)))
+
+
+def test_a_loop_variable_must_stay_in_its_range():
+    i = index_var("i1", 0, 3)
+    with pytest.raises(KernelError, match="loop variable i1 can leave 0 .. 3"):
+        check_kernel(kernel(For(i, index(0), index(8), [])))
+
+
+WIDE = Value("w", F32, 4)
+
+
+def test_a_condition_is_one_boolean():
+    load = Load(A, X, index(0))
+    with pytest.raises(KernelError, match="a is no boolean"):
+        check_kernel(kernel(load, If(A, [])))
+
+
+def test_all_lanes_of_a_vector_are_in_the_buffer():
+    check_kernel(kernel(Load(WIDE, X, index(4)), Store(OUT, index(4), WIDE)))
+    with pytest.raises(KernelError, match=r"index 5 spans 5 .. 8, x_in has 8 elements"):
+        check_kernel(kernel(Load(WIDE, X, index(5))))
+
+
+def test_elements_before_an_end_need_no_others():
+    check_kernel(kernel(Load(WIDE, X, index(6), index(8)), Store(OUT, index(6), WIDE, index(8))))
+    with pytest.raises(KernelError, match="spans 6 .. 8"):
+        check_kernel(kernel(Load(WIDE, X, index(6), index(9))))
+
+
+def test_an_index_into_a_private_array_of_vectors_counts_vectors():
+    array = PrivateArray("kept", F32, 2, width=4)
+    make, vector = Allocate(array, Const(0.0, F32)), Value("v", F32, 4)
+    check_kernel(
+        kernel(make, Load(vector, array, index(1)))
+    )  # the last of two elements of four numbers
+    with pytest.raises(KernelError, match="spans 2 .. 2, kept has 2 elements"):
+        check_kernel(kernel(make, Load(vector, array, index(2))))
+
+
+def test_what_is_defined_in_one_branch_is_gone_after_it():
+    yes = Const(np.True_, np.dtype(bool))
+    with pytest.raises(KernelError, match="a is not defined"):
+        check_kernel(kernel(If(yes, [Load(A, X, index(0))]), Store(OUT, index(0), A)))
+
+
+def test_an_index_must_not_be_negative():
+    with pytest.raises(KernelError, match=r"i1 - 1 spans -1 .. 6, x_in has 8 elements"):
+        check_kernel(kernel(loop(lambda i: i - 1)))
+
+
+def test_memory_that_is_no_parameter_is_refused():
+    other = Buffer("z_in", F32, 8, "in")
+    with pytest.raises(KernelError, match="z_in is not defined"):
+        check_kernel(kernel(Load(A, other, index(0))))

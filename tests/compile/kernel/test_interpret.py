@@ -1,0 +1,64 @@
+"""Kernels run in Python."""
+
+import numpy as np
+from small_kernels import F32, OUT, A, X, kernel
+
+from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.interpret import convert, interpret_kernel
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Const,
+    Load,
+    PrivateArray,
+    Store,
+    Value,
+)
+from tinyjax.core.dtypes import bfloat16
+
+WIDE = Value("w", F32, 4)
+
+
+def interpreted(*body):
+    """What a kernel stores, given the numbers from 0 to 7."""
+    x, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    interpret_kernel(kernel(*body), [x, out])
+    return out
+
+
+def test_the_interpreter_loads_and_stores_one_element():
+    out = interpreted(Load(A, X, index(3)), Store(OUT, index(1), A))
+    np.testing.assert_array_equal(out, [0, 3, 0, 0, 0, 0, 0, 0])
+
+
+def test_the_interpreter_loads_and_stores_vectors():
+    out = interpreted(Load(WIDE, X, index(3)), Store(OUT, index(1), WIDE))
+    np.testing.assert_array_equal(out, [0, 3, 4, 5, 6, 0, 0, 0])
+
+
+def test_the_interpreter_stores_nothing_beyond_the_end():
+    out = interpreted(Load(WIDE, X, index(4)), Store(OUT, index(1), WIDE, index(3)))
+    np.testing.assert_array_equal(out, [0, 4, 5, 0, 0, 0, 0, 0])
+
+
+def test_a_private_array_of_vectors_holds_one_at_each_index():
+    array = PrivateArray("kept", F32, 2, width=4)
+    out = interpreted(
+        Allocate(array, Const(0.0, F32)),
+        Load(WIDE, X, index(4)),
+        Store(array, index(1), WIDE),
+        Load(Value("v", F32, 4), array, index(1)),
+        Store(OUT, index(0), Value("v", F32, 4)),
+    )
+    np.testing.assert_array_equal(out, [4, 5, 6, 7, 0, 0, 0, 0])
+
+
+def test_the_interpreter_repeats_the_first_element_beyond_the_end():
+    x, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    interpret_kernel(
+        kernel(Load(WIDE, X, index(6), index(8)), Store(OUT, index(1), WIDE)), [x, out]
+    )
+    np.testing.assert_array_equal(out, [0, 6, 7, 6, 6, 0, 0, 0])
+
+
+def test_the_interpreter_saturates_a_bfloat16_beyond_64_bits():
+    assert convert(bfloat16.type(3e38), np.dtype("int8")) == 127

@@ -1,0 +1,47 @@
+"""Functions as groups and kernels, without a device."""
+
+import numpy as np
+
+from tinyjax.compile.codegen.codegen import CPU
+from tinyjax.compile.fusion.fuse import fuse
+from tinyjax.compile.fusion.groups import HostGroup
+from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.schedules.lower import lower_group
+from tinyjax.core.pretty_printer import variable_names
+from tinyjax.core.primitives import (
+    broadcast_in_dim,
+    mul,
+    reduce_sum,
+    sin,
+)
+from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
+
+
+def aval(*shape, dtype="float32"):
+    return ShapeDtypeStruct(shape, np.dtype(dtype))
+
+
+def stages(f, *avals, target=CPU):
+    closed = simplify(make_jaxpr(f)(*avals))
+    groups = fuse(closed.jaxpr, target)
+    names = variable_names(closed.jaxpr)
+    kernels = [
+        lower_group(g, f"k{n}", names, target)
+        for n, g in enumerate(groups)
+        if not isinstance(g, HostGroup)
+    ]
+    return closed, groups, kernels
+
+
+def total(x, axes=(0,)):
+    return reduce_sum(x, axes)
+
+
+def softmax_like(x):
+    e = sin(x)
+    row_sums = broadcast_in_dim(total(e, (1,)), x.shape, (0,))
+    return mul(e, row_sums)
+
+
+def data(*shape):
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)

@@ -46,3 +46,24 @@ def test_every_step_is_a_module():
 def test_the_story_can_be_read():
     lines = sum(len(path_of(step).read_text().splitlines()) for step in jax.STEPS)
     assert jax.STEPS[0] == "core.bind" and len(jax.STEPS) <= 90 and lines <= 17_000
+
+
+TESTED_THROUGH_OTHERS = {
+    *("core.errors", "core.api_util", "core.bodies", "transform.jvp_of_jaxpr"),
+    *("transform.mapped_axes", "transform.batching_of_jaxpr", "compile.kernel.scalar_ops"),
+    *("compile.fusion.cost_model", "compile.fusion.groups", "compile.fusion.backward_slice"),
+    *("compile.schedules.builder", "compile.schedules.group_builder"),
+    *("compile.schedules.row_kernels", "compile.schedules.reduction_kernels", "runtime.queue"),
+    *("runtime.loops", "runtime.schedule_builder", "runtime.executable"),
+}
+
+
+def test_the_tests_of_a_step_are_where_its_name_says():
+    """Those of core/bind.py in core/test_bind.py; those of several files of a folder under its name."""
+
+    def is_tested(step: str) -> bool:
+        *folders, name = step.split(".")
+        folder = Path(__file__).parents[1].joinpath(*folders)
+        return any((folder / f"test_{x}.py").exists() for x in (name, folders[-1]))
+
+    assert {step for step in jax.STEPS if not is_tested(step)} == TESTED_THROUGH_OTHERS

@@ -1,3 +1,5 @@
+"""The kernel language as text."""
+
 import numpy as np
 from small_kernels import OUT, A, B, X, kernel, loop
 

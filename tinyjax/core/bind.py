@@ -232,6 +232,8 @@ class EvalTrace(Trace):
             if isinstance(x, Tracer):
                 raise escaped_tracer_error(x)
         if primitive.takes_arrays:
+            for x in args:
+                get_aval(x)  # raises TypeError for what is no array
             with set_current_trace(self):
                 return impl_rules[primitive](*args, **params)
         avals, values = [], []

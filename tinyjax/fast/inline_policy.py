@@ -1,4 +1,4 @@
-"""Which kernels are small work: run by the thread that launches them, as a function is called.
+"""Which kernels run inline: in the thread that launches them, as a function is called.
 
 It buys: a jitted sum(sin(x)) of 1,000 elements takes 12 us for 65, a training step of an MLP (64-64-64-10,
 batch 16) 126 for 386.

@@ -3,7 +3,7 @@
 It buys, on top of inline_policy.py: a training step of an MLP (64-64-64-10, batch 16) takes 53 us for 126, an
 attention of 32 by 16 takes 13 for 24.
 
-After this file you can say what a stretch of small work costs beside its work. A launch takes some five
+After this file you can say what a stretch of inline kernels costs beside its work. A launch takes some five
 microseconds, which is as much as a small kernel; so the kernels of a stretch become functions in C, and
 one kernel calls them in turn, each for all its work-items. Arrays that only live within the stretch are
 memory of the step, for one launch ends before the next begins. Builds on launches and inline_policy.
@@ -38,7 +38,7 @@ MAX_PARAMETERS = 1024 // 8
 def inline_and_fused(
     plain: Callable, plan: Plan, memory: MemoryPlan, device: Device
 ) -> list[Launch]:
-    """The launches of a plan: small work by the calling thread, several kernels at once."""
+    """The launches of a plan: small kernels inline, several kernels at once."""
     if device.inline_device is None:
         return plain(plan, memory, device)
     stretches = inline_stretches(plan, device.cl_device.max_compute_units)

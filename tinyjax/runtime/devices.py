@@ -44,7 +44,7 @@ class Device:
 
     `platform` is "cpu" or "gpu", `id` counts within it, `device_kind` is the driver's name for it, `process`
     is the process that found it: the driver's threads are missing in a fork.
-    `inline_device`: the same cores for small work, run by the thread that launches it; None if the
+    `inline_device`: the same cores for inline launches, run by the calling thread; None if the
     driver has no such device."""
 
     process_index = host_id = 0

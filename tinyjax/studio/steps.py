@@ -128,6 +128,7 @@ CHAPTERS = (
     Chapter(
         "From groups to kernels",
         {
+            "compile.schedules.memref": "where a kernel finds a value",
             "compile.schedules.builder": "the statements that compute one element",
             "compile.schedules.group_builder": "a kernel's memory, and its work shared out",
             "compile.schedules.reductions": "what kernels that combine many elements have in common",

@@ -42,7 +42,7 @@ def test_the_gradient_of_a_softmax_is_one_kernel():
 
 def test_a_large_sum_and_what_waits_for_it_are_two_kernels():
     forms = [line.split()[1] for line in groups(lambda x: x / x.sum(), (1_000_000,))]
-    assert forms == ["shared", "kernel"]
+    assert forms == ["split", "kernel"]
 
 
 def test_rows_and_columns_are_kernels_of_their_own():

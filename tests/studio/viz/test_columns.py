@@ -1,4 +1,4 @@
-"""Columns of what became of a function: what is kin to what."""
+"""Columns of what became of a function: which items are linked."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.runtime.devices import devices
 from tinyjax.studio.viz.columns import columns_of
-from tinyjax.studio.viz.provenance_links import kin
+from tinyjax.studio.viz.provenance_links import provenance_links
 
 needs_kernels = pytest.mark.skipif(
     devices("cpu")[0].cl_device is None, reason="there is no OpenCL device"
@@ -31,8 +31,8 @@ def found(columns, name, text):
 
 
 def kin_of(columns, item, name):
-    """The texts of an item's kin in a column."""
-    related = kin(columns)[item]
+    """The texts of the items in a column that one is linked to."""
+    related = provenance_links(columns)[item]
     return [other.text.strip() for other in items_of(columns, name) if other in related]
 
 
@@ -53,8 +53,8 @@ def test_equations_of_one_line_are_told_apart():
     assert kin_of(columns, found(columns, "transformed", "= cos"), "traced") == ["b:f32[] = sin a"]
 
 
-def test_kinship_is_mutual():
-    related = kin(columns_of(f, [3.0], [jax.grad]))
+def test_links_are_mutual():
+    related = provenance_links(columns_of(f, [3.0], [jax.grad]))
     assert all(item in related[other] for item in related for other in related[item])
 
 

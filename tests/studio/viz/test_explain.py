@@ -133,7 +133,7 @@ def says_a_loop(x):
         (lambda x, y: jnp.sin(x) / y, [(1000,), (1000,)]),
         (says_a_loop, [(1000,)]),
     ],
-    ids=["rows", "softmax", "columns", "shared", "product", "map", "loop"],
+    ids=["rows", "softmax", "columns", "split", "product", "map", "loop"],
 )
 def test_every_line_is_from_the_equation_that_does_what_it_says(f, shapes):
     lowered = jax.jit(f).lower(*(jax.ShapeDtypeStruct(shape, np.float32) for shape in shapes))

@@ -7,14 +7,13 @@ choosing where to stop: the values that are *stored* in memory. A value is store
 - the jaxpr returns it, or a host step, a loop or a branch makes or reads it;
 - it is costly, and would be computed again: because a reader repeats it (a broadcast), because two
   readers ask for it at different places, or because two kernels read it;
-- a reduction's kernel makes it, and another reads it: reduction_groups.py says what shares a kernel
-  with a reduction;
+- a reduction's kernel makes it (see reduction_groups.py), and another reads it;
 - a product of matrices reads it, or it is one itself and what follows is not elementwise;
 - its reader would need more of memory than a kernel may have parameters.
 
 All else is recomputed where it is read, in registers. Loops and branches (while, scan, cond) are
-groups of their own; loop_kernels.py says which of them become one kernel. What is cheap and what is
-costly stands in cost_model.py. Builds on that, backward_slice and reduction_groups.
+groups of their own (see loop_kernels.py); what is costly stands in cost_model.py. Builds on that,
+backward_slice and reduction_groups.
 """
 
 from __future__ import annotations
@@ -82,12 +81,8 @@ def fuse(
 
 class _Plan:
     def __init__(
-        self,
-        jaxpr: Jaxpr,
-        target: Target,
-        loop_inputs: Mapping[JaxprEqn, list[Var]],
-        alone: set[JaxprEqn],
-    ):
+        self, jaxpr: Jaxpr, target: Target, loop_inputs: Mapping[JaxprEqn, list[Var]], alone: set[JaxprEqn],
+    ):  # fmt: skip
         self.jaxpr = jaxpr
         self.target = target
         self.lowerings: dict[JaxprEqn, Any] = {

@@ -6,9 +6,9 @@ After this file you can say why softmax is one kernel. A reduction's kernel has 
   each as often as there are reductions that wait for each other; all that needs no more than the same
   row belongs to the kernel: softmax, layer norm, log_softmax and their derivatives.
 - *columns*: other axes are combined, along which neighbours stay neighbours.
-- *shared*: few results of very many elements, which all work-items share out among them.
+- *split*: few results of very many elements: each work-item combines a part of these.
 
-Of columns and shared reductions, the kernel has siblings and what is computed from each result alone.
+Of columns and split reductions, the kernel has siblings and what is computed from each result alone.
 A group must not wait for itself by way of another kernel: each equation has a *stage*, the number of
 reduction kernels before it, and a group's equations have the same. Builds on cost_model.
 """
@@ -37,7 +37,7 @@ from tinyjax.core.jaxpr import JaxprEqn, Literal, Var, has_effects
 class Form:
     """How a kernel combines: `outer` x `combined` x `inner` elements along the middle of three axes.
 
-    `kind` is 'rows', 'columns' or 'shared'; `inner` is 1 for rows."""
+    `kind` is 'rows', 'columns' or 'split'; `inner` is 1 for rows."""
 
     kind: str
     outer: int
@@ -88,7 +88,7 @@ def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
     few = results * 4 <= target.reduction_items
     if few and combined >= 4 * target.reduction_grain:
         is_contiguous = letters in ("c", "kc")
-        return Form("shared", *((results, combined) if is_contiguous else (1, combined, results)))
+        return Form("split", *((results, combined) if is_contiguous else (1, combined, results)))
     if by_rows_or_columns and letters in ("c", "kc"):
         return Form("rows", results, combined)
     return None

@@ -10,31 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Atom,
-    Buffer,
-    Combine,
-    Const,
-    For,
-    If,
-    Let,
-    Load,
-    PrivateArray,
-    Scalar,
-    Statement,
-    Store,
-    Value,
-    origin,
-    statements_of,
-)
 from tinyjax.compile.kernel.rules import (
     ArgReduction,
     Elementwise,
@@ -48,37 +31,13 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
     sum_dtype,
 )
+from tinyjax.compile.schedules.memref import MemRef
 from tinyjax.compile.schedules.vectorize import NotVectorizable, VectorLanes, lanes_of_chunk
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom as JaxprAtom
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
 
 INT32 = np.dtype("int32")
-
-
-@dataclass(frozen=True)
-class MemRef:
-    """Where a value's elements are: in `memory`, from `start` on, and before `end` if that is given.
-
-    `width` elements are read at once, as a vector, and the next element of the same lane is `scale`
-    elements away. With `only_if`, it is stored only if that is true."""
-
-    memory: Buffer | PrivateArray
-    start: Index = index(0)
-    end: Index | None = None
-    width: int = 1
-    scale: int = 1
-    only_if: Scalar | None = None
-
-    def bounds(self, at: Index) -> tuple[Index, Index | None]:
-        """Where element number `at` is, and where the elements end."""
-        moved = at * self.scale
-        return self.start + moved, None if self.end is None else self.end + moved
-
-    def part(self, at: Index) -> MemRef:
-        """What begins at element number `at`."""
-        start, end = self.bounds(at)
-        return replace(self, start=start, end=end)
 
 
 class Builder:
@@ -90,51 +49,52 @@ class Builder:
         self.target = target
         self.producer: dict[Var, JaxprEqn] = {}
         self.places: dict[Var, MemRef] = {}
-        self.body: list[Statement] = []
-        self.known: dict[tuple[JaxprAtom, Index], Scalar] = {}  # (v, flat position) -> its element
+        self.body: list[ir.Statement] = []
+        # (v, flat position) -> its element
+        self.known: dict[tuple[JaxprAtom, Index], ir.Scalar] = {}
         self.taken: dict[str, int] = {}  # how often a name has been given
-        self.unnamed: set[Value] = set()  # what is not the value of a variable, or not yet
+        self.unnamed: set[ir.Value] = set()  # what is not the value of a variable, or not yet
         self.lanes: VectorLanes | None = None  # of the vector that is being computed
 
     # ---- statements ----
 
-    def let(self, op: str, args: Sequence[Atom], dtype: np.dtype) -> Value:
+    def let(self, op: str, args: Sequence[ir.Atom], dtype: np.dtype) -> ir.Value:
         args = [self._numbers(arg) if isinstance(arg, Index) else arg for arg in args]
         width = max(getattr(arg, "width", 1) for arg in args)
-        target = Value(self.fresh("t"), dtype, 1 if op == "any" else width)
+        target = ir.Value(self.fresh("t"), dtype, 1 if op == "any" else width)
         self.unnamed.add(target)
-        self.body.append(Let(target, op, tuple(args)))
+        self.body.append(ir.Let(target, op, tuple(args)))
         return target
 
-    def load(self, name: str, source: Buffer | PrivateArray, at: Index) -> Value:
-        target = Value(self.fresh(name), source.dtype, getattr(source, "width", 1))
-        self.body.append(Load(target, source, at))
+    def load(self, name: str, source: ir.Buffer | ir.PrivateArray, at: Index) -> ir.Value:
+        target = ir.Value(self.fresh(name), source.dtype, getattr(source, "width", 1))
+        self.body.append(ir.Load(target, source, at))
         return target
 
-    def read(self, place: MemRef, at: Index, name: str = "t") -> Value:
+    def read(self, place: MemRef, at: Index, name: str = "t") -> ir.Value:
         """The element number `at` of what is at `place`, or the vector from there on."""
         place, at = self._place_of_lanes(place, at)
-        target = Value(self.fresh(name), place.memory.dtype, place.width)
-        self.body.append(Load(target, place.memory, *place.bounds(at)))
+        target = ir.Value(self.fresh(name), place.memory.dtype, place.width)
+        self.body.append(ir.Load(target, place.memory, *place.bounds(at)))
         return target
 
-    def write(self, place: MemRef, at: Index, value: Scalar) -> None:
+    def write(self, place: MemRef, at: Index, value: ir.Scalar) -> None:
         """Stores what `read` gives; what is one for all elements is repeated."""
         place, at = self._place_of_lanes(place, at)
         start, end = place.bounds(at)
-        store = Store(place.memory, start, self.repeated(value, place.width), end)
-        self.body.append(store if place.only_if is None else If(place.only_if, [store]))
+        store = ir.Store(place.memory, start, self.repeated(value, place.width), end)
+        self.body.append(store if place.only_if is None else ir.If(place.only_if, [store]))
 
-    def repeated(self, value: Scalar, width: int) -> Scalar:
+    def repeated(self, value: ir.Scalar, width: int) -> ir.Scalar:
         """`value`, as a vector of that width if it is a scalar."""
         if getattr(value, "width", 1) == width:
             return value
-        vector = Value(self.fresh("t"), value.dtype, width)
-        self.body.append(Let(vector, "copy", (value,)))
+        vector = ir.Value(self.fresh("t"), value.dtype, width)
+        self.body.append(ir.Let(vector, "copy", (value,)))
         return vector
 
-    def store(self, destination: Buffer | PrivateArray, at: Index, value: Any) -> None:
-        self.body.append(Store(destination, at, value))
+    def store(self, destination: ir.Buffer | ir.PrivateArray, at: Index, value: Any) -> None:
+        self.body.append(ir.Store(destination, at, value))
 
     def fresh(self, name: str) -> str:
         """`name`, or with a number if it was given before; t1, t2, ... and i1, i2, ... always so.
@@ -145,7 +105,7 @@ class Builder:
         return name if plain else f"{name}{count}"
 
     @contextmanager
-    def block(self) -> Iterator[list[Statement]]:
+    def block(self) -> Iterator[list[ir.Statement]]:
         """Statements within the block go to a body of their own; what they know is forgotten after."""
         outer_body, outer_known = self.body, self.known
         self.body, self.known = [], dict(outer_known)
@@ -168,7 +128,7 @@ class Builder:
         with self.block() as body:
             yield variable
         if last >= start.lo:
-            self.body.append(For(variable, start, stop, body))
+            self.body.append(ir.For(variable, start, stop, body))
 
     # ---- vectors ----
 
@@ -194,27 +154,27 @@ class Builder:
         start, end = self.lanes.span(at)
         return replace(place, start=start, end=end, width=self.lanes.width), index(0)
 
-    def _numbers(self, at: Index) -> Atom:
+    def _numbers(self, at: Index) -> ir.Atom:
         """An index as an operand: that of each lane, if it is varying."""
         if self.lanes is None or not (stride := self.lanes.stride(at)):
             return at
         if max(-at.lo, at.hi) >= 2**31:
             raise NotVectorizable(f"{at} needs more than 32 bits")
-        target = Value(self.fresh("t"), INT32, self.lanes.width)
+        target = ir.Value(self.fresh("t"), INT32, self.lanes.width)
         first = self.lanes.first_of(at)
-        self.body.append(Let(target, "ramp", (first, Const(np.int32(stride), INT32))))
+        self.body.append(ir.Let(target, "ramp", (first, ir.Const(np.int32(stride), INT32))))
         return target
 
-    def clamped_index(self, value: Scalar, size: int) -> Index:
+    def clamped_index(self, value: ir.Scalar, size: int) -> Index:
         """As a rule's ctx.index. The bounds fit any integer dtype, the result fits C's int."""
         if size == 1:  # a single element may be a variable, which has no other place
             return index(0)
         if getattr(value, "width", 1) > 1:
             raise NotVectorizable("each lane is at a place of its own")
-        if isinstance(value, Const):
+        if isinstance(value, ir.Const):
             return index(min(max(int(value.value), 0), size - 1))
         bounds = (0, min(size - 1, np.iinfo(value.dtype).max))
-        zero, last = (Const(value.dtype.type(n), value.dtype) for n in bounds)
+        zero, last = (ir.Const(value.dtype.type(n), value.dtype) for n in bounds)
         above = self.let("max", (value, zero), value.dtype)
         inside = self.let("min", (above, last), value.dtype)
         wanted = np.dtype("int32" if size <= 2**31 else "int64")
@@ -224,21 +184,21 @@ class Builder:
 
     # ---- elements ----
 
-    def element(self, atom: JaxprAtom, position: Position) -> Scalar:
+    def element(self, atom: JaxprAtom, position: Position) -> ir.Scalar:
         """The element of `atom` at `position`, computed, loaded or known from before.
 
         Operands at the same place are computed first, from a list rather than by recursion, as chains
         of elementwise equations can be longer than Python's stack."""
         if isinstance(atom, Literal):
-            return Const(np.asarray(atom.val, atom.aval.dtype)[()], atom.aval.dtype)
-        pending = [(atom, origin())]  # with the equation that reads it
+            return ir.Const(np.asarray(atom.val, atom.aval.dtype)[()], atom.aval.dtype)
+        pending = [(atom, ir.origin())]  # with the equation that reads it
         while pending:
             v, reader = pending[-1]
             key = (v, position.flat)
             if key in self.known:
                 pending.pop()
             elif v in self.places:
-                with statements_of(reader):
+                with ir.statements_of(reader):
                     self.known[key] = self.read(self.places[v], position.flat, self.names[v])
             else:
                 missing = [u for u in self._same_place(v) if (u, position.flat) not in self.known]
@@ -255,7 +215,7 @@ class Builder:
 
     def _compute(self, v: Var, position: Position) -> None:
         """Writes the statements for the element of `v` at `position`; their origin is its equation."""
-        with statements_of(self.producer[v]):
+        with ir.statements_of(self.producer[v]):
             self._emit(v, position)
 
     def _emit(self, v: Var, position: Position) -> None:
@@ -277,22 +237,22 @@ class Builder:
         for u, atom in results.items():
             self.known[u, position.flat] = self._named(atom, self.names[u])
 
-    def _named(self, atom: Scalar, name: str) -> Scalar:
+    def _named(self, atom: ir.Scalar, name: str) -> ir.Scalar:
         """Calls the value that the last statement made by the name of its variable."""
         last = self.body[-1] if self.body else None
-        if isinstance(last, Let) and last.target == atom and atom in self.unnamed:
-            renamed = Value(self.fresh(name), atom.dtype, atom.width)
-            self.body[-1] = Let(renamed, last.op, last.args)
+        if isinstance(last, ir.Let) and last.target == atom and atom in self.unnamed:
+            renamed = ir.Value(self.fresh(name), atom.dtype, atom.width)
+            self.body[-1] = ir.Let(renamed, last.op, last.args)
             return renamed
         return atom
 
     # ---- reductions ----
 
-    def _reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction) -> Scalar:
+    def _reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction) -> ir.Scalar:
         """A loop nest over the combined elements, the innermost with several accumulators."""
         sizes, dtype = rule.sizes(eqn), eqn.outvars[0].aval.dtype
         if 0 in sizes:  # nothing to combine, and no place to ask rules about
-            return Const(rule.identity(dtype), dtype)
+            return ir.Const(rule.identity(dtype), dtype)
         count = (
             self.target.accumulators if sizes and sizes[-1] >= 4 * self.target.accumulators else 1
         )
@@ -309,7 +269,7 @@ class Builder:
 
     def term(
         self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction, reduced: Position
-    ) -> Scalar:
+    ) -> ir.Scalar:
         """One of the elements that a reduction combines."""
         return rule.term(ctx, reduced, *(Operand(self, v) for v in eqn.invars), **eqn.params)
 
@@ -333,18 +293,18 @@ class Builder:
             with self.loop(0, rest_size, rest_size - 1) as n:
                 accumulate(n, (*outer, index(blocks * unrolled) + n))
 
-    def _arg_reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction) -> Scalar:
+    def _arg_reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction) -> ir.Scalar:
         """One loop that remembers the best element and its place."""
         if self.lanes is not None:
             raise NotVectorizable("each lane has a best place of its own")
         (operand,), (size,) = eqn.invars, axes_sizes(eqn)
         dtype, place_dtype = operand.aval.dtype, eqn.outvars[0].aval.dtype
         best, place = (
-            PrivateArray(self.fresh("best"), dtype, 1),
-            PrivateArray(self.fresh("at"), place_dtype, 1),
+            ir.PrivateArray(self.fresh("best"), dtype, 1),
+            ir.PrivateArray(self.fresh("at"), place_dtype, 1),
         )
-        self.body.append(Allocate(best, Const(rule.identity(dtype), dtype)))
-        self.body.append(Allocate(place, Const(place_dtype.type(0), place_dtype)))
+        self.body.append(ir.Allocate(best, ir.Const(rule.identity(dtype), dtype)))
+        self.body.append(ir.Allocate(place, ir.Const(place_dtype.type(0), place_dtype)))
         zero, is_bool = index(0), np.dtype(bool)
         with self.loop(0, size, size - 1) as i:
             reduced = Position((size,), (i,))
@@ -362,25 +322,25 @@ class Builder:
             self.store(place, zero, self.let("select", (better, here, before), place_dtype))
         return self.load("t", place, zero)
 
-    def make_accumulators(self, eqn: JaxprEqn, rule: Reduction, count: int) -> PrivateArray:
+    def make_accumulators(self, eqn: JaxprEqn, rule: Reduction, count: int) -> ir.PrivateArray:
         """Accumulators set to the identity."""
         dtype = sum_dtype(eqn.outvars[0].aval.dtype)
         width = 1 if self.lanes is None else self.lanes.width
-        accumulators = PrivateArray(self.fresh("acc"), dtype, count, width)
-        self.body.append(Allocate(accumulators, Const(rule.identity(dtype), dtype)))
+        accumulators = ir.PrivateArray(self.fresh("acc"), dtype, count, width)
+        self.body.append(ir.Allocate(accumulators, ir.Const(rule.identity(dtype), dtype)))
         return accumulators
 
-    def combine(self, rule: Reduction, array: PrivateArray, at: Index, value: Scalar) -> None:
+    def combine(self, rule: Reduction, array: ir.PrivateArray, at: Index, value: ir.Scalar) -> None:
         """array[at] = op(array[at], value)"""
         value = self.repeated(self.converted(value, array.dtype), array.width)
-        self.body.append(Combine(array, at, rule.op, value))
+        self.body.append(ir.Combine(array, at, rule.op, value))
 
-    def total(self, rule: Reduction, accumulators: PrivateArray) -> Value:
+    def total(self, rule: Reduction, accumulators: ir.PrivateArray) -> ir.Value:
         """All accumulators combined."""
         if accumulators.size > 1:
             with self.loop(1, accumulators.size, accumulators.size - 1) as n:
                 self.combine(rule, accumulators, index(0), self.load("t", accumulators, n))
         return self.load("t", accumulators, index(0))
 
-    def converted(self, atom: Scalar, dtype: np.dtype) -> Scalar:
+    def converted(self, atom: ir.Scalar, dtype: np.dtype) -> ir.Scalar:
         return atom if atom.dtype == dtype else self.let("convert", (atom,), dtype)

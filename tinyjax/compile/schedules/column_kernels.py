@@ -23,8 +23,8 @@ from tinyjax.compile.kernel.kernel_ir import (
     statements_of,
 )
 from tinyjax.compile.kernel.rules import Position
-from tinyjax.compile.schedules.builder import MemRef
 from tinyjax.compile.schedules.group_builder import padded, run_of, share
+from tinyjax.compile.schedules.memref import MemRef
 from tinyjax.compile.schedules.reductions import ReductionBuilder, blocks_of
 from tinyjax.core.jaxpr import JaxprEqn
 

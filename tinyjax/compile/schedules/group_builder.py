@@ -15,7 +15,8 @@ from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.rules import Position
-from tinyjax.compile.schedules.builder import Builder, MemRef
+from tinyjax.compile.schedules.builder import Builder
+from tinyjax.compile.schedules.memref import MemRef
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 

@@ -26,7 +26,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     statements_of,
 )
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
-from tinyjax.compile.schedules.builder import MemRef
+from tinyjax.compile.schedules.memref import MemRef
 from tinyjax.compile.schedules.private_arrays import NoKernel, PrivateArrayBuilder, Source, sums_up
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 

@@ -23,8 +23,9 @@ from tinyjax.compile.kernel.rules import (
     sum_dtype,
 )
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
-from tinyjax.compile.schedules.builder import Builder, MemRef
+from tinyjax.compile.schedules.builder import Builder
 from tinyjax.compile.schedules.lower import divides
+from tinyjax.compile.schedules.memref import MemRef
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 UNROLLED = 8  # terms of a reduction that are added before the sum goes back to memory

@@ -15,14 +15,14 @@ from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.schedules.column_kernels import ColumnKernel
 from tinyjax.compile.schedules.reductions import ReductionBuilder, widths
 from tinyjax.compile.schedules.row_kernels import RowKernel
-from tinyjax.compile.schedules.split_reduction import SharedReduction
+from tinyjax.compile.schedules.split_reduction import SplitReduction
 from tinyjax.compile.schedules.vectorize import NotVectorizable
 from tinyjax.core.jaxpr import Var
 
 KERNELS: dict[str, type[ReductionBuilder]] = {
     "rows": RowKernel,
     "columns": ColumnKernel,
-    "shared": SharedReduction,
+    "split": SplitReduction,
 }
 
 

@@ -1,4 +1,4 @@
-"""Kernels of few results of many elements, which all work-items share out among them.
+"""Split reductions: kernels of few results of many elements, a part of which each work-item combines.
 
 After this file you can say how the sum of a million numbers runs in parallel: each work-item combines
 a run of the elements and leaves its partial result in memory; the work-item that is done last
@@ -19,7 +19,7 @@ from tinyjax.compile.schedules.reductions import ReductionBuilder, operand
 from tinyjax.core.jaxpr import JaxprEqn
 
 
-class SharedReduction(ReductionBuilder):
+class SplitReduction(ReductionBuilder):
     """A block is what the accumulators take in at once."""
 
     def whole(self) -> tuple[int, Sequence[Buffer]]:

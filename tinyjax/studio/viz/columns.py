@@ -1,4 +1,4 @@
-"""What became of a function, as columns of items that know their kin in all other columns.
+"""What became of a function, as columns of items linked to those in all other columns.
 
 After this file you can ask of a line of Python which equations, kernels, lines of C and microseconds are its
 own, and of any of those where it is from. The columns: Python, the function's jaxpr, the transformed jaxpr,

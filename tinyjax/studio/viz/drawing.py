@@ -23,7 +23,7 @@ from tinyjax.core.pretty_printer import literal_text, variable_names
 from tinyjax.studio.viz import style
 from tinyjax.studio.viz.control import CONTROL, Bodies
 from tinyjax.studio.viz.fold import FoldedEqn, all_eqns, folded
-from tinyjax.studio.viz.long_edges import far_uses
+from tinyjax.studio.viz.long_edges import long_edges
 from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.provenance import mark_of, printed_eqns
 from tinyjax.studio.viz.style import Look
@@ -51,7 +51,7 @@ class Drawing:
         self.graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE, edge_attr=style.EDGE)
         self.names = names or variable_names(jaxpr)
         self.numbers = numbers or {eqn: n for n, (_, eqn) in enumerate(printed_eqns(jaxpr))}
-        self.far = far_uses(jaxpr)
+        self.long_edges = long_edges(jaxpr)
         self.alone: set[str] = set()  # nodes that are a value's name
         self.notes: dict[Var, list[Note]] = {}
         self.threads: dict[Var, Look] = {}
@@ -63,7 +63,7 @@ class Drawing:
 
     def finished(self) -> graphviz.Digraph:
         """The graph, with its legend."""
-        if self.far or self.remark:
+        if self.long_edges or self.remark:
             self.graph.attr(**style.LARGE)
         legend = style.legend(self.looks, self.remark)
         if legend:
@@ -75,7 +75,7 @@ class Drawing:
     def whole(self, jaxpr: Jaxpr) -> None:
         """Draw inputs, equations and outputs, of a very large program in parts put together."""
         drawn, self.remark = folded(jaxpr)
-        self.far = far_uses(drawn)
+        self.long_edges = long_edges(drawn)
         sources = self.inputs(self.graph, drawn, style.INPUT)
         outputs = dict(zip(drawn.outvars, self.body(self.graph, drawn, sources)))
         for i, value in enumerate(jaxpr.outvars):
@@ -127,7 +127,9 @@ class Drawing:
     def one_equation(self, graph: graphviz.Digraph, eqn: JaxprEqn, sources: dict[Var, str]) -> None:
         """Draw an equation; `sources` gets the nodes of its results."""
         operands = [
-            self.name_alone(graph, x) if (eqn, x) in self.far else self.source(graph, x, sources)
+            self.name_alone(graph, x)
+            if (eqn, x) in self.long_edges
+            else self.source(graph, x, sources)
             for x in eqn.invars
         ]
         sources.update(zip(eqn.outvars, self.equation(graph, eqn, operands)))

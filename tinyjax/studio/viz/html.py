@@ -22,7 +22,7 @@ import tinyjax as jax
 from tinyjax.core.avals import get_aval
 from tinyjax.core.tracing import user_line
 from tinyjax.studio.viz.columns import columns_of, name_of, transformed
-from tinyjax.studio.viz.provenance_links import Column, kin
+from tinyjax.studio.viz.provenance_links import Column, provenance_links
 from tinyjax.studio.viz.timeline import recorded, timeline
 
 _SCRIPTS = ("common.js", "stages.js", "steps.js")
@@ -86,7 +86,7 @@ def _short(arg: Any) -> str:
 
 def _summary(columns: Sequence[Column]) -> str:
     """How much there is at each stage, a line a stage."""
-    related = kin(columns)
+    related = provenance_links(columns)
     return "\n".join(f"{column.title:20}{column.count(related)}" for column in columns)
 
 
@@ -95,7 +95,7 @@ def _summary(columns: Sequence[Column]) -> str:
 
 def _columns_data(columns: Sequence[Column]) -> list[dict[str, Any]]:
     """The columns as JSON has them; items go by numbers."""
-    related = kin(columns)
+    related = provenance_links(columns)
     number = {item: n for n, item in enumerate(related)}
     return [
         {

@@ -8,13 +8,13 @@ Builds on jaxpr.py.
 from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, Var, subjaxprs
 
 _LARGE = 100  # equations, from which on arrows are kept short
-_FAR = 12  # rows
+_LONG = 12  # rows
 
 # An equation, and an operand of it.
 Use = tuple[JaxprEqn, Var]
 
 
-def far_uses(jaxpr: Jaxpr) -> set[Use]:
+def long_edges(jaxpr: Jaxpr) -> set[Use]:
     """The operands that come from far above in a large program; none of a small one."""
     uses: list[tuple[JaxprEqn, Var, int]] = []
     rows: dict[Var, int] = {}
@@ -23,7 +23,7 @@ def far_uses(jaxpr: Jaxpr) -> set[Use]:
         return set()
     for _, v, row in uses:  # an input stands right above its first use
         rows.setdefault(v, row - 1)
-    return {(eqn, v) for eqn, v, row in uses if row - rows[v] > _FAR}
+    return {(eqn, v) for eqn, v, row in uses if row - rows[v] > _LONG}
 
 
 def _place(

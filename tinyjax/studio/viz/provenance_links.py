@@ -1,7 +1,7 @@
-"""Columns of items, and which items of different columns are kin.
+"""Columns of items, and which items of different columns are linked.
 
 After this file you can say how a page knows what to light: an item stands for some *threads* (a line, an
-equation of a stage), and is made from these and those that they are made from. Two items are kin if one
+equation of a stage), and is made from these and those that they are made from. Two items are linked if one
 stands for what the other is made from. Builds on nothing; columns.py fills the columns.
 """
 
@@ -18,7 +18,7 @@ Thread = tuple[Any, ...]
 
 @dataclass(eq=False)
 class Item:
-    """One line of a column. Two items are kin if what one stands for is what the other is made from."""
+    """One line of a column. Two items are linked if what one stands for is what the other is made from."""
 
     text: str
     number: str = ""  # in the margin
@@ -52,13 +52,13 @@ class Column:
     empty: str = ""  # what to say where there are none
 
     def count(self, related: Mapping[Item, Sequence[Item]]) -> str:
-        """How many items there are, of those that have kin and are no heads."""
+        """How many items there are, of those that have links and are no heads."""
         items = [item for block in self.blocks for item in block.items]
         number = sum(bool(related[item]) and not item.is_head for item in items)
         return f"{number} {self.unit if number == 1 else self.units}"
 
 
-def kin(columns: Sequence[Column]) -> dict[Item, list[Item]]:
+def provenance_links(columns: Sequence[Column]) -> dict[Item, list[Item]]:
     """For each item, those that it is made from or that are made from it, in the order of the page."""
     items = [item for column in columns for block in column.blocks for item in block.items]
     stand_for, made_from = defaultdict(set), defaultdict(set)
@@ -76,8 +76,8 @@ def kin(columns: Sequence[Column]) -> dict[Item, list[Item]]:
 
 
 def note_what_is_gone(columns: Sequence[Column]) -> None:
-    """Says so where an equation of the last jaxpr is kin to nothing that is compiled."""
-    related = kin(columns)
+    """Says so where an equation of the last jaxpr is linked to nothing that is compiled."""
+    related = provenance_links(columns)
     compiled = {item for column in columns[-3:] for block in column.blocks for item in block.items}
     for block in columns[-4].blocks:
         for item in block.items:

@@ -36,7 +36,9 @@ def transpose(f: Callable[..., Any], *primals: Any) -> graphviz.Digraph:
     backward = _backward(parts)
     whole = parts.with_known(backward)
     drawing = _Transposed(whole)
-    drawing.is_plain = not drawing.far and not any(e.primitive.name in CONTROL for e in whole.eqns)
+    drawing.is_plain = not drawing.long_edges and not any(
+        e.primitive.name in CONTROL for e in whole.eqns
+    )
     seeds = [full(v.aval, 1) for v in backward.invars]
     found = all_values(ClosedJaxpr(whole, parts.known.consts), [*parts.leaves, *seeds])
     drawing.notes = {v: [Note(value_text(x))] for v, x in found.items()}

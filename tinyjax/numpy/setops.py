@@ -271,13 +271,11 @@ def intersect1d(
     arr1, arr2 = ravel(arr1), ravel(arr2)
     index1, index2 = arange(arr1.size), arange(arr2.size)
     n1: Any = arr1.size
-    n2: Any = arr2.size
     if not assume_unique and arr1.size and arr2.size:
         sizes = (None, None) if size is None else (arr1.size, arr2.size)
         found1, found2 = (_unique(x, 0, size=n) for x, n in zip((arr1, arr2), sizes))
-        (arr1, index1, n1), (arr2, index2, n2) = (
-            (f.values, f.indices, f.true_size) for f in (found1, found2)
-        )
+        arr1, index1, n1 = found1.values, found1.indices, found1.true_size
+        arr2, index2 = found2.values, found2.indices
     is_both = _in1d(arr1, arr2, invert=False)
     if size is not None:
         is_both = bitwise_and(is_both, less(arange(arr1.size), n1))

@@ -9,7 +9,7 @@ choosing where to stop: the values that are *stored* in memory. A value is store
   readers ask for it at different places, or because two kernels read it;
 - a reduction's kernel makes it (see reduction_groups.py), and another reads it;
 - a product of matrices reads it, or it is one itself and what follows is not elementwise;
-- its reader would need more of memory than a kernel may have parameters.
+- its reader would read more arrays than a kernel may have parameters.
 
 All else is recomputed where it is read, in registers. Loops and branches (while, scan, cond) are
 groups of their own (see loop_kernels.py); what is costly stands in cost_model.py. Builds on that,

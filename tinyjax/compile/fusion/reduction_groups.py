@@ -5,10 +5,10 @@ After this file you can say why softmax is one kernel. A reduction's kernel has 
 - *rows*: the elements along the last axes are combined. A work-item takes whole rows, and sweeps over
   each as often as there are reductions that wait for each other; all that needs no more than the same
   row belongs to the kernel: softmax, layer norm, log_softmax and their derivatives.
-- *columns*: other axes are combined, along which neighbours stay neighbours.
+- *columns*: other axes are combined. The last ones stay, and with them vectors of contiguous elements.
 - *split*: few results of very many elements: each work-item combines a part of these.
 
-Of columns and split reductions, the kernel has siblings and what is computed from each result alone.
+To the other two belong the siblings of the reduction, and what is computed from each result alone.
 A group must not wait for itself by way of another kernel: each equation has a *stage*, the number of
 reduction kernels before it, and a group's equations have the same. Builds on cost_model.
 """

@@ -1,7 +1,7 @@
-"""Loops that every element runs by itself, in one kernel: a CPU runs it for vectors of 16.
+"""Elementwise loops: each element runs the whole loop by itself, in one kernel; on a CPU, each vector of 16.
 
-After this file you can read the kernel of `vmap(while_loop)`: vectors of neighbours, each of
-which runs until none of its lanes is active. Builds on resumable_loop, loop_invariants and scalarize.
+After this file you can read the kernel of `vmap(while_loop)`: vectors of neighbours, each of which runs
+until none of its lanes is active. Builds on resumable_loop, loop_invariants and scalarize.
 """
 
 from __future__ import annotations

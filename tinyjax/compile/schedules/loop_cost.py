@@ -1,4 +1,4 @@
-"""How much work a loop is: what fits into one work-item, and into one launch.
+"""The cost of a loop: what fits into one work-item, and into one launch.
 
 After this file you can say why a loop became one kernel or steps of the schedule, and how long one
 launch of it can take. All limits stand here. Builds on rules and simplify.

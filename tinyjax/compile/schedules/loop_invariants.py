@@ -1,10 +1,9 @@
-"""What a loop's kernel computes before the first iteration, rather than read it from memory.
+"""Loop invariants: what a loop's kernel computes before its first iteration, or reads there once.
 
 After this file you can say why a vmapped loop that starts at zeros is a single launch. Two kinds of
-equations go into its kernel: those before the loop that make its operands and are cheap (zeros, an
-iota, a row repeated), and those of the body that give the same in every iteration and read other
-elements (again a row repeated: so each element reads its part of the row once). Builds on
-cost_model and scalarize.
+equations go to the head of its kernel: cheap ones that make its operands (zeros, an iota, a broadcast
+row), and loop-invariant ones, hoisted out of the body, that read other elements (a row broadcast there:
+each element reads its part of the row once). Builds on cost_model and scalarize.
 """
 
 from __future__ import annotations
@@ -64,14 +63,14 @@ def _is_pure(eqn: JaxprEqn, target: Target) -> bool:
     return isinstance(lowering_of(eqn, target), (Elementwise, IndexMap)) and not has_effects(eqn)
 
 
-# ---- the same in every iteration ----
+# ---- hoisted out of the body ----
 
 
 def without_invariants(
     eqn: JaxprEqn, shape: Shape, names: dict[Var, str], target: Target
 ) -> tuple[list[JaxprEqn], JaxprEqn]:
-    """A while or scan of arrays of `shape`, with the equations taken out of it that give the same in
-    every iteration, but do not work on elements of `shape` in vectors. They come first; their results
+    """A while or scan of arrays of `shape`, with those loop-invariant equations hoisted out of it that do
+    not work element by element on arrays of `shape`. They come first; their results
     are new constants of the loop. `names` gets the names of new variables.
 
     Raises NoKernel where such a result is an array of another shape: no element is a part of it."""

@@ -1,4 +1,4 @@
-"""From a group of equations to a kernel: asking for each output element, back through the rules.
+"""Lowering a group of equations to a kernel: each output's element is asked for, back through the rules.
 
 After this file you can predict a kernel's text from the equations: a loop over the output's elements
 and, in it, one call of builder.py's `element(v, position)` an output. Builds on group_builder,

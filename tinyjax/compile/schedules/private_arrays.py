@@ -1,4 +1,4 @@
-"""Arrays that belong to one work-item: what is memory to a program is these to a loop's body.
+"""Private arrays: what buffers are to a program, these are to a loop's body within one work-item.
 
 After this file you can predict the statements that a group of equations becomes inside a loop: where a
 program would launch a kernel, a work-item runs a loop over the elements of a private array; a single

@@ -1,11 +1,11 @@
-"""Kernels of matrix products: blocks of the result in registers, and what follows while they are there.
+"""Kernels of matrix products: tiles of the result in registers, and an epilogue while they are there.
 
 After this file you can say how often a product reads each element of its operands. Work is shared out
 as *panels*: as many columns of the result as a vector has lanes, for a block of its rows. For a panel,
-a run of rows of the right operand is copied together once (`panel`); then a few rows of the left one
+a run of rows of the right operand is packed once (`panel`); then a few rows of the left one
 at a time go through it, each of their elements multiplied with a whole vector, and sums stay in
-registers meanwhile. At the end of a panel, what the program does with each element of the result
-(add a bias, tanh) is done on its sums, and stored. Builds on products and group_builder.
+registers meanwhile. At the end of a panel comes the epilogue: what the program does with each element
+of the result (add a bias, tanh) is computed from the sums, and stored. Builds on products and group_builder.
 
 Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication", 2008
 """
@@ -230,7 +230,7 @@ class ProductBuilder(GroupBuilder):
                 flat = flat + coord * side.stride(axis)
         return flat
 
-    # ---- what follows ----
+    # ---- the epilogue ----
 
     def _store_vector(self, batch: Index, row: Index, column: Index, total: Value) -> None:
         """Computes the outputs for neighbouring columns at once. Raises NotVectorizable."""

@@ -1,7 +1,7 @@
 """The kernel of a reduction, by its form.
 
 After this file you can say which of three kernels sums an array up: one that sweeps over rows, one that
-walks down columns, or one sum that all work-items share. Builds on row_kernels, column_kernels and
+walks down columns, or one sum split among all work-items. Builds on row_kernels, column_kernels and
 split_reduction.
 """
 

@@ -1,4 +1,4 @@
-"""What all kernels of loops share: buffers, the iterations of one launch, and how the next goes on.
+"""Resumable loops, which all kernels of loops are: the iterations of one launch, and how the next goes on.
 
 After this file you can say what a launch of a loop's kernel reads and leaves behind: its carry stays in
 the buffers of the results between launches, and `iterations` says from where to where (see

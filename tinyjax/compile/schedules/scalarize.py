@@ -2,8 +2,8 @@
 
 After this file you can say which loops each element can run by itself: those whose equations compute
 an element of their result from the elements at the same place. Scalars in the carry (a counter, say)
-are the same for all elements, and each computes them. Written for one element, all arrays are
-scalars. Builds on rules and loop_bodies.
+are uniform: each element computes them. Arrays are varying: written for one element, they are scalars.
+Builds on rules and loop_bodies.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loops over small arrays: one work-item runs all iterations, in private memory.
+"""Sequential loops: one work-item runs all iterations, in private memory, if the arrays are small.
 
 After this file you can say when a whole recurrent network is one kernel: where launching the kernels of
 each iteration would take longer than a single work-item takes for the work. Builds on resumable_loop,

@@ -1,8 +1,8 @@
 """Unroll and jam: several iterations of a loop in one, so that while one waits for its sum, others go on.
 
-After this file you can read a kernel in which several vectors go through a loop together. In
-a short loop each line needs the result of the line before, and a core that could begin two lines in
-each cycle waits for three or four. Iterations that do not depend on each other are unrolled, their lines
+After this file you can read a kernel in which several vectors go through a loop together. In a
+short loop each line needs the result of the line before, and a core that could issue two in each cycle
+waits for three or four. Iterations that do not depend on each other are unrolled, their lines
 written in turn, and the loops within them are jammed into one loop. Builds on kernel_ir.
 
     for i1 in 0 .. 8:                for i2 in 0 .. 4:

@@ -4,8 +4,8 @@ After this file you can say why a kernel computes in vectors of sixteen elements
 are asked for the element at the index `e`, as for any other element. `e` stands for all lanes of a
 vector, the first of them number `first`. An index that does not depend on it is uniform: one element is
 loaded. One of stride 1 is contiguous memory: a vector is loaded. All others (every second element, a
-row's last one) have no vector load, and the kernel is written in scalars.
-Builds on indices.
+row's last one) have no vector load, and the kernel is written in scalars. Builds on
+indices.
 """
 
 from __future__ import annotations

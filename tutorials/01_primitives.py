@@ -25,7 +25,7 @@ print("written down     ", jax.make_jaxpr(f)(3.0))
 
 # %% [markdown]
 # The first line is no surprise. The others are: nobody told `f` how to differentiate itself, how to work
-# on four numbers side by side, or how to compile itself. And no one has read its source code: `f` was
+# on four numbers at once, or how to compile itself. And no one has read its source code: `f` was
 # simply called, each time.
 #
 # `grad`, `vmap`, `jit` and `make_jaxpr` are *transformations*: a

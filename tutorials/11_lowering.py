@@ -44,7 +44,7 @@ def f(x):
 #
 # **[OpenCL](glossary.md#opencl)** is a dialect of C for processors of many kinds. The part of a
 # program that runs on the device is called a **[kernel](glossary.md#kernel)**: a C function that
-# gets some memory, and is run many times side by side. Each run is a
+# gets some memory, and is run many times in parallel. Each run is a
 # **[work-item](glossary.md#work-item)**, and knows its number. Here is the way to a kernel for the
 # running example, by the four functions that `jit(f).lower(x)` calls:
 

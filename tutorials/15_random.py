@@ -31,7 +31,7 @@ noisy = jax.jit(lambda x: f(x) + numpy_generator.normal())
 print(noisy(3.0), noisy(3.0), noisy(3.0))
 
 # %% [markdown]
-# There is more. With a state, draws depend on their order, so they can not be made side by side: not by the
+# There is more. With a state, draws depend on their order, so they cannot be made in parallel: not by the
 # elements of an array, not by the examples of a batch, not by two devices.
 #
 # ## Keys

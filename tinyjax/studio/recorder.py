@@ -54,7 +54,7 @@ class Event:
         return self.end - self.start
 
 
-class _Current(threading.local):
+class _CurrentStep(threading.local):
     """Where a thread is: in which step, within which loops."""
 
     step: dict[str, Any]
@@ -69,7 +69,7 @@ class ProfileRecorder:
         self.events: list[Event] = []
         # Of each launch: its event, when it was heard of, and what it is.
         self.launches: list[tuple[Any, int, dict[str, Any]]] = []
-        self.current = _Current()
+        self.current = _CurrentStep()
 
     def now(self) -> float:
         return (time.perf_counter_ns() - self.began) / 1e3

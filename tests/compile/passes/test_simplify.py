@@ -125,7 +125,7 @@ def test_effects_and_random_bits_of_constants_stay():
     assert "debug_print" in names and any(name.startswith("random") for name in names)
 
 
-def test_a_sum_of_equal_numbers_that_algebra_made_is_folded():
+def test_a_sum_of_equal_numbers_that_rewriting_made_is_folded():
     def f(x):
         return -jnp.sum(-(jnp.log(x) + jnp.ones(3) * x) / 2)
 

@@ -274,7 +274,7 @@ def test_initial_values_that_are_cheap_are_made_in_the_loops_kernel():
     agree(f, floats(21), iterations=2)
 
 
-def test_one_work_item_makes_its_initial_values_too():
+def test_a_sequential_loop_makes_its_initial_values_too():
     f = lambda x, xs: lax.scan(  # noqa: E731
         lambda c, x: (c[::-1] + x, c.sum()), jnp.zeros(5) + x, xs
     )
@@ -322,7 +322,7 @@ def rnn(w, u, b, state, inputs):
 RNN_ARGS = (floats(5, 5), floats(5, 5)[::-1], floats(5), floats(5), floats(4, 5))
 
 
-def test_a_body_that_mixes_elements_runs_in_one_work_item():
+def test_a_body_that_mixes_elements_runs_sequentially():
     kernel = loop_of(rnn, *RNN_ARGS)
     assert re.fullmatch(r"sequential: an iteration has \d+ elements", kernel.form)
     agree(rnn, *RNN_ARGS, rtol=1e-5)

@@ -183,7 +183,7 @@ def fold(eqn: JaxprEqn, consts: Mapping[Var, Any]) -> np.ndarray | None:
         result = impl_rules[primitive](*args, **eqn.params)
     out = eqn.outvars[
         0
-    ].aval  # of all its elements, where algebra put numbers in place of broadcasts
+    ].aval  # of all its elements, where rewrite_rules put numbers in place of broadcasts
     return np.array(np.broadcast_to(result, out.shape), out.dtype)
 
 

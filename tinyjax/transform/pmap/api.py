@@ -43,13 +43,13 @@ from tinyjax.transform.pmap.primitive import pmap_p
 _caches = memory_of_traces()
 
 
-class _Current(threading.local):
+class _Tracing(threading.local):
     """Whether this thread traces a function for pmap."""
 
     is_tracing = False
 
 
-_current = _Current()
+_current = _Tracing()
 
 
 def pmap(

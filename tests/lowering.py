@@ -8,12 +8,7 @@ from tinyjax.compile.fusion.groups import HostGroup
 from tinyjax.compile.passes.simplify import simplify
 from tinyjax.compile.schedules.lower import lower_group
 from tinyjax.core.pretty_printer import variable_names
-from tinyjax.core.primitives import (
-    broadcast_in_dim,
-    mul,
-    reduce_sum,
-    sin,
-)
+from tinyjax.core.primitives import broadcast_in_dim, mul, reduce_sum, sin
 from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
 
 

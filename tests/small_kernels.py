@@ -3,14 +3,7 @@
 import numpy as np
 
 from tinyjax.compile.kernel.indices import index, index_var
-from tinyjax.compile.kernel.kernel_ir import (
-    Buffer,
-    For,
-    Kernel,
-    Load,
-    Store,
-    Value,
-)
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load, Store, Value
 
 F32 = np.dtype("float32")
 X, OUT = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "kept")  # not all of it is stored

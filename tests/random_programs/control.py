@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from random_programs.bodies import (
-    body_of,
-    fresh,
-    next_carry,
-    output_of,
-    packed,
-    some,
-)
+from random_programs.bodies import body_of, fresh, next_carry, output_of, packed, some
 from random_programs.program import Function, Variable
 from random_programs.writer import KINDS, Writer
 

@@ -21,12 +21,7 @@ from tinyjax.numpy.cumulative import cumsum
 from tinyjax.numpy.joining import concatenate
 from tinyjax.numpy.manipulation import expand_dims, squeeze
 from tinyjax.numpy.searching import argmax
-from tinyjax.numpy.util import (
-    broadcast_shapes,
-    check_arraylike,
-    convert,
-    ensure_arraylike,
-)
+from tinyjax.numpy.util import broadcast_shapes, check_arraylike, convert, ensure_arraylike
 from tinyjax.transform.batching import vmap
 from tinyjax.transform.jit.api import jitted
 

@@ -21,13 +21,7 @@ from tinyjax.core.bind import as_array
 from tinyjax.core.config import config
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import to_inexact_dtype
-from tinyjax.numpy.util import (
-    broadcast_shapes,
-    check_arraylike,
-    constant,
-    convert,
-    dtype_of,
-)
+from tinyjax.numpy.util import broadcast_shapes, check_arraylike, constant, convert, dtype_of
 
 # ---- dtypes ----
 

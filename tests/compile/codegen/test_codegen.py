@@ -6,12 +6,7 @@ from lowering import aval, softmax_like, stages
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax.compile.codegen.codegen import kernel_text, program_text
-from tinyjax.core.primitives import (
-    add,
-    broadcast_in_dim,
-    neg,
-    sin,
-)
+from tinyjax.core.primitives import add, broadcast_in_dim, neg, sin
 
 
 def test_the_text_is_the_same_from_run_to_run():

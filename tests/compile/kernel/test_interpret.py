@@ -5,14 +5,7 @@ from small_kernels import F32, OUT, A, X, kernel
 
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.interpret import convert, interpret_kernel
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Const,
-    Load,
-    PrivateArray,
-    Store,
-    Value,
-)
+from tinyjax.compile.kernel.kernel_ir import Allocate, Const, Load, PrivateArray, Store, Value
 from tinyjax.core.dtypes import bfloat16
 
 WIDE = Value("w", F32, 4)

@@ -5,15 +5,7 @@ from small_kernels import OUT, A, B, X, kernel, loop
 
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.kernel_ir import (
-    If,
-    Let,
-    Load,
-    Store,
-    Value,
-    While,
-    statements_of,
-)
+from tinyjax.compile.kernel.kernel_ir import If, Let, Load, Store, Value, While, statements_of
 
 
 def test_a_kernel_prints_one_statement_a_line():

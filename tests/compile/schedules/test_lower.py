@@ -7,13 +7,7 @@ from tinyjax.compile.codegen.codegen import CPU, GPU
 from tinyjax.compile.fusion.cost_model import MAX_EQUATIONS_IN_ALL
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.core.jaxpr import eval_jaxpr
-from tinyjax.core.primitives import (
-    add,
-    mul,
-    neg,
-    reshape,
-    transpose,
-)
+from tinyjax.core.primitives import add, mul, neg, reshape, transpose
 
 
 def interpreted(f, *args, target=CPU):

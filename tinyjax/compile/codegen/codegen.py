@@ -25,26 +25,8 @@ from tinyjax.compile.codegen.vector_codegen import (
     vector_store_text,
 )
 from tinyjax.compile.codegen.vector_functions import vector_helpers
+from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index_var
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    Buffer,
-    Combine,
-    Const,
-    For,
-    If,
-    IfLast,
-    Kernel,
-    Let,
-    Load,
-    PrivateArray,
-    Statement,
-    Store,
-    Value,
-    While,
-    inner_bodies,
-    rewritten,
-)
 from tinyjax.compile.kernel.scalar_ops import HALVES
 
 # ---- devices differ ----
@@ -89,7 +71,7 @@ GPU = Target(
 Line = tuple[str, Any]  # a line of C, and the equation that it computes
 
 
-def program_text(kernels: Sequence[Kernel], texts: Sequence[str] | None = None) -> str:
+def program_text(kernels: Sequence[ir.Kernel], texts: Sequence[str] | None = None) -> str:
     """One OpenCL C program with all `kernels`; the same kernels always give the same text, so that
     an OpenCL driver's cache on disk recognises it. No kernels, no text. `texts`, if given, stand for
     the kernels' own."""
@@ -115,32 +97,32 @@ def program_text(kernels: Sequence[Kernel], texts: Sequence[str] | None = None) 
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def _results(body: Sequence[Statement]) -> Iterator[tuple[str, Value]]:
+def _results(body: Sequence[ir.Statement]) -> Iterator[tuple[str, ir.Value]]:
     """The values that are computed or loaded, each with the operation."""
     for statement in body:
-        if isinstance(statement, Let):
+        if isinstance(statement, ir.Let):
             yield statement.op, statement.target
-        elif isinstance(statement, Load):
+        elif isinstance(statement, ir.Load):
             yield "load", statement.target
-        for inner in inner_bodies(statement):
+        for inner in ir.inner_bodies(statement):
             yield from _results(inner)
 
 
-def _constants(body: Sequence[Statement]) -> Iterator[Const]:
+def _constants(body: Sequence[ir.Statement]) -> Iterator[ir.Const]:
     """The constants that operations have: a float64 may be nothing else in its program."""
     for statement in body:
-        if isinstance(statement, Let):
-            yield from (arg for arg in statement.args if isinstance(arg, Const))
-        for inner in inner_bodies(statement):
+        if isinstance(statement, ir.Let):
+            yield from (arg for arg in statement.args if isinstance(arg, ir.Const))
+        for inner in ir.inner_bodies(statement):
             yield from _constants(inner)
 
 
-def kernel_text(kernel: Kernel) -> str:
+def kernel_text(kernel: ir.Kernel) -> str:
     """The kernel as an OpenCL C function."""
     return "\n".join(line for line, _ in kernel_lines(kernel))
 
 
-def kernel_lines(kernel: Kernel) -> Iterator[Line]:
+def kernel_lines(kernel: ir.Kernel) -> Iterator[Line]:
     """The lines of kernel_text, each with the equation that it computes (None if it is for several)."""
     parameters = ",\n    ".join(map(parameter_text, kernel.buffers))
     head = f"__kernel void {kernel.name}(\n    {parameters}) {{"
@@ -152,33 +134,33 @@ def kernel_lines(kernel: Kernel) -> Iterator[Line]:
         yield f"  const {index_type(kernel)} item = get_global_id(0);", None
     body = kernel.body
     if index_type(kernel) == "long":
-        body = rewritten(body, _with_long_minima)
+        body = ir.rewritten(body, _with_long_minima)
     yield from _lines(body, index_type(kernel), "  ")
     yield "}", None
 
 
-def index_type(kernel: Kernel) -> str:
+def index_type(kernel: ir.Kernel) -> str:
     """int, unless some index needs more than 31 bits."""
     return "int" if max(_index_bounds(kernel.body), default=0) < 2**31 else "long"
 
 
-def _index_bounds(body: Sequence[Statement]) -> Iterator[int]:
+def _index_bounds(body: Sequence[ir.Statement]) -> Iterator[int]:
     for statement in body:
-        if isinstance(statement, Let):
+        if isinstance(statement, ir.Let):
             found = [arg for arg in statement.args if isinstance(arg, Index)]
-        elif isinstance(statement, (Load, Store, Combine)):
+        elif isinstance(statement, (ir.Load, ir.Store, ir.Combine)):
             found = [statement.index]
             found += [end] if isinstance(end := getattr(statement, "end", None), Index) else []
-        elif isinstance(statement, For):
+        elif isinstance(statement, ir.For):
             found = [statement.start, statement.stop]
         else:
             found = []
         yield from (max(abs(part.lo), abs(part.hi)) for at in found for part in at.parts())
-        for inner in inner_bodies(statement):
+        for inner in ir.inner_bodies(statement):
             yield from _index_bounds(inner)
 
 
-def _with_long_minima(statement: Statement) -> Statement:
+def _with_long_minima(statement: ir.Statement) -> ir.Statement:
     """The statement with operands of min and max that are all long: C refuses to choose for a long and
     an int."""
     changed: dict[str, Any] = {
@@ -198,7 +180,7 @@ def _long_minima(part: Any) -> Any:
     return replace(part, args=tuple(args))
 
 
-def parameter_text(buffer: Buffer, is_restricted: bool = True) -> str:
+def parameter_text(buffer: ir.Buffer, is_restricted: bool = True) -> str:
     """The buffer as a parameter; `restrict` says that no other parameter is the same memory."""
     # A scratch buffer is written by some work-items and read by another while the kernel runs.
     qualifier = {"in": "const ", "scratch": "volatile "}.get(buffer.role, "")
@@ -209,59 +191,59 @@ def parameter_text(buffer: Buffer, is_restricted: bool = True) -> str:
 # ---- statements ----
 
 
-def _lines(body: Sequence[Statement], index: str, indent: str) -> Iterator[Line]:
+def _lines(body: Sequence[ir.Statement], index: str, indent: str) -> Iterator[Line]:
     for statement in body:
         for line, origin in _statement_lines(statement, index):
             yield indent + line, origin
 
 
-def _statement_lines(statement: Statement, index: str) -> Iterator[Line]:
+def _statement_lines(statement: ir.Statement, index: str) -> Iterator[Line]:
     origin = statement.origin
     match statement:
-        case Let(target, op, args):
+        case ir.Let(target, op, args):
             is_vector = any(getattr(arg, "width", 1) > 1 for arg in (target, *args))
             expression = vector_operation_text if is_vector else operation_text
             yield _declare(target, expression(op, target, args)), origin
-        case Load(target, source, at, end):
+        case ir.Load(target, source, at, end):
             if target.width > getattr(source, "width", 1):
                 yield _declare(target, vector_load_text(target, source, at, end)), origin
             else:
                 yield _declare(target, _load_text(source, at)), origin
-        case Store(destination, at, Value(width=width) as value, end) if width > 1 and isinstance(
-            destination, Buffer
+        case ir.Store(destination, at, ir.Value(width=width) as value, end) if (
+            width > 1 and isinstance(destination, ir.Buffer)
         ):
             yield vector_store_text(destination, at, value, end) + ";", origin
-        case Store(destination, at, value):
-            is_half = isinstance(destination, Buffer) and destination.dtype in HALVES
+        case ir.Store(destination, at, value):
+            is_half = isinstance(destination, ir.Buffer) and destination.dtype in HALVES
             text = atom_text(value)
             text = f"tj_store_{destination.dtype}({text})" if is_half else text
             yield f"{_element(destination, at)} = {text};", origin
-        case Allocate(array, initial):
+        case ir.Allocate(array, initial):
             for line in _allocation_lines(array, initial):
                 yield line, origin
-        case Combine(array, at, op, value):
-            so_far = Value(_element(array, at), array.dtype, array.width)
+        case ir.Combine(array, at, op, value):
+            so_far = ir.Value(_element(array, at), array.dtype, array.width)
             expression = vector_operation_text if array.width > 1 else operation_text
             yield f"{so_far} = {expression(op, so_far, [so_far, value])};", origin
-        case For(variable, start, stop, body):
+        case ir.For(variable, start, stop, body):
             head = f"{index} {variable} = {start}; {variable} < {stop}; ++{variable}"
             yield f"for ({head}) {{", origin
             yield from _lines(body, index, "  ")
             yield "}", origin
-        case While(head, holds, body):
+        case ir.While(head, holds, body):
             yield "for (;;) {", origin
             yield from _lines(head, index, "  ")
             yield f"  if (!{atom_text(holds)}) break;", origin
             yield from _lines(body, index, "  ")
             yield "}", origin
-        case If(condition, body, otherwise):
+        case ir.If(condition, body, otherwise):
             yield f"if ({atom_text(condition)}) {{", origin
             yield from _lines(body, index, "  ")
             if otherwise:
                 yield "} else {", origin
                 yield from _lines(otherwise, index, "  ")
             yield "}", origin
-        case IfLast(ticket, body):
+        case ir.IfLast(ticket, body):
             yield "mem_fence(CLK_GLOBAL_MEM_FENCE);", origin
             yield f"if (atomic_inc({ticket.name}) == get_global_size(0) - 1) {{", origin
             yield "  mem_fence(CLK_GLOBAL_MEM_FENCE);", origin
@@ -270,7 +252,7 @@ def _statement_lines(statement: Statement, index: str) -> Iterator[Line]:
             yield "}", origin
 
 
-def _allocation_lines(array: PrivateArray, initial: Const | None) -> list[str]:
+def _allocation_lines(array: ir.PrivateArray, initial: ir.Const | None) -> list[str]:
     count = f"[{array.size}]" if array.size > 1 else ""
     declaration = f"{type_text(array)} {array.name}{count}"
     if initial is None:
@@ -282,20 +264,20 @@ def _allocation_lines(array: PrivateArray, initial: Const | None) -> list[str]:
     return [f"{declaration};", f"{loop} {array.name}[lane] = {start};"]
 
 
-def _element(memory: Buffer | PrivateArray, at: Index) -> str:
+def _element(memory: ir.Buffer | ir.PrivateArray, at: Index) -> str:
     """A single accumulator is a plain variable."""
     return (
         memory.name
-        if isinstance(memory, PrivateArray) and memory.size == 1
+        if isinstance(memory, ir.PrivateArray) and memory.size == 1
         else f"{memory.name}[{at}]"
     )
 
 
-def _load_text(source: Buffer | PrivateArray, at: Index) -> str:
-    is_half = isinstance(source, Buffer) and source.dtype in HALVES
+def _load_text(source: ir.Buffer | ir.PrivateArray, at: Index) -> str:
+    is_half = isinstance(source, ir.Buffer) and source.dtype in HALVES
     element = _element(source, at)
     return f"tj_load_{source.dtype}({element})" if is_half else element
 
 
-def _declare(target: Value, text: str) -> str:
+def _declare(target: ir.Value, text: str) -> str:
     return f"const {type_text(target)} {target.name} = {text};"

@@ -23,14 +23,9 @@ from tinyjax.transform.jit.api import jitted
 
 @jitted(static_argnames=("axis", "kind", "order", "stable", "descending"))
 def sort(
-    a: Any,
-    axis: int | None = -1,
-    *,
-    kind: None = None,
-    order: None = None,
-    stable: bool = True,
+    a: Any, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True,
     descending: bool = False,
-) -> Array:
+) -> Array:  # fmt: skip
     """`a` sorted along `axis` (flattened if None), NaN last; as numpy.sort."""
     a, axis = _operand("sort", a, axis, kind, order)
     out: Any = lax.sort(a, dimension=axis, is_stable=stable)
@@ -39,15 +34,9 @@ def sort(
 
 @jitted(static_argnames=("axis", "kind", "order", "stable", "descending", "dtype"))
 def argsort(
-    a: Any,
-    axis: int | None = -1,
-    *,
-    kind: None = None,
-    order: None = None,
-    stable: bool = True,
-    descending: bool = False,
-    dtype: Any = None,
-) -> Array:
+    a: Any, axis: int | None = -1, *, kind: None = None, order: None = None, stable: bool = True,
+    descending: bool = False, dtype: Any = None,
+) -> Array:  # fmt: skip
     """The positions that would sort `a` along `axis` (flattened if None); as numpy.argsort."""
     a, axis = _operand("argsort", a, axis, kind, order)
     positions = lax.broadcasted_iota(

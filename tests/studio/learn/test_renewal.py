@@ -1,12 +1,14 @@
 """Work folders that another version of tinyjax has made: what the learner wrote is found in the new copy."""
 
 import json
+import re
 
 import pytest
 
 from tinyjax.studio.learn import renewal, work_folder
-from tinyjax.studio.learn.exercises import NAMES, LearnError
+from tinyjax.studio.learn.exercises import NAMES, PACKAGE, LearnError
 from tinyjax.studio.learn.functions import functions_of
+from tinyjax.studio.learn.renamed import RENAMED
 from tinyjax.studio.learn.work_folder import WorkFolder, of_lesson
 
 
@@ -94,6 +96,20 @@ def test_what_the_learner_put_beside_a_function_comes_with_it(folder_of_core_py)
     assert "set_current_trace.__enter__ uses colour, which the fresh bind.py" in "\n".join(told)
 
 
+def test_a_name_that_tinyjax_has_renamed_is_todays(tmp_path):
+    text = "class _Plan:\n    def _reason_to_store(self):\n        return HostStep\n"
+    places = {"what_is_stored": ["tinyjax.opencl.fuse:_Plan._reason_to_store"]}
+    folder = made_before(tmp_path, 12, {"tinyjax/opencl/fuse.py": text}, places)
+    assert len(renewal.renew(folder)) == 3  # among them the signature, but no name that is missing
+    fresh = folder.text("tinyjax/compile/fusion/fuse.py", "_Plan._reason_to_store")
+    assert fresh == "def _reason_to_store(self):\n    return OnHost\n"
+
+
+def test_names_are_renamed_to_some_that_are_there():
+    sources = [path.read_text() for path in PACKAGE.rglob("*.py") if path.name != "renamed.py"]
+    assert set(RENAMED.values()) <= set(re.findall(r"\w+", "".join(sources)))
+
+
 def test_what_does_not_come_is_in_before_and_stays_there_when_tinyjax_changes_again(
     folder_of_core_py, tmp_path
 ):
@@ -122,7 +138,5 @@ def test_a_lost_file_does_not_keep_the_folder_from_being_renewed(folder_of_core_
 
 def test_a_file_to_reset_that_is_not_there_is_answered_with_those_of_the_lesson(folder_of_core_py):
     renewal.renew(folder_of_core_py)
-    with pytest.raises(
-        LearnError, match="Those of this lesson: tinyjax/core/bind.py, tinyjax/core/primitives.py"
-    ):
+    with pytest.raises(LearnError, match="Those of this lesson: tinyjax/core/bind.py, "):
         renewal.put_back(WorkFolder(folder_of_core_py.path), "tinyjax/core.py")

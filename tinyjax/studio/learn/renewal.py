@@ -1,7 +1,7 @@
 """Fresh copies: when the installed package has changed, and when the learner begins again.
 
 After this file you can say what becomes of the learner's functions then, and where files go that are
-replaced: into the folder `before`. Builds on work_folder.
+replaced: into the folder `before`. Builds on work_folder and renamed.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from pathlib import Path
 from tinyjax.studio.learn.changes import other_statements, unreadable
 from tinyjax.studio.learn.exercises import ROOT, Exercise, LearnError, place_of
 from tinyjax.studio.learn.functions import function_text, functions_of, is_empty_text, with_function
+from tinyjax.studio.learn.renamed import with_names_of_today
 from tinyjax.studio.learn.work_folder import (
     GRADER,
     WorkFolder,
@@ -88,6 +89,7 @@ def carry(path: Path, name: str, theirs: str, old_name: str) -> list[str]:
     fresh = read(path)
     old, new = old_name.rpartition(".")[2], name.rpartition(".")[2]
     text = re.sub(rf"\b{old}\b", new, function_text(theirs, old_name))
+    text = with_names_of_today(text, fresh)
     told = []
     if (wanted := heading(function_text(fresh, name))) != heading(text):
         told.append(f"{name} has another signature in the new tinyjax: {wanted}")
@@ -125,7 +127,7 @@ def functions_beside(theirs: str, fresh: str, name: str, text: str) -> dict[str,
         called += [f for f in methods if f.rpartition(".")[2] in attributes]
         for helper in called:
             if helper not in found and helper not in functions_of(fresh) and helper != name:
-                found[helper] = function_text(theirs, helper)
+                found[helper] = with_names_of_today(function_text(theirs, helper), fresh)
                 todo.append(found[helper])
     return found
 

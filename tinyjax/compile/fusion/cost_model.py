@@ -50,7 +50,7 @@ MAX_TRIED = 8
 
 # ---- reductions ----
 
-# VectorLanes that are enough for a kernel by columns: fewer fill no vector.
+# Columns that are enough for a kernel by columns: fewer fill no vector.
 MIN_COLUMNS = 16
 
 

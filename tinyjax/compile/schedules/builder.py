@@ -79,7 +79,7 @@ class Builder:
         return target
 
     def write(self, place: MemRef, at: Index, value: ir.Scalar) -> None:
-        """Stores what `read` gives; what is one for all elements is repeated."""
+        """Stores what `read` gives; a scalar goes to all lanes."""
         place, at = self._place_of_lanes(place, at)
         start, end = place.bounds(at)
         store = ir.Store(place.memory, start, self.repeated(value, place.width), end)

@@ -138,15 +138,15 @@ class ElementwiseLoop(ResumableLoop):
     def _operand(self, v: Atom, inner: Var, chunk: Index) -> Source:
         """This chunk's elements of an operand, or where they are."""
         if v in self.computed:
-            return self._neighbours(v, chunk) if inner in self.varying else self.b.scalar(v)
+            return self._gathered(v, chunk) if inner in self.varying else self.b.scalar(v)
         source = self.source(v)
         if inner in self.varying and isinstance(source, MemRef):
             assert isinstance(source.memory, Buffer)
             return self._place(source.memory, chunk)
         return source
 
-    def _neighbours(self, v: Var, chunk: Index) -> Scalar:
-        """This chunk's elements of what is computed before the loop, one by one: once is not often."""
+    def _gathered(self, v: Var, chunk: Index) -> Scalar:
+        """The vector of what is computed before the loop, lane by lane: once is fast enough."""
         b, single = self.b, self._repeated(v)
         if single.aval.size == 1:
             return b.scalar(single)

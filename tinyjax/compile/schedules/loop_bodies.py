@@ -41,7 +41,7 @@ def inner_jaxpr(closed: ClosedJaxpr) -> Jaxpr:
 
 
 class BodyBuilder(PrivateArrayBuilder):
-    """Writes the statements of loops' bodies, and of the loops and branches in them."""
+    """Writes the statements of loops' bodies, with the loops and branches in them."""
 
     # How many iterations loops of unknown length inside have had, and may have; None: there may be none.
     budget: tuple[MemRef, Scalar] | None = None

@@ -38,8 +38,7 @@ class NoKernel(Exception):
 
 
 def work_item_target(target: Target) -> Target:
-    """What one work-item wants of the code that it runs by itself: nothing is shared out, and what is
-    summed up is kept."""
+    """The target of code that one work-item runs by itself: nothing is shared out, and sums are stored."""
     return dataclasses.replace(
         target, name="work-item", reduction_grain=2**62, stores_reductions=True
     )

@@ -137,7 +137,7 @@ class ProductBuilder(GroupBuilder):
     def _sum_up(
         self, batch: Index, first: Index, column: Index, sums: PrivateArray, tile: int
     ) -> None:
-        """Adds the products to `sums`, for a run of the summed axis after the other."""
+        """Adds the products to `sums`, one run of the summed axis after the other."""
         depth = min(PANEL, self.depth)
         panel = PrivateArray(self.fresh("panel"), self.dtype, depth, self.width)
         self.body.append(Allocate(panel, None))
@@ -186,7 +186,7 @@ class ProductBuilder(GroupBuilder):
     # ---- operands ----
 
     def _right_elements(self, batch: Index, k: Index, column: Index) -> Scalar:
-        """VectorLanes in a row of the right operand; at its end, some are of the next row, and not used."""
+        """Neighbours in a row of the right operand; at its end, some are of the next row, and not used."""
         atom, side = self.eqn.invars[1], self.right
         lies_so = side.kept[-1] == len(side.shape) - 1 and side.are_one(side.kept)
         if lies_so and atom in self.places and atom.aval.dtype == self.dtype:

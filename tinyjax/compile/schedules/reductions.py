@@ -117,7 +117,7 @@ class ReductionBuilder(GroupBuilder):
         return Const(self.rule(eqn).identity(dtype), dtype)
 
     def accumulators(self, eqn: JaxprEqn, count: int) -> list[PrivateArray]:
-        """So many variables; each is `width` accumulators."""
+        """`count` variables, each a vector of accumulators."""
         made = []
         with statements_of(eqn):
             for _ in range(count):

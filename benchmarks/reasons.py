@@ -64,11 +64,11 @@ slots. Without a gain: small results from a pool (4.8 for 3.5), nested tuples as
 PyTreeDef.""",
     "softmax": """\
 In turns of its own it takes 2.0 to 2.5 ms, and JAX's 4.5 to 7; where others empty the caches in between it
-takes 3 to 4, of which most is memory. Tried, each with a gain: one kernel for all of it, exp side by side,
+takes 3 to 4, of which most is memory. Tried, each with a gain: one kernel for all of it, exp in vectors,
 results that go past the caches, four rows at a time.""",
     "sums of 2000 columns": """\
 The matrix has 16 MB, of which memory gives one in 0.19 ms at best. Tried, each with a gain: walking down
-rows in the order of memory, sixteen neighbours side by side, plain loads for PoCL's vload16.""",
+rows in the order of memory, vectors of sixteen, plain loads for PoCL's vload16.""",
     "training step of an MLP": """\
 Its time is that of products, for which 1x is what the processor has to give; it is 0.9 to 1.2, by how free
 both cores are. Tried, each with a gain: products with what follows them as one kernel; small kernels in the

@@ -1,38 +1,9 @@
-"""The command `python -m tinyjax`, also installed as `tinyjax`: hands over to a module of cli/."""
+"""The command `python -m tinyjax`: the subcommands are in studio/cli/."""
 
-import argparse
-import os
 import sys
-from collections.abc import Sequence
 
-from tinyjax.studio.cli import doctor, explain, graph, learn, run, step, tour
-
-COMMANDS = {
-    "tour": tour,
-    "run": run,
-    "explain": explain,
-    "graph": graph,
-    "learn": learn,
-    "doctor": doctor,
-    "step": step,
-}
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the subcommand named in `argv` (by default, the command line); return the exit status."""
-    parser = argparse.ArgumentParser(prog="tinyjax", description="JAX that you can read.")
-    subparsers = parser.add_subparsers(dest="command", required=True)
-    for name, module in COMMANDS.items():
-        summary = (module.__doc__ or "").splitlines()[0]
-        subparser = subparsers.add_parser(name, help=summary, description=summary)
-        module.add_arguments(subparser)
-    options = parser.parse_args(argv)
-    try:
-        return COMMANDS[options.command].run(options)
-    except BrokenPipeError:  # who reads, `head` say, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to print
-        return 1
-
+from tinyjax.studio.cli.commands import COMMANDS as COMMANDS
+from tinyjax.studio.cli.commands import main as main
 
 if __name__ == "__main__":
     sys.exit(main())

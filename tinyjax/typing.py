@@ -1,24 +1,6 @@
-"""Types for annotations: what functions of arrays take.
+"""`jax.typing`: the names; they are made in core/annotations.py."""
 
-    def scaled(x: jax.typing.ArrayLike, by: float) -> jax.Array: ...
-
-Builds on array.
-
-Source: https://docs.jax.dev/en/latest/jax.typing.html
-"""
-
-from __future__ import annotations
-
-from typing import Any
-
-import numpy as np
-
-from tinyjax.core.array import Array
+from tinyjax.core.annotations import *
 from tinyjax.core.missing_names import getattr_of
-
-# What most functions take: arrays, NumPy's arrays and scalars, Python's numbers. No lists.
-ArrayLike = Array | np.ndarray | np.bool_ | np.number | bool | int | float | complex
-# What names a dtype: "float32", jnp.float32, np.dtype("float32").
-DTypeLike = str | type[Any] | np.dtype
 
 __getattr__ = getattr_of(__name__)

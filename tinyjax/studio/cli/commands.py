@@ -1,0 +1,34 @@
+"""The command `python -m tinyjax`, also installed as `tinyjax`: hands over to a module of this folder."""
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from tinyjax.studio.cli import doctor, explain, graph, learn, run, step, tour
+
+COMMANDS = {
+    "tour": tour,
+    "run": run,
+    "explain": explain,
+    "graph": graph,
+    "learn": learn,
+    "doctor": doctor,
+    "step": step,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the subcommand named in `argv` (by default, the command line); return the exit status."""
+    parser = argparse.ArgumentParser(prog="tinyjax", description="JAX that you can read.")
+    subparsers = parser.add_subparsers(dest="command", required=True)
+    for name, module in COMMANDS.items():
+        summary = (module.__doc__ or "").splitlines()[0]
+        subparser = subparsers.add_parser(name, help=summary, description=summary)
+        module.add_arguments(subparser)
+    options = parser.parse_args(argv)
+    try:
+        return COMMANDS[options.command].run(options)
+    except BrokenPipeError:  # who reads, `head` say, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what is still to print
+        return 1

@@ -1,4 +1,4 @@
-"""Vectorisation: a function of one example becomes a function of a batch, without a loop.
+"""Batching: a function of one example becomes a function of a batch, without a loop.
 
 After this file you can say what `vmap` does to each primitive: a tracer knows which axis of its
 array is the batch dim, and a batching rule applies the primitive to the whole array and says where

@@ -3,7 +3,7 @@
 After this file you can say what a transpose rule is: of a linear operation, how a cotangent of the
 result becomes the operands'. The backward pass walks the linear equations from the last to the
 first, applies the rules, and adds up where a value was used twice. `linear_transpose` is its front
-door; vjp and grad, the next step, need it after linearizing. Builds on partial_eval.
+door; vjp and grad, the next file, need it after linearizing. Builds on partial_eval.
 
 Source: https://docs.jax.dev/en/latest/autodidax.html#part-4-linearize-and-vjp-and-partial-eval
 """

@@ -1,4 +1,4 @@
-"""exp, log, logistic, cbrt, erf and their kin of float32 in C, and a table of all functions.
+"""exp, log, logistic, cbrt, erf and others of float32 in C, and a table of all functions.
 
 After this file you know how such functions are made: bring the argument into a small range, evaluate
 a polynomial there, undo the first step. OpenCL's own functions say the same, one element at a time

@@ -206,11 +206,11 @@ plan = make_plan(simplify(jax.make_jaxpr(f)(x)), CPU)
 print(vector_kernel)
 
 # %% [markdown]
-# Processors can do the same operation on several numbers at once. `x16` is a *vector*: sixteen
-# neighbours in one variable. So there are 7 iterations for 100 elements, and the last has only
-# four. `a_in[i1 * 16 x16 before 100]` loads sixteen elements from there on, those before the end,
-# 100. In place of the others it takes copies of the first, so that there is something to compute with;
-# the store leaves them out.
+# Processors can do the same operation on several numbers at once. `x16` is a
+# **[vector](glossary.md#vector)**: sixteen neighbours in one variable. So there are 7 iterations for 100
+# elements, and the last has only four. `a_in[i1 * 16 x16 before 100]` loads sixteen elements from there
+# on, those before the end, 100. In place of the others it takes copies of the first, so that there is
+# something to compute with; the store leaves them out.
 #
 # A GPU would be served badly by that. It runs neighbouring work-items together, and wants one
 # element for each. What differs between devices stands in one small record, the

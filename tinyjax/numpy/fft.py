@@ -185,6 +185,10 @@ def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) 
 def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Array:
     """The inverse of hfft, from a real spectrum; as numpy.fft.ihfft."""
     a = ensure_arraylike("jax.numpy.fft.ihfft", a)
+    if n is None and a.shape and a.shape[axis] == 0:
+        raise ValueError(
+            f"ihfft of an axis without elements: axis {axis} of {a.shape}. Give a length n"
+        )
     out = _of_one_axis("ihfft", FftType.RFFT, a, n, axis, norm)
     return multiply(conj(out), 1 / (a.shape[axis] if n is None else n))
 

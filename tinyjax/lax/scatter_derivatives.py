@@ -69,13 +69,22 @@ def _options(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _scatter_linear_jvp(primitive: Primitive, primals: Any, tangents: Any, **params: Any) -> Any:
-    x, indices, updates = primals
-    out = primitive.bind(x, indices, updates, **params)
+    out, dots = _result_and_tangents(primitive, primals, tangents, params)
+    if dots is None:
+        return out, zero_tangent(out)
+    x_dot, updates_dot = dots
+    return out, primitive.bind(x_dot, primals[1], updates_dot, **params)
+
+
+def _result_and_tangents(
+    primitive: Primitive, primals: Any, tangents: Any, params: dict[str, Any]
+) -> tuple[Any, tuple[Any, Any] | None]:
+    """The result of a scatter, and the tangents of operand and updates: None if there are none."""
+    out = primitive.bind(*primals, **params)
     x_dot, _, updates_dot = tangents
     if type(x_dot) is Zero and type(updates_dot) is Zero:
-        return out, zero_tangent(out)
-    x_dot, updates_dot = instantiate_zeros(x_dot), instantiate_zeros(updates_dot)
-    return out, primitive.bind(x_dot, indices, updates_dot, **params)
+        return out, None
+    return out, (instantiate_zeros(x_dot), instantiate_zeros(updates_dot))
 
 
 def _scatter_linear_transpose(
@@ -135,11 +144,10 @@ transpose_rules[scatter_mul_p] = _scatter_mul_transpose
 def _scatter_extreme_jvp(primitive: Primitive, primals: Any, tangents: Any, **params: Any) -> Any:
     """A place takes the mean of the tangents of all that hold its extreme value: operand, updates."""
     x, indices, updates = primals
-    out = primitive.bind(x, indices, updates, **params)
-    x_dot, _, updates_dot = tangents
-    if type(x_dot) is Zero and type(updates_dot) is Zero:
+    out, dots = _result_and_tangents(primitive, primals, tangents, params)
+    if dots is None:
         return out, zero_tangent(out)
-    x_dot, updates_dot = instantiate_zeros(x_dot), instantiate_zeros(updates_dot)
+    x_dot, updates_dot = dots
     numbers = params["dimension_numbers"]
 
     def seen(v: Any) -> Any:

@@ -106,22 +106,6 @@ def test_flags_are_not_assigned_to():
     assert not config.jax_enable_x64
 
 
-def test_flags_that_mean_nothing_here_are_kept_for_who_reads_them():
-    assert config.jax_optimization_level == "UNKNOWN"
-    with config.set("jax_optimization_level", "O1"):
-        assert config.jax_optimization_level == "O1"
-
-
-def test_a_check_that_there_is_not_is_no_silent_promise():
-    with pytest.warns(UserWarning, match="keys that are used twice are not found"):
-        with jax.debug_key_reuse(True):
-            pass
-    with jax.transfer_guard("allow"):  # asks for nothing
-        pass
-    with pytest.raises(ValueError, match="one of"):  # other random bits are no check
-        config.update("jax_high_dynamic_range_gumbel", True)
-
-
 def test_no_tracing_forbids_what_is_not_compiled_yet():
     f = jax.jit(lambda x: x + 1)
     f(1.0)

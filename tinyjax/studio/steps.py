@@ -89,7 +89,7 @@ CHAPTERS = (
             "compile.kernel.indices": "positions in memory, which know their range",
             "compile.kernel.kernel_ir": "the small loop language that kernels are written in",
             "compile.kernel.scalar_ops": "its operations on single numbers",
-            "compile.kernel.rules": "how each primitive lowers",
+            "compile.kernel.rules": "the table of lowering rules, and those of the first primitives",
             "compile.kernel.check_kernel": "the proof that a kernel stays in its memory",
             "compile.kernel.interpret": "a kernel run in Python",
         },
@@ -118,7 +118,7 @@ CHAPTERS = (
     Chapter(
         "Fusion",
         {
-            "compile.fusion.cost_model": "the numbers by which it groups",
+            "compile.fusion.cost_model": "the numbers by which fusion decides",
             "compile.fusion.reduction_groups": "what shares a kernel with a reduction",
             "compile.fusion.groups": "what fusion decides",
             "compile.fusion.backward_slice": "what a value is computed from",
@@ -225,11 +225,11 @@ CHAPTERS = (
             "lax.control_flow.scan": "a loop over an axis",
             "lax.control_flow.scan_rules": "the jvp, vmap and partial-eval rules of scan",
             "lax.control_flow.scan_reverse": "reverse mode: one loop forwards, one backwards",
-            "lax.control_flow.fori_loop": "a loop over a range of numbers: one or the other",
+            "lax.control_flow.fori_loop": "a loop over a range of numbers: as a scan or as a while_loop",
         },
         {
-            "lax.elementwise": "how an elementwise family is made; the operations that rules speak:",
-            "lax.bitwise": "and, or",
+            "lax.elementwise": "how a family of elementwise primitives is made",
+            "lax.bitwise": "and, or (which the rules above use, as those below)",
             "lax.comparison": "eq, lt",
             "lax.conversion": "convert_element_type",
             "lax.creation": "iota, full",

@@ -11,7 +11,7 @@ one element of the result?*
 
 Rules have JAX's form, `rule(ctx, *operands, **params)`: `ctx.op(name, *atoms)` writes one operation
 into the kernel, `ctx.position` is the place of the element asked for. Builds on bind and kernel_ir;
-elementwise.py, indexing.py, products.py, windows.py and lowering.py hold the rest.
+lax/lowering/ and random/lowering.py hold most of the rest.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The lowering rules of all other primitives: rules.py's table, filled in.
+"""The lowering rules of elementwise primitives and reductions, and of those that run on the host.
 
 After this file you can look up what any primitive of lax becomes: an operation, an index map, a
 reduction, or a host step with its reason. Builds on rules and on the families of lax.

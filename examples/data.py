@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-SHIPPED = Path(__file__).resolve().parent.parent / "tinyjax" / "data"
+SHIPPED = Path(__file__).resolve().parent.parent / "tinyjax" / "studio" / "data"
 
 
 def digits():

@@ -11,7 +11,7 @@ import pytest
 import tinyjax
 
 PACKAGE, TESTS = Path(tinyjax.__file__).parent, Path(__file__).parent
-# Those that could notice, in about a minute; `.ci/run` runs more in such a copy.
+# Those that could notice, in about a minute; CI runs this test with the slow ones.
 NOTICING = [
     "core/test_bind.py",
     "transform/jit/test_jit.py",

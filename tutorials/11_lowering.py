@@ -181,7 +181,7 @@ print(*toy_kernel(closed.jaxpr), sep="\n")
 
 # %% [markdown]
 # Compare with the kernel at the beginning. (The real one is `element` in
-# [builder.py](../tinyjax/compile/schedules/builder.py). It asks the rules, and so can do more than
+# [builder.py](../tinyjax/compile/kernel/builder.py). It asks the rules, and so can do more than
 # elementwise operations.) Note what did *not* happen: `sin(x)` was never stored. It is a variable
 # of the kernel, which the C compiler keeps in a register.
 #

@@ -128,8 +128,8 @@ CHAPTERS = (
     Chapter(
         "From groups to kernels",
         {
-            "compile.schedules.memref": "where a kernel finds a value",
-            "compile.schedules.builder": "the statements that compute one element",
+            "compile.kernel.memref": "where a kernel finds a value",
+            "compile.kernel.builder": "the statements that compute one element",
             "compile.schedules.group_builder": "a kernel's memory, and its work shared out",
             "compile.schedules.reductions": "what kernels that combine many elements have in common",
             "compile.schedules.row_kernels": "softmax: sweeps over each row",
@@ -137,7 +137,7 @@ CHAPTERS = (
             "compile.schedules.lower": "a group as a kernel",
         },
         {
-            "compile.schedules.vectorize": "when neighbouring elements are a vector",
+            "compile.kernel.vector_lanes": "when neighbouring elements are a vector",
             "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",
             "compile.schedules.column_kernels": "sums of columns",
             "compile.schedules.split_reduction": "one sum, split among all work-items",

@@ -22,9 +22,9 @@ from tinyjax.compile.kernel.kernel_ir import (
     item_index,
     statements_of,
 )
+from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.schedules.group_builder import padded, run_of, share
-from tinyjax.compile.schedules.memref import MemRef
 from tinyjax.compile.schedules.reductions import ReductionBuilder, blocks_of
 from tinyjax.core.jaxpr import JaxprEqn
 

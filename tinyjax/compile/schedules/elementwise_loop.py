@@ -20,13 +20,13 @@ from tinyjax.compile.kernel.kernel_ir import (
     Scalar,
     item_index,
 )
+from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.schedules.group_builder import padded, run_of, share
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
 from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, bodies_of_iteration, work
 from tinyjax.compile.schedules.loop_invariants import cheap_equations, without_invariants
-from tinyjax.compile.schedules.memref import MemRef
 from tinyjax.compile.schedules.private_arrays import Source
 from tinyjax.compile.schedules.resumable_loop import (
     LoopKernel,

@@ -12,11 +12,11 @@ from contextlib import AbstractContextManager
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
+from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Position
-from tinyjax.compile.schedules.builder import Builder
-from tinyjax.compile.schedules.memref import MemRef
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 

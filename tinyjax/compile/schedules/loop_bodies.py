@@ -25,8 +25,8 @@ from tinyjax.compile.kernel.kernel_ir import (
     While,
     statements_of,
 )
+from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
-from tinyjax.compile.schedules.memref import MemRef
 from tinyjax.compile.schedules.private_arrays import NoKernel, PrivateArrayBuilder, Source, sums_up
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 

@@ -19,6 +19,7 @@ from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import For, Kernel, Statement, item_index
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
+from tinyjax.compile.kernel.vector_lanes import NotVectorizable
 from tinyjax.compile.schedules.group_builder import (
     GroupBuilder,
     padded,
@@ -28,7 +29,6 @@ from tinyjax.compile.schedules.group_builder import (
 )
 from tinyjax.compile.schedules.product_kernels import product_kernel
 from tinyjax.compile.schedules.reduction_kernels import reduction_kernel
-from tinyjax.compile.schedules.vectorize import NotVectorizable
 from tinyjax.core.jaxpr import Var
 from tinyjax.core.primitives import transpose_p
 

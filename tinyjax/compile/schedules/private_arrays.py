@@ -13,8 +13,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Allocate, Const, PrivateArray, Scalar, statements_of
+from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import (
     LoweringRuleContext,
     Position,
@@ -23,9 +25,7 @@ from tinyjax.compile.kernel.rules import (
     sum_dtype,
 )
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
-from tinyjax.compile.schedules.builder import Builder
 from tinyjax.compile.schedules.lower import divides
-from tinyjax.compile.schedules.memref import MemRef
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 UNROLLED = 8  # terms of a reduction that are added before the sum goes back to memory

@@ -34,9 +34,9 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.rules import Position, Product, lowering_of, sum_dtype
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
+from tinyjax.compile.kernel.vector_lanes import NotVectorizable, VectorLanes
 from tinyjax.compile.passes.products import Side, multiplications, sides_of
 from tinyjax.compile.schedules.group_builder import GroupBuilder, padded, run_of, share
-from tinyjax.compile.schedules.vectorize import NotVectorizable, VectorLanes
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 VECTOR_BYTES = 64

@@ -12,11 +12,11 @@ from contextlib import suppress
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.kernel_ir import Kernel
+from tinyjax.compile.kernel.vector_lanes import NotVectorizable
 from tinyjax.compile.schedules.column_kernels import ColumnKernel
 from tinyjax.compile.schedules.reductions import ReductionBuilder, widths
 from tinyjax.compile.schedules.row_kernels import RowKernel
 from tinyjax.compile.schedules.split_reduction import SplitReduction
-from tinyjax.compile.schedules.vectorize import NotVectorizable
 from tinyjax.core.jaxpr import Var
 
 KERNELS: dict[str, type[ReductionBuilder]] = {

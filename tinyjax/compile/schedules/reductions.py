@@ -30,11 +30,11 @@ from tinyjax.compile.kernel.kernel_ir import (
     Value,
     statements_of,
 )
+from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Position, Reduction, lowering_of, sum_dtype
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
+from tinyjax.compile.kernel.vector_lanes import VectorLanes
 from tinyjax.compile.schedules.group_builder import GroupBuilder, statements_for
-from tinyjax.compile.schedules.memref import MemRef
-from tinyjax.compile.schedules.vectorize import VectorLanes
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 BOOL = np.dtype(bool)

@@ -27,9 +27,9 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
     Store,
 )
+from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
 from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
-from tinyjax.compile.schedules.memref import MemRef
 from tinyjax.compile.schedules.private_arrays import NoKernel, Source, work_item_target
 from tinyjax.core.jaxpr import Atom, DropVar, JaxprEqn, Literal, Var
 

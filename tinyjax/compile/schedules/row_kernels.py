@@ -25,9 +25,9 @@ from tinyjax.compile.kernel.kernel_ir import (
     item_index,
     statements_of,
 )
+from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.schedules.group_builder import padded, run_of, share, statements_for
-from tinyjax.compile.schedules.memref import MemRef
 from tinyjax.compile.schedules.reductions import BOOL, ReductionBuilder, operand
 from tinyjax.compile.schedules.unroll_and_jam import unroll_and_jam
 from tinyjax.core.jaxpr import JaxprEqn, Var

@@ -22,6 +22,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     inner_bodies,
     item_index,
 )
+from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.schedules.group_builder import padded
 from tinyjax.compile.schedules.layout_transform import with_transposed_weights
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
@@ -34,7 +35,6 @@ from tinyjax.compile.schedules.loop_cost import (
     work,
 )
 from tinyjax.compile.schedules.loop_invariants import cheap_equations
-from tinyjax.compile.schedules.memref import MemRef
 from tinyjax.compile.schedules.private_arrays import NoKernel, Source
 from tinyjax.compile.schedules.resumable_loop import LoopKernel, ResumableLoop, carry_of
 from tinyjax.core.jaxpr import JaxprEqn, Var

@@ -2,7 +2,7 @@ import numpy as np
 
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import Buffer
-from tinyjax.compile.schedules.memref import MemRef
+from tinyjax.compile.kernel.memref import MemRef
 
 STACK = Buffer("x_in", np.dtype("float32"), 60, "in")
 CHUNK = index_var("i1", 0, 1)

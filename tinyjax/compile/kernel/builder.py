@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import (
     ArgReduction,
     Elementwise,
@@ -31,11 +31,13 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
     sum_dtype,
 )
-from tinyjax.compile.schedules.memref import MemRef
-from tinyjax.compile.schedules.vectorize import NotVectorizable, VectorLanes, lanes_of_chunk
+from tinyjax.compile.kernel.vector_lanes import NotVectorizable, VectorLanes, lanes_of_chunk
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom as JaxprAtom
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
+
+if TYPE_CHECKING:
+    from tinyjax.compile.codegen.codegen import Target
 
 INT32 = np.dtype("int32")
 

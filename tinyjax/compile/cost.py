@@ -32,8 +32,8 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
 )
 from tinyjax.compile.memory_plan import MemoryPlan, bytes_of
-from tinyjax.compile.passes.simplify import BODIES
-from tinyjax.compile.plan import Plan, bodies_of, step_word
+from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
+from tinyjax.compile.plan import Plan, step_word
 from tinyjax.core.inlining import CALLS
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 
@@ -79,14 +79,14 @@ def eqn_cost(eqn: JaxprEqn) -> Cost:
     if name in CALLS:
         called = eqn.params[CALLS[name]]
         return jaxpr_cost(called.jaxpr if isinstance(called, ClosedJaxpr) else called)
-    if name in BODIES:
-        return _one_round(name, [jaxpr_cost(body.jaxpr) for body in bodies_of(eqn).values()])
+    if is_control_flow(eqn):
+        return _one_round(eqn, [jaxpr_cost(body.jaxpr) for body in bodies_of(eqn).values()])
     flops, functions = _arithmetic(eqn)
     return Cost(flops, functions, sum(bytes_of(v.aval) for v in [*eqn.invars, *eqn.outvars]))
 
 
-def _one_round(name: str, bodies: list[Cost]) -> Cost:
-    if name != "cond":
+def _one_round(eqn: JaxprEqn, bodies: list[Cost]) -> Cost:
+    if loop_of(eqn):
         return total(bodies)
     return Cost(*map(max, zip(*map(astuple, bodies))))
 
@@ -132,8 +132,8 @@ def group_cost(plan: Plan, number: int) -> Cost:
     kernel counts one iteration of the plans in plan.bodies[number]."""
     group = plan.groups[number]
     if number in plan.bodies:
-        name = group.eqn.primitive.name  # type: ignore[union-attr]
-        return _one_round(name, [plan_cost(body) for body in plan.bodies[number].values()])
+        bodies = [plan_cost(body) for body in plan.bodies[number].values()]
+        return _one_round(group.eqn, bodies)  # type: ignore[union-attr]
     inside = total(map(eqn_cost, group.eqns))
     memory = sum(bytes_of(v.aval) for v in [*group.inputs, *group.outputs])
     return Cost(inside.flops, inside.transcendentals, memory)

@@ -31,9 +31,10 @@ from tinyjax.compile.kernel.kernel_ir import (
     inner_bodies,
     rewritten,
 )
+from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import Plan
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
+from tinyjax.core.jaxpr import ClosedJaxpr, Var
 
 # ---- the plan ----
 
@@ -110,24 +111,14 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
         taken = set(memory.takes_over.values())
         free += [(v, number) for v in dying if v not in taken]
         for label, body in plan.bodies.get(number, {}).items():
-            carry = carry_of(group.eqn, label)  # type: ignore[union-attr]
+            loop = loop_of(group.eqn) if label == "body" else None  # type: ignore[union-attr]
+            carry = [False] * len(loop.consts) + [True] * len(loop.carry) if loop else []
             memory.bodies.setdefault(number, {})[label] = plan_memory(body, carry, False)
     for v, number in free:
         if v not in given:
             memory.given_back.setdefault(number, []).append(v)
     _count(memory, plan, results, last_reader)
     return memory
-
-
-def carry_of(eqn: JaxprEqn, label: str) -> list[bool]:
-    """Which arguments of a loop's body are its carry."""
-    params = eqn.params
-    if label != "body":
-        return []
-    is_while = eqn.primitive.name == "while"
-    consts = params["body_nconsts" if is_while else "num_consts"]
-    count = len(eqn.outvars) if is_while else params["num_carry"]
-    return [False] * consts + [True] * count
 
 
 def _take_in_place(

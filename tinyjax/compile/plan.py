@@ -16,7 +16,7 @@ from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.kernel.rules import rewrites_for_steps
-from tinyjax.compile.passes.simplify import BODIES
+from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
 from tinyjax.compile.schedules.lower import lower_group
 from tinyjax.compile.schedules.resumable_loop import LoopKernel
@@ -103,7 +103,7 @@ class _Planner:
         return {
             eqn: loop_kernel(eqn, producer, names, self.target)
             for eqn in jaxpr.eqns
-            if eqn.primitive.name in BODIES
+            if is_control_flow(eqn)
         }
 
     def _kernel(self, group: KernelGroup, names: dict[Var, str], prefix: str) -> Kernel:
@@ -160,16 +160,6 @@ def _meaning_of_group(group: KernelGroup) -> Hashable:
     except TypeError:  # a parameter that can't be compared
         return id(group)
     return key
-
-
-def bodies_of(eqn: JaxprEqn) -> dict[str, ClosedJaxpr]:
-    """The jaxprs that a while, scan or cond runs, by what they are to it."""
-    params = eqn.params
-    if eqn.primitive.name == "while":
-        return {"cond": params["cond_jaxpr"], "body": params["body_jaxpr"]}
-    if eqn.primitive.name == "scan":
-        return {"body": params["jaxpr"]}
-    return {f"branch {i}": branch for i, branch in enumerate(params["branches"])}
 
 
 # ---- printing ----
@@ -251,7 +241,7 @@ def _host_called(group: HostGroup) -> str:
 
 
 def _loop_word(group: LoopGroup) -> str:
-    return "branch" if group.eqn.primitive.name == "cond" else "loop"
+    return "loop" if loop_of(group.eqn) else "branch"
 
 
 def _loop_remark(plan: Plan, number: int) -> str:

@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.memory_plan import usable_donations
+from tinyjax.compile.passes.loops import Branches, control_flow, is_control_flow
 from tinyjax.compile.passes.simplify import simplify
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval, to_numpy
@@ -57,17 +58,18 @@ def numpy_seconds(jaxpr: Jaxpr) -> float:
 
 
 def _eqn_seconds(eqn: JaxprEqn) -> float:
-    name, params = eqn.primitive.name, eqn.params
-    if name == "while" or eqn.primitive not in impl_rules:
+    if eqn.primitive not in impl_rules:
         return math.inf
-    if name == "scan":
-        return params["length"] * numpy_seconds(params["jaxpr"].jaxpr)
-    if name == "cond":
-        return max(numpy_seconds(branch.jaxpr) for branch in params["branches"])
+    if is_control_flow(eqn):
+        found = control_flow(eqn)
+        of_bodies = [numpy_seconds(body.jaxpr) for body in found.bodies.values()]
+        if isinstance(found, Branches):
+            return max(of_bodies)
+        return math.inf if found.length is None else found.length * sum(of_bodies)
     elements = sum(v.aval.size for v in [*eqn.invars, *eqn.outvars])
     seconds = SECONDS_PER_EQUATION + SECONDS_PER_ELEMENT * elements
-    if name == "dot_general":
-        (contracted, _), _ = params["dimension_numbers"]
+    if eqn.primitive.name == "dot_general":
+        (contracted, _), _ = eqn.params["dimension_numbers"]
         products = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
         seconds += SECONDS_PER_PRODUCT * products * eqn.outvars[0].aval.size
     return seconds

@@ -20,8 +20,9 @@ from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.cost import eqn_cost
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.memory_plan import bytes_of
+from tinyjax.compile.passes.loops import has_unknown_length
 from tinyjax.compile.plan import Plan
-from tinyjax.compile.schedules.loop_cost import eqn_work, has_while
+from tinyjax.compile.schedules.loop_cost import eqn_work
 
 # ---- the choice ----
 
@@ -82,6 +83,6 @@ def _seconds(plan: Plan, number: int) -> float:
             + SECONDS_PER_FUNCTION * sum(cost.transcendentals for cost in costs)
             + SECONDS_PER_BYTE * moved
         )
-    if has_while(group.eqn):
+    if has_unknown_length(group.eqn):
         return math.inf
     return SECONDS_PER_LOOP_WORK * eqn_work(group.eqn, CPU)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.kernel.kernel_ir import Iterations
+from tinyjax.compile.passes.loops import Branches, Loop
 from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
 from tinyjax.runtime.memory import Memory
 from tinyjax.runtime.schedule import KernelStep, Output, Routine
@@ -167,27 +168,23 @@ class CondStep:
 
 
 def loop_step(
-    name: str,
-    params: dict[str, Any],
-    bodies: list[Routine],
+    loop: Loop | Branches,
+    bodies: dict[str, Routine],
     operands: list[int],
     outputs: list[Output],
     dies: list[int],
 ) -> Any:
-    """The step of a while, scan or cond, given the routines of its jaxprs."""
+    """The step of a loop or a branch, given the routines of its bodies."""
     slots = [output.slot for output in outputs]
-    if name == "cond":
-        return CondStep(bodies, operands[0], operands[1:], slots, dies)
-    if name == "while":
-        consts, start = params["cond_nconsts"], params["cond_nconsts"] + params["body_nconsts"]
-        parts = operands[:consts], operands[consts:start], operands[start:]
-        cond, body = bodies
-        return WhileStep(cond, body, *parts, slots, dies)
-    (body,), carry, consts = bodies, params["num_carry"], params["num_consts"]
-    start = consts + carry
-    parts = operands[:consts], operands[consts:start], operands[start:]
+    if isinstance(loop, Branches):
+        return CondStep(list(bodies.values()), operands[0], operands[1:], slots, dies)
+    condition_consts, consts, carry, xs = loop.parts(operands)
+    if loop.length is None:
+        cond, body = bodies["cond"], bodies["body"]
+        return WhileStep(cond, body, condition_consts, consts, carry, slots, dies)
+    last_carry, ys = slots[: len(carry)], outputs[len(carry) :]
     return ScanStep(
-        body, params["length"], params["reverse"], *parts, slots[:carry], outputs[carry:], dies
+        bodies["body"], loop.length, loop.reverse, consts, carry, xs, last_carry, ys, dies
     )
 
 

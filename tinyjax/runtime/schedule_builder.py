@@ -17,6 +17,7 @@ from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.launches import Launch
 from tinyjax.compile.lowered import LoweredProgram
 from tinyjax.compile.memory_plan import MemoryPlan, bytes_of
+from tinyjax.compile.passes.loops import control_flow
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import Var
 from tinyjax.runtime import compilation_cache
@@ -140,13 +141,11 @@ class ScheduleBuilder:
             return MatmulStep(group.eqn, operands, outputs, dies)
         if isinstance(group, HostGroup):
             return HostStep(group.eqn, operands, [output.slot for output in outputs], dies)
-        bodies = [
-            self.routine(body, memory.bodies[number][label])
+        bodies = {
+            label: self.routine(body, memory.bodies[number][label])
             for label, body in plan.bodies[number].items()
-        ]
-        return loop_step(
-            group.eqn.primitive.name, group.eqn.params, bodies, operands, outputs, dies
-        )
+        }
+        return loop_step(control_flow(group.eqn), bodies, operands, outputs, dies)
 
 
 # ---- programs ----

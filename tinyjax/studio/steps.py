@@ -80,6 +80,7 @@ CHAPTERS = (
         {
             "compile.passes.simplify": "calls inlined, nothing computed twice, dead code gone",
             "compile.passes.rewrite_rules": "the rules by which equations become simpler",
+            "compile.passes.loops": "loops and branches in one form",
         },
         {"compile.passes.products": "products of matrices, and transposes around them"},
     ),

@@ -47,7 +47,7 @@ from tinyjax.compile.kernel.rules import (
     Reduction,
     lowering_of,
 )
-from tinyjax.compile.passes.simplify import BODIES
+from tinyjax.compile.passes.loops import is_control_flow
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects
 
 
@@ -87,7 +87,7 @@ class _Plan:
         self.target = target
         self.lowerings: dict[JaxprEqn, Any] = {
             e: _ControlFlow(list(loop_inputs.get(e, variables(e))))
-            if e.primitive.name in BODIES
+            if is_control_flow(e)
             else lowering_of(e, target)
             for e in jaxpr.eqns
         }

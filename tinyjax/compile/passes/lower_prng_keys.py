@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.passes.simplify import BODIES
+from tinyjax.compile.passes.loops import control_flow, is_control_flow
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import to_numpy
 from tinyjax.core.bind import Primitive, context
 from tinyjax.core.dtypes import key_dtype
-from tinyjax.core.inlining import CALLS
+from tinyjax.core.inlining import CALLS, called_jaxpr
 from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     Jaxpr,
@@ -111,9 +111,11 @@ def _results(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any]:
         return [word_rules[primitive](*args, **params)]
     if not _eqn_has_keys(eqn):
         return _bind(primitive, args, params)
-    if name in BODIES or name in CALLS:
-        jaxprs = BODIES.get(name) or (CALLS[name],)
-        return _bind(primitive, args, params | {key: _bodies(params[key]) for key in jaxprs})
+    if is_control_flow(eqn):
+        changed = control_flow(eqn).with_bodies(lower_prng_keys)
+        return _bind(primitive, args, changed.equation().params)
+    if name in CALLS:
+        return _bind(primitive, args, params | {CALLS[name]: lower_prng_keys(called_jaxpr(eqn))})
     if all(is_key(v.aval) for v in eqn.outvars):
         moved = conversions["moved"](eqn, args)
         if moved is not None:
@@ -128,10 +130,3 @@ def _bind(primitive: Primitive, args: Sequence[Any], params: dict[str, Any]) -> 
     trace: Any = context.trace  # the one that writes the new jaxpr
     out = trace.add_eqn(primitive, args, params)
     return out if primitive.multiple_results else [out]
-
-
-def _bodies(body: Any) -> Any:
-    """A jaxpr among the parameters, or several, on words."""
-    if isinstance(body, tuple):
-        return tuple(_bodies(branch) for branch in body)
-    return lower_prng_keys(body if isinstance(body, ClosedJaxpr) else ClosedJaxpr(body))

@@ -23,17 +23,13 @@ from tinyjax.compile.kernel.kernel_ir import (
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
+from tinyjax.compile.passes.loops import Loop
 from tinyjax.compile.schedules.group_builder import padded, run_of, share
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
-from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, bodies_of_iteration, work
+from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, work
 from tinyjax.compile.schedules.loop_invariants import cheap_equations, without_invariants
 from tinyjax.compile.schedules.private_arrays import Source
-from tinyjax.compile.schedules.resumable_loop import (
-    LoopKernel,
-    ResumableLoop,
-    carry_of,
-    inner_variables,
-)
+from tinyjax.compile.schedules.resumable_loop import LoopKernel, ResumableLoop
 from tinyjax.compile.schedules.scalarize import Scalarizer, element_shape
 from tinyjax.compile.schedules.unroll_and_jam import is_short, unroll_and_jam
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, subjaxprs
@@ -46,21 +42,21 @@ class ElementwiseLoop(ResumableLoop):
     """Every element runs the loop, in vectors of `width`."""
 
     def __init__(
-        self, eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
+        self, loop: Loop, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
     ):
-        shape = element_shape(eqn)
-        invariants, eqn = without_invariants(eqn, shape, names, target)
-        xs = eqn.invars[sum(carry_of(eqn)) :]
-        stored = {*xs, *(v for v in eqn.invars if v.aval.shape not in ((), shape))}
+        shape = element_shape(loop)
+        invariants, loop = without_invariants(loop, shape, names, target)
+        eqn = loop.equation()
+        stored = {*loop.xs, *(v for v in eqn.invars if v.aval.shape not in ((), shape))}
         before = cheap_equations(
             [*eqn.invars, *(v for e in invariants for v in e.invars)],
             {v: e for v, e in producer.items() if v not in stored},
             target,
         )
-        super().__init__(eqn, [*before, *invariants], names, target)
+        super().__init__(loop, [*before, *invariants], names, target)
         self.count = math.prod(shape)
         rewriting = Scalarizer(shape, names, self.inner_target)
-        self.element_eqn = rewriting.eqn(eqn, eqn.invars, eqn.outvars)
+        self.loop = loop.with_bodies(rewriting.jaxpr)
         self.varying = rewriting.varying
         self.width = self._width()
         self.b = BodyBuilder(names, target, self.width, frozenset(self.varying))
@@ -69,7 +65,7 @@ class ElementwiseLoop(ResumableLoop):
     def _width(self) -> int:
         """The width of vectors: a power of two."""
         dtypes = {
-            v.aval.dtype for body in bodies_of_iteration(self.element_eqn) for v in _variables(body)
+            v.aval.dtype for body in self.loop.bodies.values() for v in _variables(body.jaxpr)
         }
         if self.target.accumulators == 1 or not all(map(has_vector_type, dtypes)):
             return 1
@@ -78,8 +74,7 @@ class ElementwiseLoop(ResumableLoop):
     def made(self) -> LoopKernel:
         chunks = math.ceil(self.count / self.width)
         one = sum(
-            work(body, self.inner_target, self.width)
-            for body in bodies_of_iteration(self.element_eqn)
+            work(body.jaxpr, self.inner_target, self.width) for body in self.loop.bodies.values()
         )
         jammed = self._unroll_factor()
         items, run = share(math.ceil(chunks / jammed), 1, self.target.max_items)
@@ -96,19 +91,20 @@ class ElementwiseLoop(ResumableLoop):
 
     def _unroll_factor(self) -> int:
         """How many vectors are jammed into one iteration: as many as have room in the registers."""
-        if not self.is_scan or self.width < WIDTH:
+        if self.length is None or self.width < WIDTH:
             return 1
-        carry = self.element_eqn.params["jaxpr"].jaxpr.outvars[: self.carry_count]
+        carry = self.loop.body.jaxpr.outvars[: self.carry_count]
         in_registers = sum(v.aval.dtype.itemsize for v in carry if v in self.varying)
         return max(1, min(JAMMED_BYTES // max(4, in_registers), self.count // WIDTH))
 
     def _chunk(self, chunk: Index, chunks: int) -> None:
         """The whole loop for a vector of elements. Scalars are the same in all chunks: one stores them."""
-        b, eqn = self.b, self.element_eqn
-        inner_ins, _ = inner_variables(eqn)
-        operands = list(zip(eqn.invars, inner_ins))
-        after = self.first_carry + self.carry_count
-        is_varying = [v in self.varying for v in inner_ins[self.first_carry :][: self.carry_count]]
+        b, loop = self.b, self.loop
+        condition_consts, consts, initial_carry, xs = loop.parts(
+            list(zip(self.eqn.invars, loop.variables))
+        )
+        carry_vars = [v for _, v in initial_carry]
+        is_varying = [v in self.varying for v in carry_vars]
         # A row of the ys varies as an array does: a scalar that is repeated there is one in the body.
         is_varying += [v.aval.ndim > 1 for v in self.eqn.outvars[self.carry_count :]]
         share_scalars = chunks > 1 and not all(is_varying)
@@ -117,19 +113,19 @@ class ElementwiseLoop(ResumableLoop):
             self._place(buffer, chunk) if varies else MemRef(buffer, only_if=only_if)
             for buffer, varies in zip(self.outputs, is_varying)
         ]
-        carry = [b.private(v, "carry") for v in inner_ins[self.first_carry :][: self.carry_count]]
+        carry = [b.private(v, "carry") for v in carry_vars]
         with b.block() as initial:
-            for place, (v, inner) in zip(carry, operands[self.first_carry :]):
+            for place, (v, inner) in zip(carry, initial_carry):
                 b.copy(self._operand(v, inner, chunk), place, 1)
         kept = [self._kept(chunk, chunks, out, varies) for out, varies in zip(outs, is_varying)]
         kept = kept[: self.carry_count]
         self.begin(b, initial, carry, kept)
         sources = [
-            *(self._operand(v, inner, chunk) for v, inner in operands[: self.first_carry]),
+            *(self._operand(v, inner, chunk) for v, inner in [*condition_consts, *consts]),
             *carry,
-            *(self._operand(v, inner, chunk) for v, inner in operands[after:]),
+            *(self._operand(v, inner, chunk) for v, inner in xs),
         ]
-        more = self.run_iterations(b, eqn, sources, carry, outs[self.carry_count :])
+        more = self.run_iterations(b, loop, sources, carry, outs[self.carry_count :])
         self.store_carry(b, carry, outs, more)
         for place, out, keep in zip(carry, outs, kept):
             if keep is not out:

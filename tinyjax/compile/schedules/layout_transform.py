@@ -2,38 +2,31 @@
 
 After this file you can say why `W @ h` in a loop reads W's elements in the order in which they lie: all
 elements of the product advance together (see private_arrays.py), and each iteration takes the next column of
-W. Builds on jaxpr.
+W. Builds on loops.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from tinyjax.compile.passes.loops import Loop
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
 
 
 def with_transposed_weights(
-    eqn: JaxprEqn, names: dict[Var, str]
-) -> tuple[JaxprEqn, list[tuple[int, Var]]]:
-    """The loop with other constants, and which of its operands are to be transposed first: the number of
+    loop: Loop, names: dict[Var, str]
+) -> tuple[Loop, list[tuple[int, Var]]]:
+    """The loop with other constants, and which of these are to be transposed first: the number of
     each, and its variable in the body. `names` gets the names of new variables."""
-    param, first, count = _body_and_consts(eqn)
-    body = eqn.params[param].jaxpr
-    wanted = [v for v in body.invars[:count] if _is_read_by_columns(v, body)]
+    body = loop.body.jaxpr
+    wanted = [v for v in body.invars[: len(loop.consts)] if _is_read_by_columns(v, body)]
     new = {v: Var(ShapedArray(v.aval.shape[::-1], v.aval.dtype)) for v in wanted}
     names.update((new[v], names.get(v, "v")) for v in wanted)
     eqns = [_reading_rows(e, new) if not new.keys().isdisjoint(e.invars) else e for e in body.eqns]
     invars = [new.get(v, v) for v in body.invars]
     changed = ClosedJaxpr(Jaxpr([], invars, body.outvars, eqns))
-    transposed = [(first + body.invars.index(v), new[v]) for v in wanted]
-    return eqn.replace(params=eqn.params | {param: changed}), transposed
-
-
-def _body_and_consts(eqn: JaxprEqn) -> tuple[str, int, int]:
-    """The parameter with the body, and where its constants are among the operands."""
-    params = eqn.params
-    if eqn.primitive.name == "scan":
-        return "jaxpr", 0, params["num_consts"]
-    return "body_jaxpr", params["cond_nconsts"], params["body_nconsts"]
+    return replace(loop, body=changed), [(body.invars.index(v), new[v]) for v in wanted]
 
 
 def _is_read_by_columns(v: Var, body: Jaxpr) -> bool:

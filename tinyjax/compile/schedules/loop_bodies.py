@@ -27,17 +27,11 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
+from tinyjax.compile.passes.loops import Branches, Loop, control_flow
 from tinyjax.compile.schedules.private_arrays import NoKernel, PrivateArrayBuilder, Source, sums_up
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
 BOOL, INT32 = np.dtype(bool), np.dtype("int32")
-
-
-def inner_jaxpr(closed: ClosedJaxpr) -> Jaxpr:
-    """The jaxpr of a loop or branch. Raises NoKernel if it has constants of its own."""
-    if closed.jaxpr.constvars:
-        raise NoKernel("its body has constants")
-    return closed.jaxpr
 
 
 class BodyBuilder(PrivateArrayBuilder):
@@ -87,43 +81,44 @@ class BodyBuilder(PrivateArrayBuilder):
 
     def _control_flow(self, eqn: JaxprEqn, direct: dict[Var, MemRef]) -> None:
         """A loop or a branch among the equations: its results are in new private arrays."""
-        kind = eqn.primitive.name
         sources = [self.source(v) for v in eqn.invars]
         outs = [self.private(v) for v in eqn.outvars]
-        if kind == "cond":
-            self.cond(eqn, sources, outs)
-        elif kind == "scan":
-            first, count = eqn.params["num_consts"], eqn.params["num_carry"]
-            for v, source, place in zip(eqn.outvars[:count], sources[first:], outs):
-                self.copy(source, place, v.aval.size)
-            self.scan(eqn, sources, outs, 0, eqn.params["length"])
-        elif self.budget is not None:
-            first = eqn.params["cond_nconsts"] + eqn.params["body_nconsts"]
-            for v, source, place in zip(eqn.outvars, sources[first:], outs):
-                self.copy(source, place, v.aval.size)
-            self.while_loop(eqn, sources, outs, *self.budget)
+        found = control_flow(eqn)
+        if isinstance(found, Branches):
+            self.branches(found, sources, outs)
         else:
-            raise NoKernel("a while_loop inside could not be interrupted")
+            self._loop(found, sources, outs)
         for v, place in zip(eqn.outvars, outs):
             self.places[v] = place
             if v in direct:
                 self.copy(place, direct[v], v.aval.size)
                 self.places[v] = direct[v]
 
-    def cond(self, eqn: JaxprEqn, sources: Sequence[Source], outs: Sequence[MemRef]) -> None:
+    def _loop(self, loop: Loop, sources: Sequence[Source], outs: Sequence[MemRef]) -> None:
+        _, _, initial, _ = loop.parts(sources)
+        for v, source, place in zip(loop.last_carry, initial, outs):
+            self.copy(source, place, v.aval.size)
+        if loop.length is not None:
+            self.for_loop(loop, sources, outs, 0, loop.length)
+        elif self.budget is not None:
+            self.while_loop(loop, sources, outs, *self.budget)
+        else:
+            raise NoKernel("a while_loop inside could not be interrupted")
+
+    def branches(self, found: Branches, sources: Sequence[Source], outs: Sequence[MemRef]) -> None:
         """The branch whose number is the first operand; an index out of range takes the nearest."""
         which = (
             sources[0] if not isinstance(sources[0], MemRef) else self.read(sources[0], index(0))
         )
         if getattr(which, "width", 1) > 1:
             raise NoKernel("each element has a branch of its own")
-        self._branches(eqn.params["branches"], which, 0, sources[1:], outs)
+        self._branches(found.branches, which, 0, sources[1:], outs)
 
     def _branches(
         self, branches: Sequence[ClosedJaxpr], which: Scalar, number: int,
         sources: Sequence[Source], outs: Sequence[MemRef],
     ) -> None:  # fmt: skip
-        jaxpr = inner_jaxpr(branches[number])
+        jaxpr = branches[number].jaxpr
         with self.block() as body:
             self.bind(jaxpr.invars, sources)
             groups = fuse(jaxpr, self.target)
@@ -139,38 +134,40 @@ class BodyBuilder(PrivateArrayBuilder):
             self._branches(branches, which, number + 1, sources, outs)
         self.body.append(If(is_this, body, otherwise))
 
-    def scan(
-        self, eqn: JaxprEqn, sources: Sequence[Source], outs: Sequence[MemRef],
+    def for_loop(
+        self, loop: Loop, sources: Sequence[Source], outs: Sequence[MemRef],
         start: Index | int, stop: Index | int,
     ) -> None:  # fmt: skip
         """The iterations from `start` to before `stop`. The carry is in the first of `outs`; the others get
         what the iterations make, as it is made."""
-        jaxpr, params = inner_jaxpr(eqn.params["jaxpr"]), eqn.params
-        length, count, after = params["length"], params["num_carry"], params["num_consts"]
-        operands = after + count
-        with self.loop(start, stop, length - 1) as i:
-            at = index(length - 1) - i if params["reverse"] else i
-            self.bind(jaxpr.invars[:after], sources[:after])
-            for v, source in zip(jaxpr.invars[operands:], sources[operands:]):
+        assert loop.length is not None
+        jaxpr, count, last = loop.body.jaxpr, len(loop.carry), loop.length - 1
+        _, const_vars, carry_vars, x_vars = loop.parts(loop.variables)
+        _, consts, _, xs = loop.parts(sources)
+        with self.loop(start, stop, last) as i:
+            at = index(last) - i if loop.reverse else i
+            self.bind(const_vars, consts)
+            for v, source in zip(x_vars, xs):
                 # What is no place is the only value of its stack.
                 part = source.part(at * v.aval.size) if isinstance(source, MemRef) else source
                 self.bind([v], [part])
             made = zip(jaxpr.outvars[count:], outs[count:])
             ys = [(v, place.part(at * v.aval.size)) for v, place in made]
-            self._iteration(jaxpr, jaxpr.invars[after:operands], outs[:count], ys, None)
+            self._iteration(jaxpr, carry_vars, outs[:count], ys, None)
 
     def while_loop(
-        self, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[MemRef],
+        self, loop: Loop, sources: Sequence[Source], carry: Sequence[MemRef],
         count: MemRef, stop: Scalar,
     ) -> None:  # fmt: skip
         """Iterations as long as the condition holds, and as their number in `count` is below `stop`. Where
         each element (or the first axes of the carry) has its own condition, those for which it fails
         keep their carry."""
-        cond, body = (inner_jaxpr(eqn.params[f"{name}_jaxpr"]) for name in ("cond", "body"))
-        first = eqn.params["cond_nconsts"]
-        after = first + eqn.params["body_nconsts"]
+        assert loop.condition is not None
+        cond, body = loop.condition.jaxpr, loop.body.jaxpr
+        _, const_vars, carry_vars, _ = loop.parts(loop.variables)
+        condition_consts, consts, _, _ = loop.parts(sources)
         with self.block() as head:
-            self.bind(cond.invars, [*sources[:first], *carry])
+            self.bind(cond.invars, [*condition_consts, *carry])
             (predicate,) = cond.outvars
             self.equations(cond, fuse(cond, self.target), {})
             found = self.source(predicate)
@@ -188,8 +185,8 @@ class BodyBuilder(PrivateArrayBuilder):
                 # An iteration with the elements that go on. At the end none does, and it changes nothing: so
                 # it comes before the test, which lets a register have each part of the carry.
                 self.body = head
-            self.bind(body.invars[: after - first], sources[first:after])
-            self._iteration(body, body.invars[after - first :], carry, [], mask)
+            self.bind(const_vars, consts)
+            self._iteration(body, carry_vars, carry, [], mask)
             # An iteration that changes nothing does not count.
             one = self.let("convert", (holds,), INT32)
             more = self.let("add", (self.read(count, index(0)), one), INT32)

@@ -1,13 +1,12 @@
 """The cost of a loop: what fits into one work-item, and into one launch.
 
 After this file you can say why a loop became one kernel or steps of the schedule, and how long one
-launch of it can take. All limits stand here. Builds on rules and simplify.
+launch of it can take. All limits stand here. Builds on rules and loops.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.rules import (
@@ -18,8 +17,8 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
 )
 from tinyjax.compile.kernel.scalar_ops import DIVISION
-from tinyjax.compile.passes.simplify import BODIES
-from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, subjaxprs
+from tinyjax.compile.passes.loops import Branches, control_flow, is_control_flow
+from tinyjax.core.jaxpr import Jaxpr, JaxprEqn
 
 # Elements that the arrays of one work-item may have: private memory is on a stack, and should stay in
 # the cache of a core.
@@ -42,12 +41,12 @@ def work(jaxpr: Jaxpr, target: Target, width: int = 1) -> int:
 
 def eqn_work(eqn: JaxprEqn, target: Target, width: int = 1) -> int:
     """The same of one equation."""
-    name, params = eqn.primitive.name, eqn.params
-    if name == "cond":
-        return max(work(branch.jaxpr, target, width) for branch in params["branches"])
-    if name in BODIES:
-        iterations = params["length"] if name == "scan" else UNKNOWN_ITERATIONS
-        return iterations * sum(work(params[body].jaxpr, target, width) for body in BODIES[name])
+    if is_control_flow(eqn):
+        found = control_flow(eqn)
+        of_bodies = [work(body.jaxpr, target, width) for body in found.bodies.values()]
+        if isinstance(found, Branches):
+            return max(of_bodies)
+        return (UNKNOWN_ITERATIONS if found.length is None else found.length) * sum(of_bodies)
     lowering = lowering_of(eqn, target)
     size = sum(v.aval.size for v in eqn.outvars)
     if isinstance(lowering, Elementwise):
@@ -57,19 +56,3 @@ def eqn_work(eqn: JaxprEqn, target: Target, width: int = 1) -> int:
     if isinstance(lowering, ArgReduction):
         return size * math.prod(axes_sizes(eqn))
     return size
-
-
-def bodies_of_iteration(eqn: JaxprEqn) -> list[Jaxpr]:
-    """The jaxprs that an iteration runs; of a cond, the branches."""
-    found = [eqn.params[name] for name in BODIES[eqn.primitive.name]]
-    return [closed.jaxpr for x in found for closed in (x if isinstance(x, tuple) else (x,))]
-
-
-def has_inner_while(jaxprs: Sequence[Jaxpr]) -> bool:
-    """Whether a loop of unknown length is among the equations, or within those."""
-    return any(has_while(eqn) for jaxpr in jaxprs for eqn in jaxpr.eqns)
-
-
-def has_while(eqn: JaxprEqn) -> bool:
-    """Whether an equation is a loop of unknown length, or has one within."""
-    return eqn.primitive.name == "while" or has_inner_while(list(subjaxprs(eqn.params)))

@@ -9,10 +9,12 @@ each element reads its part of the row once). Builds on cost_model and scalarize
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
+from tinyjax.compile.passes.loops import Loop
 from tinyjax.compile.schedules.private_arrays import NoKernel
 from tinyjax.compile.schedules.scalarize import only_repeats
 from tinyjax.core.array import ShapedArray
@@ -67,29 +69,20 @@ def _is_pure(eqn: JaxprEqn, target: Target) -> bool:
 
 
 def without_invariants(
-    eqn: JaxprEqn, shape: Shape, names: dict[Var, str], target: Target
-) -> tuple[list[JaxprEqn], JaxprEqn]:
-    """A while or scan of arrays of `shape`, with those loop-invariant equations hoisted out of it that do
+    loop: Loop, shape: Shape, names: dict[Var, str], target: Target
+) -> tuple[list[JaxprEqn], Loop]:
+    """A loop over arrays of `shape`, with those loop-invariant equations hoisted out of it that do
     not work element by element on arrays of `shape`. They come first; their results
     are new constants of the loop. `names` gets the names of new variables.
 
     Raises NoKernel where such a result is an array of another shape: no element is a part of it."""
-    params, operands = dict(eqn.params), list(eqn.invars)
     before: list[JaxprEqn] = []
-    is_scan = eqn.primitive.name == "scan"
-    parts = [("jaxpr", "num_consts")] if is_scan else [
-        ("cond_jaxpr", "cond_nconsts"), ("body_jaxpr", "body_nconsts")
-    ]  # fmt: skip
-    start = 0
-    for body, count in parts:
-        stop = start + params[count]
-        split = _Split(params[body].jaxpr, operands[start:stop], shape, names, target)
-        params[body] = split.closed
-        params[count] = len(split.operands)
-        operands[start:stop] = split.operands
-        start += len(split.operands)
+    if loop.condition:
+        split = _Split(loop.condition.jaxpr, loop.condition_consts, shape, names, target)
+        loop = replace(loop, condition=split.closed, condition_consts=split.operands)
         before += split.before
-    return before, eqn.replace(invars=operands, params=params)
+    split = _Split(loop.body.jaxpr, loop.consts, shape, names, target)
+    return [*before, *split.before], replace(loop, body=split.closed, consts=split.operands)
 
 
 class _Split:

@@ -21,9 +21,8 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.kernel_ir import statements_of
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
-from tinyjax.compile.passes.simplify import BODIES
+from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow, is_control_flow
 from tinyjax.compile.schedules.elementwise_loop import ElementwiseLoop
-from tinyjax.compile.schedules.loop_cost import bodies_of_iteration
 from tinyjax.compile.schedules.private_arrays import NoKernel
 from tinyjax.compile.schedules.resumable_loop import LoopKernel
 from tinyjax.compile.schedules.sequential_loop import SequentialLoop
@@ -36,12 +35,13 @@ def loop_kernel(
     """A while, scan or cond as one kernel, or the reason why it can't be one. `producer` says which
     equations make its operands: cheap ones become part of the kernel."""
     try:
-        _check_size(eqn)
+        found = control_flow(eqn)
+        _check_size(found)
         with statements_of(eqn):
-            if eqn.primitive.name == "cond":
-                made = SequentialLoop(eqn, producer, names, target).made()
+            if isinstance(found, Loop):
+                made = _loop(found, producer, names, target)
             else:
-                made = _loop(eqn, producer, names, target)
+                made = SequentialLoop(found, producer, names, target).made()
     except NoKernel as reason:
         return str(reason)
     check_kernel(made.kernel)
@@ -49,24 +49,25 @@ def loop_kernel(
 
 
 def _loop(
-    eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
+    loop: Loop, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
 ) -> LoopKernel:
     try:
-        return ElementwiseLoop(eqn, producer, names, target).made()
+        return ElementwiseLoop(loop, producer, names, target).made()
     except NoKernel as not_elementwise:
         try:
-            return SequentialLoop(eqn, producer, names, target).made()
+            return SequentialLoop(loop, producer, names, target).made()
         except NoKernel as not_sequential:
             reasons = f"{not_elementwise} (so not elementwise), and {not_sequential}"
             raise NoKernel(reasons) from None
 
 
-def _check_size(eqn: JaxprEqn) -> None:
+def _check_size(found: Loop | Branches) -> None:
+    eqn = found.eqn
     _check_elements(eqn)
     for v in [*eqn.invars, *eqn.outvars]:
         if not has_kernel_type(v.aval.dtype):
             raise NoKernel(f"kernels do not compute with {v.aval.dtype}")
-    if eqn.params.get("length", 0) >= 2**31:
+    if isinstance(found, Loop) and (found.length or 0) >= 2**31:
         raise NoKernel("it has 2**31 iterations or more")
 
 
@@ -74,7 +75,6 @@ def _check_elements(eqn: JaxprEqn) -> None:
     """Loops and branches need elements to read and to make, those within as well."""
     if any(v.aval.size == 0 for v in [*eqn.invars, *eqn.outvars]):
         raise NoKernel("it has arrays without elements")
-    for body in bodies_of_iteration(eqn):
-        for inner in body.eqns:
-            if inner.primitive.name in BODIES:
-                _check_elements(inner)
+    for body in bodies_of(eqn).values():
+        for inner in filter(is_control_flow, body.eqns):
+            _check_elements(inner)

@@ -28,6 +28,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Store,
 )
 from tinyjax.compile.kernel.memref import MemRef
+from tinyjax.compile.passes.loops import Branches, Loop
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
 from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
 from tinyjax.compile.schedules.private_arrays import NoKernel, Source, work_item_target
@@ -47,10 +48,11 @@ class ResumableLoop:
     """What both schedules share: buffers, where a loop starts and stops, and how it is launched again."""
 
     def __init__(
-        self, eqn: JaxprEqn, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
-    ):
+        self, found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str],
+        target: Target,
+    ):  # fmt: skip
         """`before` are equations that the kernel computes before the loop."""
-        self.eqn = eqn
+        self.eqn = eqn = found.equation()
         self.before = before
         self.computed = {v: e for e in before for v in e.outvars}
         self.target = target
@@ -64,9 +66,8 @@ class ResumableLoop:
         if len(self.inputs) + len(eqn.outvars) > MAX_BUFFERS:
             raise NoKernel(f"it reads and makes more than {MAX_BUFFERS} arrays")
         self.scratch: list[Buffer] = []
-        self.length: int | None = eqn.params.get("length")
-        self.is_scan = eqn.primitive.name == "scan"
-        self.first_carry, self.carry_count = carry_of(eqn)
+        self.length = found.length if isinstance(found, Loop) else 1
+        self.carry_count = len(found.carry) if isinstance(found, Loop) else 0
         self.outputs = [
             Buffer(f"out{number}", v.aval.dtype, v.aval.size, self._role(number, v))
             for number, v in enumerate(eqn.outvars)
@@ -105,34 +106,34 @@ class ResumableLoop:
         b.body.append(If(again, body, initial))
 
     def run_iterations(
-        self, b: BodyBuilder, eqn: JaxprEqn, sources: Sequence[Source], carry: Sequence[MemRef],
+        self, b: BodyBuilder, loop: Loop, sources: Sequence[Source], carry: Sequence[MemRef],
         ys: Sequence[MemRef],
     ) -> Scalar | None:  # fmt: skip
         """The iterations of this launch, from and to `carry`. Gives whether a while_loop has to go on, if
         that is known."""
+        consts = len(loop.condition_consts) + len(loop.consts)
         sources = [
             b.read(source, index(0))
-            if n < self.first_carry and v.aval.size == 1 and isinstance(source, MemRef)
+            if n < consts and v.aval.size == 1 and isinstance(source, MemRef)
             else source
-            for n, (source, v) in enumerate(zip(sources, inner_variables(eqn)[0]))
+            for n, (source, v) in enumerate(zip(sources, loop.variables))
         ]
         if self.iterations is None:
-            b.scan(eqn, sources, [*carry, *ys], 0, self.length or 0)
+            b.for_loop(loop, sources, [*carry, *ys], 0, self.length or 0)
             return None
         start, stop = self.start, self.stop
-        if self.is_scan:
-            assert self.length is not None
+        if self.length is not None:
             first, last = (
                 b.clamped_index(start, self.length),
                 b.clamped_index(stop, self.length + 1),
             )
-            b.scan(eqn, sources, [*carry, *ys], first, last)
+            b.for_loop(loop, sources, [*carry, *ys], first, last)
             return None
         counter = PrivateArray(b.fresh("count"), INT32, 1)
         count = MemRef(counter)
         b.body.append(Allocate(counter, None))
         b.write(count, index(0), start)
-        b.while_loop(eqn, sources, carry, count, stop)
+        b.while_loop(loop, sources, carry, count, stop)
         more = b.let("ge", (b.read(count, index(0)), stop), BOOL)
         unfinished = Store(self.scratch[0], index(2), Const(INT32.type(1), INT32))
         b.body.append(If(more, [unfinished]))
@@ -158,8 +159,7 @@ class ResumableLoop:
 
     def _role(self, number: int, v: Var) -> str:
         """That of a result's buffer: a carry that nothing reads is only for the next launch."""
-        is_carry = self.eqn.primitive.name != "cond" and number < self.carry_count
-        return "kept" if is_carry and isinstance(v, DropVar) else "out"
+        return "kept" if number < self.carry_count and isinstance(v, DropVar) else "out"
 
     def _size(self, place: MemRef) -> int:
         return place.memory.size if isinstance(place.memory, PrivateArray) else 1
@@ -181,20 +181,3 @@ class ResumableLoop:
         return LoopKernel(
             Kernel(name, buffers, items, b.body, self.iterations, form), list(self.inputs)
         )
-
-
-def carry_of(eqn: JaxprEqn) -> tuple[int, int]:
-    """Where the carry of a loop begins among its operands, and how many values it has."""
-    if eqn.primitive.name == "scan":
-        return eqn.params["num_consts"], eqn.params["num_carry"]
-    return len(eqn.invars) - len(eqn.outvars), len(eqn.outvars)
-
-
-def inner_variables(eqn: JaxprEqn) -> tuple[list[Var], list[Atom]]:
-    """What the operands and the results of a loop are in its body."""
-    params = eqn.params
-    if eqn.primitive.name == "scan":
-        body = params["jaxpr"].jaxpr
-        return body.invars, body.outvars
-    body, cond_nconsts = params["body_jaxpr"].jaxpr, params["cond_nconsts"]
-    return [*params["cond_jaxpr"].jaxpr.invars[:cond_nconsts], *body.invars], body.outvars

@@ -3,7 +3,7 @@
 After this file you can say which loops each element can run by itself: those whose equations compute
 an element of their result from the elements at the same place. Scalars in the carry (a counter, say)
 are uniform: each element computes them. Arrays are varying: written for one element, they are scalars.
-Builds on rules and loop_bodies.
+Builds on rules and loops.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ from collections.abc import Sequence
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
-from tinyjax.compile.passes.simplify import BODIES
-from tinyjax.compile.schedules.loop_bodies import inner_jaxpr
+from tinyjax.compile.passes.loops import Loop, control_flow, is_control_flow, loop_of
 from tinyjax.compile.schedules.private_arrays import NoKernel
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var
@@ -21,21 +20,16 @@ from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var
 Shape = tuple[int, ...]
 
 
-def element_shape(eqn: JaxprEqn) -> Shape:
+def element_shape(loop: Loop) -> Shape:
     """The shape that the arrays of a loop have. Raises NoKernel if they have several, or none."""
-    shapes = {v.aval.shape for v in _per_iteration(eqn) if v.aval.shape}
+    body = loop.body.jaxpr
+    per_iteration = [*body.invars[len(loop.consts) :], *body.outvars]
+    if loop.condition:
+        per_iteration += loop.condition.jaxpr.outvars
+    shapes = {v.aval.shape for v in per_iteration if v.aval.shape}
     if len(shapes) != 1:
         raise NoKernel("its arrays are scalars" if not shapes else "its arrays differ in shape")
     return shapes.pop()
-
-
-def _per_iteration(eqn: JaxprEqn) -> Sequence[Atom]:
-    """What an iteration carries, takes and makes."""
-    params = eqn.params
-    if eqn.primitive.name == "scan":
-        body = params["jaxpr"].jaxpr
-        return [*body.invars[params["num_consts"] :], *body.outvars]
-    return [*params["body_jaxpr"].jaxpr.outvars, *params["cond_jaxpr"].jaxpr.outvars]
 
 
 class Scalarizer:
@@ -51,18 +45,12 @@ class Scalarizer:
 
     def eqn(self, eqn: JaxprEqn, invars: Sequence[Atom], outvars: Sequence[Var]) -> JaxprEqn:
         """A loop or branch, with its jaxprs rewritten."""
-        params = dict(eqn.params)
-        for name in BODIES[eqn.primitive.name]:
-            found = params[name]
-            if isinstance(found, ClosedJaxpr):
-                params[name] = self.jaxpr(found)
-            else:
-                params[name] = tuple(map(self.jaxpr, found))
-        return eqn.replace(params=params, invars=invars, outvars=outvars)
+        changed = control_flow(eqn).with_bodies(self.jaxpr).equation()
+        return changed.replace(invars=invars, outvars=outvars)
 
     def jaxpr(self, closed: ClosedJaxpr) -> ClosedJaxpr:
         """Raises NoKernel if an equation does not work element by element."""
-        old = inner_jaxpr(closed)
+        old = closed.jaxpr
         new_invars = [self.variable(v) for v in old.invars]
         scalars: dict[Var, Atom] = dict(zip(old.invars, new_invars))
 
@@ -77,7 +65,7 @@ class Scalarizer:
                 continue
             outvars = [self.variable(v) for v in eqn.outvars]
             scalars.update(zip(eqn.outvars, outvars))
-            if eqn.primitive.name in BODIES:
+            if is_control_flow(eqn):
                 eqns.append(self.eqn(eqn, invars, outvars))
                 self._check_operands(eqns[-1])
             elif isinstance(lowering_of(eqn, self.target), Elementwise):
@@ -89,12 +77,13 @@ class Scalarizer:
     def _check_operands(self, eqn: JaxprEqn) -> None:
         """That outside and inside of a scan the same operands and results differ by element: the axis
         along which scalars are stacked may be as long as the arrays."""
-        if eqn.primitive.name == "scan":
-            body = eqn.params["jaxpr"].jaxpr
-            pairs = zip([*eqn.invars, *eqn.outvars], [*body.invars, *body.outvars])
-            for outer, inner in pairs:
-                if isinstance(outer, Var) and (outer in self.varying) != (inner in self.varying):
-                    raise NoKernel("a scan within stacks scalars")
+        loop = loop_of(eqn)
+        if loop is None or loop.length is None:
+            return
+        inside = [*loop.variables, *loop.body.jaxpr.outvars]
+        for outer, inner in zip([*eqn.invars, *eqn.outvars], inside):
+            if isinstance(outer, Var) and (outer in self.varying) != (inner in self.varying):
+                raise NoKernel("a scan within stacks scalars")
 
     def variable(self, v: Var) -> Var:
         """The variable for one element of `v`; values stacked for a scan keep their first axis."""

@@ -23,6 +23,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     item_index,
 )
 from tinyjax.compile.kernel.memref import MemRef
+from tinyjax.compile.passes.loops import Branches, Loop, has_unknown_length
 from tinyjax.compile.schedules.group_builder import padded
 from tinyjax.compile.schedules.layout_transform import with_transposed_weights
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
@@ -30,13 +31,11 @@ from tinyjax.compile.schedules.loop_cost import (
     ITERATION_WORK,
     MAX_ITERATION_WORK,
     MAX_PRIVATE,
-    bodies_of_iteration,
-    has_inner_while,
     work,
 )
 from tinyjax.compile.schedules.loop_invariants import cheap_equations
 from tinyjax.compile.schedules.private_arrays import NoKernel, Source
-from tinyjax.compile.schedules.resumable_loop import LoopKernel, ResumableLoop, carry_of
+from tinyjax.compile.schedules.resumable_loop import LoopKernel, ResumableLoop
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 
@@ -44,48 +43,30 @@ class SequentialLoop(ResumableLoop):
     """One work-item does it all; carries are private arrays."""
 
     def __init__(
-        self, eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
-    ):
-        before = [] if eqn.primitive.name == "cond" else _equations_of_carry(eqn, producer, target)
-        super().__init__(eqn, before, names, target)
+        self, found: Loop | Branches, producer: Mapping[Var, JaxprEqn], names: dict[Var, str],
+        target: Target,
+    ):  # fmt: skip
+        before: list[JaxprEqn] = []
+        if isinstance(found, Loop):
+            before = _equations_of_carry(found, producer, target)
+        super().__init__(found, before, names, target)
+        self.found = found
         self.b = BodyBuilder(dict(names), target)
         self.know_operands(self.b)
 
     def made(self) -> LoopKernel:
-        b, eqn = self.b, self.eqn
-        operations = sum(work(body, self.inner_target) for body in bodies_of_iteration(eqn))
+        b, found = self.b, self.found
+        operations = sum(work(body.jaxpr, self.inner_target) for body in found.bodies.values())
         most = MAX_ITERATION_WORK[self.target.name]
         if operations > most:
             raise NoKernel(
                 f"an iteration has {operations} operations, too many for one work-item (> {most})"
             )
         outs = [MemRef(buffer) for buffer in self.outputs]
-        if eqn.primitive.name == "cond":
-            b.cond(eqn, [self.source(v) for v in eqn.invars], outs)
+        if isinstance(found, Branches):
+            b.branches(found, [self.source(v) for v in self.eqn.invars], outs)
         else:
-            has_inner = has_inner_while(bodies_of_iteration(eqn))
-            self.share_out(operations + ITERATION_WORK, has_inner)
-            if has_inner:
-                b.budget = self._budget()
-            carry = [b.private(v, "carry") for v in eqn.outvars[: self.carry_count]]
-            outs, ys = outs[: self.carry_count], outs[self.carry_count :]
-            with b.block() as initial:
-                for place, v in zip(carry, eqn.invars[self.first_carry :]):
-                    if v in self.computed:
-                        b.fill(place, v)
-                    else:
-                        b.copy(self.source(v), place, self._size(place))
-            self.begin(b, initial, carry, outs)
-            sources = [
-                *(self.source(v) for v in eqn.invars[: self.first_carry]),
-                *carry,
-                *(self.source(v) for v in eqn.invars[self.first_carry + self.carry_count :]),
-            ]
-            eqn, sources = self._with_rows(eqn, sources)
-            more = self.run_iterations(b, eqn, sources, carry, ys)
-            with b.block() as store:
-                self.store_carry(b, carry, outs, more)
-            b.body += self._unless_spent(store)
+            self._loop(found, operations, outs)
         private = sum(array.size for array in _private(b.body))
         if private > MAX_PRIVATE:
             raise NoKernel(
@@ -96,6 +77,30 @@ class SequentialLoop(ResumableLoop):
             is_first, body = b.let("eq", (item_index(items), index(0)), BOOL), b.body[:-1]
             b.body = [*b.body[-1:], If(is_first, body)]
         return self.finished(b, items, f"sequential: an iteration has {private} elements")
+
+    def _loop(self, loop: Loop, operations: int, outs: list[MemRef]) -> None:
+        """The carry in private arrays, all iterations, and the results stored."""
+        b = self.b
+        has_inner = any(has_unknown_length(e) for body in loop.bodies.values() for e in body.eqns)
+        self.share_out(operations + ITERATION_WORK, has_inner)
+        if has_inner:
+            b.budget = self._budget()
+        carry = [b.private(v, "carry") for v in loop.last_carry]
+        outs, ys = outs[: self.carry_count], outs[self.carry_count :]
+        with b.block() as initial:
+            for place, v in zip(carry, loop.carry):
+                if v in self.computed:
+                    b.fill(place, v)
+                else:
+                    b.copy(self.source(v), place, self._size(place))
+        self.begin(b, initial, carry, outs)
+        of_consts = [*map(self.source, loop.condition_consts), *map(self.source, loop.consts)]
+        sources = [*of_consts, *carry, *map(self.source, loop.xs)]
+        loop, sources = self._with_rows(loop, sources)
+        more = self.run_iterations(b, loop, sources, carry, ys)
+        with b.block() as store:
+            self.store_carry(b, carry, outs, more)
+        b.body += self._unless_spent(store)
 
     def _budget(self) -> tuple[MemRef, Scalar]:
         spent = PrivateArray(self.b.fresh("spent"), INT32, 1)
@@ -111,30 +116,30 @@ class SequentialLoop(ResumableLoop):
         again = Store(self.scratch[0], index(2), Const(INT32.type(2), INT32))
         return [If(is_spent, [again], store)]
 
-    def _with_rows(self, eqn: JaxprEqn, sources: list[Source]) -> tuple[JaxprEqn, list[Source]]:
+    def _with_rows(self, loop: Loop, sources: list[Source]) -> tuple[Loop, list[Source]]:
         """Transposes weights that would be read by columns."""
         b = self.b
         if self.target.accumulators == 1:
-            return eqn, sources
-        eqn, transposed = with_transposed_weights(eqn, b.names)
+            return loop, sources
+        loop, transposed = with_transposed_weights(loop, b.names)
         for number, v in transposed:
+            number += len(loop.condition_consts)
             source, place = sources[number], b.private(v)
             assert isinstance(source, MemRef)
             rows, columns = v.aval.shape
             with b.loop(0, rows, rows - 1) as i, b.loop(0, columns, columns - 1) as j:
                 b.write(place, i * columns + j, b.read(source, j * rows + i))
             sources[number] = place
-        return eqn, sources
+        return loop, sources
 
 
 def _equations_of_carry(
-    eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], target: Target
+    loop: Loop, producer: Mapping[Var, JaxprEqn], target: Target
 ) -> list[JaxprEqn]:
     """The cheap equations of the initial carry, as far as nothing else of the loop reads that."""
-    first, count = carry_of(eqn)
-    stored = {*eqn.invars[:first], *eqn.invars[first + count :]}
+    stored = {*loop.condition_consts, *loop.consts, *loop.xs}
     kept = {v: e for v, e in producer.items() if v not in stored}
-    return cheap_equations(eqn.invars[first : first + count], kept, target)
+    return cheap_equations(loop.carry, kept, target)
 
 
 def _private(body: Sequence[Statement]) -> Iterator[PrivateArray]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import graphviz
 
-from tinyjax.compile.plan import bodies_of
+from tinyjax.compile.passes.loops import bodies_of
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinyjax.core.pretty_printer import literal_text, variable_names
 from tinyjax.studio.viz import style

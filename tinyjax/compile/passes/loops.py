@@ -1,0 +1,158 @@
+"""Loops and branches in one form: while, scan and fori_loop are a `Loop`, cond and switch are `Branches`.
+
+After this file you can read every later stage without knowing how JAX's primitives order their operands:
+the parts of a loop have names here, and the primitives have none after. `control_flow(eqn)` takes an
+equation apart, and `.equation()` puts a changed record together again. Builds on jaxpr.
+
+    Loop:       for x in xs, or while condition(*condition_consts, *carry):
+                    carry, y = body(*consts, *carry, *x)
+    Branches:   branches[index](*operands)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var, subjaxprs
+from tinyjax.core.lists import split_list
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of `length` iterations, one for each slice of the `xs`; or, if that is None, as long as
+    `condition` gives True. Its results are the last carry and the ys, what the iterations made, stacked."""
+
+    eqn: JaxprEqn  # where it is from
+    body: ClosedJaxpr
+    consts: Sequence[Atom]
+    carry: Sequence[Atom]  # before the first iteration
+    xs: Sequence[Atom] = ()
+    length: int | None = None
+    reverse: bool = False  # from the last slice to the first
+    condition: ClosedJaxpr | None = None
+    condition_consts: Sequence[Atom] = field(default=())
+
+    @property
+    def last_carry(self) -> list[Var]:
+        return self.eqn.outvars[: len(self.carry)]
+
+    @property
+    def ys(self) -> list[Var]:
+        return self.eqn.outvars[len(self.carry) :]
+
+    @property
+    def bodies(self) -> dict[str, ClosedJaxpr]:
+        """What an iteration runs."""
+        return ({"cond": self.condition} if self.condition else {}) | {"body": self.body}
+
+    @property
+    def variables(self) -> list[Var]:
+        """What each operand of the equation is inside."""
+        first = self.condition.jaxpr.invars[: len(self.condition_consts)] if self.condition else []
+        return [*first, *self.body.jaxpr.invars]
+
+    def parts(self, values: Sequence[Any]) -> list[list[Any]]:
+        """What there is for each operand: for the condition_consts, the consts, the carry and the xs."""
+        counts = [len(part) for part in (self.condition_consts, self.consts, self.carry)]
+        return split_list(values, *counts)
+
+    def with_bodies(self, change: Callable[[ClosedJaxpr], ClosedJaxpr]) -> Loop:
+        condition = change(self.condition) if self.condition else None
+        return replace(self, body=change(self.body), condition=condition)
+
+    def equation(self) -> JaxprEqn:
+        """The record as an equation of the primitive that it is from."""
+        params = dict(self.eqn.params)
+        if self.condition is None:
+            params |= {"jaxpr": self.body, "num_consts": len(self.consts)}
+        else:
+            params |= {"cond_jaxpr": self.condition, "body_jaxpr": self.body}
+            params["cond_nconsts"] = len(self.condition_consts)
+            params["body_nconsts"] = len(self.consts)
+        invars = [*self.condition_consts, *self.consts, *self.carry, *self.xs]
+        return self.eqn.replace(invars=invars, params=params)
+
+
+@dataclass(frozen=True)
+class Branches:
+    """Jaxprs of the same operands, of which the one at `index` runs: an integer, of which the nearest that
+    there is counts, or a boolean."""
+
+    eqn: JaxprEqn
+    index: Atom
+    operands: Sequence[Atom]
+    branches: Sequence[ClosedJaxpr]
+
+    @property
+    def bodies(self) -> dict[str, ClosedJaxpr]:
+        return {f"branch {number}": branch for number, branch in enumerate(self.branches)}
+
+    def with_bodies(self, change: Callable[[ClosedJaxpr], ClosedJaxpr]) -> Branches:
+        return replace(self, branches=tuple(map(change, self.branches)))
+
+    def equation(self) -> JaxprEqn:
+        """The record as an equation again."""
+        params = self.eqn.params | {"branches": tuple(self.branches)}
+        return self.eqn.replace(invars=[self.index, *self.operands], params=params)
+
+
+# ---- from the primitives ----
+
+
+def is_control_flow(eqn: JaxprEqn) -> bool:
+    """Whether an equation is a loop or a branch."""
+    return eqn.primitive.name in _FORMS
+
+
+def control_flow(eqn: JaxprEqn) -> Loop | Branches:
+    """A loop or a branch in its parts."""
+    return _FORMS[eqn.primitive.name](eqn)
+
+
+def loop_of(eqn: JaxprEqn) -> Loop | None:
+    """The loop that an equation is; None for any other."""
+    found = control_flow(eqn) if is_control_flow(eqn) else None
+    return found if isinstance(found, Loop) else None
+
+
+def bodies_of(eqn: JaxprEqn) -> dict[str, ClosedJaxpr]:
+    """The jaxprs that a loop or a branch runs, by what they are to it; of other equations, none."""
+    return control_flow(eqn).bodies if is_control_flow(eqn) else {}
+
+
+def has_unknown_length(eqn: JaxprEqn) -> bool:
+    """Whether an equation is a loop of unknown length, or has one within."""
+    loop = loop_of(eqn)
+    is_such = loop is not None and loop.length is None
+    inner = (e for jaxpr in subjaxprs(eqn.params) for e in jaxpr.eqns)
+    return is_such or any(map(has_unknown_length, inner))
+
+
+def _scan(eqn: JaxprEqn) -> Loop:
+    params = eqn.params
+    consts, carry, xs = split_list(eqn.invars, params["num_consts"], params["num_carry"])
+    return Loop(eqn, params["jaxpr"], consts, carry, xs, params["length"], params["reverse"])
+
+
+def _while(eqn: JaxprEqn) -> Loop:
+    params = eqn.params
+    sizes = params["cond_nconsts"], params["body_nconsts"]
+    condition_consts, consts, carry = split_list(eqn.invars, *sizes)
+    condition = params["cond_jaxpr"]
+    return Loop(
+        eqn, params["body_jaxpr"], consts, carry,
+        condition=condition, condition_consts=condition_consts,
+    )  # fmt: skip
+
+
+def _cond(eqn: JaxprEqn) -> Branches:
+    return Branches(eqn, eqn.invars[0], eqn.invars[1:], eqn.params["branches"])
+
+
+_FORMS: dict[str, Callable[[JaxprEqn], Loop | Branches]] = {
+    "scan": _scan,
+    "while": _while,
+    "cond": _cond,
+}

@@ -25,8 +25,9 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import viz
 from tinyjax.compile.codegen.codegen import CPU
-from tinyjax.compile.cost import cost_lines, jaxpr_cost, plan_cost
+from tinyjax.compile.cost import cost_lines, plan_cost
 from tinyjax.compile.fusion import cost_model
+from tinyjax.compile.fusion.cost_record import jaxpr_cost
 from tinyjax.compile.kernel.rules import lowering_rules
 from tinyjax.compile.passes.simplify import simplify
 from tinyjax.compile.plan import groups_lines, make_plan
@@ -53,8 +54,8 @@ def planned(function, *args):
 
 
 x = jnp.linspace(0, 10, 1_000_000)
-print("by itself:", jaxpr_cost(jax.make_jaxpr(f)(x).jaxpr))
-print("planned:  ", plan_cost(planned(f, x)))
+print("by itself:", jaxpr_cost(jax.make_jaxpr(f)(x).jaxpr).as_dict())
+print("planned:  ", plan_cost(planned(f, x)).as_dict())
 
 # %% [markdown]
 # A core can do dozens of operations in the time in which one number comes from memory. So for most

@@ -21,6 +21,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
+from tinyjax.compile.fusion.cost_record import bytes_of
 from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     Kernel,
@@ -33,7 +34,6 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import Plan
-from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
 
 # ---- the plan ----
@@ -75,10 +75,6 @@ class MemoryPlan:
         """What the peak has beyond arguments, constants and results in memory of their own."""
         lasting = self.argument_bytes + self.constant_bytes + self.output_bytes - self.alias_bytes
         return max(0, self.peak_bytes - lasting)
-
-
-def bytes_of(aval: ShapedArray) -> int:
-    return aval.size * aval.dtype.itemsize
 
 
 def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = True) -> MemoryPlan:

@@ -28,6 +28,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.fusion.cost_record import eqn_cost
 from tinyjax.compile.memory_plan import usable_donations
 from tinyjax.compile.passes.loops import Branches, control_flow, is_control_flow
 from tinyjax.compile.passes.simplify import simplify
@@ -49,7 +50,7 @@ from tinyjax.transform.jit.primitive import build
 MAX_NUMPY_SECONDS = 0.25
 SECONDS_PER_EQUATION = 1e-5
 SECONDS_PER_ELEMENT = 5e-9  # of operands and results
-SECONDS_PER_PRODUCT = 1e-10  # in a matrix product
+SECONDS_PER_FLOP = 0.5e-10  # of a matrix product: of others it is little beside the elements
 
 
 def numpy_seconds(jaxpr: Jaxpr) -> float:
@@ -67,12 +68,8 @@ def _eqn_seconds(eqn: JaxprEqn) -> float:
             return max(of_bodies)
         return math.inf if found.length is None else found.length * sum(of_bodies)
     elements = sum(v.aval.size for v in [*eqn.invars, *eqn.outvars])
-    seconds = SECONDS_PER_EQUATION + SECONDS_PER_ELEMENT * elements
-    if eqn.primitive.name == "dot_general":
-        (contracted, _), _ = eqn.params["dimension_numbers"]
-        products = math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted)
-        seconds += SECONDS_PER_PRODUCT * products * eqn.outvars[0].aval.size
-    return seconds
+    arithmetic = SECONDS_PER_FLOP * eqn_cost(eqn).flops
+    return SECONDS_PER_EQUATION + SECONDS_PER_ELEMENT * elements + arithmetic
 
 
 def must_wait() -> bool:

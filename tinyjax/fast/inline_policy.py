@@ -7,7 +7,7 @@ After this file you can say where a kernel runs. To wake the device's threads an
 takes some 30 microseconds, and then they share the work; run in the calling thread a kernel costs one or
 two beside its work. It is chosen before a program is built, by an estimate of what the threads would
 save, and for a whole stretch of kernels: a change from one to the other would wait. The bits of results
-do not depend on it, as the kernels are the same. Builds on cost, loop_cost and plan.
+do not depend on it, as the kernels are the same. Builds on cost and plan.
 
 The numbers were measured on one core of an AMD EPYC with AVX-512; other CPUs are within a factor of two.
 """
@@ -16,13 +16,10 @@ from __future__ import annotations
 
 import math
 
-from tinyjax.compile.codegen.codegen import CPU
-from tinyjax.compile.cost import eqn_cost
+from tinyjax.compile.cost import group_cost
 from tinyjax.compile.fusion.groups import KernelGroup
-from tinyjax.compile.memory_plan import bytes_of
 from tinyjax.compile.passes.loops import has_unknown_length
 from tinyjax.compile.plan import Plan
-from tinyjax.compile.schedules.loop_cost import eqn_work
 
 # ---- the choice ----
 
@@ -74,15 +71,11 @@ SECONDS_PER_LOOP_WORK = 0.1e-9
 def _seconds(plan: Plan, number: int) -> float:
     """About how long one thread takes for a kernel. Of a loop without a known end that is for ever: it can
     be interrupted only while other threads run it."""
-    group = plan.groups[number]
+    group, cost = plan.groups[number], group_cost(plan, number)
     if isinstance(group, KernelGroup):
-        costs = [eqn_cost(eqn) for eqn in group.eqns]
-        moved = sum(bytes_of(v.aval) for v in [*group.inputs, *group.outputs])
         return (
-            SECONDS_PER_FLOP * sum(cost.flops for cost in costs)
-            + SECONDS_PER_FUNCTION * sum(cost.transcendentals for cost in costs)
-            + SECONDS_PER_BYTE * moved
+            SECONDS_PER_FLOP * cost.flops
+            + SECONDS_PER_FUNCTION * cost.transcendentals
+            + SECONDS_PER_BYTE * cost.bytes
         )
-    if has_unknown_length(group.eqn):
-        return math.inf
-    return SECONDS_PER_LOOP_WORK * eqn_work(group.eqn, CPU)
+    return math.inf if has_unknown_length(group.eqn) else SECONDS_PER_LOOP_WORK * cost.work

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.codegen.codegen import program_text
+from tinyjax.compile.fusion.cost_record import bytes_of_all
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.launches import Launch
 from tinyjax.compile.lowered import LoweredProgram
-from tinyjax.compile.memory_plan import MemoryPlan, bytes_of
+from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.passes.loops import control_flow
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import Var
@@ -168,8 +169,8 @@ def stored_variables(plan: Plan) -> set[Var]:
 
 
 def stored_bytes(plan: Plan) -> int:
-    return sum(bytes_of(v.aval) for v in stored_variables(plan))
+    return bytes_of_all(stored_variables(plan))
 
 
 def made_bytes(plan: Plan) -> int:
-    return sum(bytes_of(v.aval) for group in plan.groups for v in group.outputs)
+    return bytes_of_all(v for group in plan.groups for v in group.outputs)

@@ -119,6 +119,7 @@ CHAPTERS = (
     Chapter(
         "Fusion",
         {
+            "compile.fusion.cost_record": "what an equation takes, counted once for all who ask",
             "compile.fusion.cost_model": "the numbers by which fusion decides",
             "compile.fusion.reduction_groups": "what shares a kernel with a reduction",
             "compile.fusion.groups": "what fusion decides",

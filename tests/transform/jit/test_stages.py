@@ -7,7 +7,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.codegen.codegen import CPU
-from tinyjax.compile.cost import Cost, group_cost
+from tinyjax.compile.cost import group_cost
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.passes.simplify import simplify
 from tinyjax.compile.plan import make_plan
@@ -134,12 +134,13 @@ def costs_on_a_cpu(f, *args):
 
 def test_a_kernel_reads_and_writes_memory_once_whatever_it_computes():
     costs = costs_on_a_cpu(lambda x, y, z: jnp.sin(x * y) + z, VECTOR, VECTOR, VECTOR)
-    assert costs == [Cost(flops=2000, transcendentals=1000, bytes=16000)]
+    counts = {"flops": 2000, "transcendentals": 1000, "bytes accessed": 16000}
+    assert [cost.as_dict() for cost in costs] == [counts]
 
 
 def test_a_host_step_has_the_cost_of_its_equation():
     _, of_sort = costs_on_a_cpu(lambda x: jnp.sort(jnp.sin(x)), VECTOR)
-    assert of_sort == Cost(flops=10000, transcendentals=0, bytes=8000)
+    assert of_sort.as_dict() == {"flops": 10000, "bytes accessed": 8000}
 
 
 def test_a_branch_on_the_host_costs_what_the_dearer_one_does():

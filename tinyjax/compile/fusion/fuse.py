@@ -33,9 +33,8 @@ from tinyjax.compile.fusion.cost_model import (
     MAX_EQUATIONS,
     MAX_EQUATIONS_IN_ALL,
     MAX_TRIED,
-    combined,
-    cost_of,
 )
+from tinyjax.compile.fusion.cost_record import combined, operations
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
 from tinyjax.compile.kernel.rules import (
@@ -141,7 +140,7 @@ class _Plan:
             leaves = operands
         self._end_products(eqn, lowering, operands)
         recomputed = operands - self.stored
-        work = cost_of(lowering) + sum(self.work[v] for v in recomputed)
+        work = operations(lowering) + sum(self.work[v] for v in recomputed)
         work *= combined(eqn, lowering)
         depth = max((self.depth[v] for v in recomputed), default=0)
         depth += not isinstance(lowering, Elementwise)

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
@@ -26,7 +27,7 @@ from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.passes.loops import Loop
 from tinyjax.compile.schedules.group_builder import padded, run_of, share
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
-from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, work
+from tinyjax.compile.schedules.loop_cost import ITERATION_WORK
 from tinyjax.compile.schedules.loop_invariants import cheap_equations, without_invariants
 from tinyjax.compile.schedules.private_arrays import Source
 from tinyjax.compile.schedules.resumable_loop import LoopKernel, ResumableLoop
@@ -73,9 +74,9 @@ class ElementwiseLoop(ResumableLoop):
 
     def made(self) -> LoopKernel:
         chunks = math.ceil(self.count / self.width)
-        one = sum(
-            work(body.jaxpr, self.inner_target, self.width) for body in self.loop.bodies.values()
-        )
+        bodies = self.loop.bodies.values()
+        cost = total(jaxpr_cost(body.jaxpr, self.inner_target) for body in bodies)
+        one = cost.work_in_vectors(self.width)
         jammed = self._unroll_factor()
         items, run = share(math.ceil(chunks / jammed), 1, self.target.max_items)
         items, run = padded(items, self.target), run * jammed

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.fusion.cost_model import CHEAP_WORK, cost_of
+from tinyjax.compile.fusion.cost_model import CHEAP_WORK
+from tinyjax.compile.fusion.cost_record import operations
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.fusion.reduction_groups import form_of, leading_axes, variables
 from tinyjax.compile.kernel.indices import Index, index, index_var
@@ -159,7 +160,7 @@ class ReductionBuilder(GroupBuilder):
         """Operations for an element of each value that is computed; those in `free` are there."""
         work: dict[Var, float] = {}
         for eqn in self.group.eqns:
-            cost = cost_of(lowering_of(eqn, self.target))
+            cost = operations(lowering_of(eqn, self.target))
             total = cost + sum(work.get(v, 0) for v in variables(eqn))
             work.update((v, 0 if v in free else total) for v in eqn.outvars)
         return work

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.cost_record import jaxpr_cost
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
@@ -31,7 +32,6 @@ from tinyjax.compile.schedules.loop_cost import (
     ITERATION_WORK,
     MAX_ITERATION_WORK,
     MAX_PRIVATE,
-    work,
 )
 from tinyjax.compile.schedules.loop_invariants import cheap_equations
 from tinyjax.compile.schedules.private_arrays import NoKernel, Source
@@ -56,7 +56,8 @@ class SequentialLoop(ResumableLoop):
 
     def made(self) -> LoopKernel:
         b, found = self.b, self.found
-        operations = sum(work(body.jaxpr, self.inner_target) for body in found.bodies.values())
+        bodies = found.bodies.values()
+        operations = sum(jaxpr_cost(body.jaxpr, self.inner_target).work for body in bodies)
         most = MAX_ITERATION_WORK[self.target.name]
         if operations > most:
             raise NoKernel(

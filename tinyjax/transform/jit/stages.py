@@ -165,10 +165,10 @@ class Lowered(_Signature):
 
     def cost_analysis(self) -> dict[str, float]:
         """'flops', 'transcendentals' and 'bytes accessed' of the jaxpr's equations, if each ran by
-        itself; compile/cost.py says what counts as what. What is 0 is left out.
+        itself; compile/fusion/cost_record.py says what counts as what. What is 0 is left out.
 
         Source: https://docs.jax.dev/en/latest/jax.stages.html#jax.stages.Lowered.cost_analysis"""
-        from tinyjax.compile.cost import jaxpr_cost
+        from tinyjax.compile.fusion.cost_record import jaxpr_cost
 
         return jaxpr_cost(self.traced.jaxpr.jaxpr).as_dict()
 

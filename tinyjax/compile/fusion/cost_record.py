@@ -1,0 +1,175 @@
+"""The cost record: what an equation takes, counted here for all who ask.
+
+After this file you can say what each estimate is made of: fusion asks for the operations of one element,
+the schedules of loops for the `work` of an iteration, `as_text("cost")` and the choice of threads for
+arithmetic and bytes. Costs are added: those of a group, of a body, of a program.
+
+`flops`, `transcendentals` and `bytes` are XLA's, so that numbers can be compared with JAX's:
+
+- `flops`: one for each operation on an element, integers and booleans included; two (a product and a
+  sum) for each term of a matrix product; a reduction of n elements to m has n - m.
+- `transcendentals`: functions that are no single operation (exp, sin, sqrt, pow, ...), one an element.
+- `bytes`: of all operands and results.
+- What moves elements or makes them up (transpose, broadcast, slice, iota) has no arithmetic.
+- A loop counts one iteration, and a branch that one which costs most.
+
+`work` is what a kernel does: simple operations, in all iterations. Builds on rules and loops.
+
+Source: XLA's HloCostAnalysis, as jax.stages.Compiled.cost_analysis shows it:
+https://docs.jax.dev/en/latest/aot.html#debug-information-and-analyses-when-available
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import astuple, dataclass, replace
+
+from tinyjax.compile.codegen.codegen import CPU, Target
+from tinyjax.compile.kernel.rules import (
+    ArgReduction,
+    Elementwise,
+    IndexMap,
+    Lowering,
+    Reduction,
+    axes_sizes,
+    lowering_of,
+)
+from tinyjax.compile.kernel.scalar_ops import DIVISION
+from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.inlining import CALLS, called_jaxpr
+from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn
+
+FUNCTIONS = frozenset(
+    "acos acosh asin asinh atan atan2 atanh cbrt cos cosh digamma erf erf_inv erfc exp exp2 expm1 "
+    "lgamma log log1p logistic polygamma pow rsqrt sin sinh sqrt tan tanh".split()
+)
+FREE = frozenset("copy device_put name optimization_barrier stop_gradient".split())
+UNKNOWN_ITERATIONS = 16  # how often a loop of unknown length is thought to run
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What is done, and how many bytes are read and written for it. Of the work, `lane_work` is what vectors
+    may do lane by lane: divisions and functions."""
+
+    flops: float = 0.0
+    transcendentals: float = 0.0
+    bytes: float = 0.0
+    work: int = 0
+    lane_work: int = 0
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(*(a + b for a, b in zip(astuple(self), astuple(other))))
+
+    def work_in_vectors(self, width: int) -> int:
+        """The work if each operation is one on a vector of so many elements."""
+        return self.work + (width - 1) * self.lane_work
+
+    def as_dict(self) -> dict[str, float]:
+        """What XLA counts, by JAX's names; what is 0 is left out, as there."""
+        counts = {
+            "flops": self.flops,
+            "transcendentals": self.transcendentals,
+            "bytes accessed": self.bytes,
+        }
+        return {name: value for name, value in counts.items() if value}
+
+
+def total(costs: Iterable[Cost]) -> Cost:
+    return sum(costs, Cost())
+
+
+def bytes_of(aval: ShapedArray) -> int:
+    return aval.size * aval.dtype.itemsize
+
+
+def bytes_of_all(atoms: Iterable[Atom]) -> int:
+    return sum(bytes_of(v.aval) for v in atoms)
+
+
+# ---- one element ----
+
+
+def operations(lowering: Lowering) -> int:
+    """Simple operations for an element of the result, without what its operands take."""
+    if isinstance(lowering, Elementwise):
+        return lowering.cost
+    return 0 if isinstance(lowering, IndexMap) else 1
+
+
+def combined(eqn: JaxprEqn, lowering: Lowering) -> int:
+    """How many elements make one element of the result: of a reduction, as many as there are places in
+    an array of its sizes; of an ArgReduction, as many as along its axes; else one."""
+    if isinstance(lowering, ArgReduction):
+        return math.prod(axes_sizes(eqn))
+    return math.prod(lowering.sizes(eqn)) if isinstance(lowering, Reduction) else 1
+
+
+# ---- equations ----
+
+
+def jaxpr_cost(jaxpr: Jaxpr, target: Target = CPU) -> Cost:
+    """The cost of running the equations one by one, each reading and writing memory."""
+    return total(eqn_cost(eqn, target) for eqn in jaxpr.eqns)
+
+
+def eqn_cost(eqn: JaxprEqn, target: Target = CPU) -> Cost:
+    """The cost of one equation; `bytes` are those of its operands and results."""
+    if eqn.primitive.name in CALLS:
+        return jaxpr_cost(called_jaxpr(eqn).jaxpr, target)
+    if is_control_flow(eqn):
+        bodies = bodies_of(eqn).values()
+        one = of_one_iteration(eqn, [jaxpr_cost(body.jaxpr, target) for body in bodies])
+        times = _iterations(eqn)
+        return replace(one, work=times * one.work, lane_work=times * one.lane_work)
+    lowering = lowering_of(eqn, target)
+    each = operations(lowering)
+    work = sum(v.aval.size for v in eqn.outvars) * combined(eqn, lowering) * max(1, each)
+    by_lane = work if isinstance(lowering, Elementwise) and each >= DIVISION else 0
+    flops, functions = _arithmetic(eqn, lowering)
+    return Cost(flops, functions, bytes_of_all([*eqn.invars, *eqn.outvars]), work, by_lane)
+
+
+def _iterations(eqn: JaxprEqn) -> int:
+    """How often the bodies of a loop or branch are thought to run."""
+    loop = loop_of(eqn)
+    if loop is None:
+        return 1
+    return UNKNOWN_ITERATIONS if loop.length is None else loop.length
+
+
+def of_one_iteration(eqn: JaxprEqn, bodies: list[Cost]) -> Cost:
+    """The cost of running a loop's bodies once, or that one of the branches which costs most."""
+    if loop_of(eqn):
+        return total(bodies)
+    return Cost(*map(max, zip(*map(astuple, bodies))))
+
+
+def _arithmetic(eqn: JaxprEqn, lowering: Lowering) -> tuple[float, float]:
+    """(operations, special functions) of an equation."""
+    name, size = eqn.primitive.name, eqn.outvars[0].aval.size if eqn.outvars else 0
+    if name == "dot_general":
+        (contracted, _), _ = eqn.params["dimension_numbers"]
+        return 2 * size * math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted), 0
+    if name == "sort":
+        length = eqn.outvars[0].aval.shape[eqn.params["dimension"]]
+        return size * math.ceil(math.log2(max(length, 1))), 0
+    if name == "integer_pow":
+        return size * _multiplications(eqn.params["y"]), 0
+    if name == "logistic":  # 1 / (1 + exp(-x))
+        return 3 * size, size
+    if name in FUNCTIONS:
+        return 0, size
+    if isinstance(lowering, (Reduction, ArgReduction)):
+        return size * (combined(eqn, lowering) - 1), 0
+    if name.startswith("cum"):
+        return sum(v.aval.size for v in eqn.invars), 0
+    return (size if isinstance(lowering, Elementwise) and name not in FREE else 0), 0
+
+
+def _multiplications(power: int) -> int:
+    """How many multiplications make x to a whole power, by squaring; and a division if it is negative."""
+    bits = f"{abs(power):b}"
+    return max(len(bits) + bits.count("1") - 2, 0) + (power < 0)

@@ -1,5 +1,6 @@
 """Settings of all tests."""
 
+import gc
 import importlib.util
 import os
 
@@ -10,3 +11,9 @@ if importlib.util.find_spec("poisoned_memory"):  # not in a learner's folder
     import poisoned_memory
 
     poisoned_memory.install()
+
+
+def pytest_collection_finish():
+    """Thousands of tests stay: without them, the garbage collector has little to look through."""
+    gc.collect()
+    gc.freeze()

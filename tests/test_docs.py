@@ -84,6 +84,7 @@ def test_the_table_of_jax_names_is_what_is_there():
     )
 
 
+@pytest.mark.slow
 def test_the_picture_of_imports_is_that_of_today():
     written = (ROOT / "docs" / "imports.md").read_text()
     assert runpy.run_path(str(ROOT / "tools" / "draw_imports.py"))["page"]() == written, (

@@ -29,6 +29,7 @@ def wheel_contents(tmp_path_factory):
     return set(zipfile.ZipFile(wheel).namelist())
 
 
+@pytest.mark.slow
 def test_the_wheel_carries_every_file_of_the_package(wheel_contents):
     in_tree = {
         str(path.relative_to(ROOT))

@@ -9,17 +9,18 @@ from random_programs import draw
 from random_programs.compare import disagreements
 from random_programs.program import Argument, Function, Program, Statement, Variable
 from random_programs.shrink import shrunk
+from slowly import slowly
 
 from tinyjax.core.bind import impl_rules
 from tinyjax.core.primitives import sin_p
 
 
-@pytest.mark.parametrize("seed", [0, 10, 750])
+@pytest.mark.parametrize("seed", [0, *slowly(10, 750)])
 def test_built_programs_agree_with_eager_evaluation(seed):
     assert not disagreements([draw(s) for s in range(seed, seed + 10)])
 
 
-@pytest.mark.parametrize("seed", [30, 50, 70, 90, 760])
+@pytest.mark.parametrize("seed", [30, *slowly(50, 70, 90, 760)])
 def test_interpreted_programs_agree_with_eager_evaluation(seed):
     assert not disagreements([draw(s) for s in range(seed, seed + 20)], interpret=True)
 

@@ -50,10 +50,12 @@ def test_a_jax_program_runs_on_tinyjax(program):
     assert done.stdout == "tinyjax ['--steps', '10'] -2.8288574\n", done.stderr
 
 
+@pytest.mark.slow
 def test_the_exit_status_is_the_programs(program):
     assert python("-m", "tinyjax", "run", program).returncode == 3
 
 
+@pytest.mark.slow
 def test_a_program_that_compares_versions_meets_that_of_jax(tmp_path):
     path = tmp_path / "versions.py"
     path.write_text("import jax; print(jax.__version__, jax.__version_info__ >= (0, 10))")
@@ -61,6 +63,7 @@ def test_a_program_that_compares_versions_meets_that_of_jax(tmp_path):
     assert done.stdout == f"{json.loads(NAMES_FILE.read_text())['version']} True\n", done.stderr
 
 
+@pytest.mark.slow
 def test_private_modules_that_libraries_read_say_what_they_lack():
     code = """
 import os
@@ -75,6 +78,7 @@ except NotImplementedError as error: print(error)
     assert done.stdout.startswith("{} cpu cpu\ntinyjax compiles to OpenCL"), done.stderr
 
 
+@pytest.mark.slow
 def test_a_module_runs_too(program):
     done = python("-m", "tinyjax", "run", "-m", "program", cwd=program.parent)
     assert done.stdout.startswith("tinyjax []"), done.stderr
@@ -103,6 +107,7 @@ def test_jax_itself_stays_outside_where_it_is_installed(program, tmp_path):
     assert done.stdout.startswith("tinyjax []"), done.stderr
 
 
+@pytest.mark.slow
 def test_the_other_commands_take_jax_programs_too(tmp_path):
     (tmp_path / "model.py").write_text("import jax.numpy as jnp\ndef f(x): return jnp.sin(x) * x\n")
     explain = ["-m", "tinyjax", "explain", "model.py:f", "--args", "3.0", "--text"]
@@ -176,6 +181,7 @@ def test_the_recorded_names_are_read_when_one_is_missing():
         getattr_of("tinyjax.numpy")("__wrapped__")
 
 
+@pytest.mark.slow
 def test_what_few_programs_need_is_imported_when_it_is_asked_for():
     code = "import sys, tinyjax as jax; print('graphviz' in sys.modules, jax.viz.dot.__name__)"
     assert python("-c", code).stdout == "False dot\n"

@@ -203,6 +203,7 @@ def test_a_tracer_of_vmap_that_is_kept_is_found_too():
         assert jax.vmap(jax.grad(lambda x: jnp.sin(x) * x))(jnp.ones(3)).shape == (3,)
 
 
+@pytest.mark.slow
 def test_functions_that_keep_nothing_pass():
     with jax.checking_leaks():
         f = jax.grad(lambda x: jax.lax.scan(lambda c, _: (jnp.sin(c), c), x, None, 3)[1].sum())

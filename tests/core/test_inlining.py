@@ -152,6 +152,7 @@ def test_eager_grad_never_calls_the_compiler(program):
     assert not compiler_calls(lambda: jax.grad(lambda x: program(x).sum())(X))
 
 
+@pytest.mark.slow
 @cases(PROGRAMS)
 def test_an_eager_hessian_never_calls_the_compiler(program):
     assert not compiler_calls(lambda: jax.hessian(lambda x: program(x).sum())(X))

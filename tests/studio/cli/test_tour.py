@@ -20,6 +20,7 @@ def toured(tmp_path_factory):
     return printed.getvalue(), folder
 
 
+@pytest.mark.slow
 def test_the_network_learns_to_read_digits_that_it_has_not_seen(toured):
     printed, _ = toured
     percent = re.search(r"([\d.]+)% of the 360 held-out images", printed)

@@ -135,6 +135,7 @@ def test_an_untouched_folder_does_not_pass(folder, capsys):
     assert capsys.readouterr().out.count("empty ") == 3
 
 
+@pytest.mark.slow
 def test_all_passes_with_the_reference_and_only_in_the_learners_folder(folder, capsys):
     answer(folder, **{name: RIGHT[name] for name in ("split_list", "drop", "merge_lists")})
     assert main(["learn", "test"]) == 0
@@ -171,6 +172,7 @@ def test_each_exercise_is_told_with_the_first_thing_that_fails(folder, capsys, m
     )
 
 
+@pytest.mark.slow
 def test_time_in_which_others_have_the_processor_does_not_count(folder, capsys, monkeypatch):
     monkeypatch.setattr(judge, "SECONDS", 1)
     wait = "    __import__('time').sleep(1.5)\n"
@@ -180,6 +182,7 @@ def test_time_in_which_others_have_the_processor_does_not_count(folder, capsys, 
     assert "mine" in said and "did not end" not in said
 
 
+@pytest.mark.slow
 def test_plain_pytest_runs_the_lessons_tests_on_the_learners_copy(folder):
     answer(folder, split_list="def split_list(xs, *sizes):\n    return ['mine']\n")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
@@ -232,6 +235,7 @@ def test_a_circular_import_is_told_in_the_line_that_began_it(folder, capsys):
     assert "goes round in a circle" in said
 
 
+@pytest.mark.slow
 def test_a_changed_test_is_put_back_before_it_judges(folder, capsys):
     test = folder / "tests" / "core" / "test_lists.py"
     test.write_text(test.read_text().replace("assert", "assert True or"))
@@ -269,6 +273,7 @@ def test_a_hint_more_is_given_each_time(folder, capsys):
     assert "the idea" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_an_exercise_that_passed_once_and_fails_now_has_hints_again(folder, capsys):
     answer(folder, **{name: RIGHT[name] for name in ("split_list", "drop", "merge_lists")})
     main(["learn", "test"])
@@ -329,6 +334,7 @@ def test_one_exercise_or_one_file_can_be_reset(folder, monkeypatch):
     assert here.text("tinyjax/core/lists.py", "pick") == RIGHT["pick"]
 
 
+@pytest.mark.slow
 def test_the_learners_functions_are_carried_into_a_changed_tinyjax(folder, capsys):
     mine = "def drop(items, flags):\n    return helper(items)\n"
     answer(folder, drop=mine)

@@ -128,19 +128,35 @@ CHAPTERS = (
         },
     ),
     Chapter(
+        "Schedules",
+        {
+            "compile.schedules.directive": "what rewrites one loop of a kernel",
+            "compile.schedules.split": "a loop over chunks, and one within each",
+            "compile.schedules.collapse": "nested loops as one",
+            "compile.schedules.vectorize": "the iterations of a short loop as lanes of vectors",
+            "compile.schedules.grid": "a loop shared out among work-items",
+            "compile.schedules.schedule": "directives, one after the other",
+        },
+        {
+            "compile.kernel.substitution": "statements with other names and indices",
+            "compile.schedules.lanes": "what differs from lane to lane, and what is no vector",
+            "compile.record": "what each pass did, for those who ask",
+        },
+    ),
+    Chapter(
         "From groups to kernels",
         {
             "compile.kernel.memref": "where a kernel finds a value",
             "compile.kernel.builder": "the statements that compute one element",
             "compile.schedules.group_builder": "a kernel's memory, and its work shared out",
             "compile.schedules.reductions": "what kernels that combine many elements have in common",
-            "compile.schedules.row_kernels": "softmax: sweeps over each row",
             "compile.schedules.reduction_kernels": "which form a reduction's kernel has",
             "compile.schedules.lower": "a group as a kernel",
         },
         {
             "compile.kernel.vector_lanes": "when neighbouring elements are a vector",
             "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",
+            "compile.schedules.row_kernels": "softmax: sweeps over each row",
             "compile.schedules.column_kernels": "sums of columns",
             "compile.schedules.split_reduction": "one sum, split among all work-items",
             "compile.schedules.product_kernels": "kernels of products, in tiles",

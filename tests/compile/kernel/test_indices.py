@@ -21,3 +21,22 @@ def test_an_index_knows_its_range():
     i = index_var("i1", 0, 3)
     shifted = (i * 10 - 5).max(0)
     assert (shifted.lo, shifted.hi) == (0, 25)
+
+
+def test_rows_and_columns_are_put_together_again():
+    flat, i = index_var("f", 0, 59), index_var("i1", 0, 3)
+    assert flat // 5 * 5 + flat % 5 is flat
+    assert str((i * 12 + flat // 5) * 5 + flat % 5) == "i1 * 60 + f"
+
+
+def test_a_variable_is_replaced_wherever_it_stands():
+    i, j = index_var("i1", 0, 9), index_var("i2", 0, 1)
+    change = {"i1": j * 4 + 1}
+    at = (i * 3 + 2).min(20).with_variables(lambda v: change.get(v.args[0], v))
+    assert str(at) == "(i2 * 4 + 1) * 3 + 2"
+
+
+def test_a_stride_is_how_far_the_next_iteration_is():
+    i, j = index_var("i1", 0, 9), index_var("i2", 0, 9)
+    assert [(at).stride("i1") for at in (j, i, i * 3 - j, j - i, i * 2 + i)] == [0, 1, 3, -1, 3]
+    assert [at.stride("i1") for at in (i // 2, i % 3, i.min(4), i * i, j // 2)] == [None] * 4 + [0]

@@ -1,128 +1,183 @@
 import numpy as np
 import pytest
+from loop_nests import (
+    ACC,
+    F32,
+    A,
+    B,
+    assert_computes_the_same,
+    axis,
+    doubled,
+    loop,
+    row_sums,
+    scaled_rows,
+)
 
-import tinyjax as jax
-from tinyjax import lax
+from tinyjax.compile.kernel.indices import index, index_var
+from tinyjax.compile.kernel.kernel_ir import Buffer, If, Kernel, Let, Load, Store, Value, While
+from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.vectorize import Vectorize
 
-SIZES = [0, 1, 15, 16, 17, 31, 33, 4095, 4096, 4097]
-
-
-def values(size, dtype):
-    rng = np.random.default_rng(size)
-    if dtype.kind == "b":
-        return rng.integers(0, 2, size).astype(bool)
-    if dtype.kind in "iu":
-        return rng.integers(0, 100, size).astype(dtype)
-    x = rng.standard_normal(size).astype(dtype)
-    special = np.array([-0.0, np.nan, np.inf, -np.inf, 1e-40, 0.0], dtype)
-    x[-len(special) :] = special[:size]
-    return x
-
-
-def assert_same(found, wanted):
-    """Zeros have the same sign."""
-    found, wanted = np.asarray(found), np.asarray(wanted)
-    np.testing.assert_array_equal(found, wanted)
-    if found.dtype.kind == "f":
-        zeros = found == 0
-        np.testing.assert_array_equal(np.signbit(found[zeros]), np.signbit(wanted[zeros]))
+SIZES = [1, 15, 16, 17, 1023]
 
 
-def steps(x):
-    if x.dtype.kind == "b":
-        return x ^ ~x, x & x
-    doubled = x + x
-    return -doubled, doubled * x, doubled > x, lax.convert_element_type(x, np.int32)
+def vectors(kernel, axis_name, width=16):
+    return Vectorize(f"{axis_name}_inner", width).apply(Split(axis_name, width).apply(kernel))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int32", "uint32", "bool", "float16", "int8"])
+def gathered(count, position):
+    """y[i1] = x[position(i1)]"""
+    x, y = Buffer("x_in", F32, 2 * count, "in"), Buffer("y_out", F32, count, "out")
+    i = axis("i1", count)
+    return Kernel("k0", [x, y], 1, [loop(i, count, Load(A, x, position(i)), Store(y, i, A))])
+
+
+# ---- elements ----
+
+
+def test_neighbours_are_loaded_as_vectors_up_to_the_end():
+    assert str(vectors(doubled(100), "i1")).splitlines()[1:] == [
+        "  for i1_outer in 0 .. 7:",
+        "    a:f32 x16 = x_in[i1_outer * 16 x16 before 100]",
+        "    b:f32 x16 = add a a",
+        "    y_out[i1_outer * 16 x16 before 100] = b",
+    ]
+
+
+def test_whole_chunks_have_no_end():
+    assert "before" not in str(vectors(doubled(96), "i1"))
+
+
+@pytest.mark.parametrize("width", [2, 4, 8, 16])
 @pytest.mark.parametrize("size", SIZES)
-def test_every_size_and_dtype_is_as_without_a_compiler(size, dtype):
-    x = values(size, np.dtype(dtype))
-    for found, wanted in zip(jax.jit(steps)(x), steps(x), strict=True):
-        assert_same(found, wanted)
+def test_vectors_compute_the_same(size, width):
+    assert_computes_the_same(vectors(doubled(size), "i1", width), doubled(size))
 
 
-@pytest.mark.parametrize("size", SIZES)
-def test_doubles_and_longs_go_eight_by_eight(size):
-    with jax.enable_x64(True):
-        for x in (values(size, np.dtype("float64")), values(size, np.dtype("int64"))):
-            if size >= 16:
-                assert "x8" in jax.jit(steps).lower(x).as_text("kernel")
-            for found, wanted in zip(jax.jit(steps)(x), steps(x), strict=True):
-                np.testing.assert_array_equal(found, wanted)
+@pytest.mark.parametrize("columns", SIZES[1:])
+def test_what_does_not_depend_on_the_axis_stays_a_scalar(columns):
+    naive = scaled_rows(3, columns)
+    kernel = vectors(naive, "i2")
+    assert "b:f32 = row_in[i1]" in str(kernel) and "ramp" in str(kernel)
+    assert_computes_the_same(kernel, naive)
 
 
-@pytest.mark.parametrize("columns", [16, 17, 31, 48, 100])
-def test_rows_and_columns_that_are_broadcast(columns):
-    def f(x, row, column):
-        return lax.exp(x) * row + column
-
-    shapes = (5, columns), (columns,), (5, 1)
-    args = [np.random.default_rng(0).standard_normal(s).astype(np.float32) for s in shapes]
-    kernel = jax.jit(f).lower(*args).as_text("kernel")
-    assert "exp" in kernel and "x16" in kernel
-    np.testing.assert_allclose(jax.jit(f)(*args), f(*args), rtol=1e-5, atol=1e-6)
+# ---- accumulators ----
 
 
-def test_an_element_number_counts_up_along_the_neighbours():
-    def f(x):
-        return x + lax.broadcasted_iota(np.int32, (3, 40), 1) * 2
+@pytest.mark.parametrize("columns", SIZES)
+@pytest.mark.parametrize("op, initial", [("add", 0.0), ("max", -np.inf), ("max", 3.0)])
+def test_lanes_beyond_the_end_leave_their_accumulators_as_they_are(columns, op, initial):
+    naive = row_sums(3, columns, op, initial)
+    kernel = vectors(naive, "i2")
+    assert "acc1:f32 x16 = variable" in str(kernel)
+    assert_computes_the_same(kernel, naive)
 
-    x = np.arange(120, dtype=np.int32).reshape(3, 40)
-    assert "ramp" in jax.jit(f).lower(x).as_text("kernel")
-    np.testing.assert_array_equal(jax.jit(f)(x), f(x))
+
+def test_lanes_are_combined_in_halves():
+    lines = str(vectors(row_sums(3, 32), "i2", 4)).splitlines()
+    after = [line.strip() for line in lines if "acc1" not in line][4:11]
+    assert after == [
+        "b_low2:f32 x2 = low b_x4",
+        "b_high2:f32 x2 = high b_x4",
+        "b_x2:f32 x2 = add b_low2 b_high2",
+        "b_low1:f32 = low b_x2",
+        "b_high1:f32 = high b_x2",
+        "b:f32 = add b_low1 b_high1",
+        "c:f32 = add b b",
+    ]
 
 
-def test_sums_of_columns_are_vectorized():
-    x = np.random.default_rng(0).standard_normal((30, 100)).astype(np.float32)
-    f = lambda x: lax.reduce_max(x, (0,)) * 2  # noqa: E731
-    np.testing.assert_array_equal(jax.jit(f)(x), f(x))
+@pytest.mark.parametrize("rows", SIZES[1:])
+def test_each_lane_may_have_a_sum_of_its_own(rows):
+    columns_first = columns_sums(rows, 5)
+    kernel = vectors(columns_first, "i1")
+    assert "acc1:f32 x16" in str(kernel) and "low" not in str(kernel)
+    assert_computes_the_same(kernel, columns_first)
+
+
+def columns_sums(columns, rows):
+    """y[i1] = the sum of x[i2, i1] over i2"""
+    kernel = row_sums(columns, rows)
+    (outer,) = kernel.body
+    allocate, inner, *after = outer.body
+    i, j = outer.variable, inner.variable
+    load = Load(A, kernel.buffers[0], j * columns + i)
+    body = [allocate, loop(j, rows, load, inner.body[1]), *after]
+    return Kernel("k0", kernel.buffers, 1, [loop(i, columns, *body)])
+
+
+# ---- what can't be vectors ----
+
+
+def test_an_accumulator_that_does_not_begin_with_the_identity_would_count_often():
+    kernel = Split("i2", 16).apply(row_sums(3, 32, "add", 1.0))
+    assert "each lane would begin with 1.0" in Vectorize("i2_inner", 16).why_not(kernel)
 
 
 @pytest.mark.parametrize(
-    "f",
+    "position, reason",
     [
-        lambda x: lax.transpose(x, (1, 0)) * 2,
-        lambda x: lax.rev(x, (1,)) * 2,
-        lambda x: lax.slice(x, (0, 0), (20, 20), (1, 2)) * 2,
-        lambda x: lax.dynamic_index_in_dim(x[0], x[0, 3].astype(int)) * x[:, 1],
+        (lambda i: i * 2, r"neighbours are apart in memory, at x_in\[i1_inner \* 2\]"),
+        (lambda i: index(31) - i, "apart"),
+        (lambda i: i // 2, "apart"),
+        (lambda i: i.min(7), "apart"),
     ],
 )
-def test_what_is_apart_in_memory_is_computed_one_by_one(f):
-    x = np.arange(400, dtype=np.float32).reshape(20, 20)
-    assert " x16" not in jax.jit(f).lower(x).as_text("kernel")
-    np.testing.assert_array_equal(jax.jit(f)(x), f(x))
+def test_neighbours_that_are_apart_are_no_vector(position, reason):
+    kernel = Split("i1", 16).apply(gathered(32, position))
+    with pytest.raises(ValueError, match=reason):
+        Vectorize("i1_inner", 16).apply(kernel)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("to", ["int32", "uint32", "int64", "uint64"])
-def test_floats_out_of_an_integers_range_saturate_in_vectors(dtype, to):
-    with jax.enable_x64(True):
-        edges = [0.0, -0.5, 0.5, 2**31, 2**31 - 1, -(2**31), 2**32, 2**63, -(2**63), 2**64, 1e30]
-        x = np.array([*edges, -1e30, np.nan, np.inf, -np.inf, -1, 2**31 - 200, 2.5], dtype)
-        f = lambda x: lax.convert_element_type(x, np.dtype(to))  # noqa: E731
-        np.testing.assert_array_equal(jax.jit(f)(x), [jax.jit(f)(each) for each in x])
+def body_of_16(*body, dtype=F32):
+    x, y = Buffer("x_in", dtype, 16, "in"), Buffer("y_out", dtype, 16, "out")
+    i, a = axis("i1", 16), Value("a", dtype)
+    return Kernel("k0", [x, y], 1, [loop(i, 16, Load(a, x, i), *body, Store(y, i, a))])
 
 
-@pytest.mark.parametrize("op", [lax.abs, lax.floor, lax.ceil, lax.round, lax.sqrt, lax.sign])
-def test_signs_of_zero_and_numbers_without_a_fraction_in_vectors(op):
-    x = np.array([-0.0, 0, -0.5, 0.5, 1.5, 2.5, -2.5, 1e10, np.inf, np.nan] * 2, np.float32)
-    assert_same(jax.jit(op)(x), op(x))
+def test_a_place_from_data_differs_in_each_lane():
+    number, x = Value("n", np.dtype("int32")), Buffer("x_in", F32, 16, "in")
+    at = index_var("n", 0, 15)
+    kernel = body_of_16(Let(number, "convert", (A,)), Load(B, x, at))
+    assert "place of its own, x_in[n]" in Vectorize("i1", 16).why_not(kernel)
 
 
-@pytest.mark.parametrize("name", ["sin", "cos"])
-def test_a_large_number_leaves_its_neighbours_as_they_are(name):
-    # What the driver's own functions on vectors get wrong.
-    x = np.array([0.5, 1e30, -2, np.inf, 3e4, np.nan, 1e10, 7] * 4, np.float32)
-    with np.errstate(all="ignore"):
-        exact = getattr(np, name)(x.astype(np.float64))
-    np.testing.assert_allclose(jax.jit(getattr(lax, name))(x), exact, rtol=3e-7)
+def test_lanes_do_not_part():
+    true = Value("t1", np.dtype(bool))
+    less = Let(true, "lt", (A, A))
+    for statement in (If(true, []), While([less], true, [])):
+        reason = Vectorize("i1", 16).why_not(body_of_16(less, statement))
+        assert "go different ways" in reason or "leave a loop" in reason
 
 
-def test_a_result_too_large_for_caches_is_stored_past_them():
-    x = np.arange(2**23 + 5, dtype=np.float32)
-    f = jax.jit(lambda x: x * 2)
-    assert "tj_stream_part16_float(" in f.lower(x).as_text("opencl")
-    assert "tj_stream" not in f.lower(x[:1000]).as_text("opencl")
-    np.testing.assert_array_equal(f(x), x * 2)
+def test_all_lanes_can_not_store_to_one_element():
+    y = Buffer("y_out", F32, 16, "out")
+    kernel = body_of_16(Store(y, index(3), A))
+    assert "all lanes store to y_out[3]" in Vectorize("i1", 16).why_not(kernel)
+
+
+def test_small_integers_have_no_vectors():
+    kernel = body_of_16(dtype=np.dtype("int8"))
+    assert Vectorize("i1", 16).why_not(kernel) == "there are no vectors of int8"
+
+
+@pytest.mark.parametrize(
+    "kernel, directive, reason",
+    [
+        (doubled(100), Vectorize("i1", 16), "split it by 16, and vectorize i1_inner"),
+        (doubled(100), Vectorize("i2", 16), "no axis 'i2'; its axes are i1"),
+        (doubled(6), Vectorize("i1", 3), "2, 4, 8 or 16 elements"),
+        (Grid("i1", 4, 8).apply(doubled(61)), Vectorize("i1", 16), "more iterations"),
+        (vectors(scaled_rows(16, 32), "i2"), Vectorize("i1", 16), "vectors already"),
+    ],
+)
+def test_only_loops_of_a_few_iterations_are_vectors(kernel, directive, reason):
+    assert reason in directive.why_not(kernel)
+
+
+def test_an_iteration_that_loads_what_others_leave_is_left():
+    kernel = row_sums(2, 16)
+    kernel.body[0].body[1].body.append(Load(Value("d", F32), ACC, index(0)))
+    assert "loads acc1" in Vectorize("i2", 16).why_not(kernel)

@@ -7,7 +7,7 @@ arithmetic simplify itself: what is below 16, divided by 16, is 0. Builds on not
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,14 +28,22 @@ class Index:
         a, b = self, index(other)
         if a.is_const(0) or b.is_const(0):
             return b if a.is_const(0) else a
-        if b.op == "%" and a == b.args[0] // b.args[1].lo * b.args[1]:
-            return b.args[0]  # what was split into rows and columns, put together again
+        if b.op == "%":  # what was split into rows and columns is put together again
+            whole, columns = b.args[0], b.args[1].lo
+            if a == whole // columns * columns:
+                return whole
+            if a.op == "*" and a.args[1].is_const(columns) and a.args[0].op == "+":
+                first, row = a.args[0].args
+                if row == whole // columns:
+                    return first * columns + whole
         return _fold(Index("+", (a, b), a.lo + b.lo, a.hi + b.hi))
 
     def __sub__(self, other: Index | int) -> Index:
         a, b = self, index(other)
         if b.is_const(0):
             return a
+        if a.op == "+" and b in a.args:
+            return a.args[1 - a.args.index(b)]
         if a.op == "+":  # a term that both have is not needed
             terms = b.args if b.op == "+" else (b, index(0))
             for number, term in enumerate(terms):
@@ -49,6 +57,8 @@ class Index:
             return a
         if a.is_const(0) or b.is_const(0):
             return index(0)
+        if a.op == "*" and a.args[1].op == b.op == "const":
+            return a.args[0] * (a.args[1].lo * b.lo)
         corners = [x * y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
         return _fold(Index("*", (a, b), min(corners), max(corners)))
 
@@ -86,6 +96,34 @@ class Index:
             for arg in self.args:
                 yield from arg.parts()
 
+    def with_variables(self, change: Callable[[Index], Index]) -> Index:
+        """With change(v) in place of each variable v; simplified anew, by the new ranges."""
+        if self.op == "const":
+            return self
+        if self.op == "var":
+            return change(self)
+        a, b = (arg.with_variables(change) for arg in self.args)
+        is_same = a is self.args[0] and b is self.args[1]
+        return self if is_same else OPERATIONS[self.op](a, b)
+
+    def stride(self, variable: str) -> int | None:
+        """By how much it grows as the variable of that name grows by one; None if that differs."""
+        if self.op in ("const", "var"):
+            return int(self.op == "var" and self.args[0] == variable)
+        a, b = (arg.stride(variable) for arg in self.args)
+        if a == b == 0:
+            return 0
+        if a is None or b is None:
+            return None
+        match self.op:
+            case "+":
+                return a + b
+            case "-":
+                return a - b
+            case "*" if self.args[1].op == "const":
+                return a * self.args[1].args[0]
+        return None
+
     def __str__(self) -> str:
         if self.op in ("const", "var"):
             return str(self.args[0])
@@ -117,3 +155,14 @@ def index(value: Index | int) -> Index:
 def index_var(name: str, lo: int, hi: int) -> Index:
     """A loop variable (or any named integer) that takes the values lo .. hi."""
     return Index("var", (name,), lo, hi)
+
+
+OPERATIONS: dict[str, Callable[[Index, Index], Index]] = {
+    "+": Index.__add__,
+    "-": Index.__sub__,
+    "*": Index.__mul__,
+    "/": lambda a, b: a // b.lo,
+    "%": lambda a, b: a % b.lo,
+    "min": Index.min,
+    "max": Index.max,
+}

@@ -257,7 +257,8 @@ class Iterations:
 class Kernel:
     """`items` work-items run `body`, in any order or at once; `name` is unique in its program.
 
-    `form` says how a loop became the kernel; with `iterations`, it is launched until the loop has ended."""
+    `form` says how a loop became the kernel; with `iterations`, it is launched until the loop has ended.
+    What a schedule's directives made knows these, and the naive loop nest that they were applied to."""
 
     name: str
     buffers: list[Buffer]
@@ -265,6 +266,8 @@ class Kernel:
     body: list[Statement] = field(default_factory=list)
     iterations: Iterations | None = None
     form: str = ""
+    naive: Kernel | None = field(default=None, compare=False, repr=False)
+    schedule: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
     def __str__(self) -> str:
         parameters = ", ".join(map(str, self.buffers))

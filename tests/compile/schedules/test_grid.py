@@ -1,0 +1,45 @@
+import pytest
+from loop_nests import assert_computes_the_same, doubled, row_sums, scaled_rows
+
+from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.split import Split
+
+
+def test_each_work_item_has_a_run_of_the_iterations():
+    kernel = Grid("i1", 4).apply(doubled(100))
+    assert kernel.items == 4
+    assert "for i1 in item * 25 .. item * 25 + 25:" in str(kernel)
+
+
+@pytest.mark.parametrize("items, group", [(1, 1), (4, 1), (4, 3), (17, 64)])
+@pytest.mark.parametrize("size", [1, 17, 1023])
+def test_work_items_beyond_the_last_run_find_an_empty_loop(size, items, group):
+    kernel = Grid("i1", items, group).apply(doubled(size))
+    assert kernel.items % group == 0
+    assert_computes_the_same(kernel, doubled(size))
+
+
+@pytest.mark.parametrize("rows, columns", [(1, 17), (3, 100), (5, 1)])
+def test_several_work_items_share_a_row(rows, columns):
+    naive = scaled_rows(rows, columns)
+    kernel = Grid("i2", 4).apply(Grid("i1", 2).apply(naive))
+    assert kernel.items == 8
+    assert_computes_the_same(kernel, naive)
+
+
+def test_sums_of_rows_are_shared_out_by_rows():
+    kernel = Grid("i1", 3).apply(row_sums(7, 20))
+    assert_computes_the_same(kernel, row_sums(7, 20))
+
+
+@pytest.mark.parametrize(
+    "kernel, directive, reason",
+    [
+        (row_sums(7, 20), Grid("i2", 4), "needs what others leave in acc1"),
+        (row_sums(7, 20), Grid("i3", 4), "no axis 'i3'"),
+        (doubled(8), Grid("i1", 0), "1 work-item or more"),
+        (Split("i1", 4).apply(doubled(9)), Grid("i1_inner", 4), "no constants"),
+    ],
+)
+def test_iterations_that_depend_on_each_other_are_not_shared_out(kernel, directive, reason):
+    assert reason in directive.why_not(kernel)

@@ -1,0 +1,32 @@
+from loop_nests import assert_computes_the_same, doubled
+
+from tinyjax.compile.record import recording
+from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.schedule import schedule_lines, scheduled
+from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.vectorize import Vectorize
+
+DIRECTIVES = [
+    Split("i1", 16, why="a vector has 16 lanes"),
+    Vectorize("i1_inner", 16),
+    Grid("i1_outer", 4, why="4 cores"),
+]
+
+
+def test_a_kernel_knows_its_naive_nest_and_its_schedule():
+    kernel = scheduled(doubled(100), DIRECTIVES)
+    assert str(kernel.naive) == str(doubled(100))
+    assert list(schedule_lines(kernel)) == [
+        "Split('i1', 16)  # a vector has 16 lanes",
+        "Vectorize('i1_inner', 16)",
+        "Grid('i1_outer', 4, 1)  # 4 cores",
+    ]
+    assert_computes_the_same(kernel, doubled(100))
+
+
+def test_each_directive_is_a_pass_that_can_be_recorded():
+    with recording() as records:
+        kernel = scheduled(doubled(100), DIRECTIVES)
+    assert [r.title for r in records] == ["split of k0", "vectorize of k0", "grid of k0"]
+    assert records[1].before == records[0].after and records[2].after == kernel
+    assert str(records[0].events[0]) == "Split('i1', 16): applied  # a vector has 16 lanes"

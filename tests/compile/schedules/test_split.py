@@ -1,0 +1,55 @@
+import pytest
+from loop_nests import assert_computes_the_same, doubled, row_sums
+
+from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.split import Split
+
+SIZES = [1, 16, 17, 1023]
+
+
+def test_the_inner_loop_takes_the_values_that_the_loop_had():
+    assert str(Split("i1", 16).apply(doubled(100))).splitlines()[1:4] == [
+        "  for i1_outer in 0 .. 7:",
+        "    for i1_inner in i1_outer * 16 .. min(i1_outer * 16 + 16, 100):",
+        "      a:f32 = x_in[i1_inner]",
+    ]
+
+
+def test_chunks_that_are_all_whole_need_no_minimum():
+    assert "in i1_outer * 16 .. i1_outer * 16 + 16:" in str(Split("i1", 16).apply(doubled(96)))
+
+
+@pytest.mark.parametrize("factor", [1, 3, 16])
+@pytest.mark.parametrize("size", SIZES)
+def test_no_iteration_is_left_out(size, factor):
+    assert_computes_the_same(Split("i1", factor).apply(doubled(size)), doubled(size))
+
+
+@pytest.mark.parametrize("columns", [1, 5, 48])
+def test_a_loop_that_combines_can_be_split(columns):
+    naive = row_sums(3, columns)
+    assert_computes_the_same(Split("i2", 4).apply(naive), naive)
+
+
+@pytest.mark.parametrize("size", [1, 500, 512])
+def test_chunks_of_chunks_need_no_second_minimum(size):
+    once = Split("i1", 64).apply(doubled(size))
+    twice = Split("i1_inner", 16).apply(once)
+    assert str(twice).count("min") <= 2
+    assert_computes_the_same(twice, doubled(size))
+
+
+def test_the_run_of_a_work_item_can_be_split():
+    shared = Grid("i1", 4).apply(doubled(250))
+    whole = Grid("i1", 4).apply(doubled(256))
+    assert "63" in Split("i1", 16).why_not(shared)
+    assert_computes_the_same(Split("i1", 16).apply(whole), doubled(256))
+
+
+def test_a_wrong_axis_or_factor_is_explained():
+    assert Split("i7", 4).why_not(doubled(8)) == "it has no axis 'i7'; its axes are i1"
+    assert "1 or more" in Split("i1", 0).why_not(doubled(8))
+    with pytest.raises(
+        ValueError, match=r"Split\('i7', 4\) can't be applied to k0: it has no axis"
+    ):
+        Split("i7", 4).apply(doubled(8))

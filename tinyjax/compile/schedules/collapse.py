@@ -1,0 +1,90 @@
+"""Collapse: loops that are nested perfectly, as one.
+
+After this file you can say why most elementwise kernels have a single loop: the elements are numbered as they
+lie in memory, and the position `i1 * 100 + i2` is that number. What asks for a row or a column by itself
+needs division for it: `i1` is `i1_i2 / 100`. Where that is too slow, loops stay. Builds on directive.
+
+    for i1 in 0 .. 20:               for i1_i2 in 0 .. 2000:
+      for i2 in 0 .. 100:              a:f32 = a_in[i1_i2]
+        a:f32 = a_in[i1 * 100 + i2]
+
+Source: OpenMP's collapse clause, https://www.openmp.org/spec-html/5.0/openmpsu41.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.kernel_ir import For, Kernel, Statement
+from tinyjax.compile.kernel.substitution import every_statement, substituted
+from tinyjax.compile.schedules.directive import (
+    Directive,
+    axis_of,
+    find_loop,
+    no_such_axis,
+    with_loop,
+)
+
+
+@dataclass(frozen=True)
+class Collapse(Directive):
+    """The loops over `axes`, each of which is all that the one before it has inside, as one loop.
+
+    Its axis has their names, joined by _. With `may_divide`, indices may be found by division."""
+
+    axes: tuple[str, ...]
+    may_divide: bool = False
+
+    def why_not(self, kernel: Kernel) -> str:
+        if len(self.axes) < 2:
+            return "it takes two axes or more"
+        for axis in self.axes:
+            loop = find_loop(kernel, axis)
+            if loop is None:
+                return no_such_axis(kernel, axis)
+            if not loop.start.is_const(0) or loop.stop.op != "const":
+                return f"{axis} runs from {loop.start} to {loop.stop}, not from 0 to a constant"
+        for axis, inner in zip(self.axes, self.axes[1:]):
+            loop = find_loop(kernel, axis)
+            assert loop is not None
+            if [axis_of(s) if isinstance(s, For) else None for s in loop.body] != [inner]:
+                return f"{inner} is not all that the loop over {axis} has inside"
+        if self.may_divide:
+            return ""
+        found = next(divisions([self._collapsed(self._outermost(kernel))]), None)
+        return "" if found is None else f"an index would be found by division: {found}"
+
+    def _outermost(self, kernel: Kernel) -> For:
+        loop = find_loop(kernel, self.axes[0])
+        assert loop is not None
+        return loop
+
+    def _applied(self, kernel: Kernel) -> Kernel:
+        return with_loop(kernel, self.axes[0], lambda loop: [self._collapsed(loop)])
+
+    def _collapsed(self, loop: For) -> For:
+        sizes, body = [], [loop]
+        for _ in self.axes:
+            (inner,) = body
+            sizes.append(inner.stop.lo)
+            body = inner.body
+        count = 1
+        for size in sizes:
+            count *= size
+        flat = index_var("_".join(self.axes), 0, count - 1)
+        places, rest = {}, flat
+        for axis, size in zip(reversed(self.axes), reversed(sizes)):
+            places[axis] = rest % size
+            rest = rest // size
+        return For(flat, index(0), index(count), substituted(body, places), origin=loop.origin)
+
+
+def divisions(body: Sequence[Statement]) -> Iterator[Index]:
+    """The indices of loads, stores and operations that are found by division."""
+    for statement in every_statement(body):
+        used = [getattr(statement, "index", None), *getattr(statement, "args", ())]
+        for at in used:
+            if isinstance(at, Index) and any(part.op in "/%" for part in at.parts()):
+                yield at

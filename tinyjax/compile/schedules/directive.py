@@ -1,0 +1,101 @@
+"""What a schedule is made of: directives, each of which rewrites one loop of a kernel.
+
+After this file you can write a schedule pass: a frozen dataclass whose fields say what is wanted, a `why_not`
+that says why a kernel can't have it, and `_applied`, which makes another kernel. Axes are named: an axis is
+the name of a For's variable. Builds on kernel_ir and substitution.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, fields, replace
+
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Buffer,
+    Combine,
+    For,
+    Kernel,
+    Load,
+    Statement,
+    Store,
+)
+from tinyjax.compile.kernel.substitution import every_statement, replaced
+
+
+@dataclass(frozen=True)
+class Directive:
+    """One step of a schedule. `why` is the reason for which it was chosen."""
+
+    why: str = field(default="", kw_only=True, compare=False)
+
+    def why_not(self, kernel: Kernel) -> str:
+        """Why it can't be applied to this kernel; empty if it can."""
+        raise NotImplementedError
+
+    def apply(self, kernel: Kernel) -> Kernel:
+        """Another kernel that computes the same. Raises ValueError where there is a reason not to."""
+        reason = self.why_not(kernel)
+        if reason:
+            raise ValueError(f"{self} can't be applied to {kernel.name}: {reason}")
+        return self._applied(kernel)
+
+    def _applied(self, kernel: Kernel) -> Kernel:
+        raise NotImplementedError
+
+    def __str__(self) -> str:
+        """As it is written in Python, without the reason."""
+        values = (repr(getattr(self, f.name)) for f in fields(self) if f.name != "why")
+        return f"{type(self).__name__}({', '.join(values)})"
+
+
+# ---- axes ----
+
+
+def axis_of(loop: For) -> str:
+    """The name of a loop's variable."""
+    return loop.variable.args[0]
+
+
+def loops_of(body: Sequence[Statement]) -> list[For]:
+    """All loops, outer ones first."""
+    return [statement for statement in every_statement(body) if isinstance(statement, For)]
+
+
+def find_loop(kernel: Kernel, axis: str) -> For | None:
+    """The loop over an axis, if there is one."""
+    return next((loop for loop in loops_of(kernel.body) if axis_of(loop) == axis), None)
+
+
+def no_such_axis(kernel: Kernel, axis: str) -> str:
+    """Why a directive for an axis that there is not can't be applied."""
+    axes = ", ".join(axis_of(loop) for loop in loops_of(kernel.body))
+    return f"it has no axis {axis!r}" + (f"; its axes are {axes}" if axes else ", and no loops")
+
+
+def with_loop(kernel: Kernel, axis: str, change: Callable[[For], list[Statement]]) -> Kernel:
+    """The kernel with change(loop) in place of the loop over an axis."""
+
+    def changed(statement: Statement) -> list[Statement]:
+        if isinstance(statement, For) and axis_of(statement) == axis:
+            return change(statement)
+        return [statement]
+
+    return replace(kernel, body=replaced(kernel.body, changed))
+
+
+# ---- iterations that depend on each other ----
+
+
+def carried(loop: For) -> str:
+    """What an iteration of the loop leaves for others; empty if nothing.
+
+    That is memory which is not the iteration's own, and is stored to and loaded."""
+    statements = list(every_statement(loop.body))
+    own = {s.array for s in statements if isinstance(s, Allocate)}
+    combined = {s.array for s in statements if isinstance(s, Combine)}
+    stored = {s.destination for s in statements if isinstance(s, Store)}
+    loaded = {s.source for s in statements if isinstance(s, Load)}
+    private = {memory for memory in stored if not isinstance(memory, Buffer)}
+    shared = (combined | private | (stored & loaded)) - own
+    return ", ".join(sorted(memory.name for memory in shared))

@@ -1,0 +1,184 @@
+"""Lanes: what of a loop's body differs from iteration to iteration, and what keeps it from being vectors.
+
+After this file you can say of each value in a loop whether it is uniform (the same in all lanes) or varies.
+What is computed from the loop's variable varies, and so does what is computed from that, and a private array
+that such a value is stored to. Builds on directive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.interpret import apply_op
+from tinyjax.compile.kernel.scalar_ops import has_vector_type
+from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.schedules.directive import axis_of
+
+MASKS = ("any", "low", "high", "ramp", "vector", "lane")  # operations of vectors alone
+
+
+@dataclass
+class Lanes:
+    """The iterations of a loop as lanes: `width` of them, or those before `end` if that is given.
+
+    `varying` are the names of values and private arrays that differ from lane to lane; `sums` are the
+    accumulators from outside of the loop, each with the operation that combines and what it begins with."""
+
+    axis: str
+    first: Index
+    end: Index | None
+    width: int
+    varying: set[str] = field(default_factory=set)
+    sums: dict[str, tuple[str, ir.Const]] = field(default_factory=dict)
+
+    def differs(self, atom: ir.Atom | None) -> bool:
+        """Whether an operand or an index is not the same in all lanes."""
+        if isinstance(atom, Index):
+            is_data = any(part.args[0] in self.varying for part in atom.parts() if part.op == "var")
+            return is_data or atom.stride(self.axis) != 0
+        return isinstance(atom, ir.Value) and atom.name in self.varying
+
+    def find_varying(self, body: list[ir.Statement]) -> None:
+        """Collects what varies, until there is no more of it."""
+        before = -1
+        while len(self.varying) > before:
+            before = len(self.varying)
+            for statement in every_statement(body):
+                match statement:
+                    case ir.Let(target, _, args) if any(map(self.differs, args)):
+                        self.varying.add(target.name)
+                    case ir.Load(target, source, at) if (
+                        self.differs(at) or source.name in self.varying
+                    ):
+                        self.varying.add(target.name)
+                    case ir.Store(ir.PrivateArray(name), at, value) | ir.Combine(
+                        ir.PrivateArray(name), at, _, value
+                    ) if self.differs(at) or self.differs(value):
+                        self.varying.add(name)
+
+
+def chunk_of(loop: ir.For, width: int) -> tuple[bool, Index | None]:
+    """Whether the loop has `width` iterations, or from 1 to so many; and where it then ends."""
+    ends = loop.stop.args if loop.stop.op == "min" else (loop.stop,)
+    others = [end for end in ends if not (end - loop.start).is_const(width)]
+    if not others:
+        return True, None
+    (end,) = others if len(others) == 1 else (loop.stop,)
+    count = loop.stop - loop.start
+    is_chunk = len(others) < len(ends) or (count.op == "const" and count.lo <= width)
+    return is_chunk and loop.start.hi < end.lo, end
+
+
+# ---- what can't be vectors ----
+
+
+def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
+    """Why the loop's iterations can't be lanes. Fills in `lanes`: what varies, and the accumulators."""
+    inside = list(every_statement(loop.body))
+    own = {s.array for s in inside if isinstance(s, ir.Allocate)}
+    for array, op in {s.array: s.op for s in inside if isinstance(s, ir.Combine)}.items():
+        if array not in own:
+            yield from _why_no_sum(kernel, {id(s) for s in inside}, array, op)
+            lanes.sums[array.name] = op, _initial(kernel, array)
+    lanes.find_varying(loop.body)
+    for statement in inside:
+        yield from _obstacles_of(statement, lanes, own)
+
+
+def _why_no_sum(
+    kernel: ir.Kernel, inside: set[int], array: ir.PrivateArray, op: str
+) -> Iterator[str]:
+    """Why there can't be an accumulator for each lane."""
+    initial = _initial(kernel, array)
+    value = array.dtype.type(initial.value)
+    if array.width > 1 or not np.array_equal(apply_op(op, array.dtype, [value, value]), value):
+        yield f"each lane would begin with {initial} in {array.name}, and so it would count often"
+    for s in every_statement(kernel.body):
+        match s:
+            case ir.Combine(combined, _, other) if combined == array:
+                if id(s) not in inside or other != op:
+                    yield f"{array.name} is combined elsewhere too, or otherwise"
+            case ir.Store(stored) if stored == array:
+                yield f"{array.name} is stored to"
+            case ir.Load(_, source) if source == array and id(s) in inside:
+                yield f"each iteration loads {array.name}, which the one before it leaves"
+
+
+def _initial(kernel: ir.Kernel, array: ir.PrivateArray) -> ir.Const:
+    """What an accumulator begins with; NaN if with nothing."""
+    (found,) = (
+        s.initial
+        for s in every_statement(kernel.body)
+        if isinstance(s, ir.Allocate) and s.array == array
+    )
+    return ir.Const(np.nan, np.dtype("float32")) if found is None else found
+
+
+def _obstacles_of(s: ir.Statement, lanes: Lanes, own: set[ir.PrivateArray]) -> Iterator[str]:
+    match s:
+        case ir.Let(target, op, args):
+            if op in MASKS or target.width > 1:
+                yield f"{target} is made of vectors already"
+            elif target.name in lanes.varying:
+                for thing in (target, *args):
+                    yield from _why_no_vector(thing, lanes)
+        case ir.Load(target, source, at, end):
+            yield from _why_no_access(at, end, source, target.width, lanes, own)
+            if target.name in lanes.varying:
+                yield from _why_no_vector(target, lanes)
+        case ir.Store(destination, at, value, end):
+            width = getattr(value, "width", 1)
+            yield from _why_no_access(at, end, destination, width, lanes, own)
+            if not lanes.differs(at) and destination not in own:
+                yield f"all lanes store to {destination.name}[{at}]"
+        case ir.Combine(array, at, _, value):
+            if lanes.differs(at):
+                yield f"each lane combines at a place of its own, {array.name}[{at}]"
+            yield from _why_no_vector(value, lanes)
+        case ir.For(_, start, stop):
+            if lanes.differs(start) or lanes.differs(stop):
+                yield f"the loop over {axis_of(s)} has other iterations in each lane"
+        case ir.While(_, holds):
+            if lanes.differs(holds):
+                yield f"lanes leave a loop at different iterations, by {holds}"
+        case ir.If(condition):
+            if lanes.differs(condition):
+                yield f"lanes go different ways, by {condition}"
+        case ir.IfLast():
+            yield "work-items wait for each other inside"
+
+
+def _why_no_vector(thing: ir.Atom, lanes: Lanes) -> Iterator[str]:
+    """Why an operand or result has no vector."""
+    if isinstance(thing, Index):
+        stride = thing.stride(lanes.axis)
+        if stride is None:
+            yield f"{thing} does not grow evenly from lane to lane"
+        elif stride and max(-thing.lo, thing.hi) >= 2**31:
+            yield f"{thing} needs more than 32 bits"
+    elif not has_vector_type(thing.dtype):
+        yield f"there are no vectors of {thing.dtype}"
+
+
+def _why_no_access(
+    at: Index,
+    end: Index | None,
+    memory: ir.Buffer | ir.PrivateArray,
+    width: int,
+    lanes: Lanes,
+    own: set[ir.PrivateArray],
+) -> Iterator[str]:
+    stride = at.stride(lanes.axis)
+    if end is not None or width > 1:
+        yield f"{memory.name} is accessed in vectors already"
+    elif any(part.args[0] in lanes.varying for part in at.parts() if part.op == "var"):
+        yield f"each lane is at a place of its own, {memory.name}[{at}]"
+    elif stride not in (0, 1):
+        yield f"neighbours are apart in memory, at {memory.name}[{at}]"
+    elif stride == 1 and memory in own:
+        yield f"{memory.name} belongs to one iteration, and is accessed by its number"

@@ -1,0 +1,85 @@
+"""Split: one loop as two, the inner one over a chunk of the iterations.
+
+After this file you can read `i1_outer * 16 .. min(i1_outer * 16 + 16, 100)`: the inner variable takes the
+values that the loop's had, so that its body stays as it is. The last chunk is shorter if the factor does not
+divide the number of iterations. Builds on directive.
+
+    for i1 in 0 .. 100:              for i1_outer in 0 .. 7:
+      ...                              for i1_inner in i1_outer * 16 .. min(i1_outer * 16 + 16, 100):
+                                         ...
+
+Source: Halide's split, https://halide-lang.org/tutorials/tutorial_lesson_05_scheduling_1.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.kernel_ir import For, Kernel
+from tinyjax.compile.kernel.substitution import substituted
+from tinyjax.compile.schedules.directive import Directive, find_loop, no_such_axis, with_loop
+
+
+@dataclass(frozen=True)
+class Split(Directive):
+    """The loop over `axis` in chunks of `factor` iterations: axis_outer numbers them."""
+
+    axis: str
+    factor: int
+
+    def why_not(self, kernel: Kernel) -> str:
+        loop = find_loop(kernel, self.axis)
+        if loop is None:
+            return no_such_axis(kernel, self.axis)
+        if self.factor < 1:
+            return "the factor must be 1 or more"
+        if _quotient(loop.start, self.factor) is None:
+            start = f"{self.axis} starts at {loop.start}, which is no multiple of {self.factor}"
+            return f"{start}: split by the smaller factor first"
+        return ""
+
+    def _applied(self, kernel: Kernel) -> Kernel:
+        return with_loop(kernel, self.axis, lambda loop: [self._split(loop)])
+
+    def _split(self, loop: For) -> For:
+        factor, whole = self.factor, loop.variable
+        first = _quotient(loop.start, factor)
+        assert first is not None
+        outer = index_var(f"{self.axis}_outer", whole.lo // factor, whole.hi // factor)
+        inner = index_var(f"{self.axis}_inner", whole.lo, whole.hi)
+        start = outer * factor
+        stop = start + factor
+        for end in _ends(loop.stop):
+            if _quotient(end, factor) is None:  # else the last chunk is a whole one
+                stop = stop.min(end)
+        body = substituted(loop.body, {self.axis: inner})
+        chunk = For(inner, start, stop, body, origin=loop.origin)
+        return For(outer, first, _rounded_up(loop.stop, factor), [chunk], origin=loop.origin)
+
+
+def _quotient(at: Index, factor: int) -> Index | None:
+    """`at` divided by the factor, if it is always a multiple of that."""
+    if at.op == "const":
+        return index(at.lo // factor) if at.lo % factor == 0 else None
+    if at.op == "*" and at.args[1].op == "const" and at.args[1].lo % factor == 0:
+        return at.args[0] * (at.args[1].lo // factor)
+    if at.op in ("+", "-"):
+        a, b = (_quotient(arg, factor) for arg in at.args)
+        if a is not None and b is not None:
+            return a + b if at.op == "+" else a - b
+    return at if factor == 1 else None
+
+
+def _ends(stop: Index) -> list[Index]:
+    """A minimum's parts."""
+    return [end for arg in stop.args for end in _ends(arg)] if stop.op == "min" else [stop]
+
+
+def _rounded_up(at: Index, factor: int) -> Index:
+    """How many chunks hold `at` iterations."""
+    if at.op == "min":
+        a, b = (_rounded_up(arg, factor) for arg in at.args)
+        return a.min(b)
+    exact = _quotient(at, factor)
+    return (at + (factor - 1)) // factor if exact is None else exact

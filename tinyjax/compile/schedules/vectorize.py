@@ -1,0 +1,195 @@
+"""Vectorize: the iterations of a short loop as the lanes of vectors.
+
+After this file you can say which values of a kernel are vectors. What depends on the axis varies from lane to
+lane; all else is uniform, and stays a scalar. An index that does not depend on it is uniform: one element is
+loaded. One that grows by 1 from lane to lane is contiguous memory: a vector is loaded, the last one up to an
+end. All others (every second element, an index from data) have no vector load, and the loop stays as it is.
+
+    for i1_inner in i1_outer * 16 .. min(i1_outer * 16 + 16, 100):
+      a:f32 = a_in[i1_inner]                      a:f32 x16 = a_in[i1_outer * 16 x16 before 100]
+      b:f32 = sin a                               b:f32 x16 = sin a
+      b_out[i1_inner] = b                         b_out[i1_outer * 16 x16 before 100] = b
+
+An accumulator that the loop combines into becomes a vector of accumulators, one for each lane; lanes beyond
+the end leave theirs as it is. After the loop they are combined in pairs, halves to halves. Builds on lanes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.substitution import replaced
+from tinyjax.compile.schedules.directive import Directive, axis_of, find_loop, no_such_axis
+from tinyjax.compile.schedules.lanes import Lanes, chunk_of, obstacles
+
+INT32, BOOL = np.dtype("int32"), np.dtype(bool)
+
+
+@dataclass(frozen=True)
+class Vectorize(Directive):
+    """The loop over `axis`, which has at most `width` iterations, as vectors of that width.
+
+    A sum is then rounded otherwise, as its terms are added in another order."""
+
+    axis: str
+    width: int
+
+    def why_not(self, kernel: ir.Kernel) -> str:
+        loop = find_loop(kernel, self.axis)
+        if loop is None:
+            return no_such_axis(kernel, self.axis)
+        if self.width not in (2, 4, 8, 16):
+            return "vectors have 2, 4, 8 or 16 elements"
+        fits, end = chunk_of(loop, self.width)
+        if not fits:
+            inner = f"vectorize {self.axis}_inner"
+            return f"{self.axis} may have more iterations: split it by {self.width}, and {inner}"
+        lanes = Lanes(self.axis, loop.start, end, self.width)
+        return next(obstacles(kernel, loop, lanes), "")
+
+    def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
+        loop = find_loop(kernel, self.axis)
+        assert loop is not None
+        lanes = Lanes(self.axis, loop.start, chunk_of(loop, self.width)[1], self.width)
+        assert not list(obstacles(kernel, loop, lanes))
+        return replace(kernel, body=replaced(kernel.body, _Vectors(lanes).around))
+
+
+class _Vectors:
+    """Writes a loop's statements in vectors."""
+
+    def __init__(self, lanes: Lanes):
+        self.lanes = lanes
+        self.numbers = 0  # vectors of indices so far
+
+    def around(self, statement: ir.Statement) -> list[ir.Statement]:
+        """What stands for a statement of the kernel: the loop, or a use of its accumulators outside."""
+        match statement:
+            case ir.For() if axis_of(statement) == self.lanes.axis:
+                return self._loop(statement)
+            case ir.Allocate(array) if array.name in self.lanes.sums:
+                return [replace(statement, array=self._array(array))]
+            case ir.Load(_, source) if source.name in self.lanes.sums:
+                return self._combined(statement, self.lanes.sums[source.name][0])
+        return [statement]
+
+    def _combined(self, load: ir.Load, op: str) -> list[ir.Statement]:
+        """A load of an accumulator: its lanes, combined in pairs."""
+        target, width = load.target, self.lanes.width
+        value = replace(target, name=f"{target}_x{width}", width=width)
+        body: list[ir.Statement] = [replace(load, target=value, source=self._array(load.source))]
+        while width > 1:
+            width //= 2
+            low, high = (
+                replace(target, name=f"{target}_{half}{width}", width=width)
+                for half in ("low", "high")
+            )
+            body += [
+                ir.Let(half, name, (value,), origin=load.origin)
+                for half, name in ((low, "low"), (high, "high"))
+            ]
+            value = replace(target, name=f"{target}_x{width}", width=width) if width > 1 else target
+            body.append(ir.Let(value, op, (low, high), origin=load.origin))
+        return body
+
+    # ---- the loop ----
+
+    def _loop(self, loop: ir.For) -> list[ir.Statement]:
+        lanes, body = self.lanes, []
+        if lanes.sums and lanes.end is not None:
+            number = ir.Value(f"{lanes.axis}_number", INT32, lanes.width)
+            inside = ir.Value(f"{lanes.axis}_inside", BOOL, lanes.width)
+            one = ir.Const(np.int32(1), INT32)
+            body = [
+                ir.Let(number, "ramp", (lanes.first, one), origin=loop.origin),
+                ir.Let(inside, "lt", (number, lanes.end), origin=loop.origin),
+            ]
+        return body + replaced(loop.body, self._statement)
+
+    def _statement(self, statement: ir.Statement) -> list[ir.Statement]:
+        before: list[ir.Statement] = []  # what makes operands
+        match statement:
+            case ir.Let(target, _, args):
+                args = tuple(self._operand(arg, before, statement) for arg in args)
+                return [*before, replace(statement, target=self._value(target), args=args)]
+            case ir.Load(target, source, at):
+                start, end = self._places(at)
+                parts = {"target": self._value(target), "source": self._array(source)}
+                return [replace(statement, index=start, end=end, **parts)]
+            case ir.Store(destination, at, value):
+                start, end = self._places(at)
+                if at.stride(self.lanes.axis) or destination.name in self.lanes.varying:
+                    value = self._repeated(value, destination.name, before, statement)
+                memory = self._array(destination)
+                stored = replace(statement, destination=memory, index=start, value=value, end=end)
+                return [*before, stored]
+            case ir.Allocate(array):
+                return [replace(statement, array=self._array(array))]
+            case ir.Combine(array, _, _, value):
+                if self._array(array).width > 1:
+                    value = self._repeated(value, array.name, before, statement)
+                if array.name in self.lanes.sums and self.lanes.end is not None:
+                    value = self._masked(value, statement, before)
+                return [*before, replace(statement, array=self._array(array), value=value)]
+        return [statement]
+
+    # ---- parts of statements ----
+
+    def _value(self, value: ir.Value) -> ir.Value:
+        return replace(value, width=self.lanes.width) if self.lanes.differs(value) else value
+
+    def _array(self, memory: ir.Buffer | ir.PrivateArray) -> Any:
+        is_vector = memory.name in self.lanes.varying or memory.name in self.lanes.sums
+        if isinstance(memory, ir.PrivateArray) and is_vector and memory.width == 1:
+            return replace(memory, width=self.lanes.width)
+        return memory
+
+    def _places(self, at: Index) -> tuple[Index, Index | None]:
+        """Where the lanes' elements begin, and where they end."""
+        if not at.stride(self.lanes.axis):
+            return at, None
+        end = None if self.lanes.end is None else self._at(at, self.lanes.end)
+        return self._at(at, self.lanes.first), end
+
+    def _at(self, at: Index, number: Index) -> Index:
+        """What the index is in the iteration of that number."""
+        return at.with_variables(lambda v: number if v.args[0] == self.lanes.axis else v)
+
+    def _operand(
+        self, arg: ir.Atom, before: list[ir.Statement], statement: ir.Statement
+    ) -> ir.Atom:
+        """A value, or an index: that of each lane, if it varies."""
+        if isinstance(arg, ir.Value):
+            return self._value(arg)
+        if not isinstance(arg, Index) or not (stride := arg.stride(self.lanes.axis)):
+            return arg
+        self.numbers += 1
+        target = ir.Value(f"{self.lanes.axis}_at{self.numbers}", INT32, self.lanes.width)
+        args = self._at(arg, self.lanes.first), ir.Const(np.int32(stride), INT32)
+        before.append(ir.Let(target, "ramp", args, origin=statement.origin))
+        return target
+
+    def _repeated(
+        self, value: ir.Scalar, name: str, before: list[ir.Statement], statement: ir.Statement
+    ) -> ir.Scalar:
+        """The value as a vector, for memory of that name."""
+        if self.lanes.differs(value):
+            return self._value(value)  # type: ignore[arg-type]
+        vector = ir.Value(f"{name}_all", value.dtype, self.lanes.width)
+        before.append(ir.Let(vector, "copy", (value,), origin=statement.origin))
+        return vector
+
+    def _masked(
+        self, value: ir.Scalar, combine: ir.Combine, before: list[ir.Statement]
+    ) -> ir.Scalar:
+        """What the lanes before the end combine; the others, what the accumulator began with."""
+        inside = ir.Value(f"{self.lanes.axis}_inside", BOOL, self.lanes.width)
+        masked = ir.Value(f"{combine.array.name}_inside", value.dtype, self.lanes.width)
+        args = inside, value, self.lanes.sums[combine.array.name][1]
+        before.append(ir.Let(masked, "select", args, origin=combine.origin))
+        return masked

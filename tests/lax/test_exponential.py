@@ -20,3 +20,23 @@ def test_powers_at_the_edges():
     np.testing.assert_array_equal(
         lax.integer_pow(f32([2, 0, -0.0]), -3), f32([0.125, np.inf, -np.inf])
     )
+
+
+def test_expm1_keeps_the_digits_of_small_results():
+    x = np.geomspace(1e-35, 88, 10_000, dtype=np.float32)
+    x = np.concatenate([x, -x])
+    exact = np.expm1(x.astype(np.float64))
+    units = np.abs(lax.expm1(x)._value - exact) / np.spacing(np.abs(exact).astype(np.float32))
+    assert units.max() < 4
+    edges = f32([0, -0.0, np.inf, -np.inf, np.nan])
+    assert lax.expm1(edges)._value.tobytes() == np.expm1(edges).tobytes()
+
+
+def test_logistic_keeps_the_digits_of_small_results():
+    x = np.linspace(-80, 80, 10_000, dtype=np.float32)
+    exact = 1 / (1 + np.exp(-x.astype(np.float64)))
+    units = np.abs(lax.logistic(x)._value - exact) / np.spacing(exact.astype(np.float32))
+    assert units.max() < 4
+    np.testing.assert_array_equal(
+        lax.logistic(f32([0, -0.0, np.inf, -np.inf, np.nan])), f32([0.5, 0.5, 1, 0, np.nan])
+    )

@@ -16,6 +16,7 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.primitives import broadcast_in_dim, elementwise_aval, gt, shape_of
+from tinyjax.core.shortcuts import with_shortcut
 from tinyjax.lax.bitwise import bitwise_and
 from tinyjax.lax.comparison import eq, lt
 from tinyjax.lax.creation import full_like
@@ -29,10 +30,16 @@ from tinyjax.transform.transposition import is_undefined_primal, transpose_rules
 select_n_p = Primitive("select_n")
 
 
+@with_shortcut
+def choose(which: np.ndarray, on_true: np.ndarray, on_false: np.ndarray) -> np.ndarray:
+    """The elements of `on_true` where `which`, one bool or as many, is True, and of `on_false` elsewhere."""
+    return np.where(which, on_true, on_false)
+
+
 def _select_n_impl(which: np.ndarray, *cases: np.ndarray) -> np.ndarray:
     out = cases[0]
     for i, case in enumerate(cases[1:], start=1):  # an index out of range takes the nearest case
-        out = np.where(which if which.dtype == bool else which >= i, case, out)
+        out = choose(which if which.dtype == bool else which >= i, case, out)
     return out
 
 

@@ -46,6 +46,7 @@ FUNCTIONS = frozenset(
     "lgamma log log1p logistic polygamma pow rsqrt sin sinh sqrt tan tanh".split()
 )
 FREE = frozenset("copy device_put name optimization_barrier stop_gradient".split())
+OPERATIONS_TO_COMPARE = 4  # what an index map does with each of several elements, to choose one
 UNKNOWN_ITERATIONS = 16  # how often a loop of unknown length is thought to run
 
 
@@ -96,12 +97,17 @@ def operations(lowering: Lowering) -> int:
     """Simple operations for an element of the result, without what its operands take."""
     if isinstance(lowering, Elementwise):
         return lowering.cost
-    return 0 if isinstance(lowering, IndexMap) else 1
+    if isinstance(lowering, IndexMap):
+        return 0 if lowering.reads == 1 else OPERATIONS_TO_COMPARE
+    return 1
 
 
 def combined(eqn: JaxprEqn, lowering: Lowering) -> int:
     """How many elements make one element of the result: of a reduction, as many as there are places in
-    an array of its sizes; of an ArgReduction, as many as along its axes; else one."""
+    an array of its sizes; of an ArgReduction, as many as along its axes; of an IndexMap, as many as it
+    reads; else one."""
+    if isinstance(lowering, IndexMap):
+        return lowering.reads
     if isinstance(lowering, ArgReduction):
         return math.prod(axes_sizes(eqn))
     return math.prod(lowering.sizes(eqn)) if isinstance(lowering, Reduction) else 1
@@ -162,7 +168,7 @@ def _arithmetic(eqn: JaxprEqn, lowering: Lowering) -> tuple[float, float]:
         return 3 * size, size
     if name in FUNCTIONS:
         return 0, size
-    if isinstance(lowering, (Reduction, ArgReduction)):
+    if isinstance(lowering, (IndexMap, Reduction, ArgReduction)):
         return size * (combined(eqn, lowering) - 1), 0
     if name.startswith("cum"):
         return sum(v.aval.size for v in eqn.invars), 0

@@ -142,9 +142,11 @@ class Elementwise:
 class IndexMap:
     """emit(ctx, *operands, **params) -> the result's element; `operand.at(coords)` reads one.
 
-    Of several results, the one asked for is number `ctx.out_number`."""
+    Of several results, the one asked for is number `ctx.out_number`. `reads`: how many elements of an
+    operand it reads; where they are several, it compares or adds them."""
 
     emit: Callable[..., Scalar]
+    reads: int = 1
 
 
 def axes_sizes(eqn: JaxprEqn) -> tuple[int, ...]:

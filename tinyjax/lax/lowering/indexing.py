@@ -48,11 +48,13 @@ def _slice(ctx: Any, x: Any, *, start_indices: Any, strides: Any, **_: Any) -> S
     return x.at(coord * int(stride) + int(start) for coord, start, stride in triples)
 
 
-def _all(ctx: Any, conditions: Sequence[Scalar]) -> Scalar:
+def every(ctx: Any, conditions: Sequence[Scalar]) -> Scalar:
+    """Whether all of them hold."""
     return functools.reduce(lambda a, b: ctx.op("and", a, b), conditions)
 
 
-def _clip(at: Index, size: int) -> Index:
+def clip(at: Index, size: int) -> Index:
+    """The nearest place that an axis of that size has."""
     return at.max(0).min(size - 1)
 
 
@@ -71,13 +73,13 @@ def element_or(
             conditions.append(ctx.op("ge", at, index(0), dtype=BOOL))
         if at.hi > last:
             conditions.append(ctx.op("le", at, index(last), dtype=BOOL))
-        at = _clip(at, last + 1)
+        at = clip(at, last + 1)
         if dilation > 1:
             conditions.append(ctx.op("eq", at % dilation, index(0), dtype=BOOL))
         coords.append(at // dilation)
     if not conditions:
         return x.at(coords)
-    inside = _all(ctx, conditions)
+    inside = every(ctx, conditions)
     return ctx.op("select", inside, x.at(coords), other(), dtype=x.aval.dtype)
 
 
@@ -95,7 +97,7 @@ def _concatenate(ctx: Any, *operands: Any, dimension: int) -> Scalar:
     for operand in operands:
         size = operand.aval.shape[dimension]
         if size:
-            coords[dimension] = _clip(along - start, size)
+            coords[dimension] = clip(along - start, size)
             elements.append((start, operand.at(coords)))
         start += size
     (_, chosen), *others = elements
@@ -148,11 +150,11 @@ def _dynamic_update_slice(ctx: Any, x: Any, update: Any, *starts: Any) -> Scalar
         if window < size:
             conditions.append(ctx.op("ge", at, index(0), dtype=BOOL))
             conditions.append(ctx.op("lt", at, index(window), dtype=BOOL))
-        coords.append(_clip(at, window))
+        coords.append(clip(at, window))
     new = update.at(coords)
     if not conditions:
         return new
-    inside = _all(ctx, conditions)
+    inside = every(ctx, conditions)
     return ctx.op("select", inside, new, x.at_position(ctx.position), dtype=x.aval.dtype)
 
 
@@ -184,7 +186,7 @@ def _gather(
     if mode is not lax.GatherScatterMode.FILL_OR_DROP or not conditions:
         return element
     fill = ctx.constant(fill_value, x.aval.dtype)
-    return ctx.op("select", _all(ctx, conditions), element, fill, dtype=x.aval.dtype)
+    return ctx.op("select", every(ctx, conditions), element, fill, dtype=x.aval.dtype)
 
 
 def _is_inside(ctx: Any, start: Scalar, last: int) -> list[Scalar]:

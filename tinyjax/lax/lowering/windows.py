@@ -1,18 +1,23 @@
 """How pooling lowers: a reduction over the places of a window, which may lie in the padding.
 
-After this file you can say what a maximum over windows costs in a kernel: each element of the result
-reads its whole window. Builds on indexing.
+After this file you can say what a maximum over windows costs in a kernel, and its gradient: each element
+of a maximum reads its window, and each element of the gradient all windows that it is in, to see which of
+them choose it. So nothing is scattered, and no two work-items write to one place. Builds on indexing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tinyjax import lax
+from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.rules import (
+    IndexMap,
+    Lowering,
     OnHost,
     Position,
     Reduction,
@@ -22,9 +27,10 @@ from tinyjax.compile.kernel.rules import (
     zero_of,
 )
 from tinyjax.core.jaxpr import JaxprEqn
-from tinyjax.lax.lowering.indexing import element_or
+from tinyjax.lax.lowering.indexing import BOOL, clip, element_or, every
 
 if TYPE_CHECKING:
+    from tinyjax.compile.codegen.codegen import Target
     from tinyjax.compile.kernel.kernel_ir import Scalar
 
 
@@ -57,10 +63,140 @@ def _window_reduction(op: str, identity: Callable[[np.dtype], Any]) -> Reduction
     return Reduction(op, identity, _window_sizes, term)
 
 
+# ---- what the chosen elements of windows carry ----
+
+# Elements that a kernel's text may compare for one of the result: each stands there by itself.
+MAX_COMPARED = 64
+
+
+def _select_and_gather_add(eqn: JaxprEqn, target: Target) -> Lowering:
+    compared = math.prod(eqn.params["window_dimensions"])
+    if compared > MAX_COMPARED:
+        return OnHost(f"a window's choice compares {compared} elements")
+    return IndexMap(_gathered, compared)
+
+
+def _gathered(
+    ctx: Any,
+    source: Any,
+    operand: Any,
+    *,
+    select_prim: Any,
+    window_dimensions: Any,
+    window_strides: Any,
+    padding: Any,
+    base_dilation: Any,
+    window_dilation: Any,
+) -> Scalar:
+    """What the chosen element of a window carries: two walks at once, as in the impl rule."""
+    dtype = operand.aval.dtype
+    best = fill = ctx.constant(_IDENTITIES[select_prim](dtype), dtype)
+    carried = zero = ctx.constant(0, source.aval.dtype)
+    corner = [w * int(stride) for w, stride in zip(ctx.position.coords, window_strides)]
+    for place in np.ndindex(*window_dimensions):
+        steps = zip(corner, place, window_dilation, padding)
+        at = [start + i * int(spread) - int(low) for start, i, spread, (low, _) in steps]
+        element = element_or(ctx, operand, at, base_dilation, lambda: fill)
+        along = element_or(ctx, source, at, base_dilation, lambda: zero)
+        keep = ctx.op(select_prim.name, best, element, dtype=BOOL)
+        best = ctx.op("select", keep, best, element, dtype=dtype)
+        carried = ctx.op("select", keep, carried, along, dtype=zero.dtype)
+    return carried
+
+
+def _windows_of_an_element(eqn: JaxprEqn) -> list[int]:
+    """How many windows an element is in at most, along each axis."""
+    sizes, strides = eqn.params["window_dimensions"], eqn.params["window_strides"]
+    return [-(-size // stride) for size, stride in zip(sizes, strides)]
+
+
+def _select_and_scatter_add(eqn: JaxprEqn, target: Target) -> Lowering:
+    sizes, padding = eqn.params["window_dimensions"], eqn.params["padding"]
+    compared = math.prod(sizes) * math.prod(_windows_of_an_element(eqn))
+    if compared > MAX_COMPARED:
+        return OnHost(f"the windows that an element is in have {compared} elements")
+    if any(low < 0 or high < 0 for low, high in padding):
+        return OnHost("windows in an array of which elements are cut off")
+    counts = _windows_of_an_element(eqn)
+
+    def scattered(ctx: Any, source: Any, operand: Any, **params: Any) -> Scalar:
+        """The sum of what the windows got that choose this element, in the order of the impl rule."""
+        total: Any = ctx.constant(0, source.aval.dtype)
+        if source.aval.size:
+            for back in np.ndindex(*counts):
+                total = ctx.op("add", total, _from_window(ctx, back, source, operand, **params))
+        return total
+
+    return IndexMap(scattered, compared)
+
+
+def _from_window(
+    ctx: Any,
+    back: Sequence[int],
+    source: Any,
+    operand: Any,
+    *,
+    select_prim: Any,
+    window_dimensions: Any,
+    window_strides: Any,
+    padding: Any,
+) -> Scalar:
+    """What this element gets from one of its windows: the one that begins `back` windows before the last that
+    begins at or before it."""
+    window, number, conditions = [], index(0), []
+    axes = zip(
+        ctx.position.coords, back, window_dimensions, window_strides, padding, source.aval.shape
+    )
+    for coord, steps, size, stride, (low, _), count in axes:
+        at = coord + int(low)
+        place, w = at % stride + steps * stride, at // stride - steps
+        conditions += _is_in(ctx, place, size) + _is_in(ctx, w, count)
+        window.append(clip(w, count))
+        number = number * size + place
+    corner = [w * int(s) - int(low) for w, s, (low, _) in zip(window, window_strides, padding)]
+    chosen = _chosen(ctx, operand, corner, window_dimensions, select_prim)
+    here = ctx.op("convert", number, dtype=chosen.dtype)
+    conditions.append(ctx.op("eq", chosen, here, dtype=BOOL))
+    got, zero = source.at(window), ctx.constant(0, source.aval.dtype)
+    return ctx.op("select", every(ctx, conditions), got, zero, dtype=zero.dtype)
+
+
+def _chosen(
+    ctx: Any, operand: Any, corner: Sequence[Index], sizes: Sequence[int], select_prim: Any
+) -> Scalar:
+    """The number of the element that the window at `corner` chooses: the walk of the impl rule."""
+    dtype = operand.aval.dtype
+    best: Any = ctx.constant(_IDENTITIES[select_prim](dtype), dtype)
+    chosen = none = ctx.constant(-1, INT32)
+    for number, place in enumerate(np.ndindex(*sizes)):
+        at = [start + i for start, i in zip(corner, place)]
+        coords = [clip(index, size) for index, size in zip(at, operand.aval.shape)]
+        element = operand.at(coords)
+        keep = ctx.op(select_prim.name, best, element, dtype=BOOL)
+        better = ctx.op("or", ctx.op("not", keep), ctx.op("eq", chosen, none, dtype=BOOL))
+        inside = [c for i, size in zip(at, operand.aval.shape) for c in _is_in(ctx, i, size)]
+        takes = every(ctx, [better, *inside])
+        best = ctx.op("select", takes, element, best, dtype=dtype)
+        chosen = ctx.op("select", takes, ctx.constant(number, INT32), chosen, dtype=INT32)
+    return chosen
+
+
+def _is_in(ctx: Any, at: Index, size: int) -> list[Scalar]:
+    """0 <= at < size, as far as it is not known."""
+    conditions = []
+    if at.lo < 0:
+        conditions.append(ctx.op("ge", at, index(0), dtype=BOOL))
+    if at.hi >= size:
+        conditions.append(ctx.op("lt", at, index(size), dtype=BOOL))
+    return conditions
+
+
+INT32 = np.dtype("int32")
+_IDENTITIES = {lax.ge_p: least, lax.le_p: greatest}
 lowering_rules[lax.reduce_window_sum_p] = _window_reduction("add", zero_of)
 lowering_rules[lax.reduce_window_max_p] = _window_reduction("max", least)
 lowering_rules[lax.reduce_window_min_p] = _window_reduction("min", greatest)
-lowering_rules[lax.select_and_gather_add_p] = OnHost("a window's choice needs all its elements")
-lowering_rules[lax.select_and_scatter_add_p] = OnHost("several updates may go to one place")
+lowering_rules[lax.select_and_gather_add_p] = _select_and_gather_add
+lowering_rules[lax.select_and_scatter_add_p] = _select_and_scatter_add
 for _primitive in (lax.reduce_p, lax.reduce_window_p):
     lowering_rules[_primitive] = OnHost("a function of one's own combines the elements")

@@ -17,6 +17,7 @@ from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGro
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.kernel.rules import rewrites_for_steps
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
+from tinyjax.compile.record import run_pass
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
 from tinyjax.compile.schedules.lower import lower_group
 from tinyjax.compile.schedules.resumable_loop import LoopKernel
@@ -41,6 +42,9 @@ class Plan:
     bodies: dict[int, dict[str, Plan]] = field(default_factory=dict)  # 'body', 'cond', 'branch 0'
     reasons: dict[int, str] = field(default_factory=dict)  # why a loop is no kernel
     launches: list[Launch] = field(default_factory=list)  # of all kernels: see launches.py
+
+    def __str__(self) -> str:
+        return "\n".join(groups_lines(self))
 
     def made_on_device(self) -> set[Var]:
         """What kernels, loops and BLAS make: memory that can be used again when nothing reads it any more."""
@@ -89,13 +93,19 @@ class _Planner:
         """`prefix` begins the kernels' names, so that no two of a program are alike."""
         loops = self._loops(closed.jaxpr, names)
         inputs = {eqn: made.inputs for eqn, made in loops.items() if isinstance(made, LoopKernel)}
-        plan = Plan(closed, fuse(closed.jaxpr, self.target, inputs), names)
+        of = "" if prefix == "k" else prefix.rstrip("_")
+        plan = run_pass("fusion", self._fused, closed, names, inputs, subject=of)
         for number, group in enumerate(plan.groups):
             if isinstance(group, KernelGroup) and group.outputs[0].aval.size > 0:
                 plan.kernels[number] = self._kernel(group, names, f"{prefix}{number}_")
             elif isinstance(group, LoopGroup):
                 self._plan_loop(plan, number, group, loops[group.eqn], f"{prefix}{number}_")
         return plan
+
+    def _fused(
+        self, closed: ClosedJaxpr, names: dict[Var, str], inputs: dict[JaxprEqn, list[Var]]
+    ) -> Plan:
+        return Plan(closed, fuse(closed.jaxpr, self.target, inputs, names), names)
 
     def _loops(self, jaxpr: Jaxpr, names: dict[Var, str]) -> dict[JaxprEqn, LoopKernel | str]:
         """The kernel of each loop, or why it has none: it says what of the loop's operands is stored."""

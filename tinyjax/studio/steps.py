@@ -78,6 +78,7 @@ CHAPTERS = (
     Chapter(
         "From jaxpr to jaxpr",
         {
+            "compile.record": "what each pass did to a program, and why",
             "compile.passes.simplify": "calls inlined, nothing computed twice, dead code gone",
             "compile.passes.rewrite_rules": "the rules by which equations become simpler",
             "compile.passes.loops": "loops and branches in one form",
@@ -123,6 +124,7 @@ CHAPTERS = (
             "compile.fusion.cost_model": "the numbers by which fusion decides",
             "compile.fusion.reduction_groups": "what shares a kernel with a reduction",
             "compile.fusion.groups": "what fusion decides",
+            "compile.fusion.decisions": "what it says of each decision",
             "compile.fusion.backward_slice": "what a value is computed from",
             "compile.fusion.fuse": "equations into groups, one kernel each",
         },
@@ -140,7 +142,6 @@ CHAPTERS = (
         {
             "compile.kernel.substitution": "statements with other names and indices",
             "compile.schedules.lanes": "what differs from lane to lane, and what is no vector",
-            "compile.record": "what each pass did, for those who ask",
         },
     ),
     Chapter(

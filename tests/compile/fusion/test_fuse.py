@@ -132,9 +132,9 @@ def test_no_work_is_repeated_exponentially():
 
 def test_the_time_to_group_grows_as_the_program_does(monkeypatch):
     tried = []
-    can_join = fuse_module._Plan._can_join
+    why_not = fuse_module._Plan._why_not_join
     monkeypatch.setattr(
-        fuse_module._Plan, "_can_join", lambda *args: tried.append(0) or can_join(*args)
+        fuse_module._Plan, "_why_not_join", lambda *args: tried.append(0) or why_not(*args)
     )
     f = lambda x: [mul(x, np.float32(n + 2)) for n in range(1000)]  # noqa: E731
     assert len(fuse(make_jaxpr(f)(aval(3)).jaxpr, CPU)) > MAX_TRIED

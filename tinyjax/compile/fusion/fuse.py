@@ -11,15 +11,14 @@ choosing where to stop: the values that are *stored* in memory. A value is store
 - a product of matrices reads it, or it is one itself and what follows is not elementwise;
 - its reader would read more arrays than a kernel may have parameters.
 
-All else is recomputed where it is read, in registers. Loops and branches (while, scan, cond) are
-groups of their own (see loop_kernels.py); what is costly stands in cost_model.py. Builds on that,
-backward_slice and reduction_groups.
+All else is recomputed where it is read, in registers. Loops and branches are groups of their own (see
+loop_kernels.py). Builds on cost_model, cost_record, backward_slice and reduction_groups.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,8 +32,9 @@ from tinyjax.compile.fusion.cost_model import (
     MAX_EQUATIONS,
     MAX_EQUATIONS_IN_ALL,
     MAX_TRIED,
-)
+)  # fmt: skip
 from tinyjax.compile.fusion.cost_record import combined, operations
+from tinyjax.compile.fusion.decisions import report
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
 from tinyjax.compile.kernel.rules import (
@@ -47,6 +47,7 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
 )
 from tinyjax.compile.passes.loops import is_control_flow
+from tinyjax.compile.record import is_recording
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects
 
 
@@ -58,10 +59,11 @@ class _ControlFlow:
 
 
 def fuse(
-    jaxpr: Jaxpr, target: Target, loop_inputs: Mapping[JaxprEqn, list[Var]] | None = None
-) -> list[Group]:
+    jaxpr: Jaxpr, target: Target, loop_inputs: Mapping[JaxprEqn, list[Var]] | None = None,
+    names: Mapping[Var, str] | None = None,
+) -> list[Group]:  # fmt: skip
     """The groups of `jaxpr`, in an order in which they can run. `loop_inputs` says what some loops
-    read; others read their operands."""
+    read; others read their operands. With `names`, the decisions are events of the pass that runs."""
     alone: set[JaxprEqn] = set()  # what would make a group of too many arrays
     while True:
         plan = _Plan(jaxpr, target, loop_inputs or {}, alone)
@@ -74,7 +76,10 @@ def fuse(
             for eqn in group.eqns
         }
         if not too_large:
-            return sorted(groups, key=lambda group: group.depth)
+            groups = sorted(groups, key=lambda group: group.depth)
+            if names is not None and is_recording():
+                report(groups, plan.reasons, plan.clusters.reasons, plan.refusals, names)
+            return groups
         alone |= too_large
 
 
@@ -104,13 +109,14 @@ class _Plan:
         self.leaves: dict[Var, set[Var]] = {}  # the stored values that one is computed from
         self.last_effect = 0  # the depth of the last equation with effects
         self.reasons: dict[Var, str] = {}
+        self.refusals: dict[Var, list[tuple[Group, str]]] = {}
         self.stored: set[Var] = {*jaxpr.invars, *jaxpr.constvars}
         self._store("the program returns it", (v for v in jaxpr.outvars if isinstance(v, Var)))
         for lowering in self.lowerings.values():
             if isinstance(lowering, _ControlFlow):
                 self._store("a loop or branch reads it", lowering.inputs)
-        clusters = Clusters(jaxpr.eqns, self.lowerings, target, alone, self.stored)
-        self.cluster, self.eqns = clusters.of, clusters.order
+        self.clusters = Clusters(jaxpr.eqns, self.lowerings, target, alone, self.stored)
+        self.cluster, self.eqns = self.clusters.of, self.clusters.order
         self.number = {eqn: number for number, eqn in enumerate(self.eqns)}
         for eqn in self.eqns:
             self._decide(eqn)
@@ -268,12 +274,10 @@ class _Plan:
 
     def _place_eqn(self, eqn: JaxprEqn, lowering: Any) -> None:
         """Makes a group of one equation; those with effects keep their order."""
-        is_host = isinstance(lowering, OnHost)
-        group: Group = (
-            LoopGroup(eqn, lowering.inputs, self._before(eqn))
-            if not is_host
-            else HostGroup(eqn, lowering.reason, by_blas=isinstance(lowering, Blas))
-        )
+        if isinstance(lowering, OnHost):
+            group: Group = HostGroup(eqn, lowering.reason, by_blas=isinstance(lowering, Blas))
+        else:
+            group = LoopGroup(eqn, lowering.inputs, self._before(eqn))
         self._place(group)
         if has_effects(eqn):
             group.depth = self.last_effect = max(group.depth, self.last_effect)
@@ -287,24 +291,24 @@ class _Plan:
         return list(found)
 
     def _place(self, group: Group) -> None:
-        group.depth = 1 + max(self._depths(group.inputs), default=0)
+        depths = [self.home[v].depth for v in group.inputs if v in self.home]
+        group.depth = 1 + max(depths, default=0)
         self.groups.append(group)
         self.home.update((v, group) for v in group.outputs)
-
-    def _depths(self, values: Iterable[Var]) -> Iterator[int]:
-        return (self.home[v].depth for v in values if v in self.home)
 
     def _place_value(self, v: Var) -> None:
         """The kernel of a value: one of its shape that runs late enough, or a new one."""
         needed = backward_slice(v, self.producer, self.stored, self.lowerings)
         product = next((e for e in needed.eqns if isinstance(self.lowerings[e], Product)), None)
-        deepest = max(self._depths(needed.inputs), default=0)
         alike = self.maps[v.aval.shape, product]
+        self.refusals[v] = []
         for group in alike[-MAX_TRIED:]:
-            if group.depth >= deepest and self._can_join(v, needed, group):
-                _join(group, v, needed)
+            why_not = self._why_not_join(v, needed, group)
+            if not why_not:
+                group.join(v, needed)
                 self.home[v] = group
                 return
+            self.refusals[v].append((group, why_not))
         alike.append(KernelGroup([v], list(needed.inputs), list(needed.eqns), product=product))
         self._place(alike[-1])
 
@@ -326,24 +330,21 @@ class _Plan:
         inputs = [w for w in read if self.producer.get(w) not in inlined]
         self._place(KernelGroup(outputs, inputs, eqns, cluster.form))
 
-    def _can_join(self, v: Var, needed: BackwardSlice, group: KernelGroup) -> bool:
-        """Whether the kernel of a group of `v`'s shape can store `v` too, which reads `needed.inputs`.
+    def _why_not_join(self, v: Var, needed: BackwardSlice, group: KernelGroup) -> str:
+        """Why the kernel of a group of `v`'s shape can't store `v` too, which reads `needed.inputs`; empty if
+        it can.
 
         It may have MAX_BUFFERS arrays, and MAX_EQUATIONS_IN_ALL. What it makes itself can be read at the
         element's own place alone (True in needed.inputs); what another group makes must be there before:
         that has a smaller depth. Values that no group makes are arguments."""
-        home = self.home
-        if len({*group.inputs, *group.outputs, v, *needed.inputs}) > MAX_BUFFERS:
-            return False
-        if len({*group.eqns, *needed.eqns}) > MAX_EQUATIONS_IN_ALL:
-            return False
         for u, same_place in needed.inputs.items():
-            if u in home and not (same_place if home[u] is group else home[u].depth < group.depth):
-                return False
-        return True
-
-
-def _join(group: KernelGroup, v: Var, needed: BackwardSlice) -> None:
-    group.outputs.append(v)
-    group.inputs += [u for u in needed.inputs if u not in group.inputs and u not in group.outputs]
-    group.eqns = list(dict.fromkeys([*group.eqns, *needed.eqns]))
+            maker = self.home.get(u)
+            if maker is group and not same_place:
+                return "this reads other elements of what it makes"
+            if maker is not None and maker is not group and maker.depth >= group.depth:
+                return "what this reads may be made after it"
+        if len({*group.inputs, *group.outputs, v, *needed.inputs}) > MAX_BUFFERS:
+            return "it would have too many arrays"
+        if len({*group.eqns, *needed.eqns}) > MAX_EQUATIONS_IN_ALL:
+            return "it would have too many equations"
+        return ""

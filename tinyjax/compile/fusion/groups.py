@@ -1,13 +1,14 @@
 """The groups of a program: what runs on the host, as a kernel, or as a loop.
 
 After this file you can read what fusion decides: which equations run together, what they read, and
-what they make. Builds on jaxpr and reduction_groups.
+what they make. Builds on backward_slice and reduction_groups.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from tinyjax.compile.fusion.backward_slice import BackwardSlice
 from tinyjax.compile.fusion.reduction_groups import Form
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
@@ -49,6 +50,12 @@ class KernelGroup:
     reasons: list[str] = field(default_factory=list)
     depth: int = 0
     product: JaxprEqn | None = None
+
+    def join(self, v: Var, needed: BackwardSlice) -> None:
+        """Stores `v` too, and reads and computes what it needs."""
+        self.outputs.append(v)
+        self.inputs += [u for u in needed.inputs if u not in self.inputs and u not in self.outputs]
+        self.eqns = list(dict.fromkeys([*self.eqns, *needed.eqns]))
 
 
 @dataclass

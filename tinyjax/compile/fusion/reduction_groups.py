@@ -146,6 +146,7 @@ class Clusters:
         self.alone = alone
         self.stored = stored
         self.of: dict[JaxprEqn, Cluster] = {}
+        self.reasons: dict[JaxprEqn, str] = {}  # why each is in its cluster
         self.producer = {v: eqn for eqn in eqns for v in eqn.outvars}
         self.readers: dict[Var, list[JaxprEqn]] = defaultdict(list)
         self.stage: dict[JaxprEqn, int] = {}
@@ -163,14 +164,14 @@ class Clusters:
     def _assign(self, eqn: JaxprEqn) -> None:
         for v in variables(eqn):
             self.readers[v].append(eqn)
-        cluster = self._cluster_for(eqn)
+        cluster, reason = self._cluster_for(eqn)
         if cluster is None:
             self.stage[eqn] = self._stage_after(eqn, None)
         else:
-            self._join(eqn, cluster)
+            self._join(eqn, cluster, reason)
 
-    def _join(self, eqn: JaxprEqn, cluster: Cluster) -> None:
-        self.of[eqn], self.stage[eqn] = cluster, cluster.stage
+    def _join(self, eqn: JaxprEqn, cluster: Cluster, reason: str) -> None:
+        self.of[eqn], self.stage[eqn], self.reasons[eqn] = cluster, cluster.stage, reason
         cluster.eqns.append(eqn)
         cluster.operands.update(v for v in variables(eqn) if self._home(v) is not cluster)
         cluster.operands.difference_update(eqn.outvars)
@@ -187,23 +188,25 @@ class Clusters:
                 stage = max(stage, self.stage[self.producer[v]] + (home is not None))
         return stage
 
-    def _cluster_for(self, eqn: JaxprEqn) -> Cluster | None:
-        """The cluster that a reduction begins or joins, or that an equation continues."""
+    def _cluster_for(self, eqn: JaxprEqn) -> tuple[Cluster | None, str]:
+        """The cluster that a reduction begins or joins, or that an equation continues, and the reason."""
         lowering = self.lowerings[eqn]
         if eqn in self.alone or has_effects(eqn):
-            return None
+            return None, ""
         form = form_of(eqn, lowering, self.target)
         homes = {home for v in variables(eqn) if (home := self._home(v)) is not None}
         for home in sorted(homes, key=lambda home: -home.stage):
             if self._continues(eqn, lowering, form, home):
-                return home
+                what = "row" if home.form.kind == "rows" else "result"
+                return home, f"of what the kernel makes, it needs the same {what} alone"
         if form is None:
-            return None
+            return None, ""
         key = self._stage_after(eqn, None), form
         cluster = self.open.get(key)
         if cluster is None or not cluster.has_room(eqn):
             cluster = self.open[key] = Cluster(form, key[0], len(self.of))
-        return cluster
+            return cluster, f"a reduction begins a kernel: {form.kind}"
+        return cluster, f"it combines arrays of that form too: {form.kind}"
 
     def _continues(self, eqn: JaxprEqn, lowering: Any, form: Form | None, home: Cluster) -> bool:
         if self._stage_after(eqn, home) > home.stage:
@@ -255,7 +258,7 @@ class Clusters:
                 if form.kind != "rows" or not all(keeps):
                     return
         if cluster.has_room(eqn):
-            self._join(eqn, cluster)
+            self._join(eqn, cluster, "only this kernel reads it")
 
 
 def variables(eqn: JaxprEqn) -> list[Var]:

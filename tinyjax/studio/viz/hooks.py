@@ -190,7 +190,7 @@ def simplifying(closed: Any) -> Call:
     return call
 
 
-def fusing(jaxpr: Any, target: Any, loop_inputs: Any = None) -> Call:
+def fusing(jaxpr: Any, target: Any, *_: Any) -> Call:
     def results(groups: Any) -> Roles:
         for number, group in enumerate(groups):
             names = [eqn.primitive.name for eqn in group.eqns]

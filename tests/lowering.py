@@ -5,7 +5,7 @@ import numpy as np
 from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import HostGroup
-from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.schedules.lower import lower_group
 from tinyjax.core.pretty_printer import variable_names
 from tinyjax.core.primitives import broadcast_in_dim, mul, reduce_sum, sin

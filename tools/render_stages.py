@@ -36,9 +36,9 @@ STAGES = (
     ),
     (
         "simplified",
-        """**Simplification** (`simplify.py`, `rewrite_rules.py`) puts called jaxprs in place of the calls,
-        applies rules that change no bit (`1.0 * x` is `x`), computes nothing twice, and drops
-        what nobody needs.""",
+        """**Simplification** (the files of `passes/`, in the order of `pipeline.py`) puts called jaxprs in
+        place of the calls, applies rules that change no bit (`1.0 * x` is `x`), computes nothing
+        twice, and drops what nobody needs.""",
     ),
     (
         "groups",

@@ -29,7 +29,7 @@ from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load, Store, Value
 from tinyjax.compile.kernel.rules import lowering_rules
 from tinyjax.compile.passes import rewrite_rules
-from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import groups_lines, make_plan
 from tinyjax.core.jaxpr import jaxpr_as_fun
 from tinyjax.lax.lowering import elementwise
@@ -72,10 +72,12 @@ print(kernel_text(kernel))  # 4. generate code
 #
 # ## Simplification changes no bit
 #
-# [simplify.py](../tinyjax/compile/passes/simplify.py) takes a jaxpr and gives a jaxpr. This is
-# **[simplification](glossary.md#simplification)**. It puts the equations of called functions in
-# place of the calls, computes nothing twice, computes now what is made of constants, and drops
-# what nobody needs. The gradient of the running example has a lot of that:
+# `simplify` takes a jaxpr and gives a jaxpr. This is
+# **[simplification](glossary.md#simplification)**. It is a row of *passes*, each a file of
+# [passes/](../tinyjax/compile/passes) and each from jaxpr to jaxpr, too. They put the equations of
+# called functions in place of the calls, compute nothing twice, compute now what is made of
+# constants, and drop what nobody needs. [pipeline.py](../tinyjax/compile/passes/pipeline.py) says
+# in which order. The gradient of the running example has a lot of that:
 
 # %%
 gradient = jax.make_jaxpr(jax.grad(jax.jit(f)))(3.0)
@@ -84,8 +86,9 @@ print("before:", gradient, "", "after:", simplify(gradient), sep="\n")
 # %% [markdown]
 # Two calls with seven equations have become four equations. The value itself, which nobody asked
 # for, is gone, and so are two multiplications by 1.0. That is done by *rules*, each a line of a
-# table in [rewrite_rules.py](../tinyjax/compile/passes/rewrite_rules.py). Some of them, with
-# the kinds of numbers that they hold for (integers, unsigned integers, floats):
+# table in [rewrite_rules.py](../tinyjax/compile/passes/rewrite_rules.py). Some of them, with the
+# kinds of numbers that they hold for (integers, unsigned integers, floats), and the reason why no
+# bit of any result is another:
 
 # %%
 for line in rewrite_rules.ARITHMETIC.splitlines():

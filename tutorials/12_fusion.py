@@ -29,7 +29,7 @@ from tinyjax.compile.cost import cost_lines, plan_cost
 from tinyjax.compile.fusion import cost_model
 from tinyjax.compile.fusion.cost_record import jaxpr_cost
 from tinyjax.compile.kernel.rules import lowering_rules
-from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import groups_lines, make_plan
 
 # %% [markdown]

@@ -187,7 +187,9 @@ HALVES = {
 
 @cases(HALVES)
 def test_a_wrong_rewrite_misleads_compiled_code_alone(monkeypatch, program):
-    monkeypatch.setitem(rewrite_rules.RULES, "mul", [rewrite_rules.parse("mul x 0.5 = x f")])
+    monkeypatch.setitem(
+        rewrite_rules.RULES, "mul", [rewrite_rules.parse("mul x 0.5 | x | f | a wrong rule")]
+    )
     function, right = program
     x = jnp.float32(8)
     assert float(function(x)) == right

@@ -12,7 +12,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.config import config
 from tinyjax.fast import background_build
 from tinyjax.fast.background_build import BackgroundBuild, build_thread, numpy_seconds

@@ -1,7 +1,7 @@
 """From a jaxpr to a plan of kernels: the stages in order, and what each of them made.
 
 After this file you can stop the compiler at any stage, and print what is there. `lower_jaxpr` opens no
-device: all that it makes is text and plans. Builds on the stages of this folder, from simplify to plan.
+device: all that it makes is text and plans. Builds on the stages of this folder, from passes to plan.
 """
 
 from __future__ import annotations
@@ -21,8 +21,7 @@ from tinyjax.compile.memory_plan import (
     usable_donations,
     with_memory,
 )
-from tinyjax.compile.passes.lower_prng_keys import lower_prng_keys
-from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.passes.pipeline import run_passes
 from tinyjax.compile.plan import Plan, groups_lines, make_plan, schedule_lines
 from tinyjax.core.compile_log import compiling_logger, log_level, logged_time
 from tinyjax.core.jaxpr import ClosedJaxpr
@@ -108,7 +107,7 @@ def lower_jaxpr(
     device.warn_without_opencl()
     target = None if device.cl_device is None else target_of(device)
     with logged_time(f"lowering jit({name}) to OpenCL C"):
-        simplified = simplify(lower_prng_keys(closed))
+        simplified = run_passes(closed)
         plan = make_plan(simplified, target)
         memory = plan_memory(plan, donated)
         plan = with_launches(with_memory(plan, memory), memory, device)

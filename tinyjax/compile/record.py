@@ -86,6 +86,11 @@ def run_pass(
     return record.after
 
 
+def subject_of_pass() -> str:
+    """What the pass that runs works on, if it is recorded."""
+    return _recorder.running[-1].subject if _recorder.running else ""
+
+
 def event(about: Any, change: Any, why: str = "", origin: Any = None) -> None:
     """Adds an event to the pass that runs; the arguments become text only if it is recorded."""
     if _recorder.running:

@@ -47,11 +47,14 @@ def inline_calls(
     eqns: list[JaxprEqn] = []
     constants: dict[Var, Any] = {}
 
-    def copy_eqns(jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Atom]) -> list[Atom]:
-        """Appends a copy of `jaxpr` applied to `args`, and gives the atoms of its results."""
+    def copy_eqns(
+        jaxpr: Jaxpr, consts: Sequence[Any], args: Sequence[Atom], new: Callable[[Var], Var]
+    ) -> list[Atom]:
+        """Appends the equations of `jaxpr` applied to `args`, with `new` variables for those that they bind,
+        and gives the atoms of its results."""
         renamed: dict[Var, Atom] = dict(zip(jaxpr.invars, args))
         for var, value in zip(jaxpr.constvars, consts):
-            constant = renamed[var] = Var(var.aval)
+            constant = renamed[var] = new(var)
             constants[constant] = value
 
         def rename(atom: Atom) -> Atom:
@@ -63,16 +66,23 @@ def inline_calls(
                 renamed.update(zip(eqn.outvars, invars))
             elif eqn.primitive.name in CALLS and not keep(eqn):
                 called = called_jaxpr(eqn)
-                renamed.update(zip(eqn.outvars, copy_eqns(called.jaxpr, called.consts, invars)))
+                results = copy_eqns(called.jaxpr, called.consts, invars, _copy)
+                renamed.update(zip(eqn.outvars, results))
             else:
-                outvars = [Var(v.aval) for v in eqn.outvars]
+                outvars = [new(v) for v in eqn.outvars]
                 renamed.update(zip(eqn.outvars, outvars))
                 eqns.append(eqn.replace(invars=invars, outvars=outvars))
         return [rename(v) for v in jaxpr.outvars]
 
-    invars = [Var(v.aval) for v in closed.jaxpr.invars]
-    outvars = copy_eqns(closed.jaxpr, closed.consts, invars)
-    return ClosedJaxpr(Jaxpr(list(constants), invars, outvars, eqns), list(constants.values()))
+    jaxpr = closed.jaxpr  # its own variables stay; a function that is called twice has two copies
+    outvars = copy_eqns(jaxpr, closed.consts, jaxpr.invars, lambda v: v)
+    return ClosedJaxpr(
+        Jaxpr(list(constants), jaxpr.invars, outvars, eqns), list(constants.values())
+    )
+
+
+def _copy(v: Var) -> Var:
+    return Var(v.aval)
 
 
 def called_jaxpr(eqn: JaxprEqn) -> ClosedJaxpr:

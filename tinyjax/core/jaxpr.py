@@ -11,7 +11,7 @@ is the next file, pretty_printer, which gives these classes their repr.)
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tinyjax.core.array import LiteralArray, ShapedArray
@@ -111,6 +111,11 @@ class Jaxpr:
         """A copy with some parts changed."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         return Jaxpr(**(fields | changes))
+
+
+def substitute(atoms: Sequence[Atom], replaced: Mapping[Var, Atom]) -> list[Atom]:
+    """The atoms, with what took the place of variables."""
+    return [replaced.get(v, v) if isinstance(v, Var) else v for v in atoms]
 
 
 class ClosedJaxpr:

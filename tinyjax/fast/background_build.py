@@ -31,7 +31,7 @@ import numpy as np
 from tinyjax.compile.fusion.cost_record import eqn_cost
 from tinyjax.compile.memory_plan import usable_donations
 from tinyjax.compile.passes.loops import Branches, control_flow, is_control_flow
-from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import impl_rules

@@ -107,7 +107,7 @@ abstract_eval_rules[device_put_p] = lambda *avals, **params: list(avals)
 deflinear2(device_put_p, _device_put_transpose)
 batch_rules[device_put_p] = lambda xs, dims, **params: (device_put_p.bind(*xs, **params), dims)
 no_rule_reasons[device_put_p, "lowering"] = (
-    "compile/passes/simplify.py leaves it out: a compiled program runs on one device"
+    "compile/passes/inline.py leaves it out: a compiled program runs on one device"
 )
 
 

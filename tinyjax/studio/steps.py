@@ -79,11 +79,20 @@ CHAPTERS = (
         "From jaxpr to jaxpr",
         {
             "compile.record": "what each pass did to a program, and why",
-            "compile.passes.simplify": "calls inlined, nothing computed twice, dead code gone",
             "compile.passes.rewrite_rules": "the rules by which equations become simpler",
+            "compile.passes.cse": "what is computed twice, computed once",
             "compile.passes.loops": "loops and branches in one form",
+            "compile.passes.pipeline": "all passes in their order",
         },
-        {"compile.passes.products": "products of matrices, and transposes around them"},
+        {
+            "compile.passes.inline": "calls put in their place",
+            "compile.passes.fold": "what is made of constants, computed now",
+            "compile.passes.patterns": "what equations fit a line of the rules' table",
+            "compile.passes.dce": "what no result needs, dropped",
+            "compile.passes.products": "products of matrices, and transposes around them",
+            "compile.passes.lower_prng_keys": "random keys as pairs of integers",
+            "compile.passes.bodies": "the bodies of loops and branches, simplified too",
+        },
     ),
     Chapter(
         "The language of kernels",
@@ -176,7 +185,6 @@ CHAPTERS = (
         {
             "core.shortcuts": "where tinyjax/fast may answer",
             "core.compile_log": "what tracing and compiling report",
-            "compile.passes.lower_prng_keys": "random keys as pairs of integers",
             "compile.schedules.loop_kernels": "which loops run inside a kernel",
             "compile.schedules.loop_cost": "how much of a loop fits into one launch",
             "compile.schedules.loop_bodies": "jaxprs inside a kernel: loops, ifs",

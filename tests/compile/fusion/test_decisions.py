@@ -6,7 +6,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.compile.codegen.codegen import CPU
-from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
 from tinyjax.compile.record import recording
 from tinyjax.core.primitives import sin

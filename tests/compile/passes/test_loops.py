@@ -15,7 +15,7 @@ from tinyjax.compile.passes.loops import (
     has_unknown_length,
     loop_of,
 )
-from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.core.tracing import make_jaxpr
 

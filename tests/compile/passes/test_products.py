@@ -8,8 +8,8 @@ from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.kernel.interpret import interpret_kernel
+from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.passes.products import multiplications, sides_of
-from tinyjax.compile.passes.simplify import simplify
 from tinyjax.compile.schedules.lower import lower_group
 from tinyjax.compile.schedules.product_kernels import rows_at_once
 from tinyjax.core.pretty_printer import variable_names

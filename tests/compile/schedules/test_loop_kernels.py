@@ -8,7 +8,7 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.compile.codegen.codegen import CPU, GPU, program_text
 from tinyjax.compile.kernel.interpret import interpret_kernel
-from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
 from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
 from tinyjax.core.dtypes import bfloat16

@@ -9,7 +9,7 @@ from tinyjax import lax
 from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.cost import group_cost
 from tinyjax.compile.kernel.kernel_ir import Kernel
-from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.runtime.devices import default_device, devices

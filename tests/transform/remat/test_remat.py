@@ -8,7 +8,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.jaxpr import subjaxprs
 from tinyjax.transform.remat.api import checkpoint_name, print_saved_residuals, saved_residuals
 

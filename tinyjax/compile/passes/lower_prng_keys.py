@@ -4,7 +4,7 @@ After this file you can say what becomes of keys in a compiled program: an array
 uint32 array of shape s + (2,). What is done to random keys themselves (splitting them, drawing bits) has
 a rule in `word_rules`, which writes it as arithmetic on words. All else that takes keys moves them about
 (slices, selects, joins): that is vmap over the words, the axis at the end being the batch dim.
-Builds on simplify.
+Builds on loops.
 """
 
 from __future__ import annotations

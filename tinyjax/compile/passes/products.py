@@ -12,7 +12,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, Literal, Var
+from tinyjax.compile.record import event
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
 
 # ---- what the axes are ----
 
@@ -66,26 +67,29 @@ def multiplications(eqn: JaxprEqn) -> int:
 # ---- transpositions around a product ----
 
 
-def without_transpositions(jaxpr: Jaxpr) -> Jaxpr:
+def products(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The same jaxpr, in which products take their operands as they lie in memory, and the transposed
     product A B is the product of transposed B and transposed A; transpositions that nothing reads any
     more stay, as dead code."""
+    jaxpr = closed.jaxpr
     producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
     counts = Counter(v for eqn in jaxpr.eqns for v in eqn.invars if isinstance(v, Var))
     counts.update(v for v in jaxpr.outvars if isinstance(v, Var))
     eqns: list[JaxprEqn] = []
     for eqn in jaxpr.eqns:
+        before = eqn
         if eqn.primitive.name == "dot_general":
             for number in (0, 1):
                 eqn = _with_operand_as_it_lies(eqn, number, producer)
-            producer[eqn.outvars[0]] = eqn
         elif eqn.primitive.name == "transpose" and isinstance(eqn.invars[0], Var):
             product = producer.get(eqn.invars[0])
             if product is not None and counts[eqn.invars[0]] == 1:
                 eqn = _transposed(product, eqn) or eqn
-                producer[eqn.outvars[0]] = eqn
+        if eqn is not before:
+            producer[eqn.outvars[0]] = eqn
+            event(before, eqn, "the product reads elements where they lie", before)
         eqns.append(eqn)
-    return jaxpr.replace(eqns=eqns)
+    return closed if eqns == jaxpr.eqns else closed.replace(jaxpr.replace(eqns=eqns))
 
 
 def _with_operand_as_it_lies(eqn: JaxprEqn, number: int, producer: dict[Var, JaxprEqn]) -> JaxprEqn:

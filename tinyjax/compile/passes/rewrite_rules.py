@@ -1,192 +1,94 @@
-"""The rules by which equations become simpler, as tables: what is computed, and what it is instead.
+"""Rewrite rules, as two tables: what is computed, what it becomes, and why no bit of any result differs.
 
-After this file you can add a rule, and say why one is missing: a rule must give the very bits that the
-equations give, for every value. So x + 0.0 stays, as -0.0 + 0.0 is 0.0, and so does x - x, which is NaN
-for an infinity. Rules look at an equation and at those that made its operands; `rewrite` applies
-them. Builds on jaxpr and primitives.
+After this file you can add a rule (one entry), and say why one is missing: a rule must give the very bits
+that the equations give, for every value. So x + 0.0 stays, as -0.0 + 0.0 is 0.0, and so does x - x, which is
+NaN for an infinity. Rules look at an equation and at those that made its operands. Builds on patterns.
 
 Source: IEEE 754-2019; https://docs.oracle.com/cd/E19957-01/806-3568/ncg_goldberg.html
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 
+from tinyjax.compile.passes.patterns import Producer, Rule, Simpler, constant, parse, same_type
+from tinyjax.compile.record import event
 from tinyjax.core import primitives
 from tinyjax.core.bind import Primitive
 from tinyjax.core.dtypes import kind
-from tinyjax.core.jaxpr import Atom, JaxprEqn, Literal, Var
-
-Producer = Mapping[Var, JaxprEqn]  # which equation makes a variable
-Simpler = Atom | JaxprEqn | None  # an atom in place of the result, another equation, or no change
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, substitute
 
 # ---- arithmetic ----
 
-# Letters are values, numbers are constants (of this sign, if they are 0), and the last column has the
+# Letters are values, and numbers are constants (of this sign, if they are 0). The third column has the
 # kinds of dtypes that the rule is for: b bool, i and u integers, f floats.
 ARITHMETIC = """
-    neg (neg x)                      = x            iuf
-    not (not x)                      = x            biu
-    add x 0                          = x            iu
-    add 0 x                          = x            iu
-    add x -0.0                       = x            f       # not 0.0: -0.0 + 0.0 is 0.0
-    add -0.0 x                       = x            f
-    sub x 0                          = x            iuf     # not -0.0
-    sub x x                          = 0            iu      # an infinite x has NaN
-    mul x 1                          = x            iuf
-    mul 1 x                          = x            iuf
-    mul x -1                         = neg x        iuf
-    mul -1 x                         = neg x        iuf
-    mul x 0                          = 0            iu      # NaN, and the sign of 0
-    mul 0 x                          = 0            iu
-    div x 1                          = x            iuf
-    max x x                          = x            biuf
-    min x x                          = x            biuf
-    max x -inf                       = x            f
-    max -inf x                       = x            f
-    min x inf                        = x            f
-    min inf x                        = x            f
-    and x x                          = x            biu
-    or x x                           = x            biu
-    and x 0                          = 0            biu
-    or x 0                           = x            biu
-    xor x x                          = 0            biu
-    xor x 0                          = x            biu
-    integer_pow[1] x                 = x            iuf
-    integer_pow[2] x                 = mul x x      iuf
-    select_n c x x                   = x            biuf
-    select_n 0 x y                   = x            biuf
-    select_n 1 x y                   = y            biuf
-    copy x                           = x            biuf
-    stop_gradient x                  = x            biuf
+    neg (neg x)      | x       | iuf  | the sign is turned around twice
+    not (not x)      | x       | biu  | each bit is turned around twice
+    add x 0          | x       | iu   | of floats, -0.0 + 0.0 is 0.0
+    add 0 x          | x       | iu   | of floats, 0.0 + -0.0 is 0.0
+    add x -0.0       | x       | f    | 0.0 + -0.0 is 0.0, and -0.0 + -0.0 is -0.0
+    add -0.0 x       | x       | f    | -0.0 + 0.0 is 0.0, and -0.0 + -0.0 is -0.0
+    sub x 0          | x       | iuf  | -0.0 - 0.0 is -0.0; it would not be with -0.0
+    sub x x          | 0       | iu   | of floats, inf - inf is NaN
+    mul x 1          | x       | iuf  | exact, and nothing is rounded
+    mul 1 x          | x       | iuf  | exact, and nothing is rounded
+    mul x -1         | neg x   | iuf  | exact, with the other sign
+    mul -1 x         | neg x   | iuf  | exact, with the other sign
+    mul x 0          | 0       | iu   | of floats, NaN * 0.0 is NaN, and -1.0 * 0.0 is -0.0
+    mul 0 x          | 0       | iu   | of floats, 0.0 * NaN is NaN, and 0.0 * -1.0 is -0.0
+    div x 1          | x       | iuf  | exact, and nothing is rounded
+    max x x          | x       | biuf | the larger one is either
+    min x x          | x       | biuf | the smaller one is either
+    max x -inf       | x       | f    | nothing is less than -inf, and of NaN it is NaN
+    max -inf x       | x       | f    | nothing is less than -inf, and of NaN it is NaN
+    min x inf        | x       | f    | nothing is more than inf, and of NaN it is NaN
+    min inf x        | x       | f    | nothing is more than inf, and of NaN it is NaN
+    and x x          | x       | biu  | each bit is as it was
+    or x x           | x       | biu  | each bit is as it was
+    and x 0          | 0       | biu  | no bit is set in both
+    or x 0           | x       | biu  | no bit is added
+    xor x x          | 0       | biu  | no bit differs
+    xor x 0          | x       | biu  | no bit is turned around
+    integer_pow[1] x | x       | iuf  | one factor
+    integer_pow[2] x | mul x x | iuf  | the one multiplication that it is
+    select_n c x x   | x       | biuf | whichever is chosen
+    select_n 0 x y   | x       | biuf | False chooses the first
+    select_n 1 x y   | y       | biuf | True chooses the second
+    copy x           | x       | biuf | no value ever changes
+    stop_gradient x  | x       | biuf | it stops derivatives, not values
 """
 
-RESULTS: dict[str, Primitive] = {"neg": primitives.neg_p, "mul": primitives.mul_p}
-
-Pattern = str | float | tuple[Any, ...]  # x, 1.0, or (primitive, *patterns)
-
-
-@dataclass(frozen=True)
-class Rule:
-    """A line of the table above."""
-
-    text: str
-    primitive: str
-    power: int | None  # of integer_pow
-    operands: tuple[Pattern, ...]
-    result: Pattern
-    kinds: str
-
-
-def parse(line: str) -> Rule:
-    """A rule from its line."""
-    line = line.split("#")[0].strip()
-    left, right = line.split("=")
-    *right_side, kinds = right.split()
-    name, *operands = _pattern(left)
-    name, power = re.fullmatch(r"(\w+)(?:\[(\d+)\])?", name).groups()  # type: ignore[union-attr]
-    result = _pattern(" ".join(right_side))
-    simple = result[0] if len(result) == 1 else tuple(result)
-    return Rule(line, name, None if power is None else int(power), tuple(operands), simple, kinds)
-
-
-def _pattern(text: str) -> list[Any]:
-    """Words, numbers as floats, and a tuple for what is in parentheses."""
-    found: list[list[Any]] = [[]]
-    for token in re.findall(r"[()]|[^\s()]+", text):
-        if token == "(":
-            found.append([])
-        elif token == ")":
-            inner = found.pop()
-            found[-1].append(tuple(inner))
-        else:
-            is_number = re.fullmatch(r"-?(\d.*|inf)", token)
-            found[-1].append(float(token) if is_number else token)
-    return found[0]
-
-
-RULES: dict[str, list[Rule]] = {}
+RULES: dict[str, list[Rule]] = {}  # by the primitive's name; the first that applies is taken
 for _line in ARITHMETIC.strip().splitlines():
     _rule = parse(_line)
     RULES.setdefault(_rule.primitive, []).append(_rule)
 
+# ---- what no pattern can say: rules with a function, which says exactly when they apply ----
 
-def arithmetic(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    """What the first rule of the table that fits makes of the equation."""
-    for rule in RULES.get(eqn.primitive.name, ()):
-        (out,), bound = eqn.outvars, dict[str, Atom]()
-        if kind(out.aval.dtype) not in rule.kinds or eqn.params.get("y") != rule.power:
-            continue
-        if len(rule.operands) != len(eqn.invars):  # a select_n of three cases, say
-            continue
-        if not all(_fits(p, v, bound, producer) for p, v in zip(rule.operands, eqn.invars)):
-            continue
-        if isinstance(rule.result, tuple):
-            name, *letters = rule.result
-            operands = [bound[letter] for letter in letters]
-            if any(_same_type(v, out) for v in operands):  # not numbers alone, for an array
-                return eqn.replace(primitive=RESULTS[name], invars=operands, params={})
-            continue
-        if isinstance(rule.result, float):
-            return full(eqn, rule.result)
-        if _same_type(bound[rule.result], out):
-            return bound[rule.result]
-    return None
+Apply = Callable[[JaxprEqn, Producer], Simpler]
+ANY = "biufcV"
+IN_ORDER = "elements stay in the order that they have in memory"
+HELD = "the dtype on the way holds all values of x"
+SAME_PLACES = "each element comes to the same places"
+REPEATED = "all elements are the same number"
+NOTHING_COMBINED = "along no axis there is nothing to combine"
 
 
-def _fits(pattern: Pattern, atom: Atom, bound: dict[str, Atom], producer: Producer) -> bool:
-    """Whether the atom is what the pattern says; `bound` gets what the letters stand for."""
-    if isinstance(pattern, str):
-        return same(bound.setdefault(pattern, atom), atom)
-    if isinstance(pattern, float):
-        value = constant(atom, producer)
-        return value is not None and _is_number(value, pattern)
-    eqn = producer.get(atom) if isinstance(atom, Var) else None
-    if eqn is None or eqn.primitive.name != pattern[0] or len(eqn.invars) != len(pattern) - 1:
-        return False
-    return all(_fits(p, v, bound, producer) for p, v in zip(pattern[1:], eqn.invars))
+def rule(pattern: str, instead: str, kinds: str, why: str) -> Callable[[Apply], Apply]:
+    """The decorated function becomes a rule: the columns are those of the table above."""
+
+    def add(apply: Apply) -> Apply:
+        made = Rule(pattern, instead, kinds, why, apply)
+        RULES.setdefault(made.primitive, []).append(made)
+        return apply
+
+    return add
 
 
-def same(a: Atom, b: Atom) -> bool:
-    """Whether two atoms have the same value for certain."""
-    if isinstance(a, Var) or isinstance(b, Var):
-        return a is b
-    return a.meaning == b.meaning
-
-
-def constant(atom: Atom, producer: Producer) -> Any:
-    """The number that an atom is, or that a broadcast repeats; None for others."""
-    while isinstance(atom, Var):
-        eqn = producer.get(atom)
-        if eqn is None or eqn.primitive is not primitives.broadcast_in_dim_p:
-            return None
-        (atom,) = eqn.invars
-    return atom.val if kind(atom.aval.dtype) in "biuf" else None
-
-
-def _is_number(value: Any, wanted: float) -> bool:
-    return bool(value == wanted) and bool(np.signbit(value) == np.signbit(wanted))
-
-
-def _same_type(atom: Atom, out: Var) -> bool:
-    return (atom.aval.shape, atom.aval.dtype) == (out.aval.shape, out.aval.dtype)
-
-
-def full(eqn: JaxprEqn, value: float) -> Simpler:
-    """A number in place of the equation's result."""
-    (out,) = eqn.outvars
-    number = Literal(out.aval.dtype.type(value), out.aval.update(shape=()))
-    params = {"shape": out.aval.shape, "broadcast_dimensions": ()}
-    if not out.aval.shape:
-        return number
-    return eqn.replace(primitive=primitives.broadcast_in_dim_p, invars=[number], params=params)
-
-
+@rule("div x 2**n", "mul x 2**-n", "f", "2**-n is exact, so that both are rounded once")
 def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
     """x / 8 = x * 0.125: both are the same number, rounded once. Of floats of 32 and 64 bits.
 
@@ -196,7 +98,7 @@ def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
     value = constant(y, producer)
     if out.aval.dtype.name not in ("float32", "float64") or value is None or not value:
         return None
-    if not _same_type(x, out):  # a number, divided by an array
+    if not same_type(x, out):  # a number, divided by an array
         return None
     inverse = 1 / float(value)
     mantissa, exponent = np.frexp(float(value))
@@ -206,25 +108,42 @@ def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
     return eqn.replace(primitive=primitives.mul_p, invars=[x, number], params={})
 
 
-# ---- conversions, and elements that move ----
+@rule("convert_element_type x", "x", ANY, "it has the dtype")
+@rule("reshape x", "x", ANY, "it has the shape")
+def unchanged(eqn: JaxprEqn, producer: Producer) -> Simpler:
+    """The operand, if shape and dtype are the result's."""
+    (x,), (out,) = eqn.invars, eqn.outvars
+    return x if same_type(x, out) else None
 
 
-def convert(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    """To the same dtype, or by way of one that holds all values: convert (convert x) = convert x.
+@rule("convert_element_type (convert_element_type x)", "x", "biuf", HELD)
+def convert_back(eqn: JaxprEqn, producer: Producer) -> Simpler:
+    """What was converted, if it is converted back from a dtype that holds all of its values."""
+    first = _converted_exactly(eqn, producer)
+    return first if first is not None and same_type(first, eqn.outvars[0]) else None
+
+
+@rule("convert_element_type (convert_element_type x)", "convert_element_type x", "biuf", HELD)
+def convert_once(eqn: JaxprEqn, producer: Producer) -> Simpler:
+    """One conversion, if the dtype on the way holds all values of the first one.
 
     Not from integers by way of floats to other integers: a float that is too large becomes the largest
     integer, where an integer loses its upper bits."""
+    first = _converted_exactly(eqn, producer)
     (x,), (out,) = eqn.invars, eqn.outvars
-    if _same_type(x, out):
-        return x
+    if first is None:
+        return None
+    kinds = [kind(v.aval.dtype) in "iu" for v in (first, x, out)]
+    return None if kinds == [True, False, True] else eqn.replace(invars=[first])
+
+
+def _converted_exactly(eqn: JaxprEqn, producer: Producer) -> Atom | None:
+    """What was converted before, to a dtype that holds all of its values."""
+    (x,) = eqn.invars
     before = _made_by(x, eqn.primitive, producer)
     if before is None or not _holds_all(x.aval.dtype, before.invars[0].aval.dtype):
         return None
-    (first,) = before.invars
-    if _same_type(first, out):
-        return first
-    kinds = [kind(v.aval.dtype) in "iu" for v in (first, x, out)]
-    return None if kinds == [True, False, True] else eqn.replace(invars=[first])
+    return before.invars[0]
 
 
 def _holds_all(wide: np.dtype, narrow: np.dtype) -> bool:
@@ -236,45 +155,50 @@ def _holds_all(wide: np.dtype, narrow: np.dtype) -> bool:
     return np.can_cast(narrow, wide, "safe")
 
 
-def transpose(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    """transpose (transpose x) is one transpose, or none."""
-    (x,), permutation = eqn.invars, tuple(eqn.params["permutation"])
-    if permutation == tuple(range(len(permutation))):
-        return x
-    before = _made_by(x, eqn.primitive, producer)
+@rule("transpose x", "x", ANY, "no axis moves")
+def transpose_in_order(eqn: JaxprEqn, producer: Producer) -> Simpler:
+    """The operand, if all axes stay where they are."""
+    permutation = tuple(eqn.params["permutation"])
+    return eqn.invars[0] if permutation == tuple(range(len(permutation))) else None
+
+
+@rule("transpose (transpose x)", "transpose x", ANY, SAME_PLACES)
+def transpose_once(eqn: JaxprEqn, producer: Producer) -> Simpler:
+    before = _made_by(eqn.invars[0], eqn.primitive, producer)
     if before is None:
         return None
-    both = tuple(before.params["permutation"][axis] for axis in permutation)
-    if both == tuple(range(len(both))):
-        return before.invars[0]
+    both = tuple(before.params["permutation"][axis] for axis in eqn.params["permutation"])
     return eqn.replace(invars=before.invars, params={"permutation": both})
 
 
-def reshape(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    """reshape (reshape x) = reshape x."""
-    (x,), (out,) = eqn.invars, eqn.outvars
-    if x.aval.shape == out.aval.shape:
-        return x
-    before = _made_by(x, eqn.primitive, producer)
-    if before is None:
-        return repeated(eqn, producer)
-    (first,) = before.invars
-    return first if first.aval.shape == out.aval.shape else eqn.replace(invars=[first])
+@rule("reshape (reshape x)", "reshape x", ANY, IN_ORDER)
+def reshape_once(eqn: JaxprEqn, producer: Producer) -> Simpler:
+    before = _made_by(eqn.invars[0], eqn.primitive, producer)
+    return None if before is None else eqn.replace(invars=before.invars)
 
 
-def broadcast(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    """broadcast (broadcast x) = broadcast x."""
+@rule("broadcast_in_dim x", "x", ANY, "nothing is repeated")
+def broadcast_in_place(eqn: JaxprEqn, producer: Producer) -> Simpler:
+    """The operand, if it has the result's axes in their order."""
     (x,), (out,) = eqn.invars, eqn.outvars
     dimensions = tuple(eqn.params["broadcast_dimensions"])
-    if x.aval.shape == out.aval.shape and dimensions == tuple(range(out.aval.ndim)):
-        return x
-    before = _made_by(x, eqn.primitive, producer)
+    return x if same_type(x, out) and dimensions == tuple(range(out.aval.ndim)) else None
+
+
+@rule("broadcast_in_dim (broadcast_in_dim x)", "broadcast_in_dim x", ANY, SAME_PLACES)
+def broadcast_once(eqn: JaxprEqn, producer: Producer) -> Simpler:
+    before = _made_by(eqn.invars[0], eqn.primitive, producer)
     if before is None:
         return None
+    dimensions = eqn.params["broadcast_dimensions"]
     both = tuple(dimensions[d] for d in before.params["broadcast_dimensions"])
     return eqn.replace(invars=before.invars, params=eqn.params | {"broadcast_dimensions": both})
 
 
+@rule("reshape (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
+@rule("squeeze (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
+@rule("rev (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
+@rule("slice (broadcast_in_dim n)", "broadcast_in_dim n", ANY, REPEATED)
 def repeated(eqn: JaxprEqn, producer: Producer) -> Simpler:
     """Moving about the elements of one repeated number gives it, repeated."""
     (out,) = eqn.outvars
@@ -288,10 +212,14 @@ def repeated(eqn: JaxprEqn, producer: Producer) -> Simpler:
     )
 
 
+@rule("reduce_sum[axes=()] x", "x", ANY, NOTHING_COMBINED)
+@rule("reduce_prod[axes=()] x", "x", ANY, NOTHING_COMBINED)
+@rule("reduce_max[axes=()] x", "x", ANY, NOTHING_COMBINED)
+@rule("reduce_min[axes=()] x", "x", ANY, NOTHING_COMBINED)
 def no_axes(eqn: JaxprEqn, producer: Producer) -> Simpler:
-    """Along no axis there is nothing to combine."""
+    """The operand, if nothing is combined."""
     (x,), (out,) = eqn.invars, eqn.outvars
-    return x if not eqn.params["axes"] and _same_type(x, out) else None
+    return x if not eqn.params["axes"] and same_type(x, out) else None
 
 
 def _made_by(atom: Atom, primitive: Primitive, producer: Producer) -> JaxprEqn | None:
@@ -301,31 +229,44 @@ def _made_by(atom: Atom, primitive: Primitive, producer: Producer) -> JaxprEqn |
 
 # ---- all of it ----
 
-# by the primitive's name; those of the table are tried first
-STRUCTURAL: dict[str, Callable[[JaxprEqn, Producer], Simpler]] = {
-    "div": divide_by_power_of_two,
-    "convert_element_type": convert,
-    "transpose": transpose,
-    "reshape": reshape,
-    "broadcast_in_dim": broadcast,
-    "squeeze": repeated,
-    "rev": repeated,
-    "slice": repeated,
-    "reduce_sum": no_axes,
-    "reduce_prod": no_axes,
-    "reduce_max": no_axes,
-    "reduce_min": no_axes,
-}
+
+def rewrite_rules(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """One walk through the equations: each is rewritten as long as a rule applies. What reads a result that
+    is gone reads what took its place."""
+    producer: dict[Var, JaxprEqn] = {}
+    replaced: dict[Var, Atom] = {}
+    eqns: list[JaxprEqn] = []
+    for eqn in closed.eqns:
+        if replaced:
+            eqn = eqn.replace(invars=substitute(eqn.invars, replaced))
+        simpler = rewrite(eqn, producer)
+        if isinstance(simpler, JaxprEqn):
+            producer.update((v, simpler) for v in simpler.outvars)
+            eqns.append(simpler)
+        else:
+            replaced[eqn.outvars[0]] = simpler
+    if eqns == closed.eqns:
+        return closed
+    outvars = substitute(closed.jaxpr.outvars, replaced)
+    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
 
 
 def rewrite(eqn: JaxprEqn, producer: Producer) -> Atom | JaxprEqn:
     """The equation as simple as the rules make it, or the atom that its result is."""
-    while True:
-        simpler = arithmetic(eqn, producer)
-        if simpler is None and eqn.primitive.name in STRUCTURAL:
-            simpler = STRUCTURAL[eqn.primitive.name](eqn, producer)
-        if simpler is None:
-            return eqn
+    while (found := _first_rule(eqn, producer)) is not None:
+        rule, simpler = found
+        event(eqn, simpler, f"{rule}: {rule.why}", eqn)
         if not isinstance(simpler, JaxprEqn):
             return simpler
         eqn = simpler
+    return eqn
+
+
+def _first_rule(eqn: JaxprEqn, producer: Producer) -> tuple[Rule, Atom | JaxprEqn] | None:
+    """The first rule that applies, and what it makes of the equation."""
+    for rule in RULES.get(eqn.primitive.name, ()):
+        if kind(eqn.outvars[0].aval.dtype) in rule.kinds:
+            simpler = rule.apply(eqn, producer)
+            if simpler is not None:
+                return rule, simpler
+    return None

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from tinyjax.compile.kernel.rules import rewrites_for_steps
-from tinyjax.compile.passes.simplify import simplify
+from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.jaxpr import JaxprEqn, jaxpr_as_fun
 from tinyjax.core.lists import split_list
 from tinyjax.core.primitives import broadcast_in_dim

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tinyjax.compile.fusion import fuse
-from tinyjax.compile.passes import simplify
+from tinyjax.compile.passes import pipeline
 from tinyjax.compile.plan import step_word
 from tinyjax.compile.schedules import loop_kernels, lower
 from tinyjax.compile.schedules.resumable_loop import LoopKernel
@@ -179,13 +179,13 @@ def compiling(closed: Any, device: Any, name: str = "jitted", donated: Any = ())
     return _compile("compile", executable.compile_jaxpr, function=name, device=device)
 
 
-def simplifying(closed: Any) -> Call:
+def simplifying(closed: Any, subject: str = "") -> Call:
     def results(out: Any) -> Roles:
         call.params["equations left"] = len(out.eqns)
         call.text = str(out)
         return []
 
-    call = _compile("simplify", simplify.simplify, equations=len(closed.eqns))
+    call = _compile("simplify", pipeline.simplify, equations=len(closed.eqns))
     call.results = results
     return call
 
@@ -293,7 +293,7 @@ FUNCTIONS: list[tuple[Callable, Callable[..., Call]]] = [
     (partial_eval.trace_linear, linearize),
     (transposition.backward_pass, backward_pass),
     (executable.compile_jaxpr, compiling),
-    (simplify.simplify, simplifying),
+    (pipeline.simplify, simplifying),
     (fuse.fuse, fusing),
     (lower.lower_group, lowering),
     (loop_kernels.loop_kernel, lowering_loop),

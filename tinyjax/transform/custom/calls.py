@@ -56,7 +56,7 @@ class CallWithRules(Primitive):
         partial_eval_rules[self] = _run_linear_function
         transpose_rules[self] = _transpose_function
         no_rule_reasons[self, "lowering"] = (
-            "compile/passes/simplify.py puts its equations in its place"
+            "compile/passes/inline.py puts its equations in its place"
         )
 
     def bind(self, *args: Any, **params: Any) -> Any:

@@ -97,7 +97,7 @@ abstract_eval_rules[custom_vmap_p] = lambda *avals, call, **params: call.out_ava
 axis_batch_rules[custom_vmap_p] = _custom_vmap_batch
 jvp_rules[custom_vmap_p] = _custom_vmap_jvp
 no_rule_reasons[custom_vmap_p, "lowering"] = (
-    "compile/passes/simplify.py puts its equations in its place"
+    "compile/passes/inline.py puts its equations in its place"
 )
 no_rule_reasons[custom_vmap_p, "transpose"] = (
     "custom_vmap has no reverse mode: put a custom_vjp function around it"

@@ -99,4 +99,4 @@ def _jit_staging(trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
 impl_rules[jit_p] = _jit_impl
 abstract_eval_rules[jit_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
 staging_rules[jit_p] = _jit_staging
-no_rule_reasons[jit_p, "lowering"] = "compile/passes/simplify.py puts its equations in its place"
+no_rule_reasons[jit_p, "lowering"] = "compile/passes/inline.py puts its equations in its place"

@@ -67,7 +67,7 @@ reduce_precision_p = Primitive(
 remat_p = Primitive("remat2", multiple_results=True, takes_arrays=True)
 impl_rules[remat_p] = lambda *args, jaxpr, **params: inlined_fun(jaxpr)(*args)
 abstract_eval_rules[remat_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
-no_rule_reasons[remat_p, "lowering"] = "compile/passes/simplify.py puts its equations in its place"
+no_rule_reasons[remat_p, "lowering"] = "compile/passes/inline.py puts its equations in its place"
 
 
 def bind_remat(jaxpr: ClosedJaxpr, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:

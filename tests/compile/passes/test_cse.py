@@ -1,0 +1,39 @@
+"""What is computed once."""
+
+import tinyjax.core.primitives as primitives
+from tinyjax import debug
+from tinyjax.compile.passes.pipeline import simplify
+from tinyjax.core.tracing import make_jaxpr
+
+
+def primitive_names(f, *args):
+    return [eqn.primitive.name for eqn in simplify(make_jaxpr(f)(*args)).eqns]
+
+
+def test_the_same_computation_is_done_once():
+    assert primitive_names(lambda x: primitives.mul(primitives.sin(x), primitives.sin(x)), 1.0) == [
+        "sin",
+        "mul",
+    ]
+
+
+def test_literals_of_different_sign_or_type_are_told_apart():
+    def f(x):
+        return primitives.mul(primitives.mul(x, 0.0), primitives.mul(x, -0.0))
+
+    assert primitive_names(f, 1.0) == ["mul", "mul", "mul"]
+
+
+def test_equations_with_effects_are_all_kept():
+    def f(x):
+        debug.print("{}", x)
+        debug.print("{}", x)
+        return x
+
+    assert primitive_names(f, 1.0) == ["debug_print"] * 2
+
+
+def test_a_result_that_was_computed_before_is_given():
+    closed = simplify(make_jaxpr(lambda x: (primitives.sin(x), primitives.sin(x)))(1.0))
+    assert [eqn.primitive.name for eqn in closed.eqns] == ["sin"]
+    assert closed.jaxpr.outvars == closed.eqns[0].outvars * 2

@@ -1,0 +1,45 @@
+"""Calls in line."""
+
+import numpy as np
+import pytest
+
+import tinyjax.core.primitives as primitives
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.compile.passes.pipeline import simplify
+from tinyjax.core.errors import JaxRuntimeError
+from tinyjax.core.tracing import make_jaxpr
+from tinyjax.transform.jit.api import jit
+
+
+def primitive_names(f, *args):
+    return [eqn.primitive.name for eqn in simplify(make_jaxpr(f)(*args)).eqns]
+
+
+def test_nested_calls_are_inlined():
+    assert primitive_names(lambda x: jit(jit(primitives.sin))(primitives.neg(x)), 1.0) == [
+        "neg",
+        "sin",
+    ]
+
+
+def test_constants_of_nested_calls_are_kept():
+    table = np.arange(3.0, dtype=np.float32)
+    closed = simplify(make_jaxpr(lambda x: jit(lambda y: primitives.mul(y, table))(x))(table))
+    assert len(closed.consts) == 1
+
+
+def test_functions_that_double_each_other_are_refused_before_they_take_all_memory():
+    f = jit(jnp.sin)
+    for _ in range(20):
+        f = jit(lambda x, f=f: f(f(x)))
+    with pytest.raises(JaxRuntimeError, match=r"has 1,048,576 equations .* at most 100,000"):
+        f.lower(1.0)
+
+
+def test_so_are_branches_that_share_a_function():
+    f = jit(jnp.sin)
+    for _ in range(20):
+        f = jit(lambda x, f=f: lax.cond(x > 0, f, f, x))
+    with pytest.raises(JaxRuntimeError, match=r"RESOURCE_EXHAUSTED"):
+        f.lower(1.0)

@@ -1,0 +1,51 @@
+"""What fits a line of the table, and what does not."""
+
+import numpy as np
+import pytest
+
+from tinyjax import lax
+from tinyjax.compile.passes.patterns import parse
+from tinyjax.core.jaxpr import Literal
+from tinyjax.core.tracing import make_jaxpr
+
+X, Y = np.float32(3), np.float32(4)
+
+
+def applied(line, f, *args):
+    """What a rule makes of the last equation of a function."""
+    *before, eqn = make_jaxpr(f)(*args).eqns
+    return parse(line).apply(eqn, {v: made_by for made_by in before for v in made_by.outvars})
+
+
+def test_a_line_is_a_pattern_what_it_becomes_the_kinds_and_the_reason():
+    rule = parse("mul x 1 | x | iuf | exact")
+    assert (rule.primitive, rule.kinds, rule.why) == ("mul", "iuf", "exact")
+    assert str(rule) == "mul x 1 = x"
+
+
+def test_a_letter_is_the_same_value_wherever_it_stands():
+    assert applied("max x x | x | f | either", lambda x, y: lax.max(x, x), X, Y) is not None
+    assert applied("max x x | x | f | either", lambda x, y: lax.max(x, y), X, Y) is None
+
+
+@pytest.mark.parametrize("number, fits", [(0.0, True), (-0.0, False), (1.0, False)])
+def test_a_number_has_a_sign_even_if_it_is_zero(number, fits):
+    found = applied("sub x 0 | x | f | equal", lambda x: lax.sub(x, np.float32(number)), X)
+    assert (found is not None) == fits
+
+
+def test_parentheses_are_the_equation_that_made_an_operand():
+    line = "neg (sin x) | sin x | f | wrong, of course"
+    assert applied(line, lambda x: lax.neg(lax.sin(x)), X).primitive.name == "sin"
+    assert applied(line, lambda x: lax.neg(lax.cos(x)), X) is None
+
+
+def test_the_result_can_be_a_number():
+    found = applied("sub x x | 0 | f | but for NaN", lambda x: lax.sub(x, x), X)
+    assert isinstance(found, Literal) and found.val == 0
+
+
+def test_a_pattern_of_two_cases_leaves_three_alone():
+    line, which = "select_n c x x | x | f | whichever", np.int32(1)
+    assert applied(line, lambda i, x: lax.select_n(i > 0, x, x), which, X) is not None
+    assert applied(line, lambda i, x, y: lax.select_n(i, x, x, y), which, X, Y) is None

@@ -1,0 +1,48 @@
+"""Common subexpressions: what two equations compute alike is computed once.
+
+After this file you can say when two equations are the same: when the primitive, the parameters and the
+operands are, literals to the bit (0.0 is not -0.0, and 1 is not 1.0). Equations with effects are all kept.
+Builds on jaxpr.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from tinyjax.compile.record import event
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var, has_effects, substitute
+
+
+def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """One walk through the equations: one that computes what an equation before it did is dropped, and
+    its readers read the results of that one."""
+    first: dict[Hashable, JaxprEqn] = {}  # by what it computes
+    replaced: dict[Var, Atom] = {}
+    eqns: list[JaxprEqn] = []
+    for eqn in closed.eqns:
+        eqn = eqn.replace(invars=substitute(eqn.invars, replaced)) if replaced else eqn
+        key = None if has_effects(eqn) else meaning(eqn)
+        if key is None or first.setdefault(key, eqn) is eqn:
+            eqns.append(eqn)
+            continue
+        replaced.update(zip(eqn.outvars, first[key].outvars))
+        event(eqn, first[key], "computed already", eqn)
+    if len(eqns) == len(closed.eqns):
+        return closed
+    outvars = substitute(closed.jaxpr.outvars, replaced)
+    return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
+
+
+def meaning(eqn: JaxprEqn) -> Hashable | None:
+    """Equal for equations that compute the same; None if a parameter can't be compared."""
+    key = (
+        eqn.primitive,
+        tuple([v if isinstance(v, Var) else v.meaning for v in eqn.invars]),
+        tuple(sorted(eqn.params.items(), key=lambda item: item[0])),
+        tuple([v.aval for v in eqn.outvars]),
+    )
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key

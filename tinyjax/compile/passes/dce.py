@@ -1,0 +1,21 @@
+"""Dead code elimination: what no result needs is dropped.
+
+After this file you can say which equations are dead: all but those that a result is computed from, and
+those with effects. Constants that nothing reads any more go with them. Builds on jaxpr.
+"""
+
+from __future__ import annotations
+
+from tinyjax.compile.record import event, is_recording
+from tinyjax.core.jaxpr import ClosedJaxpr, without_dead_code
+
+
+def dce(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same without dead equations, also within loops (by `dce_rules`); arguments are all kept."""
+    after = without_dead_code(closed)
+    if is_recording():
+        alive = {v for eqn in after.eqns for v in eqn.outvars}
+        for eqn in closed.eqns:
+            if eqn.outvars and alive.isdisjoint(eqn.outvars):
+                event(eqn, "dropped", "no result needs it", eqn)
+    return after

@@ -1,0 +1,69 @@
+"""Constant folding: what is made of constants is computed now, once, and not at each call.
+
+After this file you can say which equations are gone before the program runs: those of few constants,
+computed as eager evaluation does. A number becomes a Literal in its readers, an array a constant of the
+jaxpr. Builds on jaxpr.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tinyjax.compile.record import event
+from tinyjax.core.avals import to_numpy
+from tinyjax.core.bind import impl_rules
+from tinyjax.core.dtypes import kind
+from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Literal, Var, has_effects, substitute
+from tinyjax.core.primitives import broadcast_in_dim_p
+
+MAX_FOLDED = 1024  # elements of operands and result: a program is to stay small
+
+
+def fold(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """One walk through the equations, in which each that `folded` can compute becomes its result."""
+    consts = dict(zip(closed.jaxpr.constvars, closed.consts))
+    replaced: dict[Var, Atom] = {}
+    eqns: list[JaxprEqn] = []
+    for eqn in closed.eqns:
+        eqn = eqn.replace(invars=substitute(eqn.invars, replaced)) if replaced else eqn
+        result = folded(eqn, consts)
+        if result is None:
+            eqns.append(eqn)
+            continue
+        (out,) = eqn.outvars
+        if result.shape:
+            consts[out] = result
+        else:
+            replaced[out] = Literal(result[()], out.aval)
+        event(eqn, result, "made of constants: computed now", eqn)
+    if len(eqns) == len(closed.eqns):
+        return closed
+    outvars = substitute(closed.jaxpr.outvars, replaced)
+    jaxpr = closed.jaxpr.replace(constvars=list(consts), eqns=eqns, outvars=outvars)
+    return ClosedJaxpr(jaxpr, list(consts.values()))
+
+
+def folded(eqn: JaxprEqn, consts: Mapping[Var, Any]) -> np.ndarray | None:
+    """The result of an equation of few constants, as eager evaluation gives it; None for others."""
+    primitive = eqn.primitive
+    if not eqn.invars or not all(isinstance(v, Literal) or v in consts for v in eqn.invars):
+        return None
+    if primitive.multiple_results or primitive.takes_arrays or primitive not in impl_rules:
+        return None
+    if primitive is broadcast_in_dim_p or has_effects(eqn):  # a repeated number takes no memory
+        return None
+    avals = [v.aval for v in [*eqn.invars, *eqn.outvars]]
+    if sum(aval.size for aval in avals) > MAX_FOLDED:
+        return None
+    if any(kind(aval.dtype) not in "biuf" for aval in avals):
+        return None
+    values = [v.val if isinstance(v, Literal) else consts[v] for v in eqn.invars]
+    args = [to_numpy(value, v.aval) for value, v in zip(values, eqn.invars)]
+    with np.errstate(all="ignore"):
+        result = impl_rules[primitive](*args, **eqn.params)
+    # Of all its elements, where the rewrite rules put numbers in place of broadcasts.
+    out = eqn.outvars[0].aval
+    return np.array(np.broadcast_to(result, out.shape), out.dtype)

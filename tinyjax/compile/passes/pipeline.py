@@ -1,0 +1,97 @@
+"""The passes in their order: from what was traced to what kernels are made of, jaxpr by jaxpr.
+
+After this file you can say what the compiler does to a program before it thinks of kernels, and try what
+each pass is for: run it on a jaxpr and print the result, or leave it out. The result of each is a jaxpr
+like any other, which can be printed, drawn and run, and gives the bits that the one before it gave. Equations
+keep the line of Python that they are from. Builds on all files of this folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import cycle, groupby, islice
+
+from tinyjax.compile.passes.bodies import simplify_bodies
+from tinyjax.compile.passes.cse import cse
+from tinyjax.compile.passes.dce import dce
+from tinyjax.compile.passes.fold import fold
+from tinyjax.compile.passes.inline import inline, inline_rematerialised
+from tinyjax.compile.passes.lower_prng_keys import lower_prng_keys
+from tinyjax.compile.passes.products import products
+from tinyjax.compile.passes.rewrite_rules import rewrite_rules
+from tinyjax.compile.record import is_recording, run_pass
+from tinyjax.core.inlining import check_equations
+from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr
+
+
+@dataclass(frozen=True)
+class Pass:
+    """A function from jaxpr to jaxpr, and what it does in a line."""
+
+    name: str
+    function: Callable[[ClosedJaxpr], ClosedJaxpr]
+    does: str
+    again: bool = False  # in turn with its neighbours, until none of them changes anything
+    same_bits: bool = True  # of all results, evaluated equation by equation
+
+
+def bodies(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The same with its bodies simplified by all these passes."""
+    return simplify_bodies(closed, simplify)
+
+
+KEYS = Pass("lower_prng_keys", lower_prng_keys, "random keys become pairs of uint32 words")
+PASSES = (
+    Pass("inline", inline, "called jaxprs stand in place of the calls"),
+    Pass("rewrite_rules", rewrite_rules, "equations become simpler, by a table", again=True),
+    Pass("fold", fold, "what is made of constants is computed now", again=True),
+    Pass("cse", cse, "what is computed twice is computed once", again=True),
+    Pass("bodies", bodies, "the bodies of loops and branches go through these passes too"),
+    Pass("inline_rematerialised", inline_rematerialised, "and so does rematerialised code"),
+    Pass("products", products, "transpositions go into products", same_bits=False),
+    Pass("dce", dce, "what no result needs is dropped"),
+)
+MAX_ROUNDS = 10  # of the passes that are run in turn: what is left then is right as well, if longer
+
+
+def run_passes(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """What kernels are made of: a flat jaxpr without keys, each computation once; all invars are kept.
+
+    Raises JaxRuntimeError if the program is too large."""
+    return simplify(run_pass(KEYS.name, KEYS.function, closed))
+
+
+def simplify(closed: ClosedJaxpr, subject: str = "") -> ClosedJaxpr:
+    """As run_passes, but keys stay keys: NumPy, too, can run the result. `subject` is what the records of
+    the passes call the jaxpr, if it is a body."""
+    return _simplify(closed, PASSES, subject) if is_recording() else _simplified(closed, PASSES)
+
+
+def _simplify(closed: ClosedJaxpr, passes: Iterable[Pass], subject: str = "") -> ClosedJaxpr:
+    check_equations(closed.jaxpr)
+    for again, some in groupby(passes, key=lambda p: p.again):
+        run = _run_in_turn if again else _run_once
+        closed = run(list(some), closed, subject)
+    return closed
+
+
+_simplified = cached_on_jaxpr(_simplify)
+
+
+def _run_once(passes: list[Pass], closed: ClosedJaxpr, subject: str) -> ClosedJaxpr:
+    for each in passes:
+        closed = run_pass(each.name, each.function, closed, subject=subject)
+    return closed
+
+
+def _run_in_turn(passes: list[Pass], closed: ClosedJaxpr, subject: str) -> ClosedJaxpr:
+    """Ends when all others have been run in vain since a pass that changed something: that one finds
+    nothing more by itself."""
+    in_vain = -1
+    for each in islice(cycle(passes), MAX_ROUNDS * len(passes)):
+        before, closed = closed, run_pass(each.name, each.function, closed, subject=subject)
+        in_vain = in_vain + 1 if closed is before else 0
+        if in_vain == len(passes) - 1:
+            break
+    return closed

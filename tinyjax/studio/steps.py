@@ -133,9 +133,11 @@ CHAPTERS = (
             "compile.fusion.cost_model": "the numbers by which fusion decides",
             "compile.fusion.reduction_groups": "what shares a kernel with a reduction",
             "compile.fusion.groups": "what fusion decides",
-            "compile.fusion.decisions": "what it says of each decision",
             "compile.fusion.backward_slice": "what a value is computed from",
             "compile.fusion.fuse": "equations into groups, one kernel each",
+        },
+        {
+            "compile.fusion.decisions": "what it says of each decision",
         },
     ),
     Chapter(

@@ -1,8 +1,9 @@
 """The scalar operations of kernels: what each means in OpenCL C, and what it means in NumPy.
 
 After this file you can add an operation to the compiler: one line gives its C text, used by
-codegen.py, and its NumPy function, used by interpret.py; a test compares the two. Operations are
-named as the primitives they come from. Builds on dtypes.
+codegen.py, and its NumPy function, of scalars and of arrays, used by interpret.py; a test compares the
+two. Operations are named as the primitives they come from. What is more than one operation in float32 (exp,
+say) is defined in functions/. Builds on dtypes.
 
 In C text `{0}`, `{1}`, ... are the operands, `{t}` is the C type of the result, and `{w}` an unsigned
 type in which its integers wrap around as NumPy's do (in C, signed overflow is undefined). `{bits}` is
@@ -13,6 +14,7 @@ differ by the kind of the first operand: b(ool), i(nt), u(nsigned) or f(loat).
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -100,42 +102,50 @@ SIGN = {
 def _divide(x: Any, y: Any) -> Any:
     if x.dtype.kind not in "iu":
         return np.divide(x, y)
-    if y == 0:
-        return ~x.dtype.type(0)
+    by_zero = y == 0
+    quotient, rest = np.divmod(x, np.where(by_zero, y.dtype.type(1), y))
     # C truncates, Python floors.
-    quotient = abs(int(x)) // abs(int(y)) * (-1 if (int(x) < 0) != (int(y) < 0) else 1)
-    return np.asarray(quotient).astype(x.dtype)[()]
+    return np.where(by_zero, ~x.dtype.type(0), quotient + ((rest != 0) & ((x < 0) != (y < 0))))
 
 
 def _remainder(x: Any, y: Any) -> Any:
-    return x if x.dtype.kind in "iu" and y == 0 else np.fmod(x, y)
+    if x.dtype.kind not in "iu":
+        return np.fmod(x, y)
+    return np.where(y == 0, x, np.fmod(x, np.where(y == 0, y.dtype.type(1), y)))
 
 
-define("add", {"iu": WRAP % "+", "f": "{0} + {1}", "b": "{0} || {1}"}, np.add)
-define("sub", {"iu": WRAP % "-", "f": "{0} - {1}"}, np.subtract)
-define("mul", {"iu": WRAP % "*", "f": "{0} * {1}", "b": "{0} && {1}"}, np.multiply)
+define("add", {"iu": WRAP % "+", "f": "{0} + {1}", "b": "{0} || {1}"}, operator.add)
+define("sub", {"iu": WRAP % "-", "f": "{0} - {1}"}, operator.sub)
+define("mul", {"iu": WRAP % "*", "f": "{0} * {1}", "b": "{0} && {1}"}, operator.mul)
 # x * y + z, the only operation that may be rounded once instead of twice: see kernel_text in codegen.py.
 define("mul_add", {"f": "{0} * {1} + {2}"}, lambda x, y, z: x * y + z)
-define("neg", {"iu": WRAPPED_NEGATIVE, "f": "-{0}"}, np.negative)
+define("neg", {"iu": WRAPPED_NEGATIVE, "f": "-{0}"}, operator.neg)
 define("div", DIV, _divide, DIVISION)
 define("rem", REM, _remainder, DIVISION)
 define("max", MAX, np.maximum)
 define("min", MIN, np.minimum)
 define("abs", ABS, np.abs)
-define("sign", SIGN, lambda x: x if x == 0 else np.sign(x))
+define("sign", SIGN, lambda x: np.where(x == 0, x, np.sign(x)))
 
 # ---- comparison and choice ----
 
-define("eq", "{0} == {1}", np.equal)
-define("ne", "{0} != {1}", np.not_equal)
-define("lt", "{0} < {1}", np.less)
-define("le", "{0} <= {1}", np.less_equal)
-define("gt", "{0} > {1}", np.greater)
-define("ge", "{0} >= {1}", np.greater_equal)
+
+def _select(condition: Any, yes: Any, no: Any) -> Any:
+    return np.where(condition, yes, no) if np.ndim(condition) else yes if condition else no
+
+
+define("eq", "{0} == {1}", operator.eq)
+define("ne", "{0} != {1}", operator.ne)
+define("lt", "{0} < {1}", operator.lt)
+define("le", "{0} <= {1}", operator.le)
+define("gt", "{0} > {1}", operator.gt)
+define("ge", "{0} >= {1}", operator.ge)
 # select(condition, if_true, if_false)
-define("select", "{0} ? {1} : {2}", lambda condition, yes, no: yes if condition else no)
+define("select", "{0} ? {1} : {2}", _select)
 define("is_finite", {"f": "isfinite({0})"}, np.isfinite)
 define("copy", "{0}", lambda x: x)
+# The integer of a float that has no more digits than the integer's type: no other float is asked for
+define("truncate", {"f": "({t}){0}"}, np.trunc)
 define("any", {"b": "{0}"}, np.any)  # of a vector's lanes, one bool
 # What a rule never writes: a vector of scalars, and one lane of a vector
 define("vector", {}, lambda *scalars: np.array(scalars))
@@ -143,35 +153,36 @@ define("lane", {}, lambda vector, number: vector[number])
 
 # ---- bits ----
 
-define("and", {"b": "{0} && {1}", "iu": "{0} & {1}"}, np.bitwise_and)
-define("or", {"b": "{0} || {1}", "iu": "{0} | {1}"}, np.bitwise_or)
-define("xor", {"b": "{0} != {1}", "iu": "{0} ^ {1}"}, np.bitwise_xor)
-define("not", {"b": "!{0}", "iu": "~{0}"}, np.invert)
+define("and", {"b": "{0} && {1}", "iu": "{0} & {1}"}, operator.and_)
+define("or", {"b": "{0} || {1}", "iu": "{0} | {1}"}, operator.or_)
+define("xor", {"b": "{0} != {1}", "iu": "{0} ^ {1}"}, operator.xor)
+define("not", {"b": "!{0}", "iu": "~{0}"}, operator.invert)
 
 
 def _bits(x: Any) -> int:
     return x.dtype.itemsize * 8
 
 
-def _too_far(x: Any, shift: Any) -> bool:
-    return not 0 <= int(shift) < _bits(x)
+def _too_far(x: Any, shift: Any) -> Any:
+    return (shift < 0) | (shift >= _bits(x))
 
 
 def _left(x: Any, shift: Any) -> Any:
-    return x.dtype.type(0) if _too_far(x, shift) else np.left_shift(x, shift)
+    too_far = _too_far(x, shift)
+    return np.where(too_far, 0, np.left_shift(x, np.where(too_far, 0, shift)))
 
 
 def _logical_right(x: Any, shift: Any) -> Any:
-    unsigned = x.view(f"u{x.dtype.itemsize}")
-    shifted = 0 if _too_far(x, shift) else int(unsigned) >> int(shift)
-    return unsigned.dtype.type(shifted).view(x.dtype)
+    too_far, unsigned = _too_far(x, shift), x.view(f"u{x.dtype.itemsize}")
+    places = np.where(too_far, 0, shift).astype(unsigned.dtype)
+    return np.where(too_far, 0, np.right_shift(unsigned, places)).astype(x.dtype)
 
 
 def _arithmetic_right(x: Any, shift: Any) -> Any:
     """Fills with the highest bit, of unsigned integers too."""
     signed = x.view(f"i{x.dtype.itemsize}")
-    last = _bits(x) - 1
-    return np.right_shift(signed, min(int(shift), last) if shift >= 0 else last).view(x.dtype)
+    places = np.where(_too_far(x, shift), _bits(x) - 1, shift).astype(signed.dtype)
+    return np.right_shift(signed, places).astype(x.dtype)
 
 
 def _ones(x: Any) -> Any:
@@ -179,7 +190,11 @@ def _ones(x: Any) -> Any:
 
 
 def _leading_zeros(x: Any) -> Any:
-    return x.dtype.type(_bits(x) - int(x.view(f"u{x.dtype.itemsize}")).bit_length())
+    ones = x.view(f"u{x.dtype.itemsize}")
+    for places in (1, 2, 4, 8, 16, 32):  # from the first one on, all bits become ones
+        if places < _bits(x):
+            ones = ones | ones >> ones.dtype.type(places)
+    return _bits(x) - np.bitwise_count(ones)
 
 
 # In C a shift by the width or more is undefined; XLA shifts everything out.
@@ -198,7 +213,8 @@ define("clz", {"iu": "({t})clz({0})"}, _leading_zeros)
 
 def _round_away(x: Any) -> Any:
     truncated = np.trunc(x)
-    return truncated + np.sign(x) if abs(x - truncated) >= 0.5 else np.copysign(truncated, x)
+    is_far = abs(x - truncated) >= 0.5
+    return np.where(is_far, truncated + np.sign(x), np.copysign(truncated, x))
 
 
 # Where a compiler knows that the operand is NaN, some drivers' functions leave the result undefined: these
@@ -225,11 +241,11 @@ for _name, _function in FUNCTIONS.items():
 
 def _logistic(x: Any) -> Any:
     one, e = x.dtype.type(1), np.exp(-abs(x))
-    return (e if x < 0 else one) / (one + e)
+    return np.where(x < 0, e, one) / (one + e)
 
 
-define("erf", {"f": "erf({0})"}, lambda x: x.dtype.type(math.erf(x)), FUNCTION)
-define("erfc", {"f": "erfc({0})"}, lambda x: x.dtype.type(math.erfc(x)), FUNCTION)
+define("erf", {"f": "erf({0})"}, np.vectorize(math.erf, [float]), FUNCTION)
+define("erfc", {"f": "erfc({0})"}, np.vectorize(math.erfc, [float]), FUNCTION)
 define("sqrt", {"f": "sqrt({0})"}, np.sqrt, DIVISION)
 define("rsqrt", {"f": "1 / sqrt({0})"}, lambda x: x.dtype.type(1) / np.sqrt(x), DIVISION)
 LOGISTIC = OF_NUMBERS + "({0} < 0 ? exp({0}) : 1) / (1 + exp(-fabs({0})))"

@@ -1,0 +1,111 @@
+"""What functions in the kernel language give in the interpreter, beside NumPy's in float64."""
+
+import math
+
+import numpy as np
+import pytest
+
+from tinyjax.compile.kernel.functions.notation import definitions
+from tinyjax.compile.kernel.functions.table import function_of, functions_of
+from tinyjax.compile.kernel.interpret import apply_op
+from tinyjax.compile.kernel.kernel_ir import Let, Value
+from tinyjax.compile.kernel.scalar_ops import scalar_ops
+from tinyjax.core.dtypes import bfloat16
+
+f32, f64 = np.dtype("float32"), np.dtype("float64")
+
+
+def each(function):
+    """A function of one float for arrays, with inf where that has a pole."""
+
+    def of(x):
+        try:
+            return function(x)
+        except (ValueError, OverflowError):
+            return math.inf
+
+    return np.vectorize(of, [f64])
+
+
+NUMPYS = {
+    "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "logistic": lambda x: 1 / (1 + np.exp(-x)),
+    "log": np.log, "log1p": np.log1p, "cbrt": np.cbrt, "sin": np.sin, "cos": np.cos,
+    "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
+    "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "atanh": np.arctanh, "erf": each(math.erf), "erfc": each(math.erfc),
+    "lgamma": each(math.lgamma),
+}  # fmt: skip
+
+
+def floats():
+    rng = np.random.default_rng(0)
+    every = rng.integers(0, 2**32, 20_000, dtype=np.uint32).view(np.float32)
+    usual = [rng.uniform(-size, size, 5000).astype(f32) for size in (1, 10, 100)]
+    special = np.array([0, -0.0, 1, -1, np.inf, -np.inf, np.nan], f32)
+    return np.concatenate([every, *usual, special])
+
+
+@pytest.mark.parametrize("name", NUMPYS)
+def test_the_interpreter_is_within_4_units_in_the_last_place(name):
+    with np.errstate(all="ignore"):
+        found = apply_op(name, f32, [floats()])
+        exact = NUMPYS[name](floats().astype(f64))
+        np.testing.assert_array_equal(np.signbit(found)[exact == 0], np.signbit(exact)[exact == 0])
+        np.testing.assert_allclose(found, exact.astype(f32), rtol=4 * 2**-23, atol=4 * 2**-149)
+
+
+@pytest.mark.parametrize("name", NUMPYS)
+def test_the_same_bits_alone_and_in_a_vector(name):
+    with np.errstate(all="ignore"):
+        x = floats()[-50:]
+        alone = np.array([apply_op(name, f32, [each]) for each in x], f32)
+        np.testing.assert_array_equal(alone, apply_op(name, f32, [x]))
+
+
+@pytest.mark.parametrize("name, exact", [("pow", np.power), ("atan2", np.arctan2)])
+def test_the_interpreter_is_within_4_units_of_a_function_of_two(name, exact):
+    x, y = floats()[-15_000:], floats()[:15_000]
+    with np.errstate(all="ignore"):
+        found = apply_op(name, f32, [x, y])
+        want = exact(x.astype(f64), y.astype(f64)).astype(f32)
+        np.testing.assert_allclose(found, want, rtol=4 * 2**-23, atol=4 * 2**-149)
+
+
+@pytest.mark.parametrize("name", ["float16", "bfloat16"])
+def test_a_float_is_rounded_to_the_nearest_of_16_bits_and_back(name):
+    x, dtype = floats(), np.dtype(name) if name == "float16" else bfloat16
+    with np.errstate(all="ignore"):
+        rounded = x.astype(dtype)
+        bits = apply_op(f"store_{name}", np.dtype("int32"), [x])
+        np.testing.assert_array_equal(apply_op(f"round_{name}", f32, [x]), rounded.astype(f32))
+        np.testing.assert_array_equal(apply_op(f"load_{name}", f32, [bits]), rounded.astype(f32))
+
+
+@pytest.mark.parametrize("dtype", ["int32", "uint32"])
+def test_division_of_integers_is_that_of_scalar_ops(dtype):
+    dtype, info = np.dtype(dtype), np.iinfo(dtype)
+    some = np.array([0, 1, 2, 3, 7, info.max, info.max - 1, info.min, info.min + 1], dtype)
+    x, y = map(np.ravel, np.meshgrid(some, some))
+    with np.errstate(all="ignore"):
+        for op in ("div", "rem"):
+            want = scalar_ops[op].numpy(x, y)
+            np.testing.assert_array_equal(apply_op(f"{op}_{dtype}", dtype, [x, y]), want)
+
+
+def test_a_16_bit_float_is_computed_as_a_float32():
+    assert function_of("exp", np.dtype("float16")) is function_of("exp", f32)
+    assert function_of("exp", f64) is None
+
+
+def test_functions_come_after_those_that_they_call():
+    calls = [
+        Let(Value("y", f32, 4), name, (Value("x", of.dtype, 4),))
+        for name, of in definitions.items()
+    ]
+    known = set()
+    for function in functions_of(calls):
+        assert function.name not in known
+        needed = {f.name for f in functions_of(function.body)}
+        assert needed <= known
+        known.add(function.name)
+    assert f"{next(iter(NUMPYS))}_4" in known

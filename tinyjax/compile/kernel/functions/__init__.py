@@ -1,0 +1,1 @@
+"""exp, sin, pow and others, written in the kernel language."""

@@ -1,0 +1,216 @@
+"""sin, cos, tan, asin, acos, atan and atan2 of float32.
+
+After this file you know how an angle is brought into an eighth of a turn, however large it is, and how its
+inverse starts from the smaller one of two ratios. Within 4 units in the last place. Builds on notation and
+exponentials.
+
+Source: S. Moshier, Cephes Math Library (1989), single precision, https://www.netlib.org/cephes/, for the
+method and the polynomials of sin and cos; other polynomials are fitted so that the largest relative error
+is smallest. Large angles: M. Payne and R. Hanek, SIGNUM Newsletter 18 (1983).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from tinyjax.compile.kernel.functions.exponentials import SHIFT
+from tinyjax.compile.kernel.functions.notation import (
+    Number,
+    as_float,
+    as_int,
+    convert,
+    definition,
+    mul_add,
+    polynomial,
+    select,
+    size_of,
+    sqrt,
+    truncate,
+    where_any,
+    with_sign_of,
+)
+
+PI, HALF_PI, QUARTER_PI = 3.14159274, 1.57079637, 0.785398185  # as float32
+PI_REST, HALF_PI_REST = -8.74227766e-8, -4.37113883e-8  # what there is left of them
+ATAN_LIMIT = 0.41421356  # tan(pi/8)
+
+# ---- large angles ----
+
+# The binary digits of 2 / pi after 32 zeros, in words of 32
+TWO_OVER_PI = (
+    0x00000000, 0xA2F9836E, 0x4E441529, 0xFC2757D1, 0xF534DDC0, 0xDB629599, 0x3C439041, 0xFE5163AB,
+)  # fmt: skip
+
+
+# |x| / (pi/2) modulo 4, in units of 2**-62, with the sign of x: of the digits of 2 / pi only the 96 that can
+# reach these are multiplied, which are others for each exponent of x.
+@definition
+def quarters(x: Number) -> Number:
+    bits = as_int(x)
+    digits = convert((bits & 0x007FFFFF) | 0x00800000, "uint64")
+    first = ((bits >> 23) & 255) - 120
+    word = first >> 5
+    place = convert(first & 31, "uint64")
+    pairs = [high << 32 | low for high, low in zip(TWO_OVER_PI, TWO_OVER_PI[1:])]
+    start, rest = one_of(word, pairs[:5]), one_of(word, pairs[2:])
+    upper = start << place | rest >> (64 - place)
+    lower = (rest << place) >> 32
+    product = convert(digits * upper + ((digits * lower) >> 32), "int64")
+    return select(bits < 0, -product, product)
+
+
+def one_of(number: Number, choices: Sequence[int]) -> Number:
+    """choices[number], 64 bits; the last one for numbers that are no place in it."""
+    *others, last = map(np.uint64, choices)
+    chosen: Number | np.uint64 = last
+    for place, choice in enumerate(others):
+        chosen = select(number == place, choice, chosen)
+    assert isinstance(chosen, Number)
+    return chosen
+
+
+def far_angle(x: Number) -> tuple[Number, Number]:
+    """As near_angle, for all numbers. The rest of the angle in two parts, the first of 12 digits."""
+    turned = quarters(x)
+    quarter = (turned + 2**61) >> 62
+    rest = turned - (quarter << 62)
+    high = as_float(as_int(convert(rest, "float32")) & -0x1000)
+    low = convert(rest - truncate(high, "int64"), "float32")
+    unit = 2.0**-62
+    r = mul_add(high, 1.5703125 * unit, mul_add(high, 4.83826792e-4 * unit, low * (HALF_PI * unit)))
+    return convert(quarter, "int32"), select(size_of(x) < math.inf, r, math.nan)
+
+
+# ---- sin, cos, tan ----
+
+
+def near_angle(x: Number) -> tuple[Number, Number]:
+    """An integer whose last bits are those of n, the nearest integer to x / (pi/2), and x - n pi/2, with pi/2
+    in four parts of 11 bits, whose products with n are exact."""
+    m = mul_add(x, 0.636619772, SHIFT)
+    n = m - SHIFT
+    r = mul_add(n, -1.5703125, x)
+    for part in (4.837512969970703e-4, 7.549533620476723e-8, 2.563344e-12):
+        r = mul_add(n, -part, r)
+    return as_int(m), r
+
+
+def angle(x: Number) -> list[Number]:
+    is_far = ~(size_of(x) <= 1e4)
+    return where_any(is_far, lambda: far_angle(x), near_angle(x))
+
+
+def sine(quarter: Number, r: Number) -> Number:
+    """sin(r) after so many quarters of a turn. One polynomial gives sin(r), one cos(r); the number of
+    quarters says which is meant, and its sign."""
+    z = r * r
+    s = polynomial(z, -1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+    s = mul_add(s * z, r, r)
+    c = polynomial(z, 2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+    c = mul_add(c * z, z, -0.5 * z) + 1.0
+    y = select((quarter & 1) != 0, c, s)
+    return as_float(as_int(y) ^ ((quarter & 2) << 30))
+
+
+@definition
+def sin(x: Number) -> Number:
+    quarter, r = angle(x)
+    y = sine(quarter, r)
+    return select(x == 0.0, x, y)
+
+
+@definition
+def cos(x: Number) -> Number:
+    quarter, r = angle(x)
+    return sine(quarter + 1, r)
+
+
+# tan(r), or -1 / tan(r) after an odd number of quarters
+@definition
+def tan(x: Number) -> Number:
+    quarter, r = angle(x)
+    z = r * r
+    p = polynomial(
+        z, 9.46663413e-3, 2.97270273e-3, 2.45293435e-2, 5.33809513e-2, 1.33392036e-1, 3.33331406e-1
+    )  # fmt: skip
+    t = mul_add(r * z, p, r)
+    y = select((quarter & 1) != 0, -1.0 / t, t)
+    return select(x == 0.0, x, y)
+
+
+# ---- their inverses ----
+
+
+# asin(s) for s from 0 to 1/2, with z = s * s. Beyond, asin(x) = pi/2 - 2 asin(sqrt((1 - x) / 2)).
+@definition
+def small_asin(s: Number, z: Number) -> Number:
+    p = polynomial(
+        z, 3.75652164e-2, 1.44025963e-2, 3.18176150e-2, 4.45157178e-2, 7.50051066e-2, 1.66666597e-1
+    )  # fmt: skip
+    return mul_add(s * z, p, s)
+
+
+@definition
+def asin(x: Number) -> Number:
+    size = size_of(x)
+    is_far = size > 0.5
+    z = select(is_far, mul_add(-0.5, size, 0.5), size * size)
+    t = small_asin(select(is_far, sqrt(z), size), z)
+    y = select(is_far, HALF_PI - (t + t - HALF_PI_REST), t)
+    return with_sign_of(y, x)
+
+
+@definition
+def acos(x: Number) -> Number:
+    size = size_of(x)
+    is_far = size > 0.5
+    z = select(is_far, mul_add(-0.5, size, 0.5), size * size)
+    t = small_asin(select(is_far, sqrt(z), x), z)
+    far = select(x < 0.0, PI - (t + t - PI_REST), t + t)
+    return select(is_far, far, HALF_PI - (t - HALF_PI_REST))
+
+
+# atan(t) for t from -tan(pi/8) to tan(pi/8). Beyond, atan(x) = pi/4 + atan((x - 1) / (x + 1)), and for
+# large x, pi/2 + atan(-1 / x).
+@definition
+def small_atan(t: Number) -> Number:
+    z = t * t
+    p = polynomial(z, -6.08345345e-2, 1.05960019e-1, -1.42438486e-1, 1.99984893e-1, -3.33333164e-1)
+    return mul_add(t * z, p, t)
+
+
+@definition
+def atan(x: Number) -> Number:
+    size = size_of(x)
+    is_large = size > 2.41421356
+    is_middle = size > ATAN_LIMIT
+    above = select(is_large, -1.0, select(is_middle, size - 1.0, size))
+    below = select(is_large, size, select(is_middle, size + 1.0, 1.0))
+    start = select(is_large, HALF_PI, select(is_middle, QUARTER_PI, 0.0))
+    y = start + mul_add(start, -2.78275339e-8, small_atan(above / below))
+    return with_sign_of(y, x)
+
+
+# The angle of the smaller size over the larger, and from there to that of y over x. The scale keeps the
+# sum of two large sizes finite.
+@definition
+def atan2(y: Number, x: Number) -> Number:
+    up = size_of(y)
+    along = size_of(x)
+    is_steep = up > along
+    most = select(is_steep, up, along)
+    least = select(is_steep, along, up)
+    is_middle = (least > ATAN_LIMIT * most) | (least == math.inf)
+    scale = select(most > 1.0, 0.25, 1.0)
+    difference = select(least == most, 0.0, least * scale - most * scale)
+    above = select(is_middle, difference, least)
+    far_below = select(most == 0.0, 1.0, most)
+    below = select(is_middle, least * scale + most * scale, far_below)
+    small = small_atan(above / below)
+    a = select(is_middle, QUARTER_PI + (small - 2.18556941e-8), small)
+    a = select(is_steep, HALF_PI - (a - HALF_PI_REST), a)
+    a = select(as_int(x) < 0, PI - (a - PI_REST), a)
+    return select((x != x) | (y != y), x + y, with_sign_of(a, y))

@@ -1,0 +1,80 @@
+"""Floats of 16 bits to and from float32: how they are stored, for all is computed in float32.
+
+After this file you can read the bits of a float16: its exponent has five of them and begins at -14, that
+of a float32 has eight and begins at -126; so the bits of most numbers move by 13 places, and 112 is
+added. A bfloat16 is the upper half of a float32. Results are NumPy's: rounded to the nearest, and of two
+to the even one; a NaN stays a NaN, perhaps with other bits. OpenCL's own vload_half and vstore_half are
+functions that some drivers call for each element; choices between values that are all computed become
+vectors. Builds on notation.
+
+Source: IEEE 754-2019; F. Giesen, "float->half variants", 2016
+"""
+
+from __future__ import annotations
+
+import math
+
+from tinyjax.compile.kernel.functions.notation import (
+    Number,
+    as_float,
+    as_int,
+    convert,
+    definition,
+    definition_of,
+    select,
+    with_sign_of,
+)
+
+SIZE = 0x7FFFFFFF  # the bits of a float32 that are not its sign
+BIAS = 112 << 23  # by how much the exponents differ
+
+
+@definition_of("int32")
+def load_float16(bits: Number) -> Number:
+    rest = bits & 0x7FFF
+    small = convert(rest, "float32") * 2.0**-24
+    moved = rest << 13
+    other = as_float(select(rest < 0x7C00, moved + BIAS, moved + 2 * BIAS))
+    return as_float(as_int(select(rest < 0x400, small, other)) | (bits & 0x8000) << 16)
+
+
+# The sum with 0.5 rounds a small number to a multiple of 2^-24.
+@definition
+def store_float16(x: Number) -> Number:
+    bits = as_int(x)
+    rest = bits & SIZE
+    small = as_int(as_float(rest) + 0.5) - 0x3F000000
+    normal = (rest - BIAS + 0xFFF + (rest >> 13 & 1)) >> 13
+    large = select(rest > 0x7F800000, (rest >> 13 & 0x3FF) | 0x7E00, 0x7C00)
+    found = select(rest < 113 << 23, small, select(rest < 143 << 23, normal, large))
+    return found | (bits >> 16 & 0x8000)
+
+
+# The same, but as a float32 again: between two operations
+@definition
+def round_float16(x: Number) -> Number:
+    rest = as_int(x) & SIZE
+    small = as_float(rest) + 0.5 - 0.5
+    moved = (rest - BIAS + 0xFFF + (rest >> 13 & 1)) & -0x2000
+    normal = as_float(moved + BIAS)
+    large = select(normal < 65536.0, normal, math.inf)
+    return select(x != x, x, with_sign_of(select(rest < 113 << 23, small, large), x))
+
+
+@definition_of("int32")
+def load_bfloat16(bits: Number) -> Number:
+    return as_float(bits << 16)
+
+
+@definition
+def store_bfloat16(x: Number) -> Number:
+    bits = as_int(x)
+    is_odd = bits >> 16 & 1
+    return select(x != x, bits >> 16 | 64, (bits + 0x7FFF + is_odd) >> 16) & 0xFFFF
+
+
+@definition
+def round_bfloat16(x: Number) -> Number:
+    bits = as_int(x)
+    is_odd = bits >> 16 & 1
+    return select(x != x, x, as_float((bits + 0x7FFF + is_odd) & -0x10000))

@@ -1,0 +1,303 @@
+"""A notation for functions of kernels: Python's operators, on numbers that are not known yet.
+
+After this file you can define a function such as exp, and print the statements that it becomes. A definition
+is traced once, as a jaxpr is: it is called with a `Number` for each parameter, and each operator adds a
+statement. What a Python variable holds has its name in the kernel too. Builds on kernel_ir and
+kernel_function.
+
+    @definition                                  function square_plus_1(x: f32):
+    def square_plus_1(x):                          z:f32 = mul x x
+        z = x * x                                  result:f32 = add z 1.0
+        return z + 1.0                             return result
+
+`a * b + c` is rounded twice, as NumPy does it; `mul_add(a, b, c)` once, where the processor has an
+instruction for it, which takes half the time. No function has a branch on one of its numbers: what is
+chosen by `select` is computed for all, so that the same statements do for vectors.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, changed, made
+from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Const,
+    If,
+    Let,
+    Load,
+    PrivateArray,
+    Statement,
+    Store,
+    Value,
+)
+
+BOOL = np.dtype(bool)
+
+# ---- numbers that are not known yet ----
+
+
+class _Trace:
+    """The statements of a definition so far; `names` has those of its values that a variable held."""
+
+    def __init__(self) -> None:
+        self.body: list[Statement] = []
+        self.names: dict[str, str] = {}
+        self.count = 0
+
+    def value(self, dtype: np.dtype) -> Number:
+        self.count += 1
+        return Number(self, Value(f"?{self.count}", dtype))
+
+    def read_names(self) -> None:
+        """Values get the names of the variables that hold them in the definition, before the next statement
+        is made: a variable may be assigned again."""
+        frame = sys._getframe(1)
+        while frame.f_globals is globals() and frame.f_back:
+            frame = frame.f_back
+        for name, held in frame.f_locals.items():
+            if isinstance(held, Number) and held.trace is self:
+                self.names.setdefault(held.value.name, name)
+
+
+class Number:
+    """A value of a definition; an operator on it makes another one."""
+
+    def __init__(self, trace: _Trace, value: Value):
+        self.trace, self.value, self.dtype = trace, value, value.dtype
+
+    def __add__(self, other: Operand) -> Number:
+        return op("add", self, other)
+
+    def __radd__(self, other: Operand) -> Number:
+        return op("add", other, self)
+
+    def __sub__(self, other: Operand) -> Number:
+        return op("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> Number:
+        return op("sub", other, self)
+
+    def __mul__(self, other: Operand) -> Number:
+        return op("mul", self, other)
+
+    def __rmul__(self, other: Operand) -> Number:
+        return op("mul", other, self)
+
+    def __truediv__(self, other: Operand) -> Number:
+        return op("div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> Number:
+        return op("div", other, self)
+
+    def __neg__(self) -> Number:
+        return op("neg", self)
+
+    def __lt__(self, other: Operand) -> Number:
+        return op("lt", self, other, dtype=BOOL)
+
+    def __le__(self, other: Operand) -> Number:
+        return op("le", self, other, dtype=BOOL)
+
+    def __gt__(self, other: Operand) -> Number:
+        return op("gt", self, other, dtype=BOOL)
+
+    def __ge__(self, other: Operand) -> Number:
+        return op("ge", self, other, dtype=BOOL)
+
+    def __eq__(self, other: Operand) -> Number:  # type: ignore[override]
+        return op("eq", self, other, dtype=BOOL)
+
+    def __ne__(self, other: Operand) -> Number:  # type: ignore[override]
+        return op("ne", self, other, dtype=BOOL)
+
+    def __and__(self, other: Operand) -> Number:
+        return op("and", self, other)
+
+    def __or__(self, other: Operand) -> Number:
+        return op("or", self, other)
+
+    def __xor__(self, other: Operand) -> Number:
+        return op("xor", self, other)
+
+    def __invert__(self) -> Number:
+        return op("not", self)
+
+    def __lshift__(self, places: Operand) -> Number:
+        return op("shift_left", self, places)
+
+    def __rshift__(self, places: Operand) -> Number:
+        """Of signed integers, copies of the sign come in from the left."""
+        is_signed = self.dtype.kind == "i"
+        return op(f"shift_right_{'arithmetic' if is_signed else 'logical'}", self, places)
+
+
+Operand = Number | float | np.generic
+
+
+def op(name: str, *args: Operand, dtype: np.dtype | None = None) -> Number:
+    """Adds an operation of the kernel language; numbers of Python are of the dtype of the other operands,
+    which is the result's too unless given."""
+    trace = next(arg.trace for arg in args if isinstance(arg, Number))
+    trace.read_names()
+    alike = args[1:] if name == "select" else args
+    known = [arg.dtype for arg in alike if isinstance(arg, (Number, np.generic))]
+    of = known[0] if known else np.dtype("int32" if isinstance(alike[-1], int) else "float32")
+    atoms = [arg.value if isinstance(arg, Number) else Const(of.type(arg), of) for arg in args]
+    result = trace.value(dtype or of)
+    trace.body.append(Let(result.value, name, tuple(atoms)))
+    return result
+
+
+# ---- operations without an operator ----
+
+
+def mul_add(x: Operand, y: Operand, z: Operand) -> Number:
+    """x * y + z, rounded once or twice."""
+    return op("mul_add", x, y, z)
+
+
+def polynomial(x: Number, *coefficients: float) -> Number:
+    """The last coefficient is that of 1, the one before that of x, and so on: Horner's scheme."""
+    first, *others = coefficients
+    y: Operand = first
+    for coefficient in others:
+        y = mul_add(y, x, coefficient)
+    assert isinstance(y, Number)
+    return y
+
+
+def select(condition: Number, yes: Operand, no: Operand) -> Number:
+    """C's `condition ? yes : no`."""
+    return op("select", condition, yes, no)
+
+
+def clamp(x: Number, low: float, high: float) -> Number:
+    """The nearest number to x from `low` to `high`; NaN stays NaN."""
+    above = select(x < low, low, x)
+    return select(above > high, high, above)
+
+
+def sqrt(x: Number) -> Number:
+    return op("sqrt", x)
+
+
+def size_of(x: Number) -> Number:
+    """|x|, of NaN too."""
+    return op("abs", x)
+
+
+def nearest_integer(x: Number) -> Number:
+    return op("round_to_even", x)
+
+
+def as_int(x: Number) -> Number:
+    """The bits of a float as an integer."""
+    return op("bitcast", x, dtype=np.dtype(f"int{8 * x.dtype.itemsize}"))
+
+
+def as_float(bits: Number) -> Number:
+    """The float that has these bits."""
+    return op("bitcast", bits, dtype=np.dtype(f"float{8 * bits.dtype.itemsize}"))
+
+
+def with_sign_of(y: Number, x: Number) -> Number:
+    """y, which is not negative, with the sign of x; that of 0 and NaN too."""
+    sign_bit = -(2 ** (8 * x.dtype.itemsize - 1))
+    return as_float(as_int(y) | (as_int(x) & sign_bit))
+
+
+def convert(x: Number, dtype: str) -> Number:
+    return op("convert", x, dtype=np.dtype(dtype))
+
+
+def truncate(x: Number, dtype: str) -> Number:
+    """A float without its fraction, as an integer of a dtype that has it."""
+    return op("truncate", x, dtype=np.dtype(dtype))
+
+
+def where_any(
+    condition: Number, rare: Callable[[], Sequence[Number]], usual: Sequence[Number]
+) -> list[Number]:
+    """`rare()` where the condition is true, and `usual` elsewhere; nothing of it is computed where the
+    condition is false for all elements of a vector."""
+    trace = condition.trace
+    arrays = [PrivateArray(f"chosen_{n}", x.dtype, 1) for n, x in enumerate(usual, 1)]
+    trace.body += [Allocate(array, None) for array in arrays]
+    trace.body += [Store(array, index(0), x.value) for array, x in zip(arrays, usual)]
+    is_any = op("any", condition)
+    outer, trace.body = trace.body, []
+    for array, x, y in zip(arrays, rare(), usual):
+        trace.body.append(Store(array, index(0), select(condition, x, y).value))
+    outer.append(If(is_any.value, trace.body))
+    trace.body = outer
+    chosen = [trace.value(array.dtype) for array in arrays]
+    trace.body += [Load(y.value, array, index(0)) for y, array in zip(chosen, arrays)]
+    return chosen
+
+
+# ---- definitions ----
+
+definitions: dict[str, Definition] = {}
+
+
+class Definition:
+    """A function in this notation, with the dtypes of its parameters. Called from another definition, it is
+    one operation there."""
+
+    def __init__(self, function: Callable[..., Number], dtype: str):
+        self.function, self.dtype, self.name = function, np.dtype(dtype), function.__name__
+
+    def __call__(self, *args: Number) -> Number:
+        return op(self.name, *args, dtype=self.kernel_function.result.dtype)
+
+    @functools.cached_property
+    def kernel_function(self) -> KernelFunction:
+        """The statements that the definition stands for."""
+        trace = _Trace()
+        names = list(inspect.signature(self.function).parameters)
+        parameters = [Number(trace, Value(name, self.dtype)) for name in names]
+        result = self.function(*parameters).value
+        values = tuple(parameter.value for parameter in parameters)
+        return _named(KernelFunction(self.name, values, trace.body, result), trace.names)
+
+
+def definition(function: Callable[..., Number]) -> Definition:
+    """The definition of a function of float32."""
+    return definition_of("float32")(function)
+
+
+def definition_of(dtype: str) -> Callable[[Callable[..., Number]], Definition]:
+    """The definition of a function of parameters of `dtype`."""
+
+    def add(function: Callable[..., Number]) -> Definition:
+        definitions[function.__name__] = made = Definition(function, dtype)
+        return made
+
+    return add
+
+
+def _named(function: KernelFunction, names: dict[str, str]) -> KernelFunction:
+    """The function with names for its values: those of the variables that held them. What no variable held
+    has a number, and the name of the next value that one did."""
+    base, bases = "result", {}
+    for value in reversed(list(made(function.body))):
+        base = bases[value] = names.get(value, base)
+    bases[function.result.name] = names.get(function.result.name, "result")
+    new = {parameter.name: parameter.name for parameter in function.parameters}
+    taken = set(new)
+    for value, base in reversed(bases.items()):
+        is_held = value in names or value == function.result.name
+        numbered = (f"{base}_{number}" for number in itertools.count(1))
+        options = itertools.chain([base] if is_held else [], numbered)
+        new[value] = next(name for name in options if name not in taken)
+        taken.add(new[value])
+    return changed(function, lambda value: replace(value, name=new.get(value.name, value.name)))

@@ -1,0 +1,67 @@
+"""Which operations are functions in the kernel language, and which of them a kernel calls.
+
+After this file you can look up what exp of float32 is made of: `function_of("exp", float32)`, and list all
+functions that a kernel needs before it can be written in another language. float64 has no such
+functions: there a driver's own are called. Builds on notation, and on the files that define functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tinyjax.compile.kernel.functions import (
+    angles,
+    error_functions,
+    exponentials,
+    gamma,
+    halves,
+    hyperbolic,
+    integers,
+    logarithms,
+    powers,
+)
+from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
+from tinyjax.compile.kernel.functions.notation import definitions
+from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.kernel_ir import Let, Statement, inner_bodies
+from tinyjax.compile.kernel.scalar_ops import HALVES
+
+FAMILIES = (  # they fill `definitions`
+    exponentials, logarithms, hyperbolic, error_functions, angles, powers, gamma, integers, halves
+)  # fmt: skip
+
+
+def function_of(op: str, dtype: np.dtype) -> KernelFunction | None:
+    """The function that operation `op` on numbers of `dtype` is, if it is one; 16-bit floats are computed as
+    float32."""
+    made = definitions.get(op)
+    dtype = np.dtype("float32") if dtype in HALVES else dtype
+    return made.kernel_function if made is not None and made.dtype == dtype else None
+
+
+def called(let: Let) -> KernelFunction | None:
+    """The function that a statement calls; of vectors if an operand is one."""
+    if isinstance(let.args[0], Index):
+        return None
+    function = function_of(let.op, let.args[0].dtype)
+    width = max(getattr(atom, "width", 1) for atom in (let.target, *let.args))
+    return None if function is None else widened(function, width)
+
+
+def functions_of(body: Sequence[Statement]) -> list[KernelFunction]:
+    """All functions that the statements need, each once and after those that it calls itself."""
+    found: dict[str, KernelFunction] = {}
+
+    def look(body: Sequence[Statement]) -> None:
+        for statement in body:
+            function = called(statement) if isinstance(statement, Let) else None
+            if function is not None and function.name not in found:
+                look(function.body)
+                found[function.name] = function
+            for inner in inner_bodies(statement):
+                look(inner)
+
+    look(body)
+    return list(found.values())

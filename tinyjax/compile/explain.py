@@ -13,7 +13,8 @@ import os
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
-from tinyjax.compile.codegen.codegen import kernel_lines, kernel_text, program_text
+from tinyjax.compile.codegen.codegen import kernel_lines, kernel_text
+from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.plan import Plan

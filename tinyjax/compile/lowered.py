@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tinyjax.compile.codegen.codegen import CPU, GPU, Target, program_text
+from tinyjax.compile.codegen.codegen import CPU, GPU, Target
+from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.cost import cost_lines, step_costs
 from tinyjax.compile.explain import explain_lines, mapping
 from tinyjax.compile.launches import launches_lines, with_launches

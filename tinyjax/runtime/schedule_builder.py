@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.compile.codegen.codegen import program_text
+from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.fusion.cost_record import bytes_of_all
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
 from tinyjax.compile.launches import Launch

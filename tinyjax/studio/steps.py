@@ -124,18 +124,13 @@ CHAPTERS = (
     Chapter(
         "Kernels as text",
         {
-            "compile.codegen.c_text": "one operation as C",
             "compile.codegen.codegen": "a kernel as OpenCL C",
+            "compile.codegen.program": "kernels after the functions that they call",
         },
         {
+            "compile.codegen.c_text": "one operation as C",
             "compile.codegen.vector_codegen": "operations on vectors of sixteen",
-            "compile.codegen.vector_functions": "what they call, as C for vectors",
-            "compile.codegen.c_library": "exp, log, erf and others in C, and a table of them all",
-            "compile.codegen.c_angles": "sin, tan, atan2 and others",
-            "compile.codegen.c_hyperbolic": "sinh, tanh, asinh and others",
-            "compile.codegen.c_double": "pow and the gamma function, in float64 and rounded once",
-            "compile.codegen.c_halves": "floats of 16 bits, to and from float32",
-            "compile.codegen.c_integers": "division of 32-bit integers",
+            "compile.codegen.helpers": "loads and stores of vectors, and what C has no operator for",
         },
     ),
     Chapter(

@@ -5,7 +5,8 @@ from lowering import aval, softmax_like, stages
 
 import tinyjax as jax
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import kernel_text, program_text
+from tinyjax.compile.codegen.codegen import kernel_text
+from tinyjax.compile.codegen.program import program_text
 from tinyjax.core.primitives import add, broadcast_in_dim, neg, sin
 
 

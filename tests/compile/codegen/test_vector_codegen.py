@@ -3,7 +3,7 @@ import re
 import numpy as np
 import pytest
 
-from tinyjax.compile.codegen.codegen import program_text
+from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.codegen.vector_codegen import COMPARISONS
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.interpret import interpret_kernel

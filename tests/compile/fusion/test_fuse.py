@@ -5,7 +5,8 @@ import pytest
 from lowering import aval, softmax_like, stages, total
 
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU, program_text
+from tinyjax.compile.codegen.codegen import CPU
+from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.fusion import fuse as fuse_module
 from tinyjax.compile.fusion.cost_model import MAX_TRIED
 from tinyjax.compile.fusion.fuse import fuse

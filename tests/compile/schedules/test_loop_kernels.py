@@ -6,7 +6,8 @@ import pytest
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax import numpy as jnp
-from tinyjax.compile.codegen.codegen import CPU, GPU, program_text
+from tinyjax.compile.codegen.codegen import CPU, GPU
+from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan

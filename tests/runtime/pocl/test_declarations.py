@@ -6,14 +6,19 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
-from tinyjax.compile.codegen import c_halves, c_integers, c_library
+from tinyjax.compile.codegen.program import function_helper
+from tinyjax.compile.kernel.functions.kernel_function import widened
+from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.runtime import programs
 from tinyjax.runtime.pocl.declarations import has_long_header, with_declarations
 from tinyjax.runtime.queues import queue_of
 
 OPERATIONS = [(name, text) for name, op in scalar_ops.items() for text in op.c.values()]
-FUNCTIONS = c_library.BY_NAME | c_halves.BY_NAME | c_integers.BY_NAME
+FUNCTIONS = {
+    name: function_helper(widened(definition.kernel_function, 16)).text
+    for name, definition in definitions.items()
+}
 
 
 @pytest.mark.parametrize("name, text", [*OPERATIONS, *FUNCTIONS.items()])

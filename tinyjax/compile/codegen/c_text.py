@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tinyjax.compile.codegen.c_library import FUNCTIONS
+from tinyjax.compile.kernel.functions.table import function_of
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Atom, Const, PrivateArray, Value
 from tinyjax.compile.kernel.scalar_ops import HALVES, scalar_ops
@@ -56,6 +56,31 @@ def storage_type(dtype: np.dtype) -> str:
 EXACT = "select copy neg max min abs low high lane any".split()
 
 
+BITWISE = ("and", "or", "xor")
+# Shifts by a constant that is less than the width are C's own, by the kind of what is shifted.
+PLAIN_SHIFTS = {
+    ("shift_left", "i"): "<<", ("shift_left", "u"): "<<",
+    ("shift_right_arithmetic", "i"): ">>", ("shift_right_logical", "u"): ">>",
+}  # fmt: skip
+
+
+def plain_shift(op: str, args: Sequence[Atom]) -> str | None:
+    """C's operator that shifts by this constant, if `op` is one that C has."""
+    x, places = args[0], args[-1]
+    if not isinstance(x, Value) or x.dtype.itemsize < 4 or not isinstance(places, Const):
+        return None
+    is_within = 0 <= places.value < x.dtype.itemsize * 8
+    return PLAIN_SHIFTS.get((op, kind(x.dtype))) if is_within else None
+
+
+def operand_text(op: str, arg: Atom) -> str:
+    """An operand as C text; a constant that stands for its bits is written in hexadecimal digits."""
+    if op in BITWISE and isinstance(arg, Const) and arg.dtype.itemsize >= 4:
+        value, suffix = int(arg.value), _suffix(arg.dtype)
+        return f"{value:#x}{suffix}" if value >= 0 else f"~{~value:#x}{suffix}"
+    return atom_text(arg)
+
+
 def operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     """`op` of `args` as a C expression of the target's dtype."""
     dtype = target.dtype
@@ -63,15 +88,18 @@ def operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
         return conversion_text(args[0], dtype)
     if op == "bitcast":
         return f"as_{C_TYPES[dtype]}({atom_text(args[0])})"
-    if op in FUNCTIONS and c_type(dtype) == "float":
-        return _rounded(f"tj_{op}({', '.join(map(atom_text, args))})", dtype)
+    function = None if isinstance(args[0], Index) else function_of(op, args[0].dtype)
+    if function is not None:
+        return _rounded(f"tj_{function.name}({', '.join(map(atom_text, args))})", dtype)
+    if shift := plain_shift(op, args):
+        return f"{args[0]} {shift} {args[1]}"
     kind_of_first = "i" if isinstance(args[0], Index) else kind(args[0].dtype)
     texts = scalar_ops[op].c
     if kind_of_first not in texts:
         raise NotImplementedError(f"no C text for operation '{op}' on kind '{kind_of_first}'")
     integer_bits = dtype.itemsize * 8
     text = texts[kind_of_first].format(
-        *map(atom_text, args),
+        *(operand_text(op, arg) for arg in args),
         t=c_type(dtype),
         w="ulong" if integer_bits == 64 else "uint",
         same_width=C_TYPES[np.dtype(f"uint{integer_bits}")],
@@ -120,10 +148,15 @@ def constant_text(constant: Const) -> str:
         return _float_text(float(value), constant.dtype == np.float64)
     if constant.dtype.itemsize < 4:
         return f"({C_TYPES[constant.dtype]}){int(value)}"
-    suffix = {"i": "", "u": "u"}[of_kind] + ("L" if constant.dtype.itemsize == 8 else "")
+    suffix = _suffix(constant.dtype)
     if of_kind == "i" and value == np.iinfo(constant.dtype).min:
         return f"(-{-(int(value) + 1)}{suffix} - 1)"  # C has no negative literals
     return f"({int(value)}{suffix})" if value < 0 else f"{int(value)}{suffix}"
+
+
+def _suffix(dtype: np.dtype) -> str:
+    """What says the type of an integer literal."""
+    return ("u" if kind(dtype) == "u" else "") + ("L" if dtype.itemsize == 8 else "")
 
 
 def _float_text(value: float, is_double: bool) -> str:

@@ -13,10 +13,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
-from tinyjax.compile.codegen import c_halves
-from tinyjax.compile.codegen.c_library import functions_text
 from tinyjax.compile.codegen.c_text import atom_text, operation_text, storage_type, type_text
 from tinyjax.compile.codegen.vector_codegen import (
     repeated_text,
@@ -24,7 +20,6 @@ from tinyjax.compile.codegen.vector_codegen import (
     vector_operation_text,
     vector_store_text,
 )
-from tinyjax.compile.codegen.vector_functions import vector_helpers
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index_var
 from tinyjax.compile.kernel.scalar_ops import HALVES
@@ -66,55 +61,9 @@ GPU = Target(
     reduction_items=4096, reduction_grain=64, accumulators=1,
 )  # fmt: skip
 
-# ---- programs ----
+# ---- kernels ----
 
 Line = tuple[str, Any]  # a line of C, and the equation that it computes
-
-
-def program_text(kernels: Sequence[ir.Kernel], texts: Sequence[str] | None = None) -> str:
-    """One OpenCL C program with all `kernels`; the same kernels always give the same text, so that
-    an OpenCL driver's cache on disk recognises it. No kernels, no text. `texts`, if given, stand for
-    the kernels' own."""
-    if not kernels:
-        return ""
-    results = [pair for kernel in kernels for pair in _results(kernel.body)]
-    dtypes = {buffer.dtype for kernel in kernels for buffer in kernel.buffers}
-    dtypes |= {value.dtype for _, value in results}
-    dtypes |= {constant.dtype for kernel in kernels for constant in _constants(kernel.body)}
-    # Sums and products are rounded one by one, as NumPy does; within a library's function, a sum may
-    # be rounded together with its product: that takes half the time.
-    parts = ["#pragma OPENCL FP_CONTRACT OFF"]
-    texts = list(map(kernel_text, kernels)) if texts is None else list(texts)
-    functions = functions_text(op for op, value in results if type_text(value) == "float")
-    functions += vector_helpers("\n".join(texts))
-    if np.dtype("float64") in dtypes or any("double" in text for text in functions):
-        parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
-    if dtypes & set(HALVES):
-        parts += c_halves.BY_NAME.values()
-    if functions:
-        parts += ["#pragma OPENCL FP_CONTRACT ON", *functions, "#pragma OPENCL FP_CONTRACT OFF"]
-    parts += texts
-    return "\n\n".join(part.strip() for part in parts) + "\n"
-
-
-def _results(body: Sequence[ir.Statement]) -> Iterator[tuple[str, ir.Value]]:
-    """The values that are computed or loaded, each with the operation."""
-    for statement in body:
-        if isinstance(statement, ir.Let):
-            yield statement.op, statement.target
-        elif isinstance(statement, ir.Load):
-            yield "load", statement.target
-        for inner in ir.inner_bodies(statement):
-            yield from _results(inner)
-
-
-def _constants(body: Sequence[ir.Statement]) -> Iterator[ir.Const]:
-    """The constants that operations have: a float64 may be nothing else in its program."""
-    for statement in body:
-        if isinstance(statement, ir.Let):
-            yield from (arg for arg in statement.args if isinstance(arg, ir.Const))
-        for inner in ir.inner_bodies(statement):
-            yield from _constants(inner)
 
 
 def kernel_text(kernel: ir.Kernel) -> str:
@@ -127,15 +76,12 @@ def kernel_lines(kernel: ir.Kernel) -> Iterator[Line]:
     parameters = ",\n    ".join(map(parameter_text, kernel.buffers))
     head = f"__kernel void {kernel.name}(\n    {parameters}) {{"
     yield from ((line, None) for line in head.splitlines())
-    if any(op == "mul_add" for op, _ in _results(kernel.body)):
-        # No other line has a sum of a product in it: all those stay rounded one by one.
-        yield "  #pragma OPENCL FP_CONTRACT ON", None
     if kernel.items > 1:
         yield f"  const {index_type(kernel)} item = get_global_id(0);", None
     body = kernel.body
     if index_type(kernel) == "long":
         body = ir.rewritten(body, _with_long_minima)
-    yield from _lines(body, index_type(kernel), "  ")
+    yield from lines_of(body, index_type(kernel), "  ")
     yield "}", None
 
 
@@ -191,7 +137,7 @@ def parameter_text(buffer: ir.Buffer, is_restricted: bool = True) -> str:
 # ---- statements ----
 
 
-def _lines(body: Sequence[ir.Statement], index: str, indent: str) -> Iterator[Line]:
+def lines_of(body: Sequence[ir.Statement], index: str, indent: str) -> Iterator[Line]:
     for statement in body:
         for line, origin in _statement_lines(statement, index):
             yield indent + line, origin
@@ -228,26 +174,26 @@ def _statement_lines(statement: ir.Statement, index: str) -> Iterator[Line]:
         case ir.For(variable, start, stop, body):
             head = f"{index} {variable} = {start}; {variable} < {stop}; ++{variable}"
             yield f"for ({head}) {{", origin
-            yield from _lines(body, index, "  ")
+            yield from lines_of(body, index, "  ")
             yield "}", origin
         case ir.While(head, holds, body):
             yield "for (;;) {", origin
-            yield from _lines(head, index, "  ")
+            yield from lines_of(head, index, "  ")
             yield f"  if (!{atom_text(holds)}) break;", origin
-            yield from _lines(body, index, "  ")
+            yield from lines_of(body, index, "  ")
             yield "}", origin
         case ir.If(condition, body, otherwise):
             yield f"if ({atom_text(condition)}) {{", origin
-            yield from _lines(body, index, "  ")
+            yield from lines_of(body, index, "  ")
             if otherwise:
                 yield "} else {", origin
-                yield from _lines(otherwise, index, "  ")
+                yield from lines_of(otherwise, index, "  ")
             yield "}", origin
         case ir.IfLast(ticket, body):
             yield "mem_fence(CLK_GLOBAL_MEM_FENCE);", origin
             yield f"if (atomic_inc({ticket.name}) == get_global_size(0) - 1) {{", origin
             yield "  mem_fence(CLK_GLOBAL_MEM_FENCE);", origin
-            yield from _lines(body, index, "  ")
+            yield from lines_of(body, index, "  ")
             yield f"  *{ticket.name} = 0;", origin
             yield "}", origin
 

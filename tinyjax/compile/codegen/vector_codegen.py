@@ -3,8 +3,7 @@
 After this file you can read a kernel in which a value is a `float16`, the elements of sixteen
 neighbours in one variable: sixteen pixels go through a loop together, each until its own condition
 fails. A bool is then an int with all bits equal, as C's comparisons of vectors give it. What C has no
-vector form of is written once for each element. Builds on c_text, c_library and c_integers;
-vector_functions has what is called.
+vector form of is written once for each element. Builds on c_text, and on helpers for what is called.
 
 Source: the OpenCL C 1.2 specification, 6.1.2 (vectors) and 6.3 (operators on them)
 """
@@ -15,18 +14,25 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tinyjax.compile.codegen import c_integers, c_library
 from tinyjax.compile.codegen.c_text import (
     C_TYPES,
     EXACT,
     atom_text,
     c_type,
+    operand_text,
     operation_text,
-    storage_type,
+    plain_shift,
     type_text,
 )
+from tinyjax.compile.codegen.helpers import (
+    any_helper,
+    load_helper,
+    saturate_helper,
+    store_helper,
+)
+from tinyjax.compile.kernel.functions.table import called
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Atom, Buffer, PrivateArray, Value
+from tinyjax.compile.kernel.kernel_ir import Atom, Buffer, Const, Let, PrivateArray, Value
 from tinyjax.compile.kernel.scalar_ops import HALVES, scalar_ops
 from tinyjax.core.dtypes import kind
 
@@ -53,6 +59,8 @@ SIZE_AND_INFINITY = {
 }
 HALF = {"low": "lo", "high": "hi"}
 WRAPPED = {"add": "+", "sub": "-", "mul": "*"}  # integers wrap around as unsigned ones
+# Of a vector and a number, C repeats the number.
+REPEATS = {*WRAPPED, *COMPARISONS, "mul_add", "div", "and", "or", "xor"}
 LOGIC = {
     "and": "{0} & {1}", "mul": "{0} & {1}", "min": "{0} & {1}", "or": "{0} | {1}",
     "add": "{0} | {1}", "max": "{0} | {1}", "xor": "{0} ^ {1}", "ne": "{0} ^ {1}",
@@ -73,8 +81,8 @@ def vector_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
 
 def _operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     first = args[0]
-    if op == "any":
-        return f"tj_any{getattr(first, 'width', 1)}({first})"
+    if op == "any" and isinstance(first, Value):
+        return f"{any_helper(first.width).name}({first})"
     if op in ("low", "high"):
         half = f"{first}.{HALF[op]}"
         return f"{half} != 0" if target.dtype == BOOL and target.width == 1 else half
@@ -86,7 +94,10 @@ def _operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     if op == "ramp":
         numbers = ", ".join(map(str, range(width)))
         return f"{atom_text(first)} + (int{width})({numbers}) * {atom_text(args[1])}"
-    texts = [repeated_text(arg, width) for arg in args]
+    function = called(Let(target, op, tuple(args)))
+    if function is not None:
+        return f"tj_{function.name}({', '.join(repeated_text(arg, width) for arg in args)})"
+    texts = [_operand_text(op, arg, width) for arg in args]
     dtype = np.dtype("int32") if isinstance(first, Index) else first.dtype
     dtype = FLOAT32 if dtype in HALVES else dtype  # halves are computed in that
     of_kind, bits, result = kind(dtype), dtype.itemsize * 8, type_text(target)
@@ -108,14 +119,15 @@ def _operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     if op in COMPARISONS:
         text = scalar_ops[op].c[of_kind].format(*texts)
         return text if bits == 32 else converted_text(text, f"int{width}")
-    if op in c_library.FUNCTIONS and dtype == FLOAT32:
-        return f"tj_{op}_{width}({', '.join(texts)})"
+    if op == "truncate":
+        return converted_text(texts[0], result)
     if op in SAME_TEXT.get(of_kind, ()):
         return scalar_ops[op].c[of_kind].format(*texts, t=result)
-    # (C compilers make a product of the division by a constant.)
-    if f"{op}_{C_TYPES[dtype]}" in c_integers.BY_NAME and isinstance(args[1], Value):
-        return f"tj_{op}_{C_TYPES[dtype]}_{width}({', '.join(texts)})"
-    unsigned = [f"as_{C_TYPES[np.dtype(f'uint{bits}')]}{width}({text})" for text in texts]
+    if shift := plain_shift(op, args):
+        return f"{first} {shift} {args[1]}"
+    if op in WRAPPED and of_kind == "u":
+        return f" {WRAPPED[op]} ".join(texts)
+    unsigned = [_unsigned_text(arg, width, bits) for arg in args]
     if of_kind in "iu" and op in WRAPPED:
         return f"as_{result}({f' {WRAPPED[op]} '.join(unsigned)})"
     if of_kind in "iu" and op == "neg":
@@ -137,6 +149,20 @@ def repeated_text(arg: Atom, width: int) -> str:
     return f"({c_type(arg.dtype)}{width})({text})"
 
 
+def _operand_text(op: str, arg: Atom, width: int) -> str:
+    """An operand as text; a constant is repeated where C does not do so itself."""
+    is_plain = op in REPEATS and isinstance(arg, Const) and arg.dtype != BOOL
+    return operand_text(op, arg) if is_plain else repeated_text(arg, width)
+
+
+def _unsigned_text(arg: Atom, width: int, bits: int) -> str:
+    """An integer operand as unsigned text, which wraps around."""
+    unsigned = np.dtype(f"uint{bits}")
+    if isinstance(arg, Const):
+        return atom_text(Const(int(arg.value) % 2**bits, unsigned))
+    return f"as_{C_TYPES[unsigned]}{width}({repeated_text(arg, width)})"
+
+
 def _mask(text: str, dtype: np.dtype, width: int) -> str:
     """A vector of bools as the condition of a choice between values of `dtype`: of their size."""
     is_long = dtype != BOOL and dtype.itemsize == 8
@@ -152,7 +178,7 @@ def _conversion_text(text: str, dtype: np.dtype, to: np.dtype, result: str, widt
     if to == BOOL:
         return converted_text(f"{text} != 0", f"int{width}")
     if kind(dtype) == "f" and kind(to) in "iu":
-        return f"tj_saturate_{result}_{C_TYPES[dtype]}({text})"
+        return f"{saturate_helper(to, dtype, width).name}({text})"
     return converted_text(text, result)
 
 
@@ -163,7 +189,7 @@ def converted_text(text: str, to: str) -> str:
 
 
 def _lane_by_lane(op: str, target: Value, args: Sequence[Atom]) -> str:
-    one = Value(target.name, target.dtype)
+    one = Value(target.name, FLOAT32 if target.dtype in HALVES else target.dtype)
     texts = [
         f"({operation_text(op, one, [_element(arg, lane) for arg in args])})"
         for lane in range(target.width)
@@ -183,23 +209,13 @@ def _element(arg: Atom, lane: int) -> Atom:
 
 # ---- memory ----
 
-# Bytes of an array that no cache keeps until it is read: it is stored past the caches, which spares
-# reading what was in that memory before.
-STREAMED = 2**25
-
 
 def vector_load_text(
     target: Value, source: Buffer | PrivateArray, at: Index, end: Index | None
 ) -> str:
     """Neighbouring elements of a buffer, or of a private array."""
-    pointer, width, of = f"{source.name} + {at}", target.width, storage_type(source.dtype)
-    if isinstance(source, PrivateArray):
-        of = "float" if source.dtype in HALVES else of  # bits are in buffers only
-        text = f"tj_load_private{width}_{of}({pointer})"
-    elif end is None:
-        text = f"tj_load{width}_{of}({pointer})"
-    else:
-        text = f"tj_load_part{width}_{of}({pointer}, {end - at})"
+    width, part = target.width, "" if end is None else f", {end - at}"
+    text = f"{load_helper(source, width, end is not None).name}({source.name} + {at}{part})"
     if source.dtype in HALVES and isinstance(source, Buffer):
         return _loaded(text, target)
     return converted_text(text, f"int{width}") + " != 0" if source.dtype == BOOL else text
@@ -218,14 +234,10 @@ def _stored(text: str, value: Value) -> str:
 
 def vector_store_text(destination: Buffer, at: Index, value: Value, end: Index | None) -> str:
     """Stores neighbouring elements of a buffer."""
-    pointer, width, of = f"{destination.name} + {at}", value.width, storage_type(destination.dtype)
-    text = str(value)
+    text, part = str(value), "" if end is None else f", {end - at}"
     if value.dtype == BOOL:
-        text = converted_text(f"{value} & 1", f"uchar{width}")
+        text = converted_text(f"{value} & 1", f"uchar{value.width}")
     if value.dtype in HALVES:
         text = _stored(text, value)
-    is_large = destination.size * destination.dtype.itemsize >= STREAMED
-    store = "tj_stream" if is_large else "tj_store"
-    if end is None:
-        return f"{store}{width}_{of}({text}, {pointer})"
-    return f"{store}_part{width}_{of}({text}, {pointer}, {end - at})"
+    helper = store_helper(destination, value.width, end is not None)
+    return f"{helper.name}({text}, {destination.name} + {at}{part})"

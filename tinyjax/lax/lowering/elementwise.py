@@ -128,7 +128,7 @@ def _bitcast(eqn: JaxprEqn, target: Target) -> Lowering:
 def _without_float64(
     op: str, cost: int = FUNCTION
 ) -> Callable[[JaxprEqn, Target], Elementwise | OnHost]:
-    """The rule of an operation that c_library has for float32, and OpenCL does not have."""
+    """The rule of an operation that compile/kernel/functions/ has for float32, and OpenCL does not have."""
     define(op, {}, impl_rules[_named[op]], cost)
 
     def rule(eqn: JaxprEqn, target: Target) -> Elementwise | OnHost:

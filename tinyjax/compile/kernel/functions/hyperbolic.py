@@ -34,9 +34,9 @@ def sinh(x: Number) -> Number:
     c = select(size < LARGEST, size, LARGEST)
     z = c * c
     p = polynomial(z, 2.81743951e-6, 1.98360663e-4, 8.33335053e-3, 1.66666672e-1)
-    half = half_exp(c)
+    half_e = half_exp(c)
     near = mul_add(c * z, p, c)
-    far = half - 0.25 / half
+    far = half_e - 0.25 / half_e
     y = select(size <= LARGEST, select(size < 1.0, near, far), size + math.inf)
     return with_sign_of(y, x)
 
@@ -44,8 +44,8 @@ def sinh(x: Number) -> Number:
 @definition
 def cosh(x: Number) -> Number:
     size = size_of(x)
-    half = half_exp(select(size < LARGEST, size, LARGEST))
-    return select(size <= LARGEST, half + 0.25 / half, size + math.inf)
+    half_e = half_exp(select(size < LARGEST, size, LARGEST))
+    return select(size <= LARGEST, half_e + 0.25 / half_e, size + math.inf)
 
 
 # A polynomial near 0, 1 - 1 / (exp(2 |x|) / 2 + 1/2) elsewhere, which gets the sign of x.

@@ -25,8 +25,9 @@ from tinyjax.compile.kernel.functions import (
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Let, Statement, inner_bodies
+from tinyjax.compile.kernel.kernel_ir import Let, Statement, Value, inner_bodies
 from tinyjax.compile.kernel.scalar_ops import HALVES
+from tinyjax.core.dtypes import kind
 
 FAMILIES = (  # they fill `definitions`
     exponentials, logarithms, hyperbolic, error_functions, angles, powers, gamma, integers, halves
@@ -43,10 +44,15 @@ def function_of(op: str, dtype: np.dtype) -> KernelFunction | None:
 
 def called(let: Let) -> KernelFunction | None:
     """The function that a statement calls; of vectors if an operand is one."""
-    if isinstance(let.args[0], Index):
+    op, args = let.op, let.args
+    if isinstance(args[0], Index):
         return None
-    function = function_of(let.op, let.args[0].dtype)
-    width = max(getattr(atom, "width", 1) for atom in (let.target, *let.args))
+    dtype = args[0].dtype
+    width = max(getattr(atom, "width", 1) for atom in (let.target, *args))
+    # A compiler makes a product of the division by a constant.
+    if op in ("div", "rem") and width > 1 and isinstance(args[1], Value):
+        op = op if kind(dtype) == "f" else f"{op}_{dtype}"
+    function = function_of(op, dtype)
     return None if function is None else widened(function, width)
 
 

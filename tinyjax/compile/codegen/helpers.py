@@ -1,0 +1,160 @@
+"""The C functions that a program has beside its kernels.
+
+After this file you can say how a vector of sixteen elements is loaded from any place of an array, and how
+a function brings those along that it calls itself. Builds on c_text.
+
+Source: the OpenCL C 1.2 specification, 6.1.2 (vectors)
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from tinyjax.compile.codegen.c_text import C_TYPES, constant_text, storage_type
+from tinyjax.compile.kernel.kernel_ir import Buffer, Const, PrivateArray
+from tinyjax.compile.kernel.scalar_ops import HALVES
+
+
+@dataclass(frozen=True)
+class Helper:
+    """A C function, and those that it calls itself."""
+
+    name: str
+    text: str
+    needs: tuple[Helper, ...] = ()
+    has_double: bool = False
+
+
+def with_needs(helpers: Iterable[Helper]) -> list[Helper]:
+    """The helpers, each once and after those that it needs."""
+    found: dict[str, Helper] = {}
+    for helper in helpers:
+        if helper.name not in found:
+            parts = (*with_needs(helper.needs), helper)
+            found |= {part.name: part for part in parts if part.name not in found}
+    return list(found.values())
+
+
+# ---- memory ----
+
+# A vector may begin at any element: C is told so by a type of its own.
+LOAD = """\
+{t}{w} {name}(__global const {t} *p) {{
+  typedef {t}{w} anywhere __attribute__((aligned(sizeof({t}))));
+  return *(__global const anywhere *)p;
+}}
+"""
+LOAD_PRIVATE = """\
+{t}{w} {name}(const {t} *p) {{
+  typedef {t}{w} anywhere __attribute__((aligned(sizeof({t}))));
+  return *(const anywhere *)p;
+}}
+"""
+STORE = """\
+void {name}({t}{w} x, __global {t} *p) {{
+  typedef {t}{w} anywhere __attribute__((aligned(sizeof({t}))));
+  *(__global anywhere *)p = x;
+}}
+"""
+# As calls, these would take several times as long: vectors are handed over in memory.
+LOAD_PART = """\
+__attribute__((always_inline)) {t}{w} {name}(__global const {t} *p, long count) {{
+  if (count >= {w}) return {whole}(p);
+  {t}{w} x = p[0];
+  for (int i = 1; i < count; ++i) (({t} *)&x)[i] = p[i];
+  return x;
+}}
+"""
+STORE_PART = """\
+__attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p, long count) {{
+  if (count >= {w}) {{
+    {whole}(x, p);
+    return;
+  }}
+  for (int i = 0; i < count; ++i) p[i] = (({t} *)&x)[i];
+}}
+"""
+# Stores past the caches need a place that is a multiple of 16 bytes.
+STREAM = """\
+__attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p) {{
+  typedef {t}{w} aligned __attribute__((aligned(16)));
+  if ((ulong)p % 16 == 0) __builtin_nontemporal_store(x, (__global aligned *)p);
+  else {whole}(x, p);
+}}
+"""
+# kind -> its text, and the kind that it calls for a whole vector, or for one at any place
+MEMORY = {
+    "load": (LOAD, ""), "load_private": (LOAD_PRIVATE, ""), "load_part": (LOAD_PART, "load"),
+    "store": (STORE, ""), "store_part": (STORE_PART, "store"), "stream": (STREAM, "store"),
+    "stream_part": (STORE_PART, "stream"),
+}  # fmt: skip
+
+# Bytes of an array that no cache keeps until it is read: it is stored past the caches, which spares
+# reading what was in that memory before.
+STREAMED = 2**25
+
+
+@functools.cache
+def memory_helper(kind: str, t: str, w: int) -> Helper:
+    """What loads or stores `w` neighbouring elements of the C type `t`."""
+    text, calls = MEMORY[kind]
+    needs = (memory_helper(calls, t, w),) if calls else ()
+    name, whole = f"tj_{kind}{w}_{t}", needs[0].name if needs else ""
+    return Helper(name, text.format(name=name, whole=whole, t=t, w=w), needs)
+
+
+def load_helper(source: Buffer | PrivateArray, width: int, is_part: bool) -> Helper:
+    if isinstance(source, PrivateArray):  # of halves, bits are in buffers only
+        is_half = source.dtype in HALVES
+        return memory_helper(
+            "load_private", "float" if is_half else storage_type(source.dtype), width
+        )
+    return memory_helper("load_part" if is_part else "load", storage_type(source.dtype), width)
+
+
+def store_helper(destination: Buffer, width: int, is_part: bool) -> Helper:
+    is_large = destination.size * destination.dtype.itemsize >= STREAMED
+    kind = ("stream" if is_large else "store") + ("_part" if is_part else "")
+    return memory_helper(kind, storage_type(destination.dtype), width)
+
+
+# ---- operations that C has no vector form of ----
+
+ANY = "int tj_any{w}(int{w} x) {{ return {half}(x.lo | x.hi); }}\n"
+ANY_OF_TWO = "int tj_any2(int2 x) { return (x.lo | x.hi) != 0; }\n"
+SATURATE = """\
+{t}{w} {name}({f}{w} x) {{
+  const {f}{w} inside = x > {low} ? (x < {high} ? x : {high}) : {low};
+  const {t}{w} y = __builtin_convertvector(inside, {t}{w});
+  const {i}{w} is_above = __builtin_convertvector(x >= {limit}, {i}{w});
+  const {i}{w} is_nan = __builtin_convertvector(x != x, {i}{w});
+  return is_nan ? 0 : is_above ? {most} : y;
+}}
+"""
+
+
+@functools.cache
+def any_helper(width: int) -> Helper:
+    """Whether any element of a vector of bools is true."""
+    if width == 2:
+        return Helper("tj_any2", ANY_OF_TWO)
+    half = any_helper(width // 2)
+    return Helper(f"tj_any{width}", ANY.format(w=width, half=half.name), (half,))
+
+
+@functools.cache
+def saturate_helper(to: np.dtype, of: np.dtype, width: int) -> Helper:
+    """Floats converted to the nearest integers that there are; NaN becomes 0."""
+    info, limit = np.iinfo(to), of.type(2.0) ** np.iinfo(to).bits
+    limit = limit / of.type(2) if info.min else limit
+    low, high = of.type(info.min), np.nextafter(limit, of.type(0))
+    numbers = {"low": (low, of), "high": (high, of), "limit": (limit, of), "most": (info.max, to)}
+    texts = {name: constant_text(Const(value, dtype)) for name, (value, dtype) in numbers.items()}
+    t, f = C_TYPES[to], C_TYPES[of]
+    name, i = f"tj_saturate_{t}{width}_{f}", "int" if to.itemsize == 4 else "long"
+    text = SATURATE.format(name=name, t=t, w=width, f=f, i=i, **texts)
+    return Helper(name, text, has_double=f == "double")

@@ -7,6 +7,7 @@ through those. A call does not wait: reading a result does. Builds on lowered an
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -87,7 +88,8 @@ class Executable:
                 return
             kernel = kernels[inline][name]
             sizes = [(buffer.size, buffer.dtype) for buffer in kernel.buffers]
-            self.queue.warm_up(built, kernel.items, local_size, sizes, inline)
+            size = math.gcd(kernel.items, local_size)
+            self.queue.warm_up(built, kernel.items, size, sizes, inline)
 
     def as_text(self, stage: str | None = None) -> str:
         """As Lowered.as_text."""

@@ -6,6 +6,7 @@ lowered, schedule, launches, loops and compilation_cache.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -114,7 +115,8 @@ class ScheduleBuilder:
             *scratch,
         ]
         built, items = self.built[launch.name, launch.inline], launch.items
-        step = KernelStep(built, items, self.local_size, launch.inline, arguments, outputs, dies)
+        local_size = math.gcd(items, self.local_size)  # a group's work-items are all there
+        step = KernelStep(built, items, local_size, launch.inline, arguments, outputs, dies)
         if launch.iterations is None:
             return step
         control = [buffer.name for buffer in launch.scratch].index("iterations")

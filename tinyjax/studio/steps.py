@@ -167,12 +167,15 @@ CHAPTERS = (
         {
             "compile.kernel.memref": "where a kernel finds a value",
             "compile.kernel.builder": "the statements that compute one element",
-            "compile.schedules.group_builder": "a kernel's memory, and its work shared out",
-            "compile.schedules.reductions": "what kernels that combine many elements have in common",
-            "compile.schedules.reduction_kernels": "which form a reduction's kernel has",
+            "compile.kernel.loop_nest": "a group as loops over elements, as anyone would write them",
+            "compile.schedules.map_schedule": "how elementwise groups are made fast",
             "compile.schedules.lower": "a group as a kernel",
         },
         {
+            "compile.schedules.tile": "two loops in small squares",
+            "compile.schedules.group_builder": "a kernel's memory, and its work shared out",
+            "compile.schedules.reductions": "what kernels that combine many elements have in common",
+            "compile.schedules.reduction_kernels": "which form a reduction's kernel has",
             "compile.kernel.vector_lanes": "when neighbouring elements are a vector",
             "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",
             "compile.schedules.row_kernels": "softmax: sweeps over each row",

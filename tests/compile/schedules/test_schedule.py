@@ -2,7 +2,7 @@ from loop_nests import assert_computes_the_same, doubled
 
 from tinyjax.compile.record import recording
 from tinyjax.compile.schedules.grid import Grid
-from tinyjax.compile.schedules.schedule import schedule_lines, scheduled
+from tinyjax.compile.schedules.schedule import directive_lines, scheduled
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
 
@@ -16,10 +16,10 @@ DIRECTIVES = [
 def test_a_kernel_knows_its_naive_nest_and_its_schedule():
     kernel = scheduled(doubled(100), DIRECTIVES)
     assert str(kernel.naive) == str(doubled(100))
-    assert list(schedule_lines(kernel)) == [
+    assert list(directive_lines(kernel)) == [
         "Split('i1', 16)  # a vector has 16 lanes",
         "Vectorize('i1_inner', 16)",
-        "Grid('i1_outer', 4, 1)  # 4 cores",
+        "Grid('i1_outer', 4)  # 4 cores",
     ]
     assert_computes_the_same(kernel, doubled(100))
 

@@ -49,6 +49,7 @@ class Builder:
     def __init__(self, names: dict[Var, str], target: Target):
         self.names = names
         self.target = target
+        self.most_accumulators = target.accumulators  # of one sum, at most
         self.producer: dict[Var, JaxprEqn] = {}
         self.places: dict[Var, MemRef] = {}
         self.body: list[ir.Statement] = []
@@ -255,11 +256,8 @@ class Builder:
         sizes, dtype = rule.sizes(eqn), eqn.outvars[0].aval.dtype
         if 0 in sizes:  # nothing to combine, and no place to ask rules about
             return ir.Const(rule.identity(dtype), dtype)
-        count = (
-            self.target.accumulators if sizes and sizes[-1] >= 4 * self.target.accumulators else 1
-        )
-        if self.lanes is not None:
-            count = 1
+        most = self.most_accumulators
+        count = most if sizes and sizes[-1] >= 4 * most else 1
         accumulators = self.make_accumulators(eqn, rule, count)
 
         def accumulate(number: Index, reduced: Sequence[Index]) -> None:

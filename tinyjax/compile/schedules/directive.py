@@ -8,7 +8,7 @@ the name of a For's variable. Builds on kernel_ir and substitution.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
@@ -45,8 +45,13 @@ class Directive:
 
     def __str__(self) -> str:
         """As it is written in Python, without the reason."""
-        values = (repr(getattr(self, f.name)) for f in fields(self) if f.name != "why")
-        return f"{type(self).__name__}({', '.join(values)})"
+        values = [(f, getattr(self, f.name)) for f in fields(self) if f.name != "why"]
+        written = [
+            repr(value) if f.default is MISSING else f"{f.name}={value!r}"
+            for f, value in values
+            if value != f.default
+        ]
+        return f"{type(self).__name__}({', '.join(written)})"
 
 
 # ---- axes ----
@@ -64,7 +69,9 @@ def loops_of(body: Sequence[Statement]) -> list[For]:
 
 def find_loop(kernel: Kernel, axis: str) -> For | None:
     """The loop over an axis, if there is one."""
-    return next((loop for loop in loops_of(kernel.body) if axis_of(loop) == axis), None)
+    statements = every_statement(kernel.body)
+    loops = (s for s in statements if isinstance(s, For) and axis_of(s) == axis)
+    return next(loops, None)
 
 
 def no_such_axis(kernel: Kernel, axis: str) -> str:

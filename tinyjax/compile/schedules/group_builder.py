@@ -1,7 +1,7 @@
 """What kernels of groups have in common: the group's memory, and the work shared out.
 
 After this file you can say which buffers a kernel has, and which elements each of its work-items is for.
-Builds on groups and builder.
+Builds on loop_nest.
 """
 
 from __future__ import annotations
@@ -11,34 +11,14 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.fusion.groups import KernelGroup
-from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
-from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.rules import Position
-from tinyjax.core.jaxpr import JaxprEqn, Var
+from tinyjax.compile.kernel.loop_nest import NestBuilder
+from tinyjax.core.jaxpr import JaxprEqn
 
 
-class GroupBuilder(Builder):
-    """Knows where the group's inputs are in memory, and which equations make the rest."""
-
-    def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
-        super().__init__(names, target)
-        self.group = group
-        self.producer = {v: eqn for eqn in group.eqns for v in eqn.outvars}
-        self.inputs = [
-            Buffer(f"{names[v]}_in", v.aval.dtype, v.aval.size, "in") for v in group.inputs
-        ]
-        self.places = {v: MemRef(buffer) for v, buffer in zip(group.inputs, self.inputs)}
-        self.outputs = {
-            v: Buffer(f"{names[v]}_out", v.aval.dtype, v.aval.size, "out") for v in group.outputs
-        }
-
-    def store_output(self, v: Var, position: Position) -> None:
-        """Computes an element of an output, and stores it."""
-        with statements_of(self.producer[v]):
-            self.write(MemRef(self.outputs[v]), position.flat, self.element(v, position))
+class GroupBuilder(NestBuilder):
+    """Writes a kernel of several work-items."""
 
     def kernel(self, name: str, items: int, scratch: Sequence[Buffer] = ()) -> Kernel:
         """The kernel of all that was written; its buffers are the inputs, the outputs and `scratch`."""

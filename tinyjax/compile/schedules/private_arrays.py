@@ -25,7 +25,7 @@ from tinyjax.compile.kernel.rules import (
     sum_dtype,
 )
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
-from tinyjax.compile.schedules.lower import divides
+from tinyjax.compile.schedules.collapse import divisions
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 UNROLLED = 8  # terms of a reduction that are added before the sum goes back to memory
@@ -113,7 +113,7 @@ class PrivateArrayBuilder(Builder):
         size = math.prod(shape)
         with self.block() as flat, self.loop(0, size, size - 1) as i:
             body(Position(shape, flat=i))
-        if len(shape) > 1 and divides(flat):
+        if len(shape) > 1 and any(True for _ in divisions(flat)):
             with self.block() as flat:
                 self._nest(shape, (), 1, lambda _, coords: body(Position(shape, coords)))
         self.body += flat

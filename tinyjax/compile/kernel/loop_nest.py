@@ -1,0 +1,75 @@
+"""The naive loop nest of a group: what is computed, one element at a time.
+
+After this file you can write down the loops of any elementwise group: a For for each axis of the results, and
+in them, for each result, the statements of its element, a load for each operand, an operation for each
+equation, and a store. A reduction among them is a loop of its own: an accumulator that begins with the
+identity, and takes in one element after the other. One work-item runs it all; nothing is a vector. How it is
+made fast is the matter of compile/schedules/. Builds on builder and groups.
+
+    for i1 in 0 .. 20:
+      for i2 in 0 .. 100:
+        a:f32 = a_in[i1 * 100 + i2]
+        b:f32 = b_in[i2]
+        c:f32 = mul a b
+        c_out[i1 * 100 + i2] = c
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.kernel.builder import Builder
+from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
+from tinyjax.compile.kernel.memref import MemRef
+from tinyjax.compile.kernel.rules import Position
+from tinyjax.core.jaxpr import Var
+
+if TYPE_CHECKING:
+    from tinyjax.compile.codegen.codegen import Target
+
+
+def loop_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
+    """The kernel of a group whose results have one shape; `names` are those of its variables.
+
+    (What runs on the host differs by target, and so may a primitive's rule: nothing else here does.)"""
+    builder = NestBuilder(group, names, target)
+    makers = {builder.producer[v]: None for v in group.outputs}
+    with statements_of(next(iter(makers)) if len(makers) == 1 else None):
+        builder.store_outputs(())
+    buffers = [*builder.inputs, *builder.outputs.values()]
+    return Kernel(name, buffers, 1, builder.body)
+
+
+class NestBuilder(Builder):
+    """Knows where the group's inputs are in memory, and which equations make the rest."""
+
+    def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
+        super().__init__(names, target)
+        self.most_accumulators = 1
+        self.group = group
+        self.producer = {v: eqn for eqn in group.eqns for v in eqn.outvars}
+        self.inputs = [
+            Buffer(f"{names[v]}_in", v.aval.dtype, v.aval.size, "in") for v in group.inputs
+        ]
+        self.places = {v: MemRef(buffer) for v, buffer in zip(group.inputs, self.inputs)}
+        self.outputs = {
+            v: Buffer(f"{names[v]}_out", v.aval.dtype, v.aval.size, "out") for v in group.outputs
+        }
+
+    def store_output(self, v: Var, position: Position) -> None:
+        """Computes an element of an output, and stores it."""
+        with statements_of(self.producer[v]):
+            self.write(MemRef(self.outputs[v]), position.flat, self.element(v, position))
+
+    def store_outputs(self, coords: tuple[Index, ...]) -> None:
+        """The loops over all axes but those that `coords` are of, and in them an element of each output."""
+        shape = self.group.outputs[0].aval.shape
+        if len(coords) == len(shape):
+            for v in self.outputs:
+                self.store_output(v, Position(shape, coords))
+        else:
+            size = shape[len(coords)]
+            with self.loop(0, size, size - 1) as i:
+                self.store_outputs((*coords, i))

@@ -1,0 +1,201 @@
+"""The schedule of an elementwise group: which loops are one, which is in vectors, who runs what.
+
+After this file you can predict the schedule of any kernel without reductions of its own. On a CPU, loops are
+collapsed as long as no index is then found by division; the innermost one is split into vectors where
+neighbours are contiguous in memory; and the outermost one is shared out among work-items, which should have
+long runs. A large array that is read along another axis is read in tiles. On a GPU, all loops are one, and
+each element has a work-item. Builds on schedule and the directives.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.kernel.kernel_ir import Buffer, Combine, For, Kernel, Let, Load
+from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.schedules.collapse import Collapse
+from tinyjax.compile.schedules.directive import axis_of, find_loop, loops_of
+from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.group_builder import share
+from tinyjax.compile.schedules.lanes import Lanes, obstacles
+from tinyjax.compile.schedules.schedule import Draft
+from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.tile import Tile
+from tinyjax.compile.schedules.vectorize import Vectorize
+
+# Transposed arrays are read in tiles of so many rows and columns, if more bytes lie between the first
+# row and the last than a core's second cache keeps: shorter loops would cost more than they spare.
+TILE = 32
+LARGE = 2**18
+ENOUGH = 16  # work-items, so that all cores have about the same to do
+
+
+def map_schedule(naive: Kernel, target: Target) -> Draft:
+    """The schedule of a naive loop nest whose elements are computed independently of each other."""
+    draft = Draft(naive)
+    axes = [axis_of(loop) for loop in perfect_nest(naive)]
+    if not axes:
+        return draft
+    if target.width == 1:
+        _one_element_an_item(draft, axes, target)
+    elif rows := transposed_axis(naive):
+        _in_tiles(draft, axes, rows, target)
+    else:
+        _in_vectors(draft, axes, target)
+    return draft
+
+
+def perfect_nest(kernel: Kernel) -> list[For]:
+    """The outermost loops, each all that the one before it has inside."""
+    body, nest = kernel.body, []
+    while len(body) == 1 and isinstance(body[0], For):
+        nest.append(body[0])
+        body = body[0].body
+    return nest
+
+
+# ---- a GPU ----
+
+
+def _one_element_an_item(draft: Draft, axes: list[str], target: Target) -> None:
+    axis = _as_one(draft, axes, True, "neighbouring work-items have neighbouring elements")
+    items, _ = share(_size(draft, axis), target.grain, target.max_items)
+    why = f"a work-item an element, in groups of {target.local_size}"
+    draft.apply(Grid(axis, items, target.local_size, why=why))
+
+
+# ---- a CPU ----
+
+
+def _in_vectors(draft: Draft, axes: list[str], target: Target) -> None:
+    *rows, columns = _without_divisions(draft, axes)
+    count, width = _size(draft, columns), _vector_width(draft.kernel, target)
+    is_vector = count >= width > 1 and _are_vectors(draft, columns, width)
+    if is_vector:
+        _vectorize(draft, columns, width, "neighbours are contiguous in memory")
+    else:
+        _vectorize_sums(draft, width)
+    items = _share_out_rows(draft, rows, count, target) if rows else 1
+    if not is_vector:
+        _share_out(draft, columns, target.grain, target.max_items // items)
+    elif count > width:
+        grain = max(1, target.grain // width)
+        _share_out(draft, f"{columns}_outer", grain, target.max_items // items)
+
+
+def _vectorize(draft: Draft, axis: str, width: int, why: str) -> None:
+    if _size(draft, axis) > width:
+        draft.apply(Split(axis, width, why=f"a vector has {width} elements"))
+        axis += "_inner"
+    draft.apply(Vectorize(axis, width, why=why))
+
+
+def _share_out_rows(draft: Draft, rows: list[str], count: int, target: Target) -> int:
+    """Shares out the outermost loop, if it has enough iterations: else it takes in the next one. An innermost
+    one has `count` elements. Gives the number of work-items."""
+    sizes = [_size(draft, axis) for axis in rows]
+    wanted, _ = share(math.prod(sizes), max(1, target.grain // count), target.max_items)
+    first, number = sizes[0], 1
+    while number < len(sizes) and first < min(wanted, ENOUGH):
+        first, number = first * sizes[number], number + 1
+    axis = _as_one(draft, rows[:number], True, "enough iterations to share out, with few divisions")
+    grain = max(1, target.grain // (count * math.prod(sizes[number:])))
+    return _share_out(draft, axis, grain, target.max_items)
+
+
+def _without_divisions(draft: Draft, axes: list[str]) -> list[str]:
+    """The axes that are left when neighbours are made one as far as no index is then divided."""
+    left: list[str] = []
+    axes = list(axes)
+    while axes:
+        first = len(axes) - 1
+        for number in range(len(axes) - 1):
+            if not Collapse(tuple(axes[number:])).why_not(draft.kernel):
+                first = number
+                break
+        left.insert(0, _as_one(draft, axes[first:], False, "indices need no division for it"))
+        axes = axes[:first]
+    return left
+
+
+def _vectorize_sums(draft: Draft, width: int) -> None:
+    """The innermost loops of reductions in vectors, as the elements are not."""
+    for loop in loops_of(draft.kernel.body):
+        axis, count = axis_of(loop), (loop.stop - loop.start).lo
+        is_sum = any(isinstance(s, Combine) for s in loop.body) and not loops_of(loop.body)
+        if is_sum and count >= 2 * width > 2 and _are_vectors(draft, axis, width):
+            _vectorize(draft, axis, width, "an accumulator for each lane")
+
+
+def _flat_as_far_as_possible(draft: Draft, axes: list[str]) -> list[str]:
+    """The innermost axes that can be one without divisions."""
+    for first in range(len(axes) - 1):
+        if not Collapse(tuple(axes[first:])).why_not(draft.kernel):
+            return axes[first:]
+    return axes[-1:]
+
+
+def _vector_width(kernel: Kernel, target: Target) -> int:
+    """The elements of a vector: as many as there can be of the longest dtype."""
+    made = [s.target for s in every_statement(kernel.body) if isinstance(s, Let | Load)]
+    sizes = [x.dtype.itemsize for x in made] + [x.dtype.itemsize for x in kernel.buffers]
+    return target.width if max(sizes) <= 4 else target.width // 2
+
+
+def _are_vectors(draft: Draft, axis: str, width: int) -> bool:
+    """Whether neighbours along the axis can be vectors; says why, if not."""
+    loop = find_loop(draft.kernel, axis)
+    assert loop is not None
+    reason = next(obstacles(draft.kernel, loop, Lanes(axis, loop.start, None, width)), "")
+    if reason:
+        draft.remarks.append(f"{axis} is not in vectors: {reason}")
+    return not reason
+
+
+def transposed_axis(naive: Kernel) -> str | None:
+    """The axis along which a large operand's elements are neighbours, if not the last."""
+    *others, last = perfect_nest(naive)
+    for statement in every_statement(last.body):
+        if isinstance(statement, Load) and isinstance(statement.source, Buffer):
+            stride = statement.index.stride(axis_of(last))
+            for loop in others:
+                plane = (loop.stop - loop.start).lo * (last.stop - last.start).lo
+                is_large = plane * statement.source.dtype.itemsize > LARGE
+                if stride != 0 and statement.index.stride(axis_of(loop)) == 1 and is_large:
+                    return axis_of(loop)
+    return None
+
+
+def _in_tiles(draft: Draft, axes: list[str], rows: str, target: Target) -> None:
+    columns = axes[-1]
+    grain = max(1, target.grain // (TILE * _size(draft, columns)))
+    why = f"what is read lies in memory along {rows}"
+    draft.apply(Tile(rows, columns, TILE, why=why))
+    others = [axis for axis in axes[:-1] if axis != rows]
+    bands = _as_one(draft, [*others, f"{rows}_outer"], True, "a division for each row of tiles")
+    _share_out(draft, bands, grain, target.max_items)
+
+
+# ---- both ----
+
+
+def _size(draft: Draft, axis: str) -> int:
+    loop = find_loop(draft.kernel, axis)
+    assert loop is not None
+    return (loop.stop - loop.start).lo
+
+
+def _as_one(draft: Draft, axes: list[str], may_divide: bool, why: str) -> str:
+    """The one axis that these become."""
+    if len(axes) > 1:
+        draft.apply(Collapse(tuple(axes), may_divide, why=why))
+    return "_".join(axes)
+
+
+def _share_out(draft: Draft, axis: str, grain: int, most: int) -> int:
+    """Shares a loop out among work-items with at least `grain` iterations each; gives their number."""
+    items, run = share(_size(draft, axis), grain, most)
+    if items > 1:
+        draft.apply(Grid(axis, items, why=f"{run:,} iterations each, at least {grain:,}"))
+    return items

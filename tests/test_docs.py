@@ -60,6 +60,20 @@ def test_the_primitive_of_contributing_has_every_rule():
     assert "host" not in jax.jit(cube).lower(x).as_text()
 
 
+def test_the_schedules_of_contributing_compute_the_same():
+    names = {}
+    for code in blocks(CONTRIBUTING, "python"):
+        if "compile.schedules" in code:
+            with contextlib.redirect_stdout(io.StringIO()):
+                exec(code, names)
+    np.testing.assert_array_equal(names["y"], np.ones((20, 100)))
+    lowered = names["lowered"]
+    own = lowered.with_schedule("k0", [names["Reverse"]("i1")])
+    assert "a_in[(19 - i1) * 100 + i2]" in own.as_text("kernel")
+    x = np.arange(2000, dtype=np.float32).reshape(20, 100)
+    np.testing.assert_array_equal(own.compile()(x), x * x[0])
+
+
 @pytest.mark.skipif(devices("cpu")[0].cl_device is None, reason="there is no OpenCL device")
 def test_the_stages_in_contributing_are_those_of_today():
     tool = runpy.run_path(str(ROOT / "tools" / "render_stages.py"))

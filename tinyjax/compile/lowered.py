@@ -14,6 +14,7 @@ from tinyjax.compile.codegen.codegen import CPU, GPU, Target
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.cost import cost_lines, step_costs
 from tinyjax.compile.explain import explain_lines, mapping
+from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.launches import launches_lines, with_launches
 from tinyjax.compile.memory_plan import (
     MemoryPlan,
@@ -23,7 +24,9 @@ from tinyjax.compile.memory_plan import (
     with_memory,
 )
 from tinyjax.compile.passes.pipeline import run_passes
-from tinyjax.compile.plan import Plan, groups_lines, make_plan, schedule_lines
+from tinyjax.compile.plan import Plan, groups_lines, make_plan, schedule_lines, with_kernel
+from tinyjax.compile.schedules.directive import Directive
+from tinyjax.compile.schedules.schedule import directive_lines, scheduled
 from tinyjax.core.compile_log import compiling_logger, log_level, logged_time
 from tinyjax.core.jaxpr import ClosedJaxpr
 
@@ -41,16 +44,21 @@ class LoweredProgram:
     closed: ClosedJaxpr
     device: Device
     target: Target | None  # None: all of it runs on the host
-    plan: Plan
-    memory: MemoryPlan
+    planned: Plan  # each kernel with memory of its own
     donated: tuple[bool, ...]  # which arguments can't be used after a call
+    memory: MemoryPlan
+    plan: Plan  # as it runs: some kernels work in place
 
     def as_text(self, stage: str | None = None) -> str:
-        """One of STAGES as text; by default the OpenCL C and the schedule.
+        """One of STAGES as text; by default the OpenCL C and the schedule. "schedule of k0" is that of the
+        one kernel whose name begins with k0.
 
-        Raises ValueError for another stage."""
+        Raises ValueError for another stage or kernel."""
         if stage is None:
             return (self.as_text("opencl") + "\n" + self.as_text("schedule")).lstrip()
+        if stage.startswith("schedule of "):
+            kernel = self.kernel(stage.removeprefix("schedule of "))
+            return "\n".join(directive_lines(kernel))
         return _stage(stage).text(self)
 
     def result(self, stage: str) -> Any:
@@ -58,6 +66,26 @@ class LoweredProgram:
 
         Raises ValueError for another stage."""
         return _stage(stage).result(self)
+
+    def kernel(self, name: str) -> Kernel:
+        """The kernel of that name, or the one whose name begins with `name` and _. Raises ValueError."""
+        kernels = {kernel.name: kernel for kernel in self.planned.all_kernels()}
+        found = [x for x in kernels if x == name or x.startswith(f"{name}_")]
+        if len(found) != 1:
+            many = "several kernels' names begin" if found else "no kernel's name begins"
+            raise ValueError(f"{many} with {name!r}; there are {', '.join(kernels) or 'none'}")
+        return kernels[found[0]]
+
+    def with_schedule(self, name: str, directives: Sequence[Directive]) -> LoweredProgram:
+        """The program with another schedule of one kernel, in place of that which the compiler chose.
+
+        Raises ValueError for a directive that can't be applied, and for a kernel that has no naive nest."""
+        old = self.kernel(name)
+        if old.naive is None:
+            raise ValueError(f"{old.name} was written as it is: there is no naive nest to schedule")
+        new = scheduled(old.naive, directives)
+        planned = with_kernel(self.planned, old, new)
+        return _with_memory(self.name, self.closed, self.device, self.target, planned, self.donated)
 
 
 @dataclass(frozen=True)
@@ -72,6 +100,10 @@ STAGES = {
     "jaxpr": Stage(lambda it: it.closed, lambda it: str(it.closed)),
     "simplified": Stage(lambda it: it.plan.closed, lambda it: str(it.plan.closed)),
     "groups": Stage(lambda it: it.plan.groups, lambda it: "\n".join(groups_lines(it.plan))),
+    "loop nests": Stage(
+        lambda it: [kernel.naive or kernel for kernel in it.planned.all_kernels()],
+        lambda it: "\n".join(str(kernel.naive or kernel) for kernel in it.planned.all_kernels()),
+    ),
     "kernel": Stage(
         lambda it: it.plan.all_kernels(), lambda it: "\n".join(map(str, it.plan.all_kernels()))
     ),
@@ -90,7 +122,8 @@ STAGES = {
 
 def _stage(name: str) -> Stage:
     if name not in STAGES:
-        raise ValueError(f"unknown dialect: {name!r}; there are {', '.join(map(repr, STAGES))}")
+        stages = ", ".join(map(repr, [*STAGES, "schedule of k0"]))
+        raise ValueError(f"unknown dialect: {name!r}; there are {stages}")
     return STAGES[name]
 
 
@@ -109,10 +142,22 @@ def lower_jaxpr(
     target = None if device.cl_device is None else target_of(device)
     with logged_time(f"lowering jit({name}) to OpenCL C"):
         simplified = run_passes(closed)
-        plan = make_plan(simplified, target)
-        memory = plan_memory(plan, donated)
-        plan = with_launches(with_memory(plan, memory), memory, device)
-    return LoweredProgram(name, closed, device, target, plan, memory, tuple(donated))
+        planned = make_plan(simplified, target)
+        return _with_memory(name, closed, device, target, planned, donated)
+
+
+def _with_memory(
+    name: str,
+    closed: ClosedJaxpr,
+    device: Device,
+    target: Target | None,
+    planned: Plan,
+    donated: Sequence[bool],
+) -> LoweredProgram:
+    """The stages after a plan."""
+    memory = plan_memory(planned, donated)
+    plan = with_launches(with_memory(planned, memory), memory, device)
+    return LoweredProgram(name, closed, device, target, planned, tuple(donated), memory, plan)
 
 
 def target_of(device: Device) -> Target:

@@ -82,6 +82,16 @@ def make_plan(closed: ClosedJaxpr, target: Target | None) -> Plan:
     return _Planner(target).plan(closed, names, "k")
 
 
+def with_kernel(plan: Plan, old: Kernel, new: Kernel) -> Plan:
+    """The plan with another kernel wherever there was `old`, also in its loops' bodies."""
+    bodies = {
+        number: {label: with_kernel(body, old, new) for label, body in of.items()}
+        for number, of in plan.bodies.items()
+    }
+    kernels = {n: new if kernel is old else kernel for n, kernel in plan.kernels.items()}
+    return replace(plan, kernels=kernels, bodies=bodies)
+
+
 class _Planner:
     """Makes a plan and those of its bodies; groups that compute alike have one kernel."""
 

@@ -10,6 +10,7 @@ Source: https://docs.jax.dev/en/latest/aot.html, https://docs.jax.dev/en/latest/
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -29,6 +30,7 @@ from tinyjax.runtime.placement import commit
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
     from tinyjax.compile.cost import CompiledMemoryStats
+    from tinyjax.compile.schedules.directive import Directive
     from tinyjax.runtime.executable import Executable
 
 # ---- before the first stage ----
@@ -171,6 +173,17 @@ class Lowered(_Signature):
         from tinyjax.compile.fusion.cost_record import jaxpr_cost
 
         return jaxpr_cost(self.traced.jaxpr.jaxpr).as_dict()
+
+    def with_schedule(self, kernel: str, directives: Sequence[Directive]) -> Lowered:
+        """The same with a schedule of your own for a kernel: directives that rewrite its naive loop nest, as
+        `[Split("i1", 8), Vectorize("i1_inner", 8)]` (they are in compile/schedules/). The beginning of a
+        kernel's name is enough. `as_text("loop nests")` shows the axes, `as_text("schedule of k0")` what
+        the compiler chose for k0.
+
+        Raises ValueError for a directive that can't be applied, and says why."""
+        new = copy.copy(self)
+        new.lowered = self.lowered.with_schedule(kernel, directives)
+        return new
 
     def compile(self) -> Compiled:
         """Builds the program for its device."""

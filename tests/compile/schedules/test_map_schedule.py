@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+
+
+def schedule(f, *shapes, dtype=np.float32):
+    """What the compiler chose for the one kernel of a function; reasons are left out."""
+    args = [jax.ShapeDtypeStruct(shape, dtype) for shape in shapes]
+    text = jax.jit(f).lower(*args).as_text("schedule of k0")
+    return [line.partition("  # ")[0] for line in text.splitlines()]
+
+
+def test_elements_are_numbered_as_they_lie_in_memory():
+    assert schedule(lambda x, y: x * y, (20, 100), (20, 100)) == [
+        "Collapse(('i1', 'i2'))",
+        "Split('i1_i2', 16)",
+        "Vectorize('i1_i2_inner', 16)",
+    ]
+
+
+def test_rows_stay_where_flat_indices_would_be_divided():
+    lines = schedule(lambda x, y: x * y, (4, 5, 100), (5, 1))
+    assert lines == ["Split('i3', 16)", "Vectorize('i3_inner', 16)"]
+
+
+def test_neighbouring_axes_are_one_where_that_takes_no_division():
+    lines = schedule(lambda x, y: x * y, (4, 5, 6, 100), (4, 1, 1, 100))
+    assert lines[0] == "Collapse(('i2', 'i3'))"
+    lines = schedule(lambda x, y: x * y, (4, 5, 100), (5, 100))
+    assert lines[0] == "Collapse(('i2', 'i3'))"
+
+
+def test_rows_are_one_where_there_are_too_few_to_share_out():
+    lines = schedule(lambda x, y: x * y, (4, 50, 4000), (50, 1))
+    assert lines[2:] == ["Collapse(('i1', 'i2'), may_divide=True)", "Grid('i1_i2', 50)"]
+
+
+def test_large_arrays_are_shared_out():
+    assert schedule(lambda x: x + 1, (1_000_000,))[-1] == "Grid('i1_outer', 64)"
+    lines = schedule(lambda x, y: x * y, (3, 1_000_000), (1_000_000,))
+    assert lines[-2:] == ["Grid('i1', 3)", "Grid('i2_outer', 21)"]
+
+
+def test_doubles_have_vectors_of_half_the_width():
+    with jax.enable_x64(True):
+        assert "Split('i1', 8)" in schedule(lambda x: x + 1, (100,), dtype=np.float64)
+
+
+def test_what_is_not_in_vectors_says_why():
+    (line,) = schedule(lambda x: lax.rev(x, (0,)) + 1, (100,))
+    assert line == "# i1 is not in vectors: neighbours are apart in memory, at a_in[99 - i1]"
+
+
+def test_sums_are_in_vectors_where_elements_are_not():
+    lines = schedule(lambda x: lax.reduce_sum(x, (0, 2)), (30, 4, 50))
+    assert "Vectorize('i3_inner', 16)" in lines
+
+
+@pytest.mark.parametrize("shape", [(300, 333), (2, 300, 333)])
+def test_a_large_transposed_array_is_read_in_tiles(shape):
+    lines = schedule(lambda x: jnp.swapaxes(x, -1, -2) + 1, shape)
+    assert lines[0].startswith("Tile(") and lines[-1].startswith("Grid(")

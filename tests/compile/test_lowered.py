@@ -1,0 +1,110 @@
+"""Schedules that are seen, and those that a user gives."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.compile.schedules.collapse import Collapse
+from tinyjax.compile.schedules.directive import Directive
+from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.schedule import Draft
+from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.tile import Tile
+from tinyjax.compile.schedules.vectorize import Vectorize
+
+
+def data(*shape):
+    return np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+
+
+def scaled(x, row):
+    return jnp.sin(x) * row + 1
+
+
+ARGS = data(30, 50), data(50)
+
+
+def test_the_naive_loop_nests_can_be_printed():
+    text = jax.jit(scaled).lower(*ARGS).as_text("loop nests")
+    assert "for i1 in 0 .. 30:\n    for i2 in 0 .. 50:" in text and " x16" not in text
+
+
+def test_a_schedule_is_printed_with_its_reasons():
+    text = jax.jit(scaled).lower(*ARGS).as_text("schedule of k0")
+    assert text.splitlines() == [
+        "Split('i2', 16)  # a vector has 16 elements",
+        "Vectorize('i2_inner', 16)  # neighbours are contiguous in memory",
+    ]
+
+
+OWN = [
+    [],
+    [Split("i2", 4), Vectorize("i2_inner", 4)],
+    [Tile("i1", "i2", 8), Grid("i1_outer", 3)],
+    [Collapse(("i1", "i2"), may_divide=True), Grid("i1_i2", 10)],
+]
+
+
+@pytest.mark.parametrize("directives", OWN, ids=str)
+def test_any_schedule_gives_the_same_results(directives):
+    lowered = jax.jit(scaled).lower(*ARGS)
+    own = lowered.with_schedule("k0", directives)
+    assert own.as_text("schedule of k0") == "\n".join(map(str, directives))
+    assert own.as_text("opencl") != lowered.as_text("opencl")
+    np.testing.assert_allclose(own.compile()(*ARGS), lowered.compile()(*ARGS), rtol=1e-6, atol=1e-7)
+
+
+def test_the_rest_of_a_program_keeps_its_schedules():
+    def f(x):
+        return jnp.cumsum(jnp.sin(x)) * 2
+
+    x = data(100)
+    lowered = jax.jit(f).lower(x)
+    first, *others = lowered.compiler_ir("kernel")
+    own = lowered.with_schedule(first.name, [])
+    assert [k.name for k in own.compiler_ir("kernel")] == [first.name, *(k.name for k in others)]
+    np.testing.assert_allclose(own.compile()(x), f(x), rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "kernel, directives, reason",
+    [
+        ("k7", [], "no kernel's name begins with 'k7'; there are k0_"),
+        ("k0", [Split("i9", 8)], r"Split\('i9', 8\) .* has no axis 'i9'; its axes are i1, i2"),
+        ("k0", [Vectorize("i2", 16)], "split it by 16, and vectorize i2_inner"),
+    ],
+)
+def test_a_wrong_schedule_is_explained(kernel, directives, reason):
+    lowered = jax.jit(scaled).lower(*ARGS)
+    with pytest.raises(ValueError, match=reason):
+        lowered.with_schedule(kernel, directives)
+
+
+# ---- each directive can be left out ----
+
+
+PROGRAMS = [
+    (scaled, ARGS),
+    (lambda x: x * 2 + x, (data(100_000),)),
+    (lambda x: x.T + 1, (data(300, 333),)),
+    (lambda x, y: x * y, (data(3, 40, 50), data(40, 50))),
+    (lambda x: jnp.sum(x, (0, 2)) + 1, (data(30, 4, 50),)),
+]
+
+
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+def test_any_directive_can_be_left_out(number):
+    """And with it those that can't be applied without it."""
+    f, args = PROGRAMS[number]
+    lowered = jax.jit(f).lower(*args)
+    (kernel,) = lowered.compiler_ir("kernel")
+    chosen = [step for step in kernel.schedule if isinstance(step, Directive)]
+    assert chosen
+    for left_out in chosen:
+        draft = Draft(kernel.naive)
+        for directive in chosen:
+            if directive is not left_out:
+                draft.apply_if_possible(directive)
+        own = lowered.with_schedule("k0", draft.directives).compile()
+        np.testing.assert_allclose(own(*args), f(*args), rtol=1e-5, atol=1e-5)

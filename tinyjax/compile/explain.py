@@ -18,7 +18,8 @@ from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.plan import Plan
-from tinyjax.core.jaxpr import JaxprEqn, Literal, SourceLine, subjaxprs
+from tinyjax.compile.record import short_text
+from tinyjax.core.jaxpr import JaxprEqn, SourceLine, subjaxprs
 
 # ---- as data ----
 
@@ -89,14 +90,6 @@ def _alike(plan: Plan, kernel: Kernel) -> dict[JaxprEqn, list[JaxprEqn]]:
 # ---- as text ----
 
 
-def eqn_text(plan: Plan, eqn: JaxprEqn) -> str:
-    """The equation without parameters, with the names of the printed jaxpr: d = mul b c."""
-    names = plan.names
-    args = [str(v.val) if isinstance(v, Literal) else names.get(v, "_") for v in eqn.invars]
-    outs = ", ".join(names.get(v, "_") for v in eqn.outvars)
-    return " ".join([outs, "=", eqn.primitive.name, *args])
-
-
 def python_text(source: SourceLine | None) -> str:
     """file:number and the line itself, if the file is there."""
     if source is None:
@@ -113,7 +106,9 @@ def explain_lines(plan: Plan, width: int = 64) -> Iterator[str]:
         if line.text.startswith("__kernel"):
             yield ""
             before: tuple[tuple[int, ...], tuple[SourceLine, ...]] = (), ()
-        remark = "".join(f" [{number}] {eqn_text(plan, eqns[number])}" for number in line.eqns)
+        remark = "".join(
+            f" [{number}] {short_text(eqns[number], plan.names)}" for number in line.eqns
+        )
         if line.sources and line.sources != before[1]:
             remark += f"  | {', '.join(map(python_text, line.sources))}"
         said = line.sources + line.eqns and line.text.strip() != "}"

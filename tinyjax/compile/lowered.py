@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from tinyjax.compile.codegen.codegen import CPU, GPU, Target
@@ -25,6 +26,7 @@ from tinyjax.compile.memory_plan import (
 )
 from tinyjax.compile.passes.pipeline import run_passes
 from tinyjax.compile.plan import Plan, groups_lines, make_plan, schedule_lines, with_kernel
+from tinyjax.compile.record import PassRecord, recording
 from tinyjax.compile.schedules.directive import Directive
 from tinyjax.compile.schedules.schedule import directive_lines, scheduled
 from tinyjax.core.compile_log import compiling_logger, log_level, logged_time
@@ -50,22 +52,42 @@ class LoweredProgram:
     plan: Plan  # as it runs: some kernels work in place
 
     def as_text(self, stage: str | None = None) -> str:
-        """One of STAGES as text; by default the OpenCL C and the schedule. "schedule of k0" is that of the
-        one kernel whose name begins with k0.
+        """One of STAGES, or what a pass made (by the title of its record), as text; by default the OpenCL C
+        and the schedule. "schedule of k0" is that of the one kernel whose name begins with k0.
 
-        Raises ValueError for another stage or kernel."""
+        Raises ValueError for another name, which says what there is."""
         if stage is None:
             return (self.as_text("opencl") + "\n" + self.as_text("schedule")).lstrip()
         if stage.startswith("schedule of "):
             kernel = self.kernel(stage.removeprefix("schedule of "))
             return "\n".join(directive_lines(kernel))
-        return _stage(stage).text(self)
+        if stage in STAGES:
+            return STAGES[stage].text(self)
+        made = self._after(stage)
+        return "\n".join(map(str, made)) if isinstance(made, list) else str(made)
 
     def result(self, stage: str) -> Any:
-        """What a stage made, itself: see STAGES.
+        """What a stage or a pass made, itself. Raises ValueError for another name."""
+        return STAGES[stage].result(self) if stage in STAGES else self._after(stage)
 
-        Raises ValueError for another stage."""
-        return _stage(stage).result(self)
+    @cached_property
+    def passes(self) -> list[PassRecord]:
+        """What each pass did, from the traced jaxpr on: found by lowering once more."""
+        with recording() as records:
+            closed = ClosedJaxpr(self.closed.jaxpr, self.closed.consts)  # with nothing cached on it
+            planned = make_plan(run_passes(closed), self.target)
+            _with_memory(self.name, closed, self.device, self.target, planned, self.donated)
+        return records
+
+    def _after(self, title: str) -> Any:
+        """What a pass made; of passes that were run several times, the last one."""
+        made = {record.title: record.after for record in self.passes}
+        if title not in made:
+            raise ValueError(
+                f"unknown dialect: {title!r}; there are the stages {', '.join(map(repr, STAGES))}, "
+                f"'schedule of k0', and the passes {', '.join(map(repr, made))}"
+            )
+        return made[title]
 
     def kernel(self, name: str) -> Kernel:
         """The kernel of that name, or the one whose name begins with `name` and _. Raises ValueError."""
@@ -120,13 +142,6 @@ STAGES = {
 }
 
 
-def _stage(name: str) -> Stage:
-    if name not in STAGES:
-        stages = ", ".join(map(repr, [*STAGES, "schedule of k0"]))
-        raise ValueError(f"unknown dialect: {name!r}; there are {stages}")
-    return STAGES[name]
-
-
 # ---- lowering ----
 
 
@@ -141,8 +156,7 @@ def lower_jaxpr(
     device.warn_without_opencl()
     target = None if device.cl_device is None else target_of(device)
     with logged_time(f"lowering jit({name}) to OpenCL C"):
-        simplified = run_passes(closed)
-        planned = make_plan(simplified, target)
+        planned = make_plan(run_passes(closed), target)
         return _with_memory(name, closed, device, target, planned, donated)
 
 

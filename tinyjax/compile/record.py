@@ -2,16 +2,23 @@
 
 After this file you can ask any stage what it looked at, what it changed and why. A pass is a function from
 a printable thing to another (a jaxpr, groups, a kernel). It is called by way of `run_pass`, and calls
-`event` for each change or decision. Outside of `recording()` both do nothing but the work. Builds on nothing.
+`event` for each change or decision. Outside of `recording()` both do nothing but the work. A record prints
+as its events, and what was before and after line by line: + is new, - is gone. Builds on pretty_printer.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
+
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var
+from tinyjax.core.pretty_printer import jaxpr_lines, variable_names
+
+# ---- what is recorded ----
 
 
 @dataclass(frozen=True)
@@ -29,7 +36,7 @@ class Event:
         return f"{self.about}: {self.change}{reason}"
 
 
-@dataclass
+@dataclass(repr=False)
 class PassRecord:
     """One run of a pass. `subject` names the kernel or loop body that it worked on, and is empty for the
     whole program."""
@@ -44,6 +51,59 @@ class PassRecord:
     def title(self) -> str:
         """Name and subject: "vectorize of k0_mul_add"."""
         return f"{self.name} of {self.subject}" if self.subject else self.name
+
+    @cached_property
+    def names(self) -> Mapping[Var, str]:
+        """The names that variables have in the text of what was before, and in that of what is after."""
+        return variable_names(self.before.jaxpr) if isinstance(self.before, ClosedJaxpr) else {}
+
+    def diff(self) -> Iterator[str]:
+        """The lines that changed and those around them, after "+ ", "- " or "  "; all lines of what is
+        after if it is another kind of thing."""
+        import difflib
+
+        before, after = (lines(x, self.names) for x in (self.before, self.after))
+        if type(self.before) is not type(self.after):
+            yield from ("  " + line for line in after)
+            return
+        for line in list(difflib.unified_diff(before, after, n=2, lineterm=""))[2:]:
+            yield "  ..." if line.startswith("@@") else f"{line[0]} {line[1:]}"
+
+    def __str__(self) -> str:
+        diff = list(self.diff()) or ["  nothing to change"]
+        return "\n".join([self.title, *(f"  {event}" for event in self.events), *diff])
+
+    def __repr__(self) -> str:
+        return f"<pass {self.title}: {len(self.events)} events>"
+
+
+# ---- as text ----
+
+
+def lines(thing: Any, names: Mapping[Var, str]) -> list[str]:
+    """What a pass takes or gives, as text: a jaxpr with these names, a list with its items one by one."""
+    if isinstance(thing, ClosedJaxpr):
+        return jaxpr_lines(thing.jaxpr, names)
+    if isinstance(thing, (list, tuple)):
+        return [line for item in thing for line in lines(item, names)]
+    return str(thing).splitlines()
+
+
+def short_text(thing: Any, names: Mapping[Var, str]) -> str:
+    """An equation without its types and parameters: d = mul b c; the name of a variable; a number. Of
+    several, a list is joined by commas, and a tuple, of words, by spaces."""
+    if isinstance(thing, JaxprEqn):
+        right = " ".join([thing.primitive.name, *(short_text(v, names) for v in thing.invars)])
+        return f"{short_text(thing.outvars, names)} = {right}" if thing.outvars else right
+    if isinstance(thing, (list, tuple)):
+        separator = ", " if isinstance(thing, list) else " "
+        return separator.join(short_text(item, names) for item in thing)
+    if isinstance(thing, Var):
+        return names.get(thing, "_")
+    return str(thing.val if isinstance(thing, Literal) else thing)
+
+
+# ---- recording ----
 
 
 class _Recorder(threading.local):
@@ -92,7 +152,9 @@ def subject_of_pass() -> str:
 
 
 def event(about: Any, change: Any, why: str = "", origin: Any = None) -> None:
-    """Adds an event to the pass that runs; the arguments become text only if it is recorded."""
+    """Adds an event to the pass that runs. Only if that is recorded, what it says becomes text, with the
+    names that variables had before the pass: see short_text."""
     if _recorder.running:
         record = _recorder.running[-1]
-        record.events.append(Event(str(about), str(change), why, origin))
+        about, change = (short_text(thing, record.names) for thing in (about, change))
+        record.events.append(Event(about, change, why, origin))

@@ -12,8 +12,9 @@ from __future__ import annotations
 import itertools
 import re
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from tinyjax.core.jaxpr import (
@@ -114,11 +115,14 @@ class JaxprPpContext:
 
     Variables get a, b, ..., z, ba, bb, ... in order of appearance."""
 
-    def __init__(self, jaxpr: Jaxpr):
+    def __init__(self, jaxpr: Jaxpr, names: Mapping[Var, str] = MappingProxyType({})):
         self.shared: dict[Jaxpr, str] = {}  # jaxprs printed once, before the others, by name
-        self.names: dict[Var, str] = {}
+        self.names = dict(names)
         self.unused = set(_unused_vars(jaxpr))
-        self._fresh = (name for name in _alphabetic_names() if name not in self.shared.values())
+        taken = set(names.values())
+        self._fresh = (
+            name for name in _alphabetic_names() if name not in {*taken, *self.shared.values()}
+        )
 
     def name(self, v: Var) -> str:
         if isinstance(v, DropVar) or v in self.unused:
@@ -192,6 +196,12 @@ def jaxpr_text(jaxpr: Jaxpr) -> str:
     return render(_program_doc(jaxpr, JaxprPpContext(jaxpr)))
 
 
+def jaxpr_lines(jaxpr: Jaxpr, names: Mapping[Var, str]) -> list[str]:
+    """The text with each equation on lines of its own; `names` are those that variables have already."""
+    *shared, body = _program_doc(jaxpr, JaxprPpContext(jaxpr, names))
+    return render([*shared, body.doc if isinstance(body, Group) else body]).splitlines()
+
+
 def variable_names(jaxpr: Jaxpr) -> dict[Var, str]:
     """The names in a jaxpr's text, for who shows it in another way (studio/viz/dot.py). A jaxpr that is
     printed as any other value, such as one of several in a named tuple, has a text and names of its own."""
@@ -209,7 +219,7 @@ def eqn_text(eqn: JaxprEqn) -> str:
     return render(_eqn_doc(eqn, JaxprPpContext(Jaxpr([], [], eqn.outvars, [eqn]))))
 
 
-def _program_doc(jaxpr: Jaxpr, context: JaxprPpContext) -> Doc:
+def _program_doc(jaxpr: Jaxpr, context: JaxprPpContext) -> list[Doc]:
     _name_shared_jaxprs(jaxpr, context)
     doc: list[Doc] = []
     for shared, name in context.shared.items():

@@ -78,13 +78,13 @@ CHAPTERS = (
     Chapter(
         "From jaxpr to jaxpr",
         {
-            "compile.record": "what each pass did to a program, and why",
             "compile.passes.rewrite_rules": "the rules by which equations become simpler",
             "compile.passes.cse": "what is computed twice, computed once",
             "compile.passes.loops": "loops and branches in one form",
             "compile.passes.pipeline": "all passes in their order",
         },
         {
+            "compile.record": "what each pass did to a program, and why",
             "compile.passes.inline": "calls put in their place",
             "compile.passes.fold": "what is made of constants, computed now",
             "compile.passes.patterns": "what equations fit a line of the rules' table",

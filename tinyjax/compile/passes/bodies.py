@@ -6,6 +6,7 @@ and an operand of the loop, as kernels have no constants but numbers. Builds on 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,7 +15,7 @@ from tinyjax.compile.passes.inline import is_rematerialised
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow, is_control_flow
 from tinyjax.compile.record import event, subject_of_pass
 from tinyjax.core.inlining import called_jaxpr
-from tinyjax.core.jaxpr import ClosedJaxpr, Var
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
 
 Simplify = Callable[[ClosedJaxpr, str], ClosedJaxpr]  # the passes, of a body that is called so
 
@@ -22,13 +23,14 @@ Simplify = Callable[[ClosedJaxpr, str], ClosedJaxpr]  # the passes, of a body th
 def simplify_bodies(closed: ClosedJaxpr, simplify: Simplify) -> ClosedJaxpr:
     """The same with bodies of loops and branches, and rematerialised code, simplified where they stand."""
     constants = dict(zip(closed.jaxpr.constvars, closed.consts))
-    eqns = []
+    eqns, numbers = [], Counter[str]()
     for eqn in closed.eqns:
         if is_rematerialised(eqn):
-            body = simplify(called_jaxpr(eqn), _subject("rematerialised code"))
+            body = simplify(called_jaxpr(eqn), _place(eqn, numbers))
             eqn = eqn.replace(params=eqn.params | {"jaxpr": body})
         elif is_control_flow(eqn):
-            eqn = _with_bodies(control_flow(eqn), constants, simplify).equation()
+            place = _place(eqn, numbers)
+            eqn = _with_bodies(control_flow(eqn), place, constants, simplify).equation()
         eqns.append(eqn)
     if eqns == closed.eqns:
         return closed
@@ -37,22 +39,18 @@ def simplify_bodies(closed: ClosedJaxpr, simplify: Simplify) -> ClosedJaxpr:
 
 
 def _with_bodies(
-    found: Loop | Branches, constants: dict[Var, Any], simplify: Simplify
+    found: Loop | Branches, place: str, constants: dict[Var, Any], simplify: Simplify
 ) -> Loop | Branches:
-    """A loop or branch with its jaxprs simplified. What is constant in them is added to `constants`,
-    and to the operands."""
+    """A loop or branch with its jaxprs simplified. What is constant in them is added to `constants`, and
+    to the operands."""
     eqn = found.eqn
-    bodies = {
-        label: simplify(body, _subject(f"{label} of {eqn.primitive.name}"))
-        for label, body in found.bodies.items()
-    }
+    bodies = {label: simplify(body, f"{label} of {place}") for label, body in found.bodies.items()}
     news = {label: [Var(v.aval) for v in body.jaxpr.constvars] for label, body in bodies.items()}
     for label, new in news.items():
         constants.update(zip(new, bodies[label].consts))
         for v in new:
-            event(
-                eqn, f"a {v.aval.str_short()} that its {label} closes over is an operand", "", eqn
-            )
+            change = f"{v.aval.str_short()} of its {label} is an operand"
+            event(eqn, change, "kernels have no constants but numbers", eqn)
     if isinstance(found, Branches):
         return _branches(found, bodies, news)
     if found.condition is not None:
@@ -83,7 +81,10 @@ def _hoisted(body: ClosedJaxpr, leading: list[Var]) -> ClosedJaxpr:
     return ClosedJaxpr(jaxpr.replace(constvars=[], invars=[*leading, *jaxpr.invars]))
 
 
-def _subject(body: str) -> str:
-    """What the records call a body: with the one that it stands in, if there is one."""
+def _place(eqn: JaxprEqn, numbers: Counter[str]) -> str:
+    """What the records call a loop: scan, scan 2, or scan in body of while."""
+    name = eqn.primitive.name
+    numbers[name] += 1
+    number = f" {numbers[name]}" if numbers[name] > 1 else ""
     outer = subject_of_pass()
-    return f"{body} in {outer}" if outer else body
+    return f"{name}{number} in {outer}" if outer else f"{name}{number}"

@@ -26,7 +26,7 @@ def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
             eqns.append(eqn)
             continue
         replaced.update(zip(eqn.outvars, first[key].outvars))
-        event(eqn, first[key], "computed already", eqn)
+        event(eqn, ("is", first[key].outvars), "computed before, alike", eqn)
     if len(eqns) == len(closed.eqns):
         return closed
     outvars = substitute(closed.jaxpr.outvars, replaced)

@@ -16,6 +16,8 @@ def dce(closed: ClosedJaxpr) -> ClosedJaxpr:
     if is_recording():
         alive = {v for eqn in after.eqns for v in eqn.outvars}
         for eqn in closed.eqns:
-            if eqn.outvars and alive.isdisjoint(eqn.outvars):
-                event(eqn, "dropped", "no result needs it", eqn)
+            dead = [v for v in eqn.outvars if v not in alive]
+            if dead:
+                change = "dropped" if dead == eqn.outvars else ("gives no", dead)
+                event(eqn, change, "no result needs it", eqn)
     return after

@@ -36,9 +36,10 @@ def fold(closed: ClosedJaxpr) -> ClosedJaxpr:
         (out,) = eqn.outvars
         if result.shape:
             consts[out] = result
+            event(eqn, "is a constant", "made of constants, and so computed now", eqn)
         else:
             replaced[out] = Literal(result[()], out.aval)
-        event(eqn, result, "made of constants: computed now", eqn)
+            event(eqn, ("is", result[()]), "made of constants, and so computed now", eqn)
     if len(eqns) == len(closed.eqns):
         return closed
     outvars = substitute(closed.jaxpr.outvars, replaced)

@@ -39,7 +39,7 @@ def _inline(closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool]) -> ClosedJaxp
     if is_recording():
         for eqn in _calls(closed.jaxpr, keep):
             if eqn.primitive.name in FORWARDS:
-                event(eqn, eqn.invars[0], "a program runs on one device", eqn)
+                event(eqn, ("is", eqn.invars), "a program runs on one device", eqn)
             else:
                 count = len(called_jaxpr(eqn).eqns)
                 event(eqn, f"{count} equations in its place", "", eqn)

@@ -87,7 +87,7 @@ def products(closed: ClosedJaxpr) -> ClosedJaxpr:
                 eqn = _transposed(product, eqn) or eqn
         if eqn is not before:
             producer[eqn.outvars[0]] = eqn
-            event(before, eqn, "the product reads elements where they lie", before)
+            event(before, ("becomes", eqn), "the product reads elements where they lie", before)
         eqns.append(eqn)
     return closed if eqns == jaxpr.eqns else closed.replace(jaxpr.replace(eqns=eqns))
 

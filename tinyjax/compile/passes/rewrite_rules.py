@@ -255,7 +255,7 @@ def rewrite(eqn: JaxprEqn, producer: Producer) -> Atom | JaxprEqn:
     """The equation as simple as the rules make it, or the atom that its result is."""
     while (found := _first_rule(eqn, producer)) is not None:
         rule, simpler = found
-        event(eqn, simpler, f"{rule}: {rule.why}", eqn)
+        event(eqn, ("becomes", simpler), f"{rule}: {rule.why}", eqn)
         if not isinstance(simpler, JaxprEqn):
             return simpler
         eqn = simpler

@@ -30,6 +30,7 @@ from tinyjax.runtime.placement import commit
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
     from tinyjax.compile.cost import CompiledMemoryStats
+    from tinyjax.compile.record import PassRecord
     from tinyjax.compile.schedules.directive import Directive
     from tinyjax.runtime.executable import Executable
 
@@ -153,10 +154,17 @@ class Lowered(_Signature):
         self.lowered = lower_jaxpr(traced.jaxpr, self.device, traced.fun_name, traced._donated)
 
     def as_text(self, dialect: str | None = None) -> str:
-        """The program as text: OpenCL C and schedule, or another stage (see STAGES in compile/lowered.py).
+        """The program as text: OpenCL C and schedule, another stage (see STAGES in compile/lowered.py), or
+        what a pass made, by the title of its record: "cse", "fusion".
 
-        Raises ValueError for a dialect that there is not."""
+        Raises ValueError for a dialect that there is not; it says which there are."""
         return self.lowered.as_text(dialect)
+
+    @property
+    def passes(self) -> list[PassRecord]:
+        """What each pass of the compiler was given, what it made of it, and each change with its reason:
+        print one of them, or all. (The function is lowered once more, with passes recorded.)"""
+        return self.lowered.passes
 
     def compiler_ir(self, dialect: str = "kernel") -> Any:
         """What a stage made, itself: a ClosedJaxpr for 'jaxpr' and 'simplified', a list of groups for

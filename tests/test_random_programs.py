@@ -11,6 +11,7 @@ from random_programs.program import Argument, Function, Program, Statement, Vari
 from random_programs.shrink import shrunk
 from slowly import slowly
 
+from tinyjax.compile.passes import rewrite_rules
 from tinyjax.core.bind import impl_rules
 from tinyjax.core.primitives import sin_p
 
@@ -51,6 +52,15 @@ def test_what_differs_is_cut_down_to_a_script(monkeypatch):
     small = shrunk(found[0], interpret=True).program
     assert [s.text for s in small.main.statements] == ["jnp.sin(v3)"]
     assert "print(jax.jit(program)(v3[0]))" in small.snippet("jit")
+
+
+def test_a_wrong_rewrite_rule_is_found(monkeypatch):
+    wrong = rewrite_rules.parse("sin x | x | f | near zero")
+    monkeypatch.setitem(rewrite_rules.RULES, "sin", [wrong])
+    program = of_statements("a1 * 2", "jnp.cos(v2)", "jnp.sin(v3)", "v4 + v2")
+    found = disagreements([program], interpret=True)
+    assert {d.how for d in found} == {"jit", "jit of vmap"}
+    assert "jnp.sin(v3)" in shrunk(found[0], interpret=True).program.source()
 
 
 def test_a_program_that_raises_is_found_among_others():

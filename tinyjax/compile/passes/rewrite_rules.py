@@ -1,8 +1,9 @@
 """Rewrite rules, as two tables: what is computed, what it becomes, and why no bit of any result differs.
 
 After this file you can add a rule (one entry), and say why one is missing: a rule must give the very bits
-that the equations give, for every value. So x + 0.0 stays, as -0.0 + 0.0 is 0.0, and so does x - x, which is
-NaN for an infinity. Rules look at an equation and at those that made its operands. Builds on patterns.
+that the equations give, for every value, but for the bits of a NaN. So x + 0.0 stays, as -0.0 + 0.0 is 0.0,
+and so does x - x, which is NaN for an infinity. Rules look at an equation and at those that made its
+operands. Builds on patterns.
 
 Source: IEEE 754-2019; https://docs.oracle.com/cd/E19957-01/806-3568/ncg_goldberg.html
 """
@@ -35,8 +36,8 @@ ARITHMETIC = """
     sub x x          | 0       | iu   | of floats, inf - inf is NaN
     mul x 1          | x       | iuf  | exact, and nothing is rounded
     mul 1 x          | x       | iuf  | exact, and nothing is rounded
-    mul x -1         | neg x   | iuf  | exact, with the other sign
-    mul -1 x         | neg x   | iuf  | exact, with the other sign
+    mul x -1         | neg x   | if   | exact, with the other sign
+    mul -1 x         | neg x   | if   | exact, with the other sign
     mul x 0          | 0       | iu   | of floats, NaN * 0.0 is NaN, and -1.0 * 0.0 is -0.0
     mul 0 x          | 0       | iu   | of floats, 0.0 * NaN is NaN, and 0.0 * -1.0 is -0.0
     div x 1          | x       | iuf  | exact, and nothing is rounded
@@ -213,7 +214,7 @@ def repeated(eqn: JaxprEqn, producer: Producer) -> Simpler:
 
 
 @rule("reduce_sum[axes=()] x", "x", ANY, NOTHING_COMBINED)
-@rule("reduce_prod[axes=()] x", "x", ANY, NOTHING_COMBINED)
+@rule("reduce_prod[axes=()] x", "x", "biuf", NOTHING_COMBINED)  # (inf + 0j) * 1 has a NaN
 @rule("reduce_max[axes=()] x", "x", ANY, NOTHING_COMBINED)
 @rule("reduce_min[axes=()] x", "x", ANY, NOTHING_COMBINED)
 def no_axes(eqn: JaxprEqn, producer: Producer) -> Simpler:

@@ -1,0 +1,179 @@
+"""Every rule of the table, tried on the special values of every dtype of its kinds."""
+
+import itertools
+import warnings
+
+import ml_dtypes
+import numpy as np
+import pytest
+
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.compile.passes.patterns import parse
+from tinyjax.compile.passes.rewrite_rules import ARITHMETIC, RULES, rewrite_rules
+from tinyjax.compile.record import recording, run_pass
+from tinyjax.core.bind import impl_rules
+from tinyjax.core.inlining import inlined_fun
+from tinyjax.core.tracing import make_jaxpr
+
+PRIMITIVES = {p.name: p for p in impl_rules}
+ALL_RULES = [rule for rules in RULES.values() for rule in rules]
+FLOATS = [0.0, -0.0, 1.0, -1.5, 6e-8, 3e38, np.inf, -np.inf, np.nan, 2**24 + 1]
+INTEGERS = [0, 1, -1, 5, 127, -128, 2**31 - 1, -(2**31)]
+
+
+def special(dtype):
+    """Values of a dtype that break what is true of most."""
+    values = (
+        FLOATS if dtype in ("float16", ml_dtypes.bfloat16, "float32", "complex64") else INTEGERS
+    )
+    with np.errstate(all="ignore"):
+        return np.array(values).astype(dtype)
+
+
+SPECIAL = {
+    "b": [special("bool")],
+    "i": [special("int8"), special("int32")],
+    "u": [special("uint8"), special("uint32")],
+    "f": [special("float16"), special(ml_dtypes.bfloat16), special("float32")],
+    "c": [special("complex64")],
+    "V": [],  # keys: tests/compile/passes/test_lower_prng_keys.py moves them about
+}
+
+
+def values_of(rule):
+    return [x for kind in rule.kinds for x in SPECIAL[kind]]
+
+
+def without_nan_bits(x):
+    """The bits, but those of NaNs: what a NaN's sign and payload are, IEEE 754 leaves open."""
+    x = np.asarray(x)
+    is_nan = x != x
+    return x.dtype, x.shape, is_nan.tobytes(), np.where(is_nan, x.dtype.type(0), x).tobytes()
+
+
+def changed_bits(f, *args, expected_rule=None):
+    """Whether the rules change a bit of what f gives; the rule has to be among those that fired."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        closed = make_jaxpr(f)(*args)
+        with recording() as records:
+            simpler = run_pass("rewrite_rules", rewrite_rules, closed)
+        fired = {event.why.partition(": ")[0] for event in records[0].events}
+        assert expected_rule is None or str(expected_rule) in fired
+        before, after = inlined_fun(closed)(*args), inlined_fun(simpler)(*args)
+    return [without_nan_bits(x) for x in before] != [without_nan_bits(x) for x in after]
+
+
+# ---- what a line of the table says ----
+
+
+def pattern_of(rule, x):
+    """A function that computes the pattern of a line, with numbers of x's dtype; and its arguments."""
+    letters = {"x": x, "y": x[::-1].copy(), "c": np.arange(x.size) % 3 > 0}
+    if rule.primitive == "select_n":
+        number = np.bool_
+    else:
+        number = x.dtype.type
+
+    def value(part, env):
+        if isinstance(part, tuple):
+            return PRIMITIVES[part[0]].bind(*(value(p, env) for p in part[1:]))
+        return number(part) if isinstance(part, float) else env[part]
+
+    def f(*args):
+        env = dict(zip(letters, args))
+        operands = [value(part, env) for part in rule.apply.operands]
+        params = {} if rule.apply.power is None else {"y": rule.apply.power}
+        return PRIMITIVES[rule.primitive].bind(*operands, **params)
+
+    return f, list(letters.values())
+
+
+LINES = [parse(line) for line in ARITHMETIC.strip().splitlines()]
+
+
+@pytest.mark.parametrize("rule", LINES, ids=str)
+def test_a_line_of_the_table_changes_no_bit_of_special_values(rule):
+    for x in values_of(rule):
+        f, args = pattern_of(rule, x)
+        assert not changed_bits(f, *args, expected_rule=rule), x.dtype
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "add x 0 | x | f | -0.0 + 0.0 is 0.0",
+        "sub x x | 0 | f | inf - inf is NaN",
+        "mul x 0 | 0 | f | NaN * 0.0 is NaN",
+        "min x -inf | -inf | f | of NaN it is NaN",
+        "neg x | x | i | but for 0",
+        "max x 0 | x | i | but for what is less",
+    ],
+)
+def test_a_wrong_line_is_found_by_special_values(monkeypatch, line):
+    rule = parse(line)
+    monkeypatch.setitem(RULES, rule.primitive, [rule])
+    f_and_args = [pattern_of(rule, x) for x in values_of(rule)]
+    assert any(changed_bits(f, *args, expected_rule=rule) for f, args in f_and_args)
+
+
+# ---- rules that have a function ----
+
+REVERSED, ROUND = (1, 0), (2, 0, 1)
+EXAMPLES = {
+    "reshape x": lambda x: PRIMITIVES["reshape"].bind(x, new_sizes=x.shape),
+    "transpose x": lambda x: PRIMITIVES["transpose"].bind(x, permutation=(0,)),
+    "transpose (transpose x)": lambda x: lax.transpose(
+        lax.transpose(x.reshape(1, 2, -1), ROUND), ROUND
+    ),
+    "reshape (reshape x)": lambda x: x.reshape(2, -1).reshape(-1, 2),
+    "broadcast_in_dim x": lambda x: PRIMITIVES["broadcast_in_dim"].bind(
+        x, shape=x.shape, broadcast_dimensions=(0,)
+    ),
+    "broadcast_in_dim (broadcast_in_dim x)": lambda x: lax.broadcast_in_dim(
+        lax.broadcast_in_dim(x, (2, *x.shape), (1,)), (2, 3, *x.shape), (0, 2)
+    ),
+    "reshape (broadcast_in_dim n)": lambda x: jnp.full((2, 3), x[3]).reshape(6),
+    "squeeze (broadcast_in_dim n)": lambda x: lax.squeeze(jnp.full((1, 3), x[3]), (0,)),
+    "rev (broadcast_in_dim n)": lambda x: lax.rev(jnp.full((2, 3), x[3]), (0,)),
+    "slice (broadcast_in_dim n)": lambda x: lax.slice(jnp.full((5,), x[3]), (1,), (3,)),
+}
+for reduction in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min"):
+    EXAMPLES[f"{reduction}[axes=()] x"] = lambda x, p=PRIMITIVES[reduction]: p.bind(x, axes=())
+# These are tried below: with all dtypes, and with many divisors.
+CONVERSIONS = [rule for rule in ALL_RULES if rule.primitive == "convert_element_type"]
+DIVISIONS = [rule for rule in ALL_RULES if rule.pattern == "div x 2**n"]
+
+
+def test_every_rule_has_an_example():
+    known = {*EXAMPLES, *(r.pattern for r in [*LINES, *CONVERSIONS, *DIVISIONS])}
+    assert known == {rule.pattern for rule in ALL_RULES}
+
+
+@pytest.mark.parametrize("pattern", EXAMPLES)
+def test_a_rule_with_a_function_changes_no_bit_of_special_values(pattern):
+    (rule,) = (rule for rule in ALL_RULES if rule.pattern == pattern)
+    for x in values_of(rule):
+        if (
+            x.dtype != "bool" or "sum" not in pattern and "prod" not in pattern
+        ):  # these take numbers
+            assert not changed_bits(EXAMPLES[pattern], x, expected_rule=rule), x.dtype
+
+
+@pytest.mark.parametrize("divisor", [*(2.0**n for n in range(-98, 99, 9)), -4.0, 3.0, 0.1, np.inf])
+def test_a_division_by_a_number_changes_no_bit(divisor):
+    x = special("float32")
+    (rule,) = DIVISIONS
+    expected = rule if abs(np.frexp(divisor)[0]) == 0.5 else None
+    assert not changed_bits(lambda x: x / np.float32(divisor), x, expected_rule=expected)
+
+
+@pytest.mark.parametrize(
+    "x", [x for values in SPECIAL.values() for x in values], ids=lambda x: x.dtype
+)
+def test_conversions_by_way_of_any_dtype_change_no_bit(x):
+    dtypes = [x.dtype for kind in "biuf" for x in SPECIAL[kind]]
+    for way, end in itertools.product(dtypes, repeat=2):
+        both = lambda x, way=way, end=end: x.astype(way).astype(end)  # noqa: E731
+        assert not changed_bits(both, x), (way, end)

@@ -19,8 +19,8 @@ from tinyjax.compile.kernel.rules import rewrites_for_steps
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
 from tinyjax.compile.record import run_pass
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
+from tinyjax.compile.schedules.loop_memory import LoopKernel
 from tinyjax.compile.schedules.lower import lower_group
-from tinyjax.compile.schedules.resumable_loop import LoopKernel
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
 from tinyjax.core.pretty_printer import variable_names
 

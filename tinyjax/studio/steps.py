@@ -206,7 +206,8 @@ CHAPTERS = (
             "compile.schedules.scalarize": "a loop over arrays as a loop of scalars",
             "compile.schedules.elementwise_loop": "each element runs its loop, in vectors",
             "compile.schedules.sequential_loop": "one work-item runs the whole loop",
-            "compile.schedules.resumable_loop": "the iterations of one launch, and how the next goes on",
+            "compile.schedules.loop_memory": "the buffers of a loop's kernel",
+            "compile.schedules.resumable": "some iterations a launch, and how the next goes on",
         },
     ),
     Chapter(

@@ -183,7 +183,7 @@ def test_rows_that_repeat_a_scalar():
 
 
 def test_scalars_that_loop_kernels_keep_between_launches(monkeypatch):
-    monkeypatch.setattr("tinyjax.compile.schedules.resumable_loop.LAUNCH_WORK", 1)
+    monkeypatch.setattr("tinyjax.compile.schedules.loop_memory.LAUNCH_WORK", 1)
 
     def step(carry, x):
         vector, scalar = carry

@@ -1,13 +1,14 @@
 """Elementwise loops: each element runs the whole loop by itself, in one kernel; on a CPU, each vector of 16.
 
 After this file you can read the kernel of `vmap(while_loop)`: vectors of neighbours, each of which runs
-until none of its lanes is active. Builds on resumable_loop, loop_invariants and scalarize.
+until none of its lanes is active. Builds on loop_memory, loop_invariants and scalarize.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
@@ -29,8 +30,8 @@ from tinyjax.compile.schedules.group_builder import padded, run_of, share
 from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
 from tinyjax.compile.schedules.loop_cost import ITERATION_WORK
 from tinyjax.compile.schedules.loop_invariants import cheap_equations, without_invariants
+from tinyjax.compile.schedules.loop_memory import LoopKernel, LoopMemory
 from tinyjax.compile.schedules.private_arrays import Source
-from tinyjax.compile.schedules.resumable_loop import LoopKernel, ResumableLoop
 from tinyjax.compile.schedules.scalarize import Scalarizer, element_shape
 from tinyjax.compile.schedules.unroll_and_jam import is_short, unroll_and_jam
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, subjaxprs
@@ -39,7 +40,7 @@ WIDTH = 16  # elements of a vector on a CPU
 JAMMED_BYTES = 24  # bytes of the carries of one lane of each of those vectors
 
 
-class ElementwiseLoop(ResumableLoop):
+class ElementwiseLoop(LoopMemory):
     """Every element runs the loop, in vectors of `width`."""
 
     def __init__(
@@ -61,6 +62,7 @@ class ElementwiseLoop(ResumableLoop):
         self.varying = rewriting.varying
         self.width = self._width()
         self.b = BodyBuilder(names, target, self.width, frozenset(self.varying))
+        self.b.can_have_whiles = False
         self.know_operands(self.b)
 
     def _width(self) -> int:
@@ -81,14 +83,17 @@ class ElementwiseLoop(ResumableLoop):
         items, run = share(math.ceil(chunks / jammed), 1, self.target.max_items)
         items, run = padded(items, self.target), run * jammed
         # The few work-items of a CPU wait for each other; those of a GPU run at once.
-        self.share_out((one + ITERATION_WORK) * (chunks if self.target.accumulators > 1 else run))
+        each = one + ITERATION_WORK
+        self.share_out(each * (chunks if self.target.accumulators > 1 else run))
         with self.b.loop(*run_of(item_index(items), run, chunks), chunks - 1) as chunk:
             self._chunk(chunk, chunks)
-        loop = self.b.body[-1]
-        if jammed > 1 and isinstance(loop, For) and is_short(loop.body):
-            self.b.body[-1:] = unroll_and_jam(loop, jammed, self.b.fresh("i"))
         vectorized = f", vectorized by {self.width}" if self.width > 1 else ""
-        return self.finished(self.b, items, f"elementwise{vectorized}")
+        kernel = self.kernel(self.b, items, f"elementwise{vectorized}")
+        *before, loop = kernel.body
+        if jammed > 1 and isinstance(loop, For) and is_short(loop.body):
+            jam = unroll_and_jam(loop, jammed, self.b.fresh("i"))
+            kernel = replace(kernel, body=[*before, *jam])
+        return LoopKernel(kernel, list(self.inputs))
 
     def _unroll_factor(self) -> int:
         """How many vectors are jammed into one iteration: as many as have room in the registers."""
@@ -115,22 +120,17 @@ class ElementwiseLoop(ResumableLoop):
             for buffer, varies in zip(self.outputs, is_varying)
         ]
         carry = [b.private(v, "carry") for v in carry_vars]
-        with b.block() as initial:
-            for place, (v, inner) in zip(carry, initial_carry):
-                b.copy(self._operand(v, inner, chunk), place, 1)
-        kept = [self._kept(chunk, chunks, out, varies) for out, varies in zip(outs, is_varying)]
-        kept = kept[: self.carry_count]
-        self.begin(b, initial, carry, kept)
+        for place, (v, inner) in zip(carry, initial_carry):
+            b.copy(self._operand(v, inner, chunk), place, 1)
         sources = [
             *(self._operand(v, inner, chunk) for v, inner in [*condition_consts, *consts]),
             *carry,
             *(self._operand(v, inner, chunk) for v, inner in xs),
         ]
-        more = self.run_iterations(b, loop, sources, carry, outs[self.carry_count :])
-        self.store_carry(b, carry, outs, more)
-        for place, out, keep in zip(carry, outs, kept):
-            if keep is not out:
-                b.copy(place, keep, 1)
+        self.run_loop(b, loop, sources, carry, outs[self.carry_count :])
+        for v, place, out in zip(loop.last_carry, carry, outs):
+            if self.is_stored(v):
+                b.copy(place, out, 1)
 
     def _operand(self, v: Atom, inner: Var, chunk: Index) -> Source:
         """This chunk's elements of an operand, or where they are."""
@@ -172,15 +172,6 @@ class ElementwiseLoop(ResumableLoop):
         """This chunk's elements of an array, or of each of the arrays that are stacked there."""
         end = index(self.count) if self.count % self.width else None
         return MemRef(buffer, chunk * self.width, end, self.width, self.count)
-
-    def _kept(self, chunk: Index, chunks: int, out: MemRef, varies: bool) -> MemRef:
-        """Where the carry is between launches. Each chunk has its own copy of a scalar: another chunk
-        may be a launch ahead."""
-        if varies or self.iterations is None:
-            return out
-        name = f"kept{len(self.scratch)}"
-        self.scratch.append(Buffer(name, out.memory.dtype, chunks, "scratch"))
-        return MemRef(self.scratch[-1], chunk)
 
 
 def _variables(jaxpr: Jaxpr) -> Iterator[Atom]:

@@ -7,17 +7,19 @@ live as long as the loop. Builds on fuse and private_arrays.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup
-from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Const,
+    For,
     If,
     PrivateArray,
     Scalar,
@@ -37,8 +39,8 @@ BOOL, INT32 = np.dtype(bool), np.dtype("int32")
 class BodyBuilder(PrivateArrayBuilder):
     """Writes the statements of loops' bodies, with the loops and branches in them."""
 
-    # How many iterations loops of unknown length inside have had, and may have; None: there may be none.
-    budget: tuple[MemRef, Scalar] | None = None
+    can_have_whiles = True  # within the loop: see resumable.py
+    main_axis = ""  # the variable of the loop that is the kernel's, if that is no while
 
     # ---- equations ----
 
@@ -99,9 +101,9 @@ class BodyBuilder(PrivateArrayBuilder):
         for v, source, place in zip(loop.last_carry, initial, outs):
             self.copy(source, place, v.aval.size)
         if loop.length is not None:
-            self.for_loop(loop, sources, outs, 0, loop.length)
-        elif self.budget is not None:
-            self.while_loop(loop, sources, outs, *self.budget)
+            self.for_loop(loop, sources, outs)
+        elif self.can_have_whiles:
+            self.while_loop(loop, sources, outs)
         else:
             raise NoKernel("a while_loop inside could not be interrupted")
 
@@ -135,16 +137,15 @@ class BodyBuilder(PrivateArrayBuilder):
         self.body.append(If(is_this, body, otherwise))
 
     def for_loop(
-        self, loop: Loop, sources: Sequence[Source], outs: Sequence[MemRef],
-        start: Index | int, stop: Index | int,
-    ) -> None:  # fmt: skip
-        """The iterations from `start` to before `stop`. The carry is in the first of `outs`; the others get
-        what the iterations make, as it is made."""
+        self, loop: Loop, sources: Sequence[Source], outs: Sequence[MemRef], is_main: bool = False
+    ) -> None:
+        """All iterations. The carry is in the first of `outs`; the others get what the iterations make, as it
+        is made. The main loop of a kernel is there even if it has but one iteration."""
         assert loop.length is not None
         jaxpr, count, last = loop.body.jaxpr, len(loop.carry), loop.length - 1
         _, const_vars, carry_vars, x_vars = loop.parts(loop.variables)
         _, consts, _, xs = loop.parts(sources)
-        with self.loop(start, stop, last) as i:
+        with self._main_loop(last) if is_main else self.loop(0, last + 1, last) as i:
             at = index(last) - i if loop.reverse else i
             self.bind(const_vars, consts)
             for v, source in zip(x_vars, xs):
@@ -155,13 +156,17 @@ class BodyBuilder(PrivateArrayBuilder):
             ys = [(v, place.part(at * v.aval.size)) for v, place in made]
             self._iteration(jaxpr, carry_vars, outs[:count], ys, None)
 
-    def while_loop(
-        self, loop: Loop, sources: Sequence[Source], carry: Sequence[MemRef],
-        count: MemRef, stop: Scalar,
-    ) -> None:  # fmt: skip
-        """Iterations as long as the condition holds, and as their number in `count` is below `stop`. Where
-        each element (or the first axes of the carry) has its own condition, those for which it fails
-        keep their carry."""
+    @contextmanager
+    def _main_loop(self, last: int) -> Iterator[Index]:
+        variable = index_var(self.fresh("i"), 0, last)
+        self.main_axis = variable.args[0]
+        with self.block() as body:
+            yield variable
+        self.body.append(For(variable, index(0), index(last + 1), body))
+
+    def while_loop(self, loop: Loop, sources: Sequence[Source], carry: Sequence[MemRef]) -> None:
+        """Iterations as long as the condition holds. Where each element (or the first axes of the carry) has
+        its own condition, those for which it fails keep their carry."""
         assert loop.condition is not None
         cond, body = loop.condition.jaxpr, loop.body.jaxpr
         _, const_vars, carry_vars, _ = loop.parts(loop.variables)
@@ -178,8 +183,6 @@ class BodyBuilder(PrivateArrayBuilder):
             holds, mask = self._any(found, predicate.aval.size)
             if isinstance(mask, Value) and any(place.width == 1 for place in carry):
                 raise NoKernel("elements with a condition of their own share a carry")
-            below = self.let("lt", (self.read(count, index(0)), stop), BOOL)
-            alive = self.let("and", (holds, below), BOOL)
         with self.block() as iterations:
             if isinstance(mask, Value):
                 # An iteration with the elements that go on. At the end none does, and it changes nothing: so
@@ -187,11 +190,7 @@ class BodyBuilder(PrivateArrayBuilder):
                 self.body = head
             self.bind(const_vars, consts)
             self._iteration(body, carry_vars, carry, [], mask)
-            # An iteration that changes nothing does not count.
-            one = self.let("convert", (holds,), INT32)
-            more = self.let("add", (self.read(count, index(0)), one), INT32)
-            self.write(count, index(0), more)
-        self.body.append(While(head, alive, iterations))
+        self.body.append(While(head, holds, iterations))
 
     def _any(self, predicate: Source, size: int) -> tuple[Scalar, Source | None]:
         """Whether any of the predicates holds, and those if there are several."""

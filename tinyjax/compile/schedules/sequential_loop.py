@@ -1,25 +1,25 @@
 """Sequential loops: one work-item runs all iterations, in private memory, if the arrays are small.
 
 After this file you can say when a whole recurrent network is one kernel: where launching the kernels of
-each iteration would take longer than a single work-item takes for the work. Builds on resumable_loop,
+each iteration would take longer than a single work-item takes for the work. Builds on loop_memory,
 loop_invariants and layout_transform.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_record import jaxpr_cost
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
-    Const,
     If,
+    Let,
     PrivateArray,
-    Scalar,
     Statement,
-    Store,
+    Value,
     inner_bodies,
     item_index,
 )
@@ -27,19 +27,19 @@ from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.passes.loops import Branches, Loop, has_unknown_length
 from tinyjax.compile.schedules.group_builder import padded
 from tinyjax.compile.schedules.layout_transform import with_transposed_weights
-from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
+from tinyjax.compile.schedules.loop_bodies import BOOL, BodyBuilder
 from tinyjax.compile.schedules.loop_cost import (
     ITERATION_WORK,
     MAX_ITERATION_WORK,
     MAX_PRIVATE,
 )
 from tinyjax.compile.schedules.loop_invariants import cheap_equations
+from tinyjax.compile.schedules.loop_memory import LoopKernel, LoopMemory
 from tinyjax.compile.schedules.private_arrays import NoKernel, Source
-from tinyjax.compile.schedules.resumable_loop import LoopKernel, ResumableLoop
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 
-class SequentialLoop(ResumableLoop):
+class SequentialLoop(LoopMemory):
     """One work-item does it all; carries are private arrays."""
 
     def __init__(
@@ -74,48 +74,32 @@ class SequentialLoop(ResumableLoop):
                 f"an iteration has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
             )
         items = padded(1, self.target)
+        kernel = self.kernel(b, items, f"sequential: an iteration has {private} elements")
         if items > 1:  # the others of its group have nothing to do
-            is_first, body = b.let("eq", (item_index(items), index(0)), BOOL), b.body[:-1]
-            b.body = [*b.body[-1:], If(is_first, body)]
-        return self.finished(b, items, f"sequential: an iteration has {private} elements")
+            is_first = Value("is_first", BOOL)
+            test = Let(is_first, "eq", (item_index(items), index(0)))
+            kernel = replace(kernel, body=[test, If(is_first, kernel.body)])
+        return LoopKernel(kernel, list(self.inputs))
 
     def _loop(self, loop: Loop, operations: int, outs: list[MemRef]) -> None:
         """The carry in private arrays, all iterations, and the results stored."""
         b = self.b
         has_inner = any(has_unknown_length(e) for body in loop.bodies.values() for e in body.eqns)
         self.share_out(operations + ITERATION_WORK, has_inner)
-        if has_inner:
-            b.budget = self._budget()
         carry = [b.private(v, "carry") for v in loop.last_carry]
         outs, ys = outs[: self.carry_count], outs[self.carry_count :]
-        with b.block() as initial:
-            for place, v in zip(carry, loop.carry):
-                if v in self.computed:
-                    b.fill(place, v)
-                else:
-                    b.copy(self.source(v), place, self._size(place))
-        self.begin(b, initial, carry, outs)
+        for place, v in zip(carry, loop.carry):
+            if v in self.computed:
+                b.fill(place, v)
+            else:
+                b.copy(self.source(v), place, v.aval.size)
         of_consts = [*map(self.source, loop.condition_consts), *map(self.source, loop.consts)]
         sources = [*of_consts, *carry, *map(self.source, loop.xs)]
         loop, sources = self._with_rows(loop, sources)
-        more = self.run_iterations(b, loop, sources, carry, ys)
-        with b.block() as store:
-            self.store_carry(b, carry, outs, more)
-        b.body += self._unless_spent(store)
-
-    def _budget(self) -> tuple[MemRef, Scalar]:
-        spent = PrivateArray(self.b.fresh("spent"), INT32, 1)
-        self.b.body.append(Allocate(spent, Const(INT32.type(0), INT32)))
-        return MemRef(spent), self.b.load("bound", self.scratch[0], index(3))
-
-    def _unless_spent(self, store: list[Statement]) -> list[Statement]:
-        """`store`, unless a loop inside was cut short: then what the iterations made is wrong."""
-        if self.b.budget is None:
-            return store
-        spent, bound = self.b.budget
-        is_spent = self.b.let("ge", (self.b.read(spent, index(0)), bound), BOOL)
-        again = Store(self.scratch[0], index(2), Const(INT32.type(2), INT32))
-        return [If(is_spent, [again], store)]
+        self.run_loop(b, loop, sources, carry, ys)
+        for v, place, out in zip(loop.last_carry, carry, outs):
+            if self.is_stored(v):
+                b.copy(place, out, v.aval.size)
 
     def _with_rows(self, loop: Loop, sources: list[Source]) -> tuple[Loop, list[Source]]:
         """Transposes weights that would be read by columns."""

@@ -15,7 +15,7 @@ from tinyjax.compile.fusion import fuse
 from tinyjax.compile.passes import pipeline
 from tinyjax.compile.plan import step_word
 from tinyjax.compile.schedules import loop_kernels, lower
-from tinyjax.compile.schedules.resumable_loop import LoopKernel
+from tinyjax.compile.schedules.loop_memory import LoopKernel
 from tinyjax.core import tracing
 from tinyjax.core.api_util import fun_name
 from tinyjax.core.bind import EvalTrace, Primitive, abstract_eval_rules, context, impl_rules

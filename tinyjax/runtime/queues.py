@@ -97,13 +97,23 @@ class SharedMemoryQueue(Queue):
     def _enqueue(self, kernel: Any, items: int, local_size: int, inline: bool) -> None:
         if not inline:
             return super()._enqueue(kernel, items, local_size, inline)
+        event = self.run_inline(kernel, (items,), (local_size,))
+        if self.on_launch is not None:
+            self.on_launch(kernel, event)
+
+    def run_inline(self, kernel: Any, items: tuple[int], local_size: tuple[int]) -> Any:
+        """Runs a kernel in this thread, and gives its event, which is over."""
         if self.last_event is not None:
             self.finish()
         queue = self.inline_queue
-        event = self.cl.enqueue_nd_range_kernel(queue, kernel, (items,), (local_size,))
+        event = self.cl.enqueue_nd_range_kernel(queue, kernel, items, local_size)
         queue.finish()
-        if self.on_launch is not None:
-            self.on_launch(kernel, event)
+        return event
+
+    def settle(self) -> None:
+        super().settle()
+        if self.device.inline_device is not None and not self.is_fork:
+            self.inline_queue.finish()
 
 
 class NumpyQueue:

@@ -138,11 +138,11 @@ class Routine:
         self.overwrites: list[int] = []  # arguments in whose memory results are made
         variables = [*jaxpr.constvars, *jaxpr.invars, *(v for e in jaxpr.eqns for v in e.outvars)]
         self._slot = {v: slot for slot, v in enumerate(variables)}
-        self._template: list[Any] = [None] * len(variables)
-        self._first_arg = len(jaxpr.constvars)
+        self.template: list[Any] = [None] * len(variables)
+        self.first_arg = len(jaxpr.constvars)
         for v, value in zip(jaxpr.constvars, plan.closed.consts):
             host = np.array(to_numpy(value, v.aval))  # a copy: NumPy arrays can be changed
-            self._template[self._slot[v]] = queue.upload(host)
+            self.template[self._slot[v]] = queue.upload(host)
         self.results = [self.slot(v) for v in jaxpr.outvars]
         by_kernel = {v for n in plan.kernels for v in plan.groups[n].outputs}
         made = {v for v in plan.made_on_device() if v.aval.size}
@@ -165,15 +165,15 @@ class Routine:
 
     def hold(self, memory: Memory) -> int:
         """A new slot, which has this memory in every run."""
-        self._template.append(memory)
-        return len(self._template) - 1
+        self.template.append(memory)
+        return len(self.template) - 1
 
     def run(
         self, args: Sequence[Memory], places: Sequence[tuple[int, Memory]] = ()
     ) -> list[Memory]:
         """Starts the steps, and does not wait. `places`: (number of a result, memory for it)."""
-        queue, slots = self.queue, list(self._template)
-        slots[self._first_arg : self._first_arg + len(args)] = args
+        queue, slots = self.queue, list(self.template)
+        slots[self.first_arg : self.first_arg + len(args)] = args
         for number, memory in places:
             slots[self.results[number]] = memory
         on_step = queue.on_step

@@ -1,0 +1,93 @@
+"""A program that is one inline launch: its call, prepared.
+
+It buys, on top of call_cache.py: a jitted x * sin(x) of a number takes 6.4 us for 10.6, a function of a
+tree of four arrays 18 for 28; both together 4.8 and 3 times less than without them.
+
+After this file you can say what is left of a call when all is known before it: the kernel gets the
+memory of the arguments, and new memory for each result, and runs. Slots, memory that is used again and
+calls under way are for programs that have more to do. Builds on executable and schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.runtime.errors import named_error
+from tinyjax.runtime.executable import Executable, memory_of
+from tinyjax.runtime.memory import MIN_BYTES, Memory
+from tinyjax.runtime.schedule import KernelStep
+
+Call = Callable[[Sequence[ArrayImpl]], list[ArrayImpl]]
+
+
+def is_one_launch(program: Executable) -> bool:
+    """Whether all that the program does is to launch one kernel inline, which makes all of the results, each
+    of them small."""
+    steps = program.routine.steps
+    if len(steps) != 1 or type(steps[0]) is not KernelStep or not steps[0].inline:
+        return False
+    made = [output.slot for output in steps[0].outputs if output.takes_over is None]
+    if sorted(made) != sorted(program.routine.results) or steps[0].dies:
+        return False
+    has_keys = program.key_args or program.key_results
+    return not has_keys and not program.donated and all(map(_is_small, program.out_avals))
+
+
+def _is_small(aval: ShapedArray) -> bool:
+    """Whether its memory is NumPy's, of a dtype that drivers take from NumPy."""
+    return 0 < aval.size * aval.dtype.itemsize < MIN_BYTES and aval.dtype.isbuiltin == 1
+
+
+def prepared(program: Executable) -> Call:
+    """What gives the program's results, in less time if it is one launch: else the program itself."""
+    if not is_one_launch(program):
+        return program
+    queue, device, routine = program.queue, program.device, program.routine
+    (step,) = routine.steps
+    kernel, set_arg = step.kernel, step.kernel.set_arg
+    items, local_size = (step.items,), (step.local_size,)
+    new_buffer, context, access = queue.cl.Buffer, queue.context, queue.read_write
+    results_of = zip(routine.results, program.out_avals)
+    outputs = [(step.arguments.index(slot), a, a.shape, a.dtype) for slot, a in results_of]
+    args = range(routine.first_arg, routine.first_arg + len(program.lowered.closed.in_avals))
+    inputs = []
+    for number, slot in enumerate(step.arguments):
+        if slot in args:
+            inputs.append((number, args.index(slot)))
+        elif slot not in routine.results:  # the same memory in every call
+            with queue.lock:
+                set_arg(number, routine.template[slot].cl)
+
+    def call(arrays: Sequence[ArrayImpl]) -> list[ArrayImpl]:
+        if queue.is_fork or queue.on_step is not None:  # to be refused, or listened to
+            return program(arrays)
+        try:
+            buffers, results = [], []
+            for array in arrays:
+                memory: Any = array.buffer
+                if memory is None or memory.queue is not queue:
+                    memory = memory_of(array, queue)
+                buffers.append(memory.cl)
+            with queue.lock:  # a kernel's arguments are its state
+                for number, at in inputs:
+                    set_arg(number, buffers[at])
+                for number, aval, shape, dtype in outputs:
+                    host = np.empty(shape, dtype)
+                    buffer = new_buffer(context, access, 0, host)
+                    set_arg(number, buffer)
+                    made = Memory(queue, buffer, host, shape, dtype, None)
+                    made.has_one_owner = True
+                    results.append(ArrayImpl(None, aval, made, device))
+                queue.run_inline(kernel, items, local_size)
+            return results
+        except queue.driver_error as error:
+            raise named_error(error, f"running {program.lowered.name}") from error
+        except BaseException:
+            queue.settle()  # the kernel may be at work in the memory that is given up here
+            raise
+
+    return call

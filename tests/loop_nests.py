@@ -63,6 +63,17 @@ def row_sums(rows, columns, op="add", initial=0.0):
     return Kernel("k0", [x, y], 1, [loop(i, rows, *body)])
 
 
+def column_sums(columns, rows):
+    """y[i1] = the sum of x[i2, i1] over i2"""
+    kernel = row_sums(columns, rows)
+    (outer,) = kernel.body
+    allocate, inner, *after = outer.body
+    i, j = outer.variable, inner.variable
+    load = Load(A, kernel.buffers[0], j * columns + i)
+    body = [allocate, loop(j, rows, load, inner.body[1]), *after]
+    return Kernel("k0", kernel.buffers, 1, [loop(i, columns, *body)])
+
+
 def results(kernel):
     """What a kernel stores, given numbers that differ."""
     rng = np.random.default_rng(0)

@@ -1,6 +1,7 @@
 import pytest
 from loop_nests import assert_computes_the_same, doubled, row_sums, scaled_rows
 
+from tinyjax.compile.kernel.interpret import index_value
 from tinyjax.compile.schedules.grid import Grid
 from tinyjax.compile.schedules.split import Split
 
@@ -43,3 +44,15 @@ def test_sums_of_rows_are_shared_out_by_rows():
 )
 def test_iterations_that_depend_on_each_other_are_not_shared_out(kernel, directive, reason):
     assert reason in directive.why_not(kernel)
+
+
+@pytest.mark.parametrize("size", [1, 17, 100])
+def test_runs_may_begin_at_multiples_of_a_number(size):
+    kernel = Grid("i1", 3, multiple=4).apply(doubled(size))
+    assert all(number % 4 == 0 for number in starts(kernel))
+    assert_computes_the_same(kernel, doubled(size))
+
+
+def starts(kernel):
+    (loop,) = kernel.body
+    return [index_value(loop.start, {"item": item}) for item in range(kernel.items)]

@@ -3,6 +3,7 @@ from loop_nests import assert_computes_the_same, doubled, row_sums
 
 from tinyjax.compile.schedules.grid import Grid
 from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.vectorize import Vectorize
 
 SIZES = [1, 16, 17, 1023]
 
@@ -53,3 +54,15 @@ def test_a_wrong_axis_or_factor_is_explained():
         ValueError, match=r"Split\('i7', 4\) can't be applied to k0: it has no axis"
     ):
         Split("i7", 4).apply(doubled(8))
+
+
+@pytest.mark.parametrize("size", [16, 17, 40])
+def test_the_last_chunk_may_be_a_whole_one_that_overlaps_with_the_one_before(size):
+    kernel = Split("i1", 16, overlap=True).apply(doubled(size))
+    assert_computes_the_same(kernel, doubled(size))
+    assert Vectorize("i1_inner", 16).why_not(kernel) == ""
+    assert "before" not in str(Vectorize("i1_inner", 16).apply(kernel))
+
+
+def test_a_sum_would_count_twice_what_chunks_share():
+    assert "left in acc1" in Split("i2", 4, overlap=True).why_not(row_sums(3, 10))

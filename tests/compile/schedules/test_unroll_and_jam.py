@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
+from loop_nests import assert_computes_the_same, row_sums
 
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
-from tinyjax.compile.schedules.unroll_and_jam import unroll_and_jam
+from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, unroll_and_jam
 
 F32 = np.dtype("float32")
 
@@ -56,3 +57,15 @@ def test_chunks_go_through_a_short_loop_together():
 def test_a_short_loop_is_right_for_every_number_of_chunks(size):
     x = np.random.default_rng(size).uniform(-1, 1, size).astype(np.float32)
     np.testing.assert_array_equal(jax.jit(ten_steps)(x), ten_steps(x))
+
+
+@pytest.mark.parametrize("rows", [3, 4, 9])
+def test_a_directive_jams_the_loops_within(rows):
+    naive = row_sums(rows, 5)
+    kernel = UnrollAndJam("i1", 4).apply(naive)
+    assert_computes_the_same(kernel, naive)
+    assert ("acc1_x3[0] = add acc1_x3[0] a_x3" in str(kernel)) == (rows >= 4)
+
+
+def test_iterations_that_need_each_other_are_not_unrolled():
+    assert "needs what others leave in acc1" in UnrollAndJam("i2", 4).why_not(row_sums(3, 5))

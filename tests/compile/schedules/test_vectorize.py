@@ -7,6 +7,7 @@ from loop_nests import (
     B,
     assert_computes_the_same,
     axis,
+    column_sums,
     doubled,
     loop,
     row_sums,
@@ -79,11 +80,11 @@ def test_lanes_are_combined_in_halves():
     lines = str(vectors(row_sums(3, 32), "i2", 4)).splitlines()
     after = [line.strip() for line in lines if "acc1" not in line][4:11]
     assert after == [
-        "b_low2:f32 x2 = low b_x4",
-        "b_high2:f32 x2 = high b_x4",
-        "b_x2:f32 x2 = add b_low2 b_high2",
-        "b_low1:f32 = low b_x2",
-        "b_high1:f32 = high b_x2",
+        "b_low2:f32 x2 = low b_v4",
+        "b_high2:f32 x2 = high b_v4",
+        "b_v2:f32 x2 = add b_low2 b_high2",
+        "b_low1:f32 = low b_v2",
+        "b_high1:f32 = high b_v2",
         "b:f32 = add b_low1 b_high1",
         "c:f32 = add b b",
     ]
@@ -91,21 +92,10 @@ def test_lanes_are_combined_in_halves():
 
 @pytest.mark.parametrize("rows", SIZES[1:])
 def test_each_lane_may_have_a_sum_of_its_own(rows):
-    columns_first = columns_sums(rows, 5)
+    columns_first = column_sums(rows, 5)
     kernel = vectors(columns_first, "i1")
     assert "acc1:f32 x16" in str(kernel) and "low" not in str(kernel)
     assert_computes_the_same(kernel, columns_first)
-
-
-def columns_sums(columns, rows):
-    """y[i1] = the sum of x[i2, i1] over i2"""
-    kernel = row_sums(columns, rows)
-    (outer,) = kernel.body
-    allocate, inner, *after = outer.body
-    i, j = outer.variable, inner.variable
-    load = Load(A, kernel.buffers[0], j * columns + i)
-    body = [allocate, loop(j, rows, load, inner.body[1]), *after]
-    return Kernel("k0", kernel.buffers, 1, [loop(i, columns, *body)])
 
 
 # ---- what can't be vectors ----

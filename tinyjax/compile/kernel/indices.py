@@ -66,6 +66,8 @@ class Index:
         """Only of indices that are never negative: C rounds towards zero, Python down."""
         if divisor == 1 or self.hi < divisor:
             return self if divisor == 1 else index(0)
+        if self.op == "*" and self.args[1].op == "const" and self.args[1].lo % divisor == 0:
+            return self.args[0] * (self.args[1].lo // divisor)
         return _fold(Index("/", (self, index(divisor)), self.lo // divisor, self.hi // divisor))
 
     def __mod__(self, divisor: int) -> Index:

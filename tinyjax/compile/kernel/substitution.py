@@ -13,13 +13,16 @@ from typing import Any
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 
+WITH_BODIES = (ir.For, ir.While, ir.If, ir.IfLast)
+
 
 def every_statement(body: Sequence[ir.Statement]) -> Iterator[ir.Statement]:
     """All statements; those inside of another come after it."""
     for statement in body:
         yield statement
-        for inner in ir.inner_bodies(statement):
-            yield from every_statement(inner)
+        if isinstance(statement, WITH_BODIES):
+            for inner in ir.inner_bodies(statement):
+                yield from every_statement(inner)
 
 
 def defined_names(body: Sequence[ir.Statement]) -> Iterator[str]:
@@ -38,12 +41,14 @@ def replaced(
     """The statements that `change` puts in place of each, those inside of others first."""
     result = []
     for statement in body:
-        parts: dict[str, Any] = {
-            name: replaced(part, change)
-            for name, part in vars(statement).items()
-            if isinstance(part, list)
-        }
-        result += change(replace(statement, **parts) if parts else statement)
+        if isinstance(statement, WITH_BODIES):
+            parts: dict[str, Any] = {
+                name: replaced(part, change)
+                for name, part in vars(statement).items()
+                if isinstance(part, list)
+            }
+            statement = replace(statement, **parts)
+        result += change(statement)
     return result
 
 

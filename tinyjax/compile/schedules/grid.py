@@ -14,9 +14,13 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
+    Buffer,
     For,
+    IfLast,
     Kernel,
     Let,
     Load,
@@ -38,11 +42,13 @@ from tinyjax.compile.schedules.directive import (
 @dataclass(frozen=True)
 class Grid(Directive):
     """The iterations of the loop over `axis` in `items` runs, one for each work-item (or for each that there
-    was). Work-items come in whole groups of `group`; those beyond the last run find an empty loop."""
+    was). Work-items come in whole groups of `group`; those beyond the last run find an empty loop. Runs
+    begin at multiples of `multiple`. What follows the loop is for the work-item that is done last."""
 
     axis: str
     items: int
     group: int = 1
+    multiple: int = 1
 
     def why_not(self, kernel: Kernel) -> str:
         loop = find_loop(kernel, self.axis)
@@ -54,8 +60,8 @@ class Grid(Directive):
             return f"{self.axis} runs from {loop.start} to {loop.stop}, and no constants"
         if left := carried(loop):
             return f"an iteration of {self.axis} needs what others leave in {left}"
-        beside = _statements_beside(kernel.body, self.axis)
-        if not all(isinstance(s, Let | Load | Allocate) for s in beside):
+        beside = _statements_beside(_parts(kernel.body, self.axis)[0], self.axis)
+        if not all(isinstance(s, Let | Load | Allocate | IfLast) for s in beside):
             return f"other work is beside the loop over {self.axis}, and each item would do it"
         return ""
 
@@ -64,15 +70,36 @@ class Grid(Directive):
         item = item_index(total)
 
         def shared_out(loop: For) -> list[Statement]:
-            run = math.ceil((loop.stop - loop.start).lo / self.items)
+            whole = loop.stop - loop.start
+            run = math.ceil(whole.lo / self.items / self.multiple) * self.multiple
             number = item if kernel.items == 1 else item % self.items
             start = loop.start + number * run
-            return [replace(loop, start=start, stop=(start + run).min(loop.stop))]
+            stop = (start + run).min(loop.stop)
+            if (stop - start).is_const(1):  # there is nothing to go round
+                return substituted(loop.body, {self.axis: start})
+            return [replace(loop, start=start, stop=stop)]
 
         body = kernel.body
         if kernel.items > 1:
             body = substituted(body, {"item": item // self.items})
-        return with_loop(replace(kernel, items=total, body=body), self.axis, shared_out)
+        body, rest = _parts(body, self.axis)
+        buffers = kernel.buffers
+        if rest:
+            ticket = Buffer("ticket", np.dtype("int32"), 1, "scratch")
+            buffers, rest = [*buffers, ticket], [IfLast(ticket, rest)]
+        grown = replace(kernel, items=total, buffers=buffers, body=[*body, *rest])
+        return with_loop(grown, self.axis, shared_out)
+
+
+def _parts(body: list[Statement], axis: str) -> tuple[list[Statement], list[Statement]]:
+    """The statements up to the loop over an axis, or to one around it; and those after it, for which all of
+    the loop must be done."""
+    for number, statement in enumerate(body, 1):
+        if axis in map(axis_of, loops_of([statement])):
+            rest = body[number:]
+            if not any(isinstance(s, IfLast) for s in rest):
+                return body[:number], rest
+    return body, []
 
 
 def _statements_beside(body: Sequence[Statement], axis: str) -> list[Statement]:

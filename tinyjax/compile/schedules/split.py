@@ -18,7 +18,13 @@ from dataclasses import dataclass
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import For, Kernel
 from tinyjax.compile.kernel.substitution import substituted
-from tinyjax.compile.schedules.directive import Directive, find_loop, no_such_axis, with_loop
+from tinyjax.compile.schedules.directive import (
+    Directive,
+    carried,
+    find_loop,
+    no_such_axis,
+    with_loop,
+)
 
 
 @dataclass(frozen=True)
@@ -27,6 +33,7 @@ class Split(Directive):
 
     axis: str
     factor: int
+    overlap: bool = False
 
     def why_not(self, kernel: Kernel) -> str:
         loop = find_loop(kernel, self.axis)
@@ -37,6 +44,10 @@ class Split(Directive):
         if _quotient(loop.start, self.factor) is None:
             start = f"{self.axis} starts at {loop.start}, which is no multiple of {self.factor}"
             return f"{start}: split by the smaller factor first"
+        if self.overlap and (loop.stop.op != "const" or loop.stop.lo < self.factor):
+            return f"chunks can't overlap where {self.axis} runs to {loop.stop}"
+        if self.overlap and (left := carried(loop)):
+            return f"an iteration done twice would change what is left in {left}"
         return ""
 
     def _applied(self, kernel: Kernel) -> Kernel:
@@ -49,9 +60,12 @@ class Split(Directive):
         outer = index_var(f"{self.axis}_outer", whole.lo // factor, whole.hi // factor)
         inner = index_var(f"{self.axis}_inner", whole.lo, whole.hi)
         start = outer * factor
+        if self.overlap:
+            start = start.min(loop.stop - factor)
         stop = start + factor
         for end in _ends(loop.stop):
-            if _quotient(end, factor) is None:  # else the last chunk is a whole one
+            is_whole = self.overlap or _quotient(end, factor) is not None
+            if not is_whole:  # the last chunk
                 stop = stop.min(end)
         body = substituted(loop.body, {self.axis: inner})
         chunk = For(inner, start, stop, body, origin=loop.origin)

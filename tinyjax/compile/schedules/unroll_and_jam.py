@@ -14,25 +14,58 @@ written in turn, and the loops within them are jammed into one loop. Builds on s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 
 from tinyjax.compile.kernel.indices import index_var
-from tinyjax.compile.kernel.kernel_ir import Allocate, For, Statement
+from tinyjax.compile.kernel.kernel_ir import Allocate, For, Kernel, Statement
 from tinyjax.compile.kernel.substitution import defined_names, every_statement, substituted
+from tinyjax.compile.schedules.directive import (
+    Directive,
+    carried,
+    find_loop,
+    no_such_axis,
+    with_loop,
+)
 
 SHORT = 24  # statements of an iteration
 
 
-def unroll_and_jam(loop: For, count: int, name: str) -> list[Statement]:
+@dataclass(frozen=True)
+class UnrollAndJam(Directive):
+    """`count` iterations of the loop over `axis` in one, and then those that are left."""
+
+    axis: str
+    count: int
+
+    def why_not(self, kernel: Kernel) -> str:
+        loop = find_loop(kernel, self.axis)
+        if loop is None:
+            return no_such_axis(kernel, self.axis)
+        if left := carried(loop):
+            return f"an iteration of {self.axis} needs what others leave in {left}"
+        return ""
+
+    def _applied(self, kernel: Kernel) -> Kernel:
+        name = f"{self.axis}_by{self.count}"
+        return with_loop(kernel, self.axis, lambda loop: unroll_and_jam(loop, self.count, name))
+
+
+def unroll_and_jam(
+    loop: For, count: int, name: str, private: Set[str] = frozenset(), mark: str = "x"
+) -> list[Statement]:
     """`loop`, `count` iterations at a time, and then those that are left. They do not depend on each
-    other, and it starts at a multiple of `count`; `name` is that of the new loop's variable."""
+    other, and it starts at a multiple of `count`; `name` is that of the new loop's variable. Of the
+    arrays in `private`, each copy of the body but the first has one of its own. The copies' names end in _x1,
+    _x2, ..., or another `mark`."""
     iterations = loop.variable.hi + 1
+    if iterations < count:
+        return [loop]
     groups = index_var(name, 0, iterations // count - 1)
-    own = set(defined_names(loop.body))
+    own = {*defined_names(loop.body), *private}
     copies = []
     for number in range(count):
-        renamed = {n: f"{n}_x{number}" for n in own} if number else {}
+        renamed = {n: f"{n}_{mark}{number}" for n in own} if number else {}
         places = {loop.variable.args[0]: groups * count + number}
         copies.append(substituted(loop.body, places, renamed))
     jammed = For(groups, loop.start // count, loop.stop // count, _jammed(copies))

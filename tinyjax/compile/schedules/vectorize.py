@@ -81,7 +81,7 @@ class _Vectors:
     def _combined(self, load: ir.Load, op: str) -> list[ir.Statement]:
         """A load of an accumulator: its lanes, combined in pairs."""
         target, width = load.target, self.lanes.width
-        value = replace(target, name=f"{target}_x{width}", width=width)
+        value = replace(target, name=f"{target}_v{width}", width=width)
         body: list[ir.Statement] = [replace(load, target=value, source=self._array(load.source))]
         while width > 1:
             width //= 2
@@ -93,7 +93,7 @@ class _Vectors:
                 ir.Let(half, name, (value,), origin=load.origin)
                 for half, name in ((low, "low"), (high, "high"))
             ]
-            value = replace(target, name=f"{target}_x{width}", width=width) if width > 1 else target
+            value = replace(target, name=f"{target}_v{width}", width=width) if width > 1 else target
             body.append(ir.Let(value, op, (low, high), origin=load.origin))
         return body
 

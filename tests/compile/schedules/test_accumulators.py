@@ -1,0 +1,66 @@
+import numpy as np
+import pytest
+from loop_nests import assert_computes_the_same, column_sums, doubled, row_sums
+
+from tinyjax.compile.schedules.accumulators import Accumulators
+from tinyjax.compile.schedules.interchange import Interchange
+from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.vectorize import Vectorize
+
+
+def test_each_copy_adds_to_an_accumulator_of_its_own_and_these_are_added_in_pairs():
+    assert str(Accumulators("i2", 4).apply(row_sums(1, 40))).splitlines()[2:] == [
+        "    acc1:f32 = variable of 0.0",
+        "    acc1_y1:f32 = variable of 0.0",
+        "    acc1_y2:f32 = variable of 0.0",
+        "    acc1_y3:f32 = variable of 0.0",
+        "    for i2_by4 in 0 .. 10:",
+        "      a:f32 = x_in[i2_by4 * 4]",
+        "      a_y1:f32 = x_in[i2_by4 * 4 + 1]",
+        "      a_y2:f32 = x_in[i2_by4 * 4 + 2]",
+        "      a_y3:f32 = x_in[i2_by4 * 4 + 3]",
+        "      acc1[0] = add acc1[0] a",
+        "      acc1_y1[0] = add acc1_y1[0] a_y1",
+        "      acc1_y2[0] = add acc1_y2[0] a_y2",
+        "      acc1_y3[0] = add acc1_y3[0] a_y3",
+        "    t1:f32 = acc1",
+        "    t2:f32 = acc1_y1",
+        "    t3:f32 = acc1_y2",
+        "    t4:f32 = acc1_y3",
+        "    t5:f32 = add t1 t2",
+        "    t6:f32 = add t3 t4",
+        "    b:f32 = add t5 t6",
+        "    c:f32 = add b b",
+        "    y_out[i1] = c",
+    ]
+
+
+@pytest.mark.parametrize("columns", [4, 5, 7, 8, 40])
+@pytest.mark.parametrize("op, initial", [("add", 0.0), ("max", -np.inf)])
+def test_what_is_left_over_goes_to_the_first_accumulator(columns, op, initial):
+    naive = row_sums(3, columns, op, initial)
+    assert_computes_the_same(Accumulators("i2", 4).apply(naive), naive)
+
+
+def test_an_accumulator_may_be_a_vector():
+    naive = row_sums(3, 16 * 9)
+    kernel = Vectorize("i2_inner", 16).apply(Split("i2", 16).apply(naive))
+    kernel = Accumulators("i2_outer", 4).apply(kernel)
+    assert "acc1_y3:f32 x16" in str(kernel)
+    assert_computes_the_same(kernel, naive)
+
+
+@pytest.mark.parametrize("rows", [4, 30])
+def test_terms_for_an_element_of_an_array_are_added_in_pairs_before(rows):
+    naive = column_sums(9, rows)
+    kernel = Accumulators("i2", 4).apply(Interchange("i1", "i2").apply(naive))
+    assert "t2:f32 = add a a_y1\n      t3:f32 = add a_y2 a_y3\n      t1:f32 = add t2 t3" in str(
+        kernel
+    )
+    assert_computes_the_same(kernel, naive)
+
+
+def test_why_there_can_not_be_several_is_explained():
+    assert "no axis 'i7'" in Accumulators("i7", 4).why_not(doubled(8))
+    assert Accumulators("i1", 4).why_not(doubled(8)) == "the loop over i1 combines nothing"
+    assert "fewer than 4 iterations" in Accumulators("i2", 4).why_not(row_sums(3, 3))

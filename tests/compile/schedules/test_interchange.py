@@ -1,0 +1,49 @@
+import pytest
+from loop_nests import assert_computes_the_same, column_sums, row_sums, scaled_rows
+
+from tinyjax.compile.schedules.interchange import Interchange
+from tinyjax.compile.schedules.split import Split
+
+
+def test_there_is_an_accumulator_for_each_column():
+    assert str(Interchange("i1", "i2").apply(column_sums(40, 30))).splitlines()[1:] == [
+        "  acc1:f32 = 40 elements of 0.0",
+        "  for i2 in 0 .. 30:",
+        "    for i1 in 0 .. 40:",
+        "      a:f32 = x_in[i2 * 40 + i1]",
+        "      acc1[i1] = add acc1[i1] a",
+        "  for i1_result in 0 .. 40:",
+        "    b:f32 = acc1[i1_result]",
+        "    c:f32 = add b b",
+        "    y_out[i1_result] = c",
+    ]
+
+
+@pytest.mark.parametrize("columns, rows", [(1, 1), (1, 7), (7, 1), (40, 30)])
+def test_each_column_has_its_own_sum(columns, rows):
+    naive = column_sums(columns, rows)
+    assert_computes_the_same(Interchange("i1", "i2").apply(naive), naive)
+
+
+@pytest.mark.parametrize("columns", [8, 20, 33])
+def test_a_block_of_columns_has_accumulators_for_itself(columns):
+    blocks = Split("i1", 8).apply(column_sums(columns, 5))
+    kernel = Interchange("i1_inner", "i2").apply(blocks)
+    assert "acc1:f32 = 8 elements of 0.0" in str(kernel)
+    assert_computes_the_same(kernel, blocks)
+
+
+def test_loops_that_can_not_change_places_are_explained():
+    split = Split("i2", 4).apply(column_sums(8, 30))
+    assert "no axis 'i7'" in Interchange("i7", "i2").why_not(split)
+    assert "does not stand directly in" in Interchange("i1", "i2_inner").why_not(split)
+    assert "depends on i2_outer" in Interchange("i2_outer", "i2_inner").why_not(split)
+    assert "more than accumulators" in Interchange("i1", "i2").why_not(with_load_before())
+
+
+def with_load_before():
+    """Rows that begin with a load."""
+    kernel = scaled_rows(3, 4)
+    (outer,) = kernel.body
+    outer.body[:0] = [row_sums(3, 4).body[0].body[1].body[0]]
+    return kernel

@@ -1,0 +1,145 @@
+"""Several accumulators for one: additions that need not wait for each other.
+
+After this file you can say why a sum has four accumulators. An addition takes a core about four cycles,
+and it could begin two in each; but each addition to an accumulator waits for the one before. So the loop
+is unrolled by four, each copy adds to an accumulator of its own, and at the end these are added in pairs.
+That is also more accurate than one long sum. Where the accumulator is an element of an array, the terms
+of the copies are added in pairs before they go there. Builds on unroll_and_jam.
+
+    acc1:f32 = variable of 0.0           acc1:f32 = variable of 0.0
+    for i2 in 0 .. 40:                   acc1_y1:f32 = variable of 0.0
+      a:f32 = x_in[i2]                   for i2b in 0 .. 20:
+      acc1 = add acc1 a                    a:f32 = x_in[i2b * 2]
+    b:f32 = acc1                           a_y1:f32 = x_in[i2b * 2 + 1]
+                                           acc1 = add acc1 a
+                                           acc1_y1 = add acc1_y1 a_y1
+                                         t1:f32 = acc1
+                                         t2:f32 = acc1_y1
+                                         b:f32 = add t1 t2
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Combine,
+    For,
+    Kernel,
+    Let,
+    Load,
+    PrivateArray,
+    Scalar,
+    Statement,
+    Value,
+    statements_of,
+)
+from tinyjax.compile.kernel.substitution import every_statement, replaced
+from tinyjax.compile.schedules.directive import Directive, axis_of, find_loop, no_such_axis
+from tinyjax.compile.schedules.nests import Fresh
+from tinyjax.compile.schedules.unroll_and_jam import unroll_and_jam
+
+MARK = "y"  # names of copies end in _y1, _y2, ...
+
+
+@dataclass(frozen=True)
+class Accumulators(Directive):
+    """`count` accumulators for each that the loop `axis` combines into, or as many terms at once."""
+
+    axis: str
+    count: int
+
+    def why_not(self, kernel: Kernel) -> str:
+        loop = find_loop(kernel, self.axis)
+        if loop is None:
+            return no_such_axis(kernel, self.axis)
+        if loop.variable.hi + 1 < self.count:
+            return f"{self.axis} has fewer than {self.count} iterations"
+        return "" if _combined(loop.body) else f"the loop over {self.axis} combines nothing"
+
+    def _applied(self, kernel: Kernel) -> Kernel:
+        loop = find_loop(kernel, self.axis)
+        assert loop is not None
+        ops = _combined(loop.body)
+        copies = {array: _copies(array, self.count) for array in ops if array.size == 1}
+        fresh = Fresh(kernel)
+        unrolled = unroll_and_jam(
+            loop, self.count, f"{self.axis}_by{self.count}", {a.name for a in copies}, MARK
+        )
+        unrolled = _terms_in_pairs(unrolled, fresh)
+
+        def change(statement: Statement) -> list[Statement]:
+            match statement:
+                case For() if axis_of(statement) == self.axis:
+                    return unrolled
+                case Allocate(array) if array in copies:
+                    return [replace(statement, array=copy) for copy in copies[array]]
+                case Load(_, array) if array in copies:
+                    return list(_load_of_all(statement, copies[array], ops[array], fresh))
+            return [statement]
+
+        return replace(kernel, body=replaced(kernel.body, change))
+
+
+def _combined(body: list[Statement]) -> dict[PrivateArray, str]:
+    """The accumulators that are combined into, but made before, with the operation."""
+    made = {s.array for s in every_statement(body) if isinstance(s, Allocate)}
+    combines = [s for s in every_statement(body) if isinstance(s, Combine)]
+    return {s.array: s.op for s in combines if s.array not in made}
+
+
+def _copies(array: PrivateArray, count: int) -> list[PrivateArray]:
+    return [array, *(replace(array, name=f"{array.name}_{MARK}{n}") for n in range(1, count))]
+
+
+def _load_of_all(
+    load: Load, copies: Sequence[PrivateArray], op: str, fresh: Fresh
+) -> Iterator[Statement]:
+    """The load of one accumulator, as that of all, combined in pairs."""
+    with statements_of(load.origin):
+        parts = [replace(load.target, name=fresh("t")) for _ in copies]
+        for part, copy in zip(parts, copies):
+            yield Load(part, copy, load.index)
+        yield from in_pairs(op, parts, load.target, fresh)
+
+
+def in_pairs(op: str, values: Sequence[Scalar], target: Value, fresh: Fresh) -> list[Statement]:
+    """The statements by which the target is all values combined: halves, then quarters, ..."""
+    lets: list[Statement] = []
+    halves: list[Scalar] = []
+    middle = len(values) // 2
+    for half in (values[:middle], values[middle:]):
+        if len(half) == 1:
+            halves += half
+        else:
+            part = replace(target, name=fresh("t"))
+            halves.append(part)
+            lets += in_pairs(op, half, part, fresh)
+    return [*lets, Let(target, op, tuple(halves))]
+
+
+def _terms_in_pairs(body: Sequence[Statement], fresh: Fresh) -> list[Statement]:
+    """What is combined into the same element of an array, as one term: all added in pairs before."""
+    terms: dict[tuple, list[Combine]] = {}
+    for statement in body:
+        if isinstance(statement, Combine) and statement.array.size > 1:
+            terms.setdefault((statement.array, statement.index), []).append(statement)
+    result: list[Statement] = []
+    for statement in body:
+        same = []
+        if isinstance(statement, Combine) and statement.array.size > 1:
+            same = terms[statement.array, statement.index]
+        if len(same) > 1:
+            if statement is same[-1]:
+                array, op = statement.array, statement.op
+                value = Value(fresh("t"), array.dtype, array.width)
+                with statements_of(statement.origin):
+                    result += in_pairs(op, [s.value for s in same], value, fresh)
+                result.append(replace(statement, value=value))
+        elif isinstance(statement, For):
+            result.append(replace(statement, body=_terms_in_pairs(statement.body, fresh)))
+        else:
+            result.append(statement)
+    return result

@@ -1,0 +1,129 @@
+"""Interchange: two loops change places, and an accumulator becomes an array of them.
+
+After this file you can say why a sum of columns reads memory in its order. The naive nest takes a column
+and walks down all of its rows, each far from the last one in memory. With the loops interchanged, it
+takes a row, and adds each of its elements to its column's accumulator: there is one for each column.
+(Compilers call this scalar expansion, loop distribution and loop interchange.) Builds on nests.
+
+    for i1 in 0 .. 40:                    acc1:f32 = 40 elements of 0.0
+      acc1:f32 = variable of 0.0          for i2 in 0 .. 30:
+      for i2 in 0 .. 30:                    for i1 in 0 .. 40:
+        a:f32 = x_in[i2 * 40 + i1]            a:f32 = x_in[i2 * 40 + i1]
+        acc1 = add acc1 a                     acc1[i1] = add acc1[i1] a
+      b:f32 = acc1                        for i1_result in 0 .. 40:
+      y_out[i1] = b                         b:f32 = acc1[i1_result]
+                                            y_out[i1_result] = b
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Buffer,
+    Combine,
+    For,
+    Kernel,
+    Load,
+    PrivateArray,
+    Statement,
+    Store,
+    rewritten,
+)
+from tinyjax.compile.kernel.substitution import substituted
+from tinyjax.compile.schedules.directive import (
+    Directive,
+    axis_of,
+    find_loop,
+    no_such_axis,
+    with_loop,
+)
+
+Arrays = dict[Buffer | PrivateArray, PrivateArray]  # what takes the place of each variable
+
+
+@dataclass(frozen=True)
+class Interchange(Directive):
+    """The loop over `inner`, which stands in that over `axis`, goes around it. What follows `inner` there is
+    in a loop of its own, over axis_result."""
+
+    axis: str
+    inner: str
+
+    def why_not(self, kernel: Kernel) -> str:
+        outer = find_loop(kernel, self.axis)
+        if outer is None:
+            return no_such_axis(kernel, self.axis)
+        before, loop, _ = _parts(outer, self.inner)
+        if loop is None:
+            return f"the loop over {self.inner} does not stand directly in that over {self.axis}"
+        if any(
+            not isinstance(s, Allocate) or s.initial is None or s.array.size > 1 for s in before
+        ):
+            return f"more than accumulators are made before the loop over {self.inner}"
+        if any(outer.variable in at.parts() for at in (loop.start, loop.stop)):
+            return f"how far the loop over {self.inner} goes depends on {self.axis}"
+        return ""
+
+    def _applied(self, kernel: Kernel) -> Kernel:
+        return with_loop(kernel, self.axis, self._interchanged)
+
+    def _interchanged(self, loop: For) -> list[Statement]:
+        outer = _from_zero(loop)
+        before, inner, after = _parts(outer, self.inner)
+        assert inner is not None
+        made = [s for s in before if isinstance(s, Allocate)]
+        arrays: Arrays = {s.array: replace(s.array, size=outer.variable.hi + 1) for s in made}
+        allocated = [replace(s, array=arrays[s.array]) for s in made]
+        within = _at_element(inner.body, arrays, outer.variable)
+        again = index_var(f"{self.axis}_result", 0, outer.variable.hi)
+        rest = substituted(_at_element(after, arrays, outer.variable), {self.axis: again})
+        return [
+            *allocated,
+            replace(inner, body=[replace(outer, body=within)]),
+            replace(outer, variable=again, body=rest),
+        ]
+
+
+def _from_zero(loop: For) -> For:
+    """The loop with a variable that counts its iterations from 0."""
+    if loop.start.is_const(0):
+        return loop
+    first, *others = (end - loop.start for end in _ends(loop.stop))
+    for other in others:
+        first = first.min(other)
+    variable = index_var(axis_of(loop), 0, first.hi - 1)
+    place = (loop.start + variable).min(loop.variable.hi)
+    body = substituted(loop.body, {axis_of(loop): place})
+    return For(variable, index(0), first, body, origin=loop.origin)
+
+
+def _ends(stop: Index) -> Sequence[Index]:
+    return stop.args if stop.op == "min" else [stop]
+
+
+def _parts(loop: For, inner: str) -> tuple[Sequence[Statement], For | None, Sequence[Statement]]:
+    """What stands before the inner loop, the loop, and what stands after it."""
+    for n, statement in enumerate(loop.body):
+        if isinstance(statement, For) and axis_of(statement) == inner:
+            return loop.body[:n], statement, loop.body[n + 1 :]
+    return loop.body, None, []
+
+
+def _at_element(body: Sequence[Statement], arrays: Arrays, at: Index) -> list[Statement]:
+    """The statements, with an element of an array where a variable was."""
+
+    def change(statement: Statement) -> Statement:
+        match statement:
+            case Load(_, source) if source in arrays:
+                return replace(statement, source=arrays[source], index=at)
+            case Combine(array) if array in arrays:
+                return replace(statement, array=arrays[array], index=at)
+            case Store(destination) if destination in arrays:
+                return replace(statement, destination=arrays[destination], index=at)
+        return statement
+
+    return rewritten(body, change)

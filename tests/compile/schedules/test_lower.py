@@ -1,31 +1,11 @@
 import numpy as np
 import pytest
-from lowering import aval, data, softmax_like, stages, total
+from lowering import aval, data, interpreted, softmax_like, stages, total
 
 import tinyjax as jax
 from tinyjax.compile.codegen.codegen import CPU, GPU
 from tinyjax.compile.fusion.cost_model import MAX_EQUATIONS_IN_ALL
-from tinyjax.compile.kernel.interpret import interpret_kernel
-from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.core.primitives import add, mul, neg, reshape, transpose
-
-
-def interpreted(f, *args, target=CPU):
-    """Runs f through fusion and the kernel interpreter, without a device."""
-    args = [np.asarray(x) for x in args]
-    closed, groups, kernels = stages(
-        f, *(aval(*x.shape, dtype=x.dtype) for x in args), target=target
-    )
-    memory = dict(zip(closed.jaxpr.invars, args))
-    for group, kernel in zip(groups, kernels, strict=True):
-        for v in group.outputs:
-            memory[v] = np.zeros(v.aval.shape, v.aval.dtype)
-        buffers = [memory[v].reshape(-1) for v in (*group.inputs, *group.outputs)]
-        scratch = kernel.buffers[len(buffers) :]
-        interpret_kernel(kernel, buffers + [np.zeros(b.size, b.dtype) for b in scratch])
-    expected = [np.asarray(x) for x in eval_jaxpr(closed.jaxpr, closed.consts, *args)]
-    return [memory[v] for v in closed.jaxpr.outvars], expected
-
 
 # ---- kernels, interpreted ----
 

@@ -16,6 +16,8 @@ made fast is the matter of compile/schedules/. Builds on builder and groups.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from tinyjax.compile.fusion.groups import KernelGroup
@@ -24,7 +26,7 @@ from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Position
-from tinyjax.core.jaxpr import Var
+from tinyjax.core.jaxpr import JaxprEqn, Var
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
@@ -35,11 +37,16 @@ def loop_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Targ
 
     (What runs on the host differs by target, and so may a primitive's rule: nothing else here does.)"""
     builder = NestBuilder(group, names, target)
-    makers = {builder.producer[v]: None for v in group.outputs}
-    with statements_of(next(iter(makers)) if len(makers) == 1 else None):
+    makers = dict.fromkeys(builder.producer[v] for v in group.outputs)
+    with statements_for([*makers]):
         builder.store_outputs(())
     buffers = [*builder.inputs, *builder.outputs.values()]
     return Kernel(name, buffers, 1, builder.body)
+
+
+def statements_for(eqns: Sequence[JaxprEqn]) -> AbstractContextManager[None]:
+    """What is made within the block, a loop say, is for all of these: their origin, if there is but one."""
+    return statements_of(eqns[0] if len(eqns) == 1 else None)
 
 
 class NestBuilder(Builder):

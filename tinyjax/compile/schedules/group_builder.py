@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
 from tinyjax.compile.kernel.loop_nest import NestBuilder
-from tinyjax.core.jaxpr import JaxprEqn
 
 
 class GroupBuilder(NestBuilder):
@@ -24,11 +22,6 @@ class GroupBuilder(NestBuilder):
         """The kernel of all that was written; its buffers are the inputs, the outputs and `scratch`."""
         buffers = [*self.inputs, *self.outputs.values(), *scratch]
         return Kernel(name, buffers, padded(items, self.target), self.body)
-
-
-def statements_for(eqns: Sequence[JaxprEqn]) -> AbstractContextManager[None]:
-    """What is made within the block, a loop say, is for all of these: their origin, if there is but one."""
-    return statements_of(eqns[0] if len(eqns) == 1 else None)
 
 
 # ---- sharing out the work ----

@@ -1,92 +1,169 @@
-"""Split reductions: kernels of few results of many elements, a part of which each work-item combines.
+"""Split reductions: a sum in pieces, each of which a work-item of its own can add up.
 
-After this file you can say how the sum of a million numbers runs in parallel: each work-item combines
-a run of the elements and leaves its partial result in memory; the work-item that is done last
-combines those, and goes on to what is computed from the result. Builds on reductions.
+After this file you can say how the sum of a million numbers runs in parallel: the loop is cut into pieces,
+each leaves its partial result in memory, and when all have, a second loop combines these and goes on to what
+is computed from the result. Shared out among work-items, that is for the one that is done last. (Halide calls
+it rfactor.) Builds on directive.
+
+    acc1:f32 = variable of 0.0        for i1_piece in 0 .. 4:
+    for i1 in 0 .. 100:                 acc1:f32 = variable of 0.0
+      a:f32 = a_in[i1]                  for i1 in i1_piece * 25 .. i1_piece * 25 + 25:
+      acc1 = add acc1 a                   a:f32 = a_in[i1]
+    b:f32 = acc1                          acc1 = add acc1 a
+    b_out[0] = b                        t1:f32 = acc1
+                                        partial1[i1_piece] = t1
+                                      acc2:f32 = variable of 0.0
+                                      for i1_partial in 0 .. 4:
+                                        t2:f32 = partial1[i1_partial]
+                                        acc2 = add acc2 t2
+                                      b:f32 = acc2
+                                      b_out[0] = b
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-import numpy as np
+from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Buffer,
+    Combine,
+    For,
+    Kernel,
+    Load,
+    PrivateArray,
+    Statement,
+    Store,
+    Value,
+)
+from tinyjax.compile.kernel.substitution import every_statement, substituted
+from tinyjax.compile.schedules.directive import Directive, axis_of, find_loop, no_such_axis
+from tinyjax.compile.schedules.nests import Fresh
 
-from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.kernel_ir import Buffer, IfLast, PrivateArray, item_index, statements_of
-from tinyjax.compile.kernel.rules import Position
-from tinyjax.compile.schedules.group_builder import padded, run_of, share
-from tinyjax.compile.schedules.reductions import ReductionBuilder, operand
-from tinyjax.core.jaxpr import JaxprEqn
+
+@dataclass(frozen=True)
+class SplitReduction(Directive):
+    """The reductions of the loop over `axis` in `pieces`, each of a multiple of so many iterations; what is
+    left over (axis_rest) is combined with the partial results. Loops around it end before that, and are there
+    again with names that end in _total."""
+
+    axis: str
+    pieces: int
+    multiple: int = 1
+
+    def why_not(self, kernel: Kernel) -> str:
+        loop = find_loop(kernel, self.axis)
+        if loop is None:
+            return no_such_axis(kernel, self.axis)
+        if not loop.start.is_const(0) or loop.stop.op != "const":
+            return f"{self.axis} runs from {loop.start} to {loop.stop}, not from 0 to a constant"
+        if loop.stop.lo < self.multiple * self.pieces:
+            return f"{self.axis} has too few iterations for {self.pieces} pieces"
+        parts = _parts(kernel, self.axis)
+        if parts is None:
+            return f"a loop around that over {self.axis} has other statements too"
+        if not all(isinstance(s, Allocate) and s.initial is not None for s in parts.before):
+            return f"more than accumulators are made before the loop over {self.axis}"
+        return ""
+
+    def _applied(self, kernel: Kernel) -> Kernel:
+        parts = _parts(kernel, self.axis)
+        assert parts is not None
+        loop, fresh = parts.loop, Fresh(kernel)
+        blocks = loop.stop.lo // self.multiple
+        run = math.ceil(blocks / self.pieces) * self.multiple
+        done = blocks * self.multiple
+        count = math.ceil(done / run)
+        results = math.prod(outer.stop.lo for outer in parts.around)
+        partial = {
+            s.array: Buffer(fresh("partial"), s.array.dtype, results * count, "scratch")
+            for s in every_statement(loop.body)
+            if isinstance(s, Combine)
+        }
+        piece = index_var(f"{self.axis}_piece", 0, count - 1)
+        whole = _between(loop, self.axis, piece * run, (piece * run + run).min(done))
+        stores = self._stores(partial, piece * results + parts.number, fresh)
+        body = _nest(parts.around, [*parts.before, whole, *stores])
+        pieces = For(piece, index(0), index(count), body, origin=loop.origin)
+
+        other = index_var(f"{self.axis}_partial", 0, count - 1)
+        combines = self._combines(loop, partial, other * results + parts.number, fresh)
+        finish = [*parts.before, For(other, index(0), index(count), combines, origin=loop.origin)]
+        if done < loop.stop.lo:
+            finish.append(_between(loop, f"{self.axis}_rest", index(done), loop.stop))
+        names = {axis_of(outer): f"{axis_of(outer)}_total" for outer in parts.around}
+        names |= {array.name: fresh(array.name) for array in partial}
+        total = substituted(_nest(parts.around, [*finish, *parts.after]), {}, names)
+        buffers = [*kernel.buffers, *partial.values()]
+        return replace(kernel, buffers=buffers, body=[pieces, *total])
+
+    def _stores(
+        self, partial: Mapping[PrivateArray, Buffer], at: Index, fresh: Fresh
+    ) -> list[Statement]:
+        """What a piece leaves."""
+        stores: list[Statement] = []
+        for array, buffer in partial.items():
+            value = Value(fresh("t"), array.dtype)
+            stores += [Load(value, array, index(0)), Store(buffer, at, value)]
+        return stores
+
+    def _combines(
+        self, loop: For, partial: Mapping[PrivateArray, Buffer], at: Index, fresh: Fresh
+    ) -> list[Statement]:
+        """What is done with the partial results of one piece."""
+        combines: list[Statement] = []
+        for s in every_statement(loop.body):
+            if isinstance(s, Combine):
+                value = Value(fresh("t"), s.array.dtype)
+                combines.append(Load(value, partial[s.array], at, origin=s.origin))
+                combines.append(replace(s, index=index(0), value=value))
+        return combines
 
 
-class SplitReduction(ReductionBuilder):
-    """A block is what the accumulators take in at once."""
+class _Parts(NamedTuple):
+    """The loops around a loop, and the statements beside it in the innermost of those; `number` numbers the
+    iterations of the loops around."""
 
-    def whole(self) -> tuple[int, Sequence[Buffer]]:
-        form, target = self.form, self.target
-        total = form.combined
-        unrolled = self.unrolled if self.width > 1 else target.accumulators
-        block_size = unrolled * self.width
-        blocks = total // block_size
-        grain = max(1, target.reduction_grain // block_size)
-        items, run = share(blocks, grain, target.reduction_items)
-        item_count = padded(items, target)
-        item = item_index(item_count)
-        partial = [
-            Buffer(f"partial{n}", self.sum_dtype(eqn), form.results * item_count, "scratch")
-            for n, eqn in enumerate(self.reductions)
-        ]
-        ticket = Buffer("ticket", np.dtype("int32"), 1, "scratch")
-        with self.loop(0, form.results, form.results - 1) as result:
-            sums = [self.accumulators(eqn, unrolled) for eqn in self.reductions]
-            with self.loop(*run_of(item, run, blocks), blocks - 1) as block:
-                for number in range(unrolled):
-                    chunk = block * unrolled + number
-                    with self.vectorized_from(chunk * self.width, total) as at:
-                        self._add(result, at, sums, number)
-            # Padding work-items have an empty run, and leave the identity.
-            for eqn, accumulators, buffer in zip(self.reductions, sums, partial):
-                with statements_of(eqn):
-                    value = self.all_combined(eqn, accumulators)
-                    self.store(buffer, result * item_count + item, value)
-        with self.block() as finish:
-            with self.loop(0, form.results, form.results - 1) as result:
-                self._finish(result, partial, item_count, blocks * block_size)
-        self.body.append(IfLast(ticket, finish))
-        return items, [*partial, ticket]
+    around: list[For]
+    before: list[Statement]
+    loop: For
+    after: list[Statement]
 
-    def _add(self, result: Index, at: Index, sums: list[list[PrivateArray]], number: int) -> None:
-        for eqn, accumulators in zip(self.reductions, sums):
-            with statements_of(eqn):
-                value = self.element(eqn.invars[0], self._element_place(eqn, result, at))
-                self.combine(self.rule(eqn), accumulators[number], index(0), value)
+    @property
+    def number(self) -> Index:
+        number = index(0)
+        for loop in self.around:
+            number = number * loop.stop.lo + loop.variable
+        return number
 
-    def _element_place(self, eqn: JaxprEqn, result: Index, at: Index) -> Position:
-        """The place of an operand's element."""
-        shape = eqn.invars[0].aval.shape
-        if self.form.inner == 1:
-            return self.place(operand(eqn), result, at)
-        sizes = tuple(shape[axis] for axis in eqn.params["axes"])
-        combined = dict(zip(eqn.params["axes"], Position(sizes, flat=at).coords))
-        kept = iter(Position(eqn.outvars[0].aval.shape, flat=result).coords)
-        coords = [combined[axis] if axis in combined else next(kept) for axis in range(len(shape))]
-        return Position(shape, coords)
 
-    def _finish(self, result: Index, partial: list[Buffer], items: int, done: int) -> None:
-        """Combines the partial results, and the elements that fill no block."""
-        self.width, width = 1, self.width
-        sums = [self.accumulators(eqn, 1) for eqn in self.reductions]
-        with self.loop(0, items, items - 1) as other:
-            for eqn, (total,), buffer in zip(self.reductions, sums, partial):
-                with statements_of(eqn):
-                    value = self.load("t", buffer, result * items + other)
-                    self.combine(self.rule(eqn), total, index(0), value)
-        if done < self.form.combined:
-            with self.loop(done, self.form.combined, self.form.combined - 1) as rest:
-                self._add(result, rest, sums, 0)
-        for eqn, (total,) in zip(self.reductions, sums):
-            with statements_of(eqn):
-                self.know(eqn, result, self.load("t", total, index(0)))
-        for v in self.outputs:
-            self.store_output(v, Position(v.aval.shape, flat=result))
-        self.width = width
+def _parts(kernel: Kernel, axis: str) -> _Parts | None:
+    """None if a loop around has more inside than the next one."""
+    around: list[For] = []
+    body = kernel.body
+    while True:
+        for at, statement in enumerate(body):
+            if isinstance(statement, For) and axis_of(statement) == axis:
+                return _Parts(around, body[:at], statement, body[at + 1 :])
+        if len(body) != 1 or not isinstance(body[0], For):
+            return None
+        around.append(body[0])
+        body = body[0].body
+
+
+def _between(loop: For, axis: str, start: Index, stop: Index) -> For:
+    """The iterations from `start` to before `stop`, as a loop over that axis."""
+    variable = index_var(axis, start.lo, stop.hi - 1)
+    body = substituted(loop.body, {axis_of(loop): variable})
+    return For(variable, start, stop, body, origin=loop.origin)
+
+
+def _nest(loops: Sequence[For], body: list[Statement]) -> list[Statement]:
+    """The statements in these loops."""
+    for loop in reversed(loops):
+        body = [replace(loop, body=body)]
+    return body

@@ -1,10 +1,16 @@
-"""Kernels of reductions: results at every boundary of vectors, chunks and pieces."""
+"""The schedules of reductions: results at every boundary of vectors, chunks and pieces."""
+
+from functools import partial
 
 import numpy as np
 import pytest
+from lowering import aval, interpreted, stages
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.compile.kernel.check_kernel import check_kernel
+from tinyjax.compile.schedules.directive import Directive
+from tinyjax.compile.schedules.schedule import directive_lines
 
 
 def same(f, *args, rtol=1e-5):
@@ -34,8 +40,10 @@ def test_any_number_of_rows(rows):
 
 def test_a_few_rows_are_added_up_together():
     kernel = jax.jit(lambda x: x.sum(1)).lower(data(10, 100)).as_text("kernel")
-    loop = kernel.index("for i2 in 0 .. 6:")
-    assert kernel.count("for i2 in 0 .. 6:") == 2  # for four rows, and for the two that are left
+    loop = kernel.index("for i2_outer in 0 .. 6:")
+    assert (
+        kernel.count("for i2_outer in 0 .. 6:") == 2
+    )  # for four rows, and for the two that are left
     assert kernel[loop:].index("acc1_x3[0] = add") < kernel[loop:].index("low")
 
 
@@ -127,3 +135,46 @@ def test_a_total_that_is_a_result_and_is_given_another_shape_for_its_row():
         return total, x / total[:, None]
 
     same(f, data(3, 17, 1))
+
+
+# ---- each directive can be left out ----
+
+SCHEDULES = [
+    (jax.nn.softmax, (6, 37)),
+    (lambda x: x.max(1), (2, 150)),
+    (lambda x: (x.sum(0), x.min(0)), (9, 2070)),
+    (lambda x: (x.sum(0), x.max(0)), (900, 20)),
+    (lambda x: (x.sum(), x.max()), (16500,)),
+]
+
+
+@pytest.mark.parametrize("f, shape", SCHEDULES, ids=["rows", "row", "blocks", "columns", "split"])
+def test_without_one_of_its_directives_a_schedule_computes_the_same(f, shape):
+    x = np.random.default_rng(0).integers(-2, 3, shape).astype(np.float32)  # sums are exact
+    (kernel,) = stages(f, aval(*shape))[2]
+    for left_out in directives(kernel):
+        results, expected = interpreted(f, x, change=partial(without, left_out))
+        for result, wanted in zip(results, expected, strict=True):
+            np.testing.assert_allclose(result, wanted, rtol=1e-6, err_msg=str(left_out))
+
+
+def directives(kernel):
+    return [step for step in kernel.schedule if isinstance(step, Directive)]
+
+
+def without(left_out, kernel):
+    """The naive nest with one directive of the kernel's schedule left out, and all that need it."""
+    made = kernel.naive
+    for directive in directives(kernel):
+        if directive != left_out and not directive.why_not(made):
+            made = directive.apply(made)
+    check_kernel(made)
+    return made
+
+
+def test_a_schedule_says_why():
+    kernel = stages(jax.nn.softmax, aval(2000, 2000))[2][0]
+    text = "\n".join(directive_lines(kernel))
+    assert all(directive.why for directive in directives(kernel))
+    assert "Keep('e', 'i3_outer')  # 21 operations" in text
+    assert "UnrollAndJam('i1', 4)  # the sum of one row need not wait for that of another" in text

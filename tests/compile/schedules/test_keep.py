@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+from lowering import aval, interpreted, stages
+
+import tinyjax as jax
+from tinyjax.compile.schedules.keep import Keep, repeated_work
+from tinyjax.compile.schedules.schedule import scheduled
+from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.vectorize import Vectorize
+
+VECTORS = [
+    directive
+    for axis in ("i2", "i3", "i4")
+    for directive in (Split(axis, 16), Vectorize(f"{axis}_inner", 16))
+]
+
+
+def softmax(rows, columns):
+    """The naive nest of a softmax."""
+    (kernel,) = stages(jax.nn.softmax, aval(rows, columns))[2]
+    return kernel.naive
+
+
+def test_what_two_loops_compute_is_found_in_spite_of_other_names():
+    (found,) = repeated_work(softmax(5, 40), ["i2", "i3", "i4"])
+    assert (found.value.name, found.axis) == ("e", "i3")
+
+
+def test_the_second_loop_loads_what_the_first_stores():
+    lines = [line.strip() for line in str(Keep("e", "i3").apply(softmax(5, 40))).splitlines()]
+    assert lines.index("kept1[i3] = e") == lines.index("e:f32 = exp d") + 1
+    assert lines[lines.index("for i4 in 0 .. 40:") + 1 :] == [
+        "e2:f32 = kept1[i4]",
+        "h:f32 = div e2 f",
+        "h_out[i1 * 40 + i4] = h",
+    ]
+
+
+@pytest.mark.parametrize("columns", [7, 40])
+@pytest.mark.parametrize(
+    "directives", [[Keep("e", "i3")], [*VECTORS, Keep("e", "i3_outer")]], ids=["one", "vectors"]
+)
+def test_what_is_kept_is_what_was_computed(columns, directives):
+    x = np.random.default_rng(0).uniform(-2, 2, (3, columns)).astype(np.float32)
+    kept = interpreted(jax.nn.softmax, x, change=lambda k: scheduled(k.naive, directives))[0]
+    directives = [d for d in directives if not isinstance(d, Keep)]
+    anew = interpreted(jax.nn.softmax, x, change=lambda k: scheduled(k.naive, directives))[0]
+    np.testing.assert_array_equal(kept, anew)
+
+
+def test_what_is_not_computed_can_not_be_kept():
+    assert "no axis 'i7'" in Keep("e", "i7").why_not(softmax(5, 40))
+    assert Keep("e", "i2").why_not(softmax(5, 40)) == "the loop over i2 computes no 'e'"

@@ -1,0 +1,199 @@
+"""Keep: what two loops compute for the same element is computed in the first, and loaded in the others.
+
+After this file you can say why a softmax calls exp once for each element: the loop that adds up also
+writes each exp(x - max) into a private array, and the loop that divides reads it there. That pays where
+the value costs more than memory does, and as long as the row stays in the cache. (Halide: compute_at
+and store_at.) Builds on nests.
+
+    for i2 in 0 .. 40:                  kept1:f32 = 40 elements
+      ...                               for i2 in 0 .. 40:
+      e:f32 = exp d                       ...
+      acc2 = add acc2 e                   e:f32 = exp d
+    ...                                   kept1[i2] = e
+    for i3 in 0 .. 40:                    acc2 = add acc2 e
+      a3:f32 = x_in[i1 * 40 + i3]       ...
+      d2:f32 = sub a3 b                 for i3 in 0 .. 40:
+      e2:f32 = exp d2                     e2:f32 = kept1[i3]
+      h:f32 = div e2 f                    h:f32 = div e2 f
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from tinyjax.compile.kernel.indices import Index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Atom,
+    Buffer,
+    For,
+    Kernel,
+    Let,
+    Load,
+    PrivateArray,
+    Statement,
+    Store,
+    Value,
+)
+from tinyjax.compile.kernel.scalar_ops import scalar_ops
+from tinyjax.compile.kernel.substitution import replaced
+from tinyjax.compile.schedules.directive import (
+    Directive,
+    axis_of,
+    find_loop,
+    loops_of,
+    no_such_axis,
+)
+from tinyjax.compile.schedules.nests import Fresh, names_in, without_unused
+
+
+@dataclass(frozen=True)
+class Keep(Directive):
+    """What is computed as `value` in the loop `axis`, and again in loops after it, is kept."""
+
+    value: str
+    axis: str
+
+    def why_not(self, kernel: Kernel) -> str:
+        loop = find_loop(kernel, self.axis)
+        if loop is None:
+            return no_such_axis(kernel, self.axis)
+        if self.value not in _costs(loop):
+            return f"the loop over {self.axis} computes no {self.value!r}"
+        return ""
+
+    def _applied(self, kernel: Kernel) -> Kernel:
+        loop = find_loop(kernel, self.axis)
+        assert loop is not None
+        meaning = _meanings(loop)[self.value]
+        made = _statement(loop, self.value)
+        target = made.target
+        kept = PrivateArray(Fresh(kernel)("kept"), target.dtype, loop.stop.hi, target.width)
+        readers = {
+            axis_of(other): name
+            for other in _loops_after(kernel, loop)
+            for name, found in _meanings(other).items()
+            if found == meaning
+        }
+
+        def change(statement: Statement) -> list[Statement]:
+            if not isinstance(statement, For):
+                return [statement]
+            if axis_of(statement) == self.axis:
+                return [Allocate(kept, None, origin=made.origin), _storing(statement, made, kept)]
+            if axis_of(statement) in readers:
+                return [_loading(statement, readers[axis_of(statement)], kept)]
+            return [statement]
+
+        return replace(kernel, body=replaced(kernel.body, change))
+
+
+def _statement(loop: For, name: str) -> Let:
+    """The statement that computes the value of that name."""
+    return next(s for s in loop.body if isinstance(s, Let) and s.target.name == name)
+
+
+def _loops_after(kernel: Kernel, loop: For) -> list[For]:
+    """The loops with the same bounds that stand after a loop."""
+    loops = loops_of(kernel.body)
+    after = loops[loops.index(loop) + 1 :]
+    return [other for other in after if (other.start, other.stop) == (loop.start, loop.stop)]
+
+
+def _storing(loop: For, made: Let, kept: PrivateArray) -> For:
+    at = loop.body.index(made) + 1
+    store = Store(kept, loop.variable, made.target, origin=made.origin)
+    return replace(loop, body=[*loop.body[:at], store, *loop.body[at:]])
+
+
+def _loading(loop: For, name: str, kept: PrivateArray) -> For:
+    """The loop, with the value of that name loaded, and without what only went into that."""
+    body: list[Statement] = []
+    for statement in loop.body:
+        if getattr(getattr(statement, "target", None), "name", None) == name:
+            assert isinstance(statement, Let)
+            statement = Load(statement.target, kept, loop.variable, origin=statement.origin)
+        body.append(statement)
+    return replace(loop, body=without_unused(body))
+
+
+# ---- what is computed twice ----
+
+
+def _meanings(loop: For) -> dict[str, Hashable]:
+    """What each value of a loop's body is, equal for equal values of another loop's iteration."""
+    meanings: dict[str, Hashable] = {}
+    here = index_var("here", loop.variable.lo, loop.variable.hi)
+
+    def meaning(atom: Atom) -> Hashable:
+        if isinstance(atom, Value):
+            return meanings.get(atom.name, atom.name)
+        return place(atom) if isinstance(atom, Index) else (atom.value, atom.dtype)
+
+    def place(at: Index) -> Index:
+        return at.with_variables(lambda v: here if v == loop.variable else v)
+
+    for statement in loop.body:
+        match statement:
+            case Let(target, op, args):
+                meanings[target.name] = (op, target.dtype, *map(meaning, args))
+            case Load(target, Buffer(role="in") as source, at, end):
+                last = None if end is None else place(end)
+                meanings[target.name] = (source.name, place(at), last)
+    return meanings
+
+
+class Repeated(NamedTuple):
+    """A value that a loop computes at a cost, in operations, and loops after it compute again."""
+
+    value: Value
+    axis: str
+    cost: float
+
+
+def repeated_work(kernel: Kernel, axes: Sequence[str]) -> list[Repeated]:
+    """What the loops of these axes, in their order, compute more than once: of values that are made of
+    each other, the last."""
+    found_loops = (find_loop(kernel, axis) for axis in axes)
+    loops = [loop for loop in found_loops if loop is not None]
+    meanings = [_meanings(loop) for loop in loops]
+    found: dict[Hashable, Repeated] = {}
+    for number, loop in enumerate(loops):
+        costs = _costs(loop)
+        for name, what in meanings[number].items():
+            readers = [n for n in range(number + 1, len(loops)) if what in meanings[n].values()]
+            is_new = what not in found and name in costs
+            if is_new and any(
+                _is_used(loops[n], meanings[n], what, meanings[number]) for n in readers
+            ):
+                found[what] = Repeated(_statement(loop, name).target, axis_of(loop), costs[name])
+    return list(found.values())
+
+
+def _is_used(
+    loop: For, meanings: Mapping[str, Hashable], what: Hashable, before: Mapping[str, Hashable]
+) -> bool:
+    """Whether a loop needs a value for something that the loop before does not compute."""
+    name = next(name for name, found in meanings.items() if found == what)
+    return any(
+        name in names_in(statement)
+        and not (isinstance(statement, Let) and meanings[statement.target.name] in before.values())
+        for statement in loop.body
+    )
+
+
+def work_of(let: Let) -> int:
+    """What it costs, in simple operations; to rearrange lanes costs none."""
+    return scalar_ops[let.op].cost if let.op in scalar_ops else 0
+
+
+def _costs(loop: For) -> dict[str, float]:
+    """The operations that each value takes, with those of all that it is made of in this loop."""
+    costs: dict[str, float] = {}
+    for statement in loop.body:
+        if isinstance(statement, Let):
+            own = work_of(statement)
+            costs[statement.target.name] = own + sum(costs.get(n, 0) for n in names_in(statement))
+    return costs

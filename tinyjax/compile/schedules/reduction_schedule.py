@@ -1,0 +1,212 @@
+"""The schedule of a reduction's kernel: which directives make its naive loop nest fast, and why.
+
+After this file you can say what becomes of a softmax's three loops, of a sum of columns, and of the sum of
+a million numbers, and change it in one place. Each form of fusion/reduction_groups.py has a function here,
+which chooses by sizes and by costs. Builds on schedule and the directives.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.cost_model import CHEAP_WORK
+from tinyjax.compile.fusion.reduction_groups import Form
+from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel, Let
+from tinyjax.compile.kernel.reduction_nest import ReductionAxes
+from tinyjax.compile.kernel.scalar_ops import has_vector_type
+from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.schedules.accumulators import Accumulators
+from tinyjax.compile.schedules.collapse import Collapse
+from tinyjax.compile.schedules.directive import find_loop
+from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.group_builder import share
+from tinyjax.compile.schedules.interchange import Interchange
+from tinyjax.compile.schedules.keep import Keep, repeated_work, work_of
+from tinyjax.compile.schedules.lanes import Lanes, obstacles
+from tinyjax.compile.schedules.peel import Peel
+from tinyjax.compile.schedules.schedule import Draft
+from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.split_reduction import SplitReduction
+from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
+from tinyjax.compile.schedules.vectorize import Vectorize
+
+UNROLLED = 4  # an addition takes about four cycles, and another could begin in each of them
+KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
+COLUMNS = 2048  # of a work-item at a time: their sums fill a fourth of a core's first cache
+PIECES = 16  # work-items that share the rows, if there are few columns
+
+
+def reduction_schedule(nest: Kernel, axes: ReductionAxes, form: Form, target: Target) -> Draft:
+    """The schedule of a naive nest of that form."""
+    choice = _Choice(nest, form, target)
+    {"rows": _rows, "columns": _columns, "split": _split}[form.kind](choice, axes)
+    return choice.draft
+
+
+class _Choice:
+    """The schedule so far, and what it depends on."""
+
+    def __init__(self, nest: Kernel, form: Form, target: Target):
+        self.draft = Draft(nest)
+        self.form = form
+        self.target = target
+        self.width = _width(nest, target)
+
+    def collapsed(self, axes: Sequence[str], why: str) -> str:
+        """One axis for several; empty for none."""
+        if len(axes) > 1:
+            wish = Collapse(tuple(axes), why=why)
+            if wish.why_not(self.draft.kernel):
+                wish = Collapse(tuple(axes), may_divide=True, why=why)
+            self.draft.apply(wish)
+        return "_".join(axes)
+
+    def can_be_vectors(self, axis: str) -> bool:
+        loop = self.loop(axis)
+        lanes = Lanes(axis, loop.start, None, self.width)
+        reason = next(obstacles(self.draft.kernel, loop, lanes), "") if self.width > 1 else ""
+        if reason:
+            self.draft.remarks.append(f"{axis} is not in vectors: {reason}")
+        return self.width > 1 and not reason
+
+    def vectorized(self, axis: str, overlap: bool = False) -> str:
+        """The axis in vectors: that which numbers them, or "" for one."""
+        loop, why = self.loop(axis), "neighbours in memory"
+        if overlap and (loop.stop - loop.start).is_const(self.width):
+            self.draft.apply(Vectorize(axis, self.width, why=why))
+            return ""
+        self.draft.apply(Split(axis, self.width, overlap, why=f"a vector has {self.width} lanes"))
+        self.draft.apply(Vectorize(f"{axis}_inner", self.width, why=why))
+        return f"{axis}_outer"
+
+    def loop(self, axis: str) -> For:
+        loop = find_loop(self.draft.kernel, axis)
+        assert loop is not None
+        return loop
+
+    def unrolled(self, axis: str) -> int:
+        """How many elements to take at once: where there is little work, the sum of one should not wait
+        for that of another."""
+        statements = list(every_statement(self.loop(axis).body))
+        work = sum(work_of(s) for s in statements if isinstance(s, Let))
+        sums = sum(isinstance(s, Combine) for s in statements)
+        return UNROLLED if work <= CHEAP_WORK * sums else 1
+
+
+def _width(kernel: Kernel, target: Target) -> int:
+    """The width of the kernel's vectors; 1 if it can have none."""
+    dtypes = {buffer.dtype for buffer in kernel.buffers}
+    dtypes |= {s.target.dtype for s in every_statement(kernel.body) if isinstance(s, Let)}
+    if target.width == 1 or not all(map(has_vector_type, dtypes)):
+        return 1
+    return target.width if max(dtype.itemsize for dtype in dtypes) <= 4 else target.width // 2
+
+
+# ---- rows ----
+
+
+def _rows(choice: _Choice, axes: ReductionAxes) -> None:
+    """A work-item takes whole rows, several at once, each in vectors."""
+    draft, form, target = choice.draft, choice.form, choice.target
+    rows, columns = form.outer, form.combined
+    row = choice.collapsed(axes.outer, "rows are numbered")
+    sweeps = [choice.collapsed(sweep, "a row is contiguous") for sweep in axes.sweeps]
+    unrolled = [choice.unrolled(sweep) for sweep in sweeps]
+    sweeps = [choice.vectorized(s) if choice.can_be_vectors(s) else s for s in sweeps]
+    kept = 0
+    for value, axis, cost in _costly(draft.kernel, sweeps):
+        size = columns * value.dtype.itemsize
+        if kept + size <= KEPT_BYTES:
+            draft.apply(
+                Keep(value.name, axis, why=f"{cost:.0f} operations, and it stays in the cache")
+            )
+            kept += size
+    at_once = min(UNROLLED, rows) if kept * UNROLLED <= KEPT_BYTES else 1
+    for sweep, several in zip(sweeps, unrolled):
+        if sweep.endswith("_outer") and (columns % choice.width or columns == choice.width):
+            draft.apply(Peel(sweep, why="only the last vector needs a mask"))
+        count = several // at_once
+        accumulators = Accumulators(sweep, count, why="an addition need not wait for that before")
+        if count > 1 and columns >= several * choice.width:
+            draft.apply_if_possible(accumulators)
+    if row:
+        grain = max(1, target.grain // (columns * at_once))
+        items, _ = share(math.ceil(rows / at_once), grain, target.max_items)
+        draft.apply(Grid(row, items, target.local_size, at_once, why=f"{rows} rows do not wait"))
+        if at_once > 1:
+            why = "the sum of one row need not wait for that of another"
+            draft.apply(UnrollAndJam(row, at_once, why=why))
+
+
+def _costly(kernel: Kernel, sweeps: Sequence[str]) -> list:
+    return [r for r in repeated_work(kernel, sweeps) if r[2] > CHEAP_WORK]
+
+
+# ---- columns ----
+
+
+def _columns(choice: _Choice, axes: ReductionAxes) -> None:
+    """A work-item takes a block of columns, and walks down their rows, in the order of memory."""
+    draft, form, target = choice.draft, choice.form, choice.target
+    outer = choice.collapsed(axes.outer, "numbered")
+    column = choice.collapsed(axes.inner, "columns are contiguous")
+    row = choice.collapsed(axes.sweeps[0], "rows are numbered")
+    at_once = choice.unrolled(row)
+    chunks = math.ceil(form.inner / choice.width)
+    blocks = math.ceil(chunks / max(1, COLUMNS // choice.width))
+    block = math.ceil(chunks / blocks)
+    units, unit_columns = form.outer * blocks, block * choice.width
+    pieces = 1
+    if units < PIECES // 2:
+        grain = max(1, target.grain // (at_once * unit_columns))
+        pieces, _ = share(max(1, form.combined // at_once), grain, PIECES // units)
+    if pieces > 1:
+        why = f"{form.inner} columns are too few for all work-items"
+        draft.apply(SplitReduction(row, pieces, at_once, why=why))
+    is_vector = choice.can_be_vectors(column)
+    chunk = choice.vectorized(column, overlap=True) if is_vector else column
+    unit = outer
+    if blocks > 1:
+        draft.apply(Split(chunk, block, why="accumulators that stay in the first cache"))
+        unit, chunk = f"{chunk}_outer", f"{chunk}_inner"
+        if outer:
+            unit = choice.collapsed([outer, unit], "blocks of columns do not wait")
+    if chunk:
+        why = "a row's elements are neighbours, a column's are not"
+        draft.apply(Interchange(chunk, row, why=why))
+    several = Accumulators(row, at_once, why="an addition need not wait for that before")
+    if at_once > 1:
+        draft.apply_if_possible(several)
+    if pieces > 1:
+        if is_vector:
+            choice.vectorized(f"{column}_total", overlap=True)
+        draft.apply(Grid(f"{row}_piece", pieces, why="each piece leaves a partial result"))
+    if unit:
+        grain = max(1, target.grain * pieces // (form.combined * unit_columns))
+        items, _ = share(units, grain, max(1, target.max_items // pieces))
+        draft.apply(Grid(unit, items, why="blocks of columns do not wait for each other"))
+
+
+# ---- split ----
+
+
+def _split(choice: _Choice, axes: ReductionAxes) -> None:
+    """Each work-item combines a part of the elements; the last one combines the parts."""
+    draft, form, target = choice.draft, choice.form, choice.target
+    choice.collapsed([*axes.outer, *axes.inner], "results are numbered")
+    axis = choice.collapsed(axes.sweeps[0], "elements are numbered")
+    at_once = choice.unrolled(axis)
+    is_vector = choice.can_be_vectors(axis)
+    at_once = at_once if is_vector else target.accumulators
+    block = at_once * (choice.width if is_vector else 1)
+    grain = max(1, target.reduction_grain // block)
+    items, _ = share(form.combined // block, grain, target.reduction_items)
+    why = f"{form.combined} elements for {form.results} results"
+    draft.apply(SplitReduction(axis, items, block, why=why))
+    chunk = choice.vectorized(axis) if is_vector else axis
+    if at_once > 1:
+        why = "an addition need not wait for that before"
+        draft.apply(Accumulators(chunk, at_once, why=why))
+    draft.apply(Grid(f"{axis}_piece", items, target.local_size, why="each leaves a partial result"))

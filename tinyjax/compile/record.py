@@ -119,6 +119,11 @@ def is_recording() -> bool:
     return _recorder.records is not None
 
 
+def records_so_far() -> list[PassRecord]:
+    """The records of the block of `recording()` that this is in, or none."""
+    return _recorder.records or []
+
+
 @contextmanager
 def recording() -> Iterator[list[PassRecord]]:
     """Within the block, passes that run in this thread are recorded in the list that is given."""

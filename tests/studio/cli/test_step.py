@@ -31,6 +31,11 @@ def wrong(x):
     return jnp.sin(x) @ x
 
 
+def doubtful(x):
+    y = jnp.sin(x) + jnp.cos(x)
+    return jnp.negative(jnp.negative(y)) + 1.0
+
+
 if __name__ == "__main__":
     import sys
 
@@ -109,6 +114,13 @@ def test_print_shows_the_jaxpr_that_was_made(step):
         "p", output
     )
     assert "| { lambda" in after("print", output)
+
+
+def test_print_shows_what_a_pass_changed_and_why(step):
+    doubtful = "model.py:doubtful --args 3.0 --transform jit"
+    shown = step(doubtful, "next rewrite_rules", "print")
+    assert "# neg (neg x) = x" in shown
+    assert re.search(r"\| - .* add f 1.0", shown) and re.search(r"\| \+ .* add d 1.0", shown)
 
 
 def test_list_shows_the_events_around_the_line_and_the_rule(step):

@@ -88,7 +88,7 @@ def test_jit_is_traced_compiled_in_stages_and_launched():
     events = events_of(jax.jit(f), 3.0)
     assert events[0].stage == "trace"
     stages = named(events, "compile")
-    assert stages[:2] == ["compile", "simplify"]
+    assert stages[:3] == ["compile", "lower_prng_keys", "simplify"]
     launches = [event for event in events if event.stage == "launch"]
     assert launches[-1].params["function"] == "f"
     assert launches[-1].results[0].text.startswith("0.423")

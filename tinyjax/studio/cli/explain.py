@@ -13,9 +13,11 @@ import tinyjax as jax
 from tinyjax.compile.plan import step_word
 from tinyjax.studio import viz
 from tinyjax.studio.cli import functions
+from tinyjax.studio.viz.passes import changes_text
 
 STAGES = (
     ("jaxpr", "jaxpr: what was traced"),
+    ("passes", "passes: what each changed, and why"),
     ("simplified", "simplified: calls inlined, nothing computed twice"),
     ("groups", "groups: what is computed together"),
     (
@@ -73,7 +75,7 @@ def _print_stages(options: argparse.Namespace, function: Callable[..., Any]) -> 
     lowered = jax.jit(function).lower(*options.args)
     for dialect, title in STAGES:
         _title(title)
-        print(lowered.as_text(dialect))
+        print(changes_text(lowered.passes) if dialect == "passes" else lowered.as_text(dialect))
     _title("schedule, and the microseconds of each step (the best of 5 calls)")
     print(lowered.as_text("schedule"))
     compiled = lowered.compile()

@@ -95,6 +95,12 @@ def short_file(file: str) -> str:
     return below
 
 
+def changed_text(line: str) -> str:
+    """A line of what a pass changed in colours: green if it is new, red if it is gone."""
+    colour = {"+ ": 32, "- ": 31}.get(line[:2])
+    return line if colour is None else f"\033[{colour}m{line}\033[0m"
+
+
 def line_text(place: Place, width: int) -> str:
     """A line of source among its neighbours, marked."""
     return _source_text(place, range(place.line - 2, place.line + 3), place.line, width)

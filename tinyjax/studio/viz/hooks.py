@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tinyjax.compile import record as passes
 from tinyjax.compile.fusion import fuse
 from tinyjax.compile.passes import pipeline
 from tinyjax.compile.plan import step_word
@@ -190,6 +191,19 @@ def simplifying(closed: Any, subject: str = "") -> Call:
     return call
 
 
+def running_pass(name: str, work: Callable, before: Any, *args: Any, subject: str = "") -> Call:
+    def results(out: Any) -> Roles:
+        made = reversed(passes.records_so_far())
+        record = next(r for r in made if r.name == name and r.before is before)
+        call.params["decisions"] = len(record.events)
+        call.text = str(record)
+        return []
+
+    call = _compile(name, work, subject=subject or None)
+    call.results = results
+    return call
+
+
 def fusing(jaxpr: Any, target: Any, *_: Any) -> Call:
     def results(groups: Any) -> Roles:
         for number, group in enumerate(groups):
@@ -294,6 +308,7 @@ FUNCTIONS: list[tuple[Callable, Callable[..., Call]]] = [
     (transposition.backward_pass, backward_pass),
     (executable.compile_jaxpr, compiling),
     (pipeline.simplify, simplifying),
+    (passes.run_pass, running_pass),
     (fuse.fuse, fusing),
     (lower.lower_group, lowering),
     (loop_kernels.loop_kernel, lowering_loop),

@@ -3,7 +3,8 @@
     page = viz.explain(f, 3.0, transforms=[jax.grad, jax.jit])
     page.save("explain.html")      # in a notebook, the page shows itself
 
-The page has two views: the stages (columns.py) and the steps of a call (timeline.py). What a page says is
+The page has three views: the stages (columns.py), the passes of the compiler (passes.py), and the steps of a
+call (timeline.py). What a page says is
 data, written into it as JSON; the scripts in page/ draw it, and put texts in as texts: nothing of a program
 is ever read as HTML. Builds on columns.
 """
@@ -22,10 +23,11 @@ import tinyjax as jax
 from tinyjax.core.avals import get_aval
 from tinyjax.core.tracing import user_line
 from tinyjax.studio.viz.columns import columns_of, name_of, transformed
+from tinyjax.studio.viz.passes import passes_data
 from tinyjax.studio.viz.provenance_links import Column, provenance_links
 from tinyjax.studio.viz.timeline import recorded, timeline
 
-_SCRIPTS = ("common.js", "stages.js", "steps.js")
+_SCRIPTS = ("common.js", "stages.js", "passes.js", "steps.js")
 
 
 @dataclass(frozen=True)
@@ -66,9 +68,14 @@ def explain(
     with jax.config.set("tinyjax_fast", False):
         recording = recorded(transformed(f, transforms), args)
         columns = columns_of(f, args, transforms, here)
+        passes = jax.jit(transformed(f, transforms)).lower(*args).passes
     name, shown = name_of(f, transforms), f"({', '.join(map(_short, args))})"
-    summary = f"{_summary(columns)}\n{'steps':20}{len(recording.events)} events"
-    data = {"columns": _columns_data(columns), "steps": timeline(recording, here)}
+    summary = f"{_summary(columns)}\n{'passes':20}{len(passes)}\n{'steps':20}{len(recording.events)} events"
+    data = {
+        "columns": _columns_data(columns),
+        "passes": passes_data(passes),
+        "steps": timeline(recording, here),
+    }
     return Page(name + shown, summary, _filled(name, shown, data))
 
 

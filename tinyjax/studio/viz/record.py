@@ -16,6 +16,7 @@ from contextlib import ExitStack, contextmanager
 from types import FrameType
 from typing import Any
 
+from tinyjax.compile.record import recording
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, Trace, context
 from tinyjax.core.config import config
@@ -94,6 +95,7 @@ class Recorder:
             at_end.callback(_one_at_a_time.release)
             at_end.callback(self.values.name_variables)
             at_end.enter_context(config.set("tinyjax_fast", False))
+            at_end.enter_context(recording())
             at_end.enter_context(self._replaced())
             self.is_listening = True
             at_end.callback(setattr, self, "is_listening", False)

@@ -17,6 +17,7 @@ from tinyjax.core.jaxpr import Jaxpr, Var, subjaxprs
 from tinyjax.core.pretty_printer import variable_names
 from tinyjax.studio.viz.drawing import Drawing
 from tinyjax.studio.viz.event_text import (
+    changed_text,
     event_text,
     function_text,
     line_text,
@@ -186,7 +187,7 @@ class Stepper(cmd.Cmd):
         if event.error is not None:
             self.say_item(f"raised {event.error}")
         for line in self.recording.texts.get(event.number, "").splitlines():
-            self.say(f"  | {line}".rstrip())
+            self.say(f"  | {changed_text(line) if self.colours else line}".rstrip())
         self.say_item(f"traces that a bind goes through here: {' > '.join(reversed(event.trace))}")
 
     def print_value(self, name: str) -> None:

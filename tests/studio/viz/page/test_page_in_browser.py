@@ -65,6 +65,24 @@ def point_at(browser, element):
     ActionChains(browser).move_to_element(element).perform()
 
 
+def test_the_passes_are_gone_through_by_keys_and_show_what_changed(opened):
+    browser = opened(viz.explain(lambda x: x**2 + 1.0, 3.0))
+    chosen = "return document.querySelector('#passes .row.here').textContent"
+    browser.find_element("id", "passes-tab").click()
+    browser.find_element("css selector", "#passes .row").click()
+    press(browser, "END", "HOME", "DOWN", "DOWN")
+    assert "rewrite_rules" in browser.execute_script(chosen)
+    assert "integer_pow[2] x = mul x x" in browser.find_element("css selector", ".decided").text
+    assert "integer_pow[y=2]" in browser.find_element("css selector", ".diff .old").text
+
+
+@pytest.mark.parametrize("width", [390, 800, 1400])
+def test_the_passes_fit_the_window(opened, gradient, width):
+    browser = opened(gradient, width)
+    browser.find_element("id", "passes-tab").click()
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width
+
+
 def test_pointing_at_a_line_lights_its_kin_in_all_columns(opened, gradient):
     browser = opened(gradient)
     point_at(browser, line(browser, "traced", "= sin"))

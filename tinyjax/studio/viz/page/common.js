@@ -74,7 +74,8 @@ tabs.forEach((tab, number) => {
   });
   tab.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-    const other = tabs[(number + 1) % tabs.length];
+    const step = event.key === "ArrowRight" ? 1 : tabs.length - 1;
+    const other = tabs[(number + step) % tabs.length];
     choose(other);
     other.focus();
   });

@@ -1,0 +1,42 @@
+"""The passes of the compiler as the page has them; page/test_page_in_browser.py opens it."""
+
+from explained_page import data_of
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.studio import viz
+from tinyjax.studio.viz.passes import changes_text, passes_data
+
+
+def f(x):
+    y = jnp.sin(x) + jnp.cos(x)
+    return jnp.negative(jnp.negative(y)) + 1.0
+
+
+def passes():
+    return jax.jit(f).lower(3.0).passes
+
+
+def pass_named(name):
+    return next(each for each in passes_data(passes()) if each["name"] == name)
+
+
+def test_a_page_has_all_passes_in_their_order():
+    names = [each["name"] for each in data_of(viz.explain(f, 3.0))["passes"]]
+    assert names == [record.name for record in passes()]
+
+
+def test_a_decision_has_its_reason_and_the_line_of_python_it_is_about():
+    (event,) = pass_named("rewrite_rules")["events"]
+    assert event["why"].startswith("neg (neg x) = x")
+    assert event["line"].endswith("return jnp.negative(jnp.negative(y)) + 1.0")
+
+
+def test_lines_that_changed_are_marked():
+    lines = pass_named("dce")["lines"]
+    assert [text.strip() for sign, text in lines if sign == "-"] == ["_:f32[] = neg d"]
+
+
+def test_a_pass_that_changed_nothing_is_not_printed():
+    shown = changes_text(passes())
+    assert "rewrite_rules" in shown and "lower_prng_keys" not in shown

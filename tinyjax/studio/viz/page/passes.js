@@ -1,0 +1,85 @@
+// ---- the passes: what each of them changed, and why ----
+
+const passes = data.passes;
+let shownPass = null;
+
+function passButton(each, number) {
+  const name = element("span", { class: "name" }, each.subject ? `${each.name} of ${each.subject}` : each.name);
+  const count = each.events.length || each.lines.some(([sign]) => sign !== " ");
+  const changes = element("span", { class: "stage" }, each.events.length ? String(each.events.length) : count ? "" : "–");
+  const row = element("button", { type: "button", role: "option", class: count ? "row" : "row idle", tabindex: "-1" });
+  row.append(element("span", { class: "number" }, String(number + 1)), name, changes);
+  row.addEventListener("click", () => showPass(number));
+  return row;
+}
+
+/** Lines of before and after; + and - stand before them, so that colour alone says nothing. */
+function drawDiff(each) {
+  const list = element("ol", { class: "diff" });
+  const texts = painted(each.lines.map(([, text]) => text), each.language);
+  const words = { "+": "new: ", "-": "gone: " };
+  each.lines.forEach(([sign], n) => {
+    const kind = { "+": "line new", "-": "line old" }[sign] ?? "line";
+    const mark = element("span", { class: "number", "aria-hidden": "true" }, sign);
+    const said = words[sign] ? [element("span", { class: "unseen" }, words[sign])] : [];
+    list.append(element("li", { class: kind }, mark, ...said, element("span", { class: "text" }, ...texts[n])));
+  });
+  return each.lines.length ? list : element("p", { class: "note" }, "Nothing to change.");
+}
+
+function drawEvents(each) {
+  if (!each.events.length) return element("p", { class: "note" }, "It met nothing to decide.");
+  const rows = each.events.map(({ about, change, why, line }) => {
+    const reason = why ? [element("p", { class: "why" }, why)] : [];
+    const source = line ? [element("p", { class: "source" }, line)] : [];
+    return element("li", {}, element("code", {}, about), " ", element("span", {}, change), ...reason, ...source);
+  });
+  return element("ol", { class: "decisions" }, ...rows);
+}
+
+function showPass(number) {
+  const rows = [...document.querySelectorAll("#passes .row")];
+  if (shownPass !== null) {
+    rows[shownPass].classList.remove("here");
+    rows[shownPass].setAttribute("aria-selected", "false");
+    rows[shownPass].tabIndex = -1;
+  }
+  shownPass = number;
+  rows[number].classList.add("here");
+  rows[number].setAttribute("aria-selected", "true");
+  rows[number].tabIndex = 0;
+  reveal(rows[number], document.querySelector("#passes .list .scroll"));
+  const each = passes[number];
+  document.querySelector("#passes .does").textContent = each.does;
+  document.querySelector("#passes .changes .scroll").replaceChildren(drawDiff(each));
+  document.querySelector("#passes .decided .scroll").replaceChildren(drawEvents(each));
+}
+
+function pane(kind, title, ...inside) {
+  const box = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": title }, ...inside);
+  return element("section", { class: `part ${kind}`, "aria-label": title }, element("h2", {}, title), box);
+}
+
+function startPasses() {
+  const root = document.getElementById("passes");
+  const list = pane("list", "passes, in their order");
+  const rows = passes.map(passButton);
+  const box = list.querySelector(".scroll");
+  box.removeAttribute("tabindex");
+  box.setAttribute("role", "listbox");
+  box.append(...rows);
+  const changes = pane("changes", "what changed");
+  changes.querySelector("h2").append(" ", element("span", { class: "does" }));
+  root.append(element("div", { class: "panes" }, list, changes, pane("decided", "decisions, and why")));
+  box.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1, Home: -passes.length, End: passes.length }[event.key];
+    if (step === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    showPass(Math.min(passes.length - 1, Math.max(0, shownPass + step)));
+    rows[shownPass].focus({ preventScroll: true });
+  });
+  const first = passes.findIndex((each) => each.events.length);
+  showPass(Math.max(0, first));
+}
+
+startPasses();

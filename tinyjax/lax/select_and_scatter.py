@@ -18,6 +18,7 @@ from tinyjax.lax import shape as shapes
 from tinyjax.lax import slicing
 from tinyjax.lax.comparison import ge_p
 from tinyjax.lax.reductions import max_identity, min_identity
+from tinyjax.lax.selection import choose
 from tinyjax.lax.sliding_windows import (
     batched_windows,
     check_windows,
@@ -48,7 +49,7 @@ def _gather_impl(
     best, carried = np.full(shape, fill), np.zeros(shape, source.dtype)
     for element, along in places:
         keep = impl_rules[select_prim](best, element)
-        best, carried = np.where(keep, best, element), np.where(keep, carried, along)
+        best, carried = choose(keep, best, element), choose(keep, carried, along)
     return carried
 
 
@@ -104,12 +105,12 @@ def _scatter_impl(
     best, chosen = np.full(source.shape, fill), np.full(source.shape, -1, np.int32)
     for number, (element, is_inside) in enumerate(zip(elements, inside)):
         is_better = is_inside & ((chosen < 0) | ~impl_rules[select_prim](best, element))
-        np.copyto(best, element, where=is_better)
-        np.copyto(chosen, number, where=is_better)
+        best = choose(is_better, element, best)
+        chosen = choose(is_better, np.full_like(chosen, number), chosen)
     shape = [low + size + high for size, (low, high) in zip(operand.shape, padding)]
     out = np.zeros(shape, source.dtype)
     for number, place in enumerate(window_places(shape, **windows)):
-        out[place] += np.where(chosen == number, source, source.dtype.type(0))
+        out[place] += choose(chosen == number, source, np.zeros_like(source))
     config = [(-low, -high, 0) for low, high in padding]
     return impl_rules[slicing.pad_p](out, source.dtype.type(0), padding_config=config)
 

@@ -15,7 +15,17 @@ from loop_nests import (
 )
 
 from tinyjax.compile.kernel.indices import index, index_var
-from tinyjax.compile.kernel.kernel_ir import Buffer, If, Kernel, Let, Load, Store, Value, While
+from tinyjax.compile.kernel.kernel_ir import (
+    Buffer,
+    Const,
+    If,
+    Kernel,
+    Let,
+    Load,
+    Store,
+    Value,
+    While,
+)
 from tinyjax.compile.schedules.grid import Grid
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -140,6 +150,19 @@ def test_lanes_do_not_part():
     for statement in (If(true, []), While([less], true, [])):
         reason = Vectorize("i1", 16).why_not(body_of_16(less, statement))
         assert "go different ways" in reason or "leave a loop" in reason
+
+
+def test_lanes_do_not_load_what_others_store():
+    y = Buffer("y_out", F32, 16, "out")
+    kernel = body_of_16(Load(B, y, index(0)))
+    assert "what others store in y_out" in Vectorize("i1", 16).why_not(kernel)
+
+
+def test_uniform_values_are_repeated_wherever_they_are_stored():
+    y, z = Buffer("y_out", F32, 16, "out"), Buffer("z_out", F32, 16, "out")
+    zero, i = Const(np.float32(0), F32), axis("i1", 16)
+    naive = Kernel("k0", [y, z], 1, [loop(i, 16, Store(y, i, zero), Store(z, i, zero))])
+    assert_computes_the_same(Vectorize("i1", 16).apply(naive), naive)
 
 
 def test_all_lanes_can_not_store_to_one_element():

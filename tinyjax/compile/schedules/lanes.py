@@ -85,6 +85,10 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
         if array not in own:
             yield from _why_no_sum(kernel, {id(s) for s in inside}, array, op)
             lanes.sums[array.name] = op, _initial(kernel, array)
+    stored = {s.destination for s in inside if isinstance(s, ir.Store)}
+    for memory in stored & {s.source for s in inside if isinstance(s, ir.Load)}:
+        if isinstance(memory, ir.Buffer):
+            yield f"iterations load what others store in {memory.name}"
     lanes.find_varying(loop.body)
     for statement in inside:
         yield from _obstacles_of(statement, lanes, own)

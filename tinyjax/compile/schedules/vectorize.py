@@ -65,7 +65,7 @@ class _Vectors:
 
     def __init__(self, lanes: Lanes):
         self.lanes = lanes
-        self.numbers = 0  # vectors of indices so far
+        self.count = 0  # of vectors that have a name of the axis
 
     def around(self, statement: ir.Statement) -> list[ir.Statement]:
         """What stands for a statement of the kernel: the loop, or a use of its accumulators outside."""
@@ -124,7 +124,7 @@ class _Vectors:
             case ir.Store(destination, at, value):
                 start, end = self._places(at)
                 if at.stride(self.lanes.axis) or destination.name in self.lanes.varying:
-                    value = self._repeated(value, destination.name, before, statement)
+                    value = self._repeated(value, before, statement)
                 memory = self._array(destination)
                 stored = replace(statement, destination=memory, index=start, value=value, end=end)
                 return [*before, stored]
@@ -132,13 +132,18 @@ class _Vectors:
                 return [replace(statement, array=self._array(array))]
             case ir.Combine(array, _, _, value):
                 if self._array(array).width > 1:
-                    value = self._repeated(value, array.name, before, statement)
+                    value = self._repeated(value, before, statement)
                 if array.name in self.lanes.sums and self.lanes.end is not None:
                     value = self._masked(value, statement, before)
                 return [*before, replace(statement, array=self._array(array), value=value)]
         return [statement]
 
     # ---- parts of statements ----
+
+    def _fresh(self, what: str, dtype: np.dtype) -> ir.Value:
+        """A vector whose name no other has, as no other loop is over this axis."""
+        self.count += 1
+        return ir.Value(f"{self.lanes.axis}_{what}{self.count}", dtype, self.lanes.width)
 
     def _value(self, value: ir.Value) -> ir.Value:
         return replace(value, width=self.lanes.width) if self.lanes.differs(value) else value
@@ -168,19 +173,18 @@ class _Vectors:
             return self._value(arg)
         if not isinstance(arg, Index) or not (stride := arg.stride(self.lanes.axis)):
             return arg
-        self.numbers += 1
-        target = ir.Value(f"{self.lanes.axis}_at{self.numbers}", INT32, self.lanes.width)
+        target = self._fresh("at", INT32)
         args = self._at(arg, self.lanes.first), ir.Const(np.int32(stride), INT32)
         before.append(ir.Let(target, "ramp", args, origin=statement.origin))
         return target
 
     def _repeated(
-        self, value: ir.Scalar, name: str, before: list[ir.Statement], statement: ir.Statement
+        self, value: ir.Scalar, before: list[ir.Statement], statement: ir.Statement
     ) -> ir.Scalar:
-        """The value as a vector, for memory of that name."""
+        """The value as a vector."""
         if self.lanes.differs(value):
             return self._value(value)  # type: ignore[arg-type]
-        vector = ir.Value(f"{name}_all", value.dtype, self.lanes.width)
+        vector = self._fresh("all", value.dtype)
         before.append(ir.Let(vector, "copy", (value,), origin=statement.origin))
         return vector
 
@@ -189,7 +193,7 @@ class _Vectors:
     ) -> ir.Scalar:
         """What the lanes before the end combine; the others, what the accumulator began with."""
         inside = ir.Value(f"{self.lanes.axis}_inside", BOOL, self.lanes.width)
-        masked = ir.Value(f"{combine.array.name}_inside", value.dtype, self.lanes.width)
+        masked = self._fresh("masked", value.dtype)
         args = inside, value, self.lanes.sums[combine.array.name][1]
         before.append(ir.Let(masked, "select", args, origin=combine.origin))
         return masked

@@ -39,6 +39,7 @@ def test_sums_of_rows_are_shared_out_by_rows():
         (row_sums(7, 20), Grid("i2", 4), "needs what others leave in acc1"),
         (row_sums(7, 20), Grid("i3", 4), "no axis 'i3'"),
         (doubled(8), Grid("i1", 0), "1 work-item or more"),
+        (Grid("i1", 2).apply(scaled_rows(2, 5)), Grid("i2", 5, 4), "do not fill groups of 4"),
         (Split("i1", 4).apply(doubled(9)), Grid("i1_inner", 4), "no constants"),
     ],
 )

@@ -56,6 +56,9 @@ class Grid(Directive):
             return no_such_axis(kernel, self.axis)
         if self.items < 1:
             return "there must be 1 work-item or more"
+        total = kernel.items * self.items
+        if kernel.items > 1 and total % self.group:
+            return f"{total} work-items do not fill groups of {self.group}"
         if loop.start.op != "const" or loop.stop.op != "const":
             return f"{self.axis} runs from {loop.start} to {loop.stop}, and no constants"
         if left := carried(loop):

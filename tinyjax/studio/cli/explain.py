@@ -5,14 +5,17 @@ Example: python -m tinyjax explain model.py:loss --args "jnp.ones(1000)" --trans
 
 import argparse
 import inspect
+import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tinyjax as jax
 from tinyjax.compile.plan import step_word
+from tinyjax.compile.record import PassRecord
 from tinyjax.studio import viz
 from tinyjax.studio.cli import functions
+from tinyjax.studio.viz.event_text import changed_text
 from tinyjax.studio.viz.passes import changes_text
 
 STAGES = (
@@ -75,7 +78,7 @@ def _print_stages(options: argparse.Namespace, function: Callable[..., Any]) -> 
     lowered = jax.jit(function).lower(*options.args)
     for dialect, title in STAGES:
         _title(title)
-        print(changes_text(lowered.passes) if dialect == "passes" else lowered.as_text(dialect))
+        print(_changes(lowered.passes) if dialect == "passes" else lowered.as_text(dialect))
     _title("schedule, and the microseconds of each step (the best of 5 calls)")
     print(lowered.as_text("schedule"))
     compiled = lowered.compile()
@@ -88,6 +91,14 @@ def _print_stages(options: argparse.Namespace, function: Callable[..., Any]) -> 
         for word in words[1:]:
             print(f"{'with':>12}  {word}")
     print(f"{sum(times.values()):12,.1f}  all")
+
+
+def _changes(records: Sequence[PassRecord]) -> str:
+    """What the passes changed; in a terminal, new and old lines are lit."""
+    text = changes_text(records)
+    if not sys.stdout.isatty() or "NO_COLOR" in os.environ:
+        return text
+    return "\n".join(map(changed_text, text.splitlines()))
 
 
 def _title(text: str) -> None:

@@ -34,6 +34,7 @@ STAGES: dict[str, tuple[Callable[..., graphviz.Digraph], str]] = {
     "transpose": (viz.transpose, "the forward pass, and cotangents that flow back"),
     "pmap": (viz.pmap, "on a device for each slice of axis 0 of the arguments"),
     "traces": (viz.trace_stack, "the traces that a bind of it goes through"),
+    "passes": (viz.pass_graph, "before and after each pass of the compiler, with what changed lit"),
     "kernels": (_kernels, "compiled: what is one kernel, and how long it takes"),
 }
 

@@ -7,6 +7,7 @@ from tinyjax.studio.viz.kernels import kernels as kernels
 from tinyjax.studio.viz.linearize import linearize as linearize
 from tinyjax.studio.viz.output import DotNotFound as DotNotFound
 from tinyjax.studio.viz.output import save as save
+from tinyjax.studio.viz.pass_graph import pass_graph as pass_graph
 from tinyjax.studio.viz.pmap import pmap as pmap
 from tinyjax.studio.viz.record import record as record
 from tinyjax.studio.viz.trace_stack import trace_stack as trace_stack

@@ -12,7 +12,7 @@ them); `from-2` says that the box was made from equation 2 of the function that 
 import html
 import itertools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import graphviz
@@ -58,7 +58,7 @@ class Drawing:
         self.equation_look = style.EQUATION
         self.upwards = False
         self.remark = ""
-        self.fresh = (f"n{i}" for i in itertools.count())
+        self.fresh: Iterator[str] = (f"n{i}" for i in itertools.count())
         self.looks: list[Look] = []  # those that the legend is to explain
 
     def finished(self) -> graphviz.Digraph:

@@ -1,0 +1,84 @@
+"""The passes of the compiler as a picture: the program as traced and after each pass, with what changed lit.
+
+    viz.pass_graph(f, jnp.arange(3.0))
+
+After this file you can see at a glance what each pass is for. Passes that change nothing are left out, and
+those of the bodies of loops are drawn as the one pass `bodies`. As text, with the reasons:
+print(*jax.jit(f).lower(x).passes). Builds on drawing.py and compile/record.py.
+"""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Any
+
+import graphviz
+
+from tinyjax.compile.passes.cse import meaning
+from tinyjax.compile.passes.loops import bodies_of
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var
+from tinyjax.core.pretty_printer import variable_names
+from tinyjax.studio.viz.drawing import Drawing
+from tinyjax.studio.viz.style import GOING, NEW, Look
+from tinyjax.transform.jit.api import jit
+
+
+def pass_graph(f: Callable[..., Any], *args: Any) -> graphviz.Digraph:
+    """Draw the jaxpr of f as it was traced, and as it is after each pass of the compiler that changed it."""
+    lowered = jit(f).lower(*args)
+    stages = {"traced": lowered.traced.jaxpr.jaxpr}
+    for record in lowered.passes:
+        if isinstance(record.after, ClosedJaxpr) and not record.subject and any(record.diff()):
+            stages[f"{len(stages)}. {record.name}"] = record.after.jaxpr
+    jaxprs = list(stages.values())
+    drawing = Drawing(jaxprs[0])
+    names: dict[Var, str] = {}
+    for before, (title, jaxpr), after in zip([None, *jaxprs], stages.items(), [*jaxprs[1:], None]):
+        names |= variable_names(jaxpr, names)
+        lit = dict.fromkeys(_not_in(jaxpr, before), NEW)
+        lit |= dict.fromkeys(_not_in(jaxpr, after), GOING)
+        stage = _Stage(jaxpr, names, lit, drawing.fresh)
+        with drawing.frame(drawing.graph, title) as stage.graph:
+            stage.whole(jaxpr)
+        drawing.looks += stage.looks
+    return drawing.finished()
+
+
+def _not_in(jaxpr: Jaxpr, other: Jaxpr | None) -> list[JaxprEqn]:
+    """The equations of a jaxpr, those of loops' bodies among them, that the other one does not have."""
+    there = {_key(eqn) for eqn in _equations(other)} if other is not None else None
+    return [eqn for eqn in _equations(jaxpr) if there is not None and _key(eqn) not in there]
+
+
+def _equations(jaxpr: Jaxpr) -> Iterator[JaxprEqn]:
+    for eqn in jaxpr.eqns:
+        yield eqn
+        for body in bodies_of(eqn).values():
+            yield from _equations(body.jaxpr)
+
+
+def _key(eqn: JaxprEqn) -> Hashable:
+    """Equal for what is the same equation, in the one jaxpr and in the other."""
+    return meaning(eqn) or eqn, tuple(eqn.outvars)
+
+
+class _Stage(Drawing):
+    """The program at one stage, in a frame of the picture."""
+
+    def __init__(
+        self,
+        jaxpr: Jaxpr,
+        names: Mapping[Var, str],
+        lit: Mapping[JaxprEqn, Look],
+        fresh: Iterator[str],
+    ):
+        super().__init__(jaxpr, names)
+        self.lit = lit
+        self.fresh = fresh  # no two nodes of the picture have one name
+        self.numbers = {}  # an equation stands in several frames
+
+    def look_of(self, eqn: JaxprEqn) -> Look:
+        look = super().look_of(eqn)
+        return (
+            self.lit[eqn]._replace(style=look.style | self.lit[eqn].style)
+            if eqn in self.lit
+            else look
+        )

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import tinyjax as jax
+from tinyjax.compile.passes import pipeline, rewrite_rules
 from tinyjax.runtime.devices import devices
 from tinyjax.studio import viz
 
@@ -58,6 +59,32 @@ def test_the_primitive_of_contributing_has_every_rule():
     np.testing.assert_array_equal(jax.jit(jax.vmap(cube))(x), [1.0, 8.0])
     np.testing.assert_array_equal(jax.vmap(jax.grad(cube))(x), [3.0, 12.0])
     assert "host" not in jax.jit(cube).lower(x).as_text()
+
+
+def test_the_pass_of_contributing_makes_one_product_of_two(monkeypatch):
+    names = {}
+    (code,) = [code for code in blocks(CONTRIBUTING, "python") if "sort_operands" in code]
+    exec(code, names)
+    new = pipeline.Pass("sort_operands", names["sort_operands"], "", again=True)
+    first, *others = pipeline.PASSES
+    x = np.float32(3)
+
+    def f(x, y):
+        return x * y, y * x
+
+    assert jax.jit(f).lower(x, x).as_text("simplified").count("mul") == 2
+    monkeypatch.setattr(pipeline, "PASSES", (first, new, *others))
+    lowered = jax.jit(lambda x, y: f(x, y)).lower(x, x)
+    assert lowered.as_text("simplified").count("mul") == 1
+    (event,) = next(r for r in lowered.passes if r.title == "sort_operands").events
+    assert str(event) == "d = mul b a: reads a, b  # either order gives the same number"
+
+
+def test_the_rule_of_contributing_is_one(monkeypatch):
+    (line,) = [text for text in blocks(CONTRIBUTING, "text") if "abs (neg x)" in text]
+    monkeypatch.setitem(rewrite_rules.RULES, "abs", [rewrite_rules.parse(line)])
+    text = jax.jit(lambda x: abs(-x)).lower(np.float32(3)).as_text("simplified")
+    assert "abs a" in text and "neg" not in text
 
 
 def test_the_schedules_of_contributing_compute_the_same():

@@ -6,6 +6,7 @@ After this file you can read the table's language: `mul x 1` is a mul whose seco
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.core import primitives
+from tinyjax.core.bind import Primitive, impl_rules
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Literal, Var
 
@@ -91,11 +93,16 @@ class _Fitting:
             operands = [bound[letter] for letter in letters]
             if not any(same_type(v, out) for v in operands):  # numbers alone, for an array
                 return None
-            primitive = getattr(primitives, f"{name}_p")
-            return eqn.replace(primitive=primitive, invars=operands, params={})
+            return eqn.replace(primitive=primitive_named(name), invars=operands, params={})
         if isinstance(self.result, float):
             return full(eqn, self.result)
         return bound[self.result] if same_type(bound[self.result], out) else None
+
+
+@functools.cache
+def primitive_named(name: str) -> Primitive:
+    """The primitive of that name that stands in a result."""
+    return next(p for p in impl_rules if p.name == name)
 
 
 def fits(pattern: Pattern, atom: Atom, bound: dict[str, Atom], producer: Producer) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tinyjax.compile.codegen.codegen import CPU, GPU, Target
 from tinyjax.compile.codegen.program import program_text
+from tinyjax.compile.codegen.webassembly import webassembly
 from tinyjax.compile.cost import cost_lines, step_costs
 from tinyjax.compile.explain import explain_lines, mapping
 from tinyjax.compile.kernel.kernel_ir import Kernel
@@ -132,6 +133,10 @@ STAGES = {
     "opencl": Stage(
         lambda it: program_text(it.plan.all_kernels()),
         lambda it: program_text(it.plan.all_kernels()),
+    ),
+    "webassembly": Stage(
+        lambda it: webassembly(it.plan.all_kernels()),
+        lambda it: str(webassembly(it.plan.all_kernels())),
     ),
     "explain": Stage(
         lambda it: mapping(it.plan), lambda it: "\n".join(explain_lines(it.plan)).lstrip("\n")

@@ -198,6 +198,11 @@ CHAPTERS = (
             "compile.explain": "where each line of C comes from",
         },
         {
+            "compile.codegen.webassembly": "a kernel as WebAssembly, which a browser runs",
+            "compile.codegen.webassembly_memory": "loads and stores there",
+            "compile.codegen.webassembly_values": "values as locals, operations on them",
+            "compile.codegen.webassembly_operations": "each operation as instructions",
+            "compile.codegen.webassembly_module": "instructions as text, and as bytes",
             "core.shortcuts": "where tinyjax/fast may answer",
             "core.compile_log": "what tracing and compiling report",
             "compile.schedules.loop_kernels": "which loops run inside a kernel",

@@ -1,0 +1,198 @@
+"""Kernels as WebAssembly, which is what a browser runs: the second printer of the kernel language.
+
+After this file you can read the instructions of any kernel and say which statement they are. A module works
+on memory that it is given: a function's parameters are the addresses of the kernel's buffers, that of
+`private_bytes` bytes for its private arrays, and the work-items that it runs one after the other, from
+`first` to before `past`. A private array whose elements are all asked for by numbers that are known here
+is kept in locals. Functions of the kernel language (exp, sin, ...) are functions of the module.
+Builds on kernel_ir, functions/, webassembly_memory and webassembly_module.
+
+Source: the WebAssembly Core Specification 2.0, https://webassembly.github.io/spec/core/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from tinyjax.compile.codegen.codegen import index_type
+from tinyjax.compile.codegen.webassembly_memory import Memory, MemoryWriter
+from tinyjax.compile.codegen.webassembly_module import Function, Module
+from tinyjax.compile.codegen.webassembly_operations import TWO_OPERANDS, Code, Form, number_type
+from tinyjax.compile.codegen.webassembly_values import lane_count
+from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
+from tinyjax.compile.kernel.functions.table import function_of
+from tinyjax.compile.kernel.indices import Index, index, index_var
+
+MOST_LOCALS = 64  # elements of a private array that is kept in locals
+
+# ---- modules ----
+
+
+def webassembly(kernels: Sequence[ir.Kernel]) -> Module:
+    """A module with a function for each kernel, and those that they call."""
+    functions: dict[str, Function] = {}
+    private_bytes = 0
+    for kernel in kernels:
+        if index_type(kernel) != "int":
+            what = "WebAssembly's addresses have 32 bits: lower the function for smaller arrays"
+            raise NotImplementedError(f"{kernel.name} has indices of more. {what}")
+        names = [*(buffer.name for buffer in kernel.buffers), "private", "first", "past"]
+        function = Function(kernel.name, [(name, "i32") for name in names], exported=True)
+        writer = Writer(function, functions)
+        writer.kernel(kernel)
+        functions[f"kernel {kernel.name}"] = function
+        private_bytes = max(private_bytes, writer.private_bytes)
+    return Module(list(functions.values()), {"private_bytes": private_bytes})
+
+
+# ---- statements ----
+
+
+class Writer(MemoryWriter):
+    """Writes statements as the instructions of a function."""
+
+    last_item = 0
+    private_bytes = 0
+    indexed: frozenset[str] = frozenset()  # private arrays that are in memory
+
+    def kernel(self, kernel: ir.Kernel) -> None:
+        self.last_item = kernel.items - 1
+        self.indexed = frozenset(_indexed(kernel.body))
+        first, past = (index_var(name, 0, kernel.items) for name in ("first", "past"))
+        self.loop(index_var("item", 0, self.last_item), first, past, kernel.body)
+
+    def body(self, statements: Sequence[ir.Statement]) -> None:
+        for statement in statements:
+            self.emit((";;", next(ir.statement_lines(statement))))
+            self.statement(statement)
+
+    def statement(self, statement: ir.Statement) -> None:
+        match statement:
+            case ir.Let(target, op, args):
+                self.let(target, op, args)
+            case ir.Load(target, source, at, end):
+                if (element := self.element(source, at)) is None:
+                    self.load(target, source, at, end)
+                else:
+                    self.let(target, "copy", (element,))
+            case ir.Store(destination, at, value, end):
+                if (element := self.element(destination, at)) is None:
+                    self.store(destination, at, value, end)
+                else:
+                    self.let(element, "copy", (value,))
+            case ir.Allocate(array, initial):
+                self.allocate(array, initial)
+            case ir.Combine(array, at, op, value):
+                so_far = ir.Value(f"{array.name}.so_far", array.dtype, array.width)
+                self.statement(ir.Load(so_far, array, at))
+                self.let(so_far, op, (so_far, value))
+                self.statement(ir.Store(array, at, so_far))
+            case ir.For(variable, start, stop, body):
+                self.loop(variable, start, stop, body)
+            case ir.While(head, holds, body):
+                self.emit(("block",), ("loop",))
+                self.body(head)
+                self.emit(*self.number(holds), ("i32.eqz",), ("br_if", 1))
+                self.body(body)
+                self.emit(("br", 0), ("end",), ("end",))
+            case ir.If(condition, body, otherwise):
+                self.emit(*self.number(condition), ("if",))
+                self.body(body)
+                if otherwise:
+                    self.emit(("else",))
+                    self.body(otherwise)
+                self.emit(("end",))
+            case ir.IfLast(_, body):
+                item = self.index(index_var("item", 0, self.last_item))
+                last = self.index(index(self.last_item))
+                self.emit(*item, *last, ("i32.eq",), ("if",))
+                self.body(body)
+                self.emit(("end",))
+
+    def loop(
+        self, variable: Index, start: Index, stop: Index, body: Sequence[ir.Statement]
+    ) -> None:
+        """Asks before the first iteration, and after each, whether there is another one."""
+        i, at = self.local(variable.args[0], "i32"), self.index(variable)
+        goes_on: Code = [*at, *self.index(stop), ("i32.lt_s",)]
+        self.emit(*self.index(start), ("local.set", i), *goes_on, ("if",), ("loop",))
+        self.body(body)
+        self.emit(*at, ("i32.const", 1), ("i32.add",), ("local.set", i))
+        self.emit(*goes_on, ("br_if", 0), ("end",), ("end",))
+
+    # ---- private arrays ----
+
+    def element(self, memory: Memory, at: Index) -> ir.Value | None:
+        """An element that is kept in locals, as a value that is assigned again."""
+        if not isinstance(memory, ir.PrivateArray) or memory.name in self.indexed:
+            return None
+        name = memory.name if memory.size == 1 else f"{memory.name}.{at}"
+        return ir.Value(name, memory.dtype, memory.width)
+
+    def allocate(self, array: ir.PrivateArray, initial: ir.Const | None) -> None:
+        is_indexed = array.name in self.indexed
+        if is_indexed and array.name not in self.offsets:
+            self.offsets[array.name] = self.private_bytes
+            size = array.size * array.width * array.dtype.itemsize
+            self.private_bytes += -(-size // 16) * 16
+        if initial is None:
+            return
+        start = ir.Value(f"{array.name}.initial", array.dtype, array.width)
+        self.let(start, "copy", (initial,))
+        if is_indexed:
+            i = index_var(f"{array.name}.i", 0, array.size - 1)
+            self.loop(i, index(0), index(array.size), [ir.Store(array, i, start)])
+        else:
+            for number in range(array.size):
+                self.statement(ir.Store(array, index(number), start))
+
+    # ---- functions ----
+
+    def call(self, name: str, form: Form) -> Code | None:
+        """What has no definition is the host's: Math.exp and other functions of a float64."""
+        function = function_of(name, form.dtype)
+        if function is None:
+            return None if form.is_vector else [("call", self.imported(name, form))]
+        width = lane_count(function.parameters[0].dtype)
+        if form.is_vector and lane_count(function.result.dtype) != width:
+            return None
+        return [("call", self.defined(widened(function, width if form.is_vector else 1)))]
+
+    def imported(self, name: str, form: Form) -> str:
+        if form.number != "f64":
+            raise NotImplementedError(
+                f"'{name}' of {form.dtype} needs a definition in kernel/functions"
+            )
+        parameters = [(x, "f64") for x in ("xy" if name in TWO_OPERANDS else "x")]
+        self.functions[name] = Function(f"Math.{name}", parameters, "f64", is_imported=True)
+        return f"Math.{name}"
+
+    def defined(self, function: KernelFunction) -> str:
+        """A function of the kernel language, written into the module when it is first called."""
+        types = [
+            "v128" if value.width > 1 else number_type(value.dtype)
+            for value in (*function.parameters, function.result)
+        ]
+        parameters = [(value.name, of) for value, of in zip(function.parameters, types)]
+        if (writer := self.helper(function.name, parameters, types[-1])) is not None:
+            writer.body(function.body)
+            writer.emit(("local.get", writer.value(function.result)))
+        return function.name
+
+
+def _indexed(body: Sequence[ir.Statement]) -> Iterator[str]:
+    """The private arrays that need memory: elements are asked for by numbers that are not known here, or
+    as vectors of neighbours."""
+    for statement in body:
+        match statement:
+            case ir.Allocate(ir.PrivateArray(name, _, size)) if size > MOST_LOCALS:
+                yield name
+            case (
+                ir.Load(value, ir.PrivateArray(name, _, _, width), at)
+                | ir.Store(ir.PrivateArray(name, _, _, width), at, value)
+                | ir.Combine(ir.PrivateArray(name, _, _, width), at, _, value)
+            ) if at.op != "const" or getattr(value, "width", 1) > width:
+                yield name
+        for inner in ir.inner_bodies(statement):
+            yield from _indexed(inner)

@@ -26,6 +26,10 @@ def test_interpreted_programs_agree_with_eager_evaluation(seed):
     assert not disagreements([draw(s) for s in range(seed, seed + 20)], interpret=True)
 
 
+def test_their_kernels_agree_as_webassembly():
+    assert not disagreements([draw(s) for s in range(200, 220)], interpret="webassembly")
+
+
 def test_most_programs_have_control_flow():
     assert sum(draw(seed).has_control_flow for seed in range(100)) > 50
 

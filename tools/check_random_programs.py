@@ -2,6 +2,7 @@
 
     python tools/check_random_programs.py --count 1000         # a thousand programs, some minutes
     python tools/check_random_programs.py --seed 5000 --jax    # others; what JAX gives is compared too
+    python tools/check_random_programs.py --webassembly        # and what their kernels give as WebAssembly
 
 The programs are those of tests/random_programs. One that differs is cut down and printed as a script,
 and the run goes on. Programs run in a process of their own, which may take so much memory and time.
@@ -33,6 +34,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="that of the first program")
     parser.add_argument("--jax", action="store_true", help="compare with JAX, too")
     parser.add_argument("--interpret", action="store_true", help="interpret small kernels: faster")
+    parser.add_argument("--webassembly", action="store_true", help="and run them as WebAssembly")
     parser.add_argument("--gibibytes", type=float, default=6, help="memory that programs may take")
     parser.add_argument("--seconds", type=float, default=120, help="time for ten programs")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
@@ -112,7 +114,11 @@ class Worker:
         return {"died": f"{how}: seed {seeds[0]}"}
 
     def started(self) -> subprocess.Popen[str]:
-        flags = [f"--{name}" for name in ("jax", "interpret") if getattr(self.options, name)]
+        flags = [
+            f"--{name}"
+            for name in ("jax", "interpret", "webassembly")
+            if getattr(self.options, name)
+        ]
         memory = ["--gibibytes", str(self.options.gibibytes)]
         return subprocess.Popen(
             [sys.executable, __file__, "--worker", *flags, *memory],
@@ -136,11 +142,12 @@ def work(options: argparse.Namespace) -> None:
     os.dup2(2, 1)  # what programs print goes elsewhere
     reference = importlib.import_module("jax") if options.jax else None
     for line in sys.stdin:
-        answers.write(json.dumps(answer_for(json.loads(line), reference, options.interpret)) + "\n")
+        interpret = "webassembly" if options.webassembly else options.interpret
+        answers.write(json.dumps(answer_for(json.loads(line), reference, interpret)) + "\n")
         answers.flush()
 
 
-def answer_for(seeds: list[int], reference: Any, interpret: bool) -> dict[str, Any]:
+def answer_for(seeds: list[int], reference: Any, interpret: bool | str) -> dict[str, Any]:
     """How many programs of these seeds were checked, and what differs."""
     from random_programs import draw  # type: ignore[import-not-found]
     from random_programs.compare import disagreements, wrongly_refused  # type: ignore[import-not-found]

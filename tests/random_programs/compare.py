@@ -41,9 +41,10 @@ def disagreements(
     programs: Sequence[Program],
     reference: Any = None,
     hows: Sequence[str] | None = None,
-    interpret: bool = False,
+    interpret: bool | str = False,
 ) -> list[Disagreement]:
-    """What differs in programs of the same x64; `reference` is JAX, or None to leave it out.
+    """What differs in programs of the same x64; `reference` is JAX, or None to leave it out. With
+    interpret="webassembly", interpreted kernels run as WebAssembly too, which must agree.
 
     All programs are compiled together, as building them is what takes the time. What differs so
     is run once more alone, if there are others."""
@@ -57,7 +58,9 @@ def disagreements(
         for how, run in WAYS.items():
             if hows is not None and how not in hows:
                 continue
-            with interpreted_kernels():
+            with interpreted_kernels(
+                CheckingQueue if interpret == "webassembly" else InterpretingQueue
+            ):
                 found += _different(how, run, tinyjax, small)
             found += _different(how, run, tinyjax, large)
         if reference is not None and (hows is None or "JAX" in hows):
@@ -151,11 +154,35 @@ class InterpretingQueue(SharedMemoryQueue):
         interpreter.interpret_kernel(kernel, [memory.host.reshape(-1) for memory in memories])
 
 
+class CheckingQueue(InterpretingQueue):
+    """Runs them as WebAssembly, too. Functions of float64 are the host's, and max may take 0.0 for -0.0."""
+
+    def launch(
+        self, kernel: Any, items: int, local_size: int, memories: Any, inline: bool = False
+    ) -> None:
+        from webassembly import run_kernel  # in wasmtime, which not all tests need
+
+        self.finish()
+        memories = list(memories)
+        arrays = [memory.host.reshape(-1) for memory in memories]
+        found = [array.copy() for array in arrays]
+        super().launch(kernel, items, local_size, memories, inline)
+        run_kernel(kernel, found)
+        for buffer, x, y in zip(kernel.buffers, found, arrays, strict=True):
+            with np.errstate(all="ignore"):
+                same = (x == y) | ((x != x) & (y != y))
+                if x.dtype == np.float64:
+                    same |= np.abs(x - y) <= 1e-13 * np.abs(y)
+            if not same.all():
+                text = f"{x[~same]} as WebAssembly, {y[~same]} interpreted"
+                raise AssertionError(f"{kernel.name}: {buffer}: {text}\n{kernel}")
+
+
 @contextmanager
-def interpreted_kernels() -> Iterator[None]:
+def interpreted_kernels(queue: type = InterpretingQueue) -> Iterator[None]:
     """In this context kernels are interpreted, not built."""
     device = tinyjax.devices()[0]
-    queues = {device: InterpretingQueue(device)}
+    queues = {device: queue(device)}
     kernels = lambda builder, name, text, inline: [  # noqa: E731
         launch.kernels[0] for launch in builder.kernels[inline].values()
     ]

@@ -13,7 +13,7 @@ from random_programs.writer import argument_values, kind_of
 
 
 def shrunk(
-    found: Disagreement, reference: Any = None, interpret: bool = False, seconds: float = 30
+    found: Disagreement, reference: Any = None, interpret: bool | str = False, seconds: float = 30
 ) -> Disagreement:
     """The disagreement with a program from which nothing more can be taken away."""
     if "beside" in found.how:

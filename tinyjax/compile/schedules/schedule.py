@@ -25,7 +25,7 @@ class Draft:
 
     def apply(self, directive: Directive) -> None:
         """Raises ValueError for a directive that can't be applied."""
-        name = type(directive).__name__.lower()
+        name = type(directive).__module__.rpartition(".")[2]  # that of its file
         self.kernel = run_pass(name, _applied, self.kernel, directive, subject=self.naive.name)
         self.directives.append(directive)
 

@@ -12,11 +12,20 @@ from typing import Any
 from tinyjax.compile.explain import python_text
 from tinyjax.compile.passes.pipeline import KEYS, PASSES
 from tinyjax.compile.record import Event, PassRecord
+from tinyjax.compile.schedules.directive import Directive
 from tinyjax.core.jaxpr import ClosedJaxpr
 
 DOES = {each.name: each.does for each in (KEYS, *PASSES)} | {
     "fusion": "values get memory, and equations a kernel",
 }
+
+
+def _does(name: str) -> str:
+    """What a pass does, in a line; of a directive, what its class says first."""
+    directives = {
+        c.__module__.rpartition(".")[2]: c.__doc__ or "" for c in Directive.__subclasses__()
+    }
+    return DOES.get(name) or directives.get(name, "").partition("\n")[0].replace("`", "")
 
 
 def passes_data(records: Sequence[PassRecord]) -> list[dict[str, Any]]:
@@ -25,7 +34,7 @@ def passes_data(records: Sequence[PassRecord]) -> list[dict[str, Any]]:
         {
             "name": record.name,
             "subject": record.subject,
-            "does": DOES.get(record.name, ""),
+            "does": _does(record.name),
             "language": "jaxpr" if isinstance(record.after, ClosedJaxpr) else "c",
             "lines": [[line[0], line[2:]] for line in record.diff()],
             "events": [_event_data(event) for event in record.events],

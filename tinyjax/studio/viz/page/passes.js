@@ -4,7 +4,9 @@ const passes = data.passes;
 let shownPass = null;
 
 function passButton(each, number) {
-  const name = element("span", { class: "name" }, each.subject ? `${each.name} of ${each.subject}` : each.name);
+  const whole = each.subject ? `${each.name} of ${each.subject}` : each.name;
+  const short = each.subject ? `${each.name} of ${each.subject.split("_")[0]}` : each.name;
+  const name = element("span", { class: "name", title: whole }, short);
   const count = each.events.length || each.lines.some(([sign]) => sign !== " ");
   const changes = element("span", { class: "stage" }, each.events.length ? String(each.events.length) : count ? "" : "–");
   const row = element("button", { type: "button", role: "option", class: count ? "row" : "row idle", tabindex: "-1" });

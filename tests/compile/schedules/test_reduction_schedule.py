@@ -137,6 +137,17 @@ def test_a_total_that_is_a_result_and_is_given_another_shape_for_its_row():
     same(f, data(3, 17, 1))
 
 
+def test_runs_of_memory_with_others_between_are_combined_in_vectors():
+    kernel = jax.jit(lambda x: x.sum((0, 2, 3))).lower(data(32, 16, 28, 28)).as_text("kernel")
+    assert "a:f32 x16" in kernel and "/" not in kernel.split("the last work-item")[0]
+
+
+@pytest.mark.parametrize("shape", [(100, 4, 200), (300, 5, 70), (32, 16, 28, 28), (1000, 2, 17)])
+def test_axes_on_both_sides_of_those_that_stay(shape):
+    axes = (0, *range(2, len(shape)))
+    same(lambda x: (x.sum(axes), x.max(axes)), data(*shape), rtol=1e-4)
+
+
 # ---- each directive can be left out ----
 
 SCHEDULES = [
@@ -145,10 +156,13 @@ SCHEDULES = [
     (lambda x: (x.sum(0), x.min(0)), (9, 2070)),
     (lambda x: (x.sum(0), x.max(0)), (900, 20)),
     (lambda x: (x.sum(), x.max()), (16500,)),
+    (lambda x: (x.sum((0, 2)), x.max((0, 2))), (120, 2, 150)),
 ]
 
 
-@pytest.mark.parametrize("f, shape", SCHEDULES, ids=["rows", "row", "blocks", "columns", "split"])
+@pytest.mark.parametrize(
+    "f, shape", SCHEDULES, ids=["rows", "row", "blocks", "columns", "split", "runs"]
+)
 def test_without_one_of_its_directives_a_schedule_computes_the_same(f, shape):
     x = np.random.default_rng(0).integers(-2, 3, shape).astype(np.float32)  # sums are exact
     (kernel,) = stages(f, aval(*shape))[2]

@@ -36,6 +36,7 @@ UNROLLED = 4  # an addition takes about four cycles, and another could begin in 
 KEPT_BYTES = 2**17  # of a row, in private memory: half of a core's second cache
 COLUMNS = 2048  # of a work-item at a time: their sums fill a fourth of a core's first cache
 PIECES = 16  # work-items that share the rows, if there are few columns
+NEED_NOT_WAIT = "an addition need not wait for that before"
 
 
 def reduction_schedule(nest: Kernel, axes: ReductionAxes, form: Form, target: Target) -> Draft:
@@ -128,7 +129,7 @@ def _rows(choice: _Choice, axes: ReductionAxes) -> None:
         if sweep.endswith("_outer") and (columns % choice.width or columns == choice.width):
             draft.apply(Peel(sweep, why="only the last vector needs a mask"))
         count = several // at_once
-        accumulators = Accumulators(sweep, count, why="an addition need not wait for that before")
+        accumulators = Accumulators(sweep, count, why=NEED_NOT_WAIT)
         if count > 1 and columns >= several * choice.width:
             draft.apply_if_possible(accumulators)
     if row:
@@ -153,11 +154,12 @@ def _columns(choice: _Choice, axes: ReductionAxes) -> None:
     outer = choice.collapsed(axes.outer, "numbered")
     column = choice.collapsed(axes.inner, "columns are contiguous")
     row = choice.collapsed(axes.sweeps[0], "rows are numbered")
-    at_once = choice.unrolled(row)
-    chunks = math.ceil(form.inner / choice.width)
-    blocks = math.ceil(chunks / max(1, COLUMNS // choice.width))
+    at_once, is_vector = choice.unrolled(row), choice.can_be_vectors(column)
+    width = choice.width if is_vector else 1
+    chunks = math.ceil(form.inner / width)
+    blocks = math.ceil(chunks / max(1, COLUMNS // width))
     block = math.ceil(chunks / blocks)
-    units, unit_columns = form.outer * blocks, block * choice.width
+    units, unit_columns = form.outer * blocks, block * width
     pieces = 1
     if units < PIECES // 2:
         grain = max(1, target.grain // (at_once * unit_columns))
@@ -165,7 +167,6 @@ def _columns(choice: _Choice, axes: ReductionAxes) -> None:
     if pieces > 1:
         why = f"{form.inner} columns are too few for all work-items"
         draft.apply(SplitReduction(row, pieces, at_once, why=why))
-    is_vector = choice.can_be_vectors(column)
     chunk = choice.vectorized(column, overlap=True) if is_vector else column
     unit = outer
     if blocks > 1:
@@ -176,7 +177,7 @@ def _columns(choice: _Choice, axes: ReductionAxes) -> None:
     if chunk:
         why = "a row's elements are neighbours, a column's are not"
         draft.apply(Interchange(chunk, row, why=why))
-    several = Accumulators(row, at_once, why="an addition need not wait for that before")
+    several = Accumulators(row, at_once, why=NEED_NOT_WAIT)
     if at_once > 1:
         draft.apply_if_possible(several)
     if pieces > 1:
@@ -196,10 +197,12 @@ def _split(choice: _Choice, axes: ReductionAxes) -> None:
     """Each work-item combines a part of the elements; the last one combines the parts."""
     draft, form, target = choice.draft, choice.form, choice.target
     choice.collapsed([*axes.outer, *axes.inner], "results are numbered")
-    axis = choice.collapsed(axes.sweeps[0], "elements are numbered")
-    at_once = choice.unrolled(axis)
+    sweep = _contiguous(choice, axes.sweeps[0])
+    if _has_long_rows(choice, sweep):
+        return _split_rows(choice, sweep)
+    axis = choice.collapsed(sweep, "elements are numbered")
     is_vector = choice.can_be_vectors(axis)
-    at_once = at_once if is_vector else target.accumulators
+    at_once = choice.unrolled(axis) if is_vector else target.accumulators
     block = at_once * (choice.width if is_vector else 1)
     grain = max(1, target.reduction_grain // block)
     items, _ = share(form.combined // block, grain, target.reduction_items)
@@ -207,6 +210,40 @@ def _split(choice: _Choice, axes: ReductionAxes) -> None:
     draft.apply(SplitReduction(axis, items, block, why=why))
     chunk = choice.vectorized(axis) if is_vector else axis
     if at_once > 1:
-        why = "an addition need not wait for that before"
-        draft.apply(Accumulators(chunk, at_once, why=why))
+        draft.apply(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
     draft.apply(Grid(f"{axis}_piece", items, target.local_size, why="each leaves a partial result"))
+
+
+def _contiguous(choice: _Choice, axes: Sequence[str]) -> Sequence[str]:
+    """The axes, the last of them one, as far as no index is then found by division."""
+    for first in range(len(axes) - 1):
+        if not Collapse(tuple(axes[first:])).why_not(choice.draft.kernel):
+            return [*axes[:first], choice.collapsed(axes[first:], "they are contiguous")]
+    return axes
+
+
+def _has_long_rows(choice: _Choice, axes: Sequence[str]) -> bool:
+    """Whether what is combined lies in memory in many runs of a vector or more, with others between."""
+    if len(axes) < 2:
+        return False
+    rows = math.prod(choice.loop(axis).stop.lo for axis in axes[:-1])
+    columns = choice.loop(axes[-1]).stop.lo
+    return rows >= PIECES and columns >= choice.width and choice.can_be_vectors(axes[-1])
+
+
+def _split_rows(choice: _Choice, axes: Sequence[str]) -> None:
+    """Each work-item combines a part of the rows, and each row in vectors."""
+    draft, form, target = choice.draft, choice.form, choice.target
+    row = choice.collapsed(axes[:-1], "rows are numbered")
+    rows, columns = (choice.loop(axis).stop.lo for axis in (row, axes[-1]))
+    at_once = choice.unrolled(axes[-1])
+    grain = max(1, target.reduction_grain // columns)
+    items, _ = share(rows, grain, target.reduction_items)
+    why = f"{form.combined} elements for {form.results} results"
+    draft.apply(SplitReduction(row, items, why=why))
+    chunk = choice.vectorized(axes[-1])
+    if columns % choice.width or columns == choice.width:
+        draft.apply(Peel(chunk, why="only the last vector needs a mask"))
+    if columns >= at_once * choice.width > choice.width:
+        draft.apply_if_possible(Accumulators(chunk, at_once, why=NEED_NOT_WAIT))
+    draft.apply(Grid(f"{row}_piece", items, target.local_size, why="each leaves a partial result"))

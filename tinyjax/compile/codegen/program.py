@@ -119,8 +119,9 @@ def function_helper(function: KernelFunction) -> Helper:
     """A function of the kernel language as one of C."""
     parameters = ", ".join(f"{type_text(p)} {p.name}" for p in function.parameters)
     name = f"tj_{function.name}"
+    attribute = "__attribute__((noinline)) " if function.is_rare else ""
     lines = [
-        f"{type_text(function.result)} {name}({parameters}) {{",
+        f"{attribute}{type_text(function.result)} {name}({parameters}) {{",
         *(line for line, _ in lines_of(function.body, "int", "  ")),
         f"  return {function.result};",
         "}",

@@ -23,6 +23,7 @@ from tinyjax.compile.kernel.functions.notation import (
     as_int,
     convert,
     definition,
+    definition_of,
     mul_add,
     polynomial,
     select,
@@ -47,7 +48,7 @@ TWO_OVER_PI = (
 
 # |x| / (pi/2) modulo 4, in units of 2**-62, with the sign of x: of the digits of 2 / pi only the 96 that can
 # reach these are multiplied, which are others for each exponent of x.
-@definition
+@definition_of("float32", is_rare=True)
 def quarters(x: Number) -> Number:
     bits = as_int(x)
     digits = convert((bits & 0x007FFFFF) | 0x00800000, "uint64")

@@ -26,12 +26,15 @@ from tinyjax.core.dtypes import short_name
 
 @dataclass(frozen=True, eq=False)
 class KernelFunction:
-    """A function that kernels call by an operation of its name."""
+    """A function that kernels call by an operation of its name.
+
+    One that is rare stays a call in the machine's code too; others are copied to where they are called."""
 
     name: str
     parameters: tuple[Value, ...]
     body: list[Statement]
     result: Value
+    is_rare: bool = False
 
     def __str__(self) -> str:
         parameters = ", ".join(f"{p}: {short_name(p.dtype)}" for p in self.parameters)
@@ -54,18 +57,27 @@ def widened(function: KernelFunction, width: int) -> KernelFunction:
 
 def changed(function: KernelFunction, change: Callable[[Any], Any]) -> KernelFunction:
     """The function with other values and private arrays, each as `change` makes it."""
+    changed: dict[str, Any] = {}
 
     def of_part(part: Any) -> Any:
         if isinstance(part, tuple):
             return tuple(map(of_part, part))
-        return change(part) if isinstance(part, (Value, PrivateArray)) else part
+        if not isinstance(part, (Value, PrivateArray)):
+            return part
+        if part.name not in changed:
+            changed[part.name] = change(part)
+        return changed[part.name]
 
     def of_statement(statement: Statement) -> Statement:
+        if isinstance(statement, Let):
+            return Let(of_part(statement.target), statement.op, of_part(statement.args))
         return replace(statement, **{n: of_part(part) for n, part in vars(statement).items()})
 
-    body = rewritten(function.body, of_statement)
-    return KernelFunction(
-        function.name, of_part(function.parameters), body, of_part(function.result)
+    return replace(
+        function,
+        parameters=of_part(function.parameters),
+        body=rewritten(function.body, of_statement),
+        result=of_part(function.result),
     )
 
 

@@ -18,7 +18,6 @@ chosen by `select` is computed for all, so that the same statements do for vecto
 from __future__ import annotations
 
 import functools
-import inspect
 import itertools
 import sys
 from collections.abc import Callable, Sequence
@@ -38,6 +37,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
     Store,
     Value,
+    statements_of,
 )
 
 BOOL = np.dtype(bool)
@@ -250,11 +250,12 @@ definitions: dict[str, Definition] = {}
 
 
 class Definition:
-    """A function in this notation, with the dtypes of its parameters. Called from another definition, it is
+    """A function in this notation, with the dtype of its parameters. Called from another definition, it is
     one operation there."""
 
-    def __init__(self, function: Callable[..., Number], dtype: str):
+    def __init__(self, function: Callable[..., Number], dtype: str, is_rare: bool = False):
         self.function, self.dtype, self.name = function, np.dtype(dtype), function.__name__
+        self.is_rare = is_rare
 
     def __call__(self, *args: Number) -> Number:
         return op(self.name, *args, dtype=self.kernel_function.result.dtype)
@@ -263,11 +264,14 @@ class Definition:
     def kernel_function(self) -> KernelFunction:
         """The statements that the definition stands for."""
         trace = _Trace()
-        names = list(inspect.signature(self.function).parameters)
+        code = self.function.__code__
+        names = code.co_varnames[: code.co_argcount]
         parameters = [Number(trace, Value(name, self.dtype)) for name in names]
-        result = self.function(*parameters).value
+        with statements_of(None):
+            result = self.function(*parameters).value
         values = tuple(parameter.value for parameter in parameters)
-        return _named(KernelFunction(self.name, values, trace.body, result), trace.names)
+        function = KernelFunction(self.name, values, trace.body, result, self.is_rare)
+        return _named(function, trace.names)
 
 
 def definition(function: Callable[..., Number]) -> Definition:
@@ -275,11 +279,13 @@ def definition(function: Callable[..., Number]) -> Definition:
     return definition_of("float32")(function)
 
 
-def definition_of(dtype: str) -> Callable[[Callable[..., Number]], Definition]:
-    """The definition of a function of parameters of `dtype`."""
+def definition_of(
+    dtype: str, is_rare: bool = False
+) -> Callable[[Callable[..., Number]], Definition]:
+    """The definition of a function of parameters of `dtype`, which may be one that is rarely called."""
 
     def add(function: Callable[..., Number]) -> Definition:
-        definitions[function.__name__] = made = Definition(function, dtype)
+        definitions[function.__name__] = made = Definition(function, dtype, is_rare)
         return made
 
     return add

@@ -129,6 +129,7 @@ CHAPTERS = (
         },
         {
             "compile.codegen.c_text": "one operation as C",
+            "compile.kernel.functions.branches": "functions of single numbers compute what is chosen",
             "compile.codegen.vector_codegen": "operations on vectors of sixteen",
             "compile.codegen.helpers": "loads and stores of vectors, and what C has no operator for",
         },

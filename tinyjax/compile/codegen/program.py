@@ -23,6 +23,7 @@ from tinyjax.compile.codegen.helpers import (
     with_needs,
 )
 from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel.functions.branches import branched
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.functions.table import called
@@ -117,6 +118,8 @@ def _half_helper(what: str, dtype: np.dtype, width: int) -> Iterator[Helper]:
 @functools.cache
 def function_helper(function: KernelFunction) -> Helper:
     """A function of the kernel language as one of C."""
+    if function.result.width == 1:
+        function = branched(function)
     parameters = ", ".join(f"{type_text(p)} {p.name}" for p in function.parameters)
     name = f"tj_{function.name}"
     attribute = "__attribute__((noinline)) " if function.is_rare else ""

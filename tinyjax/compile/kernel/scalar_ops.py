@@ -229,6 +229,7 @@ define("nextafter", {"f": "nextafter({0}, {1})"}, np.nextafter)
 
 # ---- functions ----
 
+# Of float64: OpenCL's own. Those of float32 are defined in functions/, and no other text is used for them.
 FUNCTIONS = {
     "sin": np.sin, "cos": np.cos, "tan": np.tan, "asin": np.arcsin, "acos": np.arccos,
     "atan": np.arctan, "sinh": np.sinh, "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh,

@@ -22,6 +22,7 @@ import itertools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -68,76 +69,41 @@ class _Trace:
                 self.names.setdefault(held.value.name, name)
 
 
+def _operator(name: str, is_reflected: bool = False, dtype: Any = None) -> Any:
+    """Python's operator on a Number that is operation `name` of the kernel language."""
+
+    def operator(x: Number, y: Operand) -> Number:
+        return op(name, y, x, dtype=dtype) if is_reflected else op(name, x, y, dtype=dtype)
+
+    return operator
+
+
 class Number:
     """A value of a definition; an operator on it makes another one."""
 
     def __init__(self, trace: _Trace, value: Value):
         self.trace, self.value, self.dtype = trace, value, value.dtype
 
-    def __add__(self, other: Operand) -> Number:
-        return op("add", self, other)
-
-    def __radd__(self, other: Operand) -> Number:
-        return op("add", other, self)
-
-    def __sub__(self, other: Operand) -> Number:
-        return op("sub", self, other)
-
-    def __rsub__(self, other: Operand) -> Number:
-        return op("sub", other, self)
-
-    def __mul__(self, other: Operand) -> Number:
-        return op("mul", self, other)
-
-    def __rmul__(self, other: Operand) -> Number:
-        return op("mul", other, self)
-
-    def __truediv__(self, other: Operand) -> Number:
-        return op("div", self, other)
-
-    def __rtruediv__(self, other: Operand) -> Number:
-        return op("div", other, self)
-
-    def __neg__(self) -> Number:
-        return op("neg", self)
-
-    def __lt__(self, other: Operand) -> Number:
-        return op("lt", self, other, dtype=BOOL)
-
-    def __le__(self, other: Operand) -> Number:
-        return op("le", self, other, dtype=BOOL)
-
-    def __gt__(self, other: Operand) -> Number:
-        return op("gt", self, other, dtype=BOOL)
-
-    def __ge__(self, other: Operand) -> Number:
-        return op("ge", self, other, dtype=BOOL)
-
-    def __eq__(self, other: Operand) -> Number:  # type: ignore[override]
-        return op("eq", self, other, dtype=BOOL)
-
-    def __ne__(self, other: Operand) -> Number:  # type: ignore[override]
-        return op("ne", self, other, dtype=BOOL)
-
-    def __and__(self, other: Operand) -> Number:
-        return op("and", self, other)
-
-    def __or__(self, other: Operand) -> Number:
-        return op("or", self, other)
-
-    def __xor__(self, other: Operand) -> Number:
-        return op("xor", self, other)
-
-    def __invert__(self) -> Number:
-        return op("not", self)
-
-    def __lshift__(self, places: Operand) -> Number:
-        return op("shift_left", self, places)
+    __add__, __radd__ = _operator("add"), _operator("add", is_reflected=True)
+    __sub__, __rsub__ = _operator("sub"), _operator("sub", is_reflected=True)
+    __mul__, __rmul__ = _operator("mul"), _operator("mul", is_reflected=True)
+    __truediv__, __rtruediv__ = _operator("div"), _operator("div", is_reflected=True)
+    __lt__, __le__ = _operator("lt", dtype=BOOL), _operator("le", dtype=BOOL)
+    __gt__, __ge__ = _operator("gt", dtype=BOOL), _operator("ge", dtype=BOOL)
+    __eq__, __ne__ = _operator("eq", dtype=BOOL), _operator("ne", dtype=BOOL)
+    __and__, __or__, __xor__ = _operator("and"), _operator("or"), _operator("xor")
+    __lshift__ = _operator("shift_left")
 
     def __rshift__(self, places: Operand) -> Number:
         """Of signed integers, copies of the sign come in from the left."""
         is_signed = self.dtype.kind == "i"
         return op(f"shift_right_{'arithmetic' if is_signed else 'logical'}", self, places)
+
+    def __neg__(self) -> Number:
+        return op("neg", self)
+
+    def __invert__(self) -> Number:
+        return op("not", self)
 
 
 Operand = Number | float | np.generic

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tinyjax.compile.codegen.codegen import kernel_text
+from tinyjax.compile.codegen.codegen import FusedKernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, Iterations, Kernel
 from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.plan import Plan
@@ -26,35 +26,38 @@ if TYPE_CHECKING:
 @dataclass
 class Launch:
     """One kernel of the program. Its arguments are arrays that it reads, its `temporaries`, arrays that it
-    makes, and scratch memory; `buffers` has them all."""
+    makes, and scratch memory."""
 
-    name: str
+    kernel: Kernel | FusedKernel
     numbers: Sequence[int]  # of the groups whose work it does
     kernels: Sequence[Kernel]  # theirs
     inputs: Sequence[Var]
     temporaries: Sequence[Var]  # arrays that nothing else sees
     outputs: Sequence[Var]
-    buffers: Sequence[Buffer]
     inline: bool = False  # run by the thread that launches it, and done when that goes on
+
+    @property
+    def name(self) -> str:
+        return self.kernel.name
 
     @property
     def items(self) -> int:
         """How many work-items run it."""
-        return self.kernels[0].items
+        return self.kernel.items
 
     @property
     def iterations(self) -> Iterations | None:
         """With iterations, it is launched until its loop has ended."""
-        return self.kernels[0].iterations
+        return self.kernel.iterations
+
+    @property
+    def buffers(self) -> Sequence[Buffer]:
+        """Its parameters: the memory of all its arguments."""
+        return self.kernel.buffers
 
     @property
     def scratch(self) -> list[Buffer]:
         return [buffer for buffer in self.buffers if buffer.role == "scratch"]
-
-    @property
-    def texts(self) -> list[str]:
-        """Its functions in OpenCL C, the last of which is launched."""
-        return [kernel_text(self.kernels[0])]
 
 
 def launch_of(plan: Plan, memory: MemoryPlan, number: int) -> Launch:
@@ -62,7 +65,7 @@ def launch_of(plan: Plan, memory: MemoryPlan, number: int) -> Launch:
     group, kernel = plan.groups[number], plan.kernels[number]
     written_over = [i for i, _ in memory.in_place.get(number, ())]
     inputs = [v for i, v in enumerate(group.inputs) if i not in written_over]
-    return Launch(kernel.name, [number], [kernel], inputs, [], group.outputs, kernel.buffers)
+    return Launch(kernel, [number], [kernel], inputs, [], group.outputs)
 
 
 @with_shortcut

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
-from tinyjax.compile.codegen.codegen import index_type, kernel_text, parameter_text
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
+from tinyjax.compile.codegen.codegen import FusedKernel
+from tinyjax.compile.codegen.program import program_text
+from tinyjax.compile.kernel.kernel_ir import Buffer
 from tinyjax.compile.launches import Launch, launch_of, launches_of
 from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.plan import Plan
@@ -76,35 +77,7 @@ def fused(plan: Plan, stretch: Sequence[int]) -> list[list[int]]:
 # ---- several kernels as one ----
 
 
-@dataclass
-class FusedLaunch(Launch):
-    """A kernel of one work-item, which calls those of `kernels` in turn."""
-
-    calls: Sequence[
-        Sequence[Buffer]
-    ] = ()  # for each of them, those of the buffers that it works on
-    items = 1
-
-    @property
-    def texts(self) -> list[str]:
-        parameters = ",\n    ".join(
-            parameter_text(buffer, is_restricted=False) for buffer in self.buffers
-        )
-        lines = [f"__kernel void {self.name}(\n    {parameters}) {{", *self.lines, "}"]
-        return [*map(function_text, self.kernels), "\n".join(lines)]
-
-    @property
-    def lines(self) -> list[str]:
-        """A loop for each kernel, which calls it for all its work-items."""
-        lines = []
-        for kernel, buffers in zip(self.kernels, self.calls):
-            arguments = ", ".join(["item", *(buffer.name for buffer in buffers)])
-            loop = f"for ({index_type(kernel)} item = 0; item < {kernel.items}; ++item)"
-            lines.append(f"  {loop} {kernel.name}_item({arguments});")
-        return lines
-
-
-def fused_launch(plan: Plan, memory: MemoryPlan, numbers: Sequence[int]) -> FusedLaunch:
+def fused_launch(plan: Plan, memory: MemoryPlan, numbers: Sequence[int]) -> Launch:
     """The launch that runs those of the groups `numbers`, in this order."""
     single = [launch_of(plan, memory, number) for number in numbers]
     made = [v for launch in single for v in launch.outputs]
@@ -124,12 +97,11 @@ def fused_launch(plan: Plan, memory: MemoryPlan, numbers: Sequence[int]) -> Fuse
     outputs = [v for v in made if v not in temporaries]
     buffers = [*(arrays[v] for v in [*inputs, *temporaries, *outputs]), *scratch]
     kernels = [plan.kernels[number] for number in numbers]
-    launch = FusedLaunch(
-        "fused", numbers, kernels, inputs, temporaries, outputs, buffers, inline=True, calls=calls
-    )
+    kernel = FusedKernel("fused", buffers, list(zip(kernels, calls)))
     # Launches of a program have one name if they are one kernel.
-    digest = zlib.crc32("\n".join(launch.texts).encode())
-    return replace(launch, name=f"fused_{digest:08x}_{kernels[0].name}")
+    digest = zlib.crc32(program_text([kernel]).encode())
+    kernel = replace(kernel, name=f"fused_{digest:08x}_{kernels[0].name}")
+    return Launch(kernel, numbers, kernels, inputs, temporaries, outputs, inline=True)
 
 
 def temporaries_of(plan: Plan, memory: MemoryPlan, numbers: Sequence[int]) -> list[Var]:
@@ -142,13 +114,3 @@ def temporaries_of(plan: Plan, memory: MemoryPlan, numbers: Sequence[int]) -> li
     free = [v for number in numbers for v in memory.given_back.get(number, ()) if v in owner]
     owned = {owner[v] for v in free} & owner.keys()
     return [v for v in owner if owner[v] in owned]
-
-
-def function_text(kernel: Kernel) -> str:
-    """The kernel as a function that does the work of one work-item. It stays a function: equal layers of a
-    network would else be compiled again for each, and all of them as one long function."""
-    head, parameters = f"__kernel void {kernel.name}(", f"const {index_type(kernel)} item"
-    function = f"static __attribute__((noinline)) void {kernel.name}_item(\n    {parameters},"
-    text = kernel_text(kernel).replace(head, function, 1)
-    text = text.replace(f"  {parameters} = get_global_id(0);\n", "", 1)
-    return text.replace("get_global_size(0)", str(kernel.items))

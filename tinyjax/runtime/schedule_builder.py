@@ -155,10 +155,8 @@ class ScheduleBuilder:
 
 
 def text_of(launches: Sequence[Launch]) -> str:
-    """The program of these launches; what several call stands there once."""
-    kernels = [kernel for launch in launches for kernel in launch.kernels]
-    texts = dict.fromkeys(text for launch in launches for text in launch.texts)
-    return program_text(kernels, list(texts))
+    """The program of these launches."""
+    return program_text([launch.kernel for launch in launches])
 
 
 # ---- memory ----

@@ -21,7 +21,7 @@ from tinyjax.compile.codegen.vector_codegen import (
     vector_store_text,
 )
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index, index_var
+from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.scalar_ops import HALVES
 
 # ---- devices differ ----
@@ -66,23 +66,60 @@ GPU = Target(
 Line = tuple[str, Any]  # a line of C, and the equation that it computes
 
 
-def kernel_text(kernel: ir.Kernel) -> str:
-    """The kernel as an OpenCL C function."""
-    return "\n".join(line for line, _ in kernel_lines(kernel))
+@dataclass(frozen=True)
+class FusedKernel:
+    """A kernel of one work-item, which calls others in turn, each for all of its work-items. `calls` has each
+    with its buffers, which are some of those of this one."""
+
+    name: str
+    buffers: list[ir.Buffer]
+    calls: list[tuple[ir.Kernel, list[ir.Buffer]]]
+    items = 1
+    iterations = None
 
 
-def kernel_lines(kernel: ir.Kernel) -> Iterator[Line]:
+def kernel_text(kernel: ir.Kernel | FusedKernel, is_called: bool = False) -> str:
+    """The kernel as an OpenCL C function. One that others call does the work of one work-item."""
+    if isinstance(kernel, FusedKernel):
+        return "\n".join(_fused_lines(kernel))
+    return "\n".join(line for line, _ in kernel_lines(kernel, is_called))
+
+
+def kernel_lines(kernel: ir.Kernel, is_called: bool = False) -> Iterator[Line]:
     """The lines of kernel_text, each with the equation that it computes (None if it is for several)."""
-    parameters = ",\n    ".join(map(parameter_text, kernel.buffers))
-    head = f"__kernel void {kernel.name}(\n    {parameters}) {{"
-    yield from ((line, None) for line in head.splitlines())
-    if kernel.items > 1:
-        yield f"  const {index_type(kernel)} item = get_global_id(0);", None
-    body = kernel.body
-    if index_type(kernel) == "long":
-        body = ir.rewritten(body, _with_long_minima)
-    yield from lines_of(body, index_type(kernel), "  ")
+    index = index_type(kernel)
+    parameters = list(map(parameter_text, kernel.buffers))
+    head = f"__kernel void {kernel.name}("
+    scope = Scope(index, "get_global_size(0)")
+    if is_called:
+        # It stays a function: equal layers of a network would else be compiled again for each, and all of
+        # them as one long function.
+        head = f"static __attribute__((noinline)) void {kernel.name}_item("
+        parameters = [f"const {index} item", *parameters]
+        scope = Scope(index, str(kernel.items))
+    yield from ((line, None) for line in _head_lines(head, parameters))
+    if kernel.items > 1 and not is_called:
+        yield f"  const {index} item = get_global_id(0);", None
+    body = ir.rewritten(kernel.body, _with_long_minima) if index == "long" else kernel.body
+    yield from lines_of(body, scope, "  ")
     yield "}", None
+
+
+def _head_lines(start: str, parameters: Sequence[str]) -> Iterator[str]:
+    *others, last = parameters
+    yield start
+    yield from (f"    {parameter}," for parameter in others)
+    yield f"    {last}) {{"
+
+
+def _fused_lines(kernel: FusedKernel) -> Iterator[str]:
+    parameters = [parameter_text(buffer, is_restricted=False) for buffer in kernel.buffers]
+    yield from _head_lines(f"__kernel void {kernel.name}(", parameters)
+    for called, buffers in kernel.calls:
+        arguments = ", ".join(["item", *(buffer.name for buffer in buffers)])
+        loop = f"for ({index_type(called)} item = 0; item < {called.items}; ++item)"
+        yield f"  {loop} {called.name}_item({arguments});"
+    yield "}"
 
 
 def index_type(kernel: ir.Kernel) -> str:
@@ -122,7 +159,7 @@ def _long_minima(part: Any) -> Any:
         return part
     args = [_long_minima(arg) for arg in part.args]
     if part.op in ("min", "max"):
-        args = [index_var(f"(long)({arg})", arg.lo, arg.hi) for arg in args]
+        args = [Index("long", (arg,), arg.lo, arg.hi) for arg in args]
     return replace(part, args=tuple(args))
 
 
@@ -137,13 +174,23 @@ def parameter_text(buffer: ir.Buffer, is_restricted: bool = True) -> str:
 # ---- statements ----
 
 
-def lines_of(body: Sequence[ir.Statement], index: str, indent: str) -> Iterator[Line]:
+@dataclass(frozen=True)
+class Scope:
+    """What statements need to know of the function around them: the type of indices, and what says how many
+    work-items there are."""
+
+    index: str = "int"
+    items: str = "1"
+
+
+def lines_of(body: Sequence[ir.Statement], scope: Scope, indent: str) -> Iterator[Line]:
+    """The statements as lines of C."""
     for statement in body:
-        for line, origin in _statement_lines(statement, index):
+        for line, origin in _statement_lines(statement, scope):
             yield indent + line, origin
 
 
-def _statement_lines(statement: ir.Statement, index: str) -> Iterator[Line]:
+def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
     origin = statement.origin
     match statement:
         case ir.Let(target, op, args):
@@ -172,28 +219,28 @@ def _statement_lines(statement: ir.Statement, index: str) -> Iterator[Line]:
             expression = vector_operation_text if array.width > 1 else operation_text
             yield f"{so_far} = {expression(op, so_far, [so_far, value])};", origin
         case ir.For(variable, start, stop, body):
-            head = f"{index} {variable} = {start}; {variable} < {stop}; ++{variable}"
+            head = f"{scope.index} {variable} = {start}; {variable} < {stop}; ++{variable}"
             yield f"for ({head}) {{", origin
-            yield from lines_of(body, index, "  ")
+            yield from lines_of(body, scope, "  ")
             yield "}", origin
         case ir.While(head, holds, body):
             yield "for (;;) {", origin
-            yield from lines_of(head, index, "  ")
+            yield from lines_of(head, scope, "  ")
             yield f"  if (!{atom_text(holds)}) break;", origin
-            yield from lines_of(body, index, "  ")
+            yield from lines_of(body, scope, "  ")
             yield "}", origin
         case ir.If(condition, body, otherwise):
             yield f"if ({atom_text(condition)}) {{", origin
-            yield from lines_of(body, index, "  ")
+            yield from lines_of(body, scope, "  ")
             if otherwise:
                 yield "} else {", origin
-                yield from lines_of(otherwise, index, "  ")
+                yield from lines_of(otherwise, scope, "  ")
             yield "}", origin
         case ir.IfLast(ticket, body):
             yield "mem_fence(CLK_GLOBAL_MEM_FENCE);", origin
-            yield f"if (atomic_inc({ticket.name}) == get_global_size(0) - 1) {{", origin
+            yield f"if (atomic_inc({ticket.name}) == {scope.items} - 1) {{", origin
             yield "  mem_fence(CLK_GLOBAL_MEM_FENCE);", origin
-            yield from lines_of(body, index, "  ")
+            yield from lines_of(body, scope, "  ")
             yield f"  *{ticket.name} = 0;", origin
             yield "}", origin
 

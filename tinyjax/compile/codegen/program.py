@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from tinyjax.compile.codegen.c_text import EXACT, type_text
-from tinyjax.compile.codegen.codegen import kernel_text, lines_of
+from tinyjax.compile.codegen.codegen import FusedKernel, Scope, kernel_text, lines_of
 from tinyjax.compile.codegen.helpers import (
     Helper,
     any_helper,
@@ -26,32 +26,31 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.branches import branched
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
-from tinyjax.compile.kernel.functions.table import called
+from tinyjax.compile.kernel.functions.table import called as called_function
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.scalar_ops import HALVES
 from tinyjax.core.dtypes import kind
 
 
-def program_text(kernels: Sequence[ir.Kernel], texts: Sequence[str] | None = None) -> str:
+def program_text(kernels: Sequence[ir.Kernel | FusedKernel]) -> str:
     """One OpenCL C program with all `kernels`; the same kernels always give the same text, so that
-    an OpenCL driver's cache on disk recognises it. No kernels, no text. `texts`, if given, stand for
-    the kernels' own."""
+    an OpenCL driver's cache on disk recognises it. No kernels, no text."""
     if not kernels:
         return ""
-    texts = list(map(kernel_text, kernels)) if texts is None else list(texts)
-    helpers = with_needs(helper for kernel in kernels for helper in helpers_of(kernel.body))
+    helpers = with_needs(helper for kernel in kernels for helper in _kernel_helpers(kernel))
     # What is rounded once instead of twice stands in a line of its own: mul_add. Everything else is one
     # operation a line, and rounded as NumPy does it.
     parts = ["#pragma OPENCL FP_CONTRACT ON"]
     if any(map(has_double, kernels)) or any(helper.has_double for helper in helpers):
         parts.append("#pragma OPENCL EXTENSION cl_khr_fp64 : enable")
-    parts += [*(helper.text for helper in helpers), *texts]
+    parts += [*(helper.text for helper in helpers), *map(kernel_text, kernels)]
     return "\n\n".join(part.strip() for part in parts) + "\n"
 
 
-def has_double(kernel: ir.Kernel) -> bool:
+def has_double(kernel: ir.Kernel | FusedKernel) -> bool:
+    body = [] if isinstance(kernel, FusedKernel) else kernel.body
     parameters = {buffer.dtype for buffer in kernel.buffers}
-    return np.dtype("float64") in parameters | set(_dtypes(kernel.body))
+    return np.dtype("float64") in parameters | set(_dtypes(body))
 
 
 def _dtypes(body: Sequence[ir.Statement]) -> Iterator[np.dtype]:
@@ -71,6 +70,16 @@ def walk(body: Sequence[ir.Statement]) -> Iterator[ir.Statement]:
 
 
 # ---- what a program has beside its kernels ----
+
+
+def _kernel_helpers(kernel: ir.Kernel | FusedKernel) -> Iterator[Helper]:
+    if isinstance(kernel, ir.Kernel):
+        yield from helpers_of(kernel.body)
+        return
+    for called, _ in kernel.calls:
+        text = kernel_text(called, is_called=True)
+        needs = tuple(helpers_of(called.body))
+        yield Helper(f"{called.name}_item", text, needs, has_double(called))
 
 
 def helpers_of(body: Sequence[ir.Statement]) -> Iterator[Helper]:
@@ -96,7 +105,7 @@ def helpers_of(body: Sequence[ir.Statement]) -> Iterator[Helper]:
 
 def _operation_helpers(let: ir.Let) -> Iterator[Helper]:
     target, first = let.target, let.args[0]
-    function = called(let)
+    function = called_function(let)
     if function is not None:
         yield function_helper(function)
     if let.op not in EXACT:
@@ -125,7 +134,7 @@ def function_helper(function: KernelFunction) -> Helper:
     attribute = "__attribute__((noinline)) " if function.is_rare else ""
     lines = [
         f"{attribute}{type_text(function.result)} {name}({parameters}) {{",
-        *(line for line, _ in lines_of(function.body, "int", "  ")),
+        *(line for line, _ in lines_of(function.body, Scope(), "  ")),
         f"  return {function.result};",
         "}",
     ]

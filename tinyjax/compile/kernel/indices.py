@@ -19,7 +19,7 @@ class Index:
     `lo` and `hi` bound its value (both inclusive). They make the arithmetic below simplify itself,
     and they let `check_kernel` prove that no load or store leaves its buffer."""
 
-    op: str  # 'const', 'var', or one of + - * / % min max
+    op: str  # 'const', 'var', or one of + - * / % min max; 'long' of one index, in generated C only
     args: tuple[Any, ...]
     lo: int
     hi: int
@@ -129,6 +129,8 @@ class Index:
     def __str__(self) -> str:
         if self.op in ("const", "var"):
             return str(self.args[0])
+        if self.op == "long":
+            return f"(long)({self.args[0]})"
         if self.op in ("min", "max"):
             return f"{self.op}({self.args[0]}, {self.args[1]})"
         left, right = (_parenthesised(arg, self.op, i) for i, arg in enumerate(self.args))

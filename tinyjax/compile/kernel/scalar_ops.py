@@ -117,7 +117,7 @@ def _remainder(x: Any, y: Any) -> Any:
 define("add", {"iu": WRAP % "+", "f": "{0} + {1}", "b": "{0} || {1}"}, operator.add)
 define("sub", {"iu": WRAP % "-", "f": "{0} - {1}"}, operator.sub)
 define("mul", {"iu": WRAP % "*", "f": "{0} * {1}", "b": "{0} && {1}"}, operator.mul)
-# x * y + z, the only operation that may be rounded once instead of twice: see kernel_text in codegen.py.
+# x * y + z, the only operation that may be rounded once instead of twice: see program_text in program.py.
 define("mul_add", {"f": "{0} * {1} + {2}"}, lambda x, y, z: x * y + z)
 define("neg", {"iu": WRAPPED_NEGATIVE, "f": "-{0}"}, operator.neg)
 define("div", DIV, _divide, DIVISION)

@@ -90,6 +90,10 @@ PROGRAMS = [
     (lambda x: x.T + 1, (data(300, 333),)),
     (lambda x, y: x * y, (data(3, 40, 50), data(40, 50))),
     (lambda x: jnp.sum(x, (0, 2)) + 1, (data(30, 4, 50),)),
+    (lambda x: jnp.sum(x, 1), (data(500, 400, 3),)),
+    (lambda x: jnp.sum(x, 0), (data(70, 100),)),
+    (lambda x: jax.nn.softmax(x, 1), (data(30, 100),)),
+    (lambda x: jnp.max(x), (data(50_000),)),
 ]
 
 

@@ -59,6 +59,11 @@ def test_sums_are_in_vectors_where_elements_are_not():
     assert "Vectorize('i3_inner', 16)" in lines
 
 
+def test_other_long_sums_have_several_accumulators():
+    lines = schedule(lambda x: lax.reduce_sum(x, (1,)), (500, 400, 3))
+    assert lines[0] == "Accumulators('i3', 8)"
+
+
 @pytest.mark.parametrize("shape", [(300, 333), (2, 300, 333)])
 def test_a_large_transposed_array_is_read_in_tiles(shape):
     lines = schedule(lambda x: jnp.swapaxes(x, -1, -2) + 1, shape)

@@ -10,10 +10,13 @@ each element has a work-item. Builds on schedule and the directives.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.kernel.kernel_ir import Buffer, Combine, For, Kernel, Let, Load
+from tinyjax.compile.kernel.kernel_ir import Buffer, Combine, For, Kernel, Let, Load, Statement
 from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.schedules.accumulators import Accumulators
 from tinyjax.compile.schedules.collapse import Collapse
 from tinyjax.compile.schedules.directive import axis_of, find_loop, loops_of
 from tinyjax.compile.schedules.grid import Grid
@@ -28,15 +31,18 @@ from tinyjax.compile.schedules.vectorize import Vectorize
 # row and the last than a core's second cache keeps: shorter loops would cost more than they spare.
 TILE = 32
 LARGE = 2**18
+ACCUMULATORS = 8  # of a sum that is not in vectors
 ENOUGH = 16  # work-items, so that all cores have about the same to do
 
 
 def map_schedule(naive: Kernel, target: Target) -> Draft:
     """The schedule of a naive loop nest whose elements are computed independently of each other."""
     draft = Draft(naive)
-    axes = [axis_of(loop) for loop in perfect_nest(naive)]
-    if not axes:
+    nest = perfect_nest(naive)
+    if not nest:
         return draft
+    axes = [axis_of(loop) for loop in nest]
+    target = replace(target, grain=max(1, target.grain // _iterations(nest[-1].body)))
     if target.width == 1:
         _one_element_an_item(draft, axes, target)
     elif rows := transposed_axis(naive):
@@ -53,6 +59,12 @@ def perfect_nest(kernel: Kernel) -> list[For]:
         nest.append(body[0])
         body = body[0].body
     return nest
+
+
+def _iterations(body: Sequence[Statement]) -> int:
+    """How many there are for an element: those of loops inside, or one."""
+    loops = [s for s in body if isinstance(s, For)]
+    return max(1, sum((s.stop - s.start).lo * _iterations(s.body) for s in loops))
 
 
 # ---- a GPU ----
@@ -120,12 +132,14 @@ def _without_divisions(draft: Draft, axes: list[str]) -> list[str]:
 
 
 def _vectorize_sums(draft: Draft, width: int) -> None:
-    """The innermost loops of reductions in vectors, as the elements are not."""
+    """The innermost loops of sums in vectors, as the elements are not; else with several accumulators."""
     for loop in loops_of(draft.kernel.body):
         axis, count = axis_of(loop), (loop.stop - loop.start).lo
         is_sum = any(isinstance(s, Combine) for s in loop.body) and not loops_of(loop.body)
         if is_sum and count >= 2 * width > 2 and _are_vectors(draft, axis, width):
             _vectorize(draft, axis, width, "an accumulator for each lane")
+        elif is_sum and count >= 4 * ACCUMULATORS:
+            draft.apply(Accumulators(axis, ACCUMULATORS, why="sums that need not wait for another"))
 
 
 def _flat_as_far_as_possible(draft: Draft, axes: list[str]) -> list[str]:

@@ -26,7 +26,14 @@ from tinyjax.compile.memory_plan import (
     with_memory,
 )
 from tinyjax.compile.passes.pipeline import run_passes
-from tinyjax.compile.plan import Plan, groups_lines, make_plan, schedule_lines, with_kernel
+from tinyjax.compile.plan import (
+    Plan,
+    groups_lines,
+    loop_nests,
+    make_plan,
+    schedule_lines,
+    with_kernel,
+)
 from tinyjax.compile.record import PassRecord, recording
 from tinyjax.compile.schedules.directive import Directive
 from tinyjax.compile.schedules.schedule import directive_lines, scheduled
@@ -124,8 +131,8 @@ STAGES = {
     "simplified": Stage(lambda it: it.plan.closed, lambda it: str(it.plan.closed)),
     "groups": Stage(lambda it: it.plan.groups, lambda it: "\n".join(groups_lines(it.plan))),
     "loop nests": Stage(
-        lambda it: [kernel.naive or kernel for kernel in it.planned.all_kernels()],
-        lambda it: "\n".join(str(kernel.naive or kernel) for kernel in it.planned.all_kernels()),
+        lambda it: loop_nests(it.planned, it.target),
+        lambda it: "\n".join(map(str, loop_nests(it.planned, it.target))),
     ),
     "kernel": Stage(
         lambda it: it.plan.all_kernels(), lambda it: "\n".join(map(str, it.plan.all_kernels()))

@@ -15,11 +15,11 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.kernel.kernel_ir import Kernel
+from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
 from tinyjax.compile.kernel.rules import rewrites_for_steps
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
 from tinyjax.compile.record import run_pass
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
-from tinyjax.compile.schedules.loop_memory import LoopKernel
 from tinyjax.compile.schedules.lower import lower_group
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
 from tinyjax.core.pretty_printer import variable_names
@@ -62,6 +62,19 @@ class Plan:
         """The kernels of this plan and of its bodies, each once: one program."""
         kernels = [kernel for plan in self.all_plans() for kernel in plan.kernels.values()]
         return list({kernel.name: kernel for kernel in kernels}.values())
+
+
+def loop_nests(plan: Plan, target: Target | None) -> list[Kernel]:
+    """The naive nests of all kernels, in their order; of a kernel that has none, itself."""
+    found: dict[str, Kernel] = {}
+    for each in plan.all_plans():
+        for number, kernel in each.kernels.items():
+            group, nest = each.groups[number], kernel.naive or kernel
+            if isinstance(group, LoopGroup) and target is not None:
+                naive = naive_loop(group.eqn, group.before, each.names, target).kernel
+                nest = replace(naive, name=kernel.name)
+            found.setdefault(kernel.name, nest)
+    return list(found.values())
 
 
 def all_names(jaxpr: Jaxpr) -> dict[Var, str]:

@@ -8,7 +8,10 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.compile.codegen.codegen import CPU, GPU
 from tinyjax.compile.codegen.program import program_text
+from tinyjax.compile.fusion.groups import LoopGroup
+from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.interpret import interpret_kernel
+from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
 from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
@@ -54,8 +57,8 @@ def launch(kernel, memory, iterations):
         assert start < 1000 * iterations, "it does not end"
 
 
-def interpreted(f, *args, target=CPU, iterations=10**6):
-    """f by way of its kernels, without a device."""
+def interpreted(f, *args, target=CPU, iterations=10**6, naive=False):
+    """f by way of its kernels, or of the naive nests of its loops, without a device."""
     plan = plan_of(f, *args, target=target)
     assert not plan.reasons, plan.reasons
     jaxpr, consts = plan.closed.jaxpr, plan.closed.consts
@@ -63,8 +66,13 @@ def interpreted(f, *args, target=CPU, iterations=10**6):
     memory = dict(zip([*jaxpr.constvars, *jaxpr.invars], values))
     for number, group in enumerate(plan.groups):
         memory |= {v: np.zeros(v.aval.shape, v.aval.dtype) for v in group.outputs}
-        arrays = [memory[v].reshape(-1) for v in (*group.inputs, *group.outputs)]
-        kernel = plan.kernels[number]
+        made = LoopKernel(plan.kernels[number], group.inputs)
+        if naive and isinstance(group, LoopGroup):
+            made = naive_loop(group.eqn, group.before, plan.names, target)
+            check_kernel(made.kernel)
+            assert made.kernel.items == 1 and "x16" not in str(made.kernel)
+        kernel = made.kernel
+        arrays = [memory[v].reshape(-1) for v in (*made.inputs, *group.outputs)]
         scratch = [np.zeros(b.size, b.dtype) for b in kernel.buffers[len(arrays) :]]
         launch(kernel, arrays + scratch, iterations)
     return [v.val if isinstance(v, Literal) else memory[v] for v in jaxpr.outvars]
@@ -78,8 +86,9 @@ def assert_close(found, expected, rtol):
 
 
 def agree(f, *args, rtol=1e-6, iterations=10**6):
-    """The kernel gives what the eager Python loop gives: for a CPU, a GPU, and on the device."""
+    """Kernels give what the eager Python loop gives: naive, for a CPU, for a GPU, and on the device."""
     expected = f(*args)
+    assert_close(interpreted(f, *args, naive=True), expected, rtol)
     assert_close(interpreted(f, *args, iterations=iterations), expected, rtol)
     assert_close(interpreted(f, *args, target=GPU, iterations=iterations), expected, rtol)
     assert_close(jax.tree.leaves(jax.jit(f)(*args)), expected, max(rtol, 1e-5))
@@ -183,7 +192,7 @@ def test_rows_that_repeat_a_scalar():
 
 
 def test_scalars_that_loop_kernels_keep_between_launches(monkeypatch):
-    monkeypatch.setattr("tinyjax.compile.schedules.loop_memory.LAUNCH_WORK", 1)
+    monkeypatch.setattr("tinyjax.compile.schedules.scheduled_loop.LAUNCH_WORK", 1)
 
     def step(carry, x):
         vector, scalar = carry

@@ -1,7 +1,7 @@
 """Elementwise loops: each element runs the whole loop by itself, in one kernel; on a CPU, each vector of 16.
 
 After this file you can read the kernel of `vmap(while_loop)`: vectors of neighbours, each of which runs
-until none of its lanes is active. Builds on loop_memory, loop_invariants and scalarize.
+until none of its lanes is active. Builds on scheduled_loop, loop_invariants and scalarize.
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ from tinyjax.compile.kernel.kernel_ir import (
     Scalar,
     item_index,
 )
+from tinyjax.compile.kernel.loop_bodies import BOOL, INT32
 from tinyjax.compile.kernel.memref import MemRef
+from tinyjax.compile.kernel.naive_loop import LoopKernel
+from tinyjax.compile.kernel.private_arrays import Source
 from tinyjax.compile.kernel.rules import Position
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.passes.loops import Loop
+from tinyjax.compile.schedules.advance_together import FastBodyBuilder, work_item_target
 from tinyjax.compile.schedules.group_builder import padded, run_of, share
-from tinyjax.compile.schedules.loop_bodies import BOOL, INT32, BodyBuilder
 from tinyjax.compile.schedules.loop_cost import ITERATION_WORK
 from tinyjax.compile.schedules.loop_invariants import cheap_equations, without_invariants
-from tinyjax.compile.schedules.loop_memory import LoopKernel, LoopMemory
-from tinyjax.compile.schedules.private_arrays import Source
 from tinyjax.compile.schedules.scalarize import Scalarizer, element_shape
+from tinyjax.compile.schedules.scheduled_loop import ScheduledLoop
 from tinyjax.compile.schedules.unroll_and_jam import is_short, unroll_and_jam
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, subjaxprs
 
@@ -40,7 +42,7 @@ WIDTH = 16  # elements of a vector on a CPU
 JAMMED_BYTES = 24  # bytes of the carries of one lane of each of those vectors
 
 
-class ElementwiseLoop(LoopMemory):
+class ElementwiseLoop(ScheduledLoop):
     """Every element runs the loop, in vectors of `width`."""
 
     def __init__(
@@ -55,29 +57,29 @@ class ElementwiseLoop(LoopMemory):
             {v: e for v, e in producer.items() if v not in stored},
             target,
         )
-        super().__init__(loop, [*before, *invariants], names, target)
         self.count = math.prod(shape)
-        rewriting = Scalarizer(shape, names, self.inner_target)
+        alone = work_item_target(target)
+        rewriting = Scalarizer(shape, names, alone)
         self.loop = loop.with_bodies(rewriting.jaxpr)
         self.varying = rewriting.varying
-        self.width = self._width()
-        self.b = BodyBuilder(names, target, self.width, frozenset(self.varying))
-        self.b.can_have_whiles = False
-        self.know_operands(self.b)
+        self.width = self._width(target)
+        builder = FastBodyBuilder(names, alone, self.width, frozenset(self.varying))
+        builder.can_have_whiles = False
+        super().__init__(loop, [*before, *invariants], names, builder, target)
 
-    def _width(self) -> int:
+    def _width(self, target: Target) -> int:
         """The width of vectors: a power of two."""
         dtypes = {
             v.aval.dtype for body in self.loop.bodies.values() for v in _variables(body.jaxpr)
         }
-        if self.target.accumulators == 1 or not all(map(has_vector_type, dtypes)):
+        if target.accumulators == 1 or not all(map(has_vector_type, dtypes)):
             return 1
         return min(WIDTH, 2 ** math.ceil(math.log2(self.count)))
 
     def made(self) -> LoopKernel:
         chunks = math.ceil(self.count / self.width)
         bodies = self.loop.bodies.values()
-        cost = total(jaxpr_cost(body.jaxpr, self.inner_target) for body in bodies)
+        cost = total(jaxpr_cost(body.jaxpr, self.b.target) for body in bodies)
         one = cost.work_in_vectors(self.width)
         jammed = self._unroll_factor()
         items, run = share(math.ceil(chunks / jammed), 1, self.target.max_items)
@@ -88,7 +90,7 @@ class ElementwiseLoop(LoopMemory):
         with self.b.loop(*run_of(item_index(items), run, chunks), chunks - 1) as chunk:
             self._chunk(chunk, chunks)
         vectorized = f", vectorized by {self.width}" if self.width > 1 else ""
-        kernel = self.kernel(self.b, items, f"elementwise{vectorized}")
+        kernel = self.kernel(items, f"elementwise{vectorized}")
         *before, loop = kernel.body
         if jammed > 1 and isinstance(loop, For) and is_short(loop.body):
             jam = unroll_and_jam(loop, jammed, self.b.fresh("i"))
@@ -127,7 +129,7 @@ class ElementwiseLoop(LoopMemory):
             *carry,
             *(self._operand(v, inner, chunk) for v, inner in xs),
         ]
-        self.run_loop(b, loop, sources, carry, outs[self.carry_count :])
+        self.run_loop(loop, sources, carry, outs[self.carry_count :])
         for v, place, out in zip(loop.last_carry, carry, outs):
             if self.is_stored(v):
                 b.copy(place, out, 1)

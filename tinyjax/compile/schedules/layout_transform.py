@@ -1,8 +1,8 @@
 """Layout transform: matrices that a loop reads along their columns are transposed once, before the loop.
 
 After this file you can say why `W @ h` in a loop reads W's elements in the order in which they lie: all
-elements of the product advance together (see private_arrays.py), and each iteration takes the next column of
-W. Builds on loops.
+elements of the product advance together (see advance_together.py), and each iteration takes the next column
+of W. Builds on loops.
 """
 
 from __future__ import annotations

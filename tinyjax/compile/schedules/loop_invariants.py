@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
+from tinyjax.compile.kernel.private_arrays import NoKernel
 from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
 from tinyjax.compile.passes.loops import Loop
-from tinyjax.compile.schedules.private_arrays import NoKernel
 from tinyjax.compile.schedules.scalarize import only_repeats
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, has_effects

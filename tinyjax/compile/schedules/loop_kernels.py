@@ -20,11 +20,11 @@ from collections.abc import Mapping
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.kernel_ir import statements_of
+from tinyjax.compile.kernel.naive_loop import LoopKernel
+from tinyjax.compile.kernel.private_arrays import NoKernel
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow, is_control_flow
 from tinyjax.compile.schedules.elementwise_loop import ElementwiseLoop
-from tinyjax.compile.schedules.loop_memory import LoopKernel
-from tinyjax.compile.schedules.private_arrays import NoKernel
 from tinyjax.compile.schedules.sequential_loop import SequentialLoop
 from tinyjax.core.jaxpr import JaxprEqn, Var
 

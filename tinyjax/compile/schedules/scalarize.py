@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.kernel.private_arrays import NoKernel
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
 from tinyjax.compile.passes.loops import Loop, control_flow, is_control_flow, loop_of
-from tinyjax.compile.schedules.private_arrays import NoKernel
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Var
 

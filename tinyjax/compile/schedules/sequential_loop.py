@@ -1,7 +1,7 @@
 """Sequential loops: one work-item runs all iterations, in private memory, if the arrays are small.
 
 After this file you can say when a whole recurrent network is one kernel: where launching the kernels of
-each iteration would take longer than a single work-item takes for the work. Builds on loop_memory,
+each iteration would take longer than a single work-item takes for the work. Builds on scheduled_loop,
 loop_invariants and layout_transform.
 """
 
@@ -23,23 +23,25 @@ from tinyjax.compile.kernel.kernel_ir import (
     inner_bodies,
     item_index,
 )
+from tinyjax.compile.kernel.loop_bodies import BOOL
 from tinyjax.compile.kernel.memref import MemRef
+from tinyjax.compile.kernel.naive_loop import LoopKernel
+from tinyjax.compile.kernel.private_arrays import NoKernel, Source
 from tinyjax.compile.passes.loops import Branches, Loop, has_unknown_length
+from tinyjax.compile.schedules.advance_together import FastBodyBuilder, work_item_target
 from tinyjax.compile.schedules.group_builder import padded
 from tinyjax.compile.schedules.layout_transform import with_transposed_weights
-from tinyjax.compile.schedules.loop_bodies import BOOL, BodyBuilder
 from tinyjax.compile.schedules.loop_cost import (
     ITERATION_WORK,
     MAX_ITERATION_WORK,
     MAX_PRIVATE,
 )
 from tinyjax.compile.schedules.loop_invariants import cheap_equations
-from tinyjax.compile.schedules.loop_memory import LoopKernel, LoopMemory
-from tinyjax.compile.schedules.private_arrays import NoKernel, Source
+from tinyjax.compile.schedules.scheduled_loop import ScheduledLoop
 from tinyjax.core.jaxpr import JaxprEqn, Var
 
 
-class SequentialLoop(LoopMemory):
+class SequentialLoop(ScheduledLoop):
     """One work-item does it all; carries are private arrays."""
 
     def __init__(
@@ -49,59 +51,35 @@ class SequentialLoop(LoopMemory):
         before: list[JaxprEqn] = []
         if isinstance(found, Loop):
             before = _equations_of_carry(found, producer, target)
-        super().__init__(found, before, names, target)
-        self.found = found
-        self.b = BodyBuilder(dict(names), target)
-        self.know_operands(self.b)
+        builder = FastBodyBuilder(dict(names), work_item_target(target))
+        super().__init__(found, before, names, builder, target)
 
     def made(self) -> LoopKernel:
-        b, found = self.b, self.found
-        bodies = found.bodies.values()
-        operations = sum(jaxpr_cost(body.jaxpr, self.inner_target).work for body in bodies)
+        bodies = self.found.bodies.values()
+        operations = sum(jaxpr_cost(body.jaxpr, self.b.target).work for body in bodies)
         most = MAX_ITERATION_WORK[self.target.name]
         if operations > most:
             raise NoKernel(
                 f"an iteration has {operations} operations, too many for one work-item (> {most})"
             )
-        outs = [MemRef(buffer) for buffer in self.outputs]
-        if isinstance(found, Branches):
-            b.branches(found, [self.source(v) for v in self.eqn.invars], outs)
-        else:
-            self._loop(found, operations, outs)
-        private = sum(array.size for array in _private(b.body))
+        if isinstance(self.found, Loop):
+            has_inner = any(has_unknown_length(e) for body in bodies for e in body.eqns)
+            self.share_out(operations + ITERATION_WORK, has_inner)
+        self.write()
+        private = sum(array.size for array in _private(self.b.body))
         if private > MAX_PRIVATE:
             raise NoKernel(
                 f"an iteration has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
             )
         items = padded(1, self.target)
-        kernel = self.kernel(b, items, f"sequential: an iteration has {private} elements")
+        kernel = self.kernel(items, f"sequential: an iteration has {private} elements")
         if items > 1:  # the others of its group have nothing to do
             is_first = Value("is_first", BOOL)
             test = Let(is_first, "eq", (item_index(items), index(0)))
             kernel = replace(kernel, body=[test, If(is_first, kernel.body)])
         return LoopKernel(kernel, list(self.inputs))
 
-    def _loop(self, loop: Loop, operations: int, outs: list[MemRef]) -> None:
-        """The carry in private arrays, all iterations, and the results stored."""
-        b = self.b
-        has_inner = any(has_unknown_length(e) for body in loop.bodies.values() for e in body.eqns)
-        self.share_out(operations + ITERATION_WORK, has_inner)
-        carry = [b.private(v, "carry") for v in loop.last_carry]
-        outs, ys = outs[: self.carry_count], outs[self.carry_count :]
-        for place, v in zip(carry, loop.carry):
-            if v in self.computed:
-                b.fill(place, v)
-            else:
-                b.copy(self.source(v), place, v.aval.size)
-        of_consts = [*map(self.source, loop.condition_consts), *map(self.source, loop.consts)]
-        sources = [*of_consts, *carry, *map(self.source, loop.xs)]
-        loop, sources = self._with_rows(loop, sources)
-        self.run_loop(b, loop, sources, carry, ys)
-        for v, place, out in zip(loop.last_carry, carry, outs):
-            if self.is_stored(v):
-                b.copy(place, out, v.aval.size)
-
-    def _with_rows(self, loop: Loop, sources: list[Source]) -> tuple[Loop, list[Source]]:
+    def prepared(self, loop: Loop, sources: list[Source]) -> tuple[Loop, list[Source]]:
         """Transposes weights that would be read by columns."""
         b = self.b
         if self.target.accumulators == 1:

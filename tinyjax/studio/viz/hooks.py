@@ -13,10 +13,10 @@ from typing import Any
 
 from tinyjax.compile import record as passes
 from tinyjax.compile.fusion import fuse
+from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.passes import pipeline
 from tinyjax.compile.plan import step_word
 from tinyjax.compile.schedules import loop_kernels, lower
-from tinyjax.compile.schedules.loop_memory import LoopKernel
 from tinyjax.core import tracing
 from tinyjax.core.api_util import fun_name
 from tinyjax.core.bind import EvalTrace, Primitive, abstract_eval_rules, context, impl_rules

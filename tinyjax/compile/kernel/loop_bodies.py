@@ -28,9 +28,9 @@ from tinyjax.compile.kernel.kernel_ir import (
     statements_of,
 )
 from tinyjax.compile.kernel.memref import MemRef
+from tinyjax.compile.kernel.private_arrays import NoKernel, PrivateArrayBuilder, Source, sums_up
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow
-from tinyjax.compile.schedules.private_arrays import NoKernel, PrivateArrayBuilder, Source, sums_up
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
 BOOL, INT32 = np.dtype(bool), np.dtype("int32")

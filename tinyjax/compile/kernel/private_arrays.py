@@ -2,46 +2,33 @@
 
 After this file you can predict the statements that a group of equations becomes inside a loop: where a
 program would launch a kernel, a work-item runs a loop over the elements of a private array; a single
-element is a variable. Builds on groups, builder and lower.
+element is a variable. Builds on groups and builder.
 """
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.builder import Builder
-from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.kernel_ir import Allocate, Const, PrivateArray, Scalar, statements_of
+from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.kernel_ir import Allocate, PrivateArray, Scalar
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import (
-    LoweringRuleContext,
     Position,
     Reduction,
     lowering_of,
-    sum_dtype,
 )
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
-from tinyjax.compile.schedules.collapse import divisions
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
-
-UNROLLED = 8  # terms of a reduction that are added before the sum goes back to memory
 
 Source = MemRef | Scalar  # where a loop finds an operand: in memory, or in a variable
 
 
 class NoKernel(Exception):
     """Why a loop can't be one kernel."""
-
-
-def work_item_target(target: Target) -> Target:
-    """The target of code that one work-item runs by itself: nothing is shared out, and sums are stored."""
-    return dataclasses.replace(
-        target, name="work-item", reduction_grain=2**62, stores_reductions=True
-    )
 
 
 class PrivateArrayBuilder(Builder):
@@ -55,7 +42,7 @@ class PrivateArrayBuilder(Builder):
         width: int = 1,
         varying: frozenset = frozenset(),
     ):
-        super().__init__(names, work_item_target(target))
+        super().__init__(names, target)
         self.width = width
         self.varying = varying
 
@@ -109,14 +96,8 @@ class PrivateArrayBuilder(Builder):
         self.each(v.aval.shape, lambda at: self.write(place, at.flat, self.element(v, at)))
 
     def each(self, shape: Sequence[int], body: Callable[[Position], None]) -> None:
-        """A loop over all places of an array; one for each axis if the coordinates are needed."""
-        size = math.prod(shape)
-        with self.block() as flat, self.loop(0, size, size - 1) as i:
-            body(Position(shape, flat=i))
-        if len(shape) > 1 and any(True for _ in divisions(flat)):
-            with self.block() as flat:
-                self._nest(shape, (), 1, lambda _, coords: body(Position(shape, coords)))
-        self.body += flat
+        """A loop for each axis of an array, over all places."""
+        self._nest(shape, (), 1, lambda _, coords: body(Position(shape, coords)))
 
     # ---- groups of equations ----
 
@@ -132,9 +113,7 @@ class PrivateArrayBuilder(Builder):
             return
         places = {v: direct[v] if v in direct else self.private(v) for v in group.outputs}
         for v in group.outputs:
-            if sums_up(self.producer[v], self.target):
-                with statements_of(self.producer[v]):
-                    self._stored_reduction(v, places[v])
+            self.store_at_once(v, places[v])
         others = [v for v in group.outputs if v not in self.places]
 
         def store(position: Position) -> None:
@@ -147,43 +126,9 @@ class PrivateArrayBuilder(Builder):
             self.each(shape, store)
         self.places.update(places)
 
-    def _stored_reduction(self, v: Var, place: MemRef) -> None:
-        """All elements of the result advance together, so that contiguous memory is read."""
-        eqn, rule = self.producer[v], lowering_of(self.producer[v], self.target)
-        assert isinstance(rule, Reduction)
-        dtype = sum_dtype(v.aval.dtype)
-        sums = place
-        if not isinstance(place.memory, PrivateArray) or place.memory.dtype != dtype:
-            accumulators = PrivateArray(self.fresh("acc"), dtype, v.aval.size)
-            self.body.append(Allocate(accumulators, None))
-            sums = MemRef(accumulators)
-        with self.loop(0, v.aval.size, v.aval.size - 1) as i:
-            self.write(sums, i, Const(rule.identity(dtype), dtype))
-        *outer, last = sizes = rule.sizes(eqn)
-
-        def add_terms(coords: tuple[Index, ...], lasts: Sequence[Index]) -> None:
-            def add(position: Position) -> None:
-                ctx = LoweringRuleContext(self, eqn, v, position)
-                so_far: Scalar = self.read(sums, position.flat)
-                for k in lasts:
-                    term = self.term(ctx, eqn, rule, Position(sizes, (*coords, k)))
-                    so_far = self.let(rule.op, (so_far, self.converted(term, dtype)), dtype)
-                self.write(sums, position.flat, so_far)
-
-            self.each(v.aval.shape, add)
-
-        def along_last(_: Index, coords: Sequence[Index]) -> None:
-            blocks = last // UNROLLED
-            with self.loop(0, blocks, blocks - 1) as block:
-                add_terms(tuple(coords), [block * UNROLLED + i for i in range(UNROLLED)])
-            if last % UNROLLED:
-                add_terms(tuple(coords), [index(k) for k in range(blocks * UNROLLED, last)])
-
-        self._nest(outer, (), 1, along_last)
-        if sums is not place:
-            with self.loop(0, v.aval.size, v.aval.size - 1) as i:
-                self.write(place, i, self.converted(self.read(sums, i), v.aval.dtype))
-        self.places[v] = place
+    def store_at_once(self, v: Var, place: MemRef) -> None:
+        """Where a schedule computes a reduction's elements in another order, it does so here, and says so by
+        `places`."""
 
 
 def sums_up(eqn: JaxprEqn, target: Target) -> bool:

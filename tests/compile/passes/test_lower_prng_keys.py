@@ -41,6 +41,14 @@ def test_a_key_is_two_words_in_the_compiled_jaxpr():
     assert "key<fry>" not in text and "threefry2x32" in text
 
 
+def test_a_record_says_what_becomes_of_keys():
+    lowered = jax.jit(lambda key: random.bits(random.split(key)[0])).lower(KEY)
+    (record,) = (r for r in lowered.passes if r.name == "lower_prng_keys")
+    said = [(e.origin.primitive.name, e.change) for e in record.events]
+    assert ("random_split", "is arithmetic on words") in said
+    assert ("squeeze", "moves pairs of words") in said
+
+
 @pytest.mark.parametrize("partitionable", [True, False])
 @pytest.mark.parametrize("shape", [(), (2,), (3, 5)])
 @pytest.mark.parametrize("keys", [KEY, KEYS.reshape(2, 3)], ids=["key", "keys"])

@@ -6,7 +6,7 @@ import numpy as np
 
 import tinyjax.numpy as jnp
 from tinyjax import lax, viz
-from tinyjax.studio.viz.style import GREEN, ORANGE
+from tinyjax.studio.viz.style import BLUE, ORANGE
 
 X = np.ones(3, np.float32)
 
@@ -27,7 +27,7 @@ def test_there_is_a_frame_for_the_traced_program_and_each_pass_that_changed_it()
 
 def test_what_goes_and_what_is_new_is_lit():
     source = viz.pass_graph(lambda x: lax.div(x, np.float32(4)), X).source
-    assert (boxes(source, "div", ORANGE), boxes(source, "mul", GREEN)) == (1, 1)
+    assert (boxes(source, "div", ORANGE), boxes(source, "mul", BLUE)) == (1, 1)
 
 
 def test_a_program_that_no_pass_changes_is_drawn_as_traced():

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.passes.loops import control_flow, is_control_flow
+from tinyjax.compile.record import event
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import to_numpy
 from tinyjax.core.bind import Primitive, context
@@ -108,6 +109,7 @@ def _results(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any]:
     """Writes an equation with words in place of keys."""
     name, primitive, params = eqn.primitive.name, eqn.primitive, eqn.params
     if primitive in word_rules:
+        event(eqn, "is arithmetic on words", "it has a rule in word_rules", eqn)
         return [word_rules[primitive](*args, **params)]
     if not _eqn_has_keys(eqn):
         return _bind(primitive, args, params)
@@ -119,8 +121,10 @@ def _results(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any]:
     if all(is_key(v.aval) for v in eqn.outvars):
         moved = conversions["moved"](eqn, args)
         if moved is not None:
+            event(eqn, "moves pairs of words", "it only moves keys about", eqn)
             return moved
     # A host step, such as a callback, that takes or makes keys.
+    event(eqn, "gets keys made of words", "it is a host step", eqn)
     args = [conversions["keys"](x) if is_key(v.aval) else x for x, v in zip(args, eqn.invars)]
     outs = _bind(primitive, args, params)
     return [conversions["words"](x) if is_key(v.aval) else x for x, v in zip(outs, eqn.outvars)]

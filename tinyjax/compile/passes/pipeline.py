@@ -41,6 +41,7 @@ def bodies(closed: ClosedJaxpr) -> ClosedJaxpr:
     return simplify_bodies(closed, simplify)
 
 
+# The only pass that can't be left out, where there are keys: no kernel knows them.
 KEYS = Pass("lower_prng_keys", lower_prng_keys, "random keys become pairs of uint32 words")
 PASSES = (
     Pass("inline", inline, "called jaxprs stand in place of the calls"),

@@ -67,7 +67,7 @@ FAN_OUT = Look(
 )
 COLLECTIVE = Look(EQUATION.style | {"fillcolor": GREEN}, "collective: all devices wait for all")
 
-NEW = Look(EQUATION.style | {"fillcolor": GREEN, "penwidth": "2"}, "new or changed")
+NEW = Look(EQUATION.style | {"fillcolor": BLUE, "penwidth": "2"}, "new or changed")
 GOING = Look(
     EQUATION.style | {"fillcolor": ORANGE, "style": "filled,rounded,dashed"},
     "changed or dropped by the next pass",

@@ -96,6 +96,14 @@ for line in rewrite_rules.ARITHMETIC.splitlines():
         print(line)
 
 # %% [markdown]
+# Which of them have applied here? Each pass can be recorded: what it looked at, what it made of that, and
+# why; and the lines of the jaxpr before (`-`) and after (`+`) that differ:
+
+# %%
+passes = jax.jit(jax.grad(jax.jit(f))).lower(3.0).passes
+print(next(record for record in passes if record.name == "rewrite_rules"))
+
+# %% [markdown]
 # Look for what is missing. `x + 0 = x` holds for integers, and for floats only with `-0.0`. A rule
 # must give the very bits that the equation gives, for each number there is. Floats have two zeros,
 # an infinity and `nan`, and many laws of school do not hold for them:

@@ -7,6 +7,7 @@ import tinyjax.core.primitives as primitives
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.passes.pipeline import simplify
+from tinyjax.compile.record import recording
 from tinyjax.core.errors import JaxRuntimeError
 from tinyjax.core.tracing import make_jaxpr
 from tinyjax.transform.jit.api import jit
@@ -43,3 +44,15 @@ def test_so_are_branches_that_share_a_function():
         f = jit(lambda x, f=f: lax.cond(x > 0, f, f, x))
     with pytest.raises(JaxRuntimeError, match=r"RESOURCE_EXHAUSTED"):
         f.lower(1.0)
+
+
+def test_a_record_names_the_functions_that_are_called():
+    def outer(x):
+        return jit(primitives.sin)(x)
+
+    with recording() as records:
+        simplify(make_jaxpr(jit(outer))(1.0))
+    assert [str(event) for event in records[0].events] == [
+        "b = jit a: in its place, the equations of outer",
+        "b = jit a: in its place, the equations of sin",
+    ]

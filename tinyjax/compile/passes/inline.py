@@ -41,8 +41,8 @@ def _inline(closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool]) -> ClosedJaxp
             if eqn.primitive.name in FORWARDS:
                 event(eqn, ("is", eqn.invars), "a program runs on one device", eqn)
             else:
-                count = len(called_jaxpr(eqn).eqns)
-                event(eqn, f"{count} equations in its place", "", eqn)
+                name = eqn.params.get("name", eqn.primitive.name)
+                event(eqn, f"in its place, the equations of {name}", "", eqn)
     return inline_calls(closed, keep)
 
 

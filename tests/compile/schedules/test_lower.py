@@ -10,7 +10,8 @@ from tinyjax.core.primitives import add, mul, neg, reshape, transpose
 # ---- kernels, interpreted ----
 
 
-@pytest.mark.parametrize("target", [CPU, GPU])
+@pytest.mark.parametrize("form", ["naive", "scheduled"])
+@pytest.mark.parametrize("target", [CPU, GPU], ids=["CPU", "GPU"])
 @pytest.mark.parametrize(
     "f, shapes",
     [
@@ -26,8 +27,10 @@ from tinyjax.core.primitives import add, mul, neg, reshape, transpose
         (lambda x: total(x, (0,)), [(0, 3)]),
     ],
 )
-def test_an_interpreted_kernel_equals_eager(f, shapes, target):
-    results, expected = interpreted(f, *(data(*shape) for shape in shapes), target=target)
+def test_an_interpreted_kernel_equals_eager(f, shapes, target, form):
+    change = lambda kernel: kernel.naive if form == "naive" else kernel  # noqa: E731
+    args = [data(*shape) for shape in shapes]
+    results, expected = interpreted(f, *args, target=target, change=change)
     for result, wanted in zip(results, expected, strict=True):
         np.testing.assert_allclose(result, wanted, rtol=1e-5, atol=1e-5)
 

@@ -1,6 +1,12 @@
+from dataclasses import replace
+
+import pytest
 from loop_nests import assert_computes_the_same, doubled
 
+from tinyjax.compile.kernel.kernel_ir import KernelError, Let
+from tinyjax.compile.kernel.substitution import replaced
 from tinyjax.compile.record import recording
+from tinyjax.compile.schedules.directive import Directive, with_loop
 from tinyjax.compile.schedules.grid import Grid
 from tinyjax.compile.schedules.schedule import directive_lines, scheduled
 from tinyjax.compile.schedules.split import Split
@@ -30,3 +36,37 @@ def test_each_directive_is_a_pass_that_can_be_recorded():
     assert [r.title for r in records] == ["split of k0", "vectorize of k0", "grid of k0"]
     assert records[1].before == records[0].after and records[2].after == kernel
     assert str(records[0].events[0]) == "Split('i1', 16): applied  # a vector has 16 lanes"
+
+
+# ---- wrong directives ----
+
+
+class OneLess(Directive):
+    """Leaves out an iteration."""
+
+    def why_not(self, kernel):
+        return ""
+
+    def _applied(self, kernel):
+        return with_loop(kernel, "i1", lambda loop: [replace(loop, stop=loop.stop - 1)])
+
+
+class Subtracts(Directive):
+    """Subtracts where the nest adds."""
+
+    def why_not(self, kernel):
+        return ""
+
+    def _applied(self, kernel):
+        change = lambda s: [replace(s, op="sub")] if isinstance(s, Let) else [s]  # noqa: E731
+        return replace(kernel, body=replaced(kernel.body, change))
+
+
+def test_a_directive_that_leaves_elements_out_is_found_by_the_check():
+    with pytest.raises(KernelError, match="not every element of y_out is stored"):
+        scheduled(doubled(100), [OneLess()])
+
+
+def test_a_directive_that_computes_something_else_is_found_by_the_comparison():
+    with pytest.raises(AssertionError, match="Mismatched elements"):
+        assert_computes_the_same(scheduled(doubled(100), [Subtracts()]), doubled(100))

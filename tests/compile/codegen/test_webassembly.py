@@ -129,6 +129,24 @@ def test_a_constant_gives_the_interpreters_bits(dtype, width):
     assert_same_bits(found, expected)
 
 
+@pytest.mark.parametrize("op", ["shift_left", "shift_right_logical", "shift_right_arithmetic"])
+@pytest.mark.parametrize("width", [1, 4])
+def test_a_shift_by_a_constant_gives_the_interpreters_bits(op, width):
+    for dtype in INTEGERS:
+        x = edges(dtype)[-8:]
+        given, out = Buffer("x", dtype, 8, "in"), Buffer("out", dtype, 64, "out")
+        body = []
+        for n, count in enumerate([0, 1, 5, 7, 8, 31, 63, dtype.itemsize * 8]):
+            for at in range(0, 8, width):
+                v, y = (Value(f"{name}{n}_{at}", dtype, width) for name in "vy")
+                shift = Let(y, op, (v, Const(dtype.type(count), dtype)))
+                body += [Load(v, given, index(at)), shift, Store(out, index(8 * n + at), y)]
+        kernel, found, expected = Kernel("k", [given, out], 1, body), *np.zeros((2, 64), dtype)
+        interpret_kernel(kernel, [x, expected])
+        run_kernel(kernel, [x, found])
+        assert_same_bits(found, expected)
+
+
 FUNCTIONS = {name: made for name, made in definitions.items() if made.dtype.kind == "f"}
 
 

@@ -4,7 +4,8 @@ After this file you can read the instructions of any kernel and say which statem
 on memory that it is given: a function's parameters are the addresses of the kernel's buffers, that of
 `private_bytes` bytes for its private arrays, and the work-items that it runs one after the other, from
 `first` to before `past`. A private array whose elements are all asked for by numbers that are known here
-is kept in locals. Functions of the kernel language (exp, sin, ...) are functions of the module.
+is kept in locals. Functions of the kernel language (exp, sin, ...) are functions of the module for numbers;
+for vectors, their statements stand where they are called.
 Builds on kernel_ir, functions/, webassembly_memory and webassembly_module.
 
 Source: the WebAssembly Core Specification 2.0, https://webassembly.github.io/spec/core/
@@ -13,6 +14,7 @@ Source: the WebAssembly Core Specification 2.0, https://webassembly.github.io/sp
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import index_type
 from tinyjax.compile.codegen.webassembly_memory import Memory, MemoryWriter
@@ -20,7 +22,7 @@ from tinyjax.compile.codegen.webassembly_module import Function, Module
 from tinyjax.compile.codegen.webassembly_operations import TWO_OPERANDS, Code, Form, number_type
 from tinyjax.compile.codegen.webassembly_values import lane_count
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
+from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, changed, widened
 from tinyjax.compile.kernel.functions.table import function_of
 from tinyjax.compile.kernel.indices import Index, index, index_var
 
@@ -157,7 +159,9 @@ class Writer(MemoryWriter):
         width = lane_count(function.parameters[0].dtype)
         if form.is_vector and lane_count(function.result.dtype) != width:
             return None
-        return [("call", self.defined(widened(function, width if form.is_vector else 1)))]
+        if form.is_vector:
+            return self.inlined(widened(function, width))
+        return [("call", self.defined(function))]
 
     def imported(self, name: str, form: Form) -> str:
         if form.number != "f64":
@@ -170,15 +174,24 @@ class Writer(MemoryWriter):
 
     def defined(self, function: KernelFunction) -> str:
         """A function of the kernel language, written into the module when it is first called."""
-        types = [
-            "v128" if value.width > 1 else number_type(value.dtype)
-            for value in (*function.parameters, function.result)
-        ]
+        of, *types = [number_type(v.dtype) for v in (function.result, *function.parameters)]
         parameters = [(value.name, of) for value, of in zip(function.parameters, types)]
-        if (writer := self.helper(function.name, parameters, types[-1])) is not None:
+        if (writer := self.helper(function.name, parameters, of)) is not None:
             writer.body(function.body)
             writer.emit(("local.get", writer.value(function.result)))
         return function.name
+
+    def inlined(self, function: KernelFunction) -> Code:
+        """The statements of a function of vectors, in place of a call; its operands were pushed. A loop then
+        makes its constants once, and has more to do at a time: exp takes half as long in V8."""
+        own = changed(function, lambda one: replace(one, name=f"{function.name}.{one.name}"))
+        outer, self.function.body = self.function.body, []
+        for parameter in reversed(own.parameters):
+            self.emit(("local.set", self.value(parameter)))
+        self.body(own.body)
+        self.emit(("local.get", self.value(own.result)))
+        code, self.function.body = self.function.body, outer
+        return code
 
 
 def _indexed(body: Sequence[ir.Statement]) -> Iterator[str]:

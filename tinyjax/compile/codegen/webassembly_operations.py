@@ -76,8 +76,8 @@ TWO_OPERANDS = ("pow", "atan2")
 # What gives a float of 16 bits that need not be rounded to one
 EXACT = frozenset("select copy neg max min abs".split())
 SHIFTS = {
-    "shift_left": "0 i.shl:{}", "shift_right_logical": "0 i.shr_u:{}",
-    "shift_right_arithmetic": "0 i.shr_s:{}",
+    "shift_left": "0 i.shl:{}", "shift_right_logical": "0 unsigned i.shr_u:{}",
+    "shift_right_arithmetic": "0 signed i.shr_s:{}",
 }  # fmt: skip
 
 # ---- types ----
@@ -132,6 +132,7 @@ class Form:
 # ---- words to instructions ----
 
 Code = list[Instruction]
+KNOWN = {*OPCODES, ";;"}
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def instructions(words: str, form: Form, operands: Operands) -> Code | None:
     names: dict[str, str] = {}
     for word in words.split():
         found = _word(word, form, operands, names)
-        if found is None or any(one[0] not in OPCODES for one in found):
+        if found is None or any(one[0] not in KNOWN for one in found):
             return None
         code += found
     return code
@@ -220,8 +221,14 @@ def narrowed(itemsize: int, sign: str) -> Code:
 # ---- what an operation's words are ----
 
 
-def operation_words(op: str, of: np.dtype, to: np.dtype) -> str:
-    """An operation on numbers of a dtype, with a result of another."""
+def operation_words(op: str, of: np.dtype, to: np.dtype, count: int | None = None) -> str:
+    """An operation on numbers of a dtype, with a result of another; `count` is the second operand of a shift,
+    if it is a constant."""
+    if op in SHIFTS and count is not None:
+        is_too_far, last = not 0 <= count < of.itemsize * 8, of.itemsize * 8 - 1
+        if is_too_far and op != "shift_right_arithmetic":
+            return "#0"
+        return SHIFTS[op].format(last if is_too_far else count)
     source, target = number_type(of), number_type(to)
     if op in ("convert", "truncate"):  # what saturates is right for both
         return _conversion_words(of, to)

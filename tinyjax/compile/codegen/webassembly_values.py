@@ -207,7 +207,7 @@ class ValueWriter:
             return self.number(args[n], "" if op == "select" and n == 0 else form.number, lane)
 
         operands = Operands(push, self.temporary, self.call)
-        code = instructions(operation_words(op, form.dtype, dtype), form, operands)
+        code = instructions(operation_words(op, form.dtype, dtype, _count(args)), form, operands)
         assert code is not None, f"there is no '{op}' of {form.dtype}"
         return [*code, *self._rounded(op, dtype, False), *_wrapped(dtype)]
 
@@ -242,16 +242,11 @@ class ValueWriter:
         form = Form(target.dtype if op == "select" else _operand_dtype(args), True)
         if function_of(by_way_of_float64 := f"{op}_{form.dtype}", form.dtype) is not None:
             op = by_way_of_float64
-        words = operation_words(op, form.dtype, target.dtype)
-        if op == "bitcast":
-            words = "0"
-        if op in SHIFTS:
-            if not isinstance(args[1], Const):
-                return None
-            count, bits = int(args[1].value), form.dtype.itemsize * 8
-            is_too_far = not 0 <= count < bits
-            words = "#0" if is_too_far and op != "shift_right_arithmetic" else SHIFTS[op]
-            words = words.format(bits - 1 if is_too_far else count)
+        words = (
+            "0" if op == "bitcast" else operation_words(op, form.dtype, target.dtype, _count(args))
+        )
+        if op in SHIFTS and not isinstance(args[1], Const):
+            return None
         return self._vector_operation(words, op, target.dtype, args, form, part)
 
     def _vector_operation(
@@ -308,6 +303,14 @@ def _shuffle(*lanes: int) -> Instruction:
 
 def _operand_dtype(args: Sequence[Atom]) -> np.dtype:
     return next((arg.dtype for arg in args if not isinstance(arg, Index)), INT32)
+
+
+def _count(args: Sequence[Atom]) -> int | None:
+    """By how many places is shifted, if that is a constant."""
+    match args:
+        case [_, Const(value, dtype)] if dtype.kind in "iu":
+            return int(value)
+    return None
 
 
 def _wrapped(dtype: np.dtype) -> Code:

@@ -9,6 +9,8 @@ from lowering import aval, interpreted, stages
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.compile.kernel.check_kernel import check_kernel
+from tinyjax.compile.kernel.kernel_ir import Allocate, Combine, Load, Store, statement_lines
+from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.directive import Directive
 from tinyjax.compile.schedules.schedule import directive_lines
 
@@ -158,11 +160,10 @@ SCHEDULES = [
     (lambda x: (x.sum(), x.max()), (16500,)),
     (lambda x: (x.sum((0, 2)), x.max((0, 2))), (120, 2, 150)),
 ]
+NAMES = ["rows", "row", "blocks", "columns", "split", "runs"]
 
 
-@pytest.mark.parametrize(
-    "f, shape", SCHEDULES, ids=["rows", "row", "blocks", "columns", "split", "runs"]
-)
+@pytest.mark.parametrize("f, shape", SCHEDULES, ids=NAMES)
 def test_without_one_of_its_directives_a_schedule_computes_the_same(f, shape):
     x = np.random.default_rng(0).integers(-2, 3, shape).astype(np.float32)  # sums are exact
     (kernel,) = stages(f, aval(*shape))[2]
@@ -192,3 +193,11 @@ def test_a_schedule_says_why():
     assert all(directive.why for directive in directives(kernel))
     assert "Keep('e', 'i3_outer')  # 21 operations" in text
     assert "UnrollAndJam('i1', 4)  # the sum of one row need not wait for that of another" in text
+
+
+@pytest.mark.parametrize("f, shape", SCHEDULES, ids=NAMES)
+def test_what_directives_add_knows_the_equation_that_it_is_for(f, shape):
+    (kernel,) = stages(f, aval(*shape))[2]
+    for statement in every_statement(kernel.body):
+        if isinstance(statement, (Load, Store, Combine, Allocate)):  # (masks are for several)
+            assert statement.origin is not None, "\n".join(statement_lines(statement))

@@ -23,7 +23,7 @@ it rfactor.) Builds on directive.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -35,7 +35,6 @@ from tinyjax.compile.kernel.kernel_ir import (
     For,
     Kernel,
     Load,
-    PrivateArray,
     Statement,
     Store,
     Value,
@@ -43,6 +42,8 @@ from tinyjax.compile.kernel.kernel_ir import (
 from tinyjax.compile.kernel.substitution import every_statement, substituted
 from tinyjax.compile.schedules.directive import Directive, axis_of, find_loop, no_such_axis
 from tinyjax.compile.schedules.nests import Fresh
+
+Combines = Sequence[tuple[Combine, Buffer]]  # and where its partial results are
 
 
 @dataclass(frozen=True)
@@ -79,49 +80,47 @@ class SplitReduction(Directive):
         done = blocks * self.multiple
         count = math.ceil(done / run)
         results = math.prod(outer.stop.lo for outer in parts.around)
-        partial = {
-            s.array: Buffer(fresh("partial"), s.array.dtype, results * count, "scratch")
+        combines = [
+            (s, Buffer(fresh("partial"), s.array.dtype, results * count, "scratch"))
             for s in every_statement(loop.body)
             if isinstance(s, Combine)
-        }
+        ]
         piece = index_var(f"{self.axis}_piece", 0, count - 1)
         whole = _between(loop, self.axis, piece * run, (piece * run + run).min(done))
-        stores = self._stores(partial, piece * results + parts.number, fresh)
+        stores = _stores(combines, piece * results + parts.number, fresh)
         body = _nest(parts.around, [*parts.before, whole, *stores])
         pieces = For(piece, index(0), index(count), body, origin=loop.origin)
 
         other = index_var(f"{self.axis}_partial", 0, count - 1)
-        combines = self._combines(loop, partial, other * results + parts.number, fresh)
-        finish = [*parts.before, For(other, index(0), index(count), combines, origin=loop.origin)]
+        body = _combined(combines, other * results + parts.number, fresh)
+        finish = [*parts.before, For(other, index(0), index(count), body, origin=loop.origin)]
         if done < loop.stop.lo:
             finish.append(_between(loop, f"{self.axis}_rest", index(done), loop.stop))
         names = {axis_of(outer): f"{axis_of(outer)}_total" for outer in parts.around}
-        names |= {array.name: fresh(array.name) for array in partial}
+        names |= {s.array.name: fresh(s.array.name) for s, _ in combines}
         total = substituted(_nest(parts.around, [*finish, *parts.after]), {}, names)
-        buffers = [*kernel.buffers, *partial.values()]
+        buffers = [*kernel.buffers, *(buffer for _, buffer in combines)]
         return replace(kernel, buffers=buffers, body=[pieces, *total])
 
-    def _stores(
-        self, partial: Mapping[PrivateArray, Buffer], at: Index, fresh: Fresh
-    ) -> list[Statement]:
-        """What a piece leaves."""
-        stores: list[Statement] = []
-        for array, buffer in partial.items():
-            value = Value(fresh("t"), array.dtype)
-            stores += [Load(value, array, index(0)), Store(buffer, at, value)]
-        return stores
 
-    def _combines(
-        self, loop: For, partial: Mapping[PrivateArray, Buffer], at: Index, fresh: Fresh
-    ) -> list[Statement]:
-        """What is done with the partial results of one piece."""
-        combines: list[Statement] = []
-        for s in every_statement(loop.body):
-            if isinstance(s, Combine):
-                value = Value(fresh("t"), s.array.dtype)
-                combines.append(Load(value, partial[s.array], at, origin=s.origin))
-                combines.append(replace(s, index=index(0), value=value))
-        return combines
+def _stores(combines: Combines, at: Index, fresh: Fresh) -> list[Statement]:
+    """What a piece leaves."""
+    stores: list[Statement] = []
+    for combine, buffer in combines:
+        value = Value(fresh("t"), buffer.dtype)
+        stores.append(Load(value, combine.array, index(0), origin=combine.origin))
+        stores.append(Store(buffer, at, value, origin=combine.origin))
+    return stores
+
+
+def _combined(combines: Combines, at: Index, fresh: Fresh) -> list[Statement]:
+    """What is done with the partial results of one piece."""
+    body: list[Statement] = []
+    for combine, buffer in combines:
+        value = Value(fresh("t"), buffer.dtype)
+        body.append(Load(value, buffer, at, origin=combine.origin))
+        body.append(replace(combine, index=index(0), value=value))
+    return body
 
 
 class _Parts(NamedTuple):

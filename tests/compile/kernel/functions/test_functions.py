@@ -5,10 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from tinyjax.compile.kernel.functions.notation import definitions
-from tinyjax.compile.kernel.functions.table import function_of, functions_of
+from tinyjax.compile.kernel.functions.table import called, function_of
 from tinyjax.compile.kernel.interpret import apply_op
-from tinyjax.compile.kernel.kernel_ir import Let, Value
+from tinyjax.compile.kernel.kernel_ir import Const, Let, Value
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.core.dtypes import bfloat16
 
@@ -97,15 +96,10 @@ def test_a_16_bit_float_is_computed_as_a_float32():
     assert function_of("exp", f64) is None
 
 
-def test_functions_come_after_those_that_they_call():
-    calls = [
-        Let(Value("y", f32, 4), name, (Value("x", of.dtype, 4),))
-        for name, of in definitions.items()
-    ]
-    known = set()
-    for function in functions_of(calls):
-        assert function.name not in known
-        needed = {f.name for f in functions_of(function.body)}
-        assert needed <= known
-        known.add(function.name)
-    assert f"{next(iter(NUMPYS))}_4" in known
+@pytest.mark.parametrize("op", ["div", "rem"])
+def test_vectors_of_integers_are_divided_by_a_function_and_numbers_are_not(op):
+    i32 = np.dtype("int32")
+    x, wide = Value("x", i32), Value("x", i32, 4)
+    assert called(Let(wide, op, (wide, wide))).name == f"{op}_int32_4"
+    assert called(Let(x, op, (x, x))) is None
+    assert called(Let(wide, op, (wide, Const(3, i32)))) is None

@@ -1,13 +1,11 @@
-"""Which operations are functions in the kernel language, and which of them a kernel calls.
+"""Which operations are functions in the kernel language, and which of them a statement calls.
 
-After this file you can look up what exp of float32 is made of: `function_of("exp", float32)`, and list all
-functions that a kernel needs before it can be written in another language. float64 has no such
-functions: there a driver's own are called. Builds on notation, and on the files that define functions.
+After this file you can look up what exp of float32 is made of: `function_of("exp", float32)`, and which
+function a statement of a kernel calls. float64 has no such functions: there a driver's own are called.
+Builds on notation, and on the files that define functions.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,7 +23,7 @@ from tinyjax.compile.kernel.functions import (
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Let, Statement, Value, inner_bodies
+from tinyjax.compile.kernel.kernel_ir import Let, Value
 from tinyjax.compile.kernel.scalar_ops import HALVES
 from tinyjax.core.dtypes import kind
 
@@ -54,20 +52,3 @@ def called(let: Let) -> KernelFunction | None:
         op = op if kind(dtype) == "f" else f"{op}_{dtype}"
     function = function_of(op, dtype)
     return None if function is None else widened(function, width)
-
-
-def functions_of(body: Sequence[Statement]) -> list[KernelFunction]:
-    """All functions that the statements need, each once and after those that it calls itself."""
-    found: dict[str, KernelFunction] = {}
-
-    def look(body: Sequence[Statement]) -> None:
-        for statement in body:
-            function = called(statement) if isinstance(statement, Let) else None
-            if function is not None and function.name not in found:
-                look(function.body)
-                found[function.name] = function
-            for inner in inner_bodies(statement):
-                look(inner)
-
-    look(body)
-    return list(found.values())

@@ -11,7 +11,7 @@ from webassembly import Machine, assert_same_bits, run_kernel, wasmtime
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import CPU
+from tinyjax.compile.codegen.codegen import CPU, GPU
 from tinyjax.compile.codegen.webassembly import webassembly
 from tinyjax.compile.codegen.webassembly_operations import OPERATIONS
 from tinyjax.compile.kernel.functions.table import definitions
@@ -165,8 +165,9 @@ def test_a_function_gives_the_interpreters_bits(name):
 WASM = dataclasses.replace(CPU, width=4, max_items=4)
 
 
-def interpreted_and_run(f, *args, target):
-    """The kernels of f, each in the interpreter and in the engine: what each of them stored."""
+def interpreted_and_run(f, *args, target, naive=False):
+    """The kernels of f, each in the interpreter and in the engine: what each of them stored. If `naive`,
+    before their schedules."""
     args = [np.asarray(x) for x in args]
     plan = make_plan(run_passes(make_jaxpr(f)(*args)), target)
     memory = dict(zip(plan.closed.jaxpr.constvars, map(np.asarray, plan.closed.consts)))
@@ -174,6 +175,7 @@ def interpreted_and_run(f, *args, target):
     assert len(plan.kernels) == len(plan.groups)
     for number, group in enumerate(plan.groups):
         kernel, count = plan.kernels[number], len(group.inputs)
+        kernel = kernel.naive or kernel if naive else kernel
         memory |= {v: np.zeros(v.aval.shape, v.aval.dtype) for v in group.outputs}
         arrays = [memory[v].reshape(-1) for v in (*group.inputs, *group.outputs)]
         arrays += [np.zeros(b.size, b.dtype) for b in kernel.buffers[len(arrays) :]]
@@ -219,12 +221,18 @@ KERNELS = {
 }
 
 
-@pytest.mark.parametrize("target", [CPU, WASM], ids=["16 lanes", "4 lanes"])
+FORMS = {
+    "16 lanes": (CPU, False), "4 lanes": (WASM, False), "work-items": (GPU, False), "naive": (CPU, True)
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("name", KERNELS)
-def test_a_kernel_gives_the_interpreters_bits(name, target):
+def test_a_kernel_gives_the_interpreters_bits(name, form):
     f, *args = KERNELS[name]
+    target, naive = FORMS[form]
     with jax.enable_x64("64" in name):
-        stored = list(interpreted_and_run(f, *args, target=target))
+        stored = list(interpreted_and_run(f, *args, target=target, naive=naive))
     assert stored
     for found, expected in stored:
         assert_same_bits(found, expected)

@@ -160,6 +160,8 @@ CHAPTERS = (
         },
         {
             "compile.kernel.substitution": "statements with other names and indices",
+            "compile.schedules.nests": "the names in a loop nest",
+            "compile.schedules.dependences": "whether iterations could run in any order",
             "compile.schedules.lanes": "what differs from lane to lane, and what is no vector",
         },
     ),
@@ -173,12 +175,11 @@ CHAPTERS = (
             "compile.schedules.lower": "a group as a kernel",
         },
         {
-            "compile.schedules.tile": "two loops in small squares",
+            "compile.schedules.tile": "two loops in small rectangles",
             "compile.schedules.group_builder": "a kernel's memory, and its work shared out",
             "compile.kernel.vector_lanes": "when neighbouring elements are a vector",
             "compile.kernel.reduction_nest": "a reduction as the loops that a student would write",
             "compile.schedules.reduction_schedule": "what makes them fast, and why",
-            "compile.schedules.nests": "the names in a loop nest",
             "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",
             "compile.schedules.peel": "the last iteration by itself",
             "compile.schedules.keep": "what two loops compute, computed once",
@@ -186,6 +187,10 @@ CHAPTERS = (
             "compile.schedules.interchange": "two loops change places",
             "compile.schedules.split_reduction": "one sum in pieces, for all work-items",
             "compile.schedules.product_kernels": "kernels of products, in tiles",
+            "compile.schedules.reorder": "a loop becomes the one around others",
+            "compile.schedules.distribute": "one loop becomes several, each with a part",
+            "compile.schedules.pack": "a copy of what all tiles read",
+            "compile.schedules.round_up": "the last tile as large as the others",
         },
     ),
     Chapter(

@@ -17,7 +17,7 @@ def transposed(rows, columns, between=1):
 
 
 def test_loops_between_come_first_and_loops_within_a_tile_last():
-    text = str(Tile("i1", "i3", 4).apply(transposed(10, 8, 3)))
+    text = str(Tile("i1", "i3", 4, 4).apply(transposed(10, 8, 3)))
     loops = [line.split()[1] for line in text.splitlines() if "for" in line]
     assert loops == ["i2", "i1_outer", "i3_outer", "i1_inner", "i3_inner"]
 
@@ -25,16 +25,16 @@ def test_loops_between_come_first_and_loops_within_a_tile_last():
 @pytest.mark.parametrize("rows, columns", [(1, 1), (4, 8), (5, 17), (33, 2)])
 def test_tiles_at_the_edge_are_smaller(rows, columns):
     naive = transposed(rows, columns, 2)
-    assert_computes_the_same(Tile("i1", "i3", 4).apply(naive), naive)
+    assert_computes_the_same(Tile("i1", "i3", 4, 4).apply(naive), naive)
 
 
 @pytest.mark.parametrize(
     "kernel, directive, reason",
     [
-        (scaled_rows(4, 5), Tile("i1", "i7", 4), "no axis 'i7'"),
-        (scaled_rows(4, 5), Tile("i2", "i1", 4), "i1 is not nested perfectly in i2"),
-        (scaled_rows(4, 5), Tile("i1", "i1", 4), "not nested perfectly"),
-        (row_sums(4, 5), Tile("i1", "i2", 4), "i2 is not nested perfectly in i1"),
+        (scaled_rows(4, 5), Tile("i1", "i7", 4, 4), "no axis 'i7'"),
+        (scaled_rows(4, 5), Tile("i2", "i1", 4, 4), "i1 is not nested perfectly in i2"),
+        (scaled_rows(4, 5), Tile("i1", "i1", 4, 4), "not nested perfectly"),
+        (row_sums(4, 5), Tile("i1", "i2", 4, 4), "i2 is not nested perfectly in i1"),
     ],
 )
 def test_only_perfect_nests_are_tiled(kernel, directive, reason):
@@ -46,4 +46,4 @@ def test_loops_whose_iterations_depend_on_each_other_stay_in_order():
     i, j = axis("i1", 4), axis("i2", 2)
     body = [Load(A, y, index(0)), Store(y, i * 2 + j, A)]
     kernel = Kernel("k0", [y], 1, [loop(i, 4, loop(j, 2, *body))])
-    assert "needs what others leave in y_out" in Tile("i1", "i2", 2).why_not(kernel)
+    assert "needs what others leave in y_out" in Tile("i1", "i2", 2, 2).why_not(kernel)

@@ -1,12 +1,13 @@
 import numpy as np
 import pytest
-from loop_nests import assert_computes_the_same, row_sums
+from loop_nests import assert_computes_the_same, row_sums, scaled_rows
 
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
+from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, unroll_and_jam
 
 F32 = np.dtype("float32")
@@ -68,4 +69,20 @@ def test_a_directive_jams_the_loops_within(rows):
 
 
 def test_iterations_that_need_each_other_are_not_unrolled():
-    assert "needs what others leave in acc1" in UnrollAndJam("i2", 4).why_not(row_sums(3, 5))
+    assert "same elements of acc1" in UnrollAndJam("i2", 4).why_not(row_sums(3, 5))
+
+
+def test_all_iterations_of_a_short_loop_need_no_loop():
+    text = str(UnrollAndJam("i1", 2).apply(row_sums(2, 5)))
+    assert [line.strip() for line in text.splitlines() if "for" in line] == ["for i2 in 0 .. 5:"]
+    assert "a_x1:f32 = x_in[5 + i2]" in text
+
+
+def test_what_is_the_same_in_all_iterations_is_computed_once():
+    text = str(UnrollAndJam("i2", 5).apply(scaled_rows(3, 5)))
+    assert text.count("= row_in[i1]") == 1 and text.count("= x_in[") == 5
+
+
+def test_a_chunk_that_may_be_shorter_is_not_unrolled():
+    kernel = Split("i1", 4).apply(row_sums(10, 5))
+    assert "not 3 at a time" in UnrollAndJam("i1_inner", 3).why_not(kernel)

@@ -202,8 +202,8 @@ def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
                 yield _declare(target, vector_load_text(target, source, at, end)), origin
             else:
                 yield _declare(target, _load_text(source, at)), origin
-        case ir.Store(destination, at, ir.Value(width=width) as value, end) if (
-            width > 1 and isinstance(destination, ir.Buffer)
+        case ir.Store(destination, at, ir.Value(width=width) as value, end) if width > getattr(
+            destination, "width", 1
         ):
             yield vector_store_text(destination, at, value, end) + ";", origin
         case ir.Store(destination, at, value):
@@ -247,6 +247,8 @@ def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
 
 def _allocation_lines(array: ir.PrivateArray, initial: ir.Const | None) -> list[str]:
     count = f"[{array.size}]" if array.size > 1 else ""
+    if array.size >= 16 and array.width == 1:  # vectors of it lie in one line of the cache each
+        count += " __attribute__((aligned(64)))"
     declaration = f"{type_text(array)} {array.name}{count}"
     if initial is None:
         return [f"{declaration};"]

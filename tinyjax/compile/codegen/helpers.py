@@ -60,6 +60,12 @@ void {name}({t}{w} x, __global {t} *p) {{
   *(__global anywhere *)p = x;
 }}
 """
+STORE_PRIVATE = """\
+void {name}({t}{w} x, {t} *p) {{
+  typedef {t}{w} anywhere __attribute__((aligned(sizeof({t}))));
+  *(anywhere *)p = x;
+}}
+"""
 # As calls, these would take several times as long: vectors are handed over in memory.
 LOAD_PART = """\
 __attribute__((always_inline)) {t}{w} {name}(__global const {t} *p, long count) {{
@@ -90,7 +96,7 @@ __attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p) {{
 MEMORY = {
     "load": (LOAD, ""), "load_private": (LOAD_PRIVATE, ""), "load_part": (LOAD_PART, "load"),
     "store": (STORE, ""), "store_part": (STORE_PART, "store"), "stream": (STREAM, "store"),
-    "stream_part": (STORE_PART, "stream"),
+    "stream_part": (STORE_PART, "stream"), "store_private": (STORE_PRIVATE, ""),
 }  # fmt: skip
 
 # Bytes of an array that no cache keeps until it is read: it is stored past the caches, which spares
@@ -108,18 +114,22 @@ def memory_helper(kind: str, t: str, w: int) -> Helper:
 
 
 def load_helper(source: Buffer | PrivateArray, width: int, is_part: bool) -> Helper:
-    if isinstance(source, PrivateArray):  # of halves, bits are in buffers only
-        is_half = source.dtype in HALVES
-        return memory_helper(
-            "load_private", "float" if is_half else storage_type(source.dtype), width
-        )
+    if isinstance(source, PrivateArray):
+        return memory_helper("load_private", _private_type(source), width)
     return memory_helper("load_part" if is_part else "load", storage_type(source.dtype), width)
 
 
-def store_helper(destination: Buffer, width: int, is_part: bool) -> Helper:
+def store_helper(destination: Buffer | PrivateArray, width: int, is_part: bool) -> Helper:
+    if isinstance(destination, PrivateArray):
+        return memory_helper("store_private", _private_type(destination), width)
     is_large = destination.size * destination.dtype.itemsize >= STREAMED
     kind = ("stream" if is_large else "store") + ("_part" if is_part else "")
     return memory_helper(kind, storage_type(destination.dtype), width)
+
+
+def _private_type(array: PrivateArray) -> str:
+    """Of an element; the bits of halves are in buffers only."""
+    return "float" if array.dtype in HALVES else storage_type(array.dtype)
 
 
 # ---- operations that C has no vector form of ----

@@ -96,11 +96,12 @@ def helpers_of(body: Sequence[ir.Statement]) -> Iterator[Helper]:
                     yield load_helper(source, target.width, end is not None)
                 if isinstance(source, ir.Buffer):
                     yield from _half_helper("load", source.dtype, target.width)
-            case ir.Store(ir.Buffer() as destination, _, value, end):
+            case ir.Store(destination, _, value, end):
                 width = getattr(value, "width", 1)
-                if width > 1:
+                if width > getattr(destination, "width", 1):
                     yield store_helper(destination, width, end is not None)
-                yield from _half_helper("store", destination.dtype, width)
+                if isinstance(destination, ir.Buffer):
+                    yield from _half_helper("store", destination.dtype, width)
 
 
 def _operation_helpers(let: ir.Let) -> Iterator[Helper]:

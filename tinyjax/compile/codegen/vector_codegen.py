@@ -232,12 +232,14 @@ def _stored(text: str, value: Value) -> str:
     return converted_text(bits, f"ushort{value.width}")
 
 
-def vector_store_text(destination: Buffer, at: Index, value: Value, end: Index | None) -> str:
-    """Stores neighbouring elements of a buffer."""
+def vector_store_text(
+    destination: Buffer | PrivateArray, at: Index, value: Value, end: Index | None
+) -> str:
+    """Stores neighbouring elements of a buffer, or of a private array of scalars."""
     text, part = str(value), "" if end is None else f", {end - at}"
     if value.dtype == BOOL:
         text = converted_text(f"{value} & 1", f"uchar{value.width}")
-    if value.dtype in HALVES:
+    if value.dtype in HALVES and isinstance(destination, Buffer):
         text = _stored(text, value)
     helper = store_helper(destination, value.width, end is not None)
     return f"{helper.name}({text}, {destination.name} + {at}{part})"

@@ -25,11 +25,13 @@ from tinyjax.compile.kernel.stored import (
     Where,
     as_index,
     covered,
+    joined,
     linear,
     renamed,
     variables,
 )
 
+Places = dict[Index, Index]  # in place of loops' variables
 State = dict[str, tuple[Stored, ...]]  # what was stored so far, by the name of the memory
 
 
@@ -212,23 +214,29 @@ class _Walk:
         return False
 
     def _is_same_loop(self, wanted: Stored, stores: Sequence[Stored]) -> bool:
-        """Whether a loop that has ended stored the same elements as those around this load will want."""
-        for stored in stores:
-            count = len(stored.around)
-            now = self.loops[len(self.loops) - count :]
-            names: dict[Index, Index] = {}
-            for ended, loop in zip(stored.around, now):
-                if not isinstance(ended, Loop):
-                    break
-                bounds = [renamed(at, names) for at in (ended.start, ended.stop)]
-                if bounds != [loop.start, loop.stop]:
-                    break
-                names[ended.variable] = loop.variable
-            else:
-                same = renamed(stored.at, names) == wanted.at and stored.width == wanted.width
-                if count == len(now) and same and stored.end is None:
-                    return True
-        return False
+        """Whether loops that have ended stored what is wanted, in one of their iterations."""
+        return any(self._is_iteration(wanted, s, s.around, {}) for s in joined(stores))
+
+    def _is_iteration(
+        self, wanted: Stored, stored: Stored, ended: Sequence[Loop | Where], places: Places
+    ) -> bool:
+        """Whether what is wanted is what the loops `ended` stored for some values of their variables, with
+        `places` for those around: a loop around the load that goes through the same values, or any index
+        within constant bounds."""
+        if not ended:
+            offset = as_index(linear(wanted.at), linear(renamed(stored.at, places)))
+            return offset.lo >= 0 and offset.hi + wanted.width <= stored.width
+        loop, *inner = ended
+        if isinstance(loop, Where):
+            return False
+        bounds = [renamed(at, places) for at in (loop.start, loop.stop)]
+        found = [now.variable for now in self.loops if [now.start, now.stop] == bounds]
+        if all(at.op == "const" for at in bounds):
+            first, end = (at.lo for at in bounds)
+            found += [at for at in linear(wanted.at) if at and first <= at.lo and at.hi < end]
+        return any(
+            self._is_iteration(wanted, stored, inner, {**places, loop.variable: at}) for at in found
+        )
 
 
 # ---- stores ----

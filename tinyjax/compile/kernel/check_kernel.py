@@ -74,7 +74,7 @@ def _check_statement(statement: Statement, scope: dict[str, Any]) -> None:
         case Store(destination, at, value, end):
             width = value.width if isinstance(value, Value) else 1
             _check_access(destination, at, width, end, scope)
-            fits = isinstance(destination, Buffer) or width == destination.width
+            fits = getattr(destination, "width", 1) in (1, width)
             _require(fits, f"{value} has not the width of {destination.name}'s elements")
             _check_atom(value, scope)
             _require(

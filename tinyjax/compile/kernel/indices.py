@@ -74,6 +74,10 @@ class Index:
         """Only of indices that are never negative."""
         if self.hi < divisor:
             return self
+        terms = self.args if self.op == "+" else (self,)
+        if any(term.is_multiple_of(divisor) for term in terms):
+            rest = [term for term in terms if not term.is_multiple_of(divisor)]
+            return sum(rest, index(0)) % divisor
         return _fold(Index("%", (self, index(divisor)), 0, divisor - 1))
 
     def min(self, other: Index | int) -> Index:
@@ -87,6 +91,11 @@ class Index:
         if a.lo >= b.hi or b.lo >= a.hi:
             return a if a.lo >= b.hi else b
         return Index("max", (a, b), max(a.lo, b.lo), max(a.hi, b.hi))
+
+    def is_multiple_of(self, number: int) -> bool:
+        """Whether it is one by its form: a constant, or a product with one."""
+        factor = self.args[1] if self.op == "*" else self
+        return factor.op == "const" and factor.args[0] % number == 0
 
     def is_const(self, value: int) -> bool:
         return self.lo == self.hi == value
@@ -108,11 +117,12 @@ class Index:
         is_same = a is self.args[0] and b is self.args[1]
         return self if is_same else OPERATIONS[self.op](a, b)
 
-    def stride(self, variable: str) -> int | None:
-        """By how much it grows as the variable of that name grows by one; None if that differs."""
+    def stride(self, variable: str, chunk: int = 1) -> int | None:
+        """By how much it grows as the variable of that name grows by one; None if that differs. The variable
+        may be known to stay within a chunk: from a multiple of `chunk` to before the next."""
         if self.op in ("const", "var"):
             return int(self.op == "var" and self.args[0] == variable)
-        a, b = (arg.stride(variable) for arg in self.args)
+        a, b = (arg.stride(variable, chunk) for arg in self.args)
         if a == b == 0:
             return 0
         if a is None or b is None:
@@ -124,6 +134,8 @@ class Index:
                 return a - b
             case "*" if self.args[1].op == "const":
                 return a * self.args[1].args[0]
+            case "%" if self.args[0].op == "var" and self.args[1].lo % chunk == 0 and chunk > 1:
+                return 1
         return None
 
     def __str__(self) -> str:

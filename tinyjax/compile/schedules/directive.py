@@ -74,6 +74,13 @@ def find_loop(kernel: Kernel, axis: str) -> For | None:
     return next(loops, None)
 
 
+def loop_over(kernel: Kernel, axis: str) -> For:
+    """The loop over an axis that the kernel has."""
+    loop = find_loop(kernel, axis)
+    assert loop is not None, no_such_axis(kernel, axis)
+    return loop
+
+
 def no_such_axis(kernel: Kernel, axis: str) -> str:
     """Why a directive for an axis that there is not can't be applied."""
     axes = ", ".join(axis_of(loop) for loop in loops_of(kernel.body))

@@ -16,7 +16,8 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.interpret import apply_op
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
-from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.kernel.substitution import defined_names, every_statement
+from tinyjax.compile.schedules.dependences import starts_at_multiple
 from tinyjax.compile.schedules.directive import axis_of
 
 MASKS = ("any", "low", "high", "ramp", "vector", "lane")  # operations of vectors alone
@@ -36,15 +37,30 @@ class Lanes:
     varying: set[str] = field(default_factory=set)
     sums: dict[str, tuple[str, ir.Const]] = field(default_factory=dict)
 
+    def stride(self, at: Index) -> int | None:
+        """By how much an index grows from lane to lane; None if that differs."""
+        in_chunk = starts_at_multiple(self.first, self.width)
+        return at.stride(self.axis, self.width if in_chunk else 1)
+
+    def have_room(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
+        """Whether each lane has an element, also beyond the end: in a private array, vectors from multiples
+        of the width on are theirs."""
+        if isinstance(memory, ir.Buffer):
+            return False
+        first = at.with_variables(lambda v: self.first if v.args[0] == self.axis else v)
+        is_aligned = starts_at_multiple(first, self.width)
+        return is_aligned and first.hi + self.width <= memory.size
+
     def differs(self, atom: ir.Atom | None) -> bool:
         """Whether an operand or an index is not the same in all lanes."""
         if isinstance(atom, Index):
             is_data = any(part.args[0] in self.varying for part in atom.parts() if part.op == "var")
-            return is_data or atom.stride(self.axis) != 0
+            return is_data or self.stride(atom) != 0
         return isinstance(atom, ir.Value) and atom.name in self.varying
 
     def find_varying(self, body: list[ir.Statement]) -> None:
         """Collects what varies, until there is no more of it."""
+        own = set(defined_names(body))
         before = -1
         while len(self.varying) > before:
             before = len(self.varying)
@@ -58,7 +74,7 @@ class Lanes:
                         self.varying.add(target.name)
                     case ir.Store(ir.PrivateArray(name), at, value) | ir.Combine(
                         ir.PrivateArray(name), at, _, value
-                    ) if self.differs(at) or self.differs(value):
+                    ) if name in own and (self.differs(at) or self.differs(value)):
                         self.varying.add(name)
 
 
@@ -160,7 +176,7 @@ def _obstacles_of(s: ir.Statement, lanes: Lanes, own: set[ir.PrivateArray]) -> I
 def _why_no_vector(thing: ir.Atom, lanes: Lanes) -> Iterator[str]:
     """Why an operand or result has no vector."""
     if isinstance(thing, Index):
-        stride = thing.stride(lanes.axis)
+        stride = lanes.stride(thing)
         if stride is None:
             yield f"{thing} does not grow evenly from lane to lane"
         elif stride and max(-thing.lo, thing.hi) >= 2**31:
@@ -177,12 +193,19 @@ def _why_no_access(
     lanes: Lanes,
     own: set[ir.PrivateArray],
 ) -> Iterator[str]:
-    stride = at.stride(lanes.axis)
+    stride = lanes.stride(at)
     if end is not None or width > 1:
         yield f"{memory.name} is accessed in vectors already"
     elif any(part.args[0] in lanes.varying for part in at.parts() if part.op == "var"):
         yield f"each lane is at a place of its own, {memory.name}[{at}]"
     elif stride not in (0, 1):
         yield f"neighbours are apart in memory, at {memory.name}[{at}]"
+    elif (
+        stride == 1
+        and lanes.end is not None
+        and isinstance(memory, ir.PrivateArray)
+        and not lanes.have_room(memory, at)
+    ):
+        yield f"lanes beyond the end have no elements of {memory.name}"
     elif stride == 1 and memory in own:
         yield f"{memory.name} belongs to one iteration, and is accessed by its number"

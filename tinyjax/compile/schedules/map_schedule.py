@@ -185,7 +185,7 @@ def _in_tiles(draft: Draft, axes: list[str], rows: str, target: Target) -> None:
     columns = axes[-1]
     grain = max(1, target.grain // (TILE * _size(draft, columns)))
     why = f"what is read lies in memory along {rows}"
-    draft.apply(Tile(rows, columns, TILE, why=why))
+    draft.apply(Tile(rows, columns, TILE, TILE, why=why))
     others = [axis for axis in axes[:-1] if axis != rows]
     bands = _as_one(draft, [*others, f"{rows}_outer"], True, "a division for each row of tiles")
     _share_out(draft, bands, grain, target.max_items)

@@ -1,7 +1,7 @@
 """Names in loop nests: which a statement has, which are free, and which nobody reads.
 
 After this file you can give what a pass adds a name of its own, and drop what it made useless. Builds on
-kernel_ir.
+substitution.
 """
 
 from __future__ import annotations
@@ -11,7 +11,16 @@ from dataclasses import fields
 from typing import Any
 
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import HasOrigin, Kernel, Let, Load, Statement
+from tinyjax.compile.kernel.kernel_ir import (
+    Combine,
+    HasOrigin,
+    Kernel,
+    Let,
+    Load,
+    Statement,
+    Store,
+)
+from tinyjax.compile.kernel.substitution import every_statement
 
 
 def names_in(thing: Any) -> set[str]:
@@ -25,6 +34,15 @@ def names_in(thing: Any) -> set[str]:
             return {name for part in thing for name in names_in(part)}
     name = getattr(thing, "name", None)
     return {name} if isinstance(name, str) else set()
+
+
+def stored_names(body: Sequence[Statement]) -> set[str]:
+    """The names of memory that statements store to."""
+    return {
+        s.destination.name if isinstance(s, Store) else s.array.name
+        for s in every_statement(body)
+        if isinstance(s, Store | Combine)
+    }
 
 
 class Fresh:

@@ -1,4 +1,4 @@
-"""Tile: two loops in small squares, so that what one row reads is still in the cache for the next.
+"""Tile: two loops in small rectangles, so that what one row reads is still in the cache for the next.
 
 After this file you can say how an array is transposed fast. Along the rows of the result, the operand's
 elements are far apart: each comes with a line of the cache, whose other elements the next rows of the result
@@ -31,15 +31,17 @@ from tinyjax.compile.schedules.split import Split
 @dataclass(frozen=True)
 class Tile(Directive):
     """The loops over `rows` and `columns`, and those between, of which each is all that the one before it has
-    inside: those between come first, then both over tiles, then both within a tile."""
+    inside: those between come first, then both over tiles, then both within a tile, which has `height` rows
+    and `width` columns."""
 
     rows: str
     columns: str
-    size: int
+    height: int
+    width: int
 
     def why_not(self, kernel: Kernel) -> str:
-        for axis in (self.rows, self.columns):
-            if reason := Split(axis, self.size).why_not(kernel):
+        for split in self._splits():
+            if reason := split.why_not(kernel):
                 return reason
         outer = find_loop(kernel, self.rows)
         assert outer is not None
@@ -53,9 +55,12 @@ class Tile(Directive):
         return ""
 
     def _applied(self, kernel: Kernel) -> Kernel:
-        for axis in (self.rows, self.columns):
-            kernel = Split(axis, self.size).apply(kernel)
+        for split in self._splits():
+            kernel = split.apply(kernel)
         return with_loop(kernel, f"{self.rows}_outer", lambda loop: [self._reordered(loop)])
+
+    def _splits(self) -> list[Split]:
+        return [Split(self.rows, self.height), Split(self.columns, self.width)]
 
     def _reordered(self, loop: For) -> For:
         row_tiles, rows, *between, column_tiles, columns = _nest(loop, f"{self.columns}_inner")

@@ -3,7 +3,8 @@
 After this file you can read a kernel in which several vectors go through a loop together. In a
 short loop each line needs the result of the line before, and a core that could issue two in each cycle
 waits for three or four. Iterations that do not depend on each other are unrolled, their lines
-written in turn, and the loops within them are jammed into one loop. Builds on substitution.
+written in turn, and the loops within them are jammed into one loop. What is the same in all of them is
+computed once. Builds on dependences.
 
     for i1 in 0 .. 8:                for i2 in 0 .. 4:
       a:f32 x16 = ...                  a:f32 x16 = ...
@@ -17,16 +18,22 @@ from __future__ import annotations
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, replace
 
-from tinyjax.compile.kernel.indices import index_var
-from tinyjax.compile.kernel.kernel_ir import Allocate, For, Kernel, Statement
+from tinyjax.compile.kernel.indices import index, index_var
+from tinyjax.compile.kernel.kernel_ir import Allocate, For, Kernel, Let, Load, Statement
 from tinyjax.compile.kernel.substitution import defined_names, every_statement, substituted
+from tinyjax.compile.schedules.dependences import (
+    ends,
+    starts_at_multiple,
+    why_dependent,
+)
 from tinyjax.compile.schedules.directive import (
     Directive,
-    carried,
+    axis_of,
     find_loop,
     no_such_axis,
     with_loop,
 )
+from tinyjax.compile.schedules.nests import names_in, stored_names
 
 SHORT = 24  # statements of an iteration
 
@@ -42,13 +49,22 @@ class UnrollAndJam(Directive):
         loop = find_loop(kernel, self.axis)
         if loop is None:
             return no_such_axis(kernel, self.axis)
-        if left := carried(loop):
-            return f"an iteration of {self.axis} needs what others leave in {left}"
-        return ""
+        last = index(loop.variable.hi + 1)
+        bounds = [loop.start, *(end for end in ends(loop.stop) if end != last)]
+        if not all(starts_at_multiple(at, self.count) for at in bounds):
+            return f"{self.axis} runs from {loop.start} to {loop.stop}, not {self.count} at a time"
+        return why_dependent(loop)
 
     def _applied(self, kernel: Kernel) -> Kernel:
         name = f"{self.axis}_by{self.count}"
-        return with_loop(kernel, self.axis, lambda loop: unroll_and_jam(loop, self.count, name))
+
+        def unrolled(loop: For) -> list[Statement]:
+            first, *rest = unroll_and_jam(loop, self.count, name)
+            if isinstance(first, For) and first.start.is_const(0) and first.stop.is_const(1):
+                return [first, *rest] if rest else substituted(first.body, {name: index(0)})
+            return [first, *rest]
+
+        return with_loop(kernel, self.axis, unrolled)
 
 
 def unroll_and_jam(
@@ -58,18 +74,18 @@ def unroll_and_jam(
     other, and it starts at a multiple of `count`; `name` is that of the new loop's variable. Of the
     arrays in `private`, each copy of the body but the first has one of its own. The copies' names end in _x1,
     _x2, ..., or another `mark`."""
-    iterations = loop.variable.hi + 1
-    if iterations < count:
+    size = loop.variable.hi + 1
+    if size < count:
         return [loop]
-    groups = index_var(name, 0, iterations // count - 1)
-    own = {*defined_names(loop.body), *private}
+    groups = index_var(name, 0, size // count - 1)
+    own = {*defined_names(loop.body), *private} - _same_in_all(loop)
     copies = []
     for number in range(count):
         renamed = {n: f"{n}_{mark}{number}" for n in own} if number else {}
         places = {loop.variable.args[0]: groups * count + number}
         copies.append(substituted(loop.body, places, renamed))
     jammed = For(groups, loop.start // count, loop.stop // count, _jammed(copies))
-    if iterations % count == 0:
+    if size % count == 0:
         return [jammed]
     return [jammed, replace(loop, start=loop.stop // count * count)]
 
@@ -81,8 +97,19 @@ def is_short(body: Sequence[Statement]) -> bool:
     return len(list(every_statement(body))) <= SHORT and max(made, default=1) == 1
 
 
+def _same_in_all(loop: For) -> set[str]:
+    """The names of values that are the same in all iterations: nothing that they are made of differs."""
+    differing = {axis_of(loop), *defined_names(loop.body), *stored_names(loop.body)}
+    same = set()
+    for s in every_statement(loop.body):
+        if isinstance(s, Let | Load) and not (names_in(s) - {s.target.name}) & differing:
+            same.add(s.target.name)
+            differing.discard(s.target.name)
+    return same
+
+
 def _jammed(bodies: Sequence[list[Statement]]) -> list[Statement]:
-    """The statements of all bodies in turn, and their loops as one."""
+    """The statements of all bodies in turn, and their loops as one; what is the same in all, once."""
     result: list[Statement] = []
     for statements in zip(*bodies, strict=True):
         first, *others = statements
@@ -90,6 +117,8 @@ def _jammed(bodies: Sequence[list[Statement]]) -> list[Statement]:
             (first.start, first.stop) == (other.start, other.stop) for other in others
         ):
             result.append(replace(first, body=_jammed([s.body for s in statements])))
+        elif isinstance(first, Let | Load) and all(other == first for other in others):
+            result.append(first)
         else:
             result += statements
     return result

@@ -22,8 +22,8 @@ from typing import Any
 import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
-from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.substitution import replaced
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.substitution import every_statement, replaced
 from tinyjax.compile.schedules.directive import Directive, axis_of, find_loop, no_such_axis
 from tinyjax.compile.schedules.lanes import Lanes, chunk_of, obstacles
 
@@ -66,6 +66,7 @@ class _Vectors:
     def __init__(self, lanes: Lanes):
         self.lanes = lanes
         self.count = 0  # of vectors that have a name of the axis
+        self.copies = False  # whether only private arrays are stored to
 
     def around(self, statement: ir.Statement) -> list[ir.Statement]:
         """What stands for a statement of the kernel: the loop, or a use of its accumulators outside."""
@@ -101,6 +102,9 @@ class _Vectors:
 
     def _loop(self, loop: ir.For) -> list[ir.Statement]:
         lanes, body = self.lanes, []
+        stores = [s for s in every_statement(loop.body) if isinstance(s, ir.Store)]
+        is_private = all(isinstance(s.destination, ir.PrivateArray) for s in stores)
+        self.copies = is_private and not lanes.sums
         if lanes.sums and lanes.end is not None:
             number = ir.Value(f"{lanes.axis}_number", INT32, lanes.width)
             inside = ir.Value(f"{lanes.axis}_inside", BOOL, lanes.width)
@@ -118,12 +122,12 @@ class _Vectors:
                 args = tuple(self._operand(arg, before, statement) for arg in args)
                 return [*before, replace(statement, target=self._value(target), args=args)]
             case ir.Load(target, source, at):
-                start, end = self._places(at)
+                start, end = self._places(source, at)
                 parts = {"target": self._value(target), "source": self._array(source)}
                 return [replace(statement, index=start, end=end, **parts)]
             case ir.Store(destination, at, value):
-                start, end = self._places(at)
-                if at.stride(self.lanes.axis) or destination.name in self.lanes.varying:
+                start, end = self._places(destination, at)
+                if self.lanes.stride(at) or destination.name in self.lanes.varying:
                     value = self._repeated(value, before, statement)
                 memory = self._array(destination)
                 stored = replace(statement, destination=memory, index=start, value=value, end=end)
@@ -154,12 +158,16 @@ class _Vectors:
             return replace(memory, width=self.lanes.width)
         return memory
 
-    def _places(self, at: Index) -> tuple[Index, Index | None]:
-        """Where the lanes' elements begin, and where they end."""
-        if not at.stride(self.lanes.axis):
-            return at, None
-        end = None if self.lanes.end is None else self._at(at, self.lanes.end)
-        return self._at(at, self.lanes.first), end
+    def _places(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> tuple[Index, Index | None]:
+        """Where the lanes' elements begin, and where they end. Lanes beyond the end may load what lies there,
+        if all goes to private arrays."""
+        first, width = self._at(at, self.lanes.first), self.lanes.width
+        is_uniform = not self.lanes.stride(at)
+        if is_uniform or self.lanes.end is None or self.lanes.have_room(memory, at):
+            return first, None
+        if isinstance(memory, ir.Buffer) and self.copies:
+            return first, None if first.hi + width <= memory.size else index(memory.size)
+        return first, self._at(at, self.lanes.end)
 
     def _at(self, at: Index, number: Index) -> Index:
         """What the index is in the iteration of that number."""
@@ -171,7 +179,7 @@ class _Vectors:
         """A value, or an index: that of each lane, if it varies."""
         if isinstance(arg, ir.Value):
             return self._value(arg)
-        if not isinstance(arg, Index) or not (stride := arg.stride(self.lanes.axis)):
+        if not isinstance(arg, Index) or not (stride := self.lanes.stride(arg)):
             return arg
         target = self._fresh("at", INT32)
         args = self._at(arg, self.lanes.first), ir.Const(np.int32(stride), INT32)

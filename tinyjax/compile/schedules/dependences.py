@@ -1,0 +1,196 @@
+"""Dependences: whether the iterations of a loop could run in any order.
+
+After this file you can say when loops may be interchanged, distributed or jammed: if no iteration of the
+outer one reads or stores what another one stores. What is allocated in an iteration is its own. Of other
+memory, each iteration must keep to a part of its own: the variable moves all accesses, and by more than
+the loops within can. Builds on nests.
+
+Source: R. Allen, K. Kennedy, "Optimizing Compilers for Modern Architectures", chapters 2 and 5, 2001
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Combine,
+    For,
+    IfLast,
+    Load,
+    Statement,
+    Store,
+    inner_bodies,
+)
+from tinyjax.compile.kernel.stored import Linear, linear
+from tinyjax.compile.kernel.substitution import defined_names, every_statement
+from tinyjax.compile.schedules.directive import axis_of
+from tinyjax.compile.schedules.nests import names_in
+
+
+@dataclass(frozen=True)
+class _Access:
+    """`reach` elements at most of the memory of that name, from `at` on."""
+
+    memory: str
+    at: Linear
+    reach: int
+    end: Linear | None  # elements from there on are not accessed
+    is_store: bool
+
+
+def why_dependent(loop: For) -> str:
+    """Why the iterations can't run in any order; empty if they can."""
+    if iterations(loop) <= 1:
+        return ""
+    inside = list(every_statement(loop.body))
+    if any(isinstance(s, IfLast) for s in inside):
+        return f"'{loop.variable}' has a part that is for the last work-item"
+    own = {s.array.name for s in inside if isinstance(s, Allocate)}
+    accesses = list(_accesses(loop.body, {loop.variable: loop}))
+    for memory in {a.memory for a in accesses if a.is_store} - own:
+        if not _are_apart(loop, [a for a in accesses if a.memory == memory]):
+            return f"iterations of '{loop.variable}' may store the same elements of {memory}"
+    return ""
+
+
+def _are_apart(loop: For, accesses: Sequence[_Access]) -> bool:
+    """Whether each iteration has elements of its own: as digits of a number, what varies in an index has to
+    be worth more than all that is worth less together."""
+    inner_loops = [s for s in every_statement(loop.body) if isinstance(s, For)]
+    inside = {*defined_names(loop.body), *(axis_of(s) for s in inner_loops)}
+    inside |= {_counter(s).args[0] for s in inner_loops}
+    variable = _counter(loop)
+    first, last, alike, larger = [], [], set(), dict[int, int]()
+    for access in accesses:
+        parts = dict(access.at)
+        factor, low = parts.pop(variable, 0), parts.pop(None, 0)
+        if any({variable.args[0], axis_of(loop)} & names_in(part) for part in parts):
+            return False
+        inner = {part: f for part, f in parts.items() if part and names_in(part) & inside}
+        outer = dict(parts.items() - inner.items())
+        alike.add((factor, frozenset(outer.items())))
+        low += sum(min(part.lo * f, part.hi * f) for part, f in inner.items())
+        high = low + access.reach - 1
+        for part, f in inner.items():
+            span = abs(f) * (part.hi - part.lo)
+            if abs(f) <= abs(factor):
+                high += span
+            else:
+                larger[abs(f)] = max(span, larger.get(abs(f), 0))
+        end = dict(access.end or {})
+        stop = end.pop(None, 0)
+        if end == {variable: factor, **outer}:
+            high = min(high, stop - 1)
+        first.append(low)
+        last.append(high)
+    ((factor, _), *others) = alike
+    total = max(last) - min(first)
+    if others or abs(factor) <= total:
+        return False
+    total += abs(factor) * variable.hi
+    for f, span in sorted(larger.items()):
+        if f <= total:
+            return False
+        total += span
+    return True
+
+
+# ---- accesses ----
+
+
+def _accesses(body: Sequence[Statement], loops: Mapping[Index, For]) -> Iterator[_Access]:
+    for statement in body:
+        match statement:
+            case Load(target, memory, at, end):
+                reach, last = _reach(memory, target), None if end is None else _sum(end, loops)
+                yield _Access(memory.name, _sum(at, loops), reach, last, False)
+            case Store(memory, at, value, end):
+                reach, last = _reach(memory, value), None if end is None else _sum(end, loops)
+                yield _Access(memory.name, _sum(at, loops), reach, last, True)
+            case Combine(memory, at):
+                yield _Access(memory.name, _sum(at, loops), 1, None, True)
+        inner = {statement.variable: statement} if isinstance(statement, For) else {}
+        for part in inner_bodies(statement):
+            yield from _accesses(part, {**loops, **inner})
+
+
+def _reach(memory: object, value: object) -> int:
+    """How many elements an access takes; of a private array of vectors, one."""
+    return getattr(value, "width", 1) if getattr(memory, "width", 1) == 1 else 1
+
+
+def _counter(loop: For) -> Index:
+    """The number of the iteration, from 0."""
+    return index_var(f"number of {loop.variable}", 0, max(0, iterations(loop) - 1))
+
+
+def _sum(at: Index, loops: Mapping[Index, For]) -> Linear:
+    """The index as a sum. Where the start of a loop depends on those around, it has start + counter in place
+    of the variable. In a loop of at most n iterations from a multiple of n on, v % n is the counter."""
+    total: Linear = {}
+    whole, *inside = loops
+    inner = {variable.args[0] for variable in inside}
+
+    def add(part: Index | None, factor: int) -> None:
+        loop = loops.get(part)  # type: ignore[arg-type]
+        if loop is not None and (part == whole or names_in(loop.start) - inner):
+            add(_counter(loop), factor)
+            for p, f in linear(loop.start).items():
+                add(p, f * factor)
+        elif part is not None and part.op == "%" and _counts(part, loops):
+            add(_counter(loops[part.args[0]]), factor)
+        else:
+            total[part] = total.get(part, 0) + factor
+
+    for part, factor in linear(at).items():
+        add(part, factor)
+    return total
+
+
+def _counts(remainder: Index, loops: Mapping[Index, For]) -> bool:
+    variable, size = remainder.args
+    loop = loops.get(variable)
+    return (
+        loop is not None and iterations(loop) <= size.lo and starts_at_multiple(loop.start, size.lo)
+    )
+
+
+# ---- iterations ----
+
+
+def iterations(loop: For) -> int:
+    """How many there are at most."""
+    return min(max(0, (end - loop.start).hi) for end in ends(loop.stop))
+
+
+def ends(stop: Index) -> list[Index]:
+    """Where a loop stops, whichever comes first."""
+    return [end for arg in stop.args for end in ends(arg)] if stop.op == "min" else [stop]
+
+
+def starts_at_multiple(start: Index, count: int) -> bool:
+    """Whether `start` is a multiple of `count` by its form."""
+    return all(factor % count == 0 for factor in linear(start).values())
+
+
+def why_not_numbered(loop: For) -> str:
+    """Why `numbers` can't count the loop's iterations from 0; empty if it can."""
+    if starts_at_multiple(loop.start, iterations(loop)):
+        return ""
+    return f"{loop.variable} starts at {loop.start}, no multiple of {iterations(loop)}"
+
+
+def numbers(loops: Sequence[For]) -> tuple[Index, int]:
+    """A number for each iteration of all the loops together, and how many numbers there are. Those of the
+    last loop have room for a whole vector: a power of two."""
+    number, count = index(0), 1
+    for loop in loops:
+        size = iterations(loop)
+        if loop is loops[-1]:
+            size = 1 << (size - 1).bit_length()
+        at = loop.variable if loop.start.is_const(0) else loop.variable % iterations(loop)
+        number, count = number * size + at, count * size
+    return number, count

@@ -1,0 +1,203 @@
+"""Loop distribution: one loop becomes several, each of which does a part of what an iteration did.
+
+After this file you can say what it takes to run the first part of all iterations before the second part of
+any: what an iteration hands on in a variable needs an array, with one element for each iteration ("scalar
+expansion"). A product's kernel keeps the sums of a tile so, until its epilogue reads them. Builds on
+dependences.
+
+Source: R. Allen, K. Kennedy, "Optimizing Compilers for Modern Architectures", sections 5.3 and 6.2.5, 2001
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Combine,
+    For,
+    Kernel,
+    Let,
+    Load,
+    PrivateArray,
+    Statement,
+    Store,
+    Value,
+    statements_of,
+)
+from tinyjax.compile.kernel.substitution import substituted
+from tinyjax.compile.schedules.dependences import (
+    numbers,
+    why_dependent,
+    why_not_numbered,
+)
+from tinyjax.compile.schedules.directive import (
+    Directive,
+    axis_of,
+    find_loop,
+    loop_over,
+    no_such_axis,
+    with_loop,
+)
+from tinyjax.compile.schedules.nests import Fresh, names_in, stored_names
+
+
+@dataclass(frozen=True)
+class Distribute(Directive):
+    """The loops over `axes`, each of which is all that the one before it has inside, end after the loop over
+    `after` in the last of them; what follows it goes to loops of their own."""
+
+    axes: tuple[str, ...]
+    after: str
+
+    def why_not(self, kernel: Kernel) -> str:
+        return why_not_around(kernel, self.axes, self.after)
+
+    def _applied(self, kernel: Kernel) -> Kernel:
+        nest = [loop_over(kernel, axis) for axis in self.axes]
+        body = nest[-1].body
+        number = body.index(loop_over(kernel, self.after)) + 1
+        made, nests = distributed(nest, [body[:number], body[number:]], 0, Fresh(kernel))
+        new = [*made, *itertools.chain(*nests)]
+        return with_loop(kernel, axis_of(nest[0]), lambda _: new)
+
+
+def why_not_around(kernel: Kernel, axes: Sequence[str], inner: str) -> str:
+    """Why the loop over `inner` can't be parted from what else is in the loops around it; empty if it can."""
+    for axis in (*axes, inner):
+        if find_loop(kernel, axis) is None:
+            return no_such_axis(kernel, axis)
+    nest = [loop_over(kernel, axis) for axis in (*axes, inner)]
+    *perfect, last = zip(nest, nest[1:])
+    for outer, loop in perfect:
+        if len(outer.body) != 1 or outer.body[0] is not loop:
+            return f"{axis_of(loop)} is not all that the loop over {axis_of(outer)} has inside"
+    if not any(s is last[1] for s in last[0].body):
+        return f"{inner} is no loop right in the loop over {axes[-1]}"
+    for loop in nest[:-1]:
+        if reason := why_not_numbered(loop):
+            return reason
+    return next(filter(None, map(why_dependent, nest[:-1])), "")
+
+
+def distributed(
+    nest: Sequence[For], parts: Sequence[list[Statement]], keeps_names: int, fresh: Fresh
+) -> tuple[list[Statement], list[list[Statement]]]:
+    """What allocates arrays for all iterations of the nest, and its loops around each of the parts. A part
+    that only sets variables to what they hold at first is done by allocating them so; one keeps the names."""
+    expansion = _Expansion(nest, parts, fresh)
+    bodies = [expansion.part(number) for number in range(len(parts))]
+    nests = [_around(nest, body, fresh, n == keeps_names) for n, body in enumerate(bodies)]
+    return expansion.allocations, nests
+
+
+def _around(
+    nest: Sequence[For], body: list[Statement], fresh: Fresh, keeps_names: bool
+) -> list[Statement]:
+    """The loops around another body."""
+    if not body:
+        return []
+    for loop in reversed(nest):
+        body = [replace(loop, body=body)]
+    names = {} if keeps_names else {axis_of(loop): fresh(axis_of(loop)) for loop in nest}
+    return substituted(body, {}, names)
+
+
+class _Expansion:
+    """Finds what a part hands on to later ones, and gives it an array for all iterations."""
+
+    def __init__(self, nest: Sequence[For], parts: Sequence[list[Statement]], fresh: Fresh):
+        self.parts, self.fresh = parts, fresh
+        self.at, self.count = numbers(nest)
+        self.allocations: list[Statement] = []
+        self.handed_on: list[list[Let | Load | Allocate]] = []  # what makes it, of each part
+        self.arrays: dict[str, PrivateArray] = {}
+        for number, part in enumerate(parts):
+            later = names_in(list(parts[number + 1 :]))
+            makers = [s for s in part if isinstance(s, Let | Load | Allocate)]
+            self.handed_on.append([s for s in makers if _made_by(s).name in later])
+            for maker in self.handed_on[-1]:
+                self._allocate(maker, self._only_allocates(number))
+
+    def _allocate(self, maker: Let | Load | Allocate, is_set: bool) -> None:
+        thing = _made_by(maker)
+        size = getattr(thing, "size", 1)
+        array = PrivateArray(self.fresh("sums"), thing.dtype, size * self.count, thing.width)
+        self.arrays[thing.name] = array
+        initial = maker.initial if isinstance(maker, Allocate) and (is_set or size > 1) else None
+        self.allocations.append(Allocate(array, initial, origin=maker.origin))
+
+    def _only_allocates(self, number: int) -> bool:
+        return all(isinstance(s, Allocate) for s in self.parts[number])
+
+    def part(self, number: int) -> list[Statement]:
+        """The statements of a part, which begin by loading what they are handed, and end by storing what
+        they hand on."""
+        if self._only_allocates(number):
+            return []
+        statements, begin, end = self.parts[number], list[Statement](), list[Statement]()
+        used, stored = names_in(statements), stored_names(statements)
+        for earlier, makers in enumerate(self.handed_on[: number + 1]):
+            is_handed = earlier < number
+            for maker in makers:
+                thing = _made_by(maker)
+                if thing.name not in used:
+                    continue
+                is_loaded_only = is_handed and thing.name not in stored
+                if isinstance(thing, PrivateArray) and (thing.size > 1 or is_loaded_only):
+                    statements = self._with_array(statements, thing)
+                    continue
+                with statements_of(maker.origin):
+                    begin += self._loaded(thing) if is_handed else []
+                    end += [] if is_handed and is_loaded_only else self._stored(thing)
+        return [*begin, *statements, *end]
+
+    def _loaded(self, thing: Value | PrivateArray) -> list[Statement]:
+        """What gives a value or variable that an earlier part made."""
+        array = self.arrays[thing.name]
+        if isinstance(thing, Value):
+            return [Load(thing, array, self.at)]
+        value = Value(self.fresh("t"), thing.dtype, thing.width)
+        return [
+            Load(value, array, self.at),
+            Allocate(thing, None),
+            Store(thing, index(0), value),
+        ]
+
+    def _stored(self, thing: Value | PrivateArray) -> list[Statement]:
+        """What keeps it for later parts, or for this one's next turn."""
+        array = self.arrays[thing.name]
+        if isinstance(thing, Value):
+            return [Store(array, self.at, thing)]
+        value = Value(self.fresh("t"), thing.dtype, thing.width)
+        return [Load(value, thing, index(0)), Store(array, self.at, value)]
+
+    def _with_array(self, statements: list[Statement], old: Any) -> list[Statement]:
+        """The statements with the array of all iterations in place of a private array of each."""
+        array, first = self.arrays[old.name], self.at * old.size
+        result = []
+        for s in statements:
+            parts: dict[str, Any] = {
+                name: self._with_array(part, old)
+                for name, part in vars(s).items()
+                if isinstance(part, list)
+            }
+            match s:
+                case Allocate(memory) if memory == old:
+                    continue
+                case Load(_, memory, at) if memory == old:
+                    s = replace(s, source=array, index=first + at)
+                case Store(memory, at) if memory == old:
+                    s = replace(s, destination=array, index=first + at)
+                case Combine(memory, at) if memory == old:
+                    s = replace(s, array=array, index=first + at)
+            result.append(replace(s, **parts) if parts else s)
+        return result
+
+
+def _made_by(maker: Let | Load | Allocate) -> Value | PrivateArray:
+    return maker.array if isinstance(maker, Allocate) else maker.target

@@ -1,0 +1,123 @@
+"""Pack: what all tiles read of an operand is copied to a private array first.
+
+After this file you can say how often a product reads each element of its operands from memory. All rows of a
+block are multiplied with the same panel of the right operand: in the order in which it is read, copied once,
+it stays in the fastest cache, whatever the strides of the operand are. Builds on directive.
+
+    for tile in 0 .. 8:                    for k1 in 0 .. 100:
+      for k in 0 .. 100:                     b1:f32 x16 = b_in[k1 * 70 x16]
+        b:f32 x16 = b_in[k * 70 x16]         panel1[k1 x16] = b1
+        ...                                for tile in 0 .. 8:
+                                             for k in 0 .. 100:
+                                               b:f32 x16 = panel1[k x16]
+                                               ...
+
+Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication", 2008;
+Halide's compute_at, https://halide-lang.org/tutorials/tutorial_lesson_08_scheduling_2.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Buffer,
+    For,
+    Kernel,
+    Let,
+    Load,
+    PrivateArray,
+    Statement,
+    Store,
+    statements_of,
+)
+from tinyjax.compile.kernel.substitution import defined_names, substituted
+from tinyjax.compile.schedules.dependences import numbers, why_not_numbered
+from tinyjax.compile.schedules.directive import (
+    Directive,
+    axis_of,
+    find_loop,
+    loop_over,
+    loops_of,
+    no_such_axis,
+    with_loop,
+)
+from tinyjax.compile.schedules.nests import Fresh, names_in
+
+
+@dataclass(frozen=True)
+class Pack(Directive):
+    """What the innermost of the loops over `inner` reads in the same way in all iterations of the loop over
+    `axis`, in which they are, is copied before that one, to an array with an element for each of their
+    iterations; those of the last axis are neighbours."""
+
+    axis: str
+    inner: tuple[str, ...]
+
+    def why_not(self, kernel: Kernel) -> str:
+        for axis in (self.axis, *self.inner):
+            if find_loop(kernel, axis) is None:
+                return no_such_axis(kernel, axis)
+        outer = loop_over(kernel, self.axis)
+        varying = _varying(outer)
+        for axis in self.inner:
+            loop = loop_over(kernel, axis)
+            if not any(loop is other for other in loops_of(outer.body)):
+                return f"the loop over {axis} is not in that over {self.axis}"
+            if reason := why_not_numbered(loop):
+                return reason
+            if names_in([loop.start, loop.stop]) & varying:
+                return f"the loop over {axis} is not the same in all iterations of {self.axis}"
+        if not self._packed(kernel)[1]:
+            return f"it reads nothing that is the same in all iterations of {self.axis}"
+        return ""
+
+    def _applied(self, kernel: Kernel) -> Kernel:
+        loops = [loop_over(kernel, axis) for axis in self.inner]
+        innermost, (same, packed) = self._innermost(kernel), self._packed(kernel)
+        fresh, (number, count) = Fresh(kernel), numbers(loops)
+        allocated, loads, stores = list[Statement](), list[Statement](), list[Statement]()
+        for maker in packed:
+            with statements_of(maker.origin):
+                v = maker.target
+                array = PrivateArray(fresh("panel"), v.dtype, count, v.width)
+                allocated.append(Allocate(array, None))
+                stores.append(Store(array, number, v))
+                loads.append(Load(v, array, number))
+        copy: list[Statement] = [*same, *stores]
+        for loop in reversed(loops):
+            copy = [replace(loop, body=copy)]
+        names = {name: fresh(name) for name in (*self.inner, *defined_names(copy))}
+        body = [*loads, *(s for s in innermost.body if s not in same)]
+        rest = with_loop(kernel, axis_of(innermost), lambda loop: [replace(loop, body=body)])
+        new = [*allocated, *substituted(copy, {}, names), loop_over(rest, self.axis)]
+        return with_loop(kernel, self.axis, lambda _: new)
+
+    def _innermost(self, kernel: Kernel) -> For:
+        """The loop that all others of `inner` are around."""
+        loops = [loop_over(kernel, axis) for axis in self.inner]
+        return min(loops, key=lambda loop: len(loops_of(loop.body)))
+
+    def _packed(self, kernel: Kernel) -> tuple[list[Let | Load], list[Let | Load]]:
+        """The statements that compute the same in each iteration of the loop over `axis`, and those of them
+        whose values others use."""
+        body = self._innermost(kernel).body
+        varying = _varying(loop_over(kernel, self.axis)) - set(self.inner)
+        same: list[Let | Load] = []
+        for s in body:
+            if isinstance(s, Let) or (isinstance(s, Load) and _is_input(s)):
+                if not (names_in(s) - {s.target.name}) & varying:
+                    same.append(s)
+                    varying.discard(s.target.name)
+        used = names_in([s for s in body if s not in same])
+        return same, [s for s in same if s.target.name in used]
+
+
+def _varying(outer: For) -> set[str]:
+    """What may differ from one iteration of the loop to the next."""
+    return {*defined_names(outer.body), *map(axis_of, loops_of([outer]))}
+
+
+def _is_input(load: Load) -> bool:
+    return isinstance(load.source, Buffer) and load.source.role == "in"

@@ -11,7 +11,7 @@ from tinyjax.compile.kernel.interpret import interpret_kernel
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.passes.products import multiplications, sides_of
 from tinyjax.compile.schedules.lower import lower_group
-from tinyjax.compile.schedules.product_kernels import rows_at_once
+from tinyjax.compile.schedules.product_schedule import rows_at_once
 from tinyjax.core.pretty_printer import variable_names
 from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
 

@@ -185,7 +185,7 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Product(Reduction):
-    """A sum of products for which product_kernels.py writes a kernel: many of its elements are computed
+    """A sum of products for which product_schedule.py makes a kernel: many of its elements are computed
     together, as each operand's elements are needed for many of them."""
 
 

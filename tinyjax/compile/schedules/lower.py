@@ -1,20 +1,20 @@
 """Lowering a group of equations to a kernel: a naive loop nest, and the schedule that makes it fast.
 
-After this file you can say who decides what a kernel looks like: loop_nest.py and reduction_nest.py say what
-is computed, and a schedule for the kind of group how. Builds on these, map_schedule, reduction_schedule and
-product_kernels.
+After this file you can say who decides what a kernel looks like: loop_nest.py, reduction_nest.py and
+product_nest.py say what is computed, and a schedule for the kind of group how. Builds on these and on
+map_schedule, reduction_schedule and product_schedule.
 """
 
 from __future__ import annotations
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
-from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.kernel.loop_nest import loop_nest
+from tinyjax.compile.kernel.product_nest import product_nest
 from tinyjax.compile.kernel.reduction_nest import reduction_nest
 from tinyjax.compile.schedules.map_schedule import map_schedule
-from tinyjax.compile.schedules.product_kernels import product_kernel
+from tinyjax.compile.schedules.product_schedule import product_schedule
 from tinyjax.compile.schedules.reduction_schedule import reduction_schedule
 from tinyjax.core.jaxpr import Var
 
@@ -24,8 +24,6 @@ def lower_group(group: KernelGroup, name: str, names: dict[Var, str], target: Ta
     if group.form is not None:
         nest, axes = reduction_nest(group, name, names, target)
         return reduction_schedule(nest, axes, group.form, target).finished()
-    if group.product is None:
-        return map_schedule(loop_nest(group, name, names, target), target).finished()
-    kernel = product_kernel(group, name, names, target)
-    check_kernel(kernel)
-    return kernel
+    if group.product is not None:
+        return product_schedule(product_nest(group, name, names, target), target).finished()
+    return map_schedule(loop_nest(group, name, names, target), target).finished()

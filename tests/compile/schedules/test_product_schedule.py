@@ -1,0 +1,101 @@
+"""Products are fast by their schedule alone: each directive can be left out, and the results are equal."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.compile.codegen.codegen import CPU
+from tinyjax.compile.fusion.fuse import fuse
+from tinyjax.compile.kernel.interpret import interpret_kernel
+from tinyjax.compile.kernel.product_nest import product_nest
+from tinyjax.compile.passes.pipeline import run_passes
+from tinyjax.compile.schedules import product_schedule as numbers
+from tinyjax.compile.schedules.directive import Directive, loops_of
+from tinyjax.compile.schedules.product_schedule import product_schedule
+from tinyjax.compile.schedules.schedule import Draft, scheduled
+from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
+from tinyjax.compile.schedules.vectorize import Vectorize
+from tinyjax.core.pretty_printer import variable_names
+from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
+
+
+def naive(f, *shapes):
+    """The naive nest of a function that is one product, and what follows."""
+    closed = run_passes(make_jaxpr(f)(*(ShapeDtypeStruct(s, np.dtype("float32")) for s in shapes)))
+    (group,) = fuse(closed.jaxpr, CPU)
+    return product_nest(group, "k0", variable_names(closed.jaxpr), CPU)
+
+
+def results(kernel):
+    rng = np.random.default_rng(0)
+    memory = [rng.standard_normal(b.size).astype(b.dtype) for b in kernel.buffers]
+    interpret_kernel(kernel, memory)
+    return memory[-1]
+
+
+def directives(kernel):
+    return [step for step in kernel.schedule if isinstance(step, Directive)]
+
+
+def layer(x, w, b):
+    return jnp.maximum(x @ w + b, 0)
+
+
+def test_each_directive_has_a_reason():
+    kernel = product_schedule(naive(layer, (20, 30), (30, 40), (40,)), CPU).finished()
+    assert all(step.why for step in directives(kernel))
+    names = [type(step).__name__ for step in directives(kernel)]
+    assert names[:2] == ["Tile", "Split"] and names[-1] == "Grid"
+    assert {"Reorder", "Distribute", "Pack", "Vectorize", "UnrollAndJam"} < set(names)
+
+
+@pytest.mark.parametrize("shapes", [((13, 9), (9, 21)), ((2, 70), (70, 16)), ((29, 30), (30, 3))])
+@pytest.mark.parametrize("panel", [16, 256])
+def test_a_schedule_changes_no_bit_of_a_product(shapes, panel, monkeypatch):
+    monkeypatch.setattr(numbers, "PANEL", panel)
+    nest = naive(layer, *shapes, shapes[1][1:])
+    kernel = product_schedule(nest, CPU).finished()
+    np.testing.assert_array_equal(results(kernel), results(nest))
+
+
+@pytest.mark.parametrize("panel", [16, 256])
+def test_a_schedule_without_one_directive_computes_the_same(panel, monkeypatch):
+    monkeypatch.setattr(numbers, "PANEL", panel)
+    nest = naive(layer, (12, 20), (20, 18), (18,))
+    whole, expected = product_schedule(nest, CPU).finished(), results(nest)
+    for left_out in directives(whole):
+        draft = Draft(nest)
+        for directive in directives(whole):
+            # Vectors load whole what other vectors stored whole, or one row after the other.
+            without = (Vectorize, UnrollAndJam) if isinstance(left_out, Vectorize) else ()
+            if directive is not left_out and not isinstance(directive, without):
+                draft.apply_if_possible(directive)
+        np.testing.assert_array_equal(results(draft.finished()), expected, str(left_out))
+
+
+def test_a_wrong_directive_is_refused():
+    with pytest.raises(ValueError, match="may store the same elements"):
+        scheduled(naive(layer, (14, 20), (20, 18), (18,)), [UnrollAndJam("k", 2)])
+
+
+def test_columns_that_are_apart_in_memory_are_packed_one_by_one():
+    kernel = product_schedule(naive(lambda x, y: x @ y.T, (20, 30), (40, 30)), CPU).finished()
+    remark = next(step for step in kernel.schedule if not isinstance(step, Directive))
+    assert "Vectorize('column_inner2', 16)" in remark and "apart in memory" in remark
+
+
+def test_results_without_vectors_are_stored_one_by_one():
+    f = lambda x, y: (x @ y).astype(jnp.int8)  # noqa: E731
+    nest = naive(f, (20, 30), (30, 40))
+    kernel = product_schedule(nest, CPU).finished()
+    remark = next(step for step in kernel.schedule if not isinstance(step, Directive))
+    assert "there are no vectors of int8" in remark
+    assert any("column_inner1" in str(loop.variable) for loop in loops_of(kernel.body))
+    np.testing.assert_array_equal(results(kernel), results(nest))
+
+
+def test_the_schedule_of_a_kernel_can_be_read():
+    x, y = np.ones((20, 30), np.float32), np.ones((30, 40), np.float32)
+    text = jax.jit(jnp.matmul).lower(x, y).as_text("schedule of k0")
+    assert "Pack('row_outer_inner', ('k', 'column_inner'))  # the panel is read 4 times" in text

@@ -1,0 +1,146 @@
+"""The naive loop nest of a matrix product: for each row and column, a sum of products; then what follows.
+
+After this file you can read a product as C that a student would write. For each element of the result, an
+accumulator starts at zero, and a loop over `k` adds the products; the *epilogue*, what the program does with
+that element (add a bias, tanh), is computed from the sum and stored. Whatever makes it fast is a
+schedule's. Builds on products and loop_nest.
+
+    for row in 0 .. 50:
+      for column in 0 .. 40:
+        acc1:f32 = 0.0
+        for k in 0 .. 30:
+          a:f32 = a_in[row * 30 + k]
+          b:f32 = b_in[k * 40 + column]
+          t1:f32 = acc1
+          t2:f32 = mul_add a b t1
+          acc1 = t2
+        c:f32 = acc1
+        d:f32 = tanh c
+        d_out[row * 40 + column] = d
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING
+
+from tinyjax.compile.fusion.groups import KernelGroup
+from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Const,
+    For,
+    Kernel,
+    PrivateArray,
+    Scalar,
+    statements_of,
+)
+from tinyjax.compile.kernel.loop_nest import NestBuilder
+from tinyjax.compile.kernel.rules import Position, sum_dtype
+from tinyjax.compile.passes.products import Side, sides_of
+from tinyjax.core.jaxpr import Var
+
+if TYPE_CHECKING:
+    from tinyjax.compile.codegen.codegen import Target
+
+
+def product_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
+    """The naive nest of a group that has a product among its equations."""
+    nest = _ProductNest(group, names, target)
+    with statements_of(nest.eqn):
+        nest.loops()
+    return Kernel(name, [*nest.inputs, *nest.outputs.values()], 1, nest.body)
+
+
+class _ProductNest(NestBuilder):
+    """Sizes: `rows` x `depth` by `depth` x `columns`, `batch` times. Several axes of a kind are one loop."""
+
+    def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
+        super().__init__(group, names, target)
+        assert group.product is not None
+        self.eqn = group.product
+        self.left, self.right = sides_of(self.eqn)
+        self.batch = self.left.size(self.left.batch)
+        self.rows = self.left.size(self.left.kept)
+        self.columns = self.right.size(self.right.kept)
+        self.depth = self.left.size(self.left.summed)
+        self.dtype = sum_dtype(self.eqn.outvars[0].aval.dtype)
+        self.taken["k"] = 1  # of the loop, not of a variable
+
+    def loops(self) -> None:
+        with (
+            self._batch() as batch,
+            self._axis("row", self.rows) as row,
+            self._axis("column", self.columns) as column,
+        ):
+            total = self._sum(batch, row, column)
+            position = self._position(batch, row, column)
+            (out,) = self.eqn.outvars
+            result = self.converted(total, out.aval.dtype)
+            self.known[out, position.flat] = self._named(result, self.names[out])
+            for v in self.outputs:
+                self.store_output(v, position)
+
+    def _batch(self) -> AbstractContextManager[Index]:
+        return nullcontext(index(0)) if self.batch == 1 else self._axis("batch", self.batch)
+
+    @contextmanager
+    def _axis(self, name: str, size: int) -> Iterator[Index]:
+        """A loop over an axis."""
+        variable = index_var(name, 0, size - 1)
+        with self.block() as body:
+            yield variable
+        self.body.append(For(variable, index(0), index(size), body))
+
+    def _sum(self, batch: Index, row: Index, column: Index) -> Scalar:
+        acc = PrivateArray(self.fresh("acc"), self.dtype, 1)
+        self.body.append(Allocate(acc, Const(self.dtype.type(0), self.dtype)))
+        with self._axis("k", self.depth) as k:
+            left = self._operand(0, self.left, batch, row, k)
+            right = self._operand(1, self.right, batch, column, k)
+            so_far = self.load("t", acc, index(0))
+            self.store(acc, index(0), self._multiply_add(left, right, so_far))
+        return self.load("t", acc, index(0))
+
+    def _multiply_add(self, x: Scalar, y: Scalar, so_far: Scalar) -> Scalar:
+        if self.dtype.kind == "f":
+            return self.let("mul_add", (x, y, so_far), self.dtype)
+        return self.let("add", (self.let("mul", (x, y), self.dtype), so_far), self.dtype)
+
+    def _operand(self, number: int, side: Side, batch: Index, kept: Index, k: Index) -> Scalar:
+        """The element of an operand, in the dtype of the sums."""
+        places = {**_along(side, side.batch, batch), **_along(side, side.kept, kept)}
+        places |= _along(side, side.summed, k)
+        coords = [places[axis] for axis in range(len(side.shape))]
+        flat = _flat(side, [(side.batch, batch), (side.kept, kept), (side.summed, k)])
+        element = self.element(self.eqn.invars[number], Position(side.shape, coords, flat))
+        return self.converted(element, self.dtype)
+
+    def _position(self, batch: Index, row: Index, column: Index) -> Position:
+        """The element of the result."""
+        kinds = [
+            (self.left.sizes(self.left.batch), batch),
+            (self.left.sizes(self.left.kept), row),
+            (self.right.sizes(self.right.kept), column),
+        ]
+        coords = [coord for sizes, at in kinds for coord in Position(sizes, flat=at).coords]
+        flat = (batch * self.rows + row) * self.columns + column
+        return Position(self.eqn.outvars[0].aval.shape, coords, flat)
+
+
+def _along(side: Side, axes: Sequence[int], at: Index) -> dict[int, Index]:
+    """The place along each of the axes that `at` numbers together."""
+    return dict(zip(axes, Position(side.sizes(axes), flat=at).coords))
+
+
+def _flat(side: Side, kinds: Sequence[tuple[Sequence[int], Index]]) -> Index:
+    """The place in memory. Axes that lie together are as one, so that nothing is divided."""
+    flat = index(0)
+    for axes, at in kinds:
+        if axes and side.are_one(axes):
+            flat = flat + at * side.stride(axes[-1])
+            continue
+        for axis, coord in _along(side, axes, at).items():
+            flat = flat + coord * side.stride(axis)
+    return flat

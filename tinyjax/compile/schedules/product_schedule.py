@@ -1,0 +1,135 @@
+"""The schedule of a matrix product: tiles of the result in registers, panels of the right operand in a cache.
+
+After this file you can say why each directive is there, and how often a product reads each element of its
+operands. The columns of a tile are the lanes of a vector, and its rows are unrolled: each element of the left
+operand is multiplied with a whole vector, and sums stay in registers meanwhile. The panel that all rows of a
+block are multiplied with is packed once. What the program does with the result (the epilogue: add a bias,
+tanh) follows while the block is in a cache. Builds on product_nest and the directives.
+
+Source: K. Goto, R. van de Geijn, "Anatomy of high-performance matrix multiplication", 2008
+"""
+
+from __future__ import annotations
+
+import math
+
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel
+from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.schedules.collapse import Collapse
+from tinyjax.compile.schedules.directive import find_loop
+from tinyjax.compile.schedules.distribute import Distribute
+from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.group_builder import share
+from tinyjax.compile.schedules.pack import Pack
+from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.round_up import RoundUp
+from tinyjax.compile.schedules.schedule import Draft
+from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.tile import Tile
+from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
+from tinyjax.compile.schedules.vectorize import Vectorize
+
+VECTOR_BYTES = 64
+MAX_ROWS = 6  # with their sums, and a vector to multiply with, they fill 16 registers of 32 bytes
+PANEL = 256  # rows of the right operand in a panel: it stays in the first cache
+BLOCK = 240  # rows of the left operand that go through a panel: they stay in the second
+MIN_TASKS = 16  # so that all cores have work
+GRAIN = 2**16  # multiplications that are worth a work-item
+
+
+def product_schedule(naive: Kernel, target: Target) -> Draft:
+    """The schedule of a product's naive nest, whose axes are (batch,) row, column and k."""
+    choice = _Choice(naive, target)
+    choice.tile()
+    choice.pack()
+    choice.vectorize()
+    choice.share_out()
+    return choice.draft
+
+
+class _Choice:
+    """The sizes of a product, and of its tiles and blocks."""
+
+    def __init__(self, naive: Kernel, target: Target):
+        self.draft, self.target = Draft(naive), target
+        sizes = (self._size(axis) for axis in ("batch", "row", "column", "k"))
+        self.batch, self.rows, self.columns, self.depth = sizes
+        (sum_of, *_) = (s.array for s in every_statement(naive.body) if isinstance(s, Allocate))
+        enough = 1 << (self.columns - 1).bit_length()  # a power of two
+        self.width = min(VECTOR_BYTES // max(4, sum_of.dtype.itemsize), enough)
+        self.height = rows_at_once(self.rows)
+        # Each block of rows copies its panels again.
+        panels = self.batch * math.ceil(self.columns / self.width)
+        total = self.batch * self.rows * self.columns * self.depth
+        wanted = min(math.ceil(MIN_TASKS / panels), math.ceil(total / (panels * GRAIN)))
+        most = math.ceil(self.rows / (4 * self.height))
+        blocks = max(math.ceil(self.rows / BLOCK), min(wanted, most))
+        self.tiles = math.ceil(self.rows / (self.height * blocks))  # of a block
+
+    def tile(self) -> None:
+        """Blocks of rows by panels of columns, in tiles, and what follows a block's sums after them."""
+        draft = self.draft
+        tile = f"{self.height} vectors of sums stay in registers while k runs"
+        draft.apply(Tile("row", "column", self.height, self.width, why=tile))
+        block = f"{self.tiles * self.height} rows of the left operand stay in the second cache"
+        draft.apply(Split("row_outer", self.tiles, why=block))
+        panel = "all tiles of a block are multiplied with the same panel"
+        draft.apply(Reorder("column_outer", ("row_outer_inner",), why=panel))
+        tiles = ("row_outer_inner", "row_inner", "column_inner")
+        if self.depth > PANEL:
+            draft.apply(Split("k", PANEL, why=f"{PANEL} rows of a panel stay in the first cache"))
+            part = "the block is multiplied with a part of the panel before the next"
+            draft.apply(Reorder("k_outer", tiles, why=part))
+        else:
+            draft.apply(
+                Distribute(tiles, "k", why="what follows the sums is not unrolled with them")
+            )
+
+    def pack(self) -> None:
+        """A copy of each panel, and full tiles, which go through it."""
+        k = "k_inner" if self.depth > PANEL else "k"
+        again = f"the panel is read {self.tiles} times, in the order of the copy"
+        self.draft.apply(Pack("row_outer_inner", (k, "column_inner"), why=again))
+        self.draft.apply(RoundUp("row_inner", self.height, why="all tiles are alike"))
+        self.draft.apply(RoundUp("row_outer_inner", self.tiles, why="all blocks are alike"))
+
+    def vectorize(self) -> None:
+        """Columns as lanes: of the sums, and where they can be, of the copy and of what follows. Rows of a
+        tile at once."""
+        draft, width = self.draft, self.width
+        draft.apply(Vectorize("column_inner", width, why="neighbours are packed"))
+        if not draft.apply_if_possible(Vectorize("column_inner2", width, why="a row of the panel")):
+            draft.apply(RoundUp("column_inner2", width, why="each lane is copied by itself"))
+            draft.apply(UnrollAndJam("column_inner2", width, why="its place is worked out once"))
+        draft.apply_if_possible(Vectorize("column_inner1", width, why="neighbours of the result"))
+        if self.height > 1:
+            why = "a vector of the panel is loaded once, and no sum waits for another"
+            draft.apply(UnrollAndJam("row_inner", self.height, why=why))
+
+    def share_out(self) -> None:
+        """Each panel of each block is a task; a work-item has a run of them."""
+        axes = ["row_outer_outer", "column_outer"]
+        if self.batch > 1:
+            axes.insert(0, "batch")
+        self.draft.apply(Collapse(tuple(axes), may_divide=True, why="a panel of a block is a task"))
+        task = "_".join(axes)
+        work = self.tiles * self.height * self.depth * self.width
+        most = 4 * self.target.max_items
+        items, _ = share(self._size(task), math.ceil(GRAIN / work), most)
+        why = f"{GRAIN:,} multiplications are worth a work-item"
+        self.draft.apply(Grid(task, items, self.target.local_size, why=why))
+
+    def _size(self, axis: str) -> int:
+        loop = find_loop(self.draft.kernel, axis)
+        return 1 if loop is None else loop.stop.lo
+
+
+def rows_at_once(rows: int) -> int:
+    """How many rows go through a panel together. To load the panel costs about as much as two more; where
+    the last of such tiles is not full, each row must be looked up, which costs a fifth."""
+
+    def cost(tile: int) -> float:
+        return math.ceil(rows / tile) * (tile + 2) * (1.2 if rows % tile else 1)
+
+    return min(range(1, min(rows, MAX_ROWS) + 1), key=cost)

@@ -105,6 +105,8 @@ def operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
         same_width=C_TYPES[np.dtype(f"uint{integer_bits}")],
         same_width_signed=C_TYPES[np.dtype(f"int{integer_bits}")],
         bits=integer_bits,
+        signed="long" if integer_bits == 64 else "int",
+        all_but_sign="0x7fffffffffffffffL" if integer_bits == 64 else "0x7fffffff",
     )
     return text if op in EXACT else _rounded(text, dtype)
 

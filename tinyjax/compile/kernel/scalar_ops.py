@@ -7,7 +7,8 @@ say) is defined in functions/. Builds on dtypes.
 
 In C text `{0}`, `{1}`, ... are the operands, `{t}` is the C type of the result, and `{w}` an unsigned
 type in which its integers wrap around as NumPy's do (in C, signed overflow is undefined). `{bits}` is
-its width, `{same_width}` and `{same_width_signed}` are the integer types of that width. A text may
+its width, `{same_width}` and `{same_width_signed}` are the integer types of that width. `{signed}` is the
+integer type that has the bits of a C float or double, and `{all_but_sign}` its mask. A text may
 differ by the kind of the first operand: b(ool), i(nt), u(nsigned) or f(loat).
 """
 
@@ -91,7 +92,12 @@ MIN = {
     "iu": "{0} < {1} ? {0} : {1}",
     "b": "{0} && {1}",
 }
-ABS = {"f": "fabs({0})", "i": "{0} < 0 ? " + WRAPPED_NEGATIVE + " : {0}", "u": "{0}"}
+# Some drivers' fabs is a call, which keeps a loop from being vectorized: all bits but the sign.
+ABS = {
+    "f": "as_{t}(as_{signed}({0}) & {all_but_sign})",
+    "i": "{0} < 0 ? " + WRAPPED_NEGATIVE + " : {0}",
+    "u": "{0}",
+}
 SIGN = {
     "f": "{0} > 0 ? ({t})1 : {0} < 0 ? ({t})-1 : {0}",
     "i": "({t})(({0} > 0) - ({0} < 0))",

@@ -64,6 +64,11 @@ def test_other_long_sums_have_several_accumulators():
     assert lines[0] == "Accumulators('i3', 8)"
 
 
+def test_what_is_combined_along_no_axis_needs_no_accumulators():
+    lines = schedule(lambda x: lax.reduce_xor_p.bind(x, axes=()), (2, 67), dtype=np.int8)
+    assert not any(line.startswith("Accumulators") for line in lines)
+
+
 @pytest.mark.parametrize("shape", [(300, 333), (2, 300, 333)])
 def test_a_large_transposed_array_is_read_in_tiles(shape):
     lines = schedule(lambda x: jnp.swapaxes(x, -1, -2) + 1, shape)

@@ -57,12 +57,12 @@ class Accumulators(Directive):
             return no_such_axis(kernel, self.axis)
         if loop.variable.hi + 1 < self.count:
             return f"{self.axis} has fewer than {self.count} iterations"
-        return "" if _combined(loop.body) else f"the loop over {self.axis} combines nothing"
+        return "" if combined(loop.body) else f"the loop over {self.axis} combines nothing"
 
     def _applied(self, kernel: Kernel) -> Kernel:
         loop = find_loop(kernel, self.axis)
         assert loop is not None
-        ops = _combined(loop.body)
+        ops = combined(loop.body)
         copies = {array: _copies(array, self.count) for array in ops if array.size == 1}
         fresh = Fresh(kernel)
         unrolled = unroll_and_jam(
@@ -83,7 +83,7 @@ class Accumulators(Directive):
         return replace(kernel, body=replaced(kernel.body, change))
 
 
-def _combined(body: list[Statement]) -> dict[PrivateArray, str]:
+def combined(body: list[Statement]) -> dict[PrivateArray, str]:
     """The accumulators that are combined into, but made before, with the operation."""
     made = {s.array for s in every_statement(body) if isinstance(s, Allocate)}
     combines = [s for s in every_statement(body) if isinstance(s, Combine)]

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.kernel.kernel_ir import Buffer, Combine, For, Kernel, Let, Load, Statement
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Statement
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.accumulators import Accumulators
+from tinyjax.compile.schedules.accumulators import Accumulators, combined
 from tinyjax.compile.schedules.collapse import Collapse
 from tinyjax.compile.schedules.directive import axis_of, find_loop, loops_of
 from tinyjax.compile.schedules.grid import Grid
@@ -135,7 +135,7 @@ def _vectorize_sums(draft: Draft, width: int) -> None:
     """The innermost loops of sums in vectors, as the elements are not; else with several accumulators."""
     for loop in loops_of(draft.kernel.body):
         axis, count = axis_of(loop), (loop.stop - loop.start).lo
-        is_sum = any(isinstance(s, Combine) for s in loop.body) and not loops_of(loop.body)
+        is_sum = bool(combined(loop.body)) and not loops_of(loop.body)
         if is_sum and count >= 2 * width > 2 and _are_vectors(draft, axis, width):
             _vectorize(draft, axis, width, "an accumulator for each lane")
         elif is_sum and count >= 4 * ACCUMULATORS:

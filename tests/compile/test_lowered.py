@@ -41,7 +41,7 @@ def test_a_schedule_is_printed_with_its_reasons():
 OWN = [
     [],
     [Split("i2", 4), Vectorize("i2_inner", 4)],
-    [Tile("i1", "i2", 8), Grid("i1_outer", 3)],
+    [Tile("i1", "i2", 8, 8), Grid("i1_outer", 3)],
     [Collapse(("i1", "i2"), may_divide=True), Grid("i1_i2", 10)],
 ]
 

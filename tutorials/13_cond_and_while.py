@@ -243,12 +243,11 @@ def half_until_small(x):
     return lax.while_loop(lambda x: x > 1.0, lambda x: x / 2, x)
 
 
-kernel = jax.jit(half_until_small).lower(3.0).as_text("kernel")
-print(kernel[kernel.index("  while") : kernel.index("  t12")])
+print(jax.jit(half_until_small).lower(3.0).as_text("loop nests"))
 
 # %% [markdown]
-# This is a part of the kernel in [tinyjax's small language](11_lowering.py), before it is printed as C.
-# (`stop1` and `count1` cut a loop that takes very long into several launches.)
+# This is the kernel in [tinyjax's small language](11_lowering.py), as plain as it is at first. (A pass then
+# cuts a loop that takes very long into several launches: `as_text("kernel")` shows what is printed as C.)
 #
 # ## The jvp of a loop, and fixed points
 #

@@ -40,3 +40,8 @@ def test_a_stride_is_how_far_the_next_iteration_is():
     i, j = index_var("i1", 0, 9), index_var("i2", 0, 9)
     assert [(at).stride("i1") for at in (j, i, i * 3 - j, j - i, i * 2 + i)] == [0, 1, 3, -1, 3]
     assert [at.stride("i1") for at in (i // 2, i % 3, i.min(4), i * i, j // 2)] == [None] * 4 + [0]
+
+
+def test_a_remainder_of_multiples_is_one_too():
+    chunk = index_var("i1", 0, 9) * 16
+    assert ((chunk % 32).hi, ((chunk + 8) % 32).hi, (chunk % 24).hi) == (16, 24, 16)

@@ -42,6 +42,13 @@ def layer(x, w, b):
     return jnp.maximum(x @ w + b, 0)
 
 
+def test_rows_that_are_looked_up_are_not_looked_up_in_a_panel():
+    places = np.array([3, 0, 2, 1] * 5)
+    nest = naive(lambda x, y: x[places].T @ y, (4, 20), (20, 40))
+    kernel = product_schedule(nest, CPU).finished()
+    np.testing.assert_allclose(results(kernel), results(nest), rtol=1e-5, atol=1e-5)
+
+
 def test_each_directive_has_a_reason():
     kernel = product_schedule(naive(layer, (20, 30), (30, 40), (40,)), CPU).finished()
     assert all(step.why for step in directives(kernel))

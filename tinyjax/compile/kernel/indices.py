@@ -7,6 +7,7 @@ arithmetic simplify itself: what is below 16, divided by 16, is 0. Builds on not
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -78,7 +79,8 @@ class Index:
         if any(term.is_multiple_of(divisor) for term in terms):
             rest = [term for term in terms if not term.is_multiple_of(divisor)]
             return sum(rest, index(0)) % divisor
-        return _fold(Index("%", (self, index(divisor)), 0, divisor - 1))
+        step = math.gcd(self.factor(), divisor)
+        return _fold(Index("%", (self, index(divisor)), 0, divisor - step))
 
     def min(self, other: Index | int) -> Index:
         a, b = self, index(other)
@@ -96,6 +98,17 @@ class Index:
         """Whether it is one by its form: a constant, or a product with one."""
         factor = self.args[1] if self.op == "*" else self
         return factor.op == "const" and factor.args[0] % number == 0
+
+    def factor(self) -> int:
+        """What it is a multiple of, by its form."""
+        match self.op:
+            case "const":
+                return self.args[0]
+            case "+" | "-":
+                return math.gcd(*(arg.factor() for arg in self.args))
+            case "*":
+                return math.prod(arg.factor() for arg in self.args)
+        return 1
 
     def is_const(self, value: int) -> bool:
         return self.lo == self.hi == value

@@ -89,7 +89,8 @@ class Pack(Directive):
         for loop in reversed(loops):
             copy = [replace(loop, body=copy)]
         names = {name: fresh(name) for name in (*self.inner, *defined_names(copy))}
-        body = [*loads, *(s for s in innermost.body if s not in same)]
+        stay = _needed_for_places(innermost.body, same, self.inner[-1])
+        body = [*loads, *(s for s in innermost.body if s not in same or s in stay)]
         rest = with_loop(kernel, axis_of(innermost), lambda loop: [replace(loop, body=body)])
         new = [*allocated, *substituted(copy, {}, names), loop_over(rest, self.axis)]
         return with_loop(kernel, self.axis, lambda _: new)
@@ -110,13 +111,32 @@ class Pack(Directive):
                 if not (names_in(s) - {s.target.name}) & varying:
                     same.append(s)
                     varying.discard(s.target.name)
+        stay = _needed_for_places(body, same, self.inner[-1])
         used = names_in([s for s in body if s not in same])
-        return same, [s for s in same if s.target.name in used]
+        return same, [s for s in same if s.target.name in used and s not in stay]
 
 
 def _varying(outer: For) -> set[str]:
     """What may differ from one iteration of the loop to the next."""
     return {*defined_names(outer.body), *map(axis_of, loops_of([outer]))}
+
+
+def _needed_for_places(
+    body: list[Statement], same: list[Let | Load], axis: str
+) -> list[Let | Load]:
+    """Those of the statements `same` that say where others load, and what they are computed from. If they
+    don't depend on `axis` they are not packed: from a panel, each lane would have a place of its own."""
+    along = {axis}
+    for s in same:
+        if names_in(s) & along:
+            along.add(s.target.name)
+    places = [s.index for s in body if isinstance(s, Load) and s not in same]
+    wanted, stay = names_in(places) - along, list[Let | Load]()
+    for s in reversed(same):
+        if s.target.name in wanted:
+            stay.insert(0, s)
+            wanted |= names_in(s)
+    return stay
 
 
 def _is_input(load: Load) -> bool:

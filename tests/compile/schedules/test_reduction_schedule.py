@@ -89,6 +89,10 @@ def test_elements_that_move_may_be_none(f):
     same(lambda x: (f(x).sum(0), f(x).sum()), data(0, 3))
 
 
+def test_what_is_combined_along_no_axis_within_columns_is_no_sum_of_theirs():
+    same(lambda x: jax.lax.reduce_or(x > 1, ()).any(0) * 1, data(48, 600))
+
+
 def test_eight_axes():
     same(lambda x: jax.nn.softmax(x, (6, 7)), data(2, 1, 2, 2, 1, 2, 3, 5))
 

@@ -80,10 +80,11 @@ class SplitReduction(Directive):
         done = blocks * self.multiple
         count = math.ceil(done / run)
         results = math.prod(outer.stop.lo for outer in parts.around)
+        accumulators = {s.array for s in parts.before if isinstance(s, Allocate)}
         combines = [
             (s, Buffer(fresh("partial"), s.array.dtype, results * count, "scratch"))
             for s in every_statement(loop.body)
-            if isinstance(s, Combine)
+            if isinstance(s, Combine) and s.array in accumulators
         ]
         piece = index_var(f"{self.axis}_piece", 0, count - 1)
         whole = _between(loop, self.axis, piece * run, (piece * run + run).min(done))

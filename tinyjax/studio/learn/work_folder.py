@@ -127,9 +127,9 @@ def start(lesson: int, path: Path) -> WorkFolder:
 def fill(path: Path, lesson: int, notes: dict[str, Any] | None = None) -> None:
     """Put fresh copies of everything in place, with the lesson's functions emptied."""
     exercises = of_lesson(lesson)
-    shutil.copytree(
-        PACKAGE, path / "src" / "tinyjax"
-    )  # compiled files too: the first import is quick
+    # Compiled files too, as the first import is quick then; not those that another process is just writing.
+    half_written = shutil.ignore_patterns("*.pyc.*")
+    shutil.copytree(PACKAGE, path / "src" / "tinyjax", ignore=half_written)
     for file, source in empty_sources(exercises).items():
         write(path / "src" / file, source)
     copy_tests(path, exercises)

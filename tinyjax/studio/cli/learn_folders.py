@@ -1,0 +1,106 @@
+"""The folders of `learn`: made, found, and put back to what they were.
+
+After this file you can say which folder a command of `learn` works in.
+"""
+
+import argparse
+import shlex
+import sys
+import textwrap
+from pathlib import Path
+
+from tinyjax.studio.learn import exercises as catalogue
+from tinyjax.studio.learn import progress, renewal
+from tinyjax.studio.learn.exercises import NAMES, PACKAGE, Exercise, LearnError
+from tinyjax.studio.learn.work_folder import NOTES, WorkFolder, start
+
+# ---- which folder ----
+
+
+def enclosing_folder() -> Path | None:
+    """The work folder that the shell is in."""
+    here = Path.cwd()
+    return next((path for path in (here, *here.parents) if (path / NOTES).exists()), None)
+
+
+def parent_folder() -> Path:
+    """Where work folders go: beside the one that the shell is in, else into learn/ here."""
+    inside = enclosing_folder()
+    return inside.parent if inside else Path("learn")
+
+
+def this_folder() -> WorkFolder:
+    """The work folder that the shell is in, or else the one used last; renewed if tinyjax has changed."""
+    if (PACKAGE.parent.parent / NOTES).exists():
+        copy = shlex.quote(str(PACKAGE.parent.parent))
+        raise LearnError(f"This ran the copy that you work on. First: cd {copy}")
+    path = enclosing_folder() or Path(progress.load()["current"] or "nowhere")
+    if not (path / NOTES).exists():
+        raise LearnError("There is no work folder yet: python -m tinyjax learn start 1")
+    folder = WorkFolder(path)
+    if told := renewal.renew(folder):
+        print(*told, "", sep="\n")
+        folder = WorkFolder(path)
+    progress.note(folder.lesson, path)
+    return folder
+
+
+# ---- making one ----
+
+
+def start_(options: argparse.Namespace) -> int:
+    """make a folder to work in: a copy of tinyjax in which a lesson's functions are emptied"""
+    lesson = catalogue.lesson_number(options.lesson)
+    path = (options.folder or parent_folder() / NAMES[lesson - 1]).resolve()
+    folder = start(lesson, path)
+    progress.note(lesson, path)
+    print(f"{shown(path)} is ready. To be written there:\n")
+    for e in folder.exercises:
+        print_exercise(folder, e)
+    print("Then, there or here: python -m tinyjax learn test (and hint, when stuck).")
+    print(f"The same and more is in {shown(path / 'README.md')}.")
+    return 0
+
+
+def print_exercise(folder: WorkFolder, e: Exercise) -> None:
+    print(f"{e.number} {e.name} {'*' * e.grade}")
+    print(textwrap.fill(e.goal, 100, initial_indent="    ", subsequent_indent="    "))
+    for file, name in e.places:
+        print(f"    {name}: {shown(folder.path / 'src' / file)}:{folder.line(file, name)}")
+    print()
+
+
+def shown(path: Path) -> str:
+    """A path as one would type it here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
+
+
+# ---- beginning again ----
+
+
+def reset(options: argparse.Namespace) -> int:
+    """begin again: with the whole lesson, one exercise (02.1), or a file (tinyjax/core/bind.py)"""
+    folder = this_folder()
+    what = options.what
+    is_file = what is not None and what.endswith(".py")
+    exercise = None if what is None or is_file else catalogue.find(folder.exercises, what)
+    words = what if is_file else exercise.number if exercise else f"all of {folder.path}"
+    print(
+        f"Reset {words}? What is there now goes to {shown(folder.path / renewal.BEFORE)}. [y/N] ",
+        end="",
+    )
+    if sys.stdin.readline().strip().lower() != "y":
+        print("Nothing was changed.")
+        return 1
+    if is_file:
+        kept = renewal.put_back(folder, what)
+        print(f"{what} is back" + (f", with your {', '.join(kept)}." if kept else "."))
+        print(f"What was there is in {shown(folder.path / renewal.BEFORE)}.")
+    elif exercise:
+        renewal.empty_again(folder, exercise)
+        print(f"{exercise.number} is empty again.")
+    else:
+        renewal.begin_again(folder)
+        print("All is as it was handed out.")
+    return 0

@@ -47,22 +47,21 @@ STAGES = (
     ),
     (
         "loop nests",
-        """**Loop nests** (`loop_nest.py`, `reduction_nest.py`, `builder.py`) say what each group computes:
-        one element at a time, by one work-item, as anyone would write it. The names of the loops' variables
-        are
-        those of the axes.""",
+        """**Loop nests** (`loop_nest.py`, `reduction_nest.py`, `product_nest.py`, `naive_loop.py`) say what
+        each group computes: one element at a time, by one work-item, as anyone would write it. The names
+        of the loops' variables are those of the axes.""",
     ),
     (
         "schedule of k0",
-        """**Schedules** (`map_schedule.py`, `reduction_schedule.py`) make that fast: each line is a
-        directive, a file of `compile/schedules/`, which rewrites the kernel and has its reason.""",
+        """**Schedules** (`map_schedule.py`, `reduction_schedule.py`, `product_schedule.py`) make that fast:
+        each line is a directive, a file of `compile/schedules/`, which rewrites the kernel and has its
+        reason.""",
     ),
     (
         "kernel",
         """**The kernels** that come out are in the same small language. They are checked
-        (`check_kernel.py`, `check_assignment.py`), and run in Python too (`interpret.py`), as the nests are.
-        (Those of loops and products are still written as they are, by `loop_kernels.py` and
-        `product_kernels.py`.)""",
+        (`check_kernel.py`, `check_assignment.py`), and run in Python too (`interpret.py`), as the nests
+        are.""",
     ),
     (
         "explain",

@@ -30,8 +30,8 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
     Store,
     inner_bodies,
-    rewritten,
 )
+from tinyjax.compile.kernel.substitution import rewritten
 from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import ClosedJaxpr, Var

@@ -105,6 +105,7 @@ CHAPTERS = (
             "compile.kernel.interpret": "a kernel run in Python",
         },
         {
+            "compile.kernel.substitution": "statements with other names and indices",
             "compile.kernel.functions.kernel_function": "functions that kernels call, also of vectors",
             "compile.kernel.functions.notation": "functions of the kernel language, as definitions in Python",
             "compile.kernel.functions.exponentials": "exp, exp2, expm1 and logistic",
@@ -159,7 +160,6 @@ CHAPTERS = (
             "compile.schedules.schedule": "directives, one after the other",
         },
         {
-            "compile.kernel.substitution": "statements with other names and indices",
             "compile.schedules.nests": "the names in a loop nest",
             "compile.schedules.dependences": "whether iterations could run in any order",
             "compile.schedules.lanes": "what differs from lane to lane, and what is no vector",
@@ -176,7 +176,7 @@ CHAPTERS = (
         },
         {
             "compile.schedules.tile": "two loops in small rectangles",
-            "compile.schedules.group_builder": "a kernel's memory, and its work shared out",
+            "compile.schedules.group_builder": "how many work-items a kernel is worth",
             "compile.kernel.vector_lanes": "when neighbouring elements are a vector",
             "compile.kernel.reduction_nest": "a reduction as the loops that a student would write",
             "compile.schedules.reduction_schedule": "what makes them fast, and why",

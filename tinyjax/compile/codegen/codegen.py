@@ -23,6 +23,7 @@ from tinyjax.compile.codegen.vector_codegen import (
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.scalar_ops import HALVES
+from tinyjax.compile.kernel.substitution import every_statement, rewritten
 
 # ---- devices differ ----
 
@@ -100,7 +101,7 @@ def kernel_lines(kernel: ir.Kernel, is_called: bool = False) -> Iterator[Line]:
     yield from ((line, None) for line in _head_lines(head, parameters))
     if kernel.items > 1 and not is_called:
         yield f"  const {index} item = get_global_id(0);", None
-    body = ir.rewritten(kernel.body, _with_long_minima) if index == "long" else kernel.body
+    body = rewritten(kernel.body, _with_long_minima) if index == "long" else kernel.body
     yield from lines_of(body, scope, "  ")
     yield "}", None
 
@@ -128,7 +129,7 @@ def index_type(kernel: ir.Kernel) -> str:
 
 
 def _index_bounds(body: Sequence[ir.Statement]) -> Iterator[int]:
-    for statement in body:
+    for statement in every_statement(body):
         if isinstance(statement, ir.Let):
             found = [arg for arg in statement.args if isinstance(arg, Index)]
         elif isinstance(statement, (ir.Load, ir.Store, ir.Combine)):
@@ -139,8 +140,6 @@ def _index_bounds(body: Sequence[ir.Statement]) -> Iterator[int]:
         else:
             found = []
         yield from (max(abs(part.lo), abs(part.hi)) for at in found for part in at.parts())
-        for inner in ir.inner_bodies(statement):
-            yield from _index_bounds(inner)
 
 
 def _with_long_minima(statement: ir.Statement) -> ir.Statement:

@@ -29,6 +29,7 @@ from tinyjax.compile.kernel.functions.notation import definitions
 from tinyjax.compile.kernel.functions.table import called as called_function
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.scalar_ops import HALVES
+from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.core.dtypes import kind
 
 
@@ -55,18 +56,10 @@ def has_double(kernel: ir.Kernel | FusedKernel) -> bool:
 
 def _dtypes(body: Sequence[ir.Statement]) -> Iterator[np.dtype]:
     """The dtypes of what operations take and give: a constant may be the only float64 of a kernel."""
-    for statement in walk(body):
+    for statement in every_statement(body):
         if isinstance(statement, ir.Let):
             atoms = (statement.target, *statement.args)
             yield from (atom.dtype for atom in atoms if not isinstance(atom, Index))
-
-
-def walk(body: Sequence[ir.Statement]) -> Iterator[ir.Statement]:
-    """All statements, those inside of others too."""
-    for statement in body:
-        yield statement
-        for inner in ir.inner_bodies(statement):
-            yield from walk(inner)
 
 
 # ---- what a program has beside its kernels ----
@@ -84,7 +77,7 @@ def _kernel_helpers(kernel: ir.Kernel | FusedKernel) -> Iterator[Helper]:
 
 def helpers_of(body: Sequence[ir.Statement]) -> Iterator[Helper]:
     """The C functions that statements call."""
-    for statement in walk(body):
+    for statement in every_statement(body):
         match statement:
             case ir.Let():
                 yield from _operation_helpers(statement)

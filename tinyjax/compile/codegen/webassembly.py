@@ -25,6 +25,7 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, changed, widened
 from tinyjax.compile.kernel.functions.table import function_of
 from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.substitution import every_statement
 
 MOST_LOCALS = 64  # elements of a private array that is kept in locals
 
@@ -197,7 +198,7 @@ class Writer(MemoryWriter):
 def _indexed(body: Sequence[ir.Statement]) -> Iterator[str]:
     """The private arrays that need memory: elements are asked for by numbers that are not known here, or
     as vectors of neighbours."""
-    for statement in body:
+    for statement in every_statement(body):
         match statement:
             case ir.Allocate(ir.PrivateArray(name, _, size)) if size > MOST_LOCALS:
                 yield name
@@ -207,5 +208,3 @@ def _indexed(body: Sequence[ir.Statement]) -> Iterator[str]:
                 | ir.Combine(ir.PrivateArray(name, _, _, width), at, _, value)
             ) if at.op != "const" or getattr(value, "width", 1) > width:
                 yield name
-        for inner in ir.inner_bodies(statement):
-            yield from _indexed(inner)

@@ -8,6 +8,7 @@ arithmetic simplify itself: what is below 16, divided by 16, is 0. Builds on not
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -186,10 +187,18 @@ def index_var(name: str, lo: int, hi: int) -> Index:
     return Index("var", (name,), lo, hi)
 
 
+# What each operation does with numbers, and with indices
+ON_NUMBERS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.floordiv,
+    "%": operator.mod,
+    "min": min,
+    "max": max,
+}
 OPERATIONS: dict[str, Callable[[Index, Index], Index]] = {
-    "+": Index.__add__,
-    "-": Index.__sub__,
-    "*": Index.__mul__,
+    **ON_NUMBERS,
     "/": lambda a, b: a // b.lo,
     "%": lambda a, b: a % b.lo,
     "min": Index.min,

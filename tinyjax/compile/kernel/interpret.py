@@ -17,7 +17,7 @@ import numpy as np
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.table import function_of
-from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.indices import ON_NUMBERS, Index
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Atom,
@@ -141,21 +141,7 @@ def index_value(at: Index, scope: dict[str, Any]) -> int:
     if at.op == "var":
         return int(scope[at.args[0]])
     a, b = (index_value(arg, scope) for arg in at.args)
-    match at.op:
-        case "+":
-            return a + b
-        case "-":
-            return a - b
-        case "*":
-            return a * b
-        case "/":
-            return a // b
-        case "%":
-            return a % b
-        case "min":
-            return min(a, b)
-        case _:
-            return max(a, b)
+    return ON_NUMBERS[at.op](a, b)
 
 
 def _apply_to_vector(op: str, target: Value, args: Sequence[Any]) -> Any:

@@ -17,9 +17,9 @@ runs it in Python. Builds on dtypes and indices.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -220,21 +220,6 @@ def inner_bodies(statement: Statement) -> list[list[Statement]]:
         case While(first, _, second) | If(_, first, second):
             return [first, second]
     return []
-
-
-def rewritten(
-    body: Sequence[Statement], change: Callable[[Statement], Statement]
-) -> list[Statement]:
-    """The statements as `change` makes them, those inside of others first."""
-    new = []
-    for statement in body:
-        parts: dict[str, Any] = {
-            name: rewritten(part, change)
-            for name, part in vars(statement).items()
-            if isinstance(part, list)
-        }
-        new.append(change(replace(statement, **parts) if parts else statement))
-    return new
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.indices import ON_NUMBERS, Index, index
 
 MAX_ITERATIONS = 2**20  # of one store that are gone through one by one: some 100 ms, and as many MB
 
@@ -110,8 +110,8 @@ def values(at: Index, known: Mapping[Index, np.ndarray], count: int) -> np.ndarr
             raise Unknown(f"{at} is not known")
         return known[at]
     a, b = (values(arg, known, count) for arg in at.args)
-    ops = {"+": np.add, "-": np.subtract, "*": np.multiply, "/": np.floor_divide, "%": np.mod}
-    return (ops | {"min": np.minimum, "max": np.maximum})[at.op](a, b)
+    of_arrays = {"min": np.minimum, "max": np.maximum}
+    return (ON_NUMBERS | of_arrays)[at.op](a, b)
 
 
 def widened(stored: Stored) -> Stored:

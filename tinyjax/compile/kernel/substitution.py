@@ -52,6 +52,13 @@ def replaced(
     return result
 
 
+def rewritten(
+    body: Sequence[ir.Statement], change: Callable[[ir.Statement], ir.Statement]
+) -> list[ir.Statement]:
+    """The statements as `change` makes them, those inside of others first."""
+    return replaced(body, lambda statement: [change(statement)])
+
+
 def substituted(
     body: Sequence[ir.Statement],
     places: Mapping[str, Index],

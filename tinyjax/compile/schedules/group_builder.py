@@ -1,30 +1,15 @@
-"""What kernels of groups have in common: the group's memory, and the work shared out.
+"""Sharing out: how many work-items a kernel is worth, and which iterations each of them is for.
 
-After this file you can say which buffers a kernel has, and which elements each of its work-items is for.
-Builds on loop_nest.
+After this file you can say why a loop over 10,000 elements has three work-items: each should have 4,096 or
+more. Builds on indices.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel
-from tinyjax.compile.kernel.loop_nest import NestBuilder
-
-
-class GroupBuilder(NestBuilder):
-    """Writes a kernel of several work-items."""
-
-    def kernel(self, name: str, items: int, scratch: Sequence[Buffer] = ()) -> Kernel:
-        """The kernel of all that was written; its buffers are the inputs, the outputs and `scratch`."""
-        buffers = [*self.inputs, *self.outputs.values(), *scratch]
-        return Kernel(name, buffers, padded(items, self.target), self.body)
-
-
-# ---- sharing out the work ----
 
 
 def share(count: int, grain: int, most: int) -> tuple[int, int]:

@@ -31,9 +31,9 @@ from tinyjax.compile.kernel.kernel_ir import (
     PrivateArray,
     Statement,
     Store,
-    rewritten,
 )
-from tinyjax.compile.kernel.substitution import substituted
+from tinyjax.compile.kernel.substitution import rewritten, substituted
+from tinyjax.compile.schedules.dependences import ends
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
@@ -92,17 +92,13 @@ def _from_zero(loop: For) -> For:
     """The loop with a variable that counts its iterations from 0."""
     if loop.start.is_const(0):
         return loop
-    first, *others = (end - loop.start for end in _ends(loop.stop))
+    first, *others = (end - loop.start for end in ends(loop.stop))
     for other in others:
         first = first.min(other)
     variable = index_var(axis_of(loop), 0, first.hi - 1)
     place = (loop.start + variable).min(loop.variable.hi)
     body = substituted(loop.body, {axis_of(loop): place})
     return For(variable, index(0), first, body, origin=loop.origin)
-
-
-def _ends(stop: Index) -> Sequence[Index]:
-    return stop.args if stop.op == "min" else [stop]
 
 
 def _parts(loop: For, inner: str) -> tuple[Sequence[Statement], For | None, Sequence[Statement]]:

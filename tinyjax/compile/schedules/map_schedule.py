@@ -142,14 +142,6 @@ def _vectorize_sums(draft: Draft, width: int) -> None:
             draft.apply(Accumulators(axis, ACCUMULATORS, why="sums that need not wait for another"))
 
 
-def _flat_as_far_as_possible(draft: Draft, axes: list[str]) -> list[str]:
-    """The innermost axes that can be one without divisions."""
-    for first in range(len(axes) - 1):
-        if not Collapse(tuple(axes[first:])).why_not(draft.kernel):
-            return axes[first:]
-    return axes[-1:]
-
-
 def _vector_width(kernel: Kernel, target: Target) -> int:
     """The elements of a vector: as many as there can be of the longest dtype."""
     made = [s.target for s in every_statement(kernel.body) if isinstance(s, Let | Load)]

@@ -22,9 +22,8 @@ from tinyjax.compile.kernel.kernel_ir import (
     Load,
     Statement,
     Store,
-    rewritten,
 )
-from tinyjax.compile.kernel.substitution import every_statement, substituted
+from tinyjax.compile.kernel.substitution import every_statement, rewritten, substituted
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import (
     Directive,

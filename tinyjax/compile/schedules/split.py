@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import For, Kernel
 from tinyjax.compile.kernel.substitution import substituted
+from tinyjax.compile.schedules.dependences import ends
 from tinyjax.compile.schedules.directive import (
     Directive,
     carried,
@@ -63,7 +64,7 @@ class Split(Directive):
         if self.overlap:
             start = start.min(loop.stop - factor)
         stop = start + factor
-        for end in _ends(loop.stop):
+        for end in ends(loop.stop):
             is_whole = self.overlap or _quotient(end, factor) is not None
             if not is_whole:  # the last chunk
                 stop = stop.min(end)
@@ -83,11 +84,6 @@ def _quotient(at: Index, factor: int) -> Index | None:
         if a is not None and b is not None:
             return a + b if at.op == "+" else a - b
     return at if factor == 1 else None
-
-
-def _ends(stop: Index) -> list[Index]:
-    """A minimum's parts."""
-    return [end for arg in stop.args for end in _ends(arg)] if stop.op == "min" else [stop]
 
 
 def _rounded_up(at: Index, factor: int) -> Index:

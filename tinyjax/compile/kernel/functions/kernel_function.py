@@ -7,7 +7,7 @@ each value becomes a vector. Builds on kernel_ir.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,10 +17,9 @@ from tinyjax.compile.kernel.kernel_ir import (
     PrivateArray,
     Statement,
     Value,
-    inner_bodies,
-    rewritten,
     statement_lines,
 )
+from tinyjax.compile.kernel.substitution import every_statement, rewritten
 from tinyjax.core.dtypes import short_name
 
 
@@ -81,10 +80,6 @@ def changed(function: KernelFunction, change: Callable[[Any], Any]) -> KernelFun
     )
 
 
-def made(body: Sequence[Statement]) -> Iterator[str]:
+def made(body: Sequence[Statement]) -> list[str]:
     """The names of the values that the statements make, in order."""
-    for statement in body:
-        if isinstance(statement, (Let, Load)):
-            yield statement.target.name
-        for inner in inner_bodies(statement):
-            yield from made(inner)
+    return [s.target.name for s in every_statement(body) if isinstance(s, Let | Load)]

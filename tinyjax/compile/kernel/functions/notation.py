@@ -261,7 +261,7 @@ def _named(function: KernelFunction, names: dict[str, str]) -> KernelFunction:
     """The function with names for its values: those of the variables that held them. What no variable held
     has a number, and the name of the next value that one did."""
     base, bases = "result", {}
-    for value in reversed(list(made(function.body))):
+    for value in reversed(made(function.body)):
         base = bases[value] = names.get(value, base)
     bases[function.result.name] = names.get(function.result.name, "result")
     new = {parameter.name: parameter.name for parameter in function.parameters}

@@ -82,3 +82,9 @@ def test_the_naive_nest_equals_eager(f, shape):
 @pytest.mark.parametrize("dtype", ["float16", "int32", "bool"])
 def test_the_naive_nest_of_other_dtypes_equals_eager(dtype):
     same(lambda x: (x.max(0), x.max(1), (x > 0).any(1)), data(20, 70).astype(dtype), rtol=0)
+
+
+def test_a_result_of_half_precision_that_is_read_in_two_shapes_has_one_name():
+    x = data(3, 5, 7).astype("bfloat16")
+    same(lambda x: x == x.max().reshape(1, 1, 1), x, rtol=0)
+    same(lambda x: jnp.where(x == x.max().reshape(1, 1, 1), x.max() + 1, x), x, rtol=0)

@@ -121,7 +121,8 @@ class _ReductionNest(NestBuilder):
             with statements_of(eqn):
                 total = self.load(self.names[out], accumulator, index(0))
                 at_result = _joined(at, within).flat
-                self.known[out, at_result] = self.converted(total, out.aval.dtype)
+                result = self.converted(total, out.aval.dtype)
+                self.known[out, at_result] = self._named(result, self.names[out])
 
     def _accumulator(self, eqn: JaxprEqn) -> PrivateArray:
         with statements_of(eqn):

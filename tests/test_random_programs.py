@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from random_programs import draw
 from random_programs.compare import disagreements
+from random_programs.contenders import Coverage, contenders_of
 from random_programs.program import Argument, Function, Program, Statement, Variable
 from random_programs.shrink import shrunk
 from slowly import slowly
@@ -16,6 +17,10 @@ from tinyjax.core.bind import impl_rules
 from tinyjax.core.primitives import sin_p
 
 
+def by_interpreter(program):
+    return contenders_of(program, ["interpreted"])
+
+
 @pytest.mark.parametrize("seed", [0, *slowly(10, 750)])
 def test_built_programs_agree_with_eager_evaluation(seed):
     assert not disagreements([draw(s) for s in range(seed, seed + 10)])
@@ -23,11 +28,22 @@ def test_built_programs_agree_with_eager_evaluation(seed):
 
 @pytest.mark.parametrize("seed", [30, *slowly(50, 70, 90, 760)])
 def test_interpreted_programs_agree_with_eager_evaluation(seed):
-    assert not disagreements([draw(s) for s in range(seed, seed + 20)], interpret=True)
+    assert not disagreements([draw(s) for s in range(seed, seed + 20)], contenders=by_interpreter)
 
 
-def test_their_kernels_agree_as_webassembly():
-    assert not disagreements([draw(s) for s in range(200, 220)], interpret="webassembly")
+@pytest.mark.parametrize("contender", ["WebAssembly", "naive loop nests"])
+def test_kernels_and_their_loop_nests_agree_as_webassembly(contender):
+    programs = [draw(s) for s in range(200, 215)]
+    assert not disagreements(programs, contenders=lambda program: [contender])
+
+
+def test_what_a_contender_ran_is_counted():
+    coverage = Coverage()
+    program = of_statements("a1 * 2", "v2 * jnp.sum(v2)")
+    choose = lambda program: contenders_of(program, ["interpreted", "WebAssembly"])  # noqa: E731
+    assert not disagreements([program], ways=["jit"], contenders=choose, coverage=coverage)
+    assert coverage["programs with an axis of"] == {"4": 1}
+    assert coverage["steps, WebAssembly"].total() and "steps, built" not in coverage
 
 
 def test_most_programs_have_control_flow():
@@ -51,9 +67,9 @@ def of_statements(*texts):
 def test_what_differs_is_cut_down_to_a_script(monkeypatch):
     monkeypatch.setitem(impl_rules, sin_p, lambda x, **_: np.cos(x))  # eagerly wrong
     program = of_statements("a1 * 2", "jnp.cos(v2)", "jnp.sin(v3)", "v4 + v2")
-    found = disagreements([program], interpret=True)
-    assert {d.how for d in found} == {"jit", "jit of vmap"}
-    small = shrunk(found[0], interpret=True).program
+    found = disagreements([program], contenders=by_interpreter)
+    assert {d.way for d in found} == {"jit", "jit of vmap"}
+    small = shrunk(found[0]).program
     assert [s.text for s in small.main.statements] == ["jnp.sin(v3)"]
     assert "print(jax.jit(program)(v3[0]))" in small.snippet("jit")
 
@@ -62,12 +78,12 @@ def test_a_wrong_rewrite_rule_is_found(monkeypatch):
     wrong = rewrite_rules.parse("sin x | x | f | near zero")
     monkeypatch.setitem(rewrite_rules.RULES, "sin", [wrong])
     program = of_statements("a1 * 2", "jnp.cos(v2)", "jnp.sin(v3)", "v4 + v2")
-    found = disagreements([program], interpret=True)
-    assert {d.how for d in found} == {"jit", "jit of vmap"}
-    assert "jnp.sin(v3)" in shrunk(found[0], interpret=True).program.source()
+    found = disagreements([program], contenders=by_interpreter)
+    assert {d.way for d in found} == {"jit", "jit of vmap"}
+    assert "jnp.sin(v3)" in shrunk(found[0]).program.source()
 
 
 def test_a_program_that_raises_is_found_among_others():
     programs = [of_statements("jnp.sin(a1)"), of_statements("a1.reshape(5)")]
-    (found,) = disagreements(programs, hows=["jit"])
-    assert (found.program, found.how) == (programs[1], "eager")
+    (found,) = disagreements(programs, ways=["jit"])
+    assert (found.program, found.way) == (programs[1], "eager")

@@ -2,10 +2,11 @@
 
     python tools/check_random_programs.py --count 1000         # a thousand programs, some minutes
     python tools/check_random_programs.py --seed 5000 --jax    # others; what JAX gives is compared too
-    python tools/check_random_programs.py --webassembly        # and what their kernels give as WebAssembly
+    python tools/check_random_programs.py --webassembly --naive  # kernels and their loop nests in wasmtime
 
 The programs are those of tests/random_programs. One that differs is cut down and printed as a script,
-and the run goes on. Programs run in a process of their own, which may take so much memory and time.
+and the run goes on; at the end it says what was covered. Programs run in a process of their own, which
+may take so much memory and time.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +35,18 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=500, help="how many programs")
     parser.add_argument("--seed", type=int, default=0, help="that of the first program")
     parser.add_argument("--jax", action="store_true", help="compare with JAX, too")
-    parser.add_argument("--interpret", action="store_true", help="interpret small kernels: faster")
-    parser.add_argument("--webassembly", action="store_true", help="and run them as WebAssembly")
+    parser.add_argument(
+        "--interpret",
+        action="store_true",
+        help="interpret small kernels, which are built else: faster",
+    )
+    parser.add_argument(
+        "--webassembly",
+        action="store_true",
+        help="the same, and all kernels run as WebAssembly, too",
+    )
+    parser.add_argument("--naive", action="store_true", help="and so do their naive loop nests")
+    parser.add_argument("--report", type=Path, help="a file for what was covered, as JSON")
     parser.add_argument("--gibibytes", type=float, default=6, help="memory that programs may take")
     parser.add_argument("--seconds", type=float, default=120, help="time for ten programs")
     parser.add_argument("--worker", action="store_true", help=argparse.SUPPRESS)
@@ -50,6 +62,7 @@ def main() -> None:
 def check(options: argparse.Namespace) -> int:
     """Checks all programs, prints what differs, and says how many kinds of that there are."""
     seen: Counter[str] = Counter()
+    covered: dict[str, Counter[str]] = {}
     checked = loops = 0
     worker = Worker(options)
     for seed in range(options.seed, options.seed + options.count, BATCH):
@@ -60,6 +73,8 @@ def check(options: argparse.Namespace) -> int:
         checked, loops = checked + answer["checked"], loops + answer["loops"]
         for difference in answer["differ"]:
             report(seen, difference)
+        for topic, counts in answer.get("covered", {}).items():
+            covered.setdefault(topic, Counter()).update(counts)
         print(
             f"{checked} programs, {loops} with control flow",
             end="\r" if sys.stdout.isatty() else "\n",
@@ -68,6 +83,11 @@ def check(options: argparse.Namespace) -> int:
     print(f"{checked} programs, {loops} with control flow: {len(seen)} kinds of differences")
     for kind, count in seen.most_common():
         print(f"{count:6} {kind}")
+    for topic, counts in sorted(covered.items()):
+        print(f"{topic}: " + ", ".join(f"{thing}: {n}" for thing, n in counts.most_common()))
+    if options.report:
+        numbers = {"seed": options.seed, "programs": checked, "with control flow": loops}
+        options.report.write_text(json.dumps(numbers | {"differ": seen} | covered, indent=1))
     return bool(seen)
 
 
@@ -75,7 +95,11 @@ def together(answers: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """The answers of all as one; those who died are differences."""
     died = [a["died"] for a in answers if "died" in a]
     differ = [d for a in answers for d in a.get("differ", [])]
+    covered: dict[str, Counter[str]] = {}
+    for topic, counts in [pair for a in answers for pair in a.get("covered", {}).items()]:
+        covered.setdefault(topic, Counter()).update(counts)
     return {
+        "covered": covered,
         "checked": sum(a.get("checked", 1) for a in answers),
         "loops": sum(a.get("loops", 0) for a in answers),
         "differ": [*differ, *({"kind": how, "text": how} for how in died)],
@@ -116,7 +140,7 @@ class Worker:
     def started(self) -> subprocess.Popen[str]:
         flags = [
             f"--{name}"
-            for name in ("jax", "interpret", "webassembly")
+            for name in ("jax", "interpret", "webassembly", "naive")
             if getattr(self.options, name)
         ]
         memory = ["--gibibytes", str(self.options.gibibytes)]
@@ -142,22 +166,28 @@ def work(options: argparse.Namespace) -> None:
     os.dup2(2, 1)  # what programs print goes elsewhere
     reference = importlib.import_module("jax") if options.jax else None
     for line in sys.stdin:
-        interpret = "webassembly" if options.webassembly else options.interpret
-        answers.write(json.dumps(answer_for(json.loads(line), reference, interpret)) + "\n")
+        answers.write(json.dumps(answer_for(json.loads(line), reference, options)) + "\n")
         answers.flush()
 
 
-def answer_for(seeds: list[int], reference: Any, interpret: bool | str) -> dict[str, Any]:
-    """How many programs of these seeds were checked, and what differs."""
+def answer_for(seeds: list[int], reference: Any, options: argparse.Namespace) -> dict[str, Any]:
+    """How many programs of these seeds were checked, what differs, and what was covered."""
     from random_programs import draw  # type: ignore[import-not-found]
     from random_programs.compare import disagreements, wrongly_refused  # type: ignore[import-not-found]
+    from random_programs.contenders import Coverage, contenders_of  # type: ignore[import-not-found]
     from random_programs.shrink import shrunk  # type: ignore[import-not-found]
 
-    programs = [draw(seed) for seed in seeds]
+    chosen = {
+        "interpreted": options.interpret or options.webassembly,
+        "WebAssembly": options.webassembly,
+        "naive loop nests": options.naive,
+    }
+    contenders = partial(contenders_of, kinds=[kind for kind, wanted in chosen.items() if wanted])
+    programs, coverage = [draw(seed) for seed in seeds], Coverage()
     differ = []
-    for found in disagreements(programs, reference, interpret=interpret):
+    for found in disagreements(programs, reference, contenders=contenders, coverage=coverage):
         seed = found.program.seed
-        found = shrunk(found, reference, interpret)
+        found = shrunk(found, reference)
         text = f"seed {seed}, {found.how}: {found.message}\n\n{found.program.snippet(found.how)}"
         differ.append({"kind": kind_of_difference(found), "text": text})
     if reference is not None:
@@ -165,7 +195,7 @@ def answer_for(seeds: list[int], reference: Any, interpret: bool | str) -> dict[
             for text in wrongly_refused(program, reference):
                 differ.append({"kind": f"refused: {anonymous(text.splitlines()[0])}", "text": text})
     loops = sum(program.has_control_flow for program in programs)
-    return {"checked": len(programs), "loops": loops, "differ": differ}
+    return {"checked": len(programs), "loops": loops, "differ": differ, "covered": coverage}
 
 
 def kind_of_difference(found: Any) -> str:

@@ -12,6 +12,7 @@ from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.tile import Tile
 from tinyjax.compile.schedules.vectorize import Vectorize
+from tinyjax.runtime.executable import compile_lowered
 
 
 def data(*shape):
@@ -36,6 +37,17 @@ def test_a_schedule_is_printed_with_its_reasons():
         "Split('i2', 16)  # a vector has 16 elements",
         "Vectorize('i2_inner', 16)  # neighbours are contiguous in memory",
     ]
+
+
+def test_a_program_runs_without_schedules():
+    def f(x, row):
+        return jax.lax.fori_loop(0, 3, lambda i, c: c + jnp.sum(jnp.sin(x)), row) / 2
+
+    lowered = jax.jit(f).lower(*ARGS)
+    naive = lowered.lowered.without_schedules()
+    assert naive.planned.all_kernels() == lowered.compiler_ir("loop nests")
+    (found,) = compile_lowered(naive)(list(map(jnp.asarray, ARGS)))
+    np.testing.assert_allclose(found, f(*ARGS), rtol=1e-5)
 
 
 OWN = [

@@ -1,4 +1,5 @@
-"""What a program gives eagerly, with vmap, jitted, jitted with vmap, and on JAX: what differs.
+"""What a program gives eagerly, with vmap, jitted, jitted with vmap, and on JAX: what differs, whoever
+runs its kernels.
 
 Eager evaluation at each point is what all else is compared with.
 """
@@ -6,45 +7,44 @@ Eager evaluation at each point is what all else is compared with.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
-from unittest.mock import patch
 
 import numpy as np
 
 import tinyjax
 import tinyjax.numpy as jnp
+from random_programs.contenders import CONTENDERS, Contender, Coverage, kernels_run_by
 from random_programs.program import POINTS, Argument, Program
 from random_programs.writer import types_of
-from tinyjax.compile.kernel import interpret as interpreter
-from tinyjax.runtime import queues as runtime
-from tinyjax.runtime.queues import SharedMemoryQueue
-from tinyjax.runtime.schedule_builder import ScheduleBuilder
 
 #: What results may differ by, of the largest value beside: of the least precise dtype.
 TOLERANCES = {"bfloat16": 0.15, "float16": 0.03, "float32": 2e-3, "float64": 1e-7}
 
 
-#: Elements of the arrays of a program whose kernels may be interpreted.
-MAX_INTERPRETED = 300
-
-
 class Disagreement(NamedTuple):
     program: Program
-    how: str  # 'jit', 'vmap', 'jit of vmap', 'JAX'
+    way: str  # 'jit', 'vmap', 'jit of vmap', 'JAX'
+    contender: str  # 'built', 'interpreted', 'WebAssembly', 'naive loop nests'
     output: str  # which, or '' where all of the call failed
     message: str
+
+    @property
+    def how(self) -> str:
+        return self.way if self.contender == "built" else f"{self.way}, {self.contender}"
 
 
 def disagreements(
     programs: Sequence[Program],
     reference: Any = None,
-    hows: Sequence[str] | None = None,
-    interpret: bool | str = False,
+    ways: Collection[str] = ("vmap", "jit", "jit of vmap", "JAX"),
+    contenders: Callable[[Program], Sequence[str]] = lambda program: ["built"],
+    coverage: Coverage | None = None,
 ) -> list[Disagreement]:
-    """What differs in programs of the same x64; `reference` is JAX, or None to leave it out. With
-    interpret="webassembly", interpreted kernels run as WebAssembly too, which must agree.
+    """What differs in programs of the same x64; `reference` is JAX, or None to leave it out. `contenders`
+    says which of CONTENDERS are to run a program's kernels; the first runs those of vmap without jit.
 
     All programs are compiled together, as building them is what takes the time. What differs so
     is run once more alone, if there are others."""
@@ -53,19 +53,19 @@ def disagreements(
         results = list(map(_eager, programs))
         found = [r for r in results if isinstance(r, Disagreement)]
         runs = [r for r in results if isinstance(r, Run)]
-        small = [r for r in runs if interpret and r.program.max_size <= MAX_INTERPRETED]
-        large = [r for r in runs if not any(r is s for s in small)]
-        for how, run in WAYS.items():
-            if hows is not None and how not in hows:
-                continue
-            with interpreted_kernels(
-                CheckingQueue if interpret == "webassembly" else InterpretingQueue
-            ):
-                found += _different(how, run, tinyjax, small)
-            found += _different(how, run, tinyjax, large)
-        if reference is not None and (hows is None or "JAX" in hows):
+        by_names: dict[tuple[str, ...], list[Run]] = {}
+        for run in runs:
+            by_names.setdefault(tuple(contenders(run.program)), []).append(run)
+            if coverage is not None:
+                coverage.add_program(run.program)
+        for names, alike in by_names.items():
+            for way in [way for way in WAYS if way in ways]:
+                batch = Batch(way, alike, coverage=coverage)
+                for name in names if batch.way.is_jitted else names[:1]:
+                    found += _different(batch, name)
+        if reference is not None and "JAX" in ways and runs:
             with reference.enable_x64(programs[0].x64):
-                found += _different("JAX", _jitted, reference, runs)
+                found += _different(Batch("JAX", runs, reference), "built")
         return [d for d in found if not d.output or not _is_unstable(d)]
 
 
@@ -98,7 +98,7 @@ def _eager(program: Program) -> Run | Disagreement | None:
     except NotImplementedError:
         return None
     except Exception as error:
-        return Disagreement(program, "eager", "", _line(error))
+        return Disagreement(program, "eager", "built", "", _line(error))
     return Run(program, args, expected)
 
 
@@ -116,20 +116,24 @@ def _at(args: Sequence[Argument], values: Sequence[np.ndarray], point: int) -> l
 # ---- ways to run programs: the outputs, for each program and point ----
 
 
-def _jitted(jax: Any, runs: Sequence[Run]) -> list[list[list[Any]]]:
+def _point_by_point(jax: Any, runs: Sequence[Run]) -> Way:
     functions = [run.program.function(jax) for run in runs]
-    jitted = jax.jit(lambda all_args: [f(*args) for f, args in zip(functions, all_args)])
-    points = range(POINTS)
-    results = [jitted([_at(run.program.args, run.args, p) for run in runs]) for p in points]
-    return [list(of_points) for of_points in zip(*results)]
+    call = lambda all_args: [f(*args) for f, args in zip(functions, all_args)]  # noqa: E731
+    calls = [[_at(run.program.args, run.args, p) for run in runs] for p in range(POINTS)]
+    return Way(call, calls, lambda results: [list(of_points) for of_points in zip(*results)])
 
 
-def _batched(jax: Any, runs: Sequence[Run], jit: bool) -> list[list[list[Any]]]:
+def _batched(jax: Any, runs: Sequence[Run]) -> Way:
     functions = [run.program.function(jax) for run in runs]
     batched = [jax.vmap(f, _axes(run.program)) for f, run in zip(functions, runs)]
     call = lambda all_args: [f(*args) for f, args in zip(batched, all_args)]  # noqa: E731
-    results = (jax.jit(call) if jit else call)([_whole(run) for run in runs])
-    return [[[output[p] for output in outputs] for p in range(POINTS)] for outputs in results]
+
+    def outputs(results: list[Any]) -> list[list[list[Any]]]:
+        return [
+            [[output[p] for output in outputs] for p in range(POINTS)] for outputs in results[0]
+        ]
+
+    return Way(call, [[_whole(run) for run in runs]], outputs)
 
 
 def _axes(program: Program) -> tuple[int | None, ...]:
@@ -144,96 +148,84 @@ def _whole(run: Run) -> list[np.ndarray]:
     return [jnp.asarray(v if axis == 0 else v[0]) for v, axis in zip(values, axes)]
 
 
-class InterpretingQueue(SharedMemoryQueue):
-    """Runs kernels in Python, which takes less time than it takes to build them."""
+class Way(NamedTuple):
+    """Calls of one function that run programs, and how to read what they give."""
 
-    def launch(
-        self, kernel: Any, items: int, local_size: int, memories: Any, inline: bool = False
-    ) -> None:
-        self.finish()  # copies
-        interpreter.interpret_kernel(kernel, [memory.host.reshape(-1) for memory in memories])
-
-
-class CheckingQueue(InterpretingQueue):
-    """Runs them as WebAssembly, too. Functions of float64 are the host's, and max may take 0.0 for -0.0."""
-
-    def launch(
-        self, kernel: Any, items: int, local_size: int, memories: Any, inline: bool = False
-    ) -> None:
-        from webassembly import run_kernel  # in wasmtime, which not all tests need
-
-        self.finish()
-        memories = list(memories)
-        arrays = [memory.host.reshape(-1) for memory in memories]
-        found = [array.copy() for array in arrays]
-        super().launch(kernel, items, local_size, memories, inline)
-        run_kernel(kernel, found)
-        for buffer, x, y in zip(kernel.buffers, found, arrays, strict=True):
-            with np.errstate(all="ignore"):
-                same = (x == y) | ((x != x) & (y != y))
-                if x.dtype == np.float64:
-                    same |= np.abs(x - y) <= 1e-13 * np.abs(y)
-            if not same.all():
-                text = f"{x[~same]} as WebAssembly, {y[~same]} interpreted"
-                raise AssertionError(f"{kernel.name}: {buffer}: {text}\n{kernel}")
+    function: Callable[..., Any]
+    calls: list[Any]  # the arguments of each
+    outputs: Callable[[list[Any]], list[list[list[Any]]]]  # for each program and point
+    is_jitted: bool = True
 
 
-@contextmanager
-def interpreted_kernels(queue: type = InterpretingQueue) -> Iterator[None]:
-    """In this context kernels are interpreted, not built."""
-    device = tinyjax.devices()[0]
-    queues = {device: queue(device)}
-    kernels = lambda builder, name, text, inline: [  # noqa: E731
-        launch.kernels[0] for launch in builder.kernels[inline].values()
-    ]
-    # They are checked when they are made; those that write over an operand look unstored here.
-    unchecked = patch.object(interpreter, "check_kernel", lambda kernel: None)
-    plain = tinyjax.config.set("tinyjax_fast", False)  # no kernel of several
-    built = patch.object(ScheduleBuilder, "_build", kernels)
-    with patch.dict(runtime._queues, queues), built, unchecked, plain:
-        yield
-
-
-WAYS: dict[str, Callable[[Any, Sequence[Run]], list[list[list[Any]]]]] = {
-    "vmap": lambda jax, runs: _batched(jax, runs, jit=False),
-    "jit": _jitted,
-    "jit of vmap": lambda jax, runs: _batched(jax, runs, jit=True),
+WAYS: dict[str, Callable[[Any, Sequence[Run]], Way]] = {
+    "vmap": lambda jax, runs: _batched(jax, runs)._replace(is_jitted=False),
+    "jit": _point_by_point,
+    "jit of vmap": _batched,
 }
+
+
+@dataclass
+class Batch:
+    """Programs that are run together, in one way. It is traced once, whoever runs its kernels."""
+
+    name: str
+    runs: Sequence[Run]
+    jax: Any = tinyjax
+    coverage: Coverage | None = None
+
+    @cached_property
+    def way(self) -> Way:
+        return WAYS.get(self.name, _point_by_point)(self.jax, self.runs)
+
+    @cached_property
+    def lowered(self) -> Any:
+        return self.jax.jit(self.way.function).lower(self.way.calls[0])
+
+    def outputs(self, contender: Contender) -> list[list[list[Any]]]:
+        """For each program and point."""
+        with kernels_run_by(contender, self.coverage):
+            function = self.way.function
+            if self.way.is_jitted and contender.engine is None:
+                function = self.jax.jit(function)
+            elif self.way.is_jitted:
+                function = contender.lowered(self.lowered).compile()
+            return self.way.outputs([function(args) for args in self.way.calls])
+
+    def alone(self, run: Run) -> Batch:
+        return Batch(self.name, [run], self.jax)
 
 
 # ---- comparing ----
 
 
-def _different(
-    how: str, run_all: Callable[..., Any], jax: Any, runs: list[Run]
-) -> list[Disagreement]:
-    if not runs:
-        return []
+def _different(batch: Batch, name: str) -> list[Disagreement]:
+    runs = batch.runs
     try:
-        results = run_all(jax, runs)
+        results = batch.outputs(CONTENDERS[name])
     except Exception as error:
         if len(runs) == 1:
-            return [Disagreement(runs[0].program, how, "", _line(error))]
-        return [d for run in runs for d in _different(how, run_all, jax, [run])]
+            return [Disagreement(runs[0].program, batch.name, name, "", _line(error))]
+        return [d for run in runs for d in _different(batch.alone(run), name)]
     found = []
     for run, outputs in zip(runs, results):
-        difference = _first_difference(run, outputs, how)
-        if difference and len(runs) > 1:
-            found += _different(how, run_all, jax, [run]) or [
-                difference._replace(how=f"{how}, beside others")
-            ]
-        elif difference:
-            found.append(difference)
+        difference = _first_difference(run, outputs, batch.name)
+        if difference is None:
+            continue
+        output, message = difference
+        alone = _different(batch.alone(run), name) if len(runs) > 1 else []
+        way = batch.name + (", beside others" if len(runs) > 1 else "")
+        found += alone or [Disagreement(run.program, way, name, output, message)]
     return found
 
 
-def _first_difference(run: Run, results: list[list[Any]], how: str) -> Disagreement | None:
+def _first_difference(run: Run, results: list[list[Any]], way: str) -> tuple[str, str] | None:
+    """Which output differs, and how."""
     tolerance = _tolerance(run.program)
     for point, (expected, got) in enumerate(zip(run.expected, results)):
         for name, e, g in zip(run.program.outputs, expected, got):
-            message = _mismatch(e, g, tolerance, with_weak_type="vmap" not in how)
+            message = _mismatch(e, g, tolerance, with_weak_type="vmap" not in way)
             if message:
-                return Disagreement(run.program, how, name, f"at point {point}: {message}")
+                return name, f"at point {point}: {message}"
     return None
 
 

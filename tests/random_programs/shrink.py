@@ -12,11 +12,9 @@ from random_programs.program import Argument, Program, Statement, Variable
 from random_programs.writer import argument_values, kind_of
 
 
-def shrunk(
-    found: Disagreement, reference: Any = None, interpret: bool | str = False, seconds: float = 30
-) -> Disagreement:
+def shrunk(found: Disagreement, reference: Any = None, seconds: float = 30) -> Disagreement:
     """The disagreement with a program from which nothing more can be taken away."""
-    if "beside" in found.how:
+    if "beside" in found.way:
         return found
     error = found.message.split(":")[0] if not found.output else ""
     until = time.monotonic() + seconds
@@ -24,8 +22,9 @@ def shrunk(
     def still(program: Program) -> Disagreement | None:
         if time.monotonic() > until:
             return None
-        for other in disagreements([program], reference, [found.how], interpret):
-            if other.how == found.how and (not error or other.message.startswith(error)):
+        contenders = lambda program: [found.contender]  # noqa: E731
+        for other in disagreements([program], reference, [found.way], contenders):
+            if other.way == found.way and (not error or other.message.startswith(error)):
                 return other
         return None
 

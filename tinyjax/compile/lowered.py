@@ -29,10 +29,10 @@ from tinyjax.compile.passes.pipeline import run_passes
 from tinyjax.compile.plan import (
     Plan,
     groups_lines,
-    loop_nests,
     make_plan,
     schedule_lines,
     with_kernel,
+    with_loop_nests,
 )
 from tinyjax.compile.record import PassRecord, recording
 from tinyjax.compile.schedules.directive import Directive
@@ -114,8 +114,19 @@ class LoweredProgram:
         if old.naive is None:
             raise ValueError(f"{old.name} was written as it is: there is no naive nest to schedule")
         new = scheduled(old.naive, directives)
-        planned = with_kernel(self.planned, old, new)
-        return _with_memory(self.name, self.closed, self.device, self.target, planned, self.donated)
+        return self._with(with_kernel(self.planned, old, new))
+
+    def without_schedules(self) -> LoweredProgram:
+        """The program with naive loop nests for kernels."""
+        return self._with(with_loop_nests(self.planned, self.target))
+
+    def _with(self, planned: Plan) -> LoweredProgram:
+        stages = self.name, self.closed, self.device, self.target
+        return _with_memory(*stages, planned, self.donated)
+
+    def loop_nests(self) -> list[Kernel]:
+        """The naive nests of all kernels; of a kernel that has none, itself."""
+        return with_loop_nests(self.planned, self.target).all_kernels()
 
 
 @dataclass(frozen=True)
@@ -131,8 +142,7 @@ STAGES = {
     "simplified": Stage(lambda it: it.plan.closed, lambda it: str(it.plan.closed)),
     "groups": Stage(lambda it: it.plan.groups, lambda it: "\n".join(groups_lines(it.plan))),
     "loop nests": Stage(
-        lambda it: loop_nests(it.planned, it.target),
-        lambda it: "\n".join(map(str, loop_nests(it.planned, it.target))),
+        lambda it: it.loop_nests(), lambda it: "\n".join(map(str, it.loop_nests()))
     ),
     "kernel": Stage(
         lambda it: it.plan.all_kernels(), lambda it: "\n".join(map(str, it.plan.all_kernels()))

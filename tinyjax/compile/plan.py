@@ -64,17 +64,20 @@ class Plan:
         return list({kernel.name: kernel for kernel in kernels}.values())
 
 
-def loop_nests(plan: Plan, target: Target | None) -> list[Kernel]:
-    """The naive nests of all kernels, in their order; of a kernel that has none, itself."""
-    found: dict[str, Kernel] = {}
-    for each in plan.all_plans():
-        for number, kernel in each.kernels.items():
-            group, nest = each.groups[number], kernel.naive or kernel
-            if isinstance(group, LoopGroup) and target is not None:
-                naive = naive_loop(group.eqn, group.before, each.names, target).kernel
-                nest = replace(naive, name=kernel.name)
-            found.setdefault(kernel.name, nest)
-    return list(found.values())
+def with_loop_nests(plan: Plan, target: Target | None) -> Plan:
+    """The plan with the naive nest of each kernel in its place; a kernel that has none stays."""
+    groups, kernels = list(plan.groups), {}
+    for number, kernel in plan.kernels.items():
+        group, kernels[number] = groups[number], kernel.naive or kernel
+        if isinstance(group, LoopGroup) and target is not None:
+            made = naive_loop(group.eqn, group.before, plan.names, target)
+            kernels[number] = replace(made.kernel, name=kernel.name)
+            groups[number] = replace(group, inputs=made.inputs)
+    bodies = {
+        number: {label: with_loop_nests(body, target) for label, body in of.items()}
+        for number, of in plan.bodies.items()
+    }
+    return replace(plan, groups=groups, kernels=kernels, bodies=bodies)
 
 
 def all_names(jaxpr: Jaxpr) -> dict[Var, str]:

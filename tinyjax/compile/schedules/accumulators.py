@@ -37,7 +37,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     statements_of,
 )
 from tinyjax.compile.kernel.substitution import every_statement, replaced
-from tinyjax.compile.schedules.directive import Directive, axis_of, find_loop, no_such_axis
+from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
 from tinyjax.compile.schedules.nests import Fresh
 from tinyjax.compile.schedules.unroll_and_jam import unroll_and_jam
 
@@ -45,23 +45,18 @@ MARK = "y"  # names of copies end in _y1, _y2, ...
 
 
 @dataclass(frozen=True)
-class Accumulators(Directive):
+class Accumulators(LoopDirective):
     """`count` accumulators for each that the loop `axis` combines into, or as many terms at once."""
 
-    axis: str
     count: int
 
-    def why_not(self, kernel: Kernel) -> str:
-        loop = find_loop(kernel, self.axis)
-        if loop is None:
-            return no_such_axis(kernel, self.axis)
+    def _why_not(self, kernel: Kernel, loop: For) -> str:
         if loop.variable.hi + 1 < self.count:
             return f"{self.axis} has fewer than {self.count} iterations"
         return "" if combined(loop.body) else f"the loop over {self.axis} combines nothing"
 
     def _applied(self, kernel: Kernel) -> Kernel:
-        loop = find_loop(kernel, self.axis)
-        assert loop is not None
+        loop = loop_over(kernel, self.axis)
         ops = combined(loop.body)
         copies = {array: _copies(array, self.count) for array in ops if array.size == 1}
         fresh = Fresh(kernel)

@@ -22,7 +22,7 @@ from tinyjax.compile.kernel.substitution import every_statement, substituted
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
-    find_loop,
+    loop_over,
     no_such_axis,
     with_loop,
 )
@@ -40,26 +40,19 @@ class Collapse(Directive):
     def why_not(self, kernel: Kernel) -> str:
         if len(self.axes) < 2:
             return "it takes two axes or more"
-        for axis in self.axes:
-            loop = find_loop(kernel, axis)
-            if loop is None:
-                return no_such_axis(kernel, axis)
+        if reason := no_such_axis(kernel, *self.axes):
+            return reason
+        loops = [loop_over(kernel, axis) for axis in self.axes]
+        for axis, loop in zip(self.axes, loops):
             if not loop.start.is_const(0) or loop.stop.op != "const":
                 return f"{axis} runs from {loop.start} to {loop.stop}, not from 0 to a constant"
-        for axis, inner in zip(self.axes, self.axes[1:]):
-            loop = find_loop(kernel, axis)
-            assert loop is not None
-            if [axis_of(s) if isinstance(s, For) else None for s in loop.body] != [inner]:
-                return f"{inner} is not all that the loop over {axis} has inside"
+        for loop, inner in zip(loops, loops[1:]):
+            if loop.body != [inner]:
+                return f"{axis_of(inner)} is not all that the loop over {axis_of(loop)} has inside"
         if self.may_divide:
             return ""
-        found = next(divisions([self._collapsed(self._outermost(kernel))]), None)
+        found = next(divisions([self._collapsed(loops[0])]), None)
         return "" if found is None else f"an index would be found by division: {found}"
-
-    def _outermost(self, kernel: Kernel) -> For:
-        loop = find_loop(kernel, self.axes[0])
-        assert loop is not None
-        return loop
 
     def _applied(self, kernel: Kernel) -> Kernel:
         return with_loop(kernel, self.axes[0], lambda loop: [self._collapsed(loop)])

@@ -1,8 +1,9 @@
 """What a schedule is made of: directives, each of which rewrites one loop of a kernel.
 
 After this file you can write a schedule pass: a frozen dataclass whose fields say what is wanted, a `why_not`
-that says why a kernel can't have it, and `_applied`, which makes another kernel. Axes are named: an axis is
-the name of a For's variable. Builds on kernel_ir and substitution.
+that says why a kernel can't have it, and `_applied`, which makes another kernel. One for a single loop says
+why that can't have it, and what becomes of it. Axes are named: an axis is the name of a For's variable.
+Builds on kernel_ir and substitution.
 """
 
 from __future__ import annotations
@@ -54,6 +55,27 @@ class Directive:
         return f"{type(self).__name__}({', '.join(written)})"
 
 
+@dataclass(frozen=True)
+class LoopDirective(Directive):
+    """A directive for one loop, that over `axis`."""
+
+    axis: str
+
+    def why_not(self, kernel: Kernel) -> str:
+        loop = find_loop(kernel, self.axis)
+        return no_such_axis(kernel, self.axis) if loop is None else self._why_not(kernel, loop)
+
+    def _why_not(self, kernel: Kernel, loop: For) -> str:
+        raise NotImplementedError
+
+    def _applied(self, kernel: Kernel) -> Kernel:
+        return with_loop(kernel, self.axis, self._changed)
+
+    def _changed(self, loop: For) -> list[Statement]:
+        """What takes the place of the loop."""
+        raise NotImplementedError
+
+
 # ---- axes ----
 
 
@@ -81,10 +103,14 @@ def loop_over(kernel: Kernel, axis: str) -> For:
     return loop
 
 
-def no_such_axis(kernel: Kernel, axis: str) -> str:
-    """Why a directive for an axis that there is not can't be applied."""
-    axes = ", ".join(axis_of(loop) for loop in loops_of(kernel.body))
-    return f"it has no axis {axis!r}" + (f"; its axes are {axes}" if axes else ", and no loops")
+def no_such_axis(kernel: Kernel, *axes: str) -> str:
+    """Why a directive can't be applied that needs these axes, and there is not one of them; else empty."""
+    there = [axis_of(loop) for loop in loops_of(kernel.body)]
+    for axis in axes:
+        if axis not in there:
+            those = f"; its axes are {', '.join(there)}" if there else ", and no loops"
+            return f"it has no axis {axis!r}{those}"
+    return ""
 
 
 def with_loop(kernel: Kernel, axis: str, change: Callable[[For], list[Statement]]) -> Kernel:

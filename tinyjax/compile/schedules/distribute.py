@@ -38,7 +38,6 @@ from tinyjax.compile.schedules.dependences import (
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
-    find_loop,
     loop_over,
     no_such_axis,
     with_loop,
@@ -68,9 +67,8 @@ class Distribute(Directive):
 
 def why_not_around(kernel: Kernel, axes: Sequence[str], inner: str) -> str:
     """Why the loop over `inner` can't be parted from what else is in the loops around it; empty if it can."""
-    for axis in (*axes, inner):
-        if find_loop(kernel, axis) is None:
-            return no_such_axis(kernel, axis)
+    if reason := no_such_axis(kernel, *axes, inner):
+        return reason
     nest = [loop_over(kernel, axis) for axis in (*axes, inner)]
     *perfect, last = zip(nest, nest[1:])
     for outer, loop in perfect:

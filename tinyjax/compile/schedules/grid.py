@@ -29,31 +29,25 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.substitution import substituted
 from tinyjax.compile.schedules.directive import (
-    Directive,
+    LoopDirective,
     axis_of,
     carried,
-    find_loop,
     loops_of,
-    no_such_axis,
     with_loop,
 )
 
 
 @dataclass(frozen=True)
-class Grid(Directive):
+class Grid(LoopDirective):
     """The iterations of the loop over `axis` in `items` runs, one for each work-item (or for each that there
     was). Work-items come in whole groups of `group`; those beyond the last run find an empty loop. Runs
     begin at multiples of `multiple`. What follows the loop is for the work-item that is done last."""
 
-    axis: str
     items: int
     group: int = 1
     multiple: int = 1
 
-    def why_not(self, kernel: Kernel) -> str:
-        loop = find_loop(kernel, self.axis)
-        if loop is None:
-            return no_such_axis(kernel, self.axis)
+    def _why_not(self, kernel: Kernel, loop: For) -> str:
         if self.items < 1:
             return "there must be 1 work-item or more"
         total = kernel.items * self.items

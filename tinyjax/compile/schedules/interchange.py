@@ -34,44 +34,31 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.substitution import rewritten, substituted
 from tinyjax.compile.schedules.dependences import ends
-from tinyjax.compile.schedules.directive import (
-    Directive,
-    axis_of,
-    find_loop,
-    no_such_axis,
-    with_loop,
-)
+from tinyjax.compile.schedules.directive import LoopDirective, axis_of
 
 Arrays = dict[Buffer | PrivateArray, PrivateArray]  # what takes the place of each variable
 
 
 @dataclass(frozen=True)
-class Interchange(Directive):
+class Interchange(LoopDirective):
     """The loop over `inner`, which stands in that over `axis`, goes around it. What follows `inner` there is
     in a loop of its own, over axis_result."""
 
-    axis: str
     inner: str
 
-    def why_not(self, kernel: Kernel) -> str:
-        outer = find_loop(kernel, self.axis)
-        if outer is None:
-            return no_such_axis(kernel, self.axis)
-        before, loop, _ = _parts(outer, self.inner)
-        if loop is None:
+    def _why_not(self, kernel: Kernel, loop: For) -> str:
+        before, inner, _ = _parts(loop, self.inner)
+        if inner is None:
             return f"the loop over {self.inner} does not stand directly in that over {self.axis}"
         if any(
             not isinstance(s, Allocate) or s.initial is None or s.array.size > 1 for s in before
         ):
             return f"more than accumulators are made before the loop over {self.inner}"
-        if any(outer.variable in at.parts() for at in (loop.start, loop.stop)):
+        if any(loop.variable in at.parts() for at in (inner.start, inner.stop)):
             return f"how far the loop over {self.inner} goes depends on {self.axis}"
         return ""
 
-    def _applied(self, kernel: Kernel) -> Kernel:
-        return with_loop(kernel, self.axis, self._interchanged)
-
-    def _interchanged(self, loop: For) -> list[Statement]:
+    def _changed(self, loop: For) -> list[Statement]:
         outer = _from_zero(loop)
         before, inner, after = _parts(outer, self.inner)
         assert inner is not None

@@ -43,6 +43,7 @@ from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
     find_loop,
+    loop_over,
     loops_of,
     no_such_axis,
 )
@@ -65,8 +66,7 @@ class Keep(Directive):
         return ""
 
     def _applied(self, kernel: Kernel) -> Kernel:
-        loop = find_loop(kernel, self.axis)
-        assert loop is not None
+        loop = loop_over(kernel, self.axis)
         meaning = _meanings(loop)[self.value]
         made = _statement(loop, self.value)
         target = made.target

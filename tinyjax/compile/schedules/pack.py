@@ -37,7 +37,6 @@ from tinyjax.compile.schedules.dependences import numbers, why_not_numbered
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
-    find_loop,
     loop_over,
     loops_of,
     no_such_axis,
@@ -56,9 +55,8 @@ class Pack(Directive):
     inner: tuple[str, ...]
 
     def why_not(self, kernel: Kernel) -> str:
-        for axis in (self.axis, *self.inner):
-            if find_loop(kernel, axis) is None:
-                return no_such_axis(kernel, axis)
+        if reason := no_such_axis(kernel, self.axis, *self.inner):
+            return reason
         outer = loop_over(kernel, self.axis)
         varying = _varying(outer)
         for axis in self.inner:

@@ -21,35 +21,20 @@ from tinyjax.compile.kernel.indices import Index, index_var
 from tinyjax.compile.kernel.kernel_ir import Const, For, Kernel, Let, Load, Statement, Store, Value
 from tinyjax.compile.kernel.stored import as_index, linear
 from tinyjax.compile.kernel.substitution import substituted
-from tinyjax.compile.schedules.directive import (
-    Directive,
-    axis_of,
-    find_loop,
-    loops_of,
-    no_such_axis,
-    with_loop,
-)
+from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loops_of
 from tinyjax.compile.schedules.nests import without_unused
 
 
 @dataclass(frozen=True)
-class Peel(Directive):
+class Peel(LoopDirective):
     """The last iteration of the loop over `axis` after the loop. In it, loops get names that end in _last."""
 
-    axis: str
-
-    def why_not(self, kernel: Kernel) -> str:
-        loop = find_loop(kernel, self.axis)
-        if loop is None:
-            return no_such_axis(kernel, self.axis)
+    def _why_not(self, kernel: Kernel, loop: For) -> str:
         if loop.start.op != "const" or loop.stop.op != "const":
             return f"{self.axis} runs from {loop.start} to {loop.stop}, and no constants"
         return "" if loop.start.lo < loop.stop.lo else f"{self.axis} has no iteration"
 
-    def _applied(self, kernel: Kernel) -> Kernel:
-        return with_loop(kernel, self.axis, self._peeled)
-
-    def _peeled(self, loop: For) -> list[Statement]:
+    def _changed(self, loop: For) -> list[Statement]:
         last = loop.stop - 1
         names = {axis_of(s): _last_name(axis_of(s)) for s in loops_of(loop.body)}
         peeled: list[Statement] = substituted(loop.body, {self.axis: last}, names)

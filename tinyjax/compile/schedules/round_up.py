@@ -25,25 +25,16 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.substitution import every_statement, rewritten, substituted
 from tinyjax.compile.schedules.dependences import iterations
-from tinyjax.compile.schedules.directive import (
-    Directive,
-    find_loop,
-    no_such_axis,
-    with_loop,
-)
+from tinyjax.compile.schedules.directive import LoopDirective
 
 
 @dataclass(frozen=True)
-class RoundUp(Directive):
+class RoundUp(LoopDirective):
     """The loop over `axis` has `count` iterations in the last chunk too, and counts them from 0."""
 
-    axis: str
     count: int
 
-    def why_not(self, kernel: Kernel) -> str:
-        loop = find_loop(kernel, self.axis)
-        if loop is None:
-            return no_such_axis(kernel, self.axis)
+    def _why_not(self, kernel: Kernel, loop: For) -> str:
         if iterations(loop) > self.count:
             return f"{self.axis} may have {iterations(loop)} iterations"
         for statement in every_statement(loop.body):
@@ -51,10 +42,7 @@ class RoundUp(Directive):
                 return f"what is beyond the end would be stored to {statement.destination.name}"
         return ""
 
-    def _applied(self, kernel: Kernel) -> Kernel:
-        return with_loop(kernel, self.axis, self._rounded_up)
-
-    def _rounded_up(self, loop: For) -> list[Statement]:
+    def _changed(self, loop: For) -> list[Statement]:
         number = index_var(self.axis, 0, self.count - 1)
         place = loop.start + number
         inside = place.min(loop.variable.hi)

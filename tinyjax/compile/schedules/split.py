@@ -16,30 +16,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.kernel_ir import For, Kernel
+from tinyjax.compile.kernel.kernel_ir import For, Kernel, Statement
 from tinyjax.compile.kernel.substitution import substituted
 from tinyjax.compile.schedules.dependences import ends
-from tinyjax.compile.schedules.directive import (
-    Directive,
-    carried,
-    find_loop,
-    no_such_axis,
-    with_loop,
-)
+from tinyjax.compile.schedules.directive import LoopDirective, carried
 
 
 @dataclass(frozen=True)
-class Split(Directive):
+class Split(LoopDirective):
     """The loop over `axis` in chunks of `factor` iterations: axis_outer numbers them."""
 
-    axis: str
     factor: int
     overlap: bool = False
 
-    def why_not(self, kernel: Kernel) -> str:
-        loop = find_loop(kernel, self.axis)
-        if loop is None:
-            return no_such_axis(kernel, self.axis)
+    def _why_not(self, kernel: Kernel, loop: For) -> str:
         if self.factor < 1:
             return "the factor must be 1 or more"
         if _quotient(loop.start, self.factor) is None:
@@ -51,10 +41,7 @@ class Split(Directive):
             return f"an iteration done twice would change what is left in {left}"
         return ""
 
-    def _applied(self, kernel: Kernel) -> Kernel:
-        return with_loop(kernel, self.axis, lambda loop: [self._split(loop)])
-
-    def _split(self, loop: For) -> For:
+    def _changed(self, loop: For) -> list[Statement]:
         factor, whole = self.factor, loop.variable
         first = _quotient(loop.start, factor)
         assert first is not None
@@ -70,7 +57,7 @@ class Split(Directive):
                 stop = stop.min(end)
         body = substituted(loop.body, {self.axis: inner})
         chunk = For(inner, start, stop, body, origin=loop.origin)
-        return For(outer, first, _rounded_up(loop.stop, factor), [chunk], origin=loop.origin)
+        return [For(outer, first, _rounded_up(loop.stop, factor), [chunk], origin=loop.origin)]
 
 
 def _quotient(at: Index, factor: int) -> Index | None:

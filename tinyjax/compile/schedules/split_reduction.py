@@ -40,26 +40,22 @@ from tinyjax.compile.kernel.kernel_ir import (
     Value,
 )
 from tinyjax.compile.kernel.substitution import every_statement, substituted
-from tinyjax.compile.schedules.directive import Directive, axis_of, find_loop, no_such_axis
+from tinyjax.compile.schedules.directive import LoopDirective, axis_of
 from tinyjax.compile.schedules.nests import Fresh
 
 Combines = Sequence[tuple[Combine, Buffer]]  # and where its partial results are
 
 
 @dataclass(frozen=True)
-class SplitReduction(Directive):
+class SplitReduction(LoopDirective):
     """The reductions of the loop over `axis` in `pieces`, each of a multiple of so many iterations; what is
     left over (axis_rest) is combined with the partial results. Loops around it end before that, and are there
     again with names that end in _total."""
 
-    axis: str
     pieces: int
     multiple: int = 1
 
-    def why_not(self, kernel: Kernel) -> str:
-        loop = find_loop(kernel, self.axis)
-        if loop is None:
-            return no_such_axis(kernel, self.axis)
+    def _why_not(self, kernel: Kernel, loop: For) -> str:
         if not loop.start.is_const(0) or loop.stop.op != "const":
             return f"{self.axis} runs from {loop.start} to {loop.stop}, not from 0 to a constant"
         if loop.stop.lo < self.multiple * self.pieces:

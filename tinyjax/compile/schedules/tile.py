@@ -22,7 +22,7 @@ from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
     carried,
-    find_loop,
+    loop_over,
     with_loop,
 )
 from tinyjax.compile.schedules.split import Split
@@ -43,8 +43,7 @@ class Tile(Directive):
         for split in self._splits():
             if reason := split.why_not(kernel):
                 return reason
-        outer = find_loop(kernel, self.rows)
-        assert outer is not None
+        outer = loop_over(kernel, self.rows)
         nest = _nest(outer, self.columns)
         if self.rows == self.columns or not nest:
             return f"{self.columns} is not nested perfectly in {self.rows}"

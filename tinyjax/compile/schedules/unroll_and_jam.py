@@ -26,45 +26,31 @@ from tinyjax.compile.schedules.dependences import (
     starts_at_multiple,
     why_dependent,
 )
-from tinyjax.compile.schedules.directive import (
-    Directive,
-    axis_of,
-    find_loop,
-    no_such_axis,
-    with_loop,
-)
+from tinyjax.compile.schedules.directive import LoopDirective, axis_of
 from tinyjax.compile.schedules.nests import names_in, stored_names
 
 SHORT = 24  # statements of an iteration
 
 
 @dataclass(frozen=True)
-class UnrollAndJam(Directive):
+class UnrollAndJam(LoopDirective):
     """`count` iterations of the loop over `axis` in one, and then those that are left."""
 
-    axis: str
     count: int
 
-    def why_not(self, kernel: Kernel) -> str:
-        loop = find_loop(kernel, self.axis)
-        if loop is None:
-            return no_such_axis(kernel, self.axis)
+    def _why_not(self, kernel: Kernel, loop: For) -> str:
         last = index(loop.variable.hi + 1)
         bounds = [loop.start, *(end for end in ends(loop.stop) if end != last)]
         if not all(starts_at_multiple(at, self.count) for at in bounds):
             return f"{self.axis} runs from {loop.start} to {loop.stop}, not {self.count} at a time"
         return why_dependent(loop)
 
-    def _applied(self, kernel: Kernel) -> Kernel:
+    def _changed(self, loop: For) -> list[Statement]:
         name = f"{self.axis}_by{self.count}"
-
-        def unrolled(loop: For) -> list[Statement]:
-            first, *rest = unroll_and_jam(loop, self.count, name)
-            if isinstance(first, For) and first.start.is_const(0) and first.stop.is_const(1):
-                return [first, *rest] if rest else substituted(first.body, {name: index(0)})
-            return [first, *rest]
-
-        return with_loop(kernel, self.axis, unrolled)
+        first, *rest = unroll_and_jam(loop, self.count, name)
+        if isinstance(first, For) and first.start.is_const(0) and first.stop.is_const(1):
+            return [first, *rest] if rest else substituted(first.body, {name: index(0)})
+        return [first, *rest]
 
 
 def unroll_and_jam(

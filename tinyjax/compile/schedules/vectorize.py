@@ -24,25 +24,21 @@ import numpy as np
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.substitution import every_statement, replaced
-from tinyjax.compile.schedules.directive import Directive, axis_of, find_loop, no_such_axis
+from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
 from tinyjax.compile.schedules.lanes import Lanes, chunk_of, obstacles
 
 INT32, BOOL = np.dtype("int32"), np.dtype(bool)
 
 
 @dataclass(frozen=True)
-class Vectorize(Directive):
+class Vectorize(LoopDirective):
     """The loop over `axis`, which has at most `width` iterations, as vectors of that width.
 
     A sum is then rounded otherwise, as its terms are added in another order."""
 
-    axis: str
     width: int
 
-    def why_not(self, kernel: ir.Kernel) -> str:
-        loop = find_loop(kernel, self.axis)
-        if loop is None:
-            return no_such_axis(kernel, self.axis)
+    def _why_not(self, kernel: ir.Kernel, loop: ir.For) -> str:
         if self.width not in (2, 4, 8, 16):
             return "vectors have 2, 4, 8 or 16 elements"
         fits, end = chunk_of(loop, self.width)
@@ -53,8 +49,7 @@ class Vectorize(Directive):
         return next(obstacles(kernel, loop, lanes), "")
 
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
-        loop = find_loop(kernel, self.axis)
-        assert loop is not None
+        loop = loop_over(kernel, self.axis)
         lanes = Lanes(self.axis, loop.start, chunk_of(loop, self.width)[1], self.width)
         assert not list(obstacles(kernel, loop, lanes))
         return replace(kernel, body=replaced(kernel.body, _Vectors(lanes).around))

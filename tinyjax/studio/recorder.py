@@ -135,26 +135,33 @@ class ProfileRecorder:
         return sorted(self.events + kernels, key=lambda event: event.start)
 
 
-def step_times(run: Callable[[], Any], repeat: int = 5) -> dict[tuple[int, ...], float]:
-    """For each step of a schedule, by the numbers of its lines, the microseconds that it takes: the least
-    of `repeat` calls of `run`, which calls one compiled function and gives its results. What other threads
-    call meanwhile is counted too.
+def call_events(run: Callable[[], Any]) -> list[Event]:
+    """What happens in a call of `run`, which gives results to wait for, by start: launches and host steps.
 
     Raises RuntimeError while a trace is recorded. Not in JAX."""
     if is_listened():
         raise RuntimeError(
             "a trace is recorded: end it by jax.profiler.stop_trace(), and ask again"
         )
+    recorder = ProfileRecorder()
+    listen(recorder.on_launch, recorder.on_step)
+    try:
+        block_until_ready(run())
+    finally:
+        listen(None, None)
+    return recorder.finished()
+
+
+def step_times(run: Callable[[], Any], repeat: int = 5) -> dict[tuple[int, ...], float]:
+    """For each step of a schedule, by the numbers of its lines, the microseconds that it takes: the least
+    of `repeat` calls of `run`, which calls one compiled function and gives its results. What other threads
+    call meanwhile is counted too.
+
+    Raises RuntimeError while a trace is recorded. Not in JAX."""
     times: dict[tuple[int, ...], float] = {}
     for _ in range(repeat):
-        recorder = ProfileRecorder()
-        listen(recorder.on_launch, recorder.on_step)
-        try:
-            block_until_ready(run())
-        finally:
-            listen(None, None)
         call: dict[tuple[int, ...], float] = {}
-        for event in recorder.finished():
+        for event in call_events(run):
             if event.lines and not event.loops:  # a loop's time has those within
                 call[event.lines] = call.get(event.lines, 0.0) + event.microseconds
         for lines, spent in call.items():

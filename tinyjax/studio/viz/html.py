@@ -3,10 +3,10 @@
     page = viz.explain(f, 3.0, transforms=[jax.grad, jax.jit])
     page.save("explain.html")      # in a notebook, the page shows itself
 
-The page has three views: the stages (columns.py), the passes of the compiler (passes.py), and the steps of a
-call (timeline.py). What a page says is
-data, written into it as JSON; the scripts in page/ draw it, and put texts in as texts: nothing of a program
-is ever read as HTML. Builds on columns.
+The page has four views: the stages (columns.py), the passes of the compiler (passes.py), what ran when in a
+compiled call (times.py), and the steps of an eager one (timeline.py). What a page says is data, written into
+it as JSON; the scripts in page/ draw it, and put texts in as texts: nothing of a program is ever read as
+HTML. Builds on columns.
 """
 
 from __future__ import annotations
@@ -26,8 +26,18 @@ from tinyjax.studio.viz.columns import columns_of, name_of, transformed
 from tinyjax.studio.viz.passes import passes_data
 from tinyjax.studio.viz.provenance_links import Column, provenance_links
 from tinyjax.studio.viz.timeline import recorded, timeline
+from tinyjax.studio.viz.times import times_data
 
-_SCRIPTS = ("common.js", "stages.js", "passes.js", "steps.js")
+_SCRIPTS = (
+    "common.js",
+    "columns.js",
+    "stages.js",
+    "passes.js",
+    "times.js",
+    "folding.js",
+    "steps.js",
+    "search.js",
+)
 
 
 @dataclass(frozen=True)
@@ -68,12 +78,16 @@ def explain(
     with jax.config.set("tinyjax_fast", False):
         recording = recorded(transformed(f, transforms), args)
         columns = columns_of(f, args, transforms, here)
-        passes = jax.jit(transformed(f, transforms)).lower(*args).passes
+        lowered = jax.jit(transformed(f, transforms)).lower(*args)
+        compiled = lowered.compile()
+        times = times_data(lambda: compiled(*args))
     name, shown = name_of(f, transforms), f"({', '.join(map(_short, args))})"
-    summary = f"{_summary(columns)}\n{'passes':20}{len(passes)}\n{'steps':20}{len(recording.events)} events"
+    counts = f"{'passes':20}{len(lowered.passes)}\n{'steps':20}{len(recording.events)} events"
+    summary = f"{_summary(columns)}\n{counts}"
     data = {
         "columns": _columns_data(columns),
-        "passes": passes_data(passes),
+        "passes": passes_data(lowered.passes),
+        "times": times,
         "steps": timeline(recording, here),
     }
     return Page(name + shown, summary, _filled(name, shown, data))

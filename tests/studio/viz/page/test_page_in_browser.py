@@ -112,7 +112,7 @@ def test_a_click_keeps_a_line_lit_until_escape(opened, gradient):
 def test_keys_do_what_the_pointer_does(opened, gradient):
     browser = opened(gradient)
     browser.execute_script("document.querySelector('[role=tab]').focus()")
-    press(browser, "TAB")
+    press(browser, "TAB", "TAB")  # the first column's title, then its lines
     assert lines_with(browser, "here") == ["return jnp.sin(x) * x"]
     press(browser, "ARROW_RIGHT")
     assert lines_with(browser, "here") == ["b:f32[] = sin a"]
@@ -266,3 +266,89 @@ def test_a_step_among_2000_changes_few_elements(opened):
         return [counts.sort((a, b) => a - b)[counts.length >> 1], document.querySelectorAll("*").length]
     """)
     assert changed < all_of_them / 20, f"a step changes {changed} of {all_of_them} elements"
+
+
+# ---- the workbench: widths, folding, search, times ----
+
+
+def widths(browser):
+    return browser.execute_script(
+        "return [...document.querySelectorAll('.column')].map(e => e.offsetWidth)"
+    )
+
+
+def test_a_title_folds_its_column_and_the_others_get_its_width(opened, gradient):
+    browser = opened(gradient)
+    before = widths(browser)
+    browser.find_element("css selector", ".column.time .fold").click()
+    folded = widths(browser)
+    assert folded[-1] < 40 and all(now > was for now, was in zip(folded[:-1], before))
+    browser.find_element("css selector", ".column.time .fold").click()
+    assert widths(browser) == before
+
+
+def test_arrow_keys_on_a_divider_give_one_column_what_the_other_loses(opened, gradient):
+    browser = opened(gradient)
+    before = widths(browser)
+    browser.execute_script("document.querySelector('.divider').focus()")
+    press(browser, "ARROW_RIGHT")
+    after = widths(browser)
+    assert after[0] > before[0] and after[1] < before[1] and after[2:] == before[2:]
+
+
+def test_a_search_counts_what_it_finds_and_enter_goes_from_one_to_the_next(opened, gradient):
+    from selenium.webdriver.common.keys import Keys
+
+    browser = opened(gradient)
+    browser.find_element("css selector", "body").send_keys("/")
+    field = browser.switch_to.active_element
+    field.send_keys("cos")
+    found = browser.find_elements("css selector", "#stages .found")
+    assert found and browser.find_element("id", "found").text == f"{len(found)} found"
+    field.send_keys(Keys.ENTER, Keys.ENTER)
+    assert browser.find_element("css selector", ".current") == found[1]
+    field.send_keys(Keys.ESCAPE)
+    assert browser.find_elements("css selector", ".found") == []
+
+
+def test_letters_typed_into_the_search_are_no_moves_among_steps(opened, gradient):
+    browser = open_steps(opened(gradient))
+    browser.find_element("id", "search").send_keys("f")
+    press(browser, "ARROW_RIGHT")
+    assert place(browser) == 0
+
+
+def test_an_event_folds_what_happens_within_it_and_a_step_there_unfolds_it(opened, gradient):
+    browser = open_steps(opened(gradient))
+    shown = "return rows.filter(row => !row.parentElement.hidden).length"
+    every = browser.execute_script(shown)
+    browser.find_element("css selector", ".caret[aria-expanded]").click()
+    assert browser.execute_script(shown) < every
+    press(browser, "ARROW_RIGHT")
+    assert browser.execute_script(shown) == every
+
+
+def test_the_graph_is_drawn_nearer_by_its_button(opened, gradient):
+    browser = open_steps(opened(gradient))
+    width = "return document.querySelector('.graph svg').getBoundingClientRect().width"
+    button = browser.find_element("css selector", ".zoom")
+    button.click()
+    before = browser.execute_script(width)
+    button.click()
+    assert browser.execute_script(width) > before
+
+
+def test_each_launch_is_a_bar_on_the_time_axis_and_a_line_of_the_table(opened):
+    browser = opened(viz.explain(lambda x: jax.numpy.sort(x * 2.0), jax.numpy.ones(10)))
+    browser.find_element("id", "times-tab").click()
+    bars = [bar.text for bar in browser.find_elements("css selector", "#times .span")]
+    assert "sort" in bars
+    browser.find_elements("css selector", "#times .line")[bars.index("sort")].click()
+    assert browser.find_element("css selector", ".span.here").text == "sort"
+
+
+@pytest.mark.parametrize("width", [390, 800, 1400])
+def test_the_times_fit_the_window(opened, gradient, width):
+    browser = opened(gradient, width)
+    browser.find_element("id", "times-tab").click()
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= width

@@ -7,6 +7,8 @@ const trail = document.querySelector(".trail");
 let pinned = null; // the item that stays lit, until Escape or another click
 let lit = null;
 
+const WRAPPED = ["traced", "transformed", "groups"]; // equations are long, and have no lines of their own
+
 function drawColumns() {
   const root = document.querySelector(".columns");
   data.columns.forEach((column, place) => {
@@ -14,10 +16,11 @@ function drawColumns() {
     boxes.push(box);
     for (const block of column.blocks) box.append(drawBlock(block, column, place));
     if (!column.blocks.length) box.append(element("p", { class: "note" }, column.empty));
-    const heading = element("h2", {}, column.title);
+    const heading = element("h2", {}, foldButton(column.title));
     const count = element("span", { class: "count" }, column.count);
     const about = element("p", { class: "about" }, count, column.about);
-    root.append(element("section", { class: `column ${column.name}`, "aria-label": column.title }, heading, about, box));
+    if (place) root.append(divider());
+    root.append(element("section", { class: `column ${column.name} ${WRAPPED.includes(column.name) ? "jaxpr" : ""}`, "aria-label": column.title }, heading, about, box));
     const first = box.querySelector("button");
     if (first) first.tabIndex = 0;
   });

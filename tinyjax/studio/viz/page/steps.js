@@ -25,7 +25,7 @@ for (let number = events.length - 1; number >= 0; number--) {
 const over = (number) => Math.min(last[number] + 1, events.length - 1);
 
 function part(title, name, ...children) {
-  const heading = element("h2", {}, title);
+  const heading = element("h2", {}, title, ...(name === "graph" ? zoomButtons(graph) : []));
   return element("section", { class: `part ${name}`, "aria-label": title }, heading, ...children);
 }
 
@@ -50,6 +50,7 @@ const count = element("output", { class: "place" });
 const path = element("p", { class: "path" });
 const about = element("p", { class: "what" });
 const rows = [];
+const carets = [];
 const list = element("ol", {});
 const program = element("div", { class: "scroll" });
 const rule = element("div", { class: "scroll" });
@@ -73,10 +74,13 @@ function drawSteps() {
     stage.style.marginLeft = `${10 * Math.min(depth[number], 12)}px`;
     row.addEventListener("click", () => go(number));
     rows.push(row);
-    list.append(element("li", {}, row));
+    carets.push(caret(number));
+    list.append(element("li", {}, carets[number], row));
   });
   if (steps.missed) list.append(element("li", { class: "note" }, `${steps.missed} more events were left out`));
+  foldMany();
   drawGraph();
+  letItBeDragged(graph);
   panel.append(bar, head, element("div", { class: "parts" },
     part("Events", "events", listBox),
     part("Your program", "program", program),
@@ -99,6 +103,7 @@ function go(number) {
   rows[at].classList.add("here");
   rows[at].setAttribute("aria-current", "step");
   rows[at].tabIndex = 0;
+  unfold(at);
   reveal(rows[at], listBox);
   slider.value = at;
   slider.setAttribute("aria-valuetext", `event ${at} of 0 to ${events.length - 1}: ${event.stage} ${event.name}`);
@@ -278,7 +283,7 @@ function startSteps() {
   slider.addEventListener("input", () => go(Number(slider.value)));
   document.addEventListener("keydown", (event) => {
     const isFree = !event.ctrlKey && !event.metaKey && !event.altKey && !event.shiftKey;
-    if (panel.hidden || !isFree || event.target.closest("[role=tab]")) return;
+    if (panel.hidden || !isFree || event.target.closest("[role=tab], [role=separator]")) return;
     const move = MOVES.find(([, key]) => key === event.key);
     if (!move) return;
     event.preventDefault();

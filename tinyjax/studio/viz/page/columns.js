@@ -1,0 +1,52 @@
+// ---- the columns' widths: folded by their titles, dragged by the bars between them ----
+
+/** A title that folds its column into a strip, and unfolds it. */
+function foldButton(title) {
+  const button = element("button", { type: "button", class: "fold", "aria-expanded": "true", title: "fold or unfold" }, title);
+  button.addEventListener("click", () => setFolded(button.closest(".column"), button.getAttribute("aria-expanded") === "true"));
+  return button;
+}
+
+function setFolded(column, folded) {
+  column.classList.toggle("folded", folded);
+  column.querySelector(".fold").setAttribute("aria-expanded", String(!folded));
+}
+
+/** A bar between two columns: a drag, or the arrow keys, give one what the other loses. */
+function divider() {
+  const bar = element("div", {
+    role: "separator", class: "divider", tabindex: "0", "aria-orientation": "vertical", "aria-label": "Width of the columns beside",
+  });
+  bar.addEventListener("pointerdown", (event) => {
+    bar.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  });
+  bar.addEventListener("pointermove", (event) => {
+    if (bar.hasPointerCapture(event.pointerId)) widen(bar, event.movementX);
+  });
+  bar.addEventListener("keydown", (event) => {
+    const step = { ArrowLeft: -24, ArrowRight: 24 }[event.key];
+    if (step === undefined) return;
+    event.preventDefault();
+    widen(bar, step);
+  });
+  return bar;
+}
+
+const NARROWEST = 60; // pixels
+
+function widen(bar, pixels) {
+  const [left, right] = [bar.previousElementSibling, bar.nextElementSibling];
+  if (left.matches(".folded") || right.matches(".folded")) return;
+  const widths = [left.offsetWidth + pixels, right.offsetWidth - pixels];
+  if (Math.min(...widths) < NARROWEST) return;
+  const each = left.offsetWidth + right.offsetWidth;
+  const grow = Number(getComputedStyle(left).flexGrow) + Number(getComputedStyle(right).flexGrow);
+  [left, right].forEach((column, i) => { column.style.flexGrow = String((grow * widths[i]) / each); });
+  bar.setAttribute("aria-valuenow", String(Math.round((100 * widths[0]) / each)));
+}
+
+document.addEventListener("sought", (event) => {
+  const column = event.detail.closest(".column.folded");
+  if (column) setFolded(column, false);
+});

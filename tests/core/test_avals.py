@@ -18,8 +18,13 @@ def test_a_numpy_value_has_its_shape_and_a_dtype_of_at_most_32_bits():
     assert str(get_aval(np.int16(7))) == "int16[]"
 
 
+def test_a_masked_array_is_refused():
+    with pytest.raises(ValueError, match="masked"):
+        get_aval(np.ma.masked_array([1.0, 2.0], mask=[False, True]))
+
+
 def test_an_array_knows_its_aval():
-    aval = ShapedArray((2,), np.dtype("float32"))
+    aval = ShapedArray((2,), np.dtype("float32"), weak_type=True)
     assert get_aval(ArrayImpl(np.zeros(2, np.float32), aval)) is aval
 
 

@@ -64,6 +64,7 @@ def shapes(*shapes):
         ([(2, 1), (1, 3)], (2, 3)),
         ([(4, 1, 3), (1, 2, 3), ()], (4, 2, 3)),
         ([(1, 1), (1, 1)], (1, 1)),
+        ([(2, 1, 1), (1, 1, 3)], (2, 1, 3)),
         ([(1,), (0,)], (0,)),
     ],
 )
@@ -75,7 +76,9 @@ def test_equal_shapes_ones_and_scalars_broadcast(operands, result):
     assert out == result, f"of {operands}"
 
 
-@pytest.mark.parametrize("operands", [[(3,), (4,)], [(2, 3), (3,)], [(2, 3), (3, 2)]])
+@pytest.mark.parametrize(
+    "operands", [[(3,), (4,)], [(2, 3), (3,)], [(3,), (3, 2)], [(2, 3), (3, 2)]]
+)
 def test_other_shapes_do_not_broadcast_nor_are_dimensions_added(operands):
     with pytest.raises(TypeError, match="add got incompatible shapes for broadcasting"):
         out = primitives.broadcast_shapes("add", *shapes(*operands))
@@ -108,6 +111,12 @@ def test_a_scalar_fills_an_array_and_nothing_is_added_without_need():
     np.testing.assert_array_equal(broadcast_in_dim(x, (2, 3), (0, 1)), x)
 
 
+def test_the_result_has_the_shape_that_was_asked_for_and_the_operands_dtype():
+    x = np.array([1.0, 2.0], np.float32)
+    assert broadcast_in_dim(x, (1, 2), (1,)).shape == (1, 2)
+    assert broadcast_in_dim(x, (3, 2), (1,)).dtype == np.float32
+
+
 # ---- eager evaluation ----
 
 
@@ -123,6 +132,7 @@ def test_a_primitive_with_several_results_gives_a_list_of_arrays():
     both_p.def_impl(lambda x: [x + 1, x - 1])
     more, less = both_p.bind(1.0)
     assert isinstance(more, ArrayImpl) and (float(more), float(less)) == (2.0, 0.0)
+    assert str(more.aval) == str(less.aval) == "~float32[]", "the avals that abstract_eval gave"
 
 
 def test_a_primitive_that_takes_arrays_is_given_them_and_computes_its_avals_itself():
@@ -132,6 +142,19 @@ def test_a_primitive_that_takes_arrays_is_given_them_and_computes_its_avals_itse
     with bind.set_current_trace(Notes()):  # as where a transformation hands it to its parent
         out = bind.EvalTrace().process_primitive(twice_p, [2.0], {})
     assert isinstance(out, ArrayImpl), "what its impl rule binds goes to EvalTrace too"
+
+
+@pytest.mark.parametrize("takes_arrays", [False, True])
+def test_rules_are_given_all_operands_and_the_parameters(takes_arrays):
+    p, seen = bind.Primitive("p", takes_arrays=takes_arrays), []
+    p.def_abstract_eval(lambda a, b, *, scale: seen.append((a, b, scale)) or a)
+    p.def_impl(lambda a, b, *, scale: seen.append((a, b, scale)) or np.float32(a * b * scale))
+    assert float(p.bind(np.float32(2), np.int32(3), scale=4)) == 24.0
+    if not takes_arrays:
+        assert seen == [(bind.get_aval(np.float32(2)), bind.get_aval(np.int32(3)), 4), (2, 3, 4)]
+        assert [x.dtype.name for x in seen[1][:2]] == ["float32", "int32"], (
+            "NumPy arrays of the avals"
+        )
 
 
 def test_a_tracer_without_its_trace_has_leaked():
@@ -166,9 +189,10 @@ def test_a_primitive_of_ones_own_needs_an_impl_and_an_abstract_eval_rule():
     double_p = bind.Primitive("double")
     with pytest.raises(NotImplementedError, match="primitive 'double' has no impl rule"):
         double_p.bind(1.0)
-    double_p.def_abstract_eval(lambda aval: aval)
     double_p.def_impl(lambda x: 2 * x)
-    assert float(double_p.bind(4.0)) == 8.0
+    assert double_p.bind(4.0) == 8.0, "in the making: what impl gives, as it is"
+    double_p.def_abstract_eval(lambda aval: aval)
+    assert isinstance(double_p.bind(4.0), ArrayImpl) and float(double_p.bind(4.0)) == 8.0
 
 
 def test_a_python_integer_that_does_not_fit_is_an_error():

@@ -92,9 +92,18 @@ def test_where_nothing_moves_the_tangent_is_a_zero_of_the_results_type(area_p):
 
 
 def test_rules_may_use_the_result_which_is_computed_once(area_p):
-    defjvp2(area_p, lambda g, out, x, y: mul(g, out), lambda g, out, x, y: mul(g, out))
-    assert float(jvp_rules[area_p]((2.0, 3.0), (10.0, 100.0))[1]) == 660.0
+    defjvp2(area_p, lambda g, out, x, y: mul(g, out), lambda g, out, x, y: mul(g, x))
+    assert float(jvp_rules[area_p]((2.0, 3.0), (10.0, 100.0))[1]) == 260.0, "10 * 6 + 100 * 2"
     assert area_p.calls == [1], "bind the primitive once, and hand its result to each rule"
+
+
+def test_rules_and_the_primitive_are_given_the_parameters():
+    scaled_p = bind.Primitive("scaled")
+    scaled_p.def_abstract_eval(lambda x, *, by: x)
+    scaled_p.def_impl(lambda x, *, by: x * np.float32(by))
+    defjvp(scaled_p, lambda g, x, *, by: mul(g, bind.as_array(np.float32(by))))
+    out, tangent = jvp_rules[scaled_p]((2.0,), (np.float32(10.0),), by=3)
+    assert (float(out), float(tangent)) == (6.0, 30.0)
 
 
 def test_a_linear_primitive_maps_tangents_as_it_maps_primals():
@@ -164,13 +173,14 @@ def test_second_derivatives_come_from_nesting():
 def test_what_a_rule_binds_goes_to_the_parent():
     same_p, parent, seen = bind.Primitive("same"), bind.context.trace, []
 
-    def rule(primals, tangents):
-        seen.append(bind.context.trace)
+    def rule(primals, tangents, **params):
+        seen.append((bind.context.trace, params))
         return primals[0], tangents[0]
 
     jvp_rules[same_p] = rule
-    assert derivative(same_p.bind, 3.0) == 1.0
-    assert seen == [parent], "a rule is called with the parent as the current trace"
+    assert derivative(lambda x: same_p.bind(x, axis=0), 3.0) == 1.0
+    assert seen[0][0] is parent, "a rule is called with the parent as the current trace"
+    assert seen[0][1] == {"axis": 0}, "and with the operation's parameters"
 
 
 def test_python_control_flow_sees_the_primal():
@@ -185,7 +195,16 @@ def test_without_a_moving_operand_a_primitive_needs_no_rule_and_makes_no_tracer(
     trace = JVPTrace(bind.context.trace)
     with bind.set_current_trace(trace):
         out = area_p.bind(2.0, 3.0)
+        nothing = bind.Primitive("nothing", multiple_results=True)
+        nothing.def_impl(lambda: [])
+        nothing.def_abstract_eval(lambda: [])
+        assert nothing.bind() == [], "nor does one without operands move"
     assert not isinstance(out, bind.Tracer) and float(out) == 6.0
+
+
+def test_a_moving_operand_needs_a_rule(area_p):
+    with pytest.raises(NotImplementedError, match="primitive 'area' has no jvp rule"):
+        derivative(lambda x: area_p.bind(x, 3.0), 2.0)
 
 
 def test_a_primitive_with_several_results_has_a_tangent_for_each():

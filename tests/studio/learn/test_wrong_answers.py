@@ -1,0 +1,74 @@
+"""Wrong answers to the exercises fail, and what they are told says what is wrong.
+
+A few are tried here with lesson 1; the slow tests try all of them. A wrong answer that passes needs a test
+more: tools/try_wrong_answers.py prints it.
+"""
+
+import os
+import runpy
+
+import pytest
+import wrong_answers
+from slowly import slowly
+
+from tinyjax.studio.learn.exercises import NAMES, ROOT
+
+can_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="each answer is tried in a fork")
+each_lesson = pytest.mark.parametrize("lesson", range(1, len(NAMES) + 1))
+
+
+def complaints(tried):
+    found = [wrong_answers.complaint(m, f) for m, f in zip(tried, wrong_answers.failures_of(tried))]
+    return "\n".join(said for said in found if said)
+
+
+# ---- what is written down ----
+
+
+@each_lesson
+def test_each_exercise_has_a_wrong_answer_that_was_thought_of(lesson):
+    assert {m.exercise.name for m in wrong_answers.thought_of(lesson)} == set(
+        wrong_answers.exercises_of(lesson)
+    )
+
+
+@each_lesson
+def test_what_is_listed_as_equivalent_is_made_and_has_a_reason(lesson):
+    made = {
+        (m.exercise.name, m.says)
+        for e in wrong_answers.exercises_of(lesson).values()
+        for m in wrong_answers.made(e)
+    }
+    assert wrong_answers.equivalent(lesson) <= made
+    assert all(entry["why"] for entry in wrong_answers.written(lesson).get("equivalent", []))
+
+
+def test_the_table_of_the_lessons_page_is_up_to_date():
+    tool = runpy.run_path(str(ROOT / "tools" / "try_wrong_answers.py"))
+    written = (ROOT / "tutorials" / "README.md").read_text(encoding="utf-8")
+    assert tool["with_table"](written) == written, "run python tools/try_wrong_answers.py --table"
+
+
+# ---- they fail ----
+
+
+@can_fork
+def test_the_reference_passes_where_wrong_answers_fail():
+    first = wrong_answers.thought_of(1)[0]
+    right = wrong_answers.Mutant(first.exercise, "nothing", ())
+    assert wrong_answers.failures_of([right]) == [None]
+
+
+@can_fork
+@pytest.mark.parametrize("lesson", [1, *slowly(*range(2, len(NAMES) + 1))])
+def test_a_wrong_answer_that_was_thought_of_fails_and_is_told_why(lesson):
+    said = complaints(wrong_answers.thought_of(lesson))
+    assert not said, said
+
+
+@can_fork
+@pytest.mark.slow
+@each_lesson
+def test_a_wrong_answer_that_a_machine_made_fails_or_is_listed(lesson):
+    said = complaints([m for m in wrong_answers.of_lesson(lesson) if m.is_made])
+    assert not said, said

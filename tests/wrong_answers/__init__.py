@@ -1,0 +1,151 @@
+"""Wrong answers to the exercises: those of tutorials/mutants/, and those that a machine makes.
+
+    for mutant in of_lesson(8):
+        print(mutant.exercise.number, mutant.says)
+
+A file of tutorials/mutants/ has the wrong answers of a lesson that were thought of: each breaks a promise of
+the exercise, and `why` says which. It also lists those made by machine that no test can tell from the
+reference, with the reason. `failures_of` tries answers on the exercises' tests.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tinyjax.studio.learn.exercises import NAMES, ROOT, Exercise, load
+from tinyjax.studio.learn.functions import function_text, functions_of
+from tinyjax.studio.learn.work_folder import read
+from wrong_answers.changes import changes
+
+MADE = 10  # that a machine makes of each exercise
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A wrong answer: what is wrong with it, and the text of each function that is not the reference's."""
+
+    exercise: Exercise
+    says: str
+    functions: tuple[tuple[str, str, str], ...]  # (file, qualified name, text)
+    is_made: bool = False  # by machine
+
+
+def path_of(lesson: int) -> Path:
+    return ROOT / "tutorials" / "mutants" / f"{NAMES[lesson - 1]}.toml"
+
+
+def written(lesson: int) -> dict[str, list[dict[str, str]]]:
+    """What the lesson's file says: a list of "mutant" and one of "equivalent"."""
+    return tomllib.loads(read(path_of(lesson)))
+
+
+@functools.cache
+def exercises_of(lesson: int) -> dict[str, Exercise]:
+    return {e.name: e for e in load() if e.lesson == lesson}
+
+
+# ---- those that were thought of ----
+
+
+def thought_of(lesson: int) -> list[Mutant]:
+    """The lesson's wrong answers. Raises ValueError where one does not fit the reference."""
+    exercises = exercises_of(lesson)
+    return [_mutant(exercises[entry["exercise"]], entry) for entry in written(lesson)["mutant"]]
+
+
+def _mutant(exercise: Exercise, entry: dict[str, str]) -> Mutant:
+    about = f"a mutant of {exercise.name} ({entry['why']})"
+    places = {name.rpartition(".")[2]: (file, name) for file, name in exercise.places}
+    if "code" in entry:  # whole functions
+        found = {name: function_text(entry["code"], name) for name in functions_of(entry["code"])}
+    else:  # the reference with `new` in place of `old`
+        texts = {name: function_text(read(ROOT / file), q) for name, (file, q) in places.items()}
+        old, new = entry["old"].strip("\n"), entry["new"].strip("\n")
+        if sum(text.count(old) for text in texts.values()) != 1:
+            raise ValueError(f"{about}: `old` is to stand in the reference once: {old}")
+        found = {name: text.replace(old, new) for name, text in texts.items() if old in text}
+    if not found or not found.keys() <= places.keys():
+        raise ValueError(f"{about} defines {sorted(found)}, not some of {sorted(places)}")
+    functions = tuple((*places[name], text) for name, text in found.items())
+    return Mutant(exercise, entry["why"], functions)
+
+
+# ---- those that a machine makes ----
+
+
+@functools.cache
+def made(exercise: Exercise, most: int = MADE) -> list[Mutant]:
+    """Small changes of the exercise's functions, a share from each."""
+    found = []
+    for i, (file, name) in enumerate(exercise.places):
+        share = (most + i) // len(exercise.places)
+        for change in changes(function_text(read(ROOT / file), name), share):
+            says = f"{name.rpartition('.')[2]}: {change.says}"
+            found.append(Mutant(exercise, says, ((file, name, change.text),), is_made=True))
+    return found
+
+
+def equivalent(lesson: int) -> set[tuple[str, str]]:
+    """The exercise and the change of those that the lesson's file lists as equivalent."""
+    return {(e["exercise"], e["change"]) for e in written(lesson).get("equivalent", [])}
+
+
+def of_lesson(lesson: int, most: int = MADE) -> list[Mutant]:
+    """All wrong answers of a lesson but for the equivalent ones."""
+    listed = equivalent(lesson)
+    machine_made = [m for e in exercises_of(lesson).values() for m in made(e, most)]
+    return thought_of(lesson) + [m for m in machine_made if (m.exercise.name, m.says) not in listed]
+
+
+# ---- trying them ----
+
+
+def failures_of(mutants: Sequence[Mutant]) -> list[dict[str, str] | None]:
+    """For each, what the first test that fails says: its "test", the "kind" of error, "where" it was raised,
+    the "message"; None where all tests pass."""
+    answers: list[dict[str, Any]] = [
+        {"functions": m.functions, "tests": m.exercise.tests} for m in mutants
+    ]
+    done = subprocess.run(
+        [sys.executable, "-m", "wrong_answers.tried"],
+        input=json.dumps(answers),
+        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"},
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    said = done.stdout.splitlines()
+    if done.returncode or not said:
+        raise RuntimeError(done.stdout + done.stderr)
+    report = json.loads(said[-1])
+    if report["errors"] or len(report["results"]) != len(answers):
+        raise RuntimeError("\n".join([*report["errors"], done.stderr]))
+    return report["results"]
+
+
+UNCLEAR = ("SyntaxError", "ImportError", "ModuleNotFoundError", "EndlessError", "skipped")
+
+
+def complaint(mutant: Mutant, failure: dict[str, str] | None) -> str:
+    """What is not right about how an answer was found out, or that it was not; else an empty text.
+
+    One that was thought of is to be found out by an assertion of a test, by an error in the answer itself,
+    or by one that tinyjax raises with a message: a crash somewhere inside teaches nothing."""
+    about = f"{mutant.exercise.number} {mutant.exercise.name}: {mutant.says}"
+    if failure is None:
+        return f"not found out: {about}"
+    if failure["kind"] in UNCLEAR or failure["where"] == "crash" and not mutant.is_made:
+        said = f"{failure['kind']}: {failure['message']}"
+        return (
+            f"found out, but what is wrong is not said: {about}\n    {failure['test']}\n    {said}"
+        )
+    return ""

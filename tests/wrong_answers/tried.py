@@ -1,0 +1,152 @@
+"""Runs wrong answers to exercises against the exercises' tests, until one fails.
+
+    python -m wrong_answers.tried < answers.json
+
+Each answer is the text of some functions, and the tests to be tried on it. It is tried in a fork of this
+process, in which tinyjax and all tests are imported already, as in exercise_proof.py, from which the parts
+are. All that is not part of the answer is the reference.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import linecache
+import resource
+import signal
+import sys
+import traceback
+from pathlib import Path
+from typing import Any, NoReturn
+
+import pytest
+from _pytest.runner import runtestprotocol
+from exercise_proof import Codes, Living, codes_of, enter, in_a_fork, living_functions
+
+from tinyjax.studio.learn.functions import with_function
+
+ROOT = Path(__file__).parents[2]
+SECONDS = 10  # of the processor's time, for all tests of an answer
+MEMORY = 2 << 30  # that it may take beyond what this process has
+
+Answer = dict[str, Any]  # {"functions": [[file, name, text], ...], "tests": [...]}
+
+
+class EndlessError(Exception):
+    """The tests took too long."""
+
+
+class Prover:
+    """The plugin: collects the tests once, and tries each answer in a fork."""
+
+    def __init__(self, answers: list[Answer]):
+        self.answers = answers
+        self.results: list[dict[str, str] | None] = []
+        self.errors: list[str] = []
+        self.own: set[tuple[str, str]] = set()  # the functions of the answer that is tried
+        self.failure: dict[str, str] | None = None
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if report.failed:
+            self.errors.append(str(report.longrepr))
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        if sys.modules["tinyjax.runtime.devices"].are_known():
+            self.errors.append("a test looks for devices while it is imported: no fork can compute")
+        living = living_functions()
+        by_name: dict[str, list[pytest.Item]] = {}
+        for item in session.items:
+            for name in {item.nodeid, item.nodeid.partition("[")[0]}:
+                by_name.setdefault(name, []).append(item)
+        gc.freeze()  # what is there stays as it is in memory, which the forks share
+        for answer in self.answers:
+            items = [item for test in answer["tests"] for item in by_name[test]]
+            self.results.append(in_a_fork(self.first_failure, answer, living, items))
+        return True
+
+    def first_failure(
+        self, answer: Answer, living: Living, items: list[pytest.Item]
+    ) -> dict[str, str] | None:
+        """What the first test that fails says; None if all pass."""
+        limit_time_and_memory()
+        try:
+            codes = codes_for(answer)
+        except SyntaxError as error:
+            return {"test": "", "kind": "SyntaxError", "where": "", "message": str(error)}
+        self.own = {(file, name) for file, name, _ in codes}
+        enter(codes, living)
+        for item in items:
+            reports = runtestprotocol(item, log=False, nextitem=None)
+            if self.failure:
+                return self.failure | {"test": item.nodeid}
+            if not all(report.passed for report in reports):
+                return {"test": item.nodeid, "kind": "skipped", "where": "", "message": "skipped"}
+        return None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo) -> Any:
+        report = yield
+        if call.excinfo is not None and report.failed and not self.failure:
+            error = call.excinfo.value
+            lines = [line for line in str(error).splitlines() if line.strip()]
+            self.failure = {
+                "kind": type(error).__name__,
+                "where": self.where(error),
+                "message": " / ".join(lines[:4])[:400],
+            }
+        return report
+
+    def where(self, error: BaseException) -> str:
+        """Where it comes from: raised in the "answer", or in the "test" after the answer has returned; a
+        "refusal", which tinyjax raised with a message of its own; or a "crash" of tinyjax."""
+        frames = list(traceback.walk_tb(error.__traceback__))
+        for frame, line in reversed(frames):
+            code = frame.f_code
+            name = code.co_qualname.partition(".<locals>")[0]
+            if (code.co_filename, name) in self.own:
+                return "answer"
+            if Path(code.co_filename).is_relative_to(ROOT / "tinyjax"):
+                said = linecache.getline(code.co_filename, line).strip()
+                told = isinstance(error, RecursionError) or "missing 1 required" in str(error)
+                return "refusal" if told or said.startswith("raise ") else "crash"
+        return "test"
+
+
+def codes_for(answer: Answer) -> Codes:
+    """The code that each function of the answer is to have."""
+    texts: dict[str, str] = {}
+    for file, name, text in answer["functions"]:
+        source = texts.get(file) or (ROOT / file).read_text(encoding="utf-8")
+        texts[file] = with_function(source, name, text)
+    codes = {
+        file: codes_of(compile(text, str(ROOT / file), "exec")) for file, text in texts.items()
+    }
+    return [(str(ROOT / file), name, codes[file][name]) for file, name, _ in answer["functions"]]
+
+
+def limit_time_and_memory() -> None:
+    """From here on: an error after so many seconds, and again each second, as an error may be caught."""
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS, 1)
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS + 10, SECONDS + 10))
+    pages = int(Path("/proc/self/statm").read_text().split()[0]) if Path("/proc").exists() else 0
+    if pages:
+        most = pages * resource.getpagesize() + MEMORY
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def stop(*_: Any) -> NoReturn:
+    raise EndlessError(f"did not end within {SECONDS} seconds")
+
+
+def main() -> None:
+    answers = json.load(sys.stdin)
+    prover = Prover(answers)
+    files = sorted({test.partition("::")[0] for answer in answers for test in answer["tests"]})
+    options = ["-n0", "-q", "--tb=native", "-p", "no:cacheprovider", "-m", ""]
+    pytest.main([*options, *(str(ROOT / file) for file in files)], plugins=[prover])
+    print("\n" + json.dumps({"results": prover.results, "errors": prover.errors}))  # the last line
+
+
+if __name__ == "__main__":
+    main()

@@ -20,8 +20,12 @@ _LESSON = {"shape": "box", "style": "filled,rounded", "margin": "0.16,0.08"}
 
 
 def lesson_map(done: Mapping[str, float] | None = None) -> graphviz.Digraph:
-    """The lessons and what each builds on; `done` says how much of a lesson is done, from 0 to 1."""
+    """The lessons and what each builds on; `done` says how much of a lesson is done, from 0 to 1.
+
+    Above them stands the story in one sitting, which has no exercises."""
     graph = Graph(graph_attr=GRAPH, node_attr=NODE | _LESSON, edge_attr=EDGE)
+    graph.node("00_story", "0  the whole story", fillcolor=_OPEN)
+    graph.edge("00_story", "01_primitives")
     for lesson, needed in LESSONS.items():
         number, _, words = lesson.partition("_")
         share = (done or {}).get(lesson, 0.0)

@@ -1,0 +1,400 @@
+# %% [markdown]
+# # 0. The whole story in one sitting
+#
+# JAX takes a function of yours and gives you its derivative, its version for batches, or machine code for it.
+# This page builds all three, small but whole, on nothing but NumPy, in half an hour. Each piece has the name
+# of the real one; a comment says of which file of [tinyjax](../tinyjax) it is a sketch. You need Python,
+# NumPy, and an idea of what a derivative is. Where there is a question, answer it before you open it.
+#
+# ## Operations: one door for all
+#
+# A [primitive](glossary.md#primitive) is an operation with a name. `bind` applies it, but computes nothing:
+# it hands it to whoever is in charge, the current [trace](glossary.md#trace). With no transformation at work,
+# that is `EvalTrace`, which calls NumPy.
+
+# %%
+from collections import namedtuple
+from contextlib import contextmanager
+from functools import reduce
+from shutil import which
+
+import numpy as np
+
+
+class Primitive:  # core/bind.py
+    def __init__(self, name): self.name = name
+    def bind(self, *args, **params): return context.trace.process_primitive(self, args, params)
+
+class EvalTrace:
+    def process_primitive(self, primitive, args, params):
+        return impl_rules[primitive](*map(np.float32, args), **params)
+class context: trace = EvalTrace()
+
+@contextmanager
+def set_current_trace(trace):
+    before, context.trace = context.trace, trace
+    try: yield
+    finally: context.trace = before
+
+class Tracer:
+    """Stands for a value while a trace is at work; functions compute with it as if it were one."""
+    __array_ufunc__ = None  # NumPy is to leave `array * tracer` to us
+    def __add__(self, other): return add(self, other)
+    def __radd__(self, other): return add(other, self)
+    def __mul__(self, other): return mul(self, other)
+    def __rmul__(self, other): return mul(other, self)
+
+# %% [markdown]
+# Seven primitives will do. What they *mean* stands in tables, one a transformation; the first is for
+# `EvalTrace`. (`broadcast` repeats an array along a new axis. `add` and `mul` take arrays of one shape, so a
+# single number is repeated first. Python's own numbers fit as they are.)
+
+# %%
+primitives = [Primitive(name) for name in "sin cos neg add mul reduce_sum broadcast".split()]
+sin_p, cos_p, neg_p, add_p, mul_p, reduce_sum_p, broadcast_p = primitives
+sin, cos, neg, reduce_sum, broadcast = [primitives[i].bind for i in (0, 1, 2, 5, 6)]  # core/primitives.py
+impl_rules = dict(zip(primitives, [np.sin, np.cos, np.negative, np.add, np.multiply, np.sum]))
+impl_rules[broadcast_p] = lambda x, axis, size: np.repeat(np.expand_dims(x, axis), size, axis)
+
+def add(x, y): return add_p.bind(repeated(x, shape_of(y)), repeated(y, shape_of(x)))
+def mul(x, y): return mul_p.bind(repeated(x, shape_of(y)), repeated(y, shape_of(x)))
+def shape_of(x): return getattr(x, "shape", ())
+def is_number(x): return isinstance(x, (int, float))
+def f(x): return sin(x) * x
+
+def repeated(x, shape):
+    assert () in (shape_of(x), shape) or shape_of(x) == shape, f"{shape_of(x)} does not fit {shape}"
+    if shape_of(x) == () and not is_number(x):
+        for size in reversed(shape): x = broadcast(x, axis=0, size=size)
+    return x
+
+print(f(3.0))
+
+# %% [markdown]
+# ## jvp: a value carries its tangent
+#
+# If `x` moves, how fast does `f(x)` move? Let each value carry its speed along: its
+# [tangent](glossary.md#tangent). The value itself is called *primal* then. For a primitive, we need to know
+# how its result moves if *one* operand does: one rule for each operand. Their sum is the tangent of the
+# result. `JVPTrace` does that to each primitive. What the rules bind goes to `parent`, in charge before.
+
+# %%
+class JVPTracer(Tracer):  # transform/jvp.py
+    def __init__(self, trace, primal, tangent):
+        self.trace, self.primal, self.tangent, self.shape = trace, primal, tangent, shape_of(primal)
+
+def owns(trace, x): return getattr(x, "trace", None) is trace  # was it this very trace that made x?
+
+class JVPTrace:
+    def __init__(self, parent): self.parent = parent
+    def primal_and_tangent(self, x):
+        return (x.primal, x.tangent) if owns(self, x) else (x, None)  # None: it does not move
+    def process_primitive(self, primitive, args, params):
+        primals, tangents = zip(*map(self.primal_and_tangent, args))
+        with set_current_trace(self.parent):
+            out = primitive.bind(*primals, **params)
+            rules = zip(jvp_rules[primitive], tangents)
+            parts = [rule(t, *primals, **params) for rule, t in rules if t is not None]
+            return JVPTracer(self, out, reduce(add, parts)) if parts else out
+
+jvp_rules = {
+    sin_p: [lambda t, x: mul(t, cos(x))],
+    cos_p: [lambda t, x: neg(mul(t, sin(x)))],
+    neg_p: [lambda t, x: neg(t)],
+    add_p: [lambda t, x, y: t, lambda t, x, y: t],
+    mul_p: [lambda t, x, y: mul(t, y), lambda t, x, y: mul(x, t)],
+    reduce_sum_p: [lambda t, x, axis: reduce_sum(t, axis=axis)],
+    broadcast_p: [lambda t, x, axis, size: broadcast(t, axis=axis, size=size)],
+}
+
+def jvp(fun, primals, tangents):
+    trace = JVPTrace(context.trace)
+    with set_current_trace(trace):
+        out = fun(*[JVPTracer(trace, x, t) for x, t in zip(primals, tangents)])
+    primal, tangent = trace.primal_and_tangent(out)
+    return primal, np.zeros(shape_of(primal), np.float32) if tangent is None else tangent
+
+print(*jvp(f, (3.0,), (1.0,)), " by hand:", np.cos(3.0) * 3.0 + np.sin(3.0))
+
+# %% [markdown]
+# A derivative is a function too, and has a derivative. Then two `JVPTrace`s work, one in the other.
+#
+# <details><summary>In the last line below, <code>x</code> moves in the outer <code>jvp</code> and
+# <code>y</code> in the inner one. How fast does <code>x * (speed of x + y)</code> move?</summary>
+#
+# Inside, only `y` moves, so the speed of `x + y` is 1; and `x * 1` moves as fast as `x`: 1. Who takes the
+# outer tangent of `x` for an inner one gets 2: [perturbation confusion](glossary.md#perturbation-confusion).
+# Here `owns` prevents it: to the inner trace, what another trace made is a constant.
+# </details>
+
+# %%
+def slope(x): return jvp(f, (x,), (1.0,))[1]
+
+print("slope of the slope:", jvp(slope, (3.0,), (1.0,))[1])
+print("not confused:", jvp(lambda x: x * jvp(lambda y: x + y, (1.0,), (1.0,))[1], (3.0,), (1.0,))[1])
+
+# %% [markdown]
+# ## vmap: a batch in place of a number
+#
+# Another transformation, another trace. A `BatchTracer` holds a batch along axis 0, and looks to your
+# function like one example. The rules apply the primitive to the whole batch: nothing loops.
+
+# %%
+class BatchTracer(Tracer):  # transform/batching.py
+    def __init__(self, trace, val): self.trace, self.val, self.shape = trace, val, shape_of(val)[1:]
+
+class BatchTrace:
+    def __init__(self, parent, size): self.parent, self.size = parent, size
+    def batch_of(self, x):  # what is the same for all examples is repeated
+        return x.val if owns(self, x) else x if is_number(x) else broadcast(x, axis=0, size=self.size)
+    def process_primitive(self, primitive, args, params):
+        with set_current_trace(self.parent):
+            if not any(owns(self, x) for x in args): return primitive.bind(*args, **params)
+            return BatchTracer(self, batch_rules[primitive](*map(self.batch_of, args), **params))
+
+batch_rules = {p: p.bind for p in primitives[:5]}  # these do the same to every element
+batch_rules[reduce_sum_p] = lambda x, axis: reduce_sum(x, axis=axis + 1)
+batch_rules[broadcast_p] = lambda x, axis, size: broadcast(x, axis=axis + 1, size=size)
+
+def vmap(fun):
+    def vmap_f(*args):
+        trace = BatchTrace(context.trace, shape_of(args[0])[0])
+        with set_current_trace(trace):
+            out = fun(*[BatchTracer(trace, x) for x in args])
+        return trace.batch_of(np.float32(out) if is_number(out) else out)
+    return vmap_f
+
+xs = np.float32([1, 2, 3])
+print(vmap(slope)(xs))
+
+# %% [markdown]
+# ## make_jaxpr: the program as data
+#
+# This trace computes nothing: it takes notes. Each primitive becomes an equation of a
+# [jaxpr](glossary.md#jaxpr). Its tracers have a shape and no value, so the program holds for all values. What
+# shape a result has, a table says: `abstract_eval_rules`.
+
+# %%
+Jaxpr = namedtuple("Jaxpr", "consts invars eqns outvars")  # core/jaxpr.py
+JaxprEqn = namedtuple("JaxprEqn", "primitive invars params outvar")  # operands: variables, or numbers
+
+class Var:
+    def __init__(self, shape): self.shape = shape
+class JaxprTracer(Tracer):  # core/tracing.py
+    def __init__(self, trace, var): self.trace, self.var, self.shape = trace, var, var.shape
+
+class JaxprTrace:
+    def __init__(self): self.consts, self.invars, self.eqns = {}, [], []
+    def new_arg(self, x):
+        self.invars.append(Var(shape_of(x)))
+        return JaxprTracer(self, self.invars[-1])
+    def atom(self, x):  # what stands for x in the jaxpr; an array from outside becomes a const
+        if owns(self, x) or is_number(x): return x.var if owns(self, x) else x
+        v = next((v for v, value in self.consts.items() if value is x), Var(shape_of(x)))
+        self.consts[v] = x
+        return v
+    def process_primitive(self, primitive, args, params):
+        out = Var(abstract_eval_rules[primitive](*map(shape_of, args), **params))
+        self.eqns.append(JaxprEqn(primitive, [self.atom(x) for x in args], params, out))
+        return JaxprTracer(self, out)
+    def finish(self, *outs): return Jaxpr(self.consts, self.invars, self.eqns, [*map(self.atom, outs)])
+
+abstract_eval_rules = {p: lambda *shapes: max(shapes, key=len) for p in primitives[:5]}  # () or equal
+abstract_eval_rules[reduce_sum_p] = lambda shape, axis: (*shape[:axis], *shape[axis + 1:])
+abstract_eval_rules[broadcast_p] = lambda shape, axis, size: (*shape[:axis], size, *shape[axis:])
+
+def make_jaxpr(fun):
+    def make(*args):
+        trace = JaxprTrace()
+        with set_current_trace(trace):
+            out = fun(*[trace.new_arg(x) for x in args])
+        return trace.finish(*(out if isinstance(out, tuple) else [out]))
+    return make
+print(*[eqn.primitive.name for eqn in make_jaxpr(f)(3.0).eqns])
+
+# %% [markdown]
+# To look at it, give each variable a letter, and a type: `f32[3]` is three float32s. These lines only print.
+
+# %%
+def names_in(jaxpr):  # core/pretty_printer.py
+    variables = [*jaxpr.consts, *jaxpr.invars, *(eqn.outvar for eqn in jaxpr.eqns)]
+    letters = (f"{letter}{n}" for n in ["", *range(99)] for letter in "abcdefghijklmnopqrstuvwxyz")
+    name = dict(zip(variables, letters))
+    return lambda v: name[v] if isinstance(v, Var) else str(float(v))
+
+def show(jaxpr):
+    name = names_in(jaxpr)
+    def typed(v): return f"{name(v)}:f32[{','.join(map(str, v.shape))}]"
+    print("{ lambda", *map(typed, jaxpr.consts), ";", *map(typed, jaxpr.invars), ". let")
+    for p, invars, params, outvar in jaxpr.eqns:
+        print("   ", typed(outvar), "=", p.name, *map(name, invars), *params.items())
+    print("  in", *map(name, jaxpr.outvars), "}")
+
+show(make_jaxpr(f)(3.0))
+
+# %% [markdown]
+# ## linearize: what is known, now; the rest, later
+#
+# To run a jaxpr, bind its equations: so it can be transformed again. And it can be made of a *part* of a
+# function. At a fixed point, a tangent meets nothing but sums, and products with known numbers: all that is
+# done to it is [linear](glossary.md#linear). So run `jvp` with a primal that is known and a tangent that is
+# not: `PartialEvalTrace` computes now what it can, and what has to wait for the tangent is written down.
+
+# %%
+def eval_jaxpr(jaxpr, *args):  # core/jaxpr.py
+    env = jaxpr.consts | dict(zip(jaxpr.invars, args))
+    for p, invars, params, outvar in jaxpr.eqns:
+        env[outvar] = p.bind(*[env.get(v, v) for v in invars], **params)
+    return [env.get(v, v) for v in jaxpr.outvars]
+
+class PartialEvalTrace:  # transform/partial_eval.py
+    def __init__(self, parent, unknown): self.parent, self.unknown = parent, unknown
+    def process_primitive(self, primitive, args, params):
+        waits = any(owns(self.unknown, x) for x in args)
+        return (self.unknown if waits else self.parent).process_primitive(primitive, args, params)
+
+def linearize(fun, x):
+    unknown = JaxprTrace()
+    trace = JVPTrace(PartialEvalTrace(context.trace, unknown))
+    with set_current_trace(trace):
+        out = fun(JVPTracer(trace, x, unknown.new_arg(x)))
+    primal, tangent = trace.primal_and_tangent(out)
+    return primal, unknown.finish(0.0 if tangent is None else tangent)
+
+y, linear = linearize(f, 3.0)
+show(linear)
+print("consts:", *linear.consts.values(), " tangent 1.0 becomes", *eval_jaxpr(linear, 1.0))
+
+# %% [markdown]
+# <details><summary>The derivative of <code>f</code> has a sine and a cosine. Where are they?</summary>
+#
+# They need no tangent, so they were computed at once. Their values are the consts `a` and `b`.
+# </details>
+#
+# ## transpose: backwards, to grad
+#
+# A million inputs would take a million tangents. But a linear program can also be run *backwards*: say how
+# much the result counts, and find how much each value before it does, its [cotangent](glossary.md#cotangent).
+# If `z` is `2 * x` and counts 1, then `x` counts 2. What is used twice gets the sum of both.
+
+# %%
+transpose_rules = {  # transform/transposition.py; an operand that waits has no value: x is its Var
+    neg_p: lambda ct, x: [neg(ct)],
+    add_p: lambda ct, x, y: [ct, ct],
+    mul_p: lambda ct, x, y: [mul(ct, y), None] if isinstance(x, Var) else [None, mul(x, ct)],
+    reduce_sum_p: lambda ct, x, axis: [broadcast(ct, axis=axis, size=x.shape[axis])],
+    broadcast_p: lambda ct, x, axis, size: [reduce_sum(ct, axis=axis)],
+}
+
+def backward_pass(jaxpr, ct):
+    cts = {jaxpr.outvars[0]: ct}
+    for p, invars, params, outvar in reversed(jaxpr.eqns):
+        if outvar in cts:
+            args = [jaxpr.consts.get(v, v) for v in invars]
+            for v, ct in zip(invars, transpose_rules[p](cts[outvar], *args, **params)):
+                if ct is not None: cts[v] = add(cts[v], ct) if v in cts else ct
+    return cts.get(jaxpr.invars[0], np.zeros(jaxpr.invars[0].shape, np.float32))
+
+def grad(fun):  # transform/vjp.py
+    def grad_f(x, *others):
+        out, linear = linearize(lambda x: fun(x, *others), x)
+        assert shape_of(out) == (), "grad is for functions whose result is one number"
+        return backward_pass(linear, 1.0)
+    return grad_f
+
+print(grad(f)(3.0), grad(grad(f))(3.0), *jvp(grad(f), (3.0,), (1.0,)))
+print(grad(lambda x: reduce_sum(f(x), axis=0))(xs), vmap(grad(f))(xs))
+show(make_jaxpr(grad(f))(3.0))
+
+# %% [markdown]
+# The backward pass has become equations, which any trace can process: all of this nests. Here is the program
+# with its values: blue forwards, yellow backwards, dashed what the one half takes from the other.
+#
+# ![The gradient of sin(x) * x at 3.0](rendered/figures/08_grad_1.svg)
+#
+# ## jit: one kernel for all of it
+#
+# A chain of elementwise equations becomes one [kernel](glossary.md#kernel), a function in OpenCL C for a
+# single element. The device runs it once for each; such a run is a *work-item*, and `get_global_id(0)` is its
+# number. What NumPy would write to memory, such as all sines, is a variable here. (All else, NumPy runs.)
+#
+# <details><summary>The last jaxpr has seven equations. How many become lines of C?</summary>
+#
+# Six. Nobody needs `d`, the value of `f` itself, and what nobody needs is left out.
+# </details>
+
+# %%
+c_text = dict(zip(primitives, ["sin({})", "cos({})", "-({})", "{} + {}", "{} * {}"])) | {broadcast_p: "{}"}
+
+def fuse(jaxpr):  # compile/fusion/fuse.py: what the result needs, or None if that is not elementwise
+    eqns, needed = [], set(jaxpr.outvars)
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.outvar in needed: eqns, needed = [eqn, *eqns], needed | set(eqn.invars)
+    other_shapes = set(map(shape_of, needed)) - {(), shape_of(jaxpr.outvars[0])}
+    return None if other_shapes or any(eqn.primitive not in c_text for eqn in eqns) else eqns
+
+def codegen(jaxpr, eqns):  # compile/codegen/codegen.py
+    name, inputs = names_in(jaxpr), [*jaxpr.consts, *jaxpr.invars]
+    loads = [(v, f"{name(v)}_in[{'item' if v.shape else 0}]") for v in inputs]
+    lets = [(outvar, c_text[p].format(*map(name, invars))) for p, invars, _, outvar in eqns]
+    pointers = "".join(f"global const float *{name(v)}_in, " for v in inputs)
+    lines = [f"kernel void fused({pointers}global float *out) {{", "const int item = get_global_id(0);"]
+    lines += [f"const float {name(v)} = {what};" for v, what in loads + lets]
+    return "\n  ".join([*lines, f"out[item] = {name(jaxpr.outvars[0])};"]) + "\n}"
+
+slopes = make_jaxpr(vmap(grad(f)))(xs)
+print(codegen(slopes, fuse(slopes)))
+
+# %% [markdown]
+# What is left: to find a device, to copy arrays to its memory and back, to remember what was compiled.
+
+# %%
+try:
+    import pyopencl as cl
+    assert which("ld"), "PoCL, the driver that pip installs, needs a linker"
+    platform = min(cl.get_platforms(), key=lambda p: "Portable" not in p.name)  # PoCL, if it is there
+    queue = cl.CommandQueue(cl.Context(platform.get_devices()[:1]))
+except Exception as error:
+    queue = None
+    print(f"NumPy runs the jaxprs: there is no OpenCL here ({error or type(error).__name__})")
+
+def launch(kernel, inputs, shape):  # runtime/queue.py
+    copy, out = cl.mem_flags.COPY_HOST_PTR, np.empty(shape, np.float32)
+    buffers = [cl.Buffer(queue.context, copy, hostbuf=np.array(x, np.float32)) for x in inputs]
+    buffers.append(cl.Buffer(queue.context, cl.mem_flags.WRITE_ONLY, out.nbytes))
+    kernel(queue, (out.size,), None, *buffers)
+    cl.enqueue_copy(queue, out, buffers[-1])
+    return out
+
+def compiled(jaxpr):  # compile/lowered.py, runtime/executable.py
+    eqns = fuse(jaxpr)
+    if eqns is None or queue is None:
+        return lambda *args: eval_jaxpr(jaxpr, *args)[0]
+    program = cl.Program(queue.context, codegen(jaxpr, eqns)).build("-cl-single-precision-constant")
+    return lambda *args: launch(program.fused, [*jaxpr.consts.values(), *args], shape_of(jaxpr.outvars[0]))
+
+def jit(fun):  # transform/jit/api.py
+    programs = {}
+    def jit_f(*args):
+        if not isinstance(context.trace, EvalTrace): return fun(*args)  # inside of another transformation
+        shapes = tuple(map(shape_of, args))
+        if shapes not in programs: programs[shapes] = compiled(make_jaxpr(fun)(*args))
+        return programs[shapes](*args)
+    return jit_f
+
+print(jit(grad(f))(3.0), jit(vmap(grad(f)))(xs), grad(jit(f))(3.0))
+
+# %% [markdown]
+# That is the whole story. What is missing here, the lessons tell; begin with the [first](01_primitives.py).
+#
+# | here | in [tinyjax](../tinyjax) | where there is more to it | lesson |
+# |---|---|---|---|
+# | `bind`, `EvalTrace` | `core/bind.py` | dtypes; errors that say what to do | [1](01_primitives.py) |
+# | `jvp` | `transform/jvp.py` | dicts and classes of arrays | [2](02_jvp.py), [3](03_nesting.py) |
+# | `vmap` | `transform/batching.py` | any axis; axes with names | [5](05_vmap.py) |
+# | `make_jaxpr` | `core/tracing.py` | types; the line of your program | [6](06_jaxprs.py) |
+# | `linearize` | `transform/partial_eval.py` | jaxprs, split in two | [7](07_linearize.py) |
+# | `backward_pass`, `grad` | `transform/transposition.py`, `vjp.py` | calls, loops | [8](08_grad.py) |
+# | `jit` | `transform/jit/` | a primitive, so that it nests | [10](10_jit.py) |
+# | `fuse`, `codegen` | `compile/` | sums, loops; what pays | [11](11_lowering.py), [12](12_fusion.py) |
+# | `launch` | `runtime/queue.py` | memory used again; nobody waits | [12](12_fusion.py) |

@@ -51,7 +51,7 @@ def test_doubles_have_vectors_of_half_the_width():
 
 def test_what_is_not_in_vectors_says_why():
     (line,) = schedule(lambda x: lax.rev(x, (0,)) + 1, (100,))
-    assert line == "# i1 is not in vectors: neighbours are apart in memory, at a_in[99 - i1]"
+    assert line == "# not Vectorize('i1', 16): neighbours are apart in memory, at a_in[99 - i1]"
 
 
 def test_sums_are_in_vectors_where_elements_are_not():

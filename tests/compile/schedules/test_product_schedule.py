@@ -88,16 +88,16 @@ def test_a_wrong_directive_is_refused():
 
 def test_columns_that_are_apart_in_memory_are_packed_one_by_one():
     kernel = product_schedule(naive(lambda x, y: x @ y.T, (20, 30), (40, 30)), CPU).finished()
-    remark = next(step for step in kernel.schedule if not isinstance(step, Directive))
-    assert "Vectorize('column_inner2', 16)" in remark and "apart in memory" in remark
+    left_out = next(step for step in kernel.schedule if not isinstance(step, Directive))
+    assert "Vectorize('column_inner2', 16)" in left_out.about and "apart in memory" in left_out.why
 
 
 def test_results_without_vectors_are_stored_one_by_one():
     f = lambda x, y: (x @ y).astype(jnp.int8)  # noqa: E731
     nest = naive(f, (20, 30), (30, 40))
     kernel = product_schedule(nest, CPU).finished()
-    remark = next(step for step in kernel.schedule if not isinstance(step, Directive))
-    assert "there are no vectors of int8" in remark
+    left_out = next(step for step in kernel.schedule if not isinstance(step, Directive))
+    assert "there are no vectors of int8" in left_out.why
     assert any("column_inner1" in str(loop.variable) for loop in loops_of(kernel.body))
     np.testing.assert_array_equal(results(kernel), results(nest))
 

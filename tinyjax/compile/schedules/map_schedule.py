@@ -17,11 +17,9 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Statement
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.accumulators import Accumulators, combined
-from tinyjax.compile.schedules.collapse import Collapse
-from tinyjax.compile.schedules.directive import axis_of, find_loop, loops_of
+from tinyjax.compile.schedules.directive import axis_of, loops_of
 from tinyjax.compile.schedules.grid import Grid
 from tinyjax.compile.schedules.group_builder import share
-from tinyjax.compile.schedules.lanes import Lanes, obstacles
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.tile import Tile
@@ -71,8 +69,8 @@ def _iterations(body: Sequence[Statement]) -> int:
 
 
 def _one_element_an_item(draft: Draft, axes: list[str], target: Target) -> None:
-    axis = _as_one(draft, axes, True, "neighbouring work-items have neighbouring elements")
-    items, _ = share(_size(draft, axis), target.grain, target.max_items)
+    axis = draft.one_axis(axes, "neighbouring work-items have neighbouring elements")
+    items, _ = share(draft.size(axis), target.grain, target.max_items)
     why = f"a work-item an element, in groups of {target.local_size}"
     draft.apply(Grid(axis, items, target.local_size, why=why))
 
@@ -82,8 +80,8 @@ def _one_element_an_item(draft: Draft, axes: list[str], target: Target) -> None:
 
 def _in_vectors(draft: Draft, axes: list[str], target: Target) -> None:
     *rows, columns = _without_divisions(draft, axes)
-    count, width = _size(draft, columns), _vector_width(draft.kernel, target)
-    is_vector = count >= width > 1 and _are_vectors(draft, columns, width)
+    count, width = draft.size(columns), _vector_width(draft.kernel, target)
+    is_vector = count >= width > 1 and draft.can_be_vectors(columns, width)
     if is_vector:
         _vectorize(draft, columns, width, "neighbours are contiguous in memory")
     else:
@@ -97,7 +95,7 @@ def _in_vectors(draft: Draft, axes: list[str], target: Target) -> None:
 
 
 def _vectorize(draft: Draft, axis: str, width: int, why: str) -> None:
-    if _size(draft, axis) > width:
+    if draft.size(axis) > width:
         draft.apply(Split(axis, width, why=f"a vector has {width} elements"))
         axis += "_inner"
     draft.apply(Vectorize(axis, width, why=why))
@@ -106,12 +104,12 @@ def _vectorize(draft: Draft, axis: str, width: int, why: str) -> None:
 def _share_out_rows(draft: Draft, rows: list[str], count: int, target: Target) -> int:
     """Shares out the outermost loop, if it has enough iterations: else it takes in the next one. An innermost
     one has `count` elements. Gives the number of work-items."""
-    sizes = [_size(draft, axis) for axis in rows]
+    sizes = [draft.size(axis) for axis in rows]
     wanted, _ = share(math.prod(sizes), max(1, target.grain // count), target.max_items)
     first, number = sizes[0], 1
     while number < len(sizes) and first < min(wanted, ENOUGH):
         first, number = first * sizes[number], number + 1
-    axis = _as_one(draft, rows[:number], True, "enough iterations to share out, with few divisions")
+    axis = draft.one_axis(rows[:number], "enough iterations to share out, with few divisions")
     grain = max(1, target.grain // (count * math.prod(sizes[number:])))
     return _share_out(draft, axis, grain, target.max_items)
 
@@ -119,15 +117,9 @@ def _share_out_rows(draft: Draft, rows: list[str], count: int, target: Target) -
 def _without_divisions(draft: Draft, axes: list[str]) -> list[str]:
     """The axes that are left when neighbours are made one as far as no index is then divided."""
     left: list[str] = []
-    axes = list(axes)
     while axes:
-        first = len(axes) - 1
-        for number in range(len(axes) - 1):
-            if not Collapse(tuple(axes[number:])).why_not(draft.kernel):
-                first = number
-                break
-        left.insert(0, _as_one(draft, axes[first:], False, "indices need no division for it"))
-        axes = axes[:first]
+        *axes, last = draft.without_divisions(axes, "indices need no division for it")
+        left.insert(0, last)
     return left
 
 
@@ -136,7 +128,7 @@ def _vectorize_sums(draft: Draft, width: int) -> None:
     for loop in loops_of(draft.kernel.body):
         axis, count = axis_of(loop), (loop.stop - loop.start).lo
         is_sum = bool(combined(loop.body)) and not loops_of(loop.body)
-        if is_sum and count >= 2 * width > 2 and _are_vectors(draft, axis, width):
+        if is_sum and count >= 2 * width > 2 and draft.can_be_vectors(axis, width):
             _vectorize(draft, axis, width, "an accumulator for each lane")
         elif is_sum and count >= 4 * ACCUMULATORS:
             draft.apply(Accumulators(axis, ACCUMULATORS, why="sums that need not wait for another"))
@@ -147,16 +139,6 @@ def _vector_width(kernel: Kernel, target: Target) -> int:
     made = [s.target for s in every_statement(kernel.body) if isinstance(s, Let | Load)]
     sizes = [x.dtype.itemsize for x in made] + [x.dtype.itemsize for x in kernel.buffers]
     return target.width if max(sizes) <= 4 else target.width // 2
-
-
-def _are_vectors(draft: Draft, axis: str, width: int) -> bool:
-    """Whether neighbours along the axis can be vectors; says why, if not."""
-    loop = find_loop(draft.kernel, axis)
-    assert loop is not None
-    reason = next(obstacles(draft.kernel, loop, Lanes(axis, loop.start, None, width)), "")
-    if reason:
-        draft.remarks.append(f"{axis} is not in vectors: {reason}")
-    return not reason
 
 
 def transposed_axis(naive: Kernel) -> str | None:
@@ -175,33 +157,20 @@ def transposed_axis(naive: Kernel) -> str | None:
 
 def _in_tiles(draft: Draft, axes: list[str], rows: str, target: Target) -> None:
     columns = axes[-1]
-    grain = max(1, target.grain // (TILE * _size(draft, columns)))
+    grain = max(1, target.grain // (TILE * draft.size(columns)))
     why = f"what is read lies in memory along {rows}"
     draft.apply(Tile(rows, columns, TILE, TILE, why=why))
     others = [axis for axis in axes[:-1] if axis != rows]
-    bands = _as_one(draft, [*others, f"{rows}_outer"], True, "a division for each row of tiles")
+    bands = draft.one_axis([*others, f"{rows}_outer"], "a division for each row of tiles")
     _share_out(draft, bands, grain, target.max_items)
 
 
 # ---- both ----
 
 
-def _size(draft: Draft, axis: str) -> int:
-    loop = find_loop(draft.kernel, axis)
-    assert loop is not None
-    return (loop.stop - loop.start).lo
-
-
-def _as_one(draft: Draft, axes: list[str], may_divide: bool, why: str) -> str:
-    """The one axis that these become."""
-    if len(axes) > 1:
-        draft.apply(Collapse(tuple(axes), may_divide, why=why))
-    return "_".join(axes)
-
-
 def _share_out(draft: Draft, axis: str, grain: int, most: int) -> int:
     """Shares a loop out among work-items with at least `grain` iterations each; gives their number."""
-    items, run = share(_size(draft, axis), grain, most)
+    items, run = share(draft.size(axis), grain, most)
     if items > 1:
         draft.apply(Grid(axis, items, why=f"{run:,} iterations each, at least {grain:,}"))
     return items

@@ -16,7 +16,6 @@ import math
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.collapse import Collapse
 from tinyjax.compile.schedules.directive import find_loop
 from tinyjax.compile.schedules.distribute import Distribute
 from tinyjax.compile.schedules.grid import Grid
@@ -112,11 +111,10 @@ class _Choice:
         axes = ["row_outer_outer", "column_outer"]
         if self.batch > 1:
             axes.insert(0, "batch")
-        self.draft.apply(Collapse(tuple(axes), may_divide=True, why="a panel of a block is a task"))
-        task = "_".join(axes)
+        task = self.draft.one_axis(axes, "a panel of a block is a task")
         work = self.tiles * self.height * self.depth * self.width
         most = 4 * self.target.max_items
-        items, _ = share(self._size(task), math.ceil(GRAIN / work), most)
+        items, _ = share(self.draft.size(task), math.ceil(GRAIN / work), most)
         why = f"{GRAIN:,} multiplications are worth a work-item"
         self.draft.apply(Grid(task, items, self.target.local_size, why=why))
 

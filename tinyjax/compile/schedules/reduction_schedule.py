@@ -13,18 +13,16 @@ from collections.abc import Sequence
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
 from tinyjax.compile.fusion.reduction_groups import Form
-from tinyjax.compile.kernel.kernel_ir import Combine, For, Kernel, Let
+from tinyjax.compile.kernel.kernel_ir import Combine, Kernel, Let
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.accumulators import Accumulators
-from tinyjax.compile.schedules.collapse import Collapse
-from tinyjax.compile.schedules.directive import find_loop
+from tinyjax.compile.schedules.directive import loop_over
 from tinyjax.compile.schedules.grid import Grid
 from tinyjax.compile.schedules.group_builder import share
 from tinyjax.compile.schedules.interchange import Interchange
 from tinyjax.compile.schedules.keep import Keep, repeated_work, work_of
-from tinyjax.compile.schedules.lanes import Lanes, obstacles
 from tinyjax.compile.schedules.peel import Peel
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
@@ -55,42 +53,23 @@ class _Choice:
         self.target = target
         self.width = _width(nest, target)
 
-    def collapsed(self, axes: Sequence[str], why: str) -> str:
-        """One axis for several; empty for none."""
-        if len(axes) > 1:
-            wish = Collapse(tuple(axes), why=why)
-            if wish.why_not(self.draft.kernel):
-                wish = Collapse(tuple(axes), may_divide=True, why=why)
-            self.draft.apply(wish)
-        return "_".join(axes)
-
     def can_be_vectors(self, axis: str) -> bool:
-        loop = self.loop(axis)
-        lanes = Lanes(axis, loop.start, None, self.width)
-        reason = next(obstacles(self.draft.kernel, loop, lanes), "") if self.width > 1 else ""
-        if reason:
-            self.draft.remarks.append(f"{axis} is not in vectors: {reason}")
-        return self.width > 1 and not reason
+        return self.width > 1 and self.draft.can_be_vectors(axis, self.width)
 
     def vectorized(self, axis: str, overlap: bool = False) -> str:
         """The axis in vectors: that which numbers them, or "" for one."""
-        loop, why = self.loop(axis), "neighbours in memory"
-        if overlap and (loop.stop - loop.start).is_const(self.width):
+        why = "neighbours in memory"
+        if overlap and self.draft.size(axis) == self.width:
             self.draft.apply(Vectorize(axis, self.width, why=why))
             return ""
         self.draft.apply(Split(axis, self.width, overlap, why=f"a vector has {self.width} lanes"))
         self.draft.apply(Vectorize(f"{axis}_inner", self.width, why=why))
         return f"{axis}_outer"
 
-    def loop(self, axis: str) -> For:
-        loop = find_loop(self.draft.kernel, axis)
-        assert loop is not None
-        return loop
-
     def unrolled(self, axis: str) -> int:
         """How many elements to take at once: where there is little work, the sum of one should not wait
         for that of another."""
-        statements = list(every_statement(self.loop(axis).body))
+        statements = list(every_statement(loop_over(self.draft.kernel, axis).body))
         work = sum(work_of(s) for s in statements if isinstance(s, Let))
         sums = sum(isinstance(s, Combine) for s in statements)
         return UNROLLED if work <= CHEAP_WORK * sums else 1
@@ -112,8 +91,8 @@ def _rows(choice: _Choice, axes: ReductionAxes) -> None:
     """A work-item takes whole rows, several at once, each in vectors."""
     draft, form, target = choice.draft, choice.form, choice.target
     rows, columns = form.outer, form.combined
-    row = choice.collapsed(axes.outer, "rows are numbered")
-    sweeps = [choice.collapsed(sweep, "a row is contiguous") for sweep in axes.sweeps]
+    row = draft.one_axis(axes.outer, "rows are numbered")
+    sweeps = [draft.one_axis(sweep, "a row is contiguous") for sweep in axes.sweeps]
     unrolled = [choice.unrolled(sweep) for sweep in sweeps]
     sweeps = [choice.vectorized(s) if choice.can_be_vectors(s) else s for s in sweeps]
     kept = 0
@@ -151,9 +130,9 @@ def _costly(kernel: Kernel, sweeps: Sequence[str]) -> list:
 def _columns(choice: _Choice, axes: ReductionAxes) -> None:
     """A work-item takes a block of columns, and walks down their rows, in the order of memory."""
     draft, form, target = choice.draft, choice.form, choice.target
-    outer = choice.collapsed(axes.outer, "numbered")
-    column = choice.collapsed(axes.inner, "columns are contiguous")
-    row = choice.collapsed(axes.sweeps[0], "rows are numbered")
+    outer = draft.one_axis(axes.outer, "numbered")
+    column = draft.one_axis(axes.inner, "columns are contiguous")
+    row = draft.one_axis(axes.sweeps[0], "rows are numbered")
     at_once, is_vector = choice.unrolled(row), choice.can_be_vectors(column)
     width = choice.width if is_vector else 1
     chunks = math.ceil(form.inner / width)
@@ -173,7 +152,7 @@ def _columns(choice: _Choice, axes: ReductionAxes) -> None:
         draft.apply(Split(chunk, block, why="accumulators that stay in the first cache"))
         unit, chunk = f"{chunk}_outer", f"{chunk}_inner"
         if outer:
-            unit = choice.collapsed([outer, unit], "blocks of columns do not wait")
+            unit = draft.one_axis([outer, unit], "blocks of columns do not wait")
     if chunk:
         why = "a row's elements are neighbours, a column's are not"
         draft.apply(Interchange(chunk, row, why=why))
@@ -196,11 +175,11 @@ def _columns(choice: _Choice, axes: ReductionAxes) -> None:
 def _split(choice: _Choice, axes: ReductionAxes) -> None:
     """Each work-item combines a part of the elements; the last one combines the parts."""
     draft, form, target = choice.draft, choice.form, choice.target
-    choice.collapsed([*axes.outer, *axes.inner], "results are numbered")
-    sweep = _contiguous(choice, axes.sweeps[0])
+    draft.one_axis([*axes.outer, *axes.inner], "results are numbered")
+    sweep = draft.without_divisions(axes.sweeps[0], "they are contiguous")
     if _has_long_rows(choice, sweep):
         return _split_rows(choice, sweep)
-    axis = choice.collapsed(sweep, "elements are numbered")
+    axis = draft.one_axis(sweep, "elements are numbered")
     is_vector = choice.can_be_vectors(axis)
     at_once = choice.unrolled(axis) if is_vector else target.accumulators
     block = at_once * (choice.width if is_vector else 1)
@@ -214,28 +193,20 @@ def _split(choice: _Choice, axes: ReductionAxes) -> None:
     draft.apply(Grid(f"{axis}_piece", items, target.local_size, why="each leaves a partial result"))
 
 
-def _contiguous(choice: _Choice, axes: Sequence[str]) -> Sequence[str]:
-    """The axes, the last of them one, as far as no index is then found by division."""
-    for first in range(len(axes) - 1):
-        if not Collapse(tuple(axes[first:])).why_not(choice.draft.kernel):
-            return [*axes[:first], choice.collapsed(axes[first:], "they are contiguous")]
-    return axes
-
-
 def _has_long_rows(choice: _Choice, axes: Sequence[str]) -> bool:
     """Whether what is combined lies in memory in many runs of a vector or more, with others between."""
     if len(axes) < 2:
         return False
-    rows = math.prod(choice.loop(axis).stop.lo for axis in axes[:-1])
-    columns = choice.loop(axes[-1]).stop.lo
+    rows = math.prod(choice.draft.size(axis) for axis in axes[:-1])
+    columns = choice.draft.size(axes[-1])
     return rows >= PIECES and columns >= choice.width and choice.can_be_vectors(axes[-1])
 
 
 def _split_rows(choice: _Choice, axes: Sequence[str]) -> None:
     """Each work-item combines a part of the rows, and each row in vectors."""
     draft, form, target = choice.draft, choice.form, choice.target
-    row = choice.collapsed(axes[:-1], "rows are numbered")
-    rows, columns = (choice.loop(axis).stop.lo for axis in (row, axes[-1]))
+    row = draft.one_axis(axes[:-1], "rows are numbered")
+    rows, columns = (choice.draft.size(axis) for axis in (row, axes[-1]))
     at_once = choice.unrolled(axes[-1])
     grain = max(1, target.reduction_grain // columns)
     items, _ = share(rows, grain, target.reduction_items)

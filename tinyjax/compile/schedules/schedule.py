@@ -1,18 +1,23 @@
 """A schedule: the directives that make a fast kernel of a naive loop nest, one after the other.
 
 After this file you can print why a kernel is as it is, and give it another schedule. Each directive is a pass
-of its own, whose kernel can be recorded. What was considered and left out is said, too. Builds on directive.
+of its own, whose kernel can be recorded. What was considered and left out is said, too. Builds on directive,
+collapse and vectorize.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.kernel_ir import Kernel
-from tinyjax.compile.record import event, run_pass
-from tinyjax.compile.schedules.directive import Directive
+from tinyjax.compile.record import Event, event, run_pass
+from tinyjax.compile.schedules.collapse import Collapse
+from tinyjax.compile.schedules.directive import Directive, loop_over
+from tinyjax.compile.schedules.lanes import Lanes, obstacles
+from tinyjax.compile.schedules.vectorize import Vectorize
 
 
 class Draft:
@@ -21,32 +26,76 @@ class Draft:
     def __init__(self, naive: Kernel):
         self.naive = self.kernel = naive
         self.directives: list[Directive] = []
-        self.remarks: list[str] = []  # what was left out, and why
+        self.left_out: list[Event] = []
 
     def apply(self, directive: Directive) -> None:
         """Raises ValueError for a directive that can't be applied."""
-        name = type(directive).__module__.rpartition(".")[2]  # that of its file
-        self.kernel = run_pass(name, _applied, self.kernel, directive, subject=self.naive.name)
+        self.kernel = self._recorded(_applied, directive)
         self.directives.append(directive)
+
+    def leave_out(self, directive: Directive, reason: str) -> None:
+        """Says that a directive was considered, and why it is not there."""
+        self._recorded(_left_out, directive, reason)
+        self.left_out.append(Event(str(directive), "left out", reason))
 
     def apply_if_possible(self, directive: Directive) -> bool:
         """Whether it was applied."""
         if reason := directive.why_not(self.kernel):
-            self.remarks.append(f"not {directive}: {reason}")
+            self.leave_out(directive, reason)
             return False
         self.apply(directive)
         return True
 
+    def _recorded(self, work: Callable[..., Kernel], directive: Directive, *args: Any) -> Kernel:
+        name = type(directive).__module__.rpartition(".")[2]  # that of its file
+        return run_pass(name, work, self.kernel, directive, *args, subject=self.naive.name)
+
     def finished(self) -> Kernel:
         """The kernel, which knows its naive loop nest and its schedule. Raises KernelError if it is wrong."""
         check_kernel(self.kernel)
-        schedule = (*self.directives, *self.remarks)
+        schedule = (*self.directives, *self.left_out)
         return replace(self.kernel, naive=self.naive, schedule=schedule)
+
+    # ---- what those who choose a schedule ask, and do ----
+
+    def size(self, axis: str) -> int:
+        """How many iterations the loop over an axis has."""
+        loop = loop_over(self.kernel, axis)
+        return (loop.stop - loop.start).lo
+
+    def one_axis(self, axes: Sequence[str], why: str) -> str:
+        """The one axis that several become, empty for none. Indices are found by division only if they must
+        be."""
+        if len(axes) > 1:
+            collapse = Collapse(tuple(axes), why=why)
+            must_divide = bool(collapse.why_not(self.kernel))
+            self.apply(replace(collapse, may_divide=must_divide))
+        return "_".join(axes)
+
+    def without_divisions(self, axes: Sequence[str], why: str) -> list[str]:
+        """The axes, as many of the last ones as one as can be if no index is found by division."""
+        for first in range(len(axes) - 1):
+            if not Collapse(tuple(axes[first:])).why_not(self.kernel):
+                return [*axes[:first], self.one_axis(axes[first:], why)]
+        return list(axes)
+
+    def can_be_vectors(self, axis: str, width: int) -> bool:
+        """Whether neighbours along an axis can be vectors, whatever their number."""
+        loop = loop_over(self.kernel, axis)
+        lanes = Lanes(axis, loop.start, None, width)
+        if reason := next(obstacles(self.kernel, loop, lanes), ""):
+            self.leave_out(Vectorize(axis, width), reason)
+        return not reason
 
 
 def _applied(kernel: Kernel, directive: Directive) -> Kernel:
     event(directive, "applied", directive.why)
     return directive.apply(kernel)
+
+
+def _left_out(kernel: Kernel, directive: Directive, reason: str) -> Kernel:
+    event(directive, "left out", reason)
+    return kernel
 
 
 def scheduled(naive: Kernel, schedule: Sequence[Directive]) -> Kernel:
@@ -65,4 +114,4 @@ def directive_lines(kernel: Kernel) -> Iterator[str]:
         if isinstance(step, Directive):
             yield f"{step}" + (f"  # {step.why}" if step.why else "")
         else:
-            yield f"# {step}"
+            yield f"# not {step.about}: {step.why}"

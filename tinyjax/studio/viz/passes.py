@@ -12,7 +12,7 @@ from typing import Any
 from tinyjax.compile.explain import python_text
 from tinyjax.compile.passes.pipeline import KEYS, PASSES
 from tinyjax.compile.record import Event, PassRecord
-from tinyjax.compile.schedules.directive import Directive
+from tinyjax.compile.schedules.directive import Directive, LoopDirective
 from tinyjax.core.jaxpr import ClosedJaxpr
 
 DOES = {each.name: each.does for each in (KEYS, *PASSES)} | {
@@ -22,9 +22,8 @@ DOES = {each.name: each.does for each in (KEYS, *PASSES)} | {
 
 def _does(name: str) -> str:
     """What a pass does, in a line; of a directive, what its class says first."""
-    directives = {
-        c.__module__.rpartition(".")[2]: c.__doc__ or "" for c in Directive.__subclasses__()
-    }
+    classes = [*Directive.__subclasses__(), *LoopDirective.__subclasses__()]
+    directives = {c.__module__.rpartition(".")[2]: c.__doc__ or "" for c in classes}
     return DOES.get(name) or directives.get(name, "").partition("\n")[0].replace("`", "")
 
 

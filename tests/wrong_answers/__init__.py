@@ -23,7 +23,7 @@ from typing import Any
 
 from tinyjax.studio.learn.exercises import NAMES, ROOT, Exercise, load
 from tinyjax.studio.learn.functions import function_text, functions_of
-from tinyjax.studio.learn.work_folder import read
+from tinyjax.studio.learn.safely import read
 from wrong_answers.changes import changes
 
 MADE = 10  # that a machine makes of each exercise

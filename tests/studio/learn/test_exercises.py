@@ -17,7 +17,8 @@ import pytest
 
 from tinyjax.studio.learn.exercises import LESSONS, NAMES, ROOT, complaints, load
 from tinyjax.studio.learn.functions import function_text, with_function
-from tinyjax.studio.learn.work_folder import copy_tests, empty_sources, fill, read
+from tinyjax.studio.learn.safely import read
+from tinyjax.studio.learn.work_folder import copy_tests, empty_sources, fill
 
 EXERCISES = load()
 PROOF = ROOT / "tests" / "exercise_proof.py"

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tinyjax.__main__ import main
-from tinyjax.studio.learn import changes, exercises, judge, progress, renewal
+from tinyjax.studio.learn import changes, exercises, judge, progress
 from tinyjax.studio.learn.exercises import ROOT, Exercise, LearnError
 from tinyjax.studio.learn.functions import emptied, function_text, functions_of, with_function
 from tinyjax.studio.learn.lesson_map import lesson_map
@@ -56,7 +56,6 @@ def learner(tmp_path, monkeypatch):
         exercise("01.3", "merge", "merge_lists", MERGE),
     ]
     monkeypatch.setattr(exercises, "load", lambda: three)
-    monkeypatch.setattr(progress, "path", lambda: tmp_path / "home" / "learn.json")
     monkeypatch.chdir(tmp_path)
 
 
@@ -140,7 +139,7 @@ def test_all_passes_with_the_reference_and_only_in_the_learners_folder(folder, c
     answer(folder, **{name: RIGHT[name] for name in ("split_list", "drop", "merge_lists")})
     assert main(["learn", "test"]) == 0
     assert "3 of 3" in capsys.readouterr().out
-    assert progress.load()["passed"] == ["drop", "merge", "parts"]
+    assert progress.passed([WorkFolder(folder)]) == {"drop", "merge", "parts"}
     main(["learn", "diff"])
     assert capsys.readouterr().out.count("the same as the reference") == 3
     main(["learn", "next"])
@@ -282,7 +281,6 @@ def test_an_exercise_that_passed_once_and_fails_now_has_hints_again(folder, caps
     capsys.readouterr()
     main(["learn", "hint"])
     assert "01.1 parts" in capsys.readouterr().out
-    assert "parts" in progress.load()["passed"]  # what was done stays done
 
 
 def test_the_reference_is_shown_of_an_exercise_that_is_named(folder, capsys):
@@ -296,9 +294,8 @@ def test_a_file_of_notes_that_is_broken_is_named(folder, capsys):
     (folder / "lesson.json").write_text("{")
     assert main(["learn", "test"]) == 1
     assert "lesson.json is no file of notes" in capsys.readouterr().err
-    progress.path().write_text("")
     assert main(["learn", "list"]) == 1
-    assert "learn.json is no file of notes" in capsys.readouterr().err
+    assert "lesson.json is no file of notes" in capsys.readouterr().err
 
 
 def test_watch_runs_the_tests_again_when_a_file_is_saved(folder, capsys, monkeypatch):
@@ -348,7 +345,7 @@ def test_the_learners_functions_are_carried_into_a_changed_tinyjax(folder, capsy
         "drop uses helper" in said and "def drop(xs: Iterable[Any], flags: Iterable[bool])" in said
     )
     assert here.text("tinyjax/core/lists.py", "drop") == mine
-    assert mine in (folder / renewal.BEFORE / LISTS).read_text()
+    assert mine in (folder / "before" / LISTS).read_text()
 
 
 def test_without_the_lessons_learn_says_where_they_are(tmp_path):

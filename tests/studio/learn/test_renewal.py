@@ -5,10 +5,11 @@ import re
 
 import pytest
 
-from tinyjax.studio.learn import renewal, work_folder
+from tinyjax.studio.learn import renewal
 from tinyjax.studio.learn.exercises import NAMES, PACKAGE, LearnError
 from tinyjax.studio.learn.functions import functions_of
 from tinyjax.studio.learn.renamed import RENAMED
+from tinyjax.studio.learn.safely import NOTES
 from tinyjax.studio.learn.work_folder import WorkFolder, of_lesson
 
 
@@ -22,7 +23,7 @@ def made_before(path, lesson, sources, places):
     exercises = [{"name": name, "functions": functions} for name, functions in places.items()]
     notes = {"lesson": lesson, "exercises": exercises, "files": {}, "fingerprint": "another's"}
     notes |= {"hints": {next(iter(places)): 2}, "passed": list(places)}
-    (path / work_folder.NOTES).write_text(json.dumps(notes))
+    (path / NOTES).write_text(json.dumps(notes))
     return WorkFolder(path)
 
 
@@ -93,7 +94,9 @@ def test_what_the_learner_put_beside_a_function_comes_with_it(folder_of_core_py)
     assert "nothing_to_do_with_it" not in fresh
     assert "\nimport colorsys\nimport random as dice\n" in fresh
     compile(fresh, "bind.py", "exec")
-    assert "set_current_trace.__enter__ uses colour, which the fresh bind.py" in "\n".join(told)
+    assert "set_current_trace.__enter__ uses colour, which the fresh bind.py has not" in "\n".join(
+        told
+    )
 
 
 def test_a_name_that_tinyjax_has_renamed_is_todays(tmp_path):
@@ -119,10 +122,10 @@ def test_what_does_not_come_is_in_before_and_stays_there_when_tinyjax_changes_ag
     again.notes["fingerprint"] = "yet another's"
     renewal.renew(again)
     assert (
-        tmp_path / "before" / "tests" / "test_mine.py"
+        tmp_path / "before_2" / "tests" / "test_mine.py"
     ).read_text() == "def test_another(): ...\n"
-    assert (tmp_path / "before_2" / "src" / "tinyjax" / "core.py").read_text() == LISTS
-    assert (tmp_path / "before_2" / "tests" / "test_mine.py").exists()
+    assert (tmp_path / "before" / "src" / "tinyjax" / "core.py").read_text() == LISTS
+    assert (tmp_path / "before" / "tests" / "test_mine.py").exists()
 
 
 def test_a_function_of_an_exercise_that_is_gone_is_told(tmp_path):

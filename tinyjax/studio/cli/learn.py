@@ -2,6 +2,7 @@
 
 python -m tinyjax learn start 2     makes the folder learn/02_jvp; its README.md says what to write
 python -m tinyjax learn test        says which exercises pass, and what fails first
+python -m tinyjax learn start 3 --keep   with what you wrote in the folders of lessons 1 and 2
 """
 
 import argparse
@@ -14,9 +15,11 @@ from pathlib import Path
 
 from tinyjax.studio import viz
 from tinyjax.studio.cli.learn_folders import (
+    course,
     enclosing_folder,
     print_exercise,
     reset,
+    shown,
     start_,
     this_folder,
 )
@@ -27,7 +30,8 @@ from tinyjax.studio.learn.exercises import NAMES, ROOT, Exercise, LearnError
 from tinyjax.studio.learn.functions import function_text
 from tinyjax.studio.learn.judge import Verdict, judge
 from tinyjax.studio.learn.lesson_map import lesson_map
-from tinyjax.studio.learn.work_folder import WorkFolder, read
+from tinyjax.studio.learn.safely import explained, read
+from tinyjax.studio.learn.work_folder import WorkFolder
 
 PRINTED = 8  # lines of a failed test's output that are shown
 
@@ -42,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         if name == "start":
             command.add_argument("lesson", help="its number, such as 2")
             command.add_argument("folder", nargs="?", type=Path, help="default: learn/NN_name")
+            command.add_argument(
+                "--keep", action="store_true", help="with what you wrote in earlier lessons"
+            )
         elif name in ("hint", "diff"):
             command.add_argument("exercise", nargs="?", help="such as 02.1")
         elif name == "progress":
@@ -61,6 +68,11 @@ def run(options: argparse.Namespace) -> int:
     except LearnError as error:
         print(error, file=sys.stderr)
         return 1
+    except OSError as error:
+        if (said := explained(error)) is None:
+            raise
+        print(said, file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         print()
         return 130
@@ -71,7 +83,7 @@ def run(options: argparse.Namespace) -> int:
 
 def list_(options: argparse.Namespace) -> int:
     """the exercises of all lessons; * to *** says how hard, and x which have passed"""
-    passed = progress.load()["passed"]
+    passed = progress.passed(progress.folders(course()))
     exercises = catalogue.load()
     for number, name in enumerate(NAMES, start=1):
         print(name)
@@ -104,7 +116,9 @@ def show_test(folder: WorkFolder) -> int:
     if told := renewal.originals(folder):
         print(*told, "", sep="\n")
     run, verdicts = judge(folder)
-    progress.note(folder.lesson, folder.path, folder.notes["passed"])
+    if not run.broken:
+        folder.note_passed([v.exercise.name for v in verdicts if v.state == "passed"])
+        remember(folder)
     if notes := [] if unreadable(folder) else others(folder):
         print(*notes, "", sep="\n")
     if run.broken:
@@ -123,6 +137,14 @@ def show_test(folder: WorkFolder) -> int:
     if all(v.state == "empty" for v in verdicts):
         print("`learn next` says where to begin.")
     return 0 if done == len(verdicts) else 1
+
+
+def remember(folder: WorkFolder) -> None:
+    """Write the folder's notes; where that cannot be done, say so and go on."""
+    try:
+        folder.save()
+    except OSError as error:
+        print(explained(error) or error, "\n", sep="")
 
 
 def unfinished(folder: WorkFolder, v: Verdict) -> str:
@@ -166,17 +188,17 @@ def hint(options: argparse.Namespace) -> int:
     if e is None:
         print("All exercises of this lesson have passed: no hint is needed.")
         return 0
-    shown = min(folder.notes["hints"].get(e.name, 0) + 1, len(e.hints))
-    folder.notes["hints"][e.name] = shown
-    folder.save()
+    given = min(folder.notes["hints"].get(e.name, 0) + 1, len(e.hints))
+    folder.notes["hints"][e.name] = given
+    remember(folder)
     print(f"{e.number} {e.name}")
-    for i, text in enumerate(e.hints[:shown], start=1):
+    for i, text in enumerate(e.hints[:given], start=1):
         print(
             textwrap.fill(
                 " ".join(text.split()), 100, initial_indent=f"  {i}. ", subsequent_indent="     "
             )
         )
-    if shown == len(e.hints):
+    if given == len(e.hints):
         print(f"That was the last one. `learn diff {e.number}` shows the reference.")
     return 0
 
@@ -212,11 +234,14 @@ def print_diff(folder: WorkFolder, file: str, name: str) -> None:
 
 def progress_(options: argparse.Namespace) -> int:
     """how much of each lesson is done; with the name of a file, also as a picture"""
-    shares = progress.shares(catalogue.load(), progress.load()["passed"])
+    passed = progress.passed(progress.folders(course()))
+    shares = progress.shares(catalogue.load(), passed)
     for name, (done, total) in shares.items():
         print(f"{name:18} {progress.bar(done, total)} {done} of {total}")
     done, total = (sum(numbers) for numbers in zip(*shares.values()))
     print(f"{'all':18} {progress.bar(done, total)} {done} of {total}")
+    own, functions = progress.functions(catalogue.load(), passed)
+    print(f"\n{own} of these {functions} functions of tinyjax are your own in {shown(course())}.")
     if options.picture is None:
         print("\nAs a picture: python -m tinyjax learn progress map.svg")
         return 0
@@ -236,12 +261,12 @@ def next_(options: argparse.Namespace) -> int:
         print_exercise(folder, e)
         print("python -m tinyjax learn test | hint")
         return 0
-    known = progress.shares(catalogue.load(), progress.load()["passed"])
+    known = progress.shares(catalogue.load(), progress.passed(progress.folders(course())))
     left = [name for name, (done, total) in known.items() if done < total]
     later = [name for name in left if name > NAMES[folder.lesson - 1]] or left
     if later:
         print(f"{NAMES[folder.lesson - 1]} is done. Next: read lesson {later[0]}, then")
-        print(f"python -m tinyjax learn start {int(later[0][:2])}")
+        print(f"python -m tinyjax learn start {int(later[0][:2])} --keep")
     else:
         print("All exercises of all lessons are done.")
     return 0

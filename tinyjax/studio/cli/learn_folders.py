@@ -12,7 +12,9 @@ from pathlib import Path
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn import progress, renewal
 from tinyjax.studio.learn.exercises import NAMES, PACKAGE, Exercise, LearnError
-from tinyjax.studio.learn.work_folder import NOTES, WorkFolder, start
+from tinyjax.studio.learn.keep import Kept, carried_on, listing
+from tinyjax.studio.learn.safely import NOTES, put_in_place
+from tinyjax.studio.learn.work_folder import WorkFolder, check_place, start
 
 # ---- which folder ----
 
@@ -20,29 +22,43 @@ from tinyjax.studio.learn.work_folder import NOTES, WorkFolder, start
 def enclosing_folder() -> Path | None:
     """The work folder that the shell is in."""
     here = Path.cwd()
-    return next((path for path in (here, *here.parents) if (path / NOTES).exists()), None)
+    for path in (here, *here.parents):
+        put_in_place(path)  # what an earlier command was making when it was ended
+        if (path / NOTES).exists():
+            return path
+    return None
 
 
-def parent_folder() -> Path:
-    """Where work folders go: beside the one that the shell is in, else into learn/ here."""
-    inside = enclosing_folder()
-    return inside.parent if inside else Path("learn")
+def course() -> Path:
+    """The folder of work folders: the one around that which the shell is in, else the shell's, if there are
+    some in it, else learn/ here."""
+    inside, here = enclosing_folder(), Path.cwd()
+    return inside.parent if inside else here if progress.paths(here) else here / "learn"
 
 
 def this_folder() -> WorkFolder:
-    """The work folder that the shell is in, or else the one used last; renewed if tinyjax has changed."""
+    """The work folder that the shell is in, or else the one used last of the course; renewed if tinyjax has
+    changed."""
     if (PACKAGE.parent.parent / NOTES).exists():
         copy = shlex.quote(str(PACKAGE.parent.parent))
         raise LearnError(f"This ran the copy that you work on. First: cd {copy}")
-    path = enclosing_folder() or Path(progress.load()["current"] or "nowhere")
-    if not (path / NOTES).exists():
-        raise LearnError("There is no work folder yet: python -m tinyjax learn start 1")
+    path = next((p for p in [enclosing_folder(), *reversed(progress.paths(course()))] if p), None)
+    if path is None:
+        raise LearnError(
+            f"There is no work folder here, nor in {shown(course())}: python -m tinyjax learn start 1"
+        )
+    put_in_place(path)
     folder = WorkFolder(path)
     if told := renewal.renew(folder):
         print(*told, "", sep="\n")
         folder = WorkFolder(path)
-    progress.note(folder.lesson, path)
     return folder
+
+
+def shown(path: Path) -> str:
+    """A path as one would type it here."""
+    here = Path.cwd()
+    return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
 # ---- making one ----
@@ -51,9 +67,14 @@ def this_folder() -> WorkFolder:
 def start_(options: argparse.Namespace) -> int:
     """make a folder to work in: a copy of tinyjax in which a lesson's functions are emptied"""
     lesson = catalogue.lesson_number(options.lesson)
-    path = (options.folder or parent_folder() / NAMES[lesson - 1]).resolve()
-    folder = start(lesson, path)
-    progress.note(lesson, path)
+    path = (options.folder or course() / NAMES[lesson - 1]).resolve()
+    check_place(lesson, path)
+    kept = Kept()
+    if options.keep:
+        beside = progress.folders(path.parent)
+        kept = carried_on(beside, lesson, lambda line: print(line, flush=True))
+        print(*listing(kept, path.parent), "", sep="\n")
+    folder = start(lesson, path, kept.sources, kept.exercises)
     print(f"{shown(path)} is ready. To be written there:\n")
     for e in folder.exercises:
         print_exercise(folder, e)
@@ -70,12 +91,6 @@ def print_exercise(folder: WorkFolder, e: Exercise) -> None:
     print()
 
 
-def shown(path: Path) -> str:
-    """A path as one would type it here."""
-    here = Path.cwd()
-    return str(path.relative_to(here) if path.is_relative_to(here) else path)
-
-
 # ---- beginning again ----
 
 
@@ -86,21 +101,19 @@ def reset(options: argparse.Namespace) -> int:
     is_file = what is not None and what.endswith(".py")
     exercise = None if what is None or is_file else catalogue.find(folder.exercises, what)
     words = what if is_file else exercise.number if exercise else f"all of {folder.path}"
-    print(
-        f"Reset {words}? What is there now goes to {shown(folder.path / renewal.BEFORE)}. [y/N] ",
-        end="",
-    )
+    print(f"Reset {words}? What is there now is kept aside. [y/N] ", end="", flush=True)
     if sys.stdin.readline().strip().lower() != "y":
         print("Nothing was changed.")
         return 1
+    before: Path | None
     if is_file:
-        kept = renewal.put_back(folder, what)
+        kept, before = renewal.put_back(folder, what)
         print(f"{what} is back" + (f", with your {', '.join(kept)}." if kept else "."))
-        print(f"What was there is in {shown(folder.path / renewal.BEFORE)}.")
     elif exercise:
-        renewal.empty_again(folder, exercise)
+        before = renewal.empty_again(folder, exercise)
         print(f"{exercise.number} is empty again.")
     else:
-        renewal.begin_again(folder)
+        before = renewal.begin_again(folder)
         print("All is as it was handed out.")
+    print(f"What was there is in {shown(before or folder.path)}.")
     return 0

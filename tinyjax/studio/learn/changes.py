@@ -11,7 +11,7 @@ import copy
 
 from tinyjax.studio.learn.exercises import ROOT
 from tinyjax.studio.learn.functions import Function, functions_of
-from tinyjax.studio.learn.work_folder import WorkFolder, empty_sources, read
+from tinyjax.studio.learn.work_folder import WorkFolder
 
 
 def unreadable(folder: WorkFolder) -> list[str]:
@@ -31,13 +31,11 @@ def unreadable(folder: WorkFolder) -> list[str]:
 def others(folder: WorkFolder) -> list[str]:
     """What has been changed or deleted that is not the learner's to write, a line each."""
     told = []
-    given = empty_sources(folder.exercises)
     for file in folder.changed_files():
         if not (ROOT / file).exists():
             continue  # a new file
-        before = given.get(file) or read(ROOT / file)
         own = {name for place, name in folder.places if place == file}
-        found = differences(before, folder.source(file), own)
+        found = differences(folder.given(file), folder.source(file), own)
         told += [f"src/{file}: {line}" for line in found]
         if found:
             told.append(f"    `learn reset {file}` puts this back, and keeps what you wrote.")

@@ -19,7 +19,8 @@ from typing import Any
 
 from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import Exercise
-from tinyjax.studio.learn.work_folder import WorkFolder, read
+from tinyjax.studio.learn.safely import read
+from tinyjax.studio.learn.work_folder import WorkFolder
 
 SECONDS = 20  # that a test may take, of the processor's time
 
@@ -45,13 +46,10 @@ class Verdict:
 
 
 def judge(folder: WorkFolder) -> tuple[Run, list[Verdict]]:
-    """Run the lesson's tests; a verdict for each exercise. Those that pass now are noted."""
+    """Run the lesson's tests; a verdict for each exercise."""
     lines = unreadable(folder)
     run = Run(broken=lines) if lines else run_tests(folder)
     verdicts = [verdict(folder, exercise, run) for exercise in folder.exercises]
-    if not run.broken:
-        folder.notes["passed"] = [v.exercise.name for v in verdicts if v.state == "passed"]
-    folder.save()
     return run, verdicts
 
 

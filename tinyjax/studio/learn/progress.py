@@ -1,47 +1,36 @@
-"""What is remembered of a learner beyond one work folder: which exercises passed, and where the folders are.
+"""How far a learner is, as the work folders say that stand in one folder, the course.
 
-It stands in one file in the home folder, and so outlives work folders. Builds on exercises.
+After this file you can say what is counted: the exercises that passed when their folder was judged last.
+Nothing else is kept, so that two courses know nothing of each other. Builds on work_folder.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterable, Set
 from pathlib import Path
-from typing import Any
 
-from tinyjax.studio.learn.exercises import NAMES, Exercise, LearnError
-
-
-def path() -> Path:
-    return Path.home() / ".tinyjax" / "learn.json"
+from tinyjax.studio.learn.exercises import NAMES, Exercise
+from tinyjax.studio.learn.safely import NOTES
+from tinyjax.studio.learn.work_folder import WorkFolder
 
 
-def load() -> dict[str, Any]:
-    """{"passed": names of exercises, "folders": {lesson: path}, "current": path of the last one used}"""
-    empty = {"passed": [], "folders": {}, "current": ""}
-    return empty | load_json(path()) if path().exists() else empty
+def folders(course: Path) -> list[WorkFolder]:
+    """The work folders of a course, by lesson; of two for one lesson, the one used last comes last."""
+    return sorted(map(WorkFolder, paths(course)), key=lambda folder: folder.lesson)
 
 
-def load_json(file: Path) -> dict[str, Any]:
-    """What a file of notes says. Raises LearnError if it is none."""
-    try:
-        return json.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise LearnError(
-            f"{file} is no file of notes as `learn` writes them: {error}. Move it away, and ask again."
-        ) from None
+def paths(course: Path) -> list[Path]:
+    """The same, but in the order in which commands of `learn` were at work there."""
+    found = [notes for notes in course.glob(f"*/{NOTES}") if notes.parent.name[0] != "."]
+    return [notes.parent for notes in sorted(found, key=lambda notes: notes.stat().st_mtime)]
 
 
-def note(lesson: int, folder: Path, passed: list[str] | None = None) -> None:
-    """Remember that the learner works in this folder, and what has passed there."""
-    known = load()
-    known["folders"][str(lesson)] = known["current"] = str(folder)
-    known["passed"] = sorted({*known["passed"], *(passed or [])})
-    path().parent.mkdir(exist_ok=True)
-    path().write_text(json.dumps(known, indent=1), encoding="utf-8")
+def passed(folders: Iterable[WorkFolder]) -> set[str]:
+    """The names of the exercises that have passed in any of the folders."""
+    return {name for folder in folders for name in folder.notes["passed"]}
 
 
-def shares(exercises: list[Exercise], passed: list[str]) -> dict[str, tuple[int, int]]:
+def shares(exercises: list[Exercise], passed: Set[str]) -> dict[str, tuple[int, int]]:
     """For each lesson, how many of its exercises have passed, and how many there are."""
     return {
         name: (
@@ -50,6 +39,12 @@ def shares(exercises: list[Exercise], passed: list[str]) -> dict[str, tuple[int,
         )
         for number, name in enumerate(NAMES, start=1)
     }
+
+
+def functions(exercises: list[Exercise], passed: Set[str]) -> tuple[int, int]:
+    """How many of the exercises' functions are the learner's own by now, and how many there are."""
+    own = {place for e in exercises if e.name in passed for place in e.functions}
+    return len(own), len({place for e in exercises for place in e.functions})
 
 
 def bar(done: int, total: int, width: int = 20) -> str:

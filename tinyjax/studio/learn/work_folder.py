@@ -1,33 +1,47 @@
 """The folder that a learner works in: a copy of the package with a lesson's functions emptied.
 
 After this file you can say what is in it, and how it is known what the learner has changed.
-Builds on exercises, functions and progress.
+Builds on exercises, functions and safely.
 
     learn/02_jvp/
         src/tinyjax/    the copy: what is written here is what the tests run
         tests/          those of the lesson's exercises, and what they import
         conftest.py     the grader (see grader.py)
-        lesson.json     the lesson's exercises, for the grader; hints asked for, exercises passed
+        given.json      the files that were handed out otherwise than tinyjax has them
+        lesson.json     the lesson's exercises, for the grader; hints asked for, exercises passed; what was
+                        carried on from earlier lessons
 """
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import importlib.util
 import json
 import shutil
 import textwrap
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.exercises import NAMES, PACKAGE, ROOT, Exercise, LearnError
 from tinyjax.studio.learn.functions import emptied, function_text, functions_of, is_empty_text
-from tinyjax.studio.learn.progress import load_json
+from tinyjax.studio.learn.safely import (
+    NEW,
+    NOTES,
+    begin_new,
+    copy_tree,
+    load_json,
+    put_in_place,
+    read,
+    write,
+)
 
-NOTES = "lesson.json"
+GIVEN = "given.json"
 GRADER = Path(__file__).with_name("grader.py")  # the conftest.py
 PYTEST_INI = """\
 [pytest]
@@ -43,11 +57,28 @@ class WorkFolder:
     def __init__(self, path: Path):
         self.path = path
         self.notes = load_json(path / NOTES)
-        self.lesson: int = self.notes["lesson"]
+        self.lesson = lesson_today(self.notes)
         self.exercises = of_lesson(self.lesson)
 
     def save(self) -> None:
         write(self.path / NOTES, json.dumps(self.notes, indent=1))
+
+    def note_passed(self, names: list[str]) -> None:
+        """Note which exercises pass, and in which state of the folder."""
+        self.notes |= {"passed": names, "judged": self.state()}
+
+    def state(self) -> str:
+        """A text that differs when what the learner has written does, or tinyjax."""
+        written = sorted(digests(self.path / "src" / "tinyjax").items())
+        return hashlib.sha256(repr((self.notes["fingerprint"], written)).encode()).hexdigest()
+
+    @cached_property
+    def _given(self) -> dict[str, str]:
+        return load_json(self.path / GIVEN)
+
+    def given(self, file: str) -> str:
+        """A file of the package or of the tests as it was handed out."""
+        return self._given.get(file) or read(ROOT / file)
 
     def source(self, file: str) -> str:
         """The learner's version of a file such as "tinyjax/core/bind.py"."""
@@ -85,7 +116,8 @@ class WorkFolder:
         and is as long as before would not be compiled again."""
         for file in self.changed_files():
             compiled = importlib.util.cache_from_source(str(self.path / "src" / file))
-            Path(compiled).unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # none is there, or none can be written either
+                Path(compiled).unlink()
 
     def saved(self) -> dict[Path, float]:
         """When each file that matters was saved."""
@@ -108,45 +140,86 @@ def of_lesson(lesson: int) -> list[Exercise]:
     return [e for e in catalogue.load() if e.lesson == lesson]
 
 
-def start(lesson: int, path: Path) -> WorkFolder:
-    """Make the folder. Raises LearnError if there is something in its place, or nothing to do yet."""
+def lesson_today(notes: Mapping[str, Any]) -> int:
+    """The lesson of a folder: lessons may have got other numbers, and exercises keep their names."""
+    names = {e["name"] for e in notes["exercises"]}
+    lessons = Counter(e.lesson for e in catalogue.load() if e.name in names)
+    return lessons.most_common(1)[0][0] if lessons else notes["lesson"]
+
+
+def check_place(lesson: int, path: Path) -> None:
+    """Raises LearnError if a folder cannot be made there, or there is nothing to do in the lesson."""
+    put_in_place(path)  # an earlier `start` may have been ended at its very end
     if (path / NOTES).exists():
         raise LearnError(
             f"{path} is a work folder already: go on with `learn test`, or begin again with `learn reset`."
         )
-    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+    if path.exists() and (not path.is_dir() or {p.name for p in path.iterdir()} - {NEW}):
         raise LearnError(
             f"There is something in {path}: name another folder, as in `learn start {lesson:02} DIR`."
         )
     if not of_lesson(lesson):
         raise LearnError(f"Lesson {NAMES[lesson - 1]} has no exercises.")
-    fill(path, lesson)
+
+
+def start(
+    lesson: int,
+    path: Path,
+    kept: Mapping[str, str] | None = None,
+    kept_exercises: Iterable[Exercise] = (),
+) -> WorkFolder:
+    """Make the folder; `kept` are the files in which functions of these exercises are the learner's own.
+    Raises LearnError if there is something in its place, or nothing to do yet."""
+    check_place(lesson, path)
+    notes = {"kept": [{"name": e.name, "functions": e.functions} for e in kept_exercises]}
+    fill(begin_new(path), lesson, notes, empty_sources(of_lesson(lesson), kept))
+    put_in_place(path)
     return WorkFolder(path)
 
 
-def fill(path: Path, lesson: int, notes: dict[str, Any] | None = None) -> None:
-    """Put fresh copies of everything in place, with the lesson's functions emptied."""
+def fill(
+    path: Path,
+    lesson: int,
+    notes: Mapping[str, Any] | None = None,
+    given: Mapping[str, str] | None = None,
+    own: Mapping[str, str] | None = None,
+) -> None:
+    """Put fresh copies of everything in place, with the lesson's functions emptied.
+
+    `given` are the files that are handed out otherwise than tinyjax has them, and `own` those that have what
+    the learner has written already. lesson.json comes last."""
     exercises = of_lesson(lesson)
-    # Compiled files too, as the first import is quick then; not those that another process is just writing.
-    half_written = shutil.ignore_patterns("*.pyc.*")
-    shutil.copytree(PACKAGE, path / "src" / "tinyjax", ignore=half_written)
-    for file, source in empty_sources(exercises).items():
+    files = write_copy(path, empty_sources(exercises) if given is None else given)
+    for file, source in (own or {}).items():
         write(path / "src" / file, source)
+    kept = [function for e in (notes or {}).get("kept", []) for function in e["functions"]]
+    write(path / "README.md", readme(lesson, exercises, kept))
+    write_judges(path, lesson, exercises, {**(notes or {}), "files": files})
+
+
+def write_copy(path: Path, given: Mapping[str, str]) -> dict[str, str]:
+    """A copy of tinyjax, but for these files; gives the digests of all files."""
+    copy_tree(PACKAGE, path / "src" / "tinyjax")
+    for file, source in given.items():
+        write(path / "src" / file, source)
+    write(path / GIVEN, json.dumps(given))
+    return digests(path / "src" / "tinyjax")
+
+
+def write_judges(
+    path: Path, lesson: int, exercises: list[Exercise], notes: Mapping[str, Any]
+) -> None:
+    """What judges these exercises, and the notes."""
     copy_tests(path, exercises)
     write(path / "conftest.py", read(GRADER))
     write(path / "pytest.ini", PYTEST_INI)
-    write(path / "README.md", readme(lesson, exercises))
-    notes = notes or {"hints": {}, "passed": []}
-    notes |= {
-        "lesson": lesson,
-        "fingerprint": fingerprint(exercises),
-        "exercises": [
-            {"number": e.number, "name": e.name, "functions": e.functions, "tests": e.tests}
-            for e in exercises
-        ],
-        "files": digests(path / "src" / "tinyjax"),
-    }
-    write(path / NOTES, json.dumps(notes, indent=1))
+    noted = [
+        {"number": e.number, "name": e.name, "functions": e.functions, "tests": e.tests}
+        for e in exercises
+    ]
+    of_today = {"lesson": lesson, "fingerprint": fingerprint(exercises), "exercises": noted}
+    everything = {"hints": {}, "passed": [], "kept": [], **notes, **of_today}
+    write(path / NOTES, json.dumps(everything, indent=1))
 
 
 def copy_tests(path: Path, exercises: Iterable[Exercise]) -> None:
@@ -159,9 +232,11 @@ def copy_tests(path: Path, exercises: Iterable[Exercise]) -> None:
             shutil.copy(ROOT / file, path / file)
 
 
-def empty_sources(exercises: Iterable[Exercise]) -> dict[str, str]:
-    """Each file that has a function of an exercise, with these functions emptied."""
-    sources: dict[str, str] = {}
+def empty_sources(
+    exercises: Iterable[Exercise], kept: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Each file that has a function of an exercise, with these functions emptied; and the files `kept`."""
+    sources = dict(kept or {})
     for exercise in exercises:
         for file, name in exercise.places:
             source = sources.get(file) or read(PACKAGE.parent / file)
@@ -200,7 +275,7 @@ def imported(source: str) -> set[str]:
     return found
 
 
-def readme(lesson: int, exercises: list[Exercise]) -> str:
+def readme(lesson: int, exercises: list[Exercise], kept: list[str]) -> str:
     """What a learner who opens the folder is told."""
     name = NAMES[lesson - 1]
     lines = [
@@ -209,6 +284,9 @@ def readme(lesson: int, exercises: list[Exercise]) -> str:
         "Write the functions below in `src/tinyjax`, in this order. Each says what it is to do in its",
         "docstring. The rest of the copy is tinyjax as it is; read in it whatever you like.\n",
     ]
+    if kept:
+        names = ", ".join(f"`{function.partition(':')[2]}`" for function in kept)
+        lines.append(textwrap.fill(f"Yours already, from earlier lessons: {names}.", 100) + "\n")
     for e in exercises:
         lines.append(f"## {e.number} {e.name} ({'*' * e.grade})\n\n{textwrap.fill(e.goal, 100)}\n")
         lines += [f"- write `{function}` in `src/{file}`" for file, function in e.places]
@@ -248,13 +326,3 @@ def digests(package: Path) -> dict[str, str]:
         ]
         for path in package.rglob("*.py")
     }
-
-
-def read(path: Path) -> str:
-    with open(path, encoding="utf-8", newline="") as file:  # newline="": as it is, to the byte
-        return file.read()
-
-
-def write(path: Path, text: str) -> None:
-    with open(path, "w", encoding="utf-8", newline="") as file:
-        file.write(text)

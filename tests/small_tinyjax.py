@@ -1,0 +1,59 @@
+"""A tinyjax of three functions, with an exercise for each, whose work folders are made at once."""
+
+from pathlib import Path
+
+from tinyjax.studio.cli import learn
+from tinyjax.studio.learn import changes, exercises, keep, renewal, work_folder
+from tinyjax.studio.learn.exercises import Exercise
+
+FILE = "tinyjax/three.py"
+SOURCE = """\
+def one():
+    return 1
+
+
+def two():
+    return 2
+
+
+def three():
+    return one() + two()
+"""
+TESTS = """\
+from tinyjax.three import one, three, two
+
+def test_one(): assert one() == 1
+def test_two(): assert two() == 2
+def test_three(): assert three() == 3
+def test_a_sum(): assert one() + two() == 3
+"""
+
+
+def exercise(lesson: int, name: str, *tests: str, number: str = "") -> Exercise:
+    """To write the function of this name, judged by these tests."""
+    function, judged_by = f"tinyjax.three:{name}", tuple(f"tests/test_three.py::{t}" for t in tests)
+    hints = ("a nudge", "the idea")
+    return Exercise(lesson, name, 1, (function,), "Write it.", hints, judged_by, number)
+
+
+EXERCISES = [
+    exercise(1, "one", "test_one", number="01.1"),
+    exercise(2, "two", "test_two", number="02.1"),
+    exercise(3, "three", "test_three", number="03.1"),
+]
+
+
+def use(root: Path, monkeypatch) -> None:
+    """Make it in `root`, and have `learn` take it for tinyjax."""
+    for file, text in {
+        "tinyjax/__init__.py": "",
+        FILE: SOURCE,
+        "tests/test_three.py": TESTS,
+        "tests/conftest.py": "",
+    }.items():
+        (root / file).parent.mkdir(parents=True, exist_ok=True)
+        (root / file).write_text(text)
+    for module in (changes, keep, learn, renewal, work_folder):
+        monkeypatch.setattr(module, "ROOT", root)
+    monkeypatch.setattr(work_folder, "PACKAGE", root / "tinyjax")
+    monkeypatch.setattr(exercises, "load", lambda: EXERCISES)

@@ -1,0 +1,126 @@
+"""What a learner wrote in earlier lessons, carried on to the next."""
+
+from pathlib import Path
+
+import pytest
+import small_tinyjax
+from small_tinyjax import EXERCISES, FILE, SOURCE, exercise
+
+from tinyjax.__main__ import main
+from tinyjax.studio.learn import exercises, keep, progress
+from tinyjax.studio.learn.functions import function_text, with_function
+from tinyjax.studio.learn.work_folder import WorkFolder
+
+MINE = {
+    "one": "def one():\n    return 3 - 2\n",
+    "two": "def two():\n    return helper(1)\n\n\ndef helper(x):\n    return 2 * x\n",
+}
+
+
+@pytest.fixture
+def course(tmp_path, monkeypatch):
+    """An empty folder to learn in."""
+    small_tinyjax.use(tmp_path / "root", monkeypatch)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    return tmp_path / "here" / "learn"
+
+
+def do(lesson, text, *options):
+    """Begin a lesson, and write its function."""
+    assert main(["learn", "start", str(lesson), *options]) == 0
+    folder = progress.folders(Path("learn"))[-1]
+    path = folder.path / "src" / FILE
+    path.write_text(with_function(path.read_text(), folder.exercises[0].name, text))
+    return folder
+
+
+@pytest.mark.slow
+def test_functions_that_pass_are_carried_on_with_what_they_need(course, capsys):
+    do(1, MINE["one"])
+    do(2, MINE["two"], "--keep")
+    capsys.readouterr()
+    folder = do(3, function_text(SOURCE, "three"), "--keep")
+    said = capsys.readouterr().out
+    assert "Yours, carried on from earlier lessons:\n  01_primitives: one\n  02_jvp: two\n" in said
+    assert folder.text(FILE, "one") == MINE["one"]
+    assert "def helper" in folder.source(FILE)
+    assert main(["learn", "test"]) == 0
+    assert "changed, which is not part of this lesson" not in capsys.readouterr().out
+    main(["learn", "progress"])
+    assert "3 of these 3 functions of tinyjax are your own in learn" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_what_does_not_pass_is_tinyjaxs_and_is_named(course, capsys):
+    do(1, "def one():\n    return 4\n")
+    main(["learn", "start", "2"])
+    capsys.readouterr()
+    folder = do(3, "def three(): return 3\n", "--keep")
+    said = capsys.readouterr().out
+    assert "01.1 one: does not pass" in said and "02.1 two: is not written yet" in said
+    assert folder.text(FILE, "one") == function_text(SOURCE, "one")
+
+
+@pytest.mark.slow
+def test_what_was_changed_since_it_passed_is_judged_again(course, capsys):
+    folder = do(1, MINE["one"])
+    main(["learn", "test"])
+    path = folder.path / "src" / FILE
+    path.write_text(with_function(path.read_text(), "one", "def one():\n    return 4\n"))
+    capsys.readouterr()
+    do(2, MINE["two"], "--keep")
+    assert "01.1 one: does not pass" in capsys.readouterr().out
+
+
+@pytest.mark.slow
+def test_what_passes_alone_and_not_with_the_others_is_not_carried_on(course, capsys, monkeypatch):
+    alone = exercise(2, "two", "test_two", "test_a_sum", number="02.1")
+    monkeypatch.setattr(exercises, "load", lambda: [EXERCISES[0], alone, EXERCISES[2]])
+    do(1, "def one():\n    return type('Odd', (int,), {'__add__': lambda a, b: 4})(1)\n")
+    do(2, "def two():\n    return 2\n")
+    capsys.readouterr()
+    do(3, "def three(): return 3\n", "--keep")
+    said = capsys.readouterr().out
+    assert "  01_primitives: one\n" in said
+    assert "02.1 two: passes in its own folder, but not with the others" in said
+
+
+def test_two_functions_of_one_name_that_are_not_the_same_are_not_both_carried_on(course):
+    texts = {"one": "def helper(): return 1\n", "two": "def helper(): return 2\n"}
+    folders = []
+    for lesson, (name, helper) in enumerate(texts.items(), start=1):
+        folder = do(lesson, f"def {name}():\n    return helper()\n\n\n{helper}")
+        folder.notes["passed"] = [name]
+        folders.append(folder)
+    kept = keep.gathered(folders, set())
+    assert [e.name for e in kept.exercises] == ["one"]
+    assert "two calls helper, and another function of this name" in kept.left["two"]
+
+
+def test_what_is_carried_on_is_there_after_a_reset(course, monkeypatch):
+    main(["learn", "start", "1"])
+    kept = with_function(SOURCE, "one", MINE["one"])
+    monkeypatch.setattr(keep, "failing_together", lambda *_: set())
+    monkeypatch.setattr(keep, "gathered", lambda *_: keep.Kept({FILE: kept}, [EXERCISES[0]]))
+    folder = do(2, MINE["two"], "--keep")
+    monkeypatch.setattr("sys.stdin.readline", lambda: "y", raising=False)
+    main(["learn", "reset"])
+    assert folder.text(FILE, "one") == MINE["one"]
+    assert WorkFolder(folder.path).is_empty(EXERCISES[1])
+
+
+@pytest.mark.slow
+def test_what_is_carried_on_comes_along_when_tinyjax_changes(course, tmp_path, capsys):
+    do(1, MINE["one"])
+    folder = do(2, MINE["two"], "--keep")
+    reference = tmp_path / "root" / FILE
+    reference.write_text(reference.read_text() + "\n\ndef four(): ...\n")
+    assert main(["learn", "test"]) == 0
+    assert "carried over: two, one" in capsys.readouterr().out
+    assert folder.text(FILE, "one") == MINE["one"] and "def four" in folder.source(FILE)
+
+
+def test_without_earlier_lessons_nothing_is_carried_on(course, capsys):
+    assert main(["learn", "start", "3", "--keep"]) == 0
+    assert "No work folder of an earlier lesson is in" in capsys.readouterr().out

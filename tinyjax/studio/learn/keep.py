@@ -1,0 +1,157 @@
+"""Carry my code on: what a learner wrote in earlier lessons, in the copy of a later one.
+
+After this file you can say what is carried on: the functions of each exercise that passes in the folder of
+its own lesson, and with all others that are carried on. The rest is tinyjax's, and is named. Builds on carry,
+renewal and judge.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterable, Set
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tinyjax.studio.learn import exercises as catalogue
+from tinyjax.studio.learn import renewal
+from tinyjax.studio.learn.carry import carry, names_used
+from tinyjax.studio.learn.exercises import ROOT, Exercise, LearnError
+from tinyjax.studio.learn.functions import function_text, functions_of
+from tinyjax.studio.learn.judge import judge
+from tinyjax.studio.learn.safely import read
+from tinyjax.studio.learn.work_folder import (
+    WorkFolder,
+    empty_sources,
+    of_lesson,
+    write_copy,
+    write_judges,
+)
+
+
+@dataclass
+class Kept:
+    """What is carried on: the files with the learner's functions in them, and of which exercises these are;
+    and the exercises whose functions are tinyjax's, with the reason."""
+
+    sources: dict[str, str] = field(default_factory=dict)
+    exercises: list[Exercise] = field(default_factory=list)
+    left: dict[str, str] = field(default_factory=dict)
+
+
+def carried_on(
+    folders: Iterable[WorkFolder], lesson: int | None, say: Callable[[str], None]
+) -> Kept:
+    """What the folders of lessons before this one have to carry on (of all, if it is None), judged as it
+    is now. `say` is told what takes a while, and what is changed. Raises LearnError where it cannot be found
+    out."""
+    earlier = [folder for folder in folders if lesson is None or folder.lesson < lesson]
+    judged = [as_it_is_now(folder, say) for folder in earlier]
+    apart: set[str] = set()
+    while True:
+        kept = gathered(judged, apart)
+        if not kept.exercises:
+            return kept
+        say(f"Testing together what {len(kept.exercises)} exercises have made ...")
+        failed = failing_together(kept, lesson)
+        if not failed:
+            return kept
+        apart |= failed
+
+
+def as_it_is_now(folder: WorkFolder, say: Callable[[str], None]) -> WorkFolder:
+    """The folder, with a fresh copy if tinyjax has changed, and judged anew if the learner's files have."""
+    if told := renewal.renew(folder):
+        say("\n".join([f"{folder.path}:", *told]))
+        folder = WorkFolder(folder.path)
+    if folder.notes.get("judged") != folder.state():
+        say(f"Testing {folder.path} as it is now ...")
+        for line in renewal.originals(folder):
+            say(line)
+        run, verdicts = judge(folder)
+        for line in run.broken:
+            say(line)
+        folder.note_passed([v.exercise.name for v in verdicts if v.state == "passed"])
+        with contextlib.suppress(OSError):  # what cannot be noted is found out again
+            folder.save()
+    return folder
+
+
+def gathered(folders: Iterable[WorkFolder], apart: Set[str]) -> Kept:
+    """The functions of all exercises that pass, in one set of files; but for those that are to stay apart."""
+    folders = list(folders)
+    homes = {e: f for f in folders for e in f.exercises if e.name in f.notes["passed"]}
+    kept = Kept()
+    for e in catalogue.load():
+        there = [folder for folder in folders if folder.lesson == e.lesson]
+        if not there:
+            continue
+        if e not in homes:
+            empty = all(folder.is_empty(e) for folder in there)
+            kept.left[e.name] = "is not written yet" if empty else "does not pass"
+        elif e.name in apart:
+            kept.left[e.name] = "passes in its own folder, but not with the others"
+        elif why := put_in(kept.sources, homes[e], e):
+            kept.left[e.name] = why
+        else:
+            kept.exercises.append(e)
+    return kept
+
+
+def put_in(sources: dict[str, str], folder: WorkFolder, exercise: Exercise) -> str:
+    """Put the learner's functions of an exercise into `sources`, or say why that cannot be done."""
+    new = dict(sources)
+    for file, name in exercise.places:
+        theirs, reference = folder.source(file), read(ROOT / file)
+        fresh = new.get(file, reference)
+        if others := unlike(theirs, fresh, reference, name):
+            return (
+                f"{name} calls {others[0]}, and another function of this name was carried on before"
+            )
+        done = carry(fresh, name, theirs, name)
+        if done.missing:
+            return f"{name} uses {', '.join(done.missing)}, which cannot be carried on"
+        new[file] = done.source
+    sources.update(new)
+    return ""
+
+
+def unlike(theirs: str, fresh: str, reference: str, name: str) -> list[str]:
+    """The learner's own functions that a function uses, and that are others in the fresh file already."""
+    own = functions_of(theirs).keys() & functions_of(fresh).keys() - functions_of(reference).keys()
+    used = names_used(function_text(theirs, name))
+    return [n for n in sorted(own & used) if function_text(theirs, n) != function_text(fresh, n)]
+
+
+def failing_together(kept: Kept, lesson: int | None) -> set[str]:
+    """The exercises that do not pass in one copy that has all that is carried on, and nothing yet of
+    this lesson."""
+    with tempfile.TemporaryDirectory() as temporary:
+        path = Path(temporary).resolve()
+        emptied = of_lesson(lesson) if lesson is not None else []
+        files = write_copy(path, empty_sources(emptied, kept.sources))
+        write_judges(path, kept.exercises[-1].lesson, kept.exercises, {"files": files})
+        folder = WorkFolder(path)
+        folder.exercises = kept.exercises
+        run, verdicts = judge(folder)
+    if run.broken:
+        raise LearnError(
+            "\n".join(["What you wrote in earlier lessons does not run together:", *run.broken])
+        )
+    return {v.exercise.name for v in verdicts if v.state != "passed"}
+
+
+def listing(kept: Kept, course: Path) -> list[str]:
+    """What is carried on and what is not, in lines."""
+    lines = []
+    for number, lesson in enumerate(catalogue.NAMES, start=1):
+        functions = [name for e in kept.exercises if e.lesson == number for _, name in e.places]
+        if functions:
+            lines.append(f"  {lesson}: {', '.join(functions)}")
+    if lines:
+        lines.insert(0, "Yours, carried on from earlier lessons:")
+    if kept.left:
+        numbers = {e.name: e.number for e in catalogue.load()}
+        lines.append("tinyjax's own, as yours is not carried on:")
+        lines += [f"  {numbers[name]} {name}: {why}" for name, why in kept.left.items()]
+    return lines or [f"No work folder of an earlier lesson is in {course}: nothing is carried on."]

@@ -1,0 +1,141 @@
+"""Files that are written whole or not at all, so that nothing of the learner's is lost half way.
+
+After this file you can say what is left when the disk is full, or when the command is ended in the middle:
+the old file, or the new one; and the old folder, or a new one that the next command puts in place. Builds on
+the standard library.
+
+What replaces a part of a work folder is made in its folder `.new`, with lesson.json as the last file of all.
+From then on `put_in_place` only renames, and goes on where it was ended.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import json
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from tinyjax.studio.learn.exercises import LearnError
+
+NOTES = "lesson.json"  # what makes a folder a work folder
+NEW = ".new"
+BEFORE = (
+    "before"  # where that goes which is replaced; before_2 and so on, if it has the same already
+)
+
+# ---- files ----
+
+
+def read(path: Path) -> str:
+    with open(path, encoding="utf-8", newline="") as file:  # newline="": as it is, to the byte
+        return file.read()
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file, or leave the one that is there."""
+    new = path.with_name(f".{path.name}.new")
+    try:
+        with open(new, "w", encoding="utf-8", newline="") as file:
+            file.write(text)
+        new.replace(path)
+    except OSError:
+        new.unlink(missing_ok=True)
+        raise
+
+
+def load_json(file: Path) -> dict[str, Any]:
+    """What a file of notes says. Raises LearnError if it is none."""
+    try:
+        return json.loads(file.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise LearnError(
+            f"{file} is no file of notes as `learn` writes them: {error}. Move it away, and ask again."
+        ) from None
+
+
+def copy_tree(source: Path, target: Path) -> None:
+    """Copy a folder. Files that another process is just writing, or has just replaced, are left out."""
+    for folder, _, files in os.walk(source):
+        there = target / Path(folder).relative_to(source)
+        there.mkdir(parents=True, exist_ok=True)
+        for name in files:
+            if ".pyc." in name:
+                continue
+            try:
+                shutil.copy2(Path(folder, name), there / name)
+            except FileNotFoundError:
+                if not name.endswith(".pyc"):
+                    raise
+
+
+# ---- folders ----
+
+
+def begin_new(path: Path) -> Path:
+    """An empty folder to make in what is to be put in place in `path`."""
+    shutil.rmtree(path / NEW, ignore_errors=True)
+    (path / NEW).mkdir(parents=True)
+    return path / NEW
+
+
+def put_in_place(path: Path) -> Path | None:
+    """Move what was made in `.new` to where it belongs, and what stands there aside: gives where to.
+    Nothing happens if what is in `.new` was not finished."""
+    new = path / NEW
+    if not (new / NOTES).exists():
+        return None
+    aside = new / BEFORE
+    for name in sorted(found.name for found in new.iterdir()):
+        if name not in (NOTES, BEFORE):
+            if (path / name).exists():
+                aside.mkdir(exist_ok=True)
+                (path / name).replace(aside / name)
+            (new / name).replace(path / name)
+    replaced = next(place for place in places_aside(path) if not place.exists())
+    if aside.exists():
+        aside.replace(replaced)
+    (new / NOTES).replace(path / NOTES)
+    new.rmdir()
+    return replaced
+
+
+def put_aside(path: Path, names: Iterable[str]) -> Path:
+    """Copy files of a work folder to where those go that are replaced; gives that folder."""
+    there = [name for name in names if (path / name).exists()]
+    places = places_aside(path)
+    aside = next(p for p in places if not any((p / name).exists() for name in there))
+    for name in there:
+        (aside / name).parent.mkdir(parents=True, exist_ok=True)
+        write(aside / name, read(path / name))
+    return aside
+
+
+def places_aside(path: Path) -> Iterator[Path]:
+    """`before`, `before_2` and so on: the last that there is has what was replaced last."""
+    return (path / (BEFORE if i == 1 else f"{BEFORE}_{i}") for i in itertools.count(1))
+
+
+# ---- disks ----
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_NOT_OURS = {errno.EROFS, errno.EACCES, errno.EPERM}
+
+
+def explained(error: OSError) -> LearnError | None:
+    """What to do about a disk that takes nothing; None for any other error."""
+    where = error.filename2 or error.filename or "a file"
+    if error.errno in _FULL:
+        return LearnError(
+            f"The disk is full: {where} could not be written. What you wrote is as it was. Make room (a work "
+            "folder takes about 20 MB), and give the command again."
+        )
+    if error.errno in _NOT_OURS:
+        return LearnError(
+            f"{where} may not be written ({error.strerror}). What you wrote is as it was. Work in a folder "
+            "of your own: `learn start 02 DIR` makes one where you say."
+        )
+    return None

@@ -26,7 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         summary = (module.__doc__ or "").splitlines()[0]
         subparser = subparsers.add_parser(name, help=summary, description=summary)
         module.add_arguments(subparser)
-    options = parser.parse_args(argv)
+    words = sys.argv[1:] if argv is None else list(argv)
+    options = parser.parse_args(words, argparse.Namespace(words=words))
     try:
         return COMMANDS[options.command].run(options)
     except BrokenPipeError:  # who reads, `head` say, has seen enough

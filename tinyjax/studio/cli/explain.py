@@ -1,11 +1,14 @@
 """Show what becomes of a function, in a page for a browser: Python, jaxpr, kernels, times, and what is whose.
 
 Example: python -m tinyjax explain model.py:loss --args "jnp.ones(1000)" --transform grad
+With --live the page follows what you write.
 """
 
 import argparse
+import contextlib
 import inspect
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -16,6 +19,7 @@ from tinyjax.compile.record import PassRecord
 from tinyjax.studio import viz
 from tinyjax.studio.cli import functions
 from tinyjax.studio.viz.event_text import changed_text
+from tinyjax.studio.viz.live import Live, Server
 from tinyjax.studio.viz.passes import changes_text
 
 STAGES = (
@@ -45,12 +49,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--text", action="store_true", help="print all stages in the terminal; write no page"
     )
+    parser.add_argument(
+        "--live",
+        action="store_true",
+        help="serve the page on this machine; it follows the file, and edits made beside it",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the page, or print all the stages; return the exit status."""
     if options.text:
         return print_stages(options)
+    if options.live:
+        return serve(options)
     try:
         page = viz.explain(options.function, *options.args, transforms=options.transform)
     except Exception as error:  # of the function, or of a transformation that it does not fit
@@ -62,6 +73,21 @@ def run(options: argparse.Namespace) -> int:
         print(f"cannot write {options.output}: {error.strerror}", file=sys.stderr)
         return 1
     print(f"{page.title}\n{page.summary}\nwrote {path}; to look at it: {path.resolve().as_uri()}")
+    return 0
+
+
+def serve(options: argparse.Namespace) -> int:
+    """Serve the page until Ctrl+C; return the exit status."""
+    words = [word for word in options.words[1:] if word != "--live"]
+    place = next((word for word in words if re.search(r"\.py:[\w.]+$", word)), None)
+    if place is None:
+        print("--live follows a file: name it as in model.py:loss", file=sys.stderr)
+        return 2
+    words.remove(place)
+    server = Server(Live(place, words))
+    print(f"{server.address}\nCtrl+C ends it", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.serve_forever()
     return 0
 
 

@@ -64,6 +64,7 @@ function choose(tab) {
     other.tabIndex = chosen ? 0 : -1;
     document.getElementById(other.getAttribute("aria-controls")).hidden = !chosen;
   }
+  history.replaceState(null, "", `#view=${tab.getAttribute("aria-controls")}`); // a reload opens the same view
   document.dispatchEvent(new CustomEvent("chosen", { detail: tab.getAttribute("aria-controls") }));
 }
 

@@ -45,3 +45,8 @@ document.addEventListener("keydown", (event) => {
   field.focus();
 });
 document.addEventListener("chosen", search);
+
+// ---- the view that the address names, once all is drawn ----
+
+const named = tabs.find((tab) => `#view=${tab.getAttribute("aria-controls")}` === location.hash);
+if (named) choose(named);

@@ -1,0 +1,194 @@
+"""The page of `explain`, made anew as the program is edited: a small server for one reader on this machine.
+
+After this file you can say who may ask the server, and what an edit sets off. It listens on the loopback
+interface alone, and answers only who knows the token in the address: another page in the same browser does
+not, nor another user of the machine. Each version of the program is explained in a process of its own, so
+that an endless loop in it ends after some seconds and a crash is a message. What is edited in the page goes
+to a copy; the file is written only when the reader says so. Builds on html.py, through the command line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from importlib import resources
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+SECONDS = 60  # that a version may take
+MOST_BYTES = 2**20  # of a program
+POLICY = (  # the page brings all that it needs, and asks nobody but this server
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; "
+    "frame-src 'self'"
+)
+
+
+class Live:
+    """A program, its newest version that could be explained, and what is wrong with the last one.
+
+    `place` is file.py:function, `options` the other words of `python -m tinyjax explain`."""
+
+    def __init__(self, place: str, options: Sequence[str]):
+        file, _, self.function = place.rpartition(":")
+        self.file = Path(file).resolve()
+        self.options = list(options)
+        self.folder = tempfile.TemporaryDirectory(prefix="tinyjax-live-")
+        self.lock = threading.Lock()
+        self.wanted = threading.Condition()
+        self.text: str | None = None  # what is to be explained next
+        self.seen: float | None = None  # when the file was last changed, as far as is known
+        self.state: dict[str, Any] = {"version": 0, "working": False, "error": "", "text": ""}
+        self.page = ""
+        threading.Thread(target=self._work, daemon=True).start()
+
+    def look(self) -> None:
+        """Takes the file's text if it has changed."""
+        try:
+            changed = self.file.stat().st_mtime
+        except OSError as error:
+            return self._set(error=f"cannot read {self.file}: {error.strerror}")
+        if changed != self.seen:
+            self.seen = changed
+            self.edit(self.file.read_text(encoding="utf-8"))
+
+    def edit(self, text: str) -> None:
+        """Explains this text next; what waits already is left out."""
+        with self.wanted:
+            self.text = text
+            self._set(text=text, working=True)
+            self.wanted.notify()
+
+    def save(self, text: str) -> None:
+        """Writes the text to the file, whole or not at all."""
+        new = self.file.with_name(f".{self.file.name}.new")
+        new.write_text(text, encoding="utf-8")
+        os.replace(new, self.file)
+        self.look()
+
+    def _set(self, **changes: Any) -> None:
+        with self.lock:
+            self.state = {**self.state, **changes}
+
+    def _work(self) -> None:
+        while True:
+            with self.wanted:
+                self.wanted.wait_for(lambda: self.text is not None)
+                text, self.text = self.text, None
+            page, error = self._explained(text or "")
+            with self.wanted:
+                working = self.text is not None
+            if not error:
+                self.page = page
+                self._set(version=self.state["version"] + 1)
+            self._set(error=error, working=working)
+
+    def _explained(self, text: str) -> tuple[str, str]:
+        """The page, or what is wrong."""
+        copy = Path(self.folder.name) / self.file.name
+        copy.write_text(text, encoding="utf-8")
+        output = Path(self.folder.name) / "page.html"
+        words = [f"{copy}:{self.function}", *self.options, "-o", str(output)]
+        found = [str(self.file.parent), os.environ.get("PYTHONPATH", "")]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, found))}
+        try:
+            done = subprocess.run(
+                [sys.executable, "-m", "tinyjax", "explain", *words],
+                capture_output=True, text=True, timeout=SECONDS, env=environment, check=False,
+            )  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return "", f"it takes more than {SECONDS} s: is there an endless loop?"
+        if done.returncode:
+            return "", done.stderr.replace(str(copy), str(self.file)).strip()
+        return output.read_text(encoding="utf-8"), ""
+
+
+# ---- the server ----
+
+
+class Server(ThreadingHTTPServer):
+    """Answers on 127.0.0.1 for one program."""
+
+    daemon_threads = True
+
+    def __init__(self, live: Live, port: int = 0):
+        super().__init__(("127.0.0.1", port), _Handler)
+        self.live = live
+        self.token = secrets.token_urlsafe(24)
+
+    @property
+    def address(self) -> str:
+        return f"http://127.0.0.1:{self.server_port}/?token={self.token}"
+
+    def is_allowed(self, host: str, token: str) -> bool:
+        """Whether a request names this server as its host, and knows the token."""
+        return host == f"127.0.0.1:{self.server_port}" and secrets.compare_digest(
+            token.encode(), self.token.encode()
+        )
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_GET(self) -> None:
+        """The workbench, the page in it, or what is to be known of it."""
+        live, path = self.server.live, self._allowed()
+        if path == "/":
+            self._answer(_file("live.html").replace("{{js}}", _file("live.js")), "text/html")
+        elif path == "/page":
+            self._answer(live.page, "text/html")
+        elif path == "/state":
+            live.look()
+            self._answer(json.dumps(live.state), "application/json")
+        elif path:
+            self.send_error(404)
+
+    def do_POST(self) -> None:
+        """A text to explain, or to save."""
+        path = self._allowed()
+        length = int(self.headers.get("Content-Length") or 0)
+        if path and length > MOST_BYTES:
+            self.send_error(413, "a program of more than a megabyte")
+        elif path in ("/edit", "/save"):
+            text = self.rfile.read(length).decode("utf-8", "replace")
+            try:
+                (self.server.live.edit if path == "/edit" else self.server.live.save)(text)
+            except OSError as error:
+                return self.send_error(500, f"cannot write the file: {error.strerror}")
+            self._answer("", "text/plain")
+        elif path:
+            self.send_error(404)
+
+    def _allowed(self) -> str:
+        """The path that is asked for; "" and an answer of 403 to who may not ask."""
+        asked = urlsplit(self.path)
+        token = parse_qs(asked.query).get("token", [""])[0]
+        if self.server.is_allowed(self.headers.get("Host", ""), token):
+            return asked.path
+        self.send_error(403, "the address needs the token that explain printed")
+        return ""
+
+    def _answer(self, text: str, kind: str) -> None:
+        body = text.encode("utf-8")
+        self.send_response(200)
+        self.send_header("Content-Type", f"{kind}; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Security-Policy", POLICY)
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """The terminal stays quiet."""
+
+
+def _file(name: str) -> str:
+    return (resources.files("tinyjax.studio.viz") / "page" / name).read_text(encoding="utf-8")

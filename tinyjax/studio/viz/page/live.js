@@ -1,0 +1,59 @@
+// ---- the program beside its page: what is typed is explained half a second later ----
+
+const token = new URLSearchParams(location.search).get("token");
+const ask = (path, options) => fetch(`${path}?token=${encodeURIComponent(token)}`, options);
+const [text, save, status, error, page] = ["text", "save", "status", "error", "page"].map((id) => document.getElementById(id));
+let version = 0; // that is shown
+let known = null; // the text that the server has
+let typing = 0; // the timer of what was typed last
+
+function send(path) {
+  clearTimeout(typing);
+  typing = 0;
+  known = text.value;
+  return ask(path, { method: "POST", body: known });
+}
+
+text.addEventListener("input", () => {
+  save.disabled = false;
+  clearTimeout(typing);
+  typing = setTimeout(() => send("edit"), 500);
+});
+text.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && event.key === "s") {
+    event.preventDefault();
+    save.click();
+  }
+});
+save.addEventListener("click", async () => {
+  const done = await send("save");
+  save.disabled = done.ok;
+  if (!done.ok) status.textContent = `not saved: ${done.statusText}`;
+});
+
+function show(state) {
+  if (!typing && state.text !== known) { // the file was changed elsewhere
+    known = text.value = state.text;
+    save.disabled = true;
+  }
+  error.hidden = !state.error;
+  error.textContent = state.error;
+  const shown = state.version ? `version ${state.version}` : "";
+  status.textContent = state.working ? `explaining … ${shown}` : state.error ? `wrong; the page is of ${shown || "nothing yet"}` : shown;
+  if (state.version === version) return;
+  version = state.version;
+  const hash = page.contentWindow.location.hash; // the tab that was open stays open
+  page.src = `page?token=${encodeURIComponent(token)}&version=${version}${hash}`;
+}
+
+async function poll() {
+  try {
+    const answer = await ask("state");
+    show(await answer.json());
+  } catch {
+    status.textContent = "the server has ended: start explain --live again";
+  }
+  setTimeout(poll, 400);
+}
+
+poll();

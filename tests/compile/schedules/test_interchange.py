@@ -1,6 +1,16 @@
 import pytest
-from loop_nests import assert_computes_the_same, column_sums, row_sums, scaled_rows
+from loop_nests import (
+    F32,
+    A,
+    assert_computes_the_same,
+    axis,
+    column_sums,
+    loop,
+    row_sums,
+    scaled_rows,
+)
 
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load, Store
 from tinyjax.compile.schedules.interchange import Interchange
 from tinyjax.compile.schedules.split import Split
 
@@ -39,6 +49,14 @@ def test_loops_that_can_not_change_places_are_explained():
     assert "does not stand directly in" in Interchange("i1", "i2_inner").why_not(split)
     assert "depends on i2_outer" in Interchange("i2_outer", "i2_inner").why_not(split)
     assert "more than accumulators" in Interchange("i1", "i2").why_not(with_load_before())
+
+
+def test_loops_whose_iterations_need_each_other_stay_in_order():
+    i, j = axis("i1", 4), axis("i2", 5)
+    y = Buffer("y_out", F32, 30, "kept")
+    body = [Load(A, y, i * 5 + j + 4), Store(y, i * 5 + j, A)]
+    kernel = Kernel("k0", [y], 1, [loop(i, 4, loop(j, 5, *body))])
+    assert "needs what others leave in y_out" in Interchange("i1", "i2").why_not(kernel)
 
 
 def with_load_before():

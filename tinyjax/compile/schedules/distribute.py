@@ -13,9 +13,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Combine,
@@ -29,7 +28,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Value,
     statements_of,
 )
-from tinyjax.compile.kernel.substitution import substituted
+from tinyjax.compile.kernel.substitution import replaced, substituted
 from tinyjax.compile.schedules.dependences import (
     numbers,
     why_dependent,
@@ -147,7 +146,8 @@ class _Expansion:
                     continue
                 is_loaded_only = is_handed and thing.name not in stored
                 if isinstance(thing, PrivateArray) and (thing.size > 1 or is_loaded_only):
-                    statements = self._with_array(statements, thing)
+                    array = self.arrays[thing.name]
+                    statements = in_array(statements, thing, array, self.at * thing.size)
                     continue
                 with statements_of(maker.origin):
                     begin += self._loaded(thing) if is_handed else []
@@ -174,27 +174,25 @@ class _Expansion:
         value = Value(self.fresh("t"), thing.dtype, thing.width)
         return [Load(value, thing, index(0)), Store(array, self.at, value)]
 
-    def _with_array(self, statements: list[Statement], old: Any) -> list[Statement]:
-        """The statements with the array of all iterations in place of a private array of each."""
-        array, first = self.arrays[old.name], self.at * old.size
-        result = []
-        for s in statements:
-            parts: dict[str, Any] = {
-                name: self._with_array(part, old)
-                for name, part in vars(s).items()
-                if isinstance(part, list)
-            }
-            match s:
-                case Allocate(memory) if memory == old:
-                    continue
-                case Load(_, memory, at) if memory == old:
-                    s = replace(s, source=array, index=first + at)
-                case Store(memory, at) if memory == old:
-                    s = replace(s, destination=array, index=first + at)
-                case Combine(memory, at) if memory == old:
-                    s = replace(s, array=array, index=first + at)
-            result.append(replace(s, **parts) if parts else s)
-        return result
+
+def in_array(
+    body: list[Statement], old: PrivateArray, new: PrivateArray, first: Index
+) -> list[Statement]:
+    """The statements with the elements of another array, from `first` on, in place of a private array."""
+
+    def change(s: Statement) -> list[Statement]:
+        match s:
+            case Allocate(memory) if memory == old:
+                return []
+            case Load(_, memory, at) if memory == old:
+                return [replace(s, source=new, index=first + at)]
+            case Store(memory, at) if memory == old:
+                return [replace(s, destination=new, index=first + at)]
+            case Combine(memory, at) if memory == old:
+                return [replace(s, array=new, index=first + at)]
+        return [s]
+
+    return replaced(body, change)
 
 
 def _made_by(maker: Let | Load | Allocate) -> Value | PrivateArray:

@@ -3,7 +3,7 @@
 After this file you can say why a sum of columns reads memory in its order. The naive nest takes a column
 and walks down all of its rows, each far from the last one in memory. With the loops interchanged, it
 takes a row, and adds each of its elements to its column's accumulator: there is one for each column.
-(Compilers call this scalar expansion, loop distribution and loop interchange.) Builds on nests.
+(Compilers call this scalar expansion, loop distribution and loop interchange.) Builds on distribute.
 
     for i1 in 0 .. 40:                    acc1:f32 = 40 elements of 0.0
       acc1:f32 = variable of 0.0          for i2 in 0 .. 30:
@@ -17,26 +17,19 @@ takes a row, and adds each of its elements to its column's accumulator: there is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tinyjax.compile.kernel.indices import Index, index, index_var
+from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
-    Buffer,
-    Combine,
     For,
     Kernel,
-    Load,
-    PrivateArray,
     Statement,
-    Store,
 )
-from tinyjax.compile.kernel.substitution import rewritten, substituted
+from tinyjax.compile.kernel.substitution import substituted
 from tinyjax.compile.schedules.dependences import ends
-from tinyjax.compile.schedules.directive import LoopDirective, axis_of
-
-Arrays = dict[Buffer | PrivateArray, PrivateArray]  # what takes the place of each variable
+from tinyjax.compile.schedules.directive import LoopDirective, axis_of, carried
+from tinyjax.compile.schedules.distribute import in_array
 
 
 @dataclass(frozen=True)
@@ -56,18 +49,23 @@ class Interchange(LoopDirective):
             return f"more than accumulators are made before the loop over {self.inner}"
         if any(loop.variable in at.parts() for at in (inner.start, inner.stop)):
             return f"how far the loop over {self.inner} goes depends on {self.axis}"
-        return ""
+        left = carried(loop)
+        return f"an iteration of {self.axis} needs what others leave in {left}" if left else ""
 
     def _changed(self, loop: For) -> list[Statement]:
         outer = _from_zero(loop)
         before, inner, after = _parts(outer, self.inner)
         assert inner is not None
         made = [s for s in before if isinstance(s, Allocate)]
-        arrays: Arrays = {s.array: replace(s.array, size=outer.variable.hi + 1) for s in made}
-        allocated = [replace(s, array=arrays[s.array]) for s in made]
-        within = _at_element(inner.body, arrays, outer.variable)
+        allocated, within = list[Statement](), inner.body
+        for s in made:
+            array = replace(s.array, size=outer.variable.hi + 1)
+            allocated.append(replace(s, array=array))
+            within, after = (
+                in_array(body, s.array, array, outer.variable) for body in (within, after)
+            )
         again = index_var(f"{self.axis}_result", 0, outer.variable.hi)
-        rest = substituted(_at_element(after, arrays, outer.variable), {self.axis: again})
+        rest = substituted(after, {self.axis: again})
         return [
             *allocated,
             replace(inner, body=[replace(outer, body=within)]),
@@ -88,25 +86,9 @@ def _from_zero(loop: For) -> For:
     return For(variable, index(0), first, body, origin=loop.origin)
 
 
-def _parts(loop: For, inner: str) -> tuple[Sequence[Statement], For | None, Sequence[Statement]]:
+def _parts(loop: For, inner: str) -> tuple[list[Statement], For | None, list[Statement]]:
     """What stands before the inner loop, the loop, and what stands after it."""
     for n, statement in enumerate(loop.body):
         if isinstance(statement, For) and axis_of(statement) == inner:
             return loop.body[:n], statement, loop.body[n + 1 :]
     return loop.body, None, []
-
-
-def _at_element(body: Sequence[Statement], arrays: Arrays, at: Index) -> list[Statement]:
-    """The statements, with an element of an array where a variable was."""
-
-    def change(statement: Statement) -> Statement:
-        match statement:
-            case Load(_, source) if source in arrays:
-                return replace(statement, source=arrays[source], index=at)
-            case Combine(array) if array in arrays:
-                return replace(statement, array=arrays[array], index=at)
-            case Store(destination) if destination in arrays:
-                return replace(statement, destination=arrays[destination], index=at)
-        return statement
-
-    return rewritten(body, change)

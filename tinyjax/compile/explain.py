@@ -26,10 +26,11 @@ from tinyjax.core.jaxpr import JaxprEqn, SourceLine, subjaxprs
 
 @dataclass(frozen=True)
 class MappedLine:
-    """A line of C: its number in `as_text("opencl")`, the equations that it computes (several, if groups
-    that compute alike share the kernel) by their numbers in `numbered_eqns`, and their lines of Python.
+    """A line of C: its number in `as_text("opencl")`, the equations that it computes by their numbers in
+    `numbered_eqns`, and their lines of Python.
 
-    A line that computes no single equation, such as a loop around all of them, has none."""
+    They are several for a loop around what all of them store, and if groups that compute alike share the
+    kernel; the lines of a kernel's parameters have none."""
 
     kernel: str
     number: int
@@ -61,7 +62,8 @@ def mapping(plan: Plan) -> list[MappedLine]:
         first = program[: program.index(kernel_text(kernel))].count("\n") + 1
         alike = _alike(plan, kernel)
         for number, (text, origin) in enumerate(kernel_lines(kernel), first):
-            eqns = [] if origin is None else alike.get(origin, [origin])
+            made = origin if isinstance(origin, tuple) else (origin,)
+            eqns = [eqn for one in made if one for eqn in alike.get(one, [one])]
             sources = dict.fromkeys(eqn.source_info for eqn in eqns if eqn.source_info)
             names = [eqn_name(plan, eqn) for eqn in eqns]
             known = tuple(numbers[name] for name in names if name in numbers)

@@ -63,7 +63,7 @@ class _IsOurs(dict[str, bool]):
         return self[file]
 
 
-_is_ours = _IsOurs()
+is_ours = _IsOurs()
 
 
 def user_line() -> SourceLine | None:
@@ -74,7 +74,7 @@ def user_line() -> SourceLine | None:
     frame = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not _is_ours[code.co_filename]:
+        if not is_ours[code.co_filename]:
             return code.co_filename, frame.f_lineno, code.co_name
         frame = frame.f_back  # type: ignore[assignment]
     return None

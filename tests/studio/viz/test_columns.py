@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from network_with_rule import NETWORK, loss
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -51,6 +52,25 @@ def test_equations_of_one_line_are_told_apart():
         "g:f32[] = add_any d f",
     ]
     assert kin_of(columns, found(columns, "transformed", "= cos"), "traced") == ["b:f32[] = sin a"]
+
+
+@needs_kernels
+def test_every_line_of_c_leads_back_to_python_through_all_columns():
+    args = jax.tree.map(lambda x: np.ones(x.shape, x.dtype), NETWORK)
+    columns = columns_of(loss, args, [jax.grad])
+    related = provenance_links(columns)
+    texts = {
+        name: items_of(columns, name) for name in ("groups", "transformed", "traced", "python")
+    }
+    for line in items_of(columns, "c"):
+        if "*restrict" not in line.text and line.text != "}":  # no parameter, nor the kernel's end
+            for items in texts.values():
+                assert any(item in related[line] for item in items), line.text
+    # Backwards through the activation: the equation of its call, and the line of its rule.
+    square = next(item for item in texts["transformed"] if "mul i i" in item.text)
+    (call,) = kin_of(columns, square, "traced")
+    assert "custom_vjp_call" in call
+    assert "slope = t + x * (1 - t * t)" in kin_of(columns, square, "python")
 
 
 def test_links_are_mutual():

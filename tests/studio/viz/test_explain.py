@@ -3,14 +3,17 @@
 import inspect
 import re
 
+import network_with_rule
 import numpy as np
 import pytest
+from network_with_rule import NETWORK, loss, smooth, smooth_bwd, smooth_fwd
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.__main__ import main
 from tinyjax.compile.explain import mapping, numbered_eqns
+from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.runtime.devices import devices
 
 pytestmark = pytest.mark.skipif(
@@ -98,6 +101,64 @@ def test_most_lines_with_arithmetic_are_mapped():
     computing = [line for line in mapped if "const" in line.text and "=" in line.text]
     computing = [line for line in computing if "get_global_id" not in line.text]
     assert all(line.sources for line in computing)
+
+
+# ---- rules of the user's own ----
+
+
+@pytest.mark.parametrize("stage", ["loop nests", "kernel"])
+def test_every_statement_of_a_network_is_from_a_line_of_the_users(stage):
+    functions = set()
+    for kernel in jax.jit(jax.grad(loss)).lower(*NETWORK).compiler_ir(stage):
+        for statement in every_statement(kernel.body):
+            origin = statement.origin
+            for eqn in origin if isinstance(origin, tuple) else [origin]:
+                file, _, function = eqn.source_info
+                assert file == network_with_rule.__file__
+                functions.add(function)
+    assert functions == {"loss", "smooth_fwd", "smooth_bwd"}
+
+
+def in_jit(x):
+    return jax.jit(smooth)(x)
+
+
+def in_scan(x):
+    return lax.scan(lambda c, _: (smooth(c), None), x, None, length=3)[0]
+
+
+@pytest.mark.parametrize("f", [smooth, in_jit, in_scan, jax.checkpoint(smooth), jax.vmap(smooth)])
+def test_a_backward_rule_keeps_its_lines(f):
+    mapped = lines(jax.grad(lambda x: jnp.sum(f(x) ** 2)), X)
+    kept = {source[1] for line in mapped for source in line.sources}
+    for rule, text in [(smooth_fwd, "x * t, "), (smooth_bwd, "slope ="), (smooth_bwd, "g * slope")]:
+        assert line_of(rule, text) in kept
+
+
+def cubed_rule(primals, tangents):
+    (x,), (t,) = primals, tangents
+    return x**3, 3 * x * x * t
+
+
+def test_a_forward_rule_keeps_its_lines():
+    cubed = jax.custom_jvp(lambda x: x**3)
+    cubed.defjvp(cubed_rule)
+    for f in (cubed, lambda x: jax.jit(cubed)(x)):
+        mapped = lines(jax.grad(lambda x, f=f: f(x).sum()), X)
+        assert line_with(mapped, "3.0f").sources[0][1] == line_of(cubed_rule, "3 * x * x")
+
+
+def rectified(x):
+    y = x * 2
+    return jax.nn.relu(y)
+
+
+def test_a_rule_of_tinyjax_is_from_the_line_of_the_call():
+    mapped = lines(jax.grad(lambda x: jax.jit(rectified)(x).sum()), X)
+    assert {source[2] for line in mapped for source in line.sources} == {"rectified"}
+
+
+# ---- what lines say ----
 
 
 # What a line says, and the primitives that say so

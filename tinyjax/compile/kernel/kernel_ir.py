@@ -88,7 +88,8 @@ def statements_of(eqn: Any) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class HasOrigin:
-    """A statement knows its equation. Statements that do the same are equal wherever they come from."""
+    """A statement knows its equation (a loop for several, a tuple of them). Statements that do the same are
+    equal wherever they come from."""
 
     origin: Any = field(default_factory=origin, kw_only=True, compare=False, repr=False)
 

@@ -45,8 +45,8 @@ def loop_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Targ
 
 
 def statements_for(eqns: Sequence[JaxprEqn]) -> AbstractContextManager[None]:
-    """What is made within the block, a loop say, is for all of these: their origin, if there is but one."""
-    return statements_of(eqns[0] if len(eqns) == 1 else None)
+    """What is made within the block, a loop say, is for all of these: its origin."""
+    return statements_of(eqns[0] if len(eqns) == 1 else tuple(eqns))
 
 
 class NestBuilder(Builder):

@@ -83,7 +83,8 @@ class Grid(LoopDirective):
         buffers = kernel.buffers
         if rest:
             ticket = Buffer("ticket", np.dtype("int32"), 1, "scratch")
-            buffers, rest = [*buffers, ticket], [IfLast(ticket, rest)]
+            last = IfLast(ticket, rest, origin=rest[0].origin)
+            buffers, rest = [*buffers, ticket], [last]
         grown = replace(kernel, items=total, buffers=buffers, body=[*body, *rest])
         return with_loop(grown, self.axis, shared_out)
 

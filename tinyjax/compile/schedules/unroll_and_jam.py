@@ -70,7 +70,8 @@ def unroll_and_jam(
         renamed = {n: f"{n}_{mark}{number}" for n in own} if number else {}
         places = {loop.variable.args[0]: groups * count + number}
         copies.append(substituted(loop.body, places, renamed))
-    jammed = For(groups, loop.start // count, loop.stop // count, _jammed(copies))
+    start, stop = loop.start // count, loop.stop // count
+    jammed = For(groups, start, stop, _jammed(copies), origin=loop.origin)
     if size % count == 0:
         return [jammed]
     return [jammed, replace(loop, start=loop.stop // count * count)]

@@ -28,7 +28,7 @@ from tinyjax.core.bind import (
     set_current_trace,
 )
 from tinyjax.core.jaxpr import ClosedJaxpr, constvars_as_invars
-from tinyjax.core.tracing import JaxprTrace, staging_rules, trace_to_jaxpr
+from tinyjax.core.tracing import JaxprTrace, is_ours, staging_rules, trace_to_jaxpr
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_map, tree_unflatten
 from tinyjax.transform.batching import AxisData, BatchTrace, move_batch_dim
@@ -210,7 +210,29 @@ def positional(kind: str, fun: Callable, args: tuple, kwargs: dict) -> tuple:
     return bound.args
 
 
-# ---- what a rule must give ----
+# ---- a user's rule, and what it must give ----
+
+
+def from_own_lines(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule that runs as the user wrote it: its equations are from its own lines, not from the line of the
+    equation that it is for. A rule of tinyjax's own stays as it is.
+
+    (What a jaxpr is run with may be more than a line: studio/viz/provenance.py. Then it stays.)"""
+    code = getattr(inspect.unwrap(rule), "__code__", None)
+    if code is None or is_ours[code.co_filename]:
+        return rule
+
+    @functools.wraps(rule)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        source_before = context.source_info
+        if type(source_before) is tuple:
+            context.source_info = None
+        try:
+            return rule(*args, **kwargs)
+        finally:
+            context.source_info = source_before
+
+    return call
 
 
 class TypedFun(FlatFun):

@@ -45,6 +45,7 @@ from tinyjax.transform.custom.calls import (
     TypedFun,
     batched_function,
     check_same_result,
+    from_own_lines,
     hidden_zero,
     leaf_paths,
     positional,
@@ -224,9 +225,10 @@ class custom_jvp(FunctionWithRules):  # noqa: N801  (used as a decorator)
         Raises TypeError if there are nondiff_argnums."""
         if self.nondiff_argnums:
             raise TypeError("Can't use defjvps with nondiff_argnums: defjvp takes one rule for all")
+        rules = [rule and from_own_lines(rule) for rule in jvps]
 
         def jvp(primals: tuple, tangents: tuple) -> tuple[Any, Any]:
-            return _sum_of_rules(self, jvps, primals, tangents)
+            return _sum_of_rules(self, rules, primals, tangents)
 
         self.defjvp(jvp)
 
@@ -242,7 +244,8 @@ class custom_jvp(FunctionWithRules):  # noqa: N801  (used as a decorator)
         dynamic = tuple(x for i, x in enumerate(args) if i not in self.nondiff_argnums)
         leaves, in_tree = tree_flatten((dynamic, {}))
         fun = TypedFun(with_static(self.fun, tuple(static)), in_tree)
-        jvp = functools.partial(self.jvp, *[value for _, _, value in static])
+        constants = [value for _, _, value in static]
+        jvp = functools.partial(from_own_lines(self.jvp), *constants)
         outs = custom_jvp_call_p.bind(
             *leaves,
             fun=fun,

@@ -33,6 +33,7 @@ from tinyjax.transform.custom.calls import (
     SymbolicZero,
     TypedFun,
     check_same_result,
+    from_own_lines,
     hidden_zero,
     leaf_paths,
     positional,
@@ -113,8 +114,8 @@ class custom_vjp(FunctionWithRules):  # noqa: N801  (used as a decorator)
         leaves, in_tree = tree_flatten((dynamic, {}))
         fun = TypedFun(with_static(self.fun, static), in_tree)
         names = (name, fun_name(self.fwd), fun_name(self.bwd))
-        fwd = with_static(self.fwd, static)
-        bwd = functools.partial(self.bwd, *[value for _, _, value in static])
+        fwd = with_static(from_own_lines(self.fwd), static)
+        bwd = functools.partial(from_own_lines(self.bwd), *[value for _, _, value in static])
         outs = custom_vjp_call_p.bind(
             *leaves,
             fun=fun,

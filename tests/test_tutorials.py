@@ -156,6 +156,18 @@ def test_output_stands_below_its_cell(tool, lesson):
     assert "<!-- varies -->\n> ```text\n> now\n" in page
 
 
+def test_what_answers_a_question_is_folded_below_it(tool, lesson):
+    summary = "<details><summary>Is <code>6 &lt; 7</code>?</summary>"
+    question = f"# {summary}\n#\n# Yes, by [jvp](glossary.md#jvp).\n# </details>\n"
+    lesson.write_text(LESSON.replace("(02_next.py).\n", f"(02_next.py).\n{question}"))
+    page, _ = tool.render(lesson)
+    assert (
+        "6\n```\n\n<details><summary><b>Is <code>6 &lt; 7</code>?</b></summary>\n\n"
+        "> ```text\n> six\n> 6\n> ```\n\nYes, by [jvp](../glossary.md#jvp).\n\n</details>" in page
+    )
+    assert page.count("<details>") == 1
+
+
 def test_links_are_those_of_the_page(tool, lesson):
     page, _ = tool.render(lesson)
     assert "[jvp](../glossary.md#jvp)" in page and "[the next](02_next.md)" in page

@@ -4,10 +4,10 @@
     python tools/render_tutorials.py 2 3        # lessons 2 and 3
     python tools/render_tutorials.py --check    # writes nothing; says which pages are out of date
 
-A lesson is a plain script in cells, as VS Code and Jupytext know them. `# %% [markdown]` opens text, `# %%`
-code. What a code cell prints, and the value of a last line that is an expression, stand below it: text
-as text, a graph as a picture. What a cell opened by `# %% varies` shows differs from run to run (times,
-names of devices): it is rendered, and not compared. Each lesson runs in a process of its own.
+A lesson is a plain script in cells (tinyjax/studio/learn/cells.py). What a code cell prints, and the value of
+a last line that is an expression, stand below it: text as text, a graph as a picture; if there is a question,
+folded below that. What a cell opened by `# %% varies` shows differs from run to run (times, names of
+devices): it is rendered, and not compared. Each lesson runs in a process of its own.
 
 Links in lessons are relative to tutorials/, and are rewritten for the page. At the end of the section
 "Exercises" a table of the lesson's exercises is put in, from tutorials/exercises.toml.
@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from tinyjax.studio import viz
+from tinyjax.studio.learn.cells import Cell, read_cells
 from tinyjax.studio.learn.lesson_map import lesson_map
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,30 +40,6 @@ TUTORIALS = ROOT / "tutorials"
 RENDERED = TUTORIALS / "rendered"
 
 VARIES = "<!-- varies -->\n"  # stands before output that is not compared
-
-# ---- a lesson as cells ----
-
-
-class Cell(NamedTuple):
-    kind: str  # "markdown", "code", or "varies": code whose output is not compared
-    text: str
-    line: int  # of the file, where the text begins
-
-
-def read_cells(text: str) -> list[Cell]:
-    """The cells of a lesson, empty ones left out."""
-    cells, kind, start = [], "", 0
-    lines = text.splitlines()
-    for number, line in enumerate([*lines, "# %%"]):
-        if opening := re.fullmatch(r"# %%\s*(?:\[(markdown)\]|(varies))?\s*", line):
-            body = lines[start:number]
-            if kind == "markdown":
-                body = [re.sub("^# ?", "", line) for line in body]
-            if kind and any(body):
-                cells.append(Cell(kind, "\n".join(body), start + 1))
-            kind, start = opening[1] or opening[2] or "code", number + 1
-    return cells
-
 
 # ---- running it ----
 
@@ -95,20 +72,26 @@ def render(path: Path) -> tuple[str, list[Figure]]:
     module.__file__ = str(path)
     sys.modules[path.stem] = module  # where inspect looks for the source of its classes
     sys.path.insert(0, str(path.parent))  # as for a script
-    parts, figures = [navigation(path)], []
+    parts, figures, question = [navigation(path)], [], None
     for cell in read_cells(path.read_text()):
         if cell.kind == "markdown":
             parts.append(with_exercises(page_links(cell.text.strip()), path))
+            question = cell.question
             continue
         parts.append(f"```python\n{cell.text.strip()}\n```")
         printed, graph, expression = run(cell, module)
         mark = VARIES if cell.kind == "varies" else ""
+        if question is not None:
+            parts.append(f"<details><summary><b>{question.question}</b></summary>")
         if printed.strip():
             parts.append(mark + quoted(printed))
         if graph is not None:
             figures.append(Figure(graph, bool(mark)))
             alt = re.sub(r"([\[\]\\])", r"\\\1", expression)
             parts.append(f"{mark}![{alt}](figures/{path.stem}_{len(figures)}.svg)")
+        if question is not None:
+            parts += [page_links(question.answer), "</details>"]
+            question = None
     parts.append(f"---\n\n{navigation(path)}")
     return "\n\n".join(parts) + "\n", figures
 

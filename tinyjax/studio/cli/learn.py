@@ -13,23 +13,20 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tinyjax.studio import viz
+from tinyjax.studio.cli.learn_course import finish_, list_, next_, progress_
 from tinyjax.studio.cli.learn_folders import (
-    course,
+    chosen,
     enclosing_folder,
-    print_exercise,
     reset,
-    shown,
     start_,
     this_folder,
 )
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn import progress, renewal
 from tinyjax.studio.learn.changes import others, unreadable
-from tinyjax.studio.learn.exercises import NAMES, ROOT, Exercise, LearnError
+from tinyjax.studio.learn.exercises import NAMES, ROOT, LearnError
 from tinyjax.studio.learn.functions import function_text
 from tinyjax.studio.learn.judge import Verdict, judge
-from tinyjax.studio.learn.lesson_map import lesson_map
 from tinyjax.studio.learn.safely import explained, read
 from tinyjax.studio.learn.work_folder import WorkFolder
 
@@ -76,31 +73,6 @@ def run(options: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print()
         return 130
-
-
-# ---- what there is ----
-
-
-def list_(options: argparse.Namespace) -> int:
-    """the exercises of all lessons; * to *** says how hard, and x which have passed"""
-    passed = progress.passed(progress.folders(course()))
-    exercises = catalogue.load()
-    for number, name in enumerate(NAMES, start=1):
-        print(name)
-        for e in exercises:
-            if e.lesson == number:
-                print(
-                    f"  {'x' if e.name in passed else ' '} {e.number}  {'*' * e.grade:3}  {e.name}"
-                )
-    print("\nTo begin: python -m tinyjax learn start 1")
-    return 0
-
-
-def chosen(folder: WorkFolder, text: str | None) -> Exercise | None:
-    """The exercise that is named, or else the first that has not passed."""
-    if text is not None:
-        return catalogue.find(folder.exercises, text)
-    return next((e for e in folder.exercises if e.name not in folder.notes["passed"]), None)
 
 
 # ---- working ----
@@ -229,49 +201,6 @@ def print_diff(folder: WorkFolder, file: str, name: str) -> None:
     print(*lines, "", sep="\n")
 
 
-# ---- how far ----
-
-
-def progress_(options: argparse.Namespace) -> int:
-    """how much of each lesson is done; with the name of a file, also as a picture"""
-    passed = progress.passed(progress.folders(course()))
-    shares = progress.shares(catalogue.load(), passed)
-    for name, (done, total) in shares.items():
-        print(f"{name:18} {progress.bar(done, total)} {done} of {total}")
-    done, total = (sum(numbers) for numbers in zip(*shares.values()))
-    print(f"{'all':18} {progress.bar(done, total)} {done} of {total}")
-    own, functions = progress.functions(catalogue.load(), passed)
-    print(f"\n{own} of these {functions} functions of tinyjax are your own in {shown(course())}.")
-    if options.picture is None:
-        print("\nAs a picture: python -m tinyjax learn progress map.svg")
-        return 0
-    parts = {name: done / total for name, (done, total) in shares.items() if total}
-    try:
-        print(f"\nwrote {viz.save(lesson_map(parts), options.picture)}")
-    except (viz.DotNotFound, ValueError, OSError) as error:
-        raise LearnError(str(error)) from None
-    return 0
-
-
-def next_(options: argparse.Namespace) -> int:
-    """what to do next: the first exercise that has not passed, or the next lesson"""
-    folder = this_folder()
-    e = chosen(folder, None)
-    if e is not None:
-        print_exercise(folder, e)
-        print("python -m tinyjax learn test | hint")
-        return 0
-    known = progress.shares(catalogue.load(), progress.passed(progress.folders(course())))
-    left = [name for name, (done, total) in known.items() if done < total]
-    later = [name for name in left if name > NAMES[folder.lesson - 1]] or left
-    if later:
-        print(f"{NAMES[folder.lesson - 1]} is done. Next: read lesson {later[0]}, then")
-        print(f"python -m tinyjax learn start {int(later[0][:2])} --keep")
-    else:
-        print("All exercises of all lessons are done.")
-    return 0
-
-
 COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "list": list_,
     "start": start_,
@@ -282,4 +211,5 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "reset": reset,
     "next": next_,
     "progress": progress_,
+    "finish": finish_,
 }

@@ -61,6 +61,13 @@ def shown(path: Path) -> str:
     return str(path.relative_to(here) if path.is_relative_to(here) else path)
 
 
+def chosen(folder: WorkFolder, text: str | None) -> Exercise | None:
+    """The exercise that is named, or else the first that has not passed."""
+    if text is not None:
+        return catalogue.find(folder.exercises, text)
+    return next((e for e in folder.exercises if e.name not in folder.notes["passed"]), None)
+
+
 # ---- making one ----
 
 

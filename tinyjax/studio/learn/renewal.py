@@ -58,10 +58,11 @@ def renew(folder: WorkFolder) -> list[str]:
     }
     fill(begin_new(folder.path), folder.lesson, notes, given, sources)
     before = put_in_place(folder.path)
-    names_carried = ", ".join(place[1] for place, _, _ in own + kept)
+    names_carried = ", ".join(place[1] for place, _, _ in own)
+    more = f", and {len(kept)} functions of other lessons" if kept else ""
     return [
         "tinyjax has changed. This is a fresh copy of it; carried over: "
-        f"{names_carried or 'nothing, as nothing was written yet'}.",
+        f"{names_carried or 'nothing, as nothing was written yet'}{more}.",
         f"What was here is in {before}.",
         *told,
         *told_of_own,

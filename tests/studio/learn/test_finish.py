@@ -1,0 +1,67 @@
+"""The end of the course: digits read with the learner's own tinyjax."""
+
+import re
+
+import pytest
+
+from tinyjax.__main__ import main
+from tinyjax.studio.learn import exercises as catalogue
+from tinyjax.studio.learn import finish
+from tinyjax.studio.learn.exercises import ROOT, LearnError
+from tinyjax.studio.learn.functions import function_text, with_function
+from tinyjax.studio.learn.keep import Kept
+from tinyjax.studio.learn.safely import read, write
+from tinyjax.studio.learn.work_folder import WorkFolder
+
+
+def write_the_reference(folder):
+    """Do what a learner does who writes what tinyjax has."""
+    for file, name in folder.places:
+        text = function_text(read(ROOT / file), name)
+        path = folder.path / "src" / file
+        write(path, with_function(read(path), name, text))
+
+
+def test_what_is_not_the_learners_is_named():
+    first, second, *rest = all_of_2 = [e for e in catalogue.load() if e.lesson == 2]
+    kept = Kept({}, [first, *rest], {second.name: "does not pass"})
+    said = "\n".join(finish.shares(kept))
+    own, total = (len({p for e in found for p in e.places}) for found in (kept.exercises, all_of_2))
+    assert re.search(f"02_jvp +{own} of +{total}   tinyjax's own: 02.2 {second.name}", said)
+    assert f"Written, and not taken:\n  {second.name}: does not pass" in said
+    assert re.search("01_primitives +0 of +[0-9]+\n", said)
+
+
+@pytest.mark.slow
+def test_without_anything_written_the_training_is_tinyjaxs_own(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["learn", "finish"]) == 0
+    said = capfd.readouterr().out
+    assert "0 of your 0 functions were at work" in said
+    right = re.search("([0-9]+) of the 360 digits", said)
+    assert int(right[1]) > 300
+
+
+@pytest.mark.slow
+def test_an_error_in_the_training_is_told(tmp_path, capfd):
+    file = "tinyjax/transform/vjp.py"
+    broken = with_function(read(ROOT / file), "value_and_grad", "def value_and_grad(fun): 1 / 0")
+    with pytest.raises(LearnError, match="(?s)src/tinyjax/transform/vjp.py.*ZeroDivisionError"):
+        finish.train(tmp_path, Kept({file: broken}))
+
+
+@pytest.mark.slow
+def test_a_learner_goes_through_all_lessons_to_digits_read(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for lesson in sorted({e.lesson for e in catalogue.load()}):
+        assert main(["learn", "start", str(lesson), "--keep"]) == 0
+        assert "tinyjax's own" not in capfd.readouterr().out
+        name = catalogue.NAMES[lesson - 1]
+        write_the_reference(WorkFolder(tmp_path / "learn" / name))
+    assert main(["learn", "finish"]) == 0
+    said = capfd.readouterr().out
+    total = len({place for e in catalogue.load() for place in e.places})
+    assert f"{total} of the {total} functions of the exercises are yours" in said
+    at_work = int(re.search("([0-9]+) of your", said)[1])
+    assert at_work > total / 2
+    assert int(re.search("([0-9]+) of the 360 digits", said)[1]) > 300

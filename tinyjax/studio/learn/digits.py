@@ -1,0 +1,120 @@
+"""The end of the course: a network learns to read digits. Lesson 16 explains the program.
+
+    python -m tinyjax.studio.learn.digits FUNCTIONS_FILE
+
+`learn finish` runs it on a copy of tinyjax that has the learner's functions in it; the file, in JSON, says
+which they are: [["tinyjax/core/bind.py", "Primitive.bind"], ...].
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax, random
+from tinyjax.example_libraries import optimizers
+from tinyjax.studio import data
+
+SRC = Path(jax.__file__).parents[1]
+TRAINING = 1437  # images; the other 360 are for the test
+BATCH = 128
+EPOCHS = 30
+
+# ---- the program ----
+
+
+def predict(params: Any, image: jax.Array) -> jax.Array:
+    """The scores of the ten digits for one image."""
+    (w1, b1), (w2, b2) = params
+    return jax.nn.relu(image @ w1 + b1) @ w2 + b2
+
+
+def loss_of_one(params: Any, image: jax.Array, label: jax.Array) -> jax.Array:
+    return -jax.nn.log_softmax(predict(params, image))[label]
+
+
+def loss(params: Any, images: jax.Array, labels: jax.Array) -> jax.Array:
+    return jnp.mean(jax.vmap(loss_of_one, in_axes=(None, 0, 0))(params, images, labels))
+
+
+def first_params(key: jax.Array, sizes: tuple[int, ...] = (64, 32, 10)) -> Any:
+    keys = random.split(key, len(sizes) - 1)
+    return [
+        (random.normal(k, (m, n)) / jnp.sqrt(m), jnp.zeros(n))
+        for k, m, n in zip(keys, sizes, sizes[1:])
+    ]
+
+
+init, update, get_params = optimizers.adam(0.01)
+
+
+@jax.jit
+def epoch(first: int, state: Any, key: jax.Array, images: jax.Array, labels: jax.Array) -> Any:
+    """The state after all images, in batches of another order each time; and the mean loss."""
+    order = random.permutation(key, TRAINING)[: TRAINING // BATCH * BATCH].reshape(-1, BATCH)
+
+    def step(carry: Any, chosen: jax.Array) -> Any:
+        i, state = carry
+        value, grads = jax.value_and_grad(loss)(get_params(state), images[chosen], labels[chosen])
+        grads = optimizers.clip_grads(grads, 10.0)
+        return (i + 1, update(i, grads, state)), value
+
+    (_, state), losses = lax.scan(step, (first, state), order)
+    return state, jnp.mean(losses)
+
+
+# ---- running it ----
+
+
+def functions_at_work(action: Callable[[], Any]) -> tuple[Any, set[tuple[str, str]]]:
+    """The result of `action`, and the file and name of each function of tinyjax that ran meanwhile."""
+    seen = set()
+
+    def note(frame: FrameType, event: str, arg: Any) -> None:
+        seen.add((frame.f_code.co_filename, frame.f_code.co_qualname))
+
+    sys.setprofile(note)
+    try:
+        result = action()
+    finally:
+        sys.setprofile(None)
+    inside = [(Path(file), name) for file, name in seen if file.startswith(str(SRC))]
+    return result, {(file.relative_to(SRC).as_posix(), name) for file, name in inside}
+
+
+def main(functions: set[tuple[str, str]]) -> None:
+    images, labels = data.digits()
+    keys = random.split(random.key(1), EPOCHS)
+    state = init(first_params(random.key(0)))
+    print("Tracing and compiling ...", flush=True)
+    result, at_work = functions_at_work(lambda: epoch(0, state, keys[0], images, labels))
+    for number, key in enumerate(keys):
+        if number > 0:
+            result = epoch(number * (TRAINING // BATCH), result[0], key, images, labels)
+        if number % 5 == 0 or number == EPOCHS - 1:
+            print(f"epoch {number:2}   loss {float(result[1]):.3f}", flush=True)
+    scores = jax.vmap(predict, in_axes=(None, 0))(get_params(result[0]), images[TRAINING:])
+    answers = np.asarray(scores).argmax(axis=1)
+    show(images[TRAINING:], answers, 4)
+    right = int(np.sum(answers == labels[TRAINING:]))
+    print(f"\n{right} of the {len(answers)} digits that it had not seen are read rightly.")
+    print(f"{len(functions & at_work)} of your {len(functions)} functions were at work.")
+
+
+def show(images: np.ndarray, answers: np.ndarray, count: int) -> None:
+    """The first images side by side, as text, and what each is read as."""
+    print()
+    for row in range(8):
+        pixels = [image[8 * row :][:8] for image in images[:count]]
+        print("   ".join("".join(" .:-=+*%#@"[int(9 * p)] * 2 for p in part) for part in pixels))
+    print("   ".join(f"{f'a {answer}':^16}" for answer in answers[:count]))
+
+
+if __name__ == "__main__":
+    main({(file, name) for file, name in json.loads(Path(sys.argv[1]).read_text())})

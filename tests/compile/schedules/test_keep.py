@@ -15,9 +15,9 @@ VECTORS = [
 ]
 
 
-def softmax(rows, columns):
+def softmax(rows, columns, of=lambda x: x):
     """The naive nest of a softmax."""
-    (kernel,) = stages(jax.nn.softmax, aval(rows, columns))[2]
+    (kernel,) = stages(lambda x: jax.nn.softmax(of(x)), aval(rows, columns))[2]
     return kernel.naive
 
 
@@ -51,3 +51,13 @@ def test_what_is_kept_is_what_was_computed(columns, directives):
 def test_what_is_not_computed_can_not_be_kept():
     assert "no axis 'i7'" in Keep("e", "i7").why_not(softmax(5, 40))
     assert Keep("e", "i2").why_not(softmax(5, 40)) == "the loop over i2 computes no 'e'"
+
+
+def test_what_is_made_of_the_same_value_many_times_over_is_found_at_once():
+    def doubled(x):
+        for _ in range(60):  # a tree of 2**60 additions, if written out
+            x = x + x
+        return x
+
+    (found,) = repeated_work(softmax(5, 40, doubled), ["i3", "i4"])
+    assert 60 < found.cost < 200

@@ -19,7 +19,7 @@ and store_at.) Builds on nests.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -61,20 +61,21 @@ class Keep(Directive):
         loop = find_loop(kernel, self.axis)
         if loop is None:
             return no_such_axis(kernel, self.axis)
-        if self.value not in _costs(loop):
+        if not any(isinstance(s, Let) and s.target.name == self.value for s in loop.body):
             return f"the loop over {self.axis} computes no {self.value!r}"
         return ""
 
     def _applied(self, kernel: Kernel) -> Kernel:
         loop = loop_over(kernel, self.axis)
-        meaning = _meanings(loop)[self.value]
+        numbers: Numbers = {}
+        meaning = _meanings(loop, numbers)[self.value]
         made = _statement(loop, self.value)
         target = made.target
         kept = PrivateArray(Fresh(kernel)("kept"), target.dtype, loop.stop.hi, target.width)
         readers = {
             axis_of(other): name
             for other in _loops_after(kernel, loop)
-            for name, found in _meanings(other).items()
+            for name, found in _meanings(other, numbers).items()
             if found == meaning
         }
 
@@ -122,9 +123,15 @@ def _loading(loop: For, name: str, kept: PrivateArray) -> For:
 # ---- what is computed twice ----
 
 
-def _meanings(loop: For) -> dict[str, Hashable]:
-    """What each value of a loop's body is, equal for equal values of another loop's iteration."""
-    meanings: dict[str, Hashable] = {}
+Numbers = dict[
+    Hashable, int
+]  # what has been seen: an operation with its operands' numbers, or a load
+
+
+def _meanings(loop: For, numbers: Numbers) -> dict[str, int]:
+    """A number for each value of a loop's body: the same for equal values, and for those of an iteration
+    of another loop with the same `numbers`. (Local value numbering: Cocke and Schwartz, 1970.)"""
+    meanings: dict[str, int] = {}
     here = index_var("here", loop.variable.lo, loop.variable.hi)
 
     def meaning(atom: Atom) -> Hashable:
@@ -136,12 +143,15 @@ def _meanings(loop: For) -> dict[str, Hashable]:
         return at.with_variables(lambda v: here if v == loop.variable else v)
 
     for statement in loop.body:
+        what: Hashable
         match statement:
             case Let(target, op, args):
-                meanings[target.name] = (op, target.dtype, *map(meaning, args))
+                what = (op, target.dtype, *map(meaning, args))
             case Load(target, Buffer(role="in") as source, at, end):
-                last = None if end is None else place(end)
-                meanings[target.name] = (source.name, place(at), last)
+                what = (source.name, place(at), None if end is None else place(end))
+            case _:
+                continue
+        meanings[target.name] = numbers.setdefault(what, len(numbers))
     return meanings
 
 
@@ -158,30 +168,31 @@ def repeated_work(kernel: Kernel, axes: Sequence[str]) -> list[Repeated]:
     each other, the last."""
     found_loops = (find_loop(kernel, axis) for axis in axes)
     loops = [loop for loop in found_loops if loop is not None]
-    meanings = [_meanings(loop) for loop in loops]
-    found: dict[Hashable, Repeated] = {}
+    numbers: Numbers = {}
+    meanings = [_meanings(loop, numbers) for loop in loops]
+    found: dict[int, Repeated] = {}
     for number, loop in enumerate(loops):
-        costs = _costs(loop)
-        for name, what in meanings[number].items():
-            readers = [n for n in range(number + 1, len(loops)) if what in meanings[n].values()]
-            is_new = what not in found and name in costs
-            if is_new and any(
-                _is_used(loops[n], meanings[n], what, meanings[number]) for n in readers
-            ):
-                found[what] = Repeated(_statement(loop, name).target, axis_of(loop), costs[name])
+        known = set(meanings[number].values())
+        later = zip(loops[number + 1 :], meanings[number + 1 :])
+        wanted = set().union(*(_wanted(other, its, known) for other, its in later))
+        for statement in loop.body:
+            if not isinstance(statement, Let):
+                continue
+            what = meanings[number][statement.target.name]
+            if what in wanted and what not in found:
+                cost = _cost(loop, statement.target.name)
+                found[what] = Repeated(statement.target, axis_of(loop), cost)
     return list(found.values())
 
 
-def _is_used(
-    loop: For, meanings: Mapping[str, Hashable], what: Hashable, before: Mapping[str, Hashable]
-) -> bool:
-    """Whether a loop needs a value for something that the loop before does not compute."""
-    name = next(name for name, found in meanings.items() if found == what)
-    return any(
-        name in names_in(statement)
-        and not (isinstance(statement, Let) and meanings[statement.target.name] in before.values())
+def _wanted(loop: For, meanings: Mapping[str, int], known: Set[int]) -> set[int]:
+    """What a loop needs for something that is not known from a loop before."""
+    new = (
+        statement
         for statement in loop.body
+        if not (isinstance(statement, Let) and meanings[statement.target.name] in known)
     )
+    return {meanings[name] for statement in new for name in names_in(statement) if name in meanings}
 
 
 def work_of(let: Let) -> int:
@@ -189,11 +200,11 @@ def work_of(let: Let) -> int:
     return scalar_ops[let.op].cost if let.op in scalar_ops else 0
 
 
-def _costs(loop: For) -> dict[str, float]:
-    """The operations that each value takes, with those of all that it is made of in this loop."""
-    costs: dict[str, float] = {}
-    for statement in loop.body:
-        if isinstance(statement, Let):
-            own = work_of(statement)
-            costs[statement.target.name] = own + sum(costs.get(n, 0) for n in names_in(statement))
-    return costs
+def _cost(loop: For, name: str) -> float:
+    """The operations that a value takes, with those of all that it is made of in this loop."""
+    needed, cost = {name}, 0.0
+    for statement in reversed(loop.body):
+        if isinstance(statement, Let) and statement.target.name in needed:
+            cost += work_of(statement)
+            needed |= names_in(statement)
+    return cost

@@ -109,6 +109,14 @@ PROGRAMS = [
 ]
 
 
+def test_the_passes_of_an_own_schedule_are_those_of_its_directives():
+    lowered = jax.jit(lambda x: x * 2 + x).lower(data(100))
+    own = lowered.with_schedule("k0", [Split("i1", 4), Vectorize("i1_inner", 4)])
+    events = [str(event) for record in own.passes for event in record.events if "i1" in event.about]
+    assert events == ["Split('i1', 4): applied", "Vectorize('i1_inner', 4): applied"]
+    assert own.as_text(own.passes[-1].title) == own.as_text("kernel")
+
+
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_any_directive_can_be_left_out(number):
     """And with it those that can't be applied without it."""

@@ -7,7 +7,7 @@ device: all that it makes is text and plans. Builds on the stages of this folder
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -58,6 +58,7 @@ class LoweredProgram:
     donated: tuple[bool, ...]  # which arguments can't be used after a call
     memory: MemoryPlan
     plan: Plan  # as it runs: some kernels work in place
+    rescheduled: tuple[str, ...] = ()  # kernels whose schedule is not the compiler's
 
     def as_text(self, stage: str | None = None) -> str:
         """One of STAGES, or what a pass made (by the title of its record), as text; by default the OpenCL C
@@ -84,6 +85,10 @@ class LoweredProgram:
         with recording() as records:
             closed = ClosedJaxpr(self.closed.jaxpr, self.closed.consts)  # with nothing cached on it
             planned = make_plan(run_passes(closed), self.target)
+            for kernel in map(self.kernel, self.rescheduled):
+                assert kernel.naive is not None
+                records[:] = [r for r in records if r.subject != kernel.naive.name]
+                scheduled(kernel.naive, [x for x in kernel.schedule if isinstance(x, Directive)])
             _with_memory(self.name, closed, self.device, self.target, planned, self.donated)
         return records
 
@@ -114,7 +119,9 @@ class LoweredProgram:
         if old.naive is None:
             raise ValueError(f"{old.name} was written as it is: there is no naive nest to schedule")
         new = scheduled(old.naive, directives)
-        return self._with(with_kernel(self.planned, old, new))
+        own = self._with(with_kernel(self.planned, old, new))
+        rescheduled = dict.fromkeys([*self.rescheduled, old.name])
+        return replace(own, rescheduled=tuple(rescheduled))
 
     def without_schedules(self) -> LoweredProgram:
         """The program with naive loop nests for kernels."""

@@ -67,7 +67,7 @@ def _reduce_precision(eqn: JaxprEqn, target: Target) -> Elementwise | OnHost:
     info, kept = dtypes.finfo(eqn.outvars[0].aval.dtype), eqn.params
     if kept["exponent_bits"] >= info.nexp and kept["mantissa_bits"] >= info.nmant:
         return Elementwise(lambda ctx, x, **_: x, cost=0)
-    return OnHost("works on the bits of floats")
+    return OnHost("kernels round to no other formats")
 
 
 def _round(ctx: Any, x: Scalar, *, rounding_method: Any) -> Scalar:
@@ -125,6 +125,29 @@ def _bitcast(eqn: JaxprEqn, target: Target) -> Lowering:
     return Elementwise(lambda ctx, x, new_dtype: ctx.op("bitcast", x, dtype=new_dtype))
 
 
+def _in_total_order(op: str) -> Callable[[JaxprEqn, Target], Lowering]:
+    """The rule of a comparison by lax.comparison.total_order_key, which is made of a float's bits."""
+
+    def key(ctx: Any, x: Scalar, signed: np.dtype) -> Scalar:
+        bits = ctx.op("bitcast", x, dtype=signed)
+        is_negative = ctx.op("lt", bits, ctx.constant(0, signed), dtype=BOOL)
+        turned = ctx.op("xor", bits, ctx.constant(np.iinfo(signed).max, signed))
+        return ctx.op("select", is_negative, turned, bits, dtype=signed)
+
+    def rule(eqn: JaxprEqn, target: Target) -> Lowering:
+        dtype = eqn.invars[0].aval.dtype
+        if not dtypes.is_float(dtype):
+            return comparison(op)
+        if dtype in HALVES:
+            return OnHost("kernels hold no bits of 16-bit floats and bools")
+        signed = np.dtype(f"int{8 * dtype.itemsize}")
+        return Elementwise(
+            lambda ctx, x, y: ctx.op(op, key(ctx, x, signed), key(ctx, y, signed), dtype=BOOL), 7
+        )
+
+    return rule
+
+
 def _without_float64(
     op: str, cost: int = FUNCTION
 ) -> Callable[[JaxprEqn, Target], Elementwise | OnHost]:
@@ -151,6 +174,9 @@ lowering_rules[lax.square_p] = Elementwise(lambda ctx, x: ctx.op("mul", x, x), C
 lowering_rules[lax.select_n_p] = Elementwise(_select_n)
 lowering_rules[lax.clamp_p] = Elementwise(_clamp)
 lowering_rules[lax.bitcast_convert_type_p] = _bitcast
+lowering_rules[lax.eq_to_p] = _in_total_order("eq")
+lowering_rules[lax.le_to_p] = _in_total_order("le")
+lowering_rules[lax.lt_to_p] = _in_total_order("lt")
 
 # ---- reductions ----
 
@@ -180,7 +206,6 @@ _HOST_STEPS = {
         scatter scatter_add scatter_sub scatter_mul scatter_min scatter_max""",
     "all elements of a row are needed to place one": "sort top_k",
     "OpenCL has no such function of full accuracy": "polygamma",
-    "works on the bits of floats": "eq_to le_to lt_to",
     "kernels do not compute with complex numbers": "real imag complex conj",
 }
 for _reason, _names in _HOST_STEPS.items():

@@ -200,11 +200,11 @@ CHAPTERS = (
             "compile.plan": "a jaxpr's groups and kernels, and those of its loops' bodies",
             "compile.memory_plan": "which arrays take over whose memory",
             "compile.cost": "what it costs: arithmetic, bytes",
-            "compile.launches": "which kernels are handed to the device together",
             "compile.lowered": "all these stages in order, and what each made",
             "compile.explain": "where each line of C comes from",
         },
         {
+            "compile.launches": "which kernels are handed to the device together",
             "compile.codegen.webassembly": "a kernel as WebAssembly, which a browser runs",
             "compile.codegen.webassembly_memory": "loads and stores there",
             "compile.codegen.webassembly_values": "values as locals, operations on them",

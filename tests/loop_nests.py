@@ -17,6 +17,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     PrivateArray,
     Store,
     Value,
+    While,
 )
 
 F32 = np.dtype("float32")
@@ -72,6 +73,18 @@ def column_sums(columns, rows):
     load = Load(A, kernel.buffers[0], j * columns + i)
     body = [allocate, loop(j, rows, load, inner.body[1]), *after]
     return Kernel("k0", kernel.buffers, 1, [loop(i, columns, *body)])
+
+
+def halved_until_small(count):
+    """y[i1] = x[i1], halved until it is at most 1: how often, differs"""
+    x, y = Buffer("x_in", F32, count, "in"), Buffer("y_out", F32, count, "out")
+    i, carry, more = axis("i1", count), PrivateArray("carry", F32, 1), Value("more", np.dtype(bool))
+    one, half, d = Const(np.float32(1), F32), Const(np.float32(0.5), F32), Value("d", F32)
+    test = [Load(B, carry, index(0)), Let(more, "gt", (B, one))]
+    step = [Let(C, "mul", (B, half)), Store(carry, index(0), C)]
+    body = [Load(A, x, i), Allocate(carry, None), Store(carry, index(0), A)]
+    body += [While(test, more, step), Load(d, carry, index(0)), Store(y, i, d)]
+    return Kernel("k0", [x, y], 1, [loop(i, count, *body)])
 
 
 def results(kernel):

@@ -15,7 +15,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile import plan
-from tinyjax.compile.schedules import scheduled_loop
+from tinyjax.compile.schedules import loop_schedule
 from tinyjax.runtime import loops
 from tinyjax.runtime.devices import devices
 from tinyjax.runtime.errors import OutOfDeviceMemory
@@ -318,7 +318,7 @@ def test_an_error_in_an_iteration_leaves_the_queue_usable(steps):
 @pytest.fixture
 def short_launches(monkeypatch):
     monkeypatch.setattr(loops, "LAUNCH_WORK", 1)
-    monkeypatch.setattr(scheduled_loop, "LAUNCH_WORK", 1)
+    monkeypatch.setattr(loop_schedule, "LAUNCH_WORK", 1)
     monkeypatch.setattr(loops, "next_count", lambda count, seconds: 2)
 
 

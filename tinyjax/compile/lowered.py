@@ -125,7 +125,7 @@ class LoweredProgram:
 
     def without_schedules(self) -> LoweredProgram:
         """The program with naive loop nests for kernels."""
-        return self._with(with_loop_nests(self.planned, self.target))
+        return self._with(with_loop_nests(self.planned))
 
     def _with(self, planned: Plan) -> LoweredProgram:
         stages = self.name, self.closed, self.device, self.target
@@ -133,7 +133,7 @@ class LoweredProgram:
 
     def loop_nests(self) -> list[Kernel]:
         """The naive nests of all kernels; of a kernel that has none, itself."""
-        return with_loop_nests(self.planned, self.target).all_kernels()
+        return with_loop_nests(self.planned).all_kernels()
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.kernel.kernel_ir import Kernel
-from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
+from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.rules import rewrites_for_steps
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
 from tinyjax.compile.record import run_pass
@@ -64,20 +64,14 @@ class Plan:
         return list({kernel.name: kernel for kernel in kernels}.values())
 
 
-def with_loop_nests(plan: Plan, target: Target | None) -> Plan:
+def with_loop_nests(plan: Plan) -> Plan:
     """The plan with the naive nest of each kernel in its place; a kernel that has none stays."""
-    groups, kernels = list(plan.groups), {}
-    for number, kernel in plan.kernels.items():
-        group, kernels[number] = groups[number], kernel.naive or kernel
-        if isinstance(group, LoopGroup) and target is not None:
-            made = naive_loop(group.eqn, group.before, plan.names, target)
-            kernels[number] = replace(made.kernel, name=kernel.name)
-            groups[number] = replace(group, inputs=made.inputs)
+    kernels = {number: kernel.naive or kernel for number, kernel in plan.kernels.items()}
     bodies = {
-        number: {label: with_loop_nests(body, target) for label, body in of.items()}
+        number: {label: with_loop_nests(body) for label, body in of.items()}
         for number, of in plan.bodies.items()
     }
-    return replace(plan, groups=groups, kernels=kernels, bodies=bodies)
+    return replace(plan, kernels=kernels, bodies=bodies)
 
 
 def all_names(jaxpr: Jaxpr) -> dict[Var, str]:
@@ -156,7 +150,8 @@ class _Planner:
         """One kernel if that can be, else a plan for each of the loop's jaxprs."""
         if isinstance(made, LoopKernel):
             name = f"{prefix}{group.eqn.primitive.name}"
-            plan.kernels[number] = replace(made.kernel, name=name)
+            naive = made.kernel.naive and replace(made.kernel.naive, name=name)
+            plan.kernels[number] = replace(made.kernel, name=name, naive=naive)
             return
         plan.reasons[number] = made
         if group.eqn.primitive in rewrites_for_steps:

@@ -11,7 +11,6 @@ from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.fusion.groups import LoopGroup
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.interpret import interpret_kernel
-from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
 from tinyjax.compile.schedules.loop_cost import LAUNCH_WORK
@@ -66,13 +65,12 @@ def interpreted(f, *args, target=CPU, iterations=10**6, naive=False):
     memory = dict(zip([*jaxpr.constvars, *jaxpr.invars], values))
     for number, group in enumerate(plan.groups):
         memory |= {v: np.zeros(v.aval.shape, v.aval.dtype) for v in group.outputs}
-        made = LoopKernel(plan.kernels[number], group.inputs)
+        kernel = plan.kernels[number]
         if naive and isinstance(group, LoopGroup):
-            made = naive_loop(group.eqn, group.before, plan.names, target)
-            check_kernel(made.kernel)
-            assert made.kernel.items == 1 and "x16" not in str(made.kernel)
-        kernel = made.kernel
-        arrays = [memory[v].reshape(-1) for v in (*made.inputs, *group.outputs)]
+            kernel = kernel.naive
+            check_kernel(kernel)
+            assert kernel.items == 1 and "x16" not in str(kernel)
+        arrays = [memory[v].reshape(-1) for v in (*group.inputs, *group.outputs)]
         scratch = [np.zeros(b.size, b.dtype) for b in kernel.buffers[len(arrays) :]]
         launch(kernel, arrays + scratch, iterations)
     return [v.val if isinstance(v, Literal) else memory[v] for v in jaxpr.outvars]
@@ -155,18 +153,18 @@ def test_the_kernel_of_a_scan_is_a_loop_over_registers():
     lines = str(loop_of(decayed, floats(16), floats(16), floats(9, 16))).splitlines()
     assert [line.strip() for line in lines[1:]] == [
         "carry_1:f32 x16 = variable",
-        "t1:f32 x16 = b_in[0 x16]",
-        "carry_1 = t1",
-        "t2:f32 x16 = a_in[0 x16]",
-        "for i1 in 0 .. 9:",
-        "h:f32 x16 = c_in[i1 * 16 x16]",
+        "b:f32 x16 = b_in[0 x16]",
+        "carry_1 = b",
+        "a:f32 x16 = a_in[0 x16]",
+        "for i2 in 0 .. 9:",
+        "h:f32 x16 = c_in[i2 * 16 x16]",
         "g:f32 x16 = carry_1",
-        "i2:f32 x16 = mul t2 g",
-        "j:f32 x16 = add i2 h",
-        "out1[i1 * 16 x16] = j",
+        "i3:f32 x16 = mul a g",
+        "j:f32 x16 = add i3 h",
+        "out1[i2 * 16 x16] = j",
         "carry_1 = j",
-        "t5:f32 x16 = carry_1",
-        "out0[0 x16] = t5",
+        "t3:f32 x16 = carry_1",
+        "out0[0 x16] = t3",
     ]
 
 
@@ -192,7 +190,7 @@ def test_rows_that_repeat_a_scalar():
 
 
 def test_scalars_that_loop_kernels_keep_between_launches(monkeypatch):
-    monkeypatch.setattr("tinyjax.compile.schedules.scheduled_loop.LAUNCH_WORK", 1)
+    monkeypatch.setattr("tinyjax.compile.schedules.loop_schedule.LAUNCH_WORK", 1)
 
     def step(carry, x):
         vector, scalar = carry

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from loop_nests import (
@@ -5,10 +7,12 @@ from loop_nests import (
     F32,
     A,
     B,
+    C,
     assert_computes_the_same,
     axis,
     column_sums,
     doubled,
+    halved_until_small,
     loop,
     row_sums,
     scaled_rows,
@@ -108,6 +112,51 @@ def test_each_lane_may_have_a_sum_of_its_own(rows):
     assert_computes_the_same(kernel, columns_first)
 
 
+# ---- lanes that go on while others are done ----
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_while_goes_on_as_long_as_any_lane_does(size):
+    naive = halved_until_small(size)
+    kernel = vectors(naive, "i1")
+    assert "any more" in str(kernel) or "any i1_inner_active1" in str(kernel)
+    assert_computes_the_same(kernel, naive)
+
+
+def test_lanes_beyond_the_end_do_not_go_on():
+    assert "inside" in str(vectors(halved_until_small(17), "i1"))
+    assert "inside" not in str(vectors(halved_until_small(32), "i1"))
+
+
+def test_what_a_loop_inside_stores_is_its_own_lane():
+    (outer,) = halved_until_small(16).body
+    inner = outer.body[3]
+    z = Buffer("z_out", F32, 16, "out")
+    inside = While(inner.head, inner.holds, [*inner.body, Store(z, outer.variable, C)])
+    body = [inside if s is inner else s for s in outer.body]
+    kernel = Kernel(
+        "k0", [*halved_until_small(16).buffers, z], 1, [loop(axis("i1", 16), 16, *body)]
+    )
+    assert "would store to z_out" in Vectorize("i1", 16).why_not(kernel)
+
+
+def test_a_loop_within_can_not_end_in_each_lane_by_itself_too():
+    (outer,) = halved_until_small(16).body
+    inner = outer.body[3]
+    body = [replace(s, body=[inner, *s.body]) if s is inner else s for s in outer.body]
+    kernel = Kernel("k0", halved_until_small(16).buffers, 1, [loop(axis("i1", 16), 16, *body)])
+    assert "a loop within a loop" in Vectorize("i1", 16).why_not(kernel)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_first_element_alone_stores_what_is_the_same_in_all(size):
+    y, z = Buffer("y_out", F32, size, "out"), Buffer("z_out", F32, 1, "out")
+    one, i, is_first = Const(np.float32(1), F32), axis("i1", size), Value("t1", np.dtype(bool))
+    guarded = [Let(is_first, "eq", (i, index(0))), If(is_first, [Store(z, index(0), one)])]
+    naive = Kernel("k0", [y, z], 1, [loop(i, size, Store(y, i, one), *guarded)])
+    assert_computes_the_same(vectors(naive, "i1"), naive)
+
+
 # ---- what can't be vectors ----
 
 
@@ -147,9 +196,7 @@ def test_a_place_from_data_differs_in_each_lane():
 def test_lanes_do_not_part():
     true = Value("t1", np.dtype(bool))
     less = Let(true, "lt", (A, A))
-    for statement in (If(true, []), While([less], true, [])):
-        reason = Vectorize("i1", 16).why_not(body_of_16(less, statement))
-        assert "go different ways" in reason or "leave a loop" in reason
+    assert "go different ways" in Vectorize("i1", 16).why_not(body_of_16(less, If(true, [])))
 
 
 def test_lanes_do_not_load_what_others_store():

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +30,6 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
     sum_dtype,
 )
-from tinyjax.compile.kernel.vector_lanes import NotVectorizable, VectorLanes, lanes_of_chunk
 from tinyjax.core.dtypes import kind
 from tinyjax.core.jaxpr import Atom as JaxprAtom
 from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
@@ -57,44 +55,28 @@ class Builder:
         self.known: dict[tuple[JaxprAtom, Index], ir.Scalar] = {}
         self.taken: dict[str, int] = {}  # how often a name has been given
         self.unnamed: set[ir.Value] = set()  # what is not the value of a variable, or not yet
-        self.lanes: VectorLanes | None = None  # of the vector that is being computed
 
     # ---- statements ----
 
     def let(self, op: str, args: Sequence[ir.Atom], dtype: np.dtype) -> ir.Value:
-        args = [self._numbers(arg) if isinstance(arg, Index) else arg for arg in args]
-        width = max(getattr(arg, "width", 1) for arg in args)
-        target = ir.Value(self.fresh("t"), dtype, 1 if op == "any" else width)
+        target = ir.Value(self.fresh("t"), dtype)
         self.unnamed.add(target)
         self.body.append(ir.Let(target, op, tuple(args)))
         return target
 
     def load(self, name: str, source: ir.Buffer | ir.PrivateArray, at: Index) -> ir.Value:
-        target = ir.Value(self.fresh(name), source.dtype, getattr(source, "width", 1))
+        target = ir.Value(self.fresh(name), source.dtype)
         self.body.append(ir.Load(target, source, at))
         return target
 
     def read(self, place: MemRef, at: Index, name: str = "t") -> ir.Value:
-        """The element number `at` of what is at `place`, or the vector from there on."""
-        place, at = self._place_of_lanes(place, at)
-        target = ir.Value(self.fresh(name), place.memory.dtype, place.width)
-        self.body.append(ir.Load(target, place.memory, *place.bounds(at)))
-        return target
+        """The element number `at` of what is at `place`."""
+        return self.load(name, place.memory, place.place(at))
 
     def write(self, place: MemRef, at: Index, value: ir.Scalar) -> None:
-        """Stores what `read` gives; a scalar goes to all lanes."""
-        place, at = self._place_of_lanes(place, at)
-        start, end = place.bounds(at)
-        store = ir.Store(place.memory, start, self.repeated(value, place.width), end)
+        """Stores what `read` gives."""
+        store = ir.Store(place.memory, place.place(at), value)
         self.body.append(store if place.only_if is None else ir.If(place.only_if, [store]))
-
-    def repeated(self, value: ir.Scalar, width: int) -> ir.Scalar:
-        """`value`, as a vector of that width if it is a scalar."""
-        if getattr(value, "width", 1) == width:
-            return value
-        vector = ir.Value(self.fresh("t"), value.dtype, width)
-        self.body.append(ir.Let(vector, "copy", (value,)))
-        return vector
 
     def store(self, destination: ir.Buffer | ir.PrivateArray, at: Index, value: Any) -> None:
         self.body.append(ir.Store(destination, at, value))
@@ -133,47 +115,10 @@ class Builder:
         if last >= start.lo:
             self.body.append(ir.For(variable, start, stop, body))
 
-    # ---- vectors ----
-
-    @contextmanager
-    def vectorized(self, chunk: Index, count: int, width: int) -> Iterator[Index]:
-        """Within the block, the element at the index given is a vector: `width` neighbours, those of chunk
-        number `chunk` among `count`. What depends on that index is varying; all else is uniform.
-
-        Raises NotVectorizable where neighbours are not contiguous in memory."""
-        if width == 1:
-            yield chunk
-            return
-        self.lanes = lanes_of_chunk(chunk, count, width)
-        try:
-            yield self.lanes.variable
-        finally:
-            self.lanes = None
-
-    def _place_of_lanes(self, place: MemRef, at: Index) -> tuple[MemRef, Index]:
-        """The place of a vector if `at` is varying."""
-        if self.lanes is None or not self.lanes.stride(at):
-            return place, at
-        start, end = self.lanes.span(at)
-        return replace(place, start=start, end=end, width=self.lanes.width), index(0)
-
-    def _numbers(self, at: Index) -> ir.Atom:
-        """An index as an operand: that of each lane, if it is varying."""
-        if self.lanes is None or not (stride := self.lanes.stride(at)):
-            return at
-        if max(-at.lo, at.hi) >= 2**31:
-            raise NotVectorizable(f"{at} needs more than 32 bits")
-        target = ir.Value(self.fresh("t"), INT32, self.lanes.width)
-        first = self.lanes.first_of(at)
-        self.body.append(ir.Let(target, "ramp", (first, ir.Const(np.int32(stride), INT32))))
-        return target
-
     def clamped_index(self, value: ir.Scalar, size: int) -> Index:
         """As a rule's ctx.index. The bounds fit any integer dtype, the result fits C's int."""
         if size == 1:  # a single element may be a variable, which has no other place
             return index(0)
-        if getattr(value, "width", 1) > 1:
-            raise NotVectorizable("each lane is at a place of its own")
         if isinstance(value, ir.Const):
             return index(min(max(int(value.value), 0), size - 1))
         bounds = (0, min(size - 1, np.iinfo(value.dtype).max))
@@ -244,7 +189,7 @@ class Builder:
         """Calls the value that the last statement made by the name of its variable."""
         last = self.body[-1] if self.body else None
         if isinstance(last, ir.Let) and last.target == atom and atom in self.unnamed:
-            renamed = ir.Value(self.fresh(name), atom.dtype, atom.width)
+            renamed = ir.Value(self.fresh(name), atom.dtype)
             self.body[-1] = ir.Let(renamed, last.op, last.args)
             return renamed
         return atom
@@ -295,8 +240,6 @@ class Builder:
 
     def _arg_reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction) -> ir.Scalar:
         """One loop that remembers the best element and its place."""
-        if self.lanes is not None:
-            raise NotVectorizable("each lane has a best place of its own")
         (operand,), (size,) = eqn.invars, axes_sizes(eqn)
         dtype, place_dtype = operand.aval.dtype, eqn.outvars[0].aval.dtype
         best, place = (
@@ -325,15 +268,13 @@ class Builder:
     def make_accumulators(self, eqn: JaxprEqn, rule: Reduction, count: int) -> ir.PrivateArray:
         """Accumulators set to the identity."""
         dtype = sum_dtype(eqn.outvars[0].aval.dtype)
-        width = 1 if self.lanes is None else self.lanes.width
-        accumulators = ir.PrivateArray(self.fresh("acc"), dtype, count, width)
+        accumulators = ir.PrivateArray(self.fresh("acc"), dtype, count)
         self.body.append(ir.Allocate(accumulators, ir.Const(rule.identity(dtype), dtype)))
         return accumulators
 
     def combine(self, rule: Reduction, array: ir.PrivateArray, at: Index, value: ir.Scalar) -> None:
         """array[at] = op(array[at], value)"""
-        value = self.repeated(self.converted(value, array.dtype), array.width)
-        self.body.append(ir.Combine(array, at, rule.op, value))
+        self.body.append(ir.Combine(array, at, rule.op, self.converted(value, array.dtype)))
 
     def total(self, rule: Reduction, accumulators: ir.PrivateArray) -> ir.Value:
         """All accumulators combined."""

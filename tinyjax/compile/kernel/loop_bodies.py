@@ -23,12 +23,17 @@ from tinyjax.compile.kernel.kernel_ir import (
     If,
     PrivateArray,
     Scalar,
-    Value,
     While,
     statements_of,
 )
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.private_arrays import NoKernel, PrivateArrayBuilder, Source, sums_up
+from tinyjax.compile.kernel.private_arrays import (
+    NoKernel,
+    Place,
+    PrivateArrayBuilder,
+    Source,
+    sums_up,
+)
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
@@ -39,7 +44,6 @@ BOOL, INT32 = np.dtype(bool), np.dtype("int32")
 class BodyBuilder(PrivateArrayBuilder):
     """Writes the statements of loops' bodies, with the loops and branches in them."""
 
-    can_have_whiles = True  # within the loop: see resumable.py
     main_axis = ""  # the variable of the loop that is the kernel's, if that is no while
 
     # ---- equations ----
@@ -57,11 +61,8 @@ class BodyBuilder(PrivateArrayBuilder):
                 with statements_of(group.eqn):
                     self._control_flow(group.eqn, direct)
 
-    def results(
-        self, jaxpr: Jaxpr, groups: Sequence[Group], targets: Sequence, mask: Scalar | None = None
-    ) -> None:
-        """Computes the jaxpr, with (atom, place) for each result that is wanted, and where. Single
-        elements stay as they are where the mask is false."""
+    def results(self, jaxpr: Jaxpr, groups: Sequence[Group], targets: Sequence) -> None:
+        """Computes the jaxpr, with (atom, place) for each result that is wanted, and where."""
         direct: dict[Var, MemRef] = {}
         later = []
         made = {v for eqn in jaxpr.eqns for v in eqn.outvars}
@@ -73,10 +74,6 @@ class BodyBuilder(PrivateArrayBuilder):
         self.equations(jaxpr, groups, direct)
         found = [(find(atom), place, atom.aval.size) for find, atom, place in later]
         for source, place, size in found:
-            if mask is not None and not isinstance(source, MemRef):
-                source = self.let(
-                    "select", (mask, source, self.read(place, index(0))), source.dtype
-                )
             self.copy(source, place, size)
 
     # ---- loops and branches ----
@@ -96,29 +93,25 @@ class BodyBuilder(PrivateArrayBuilder):
                 self.copy(place, direct[v], v.aval.size)
                 self.places[v] = direct[v]
 
-    def _loop(self, loop: Loop, sources: Sequence[Source], outs: Sequence[MemRef]) -> None:
+    def _loop(self, loop: Loop, sources: Sequence[Place], outs: Sequence[MemRef]) -> None:
         _, _, initial, _ = loop.parts(sources)
         for v, source, place in zip(loop.last_carry, initial, outs):
             self.copy(source, place, v.aval.size)
         if loop.length is not None:
             self.for_loop(loop, sources, outs)
-        elif self.can_have_whiles:
-            self.while_loop(loop, sources, outs)
         else:
-            raise NoKernel("a while_loop inside could not be interrupted")
+            self.while_loop(loop, sources, outs)
 
-    def branches(self, found: Branches, sources: Sequence[Source], outs: Sequence[MemRef]) -> None:
+    def branches(self, found: Branches, sources: Sequence[Place], outs: Sequence[MemRef]) -> None:
         """The branch whose number is the first operand; an index out of range takes the nearest."""
         which = (
             sources[0] if not isinstance(sources[0], MemRef) else self.read(sources[0], index(0))
         )
-        if getattr(which, "width", 1) > 1:
-            raise NoKernel("each element has a branch of its own")
         self._branches(found.branches, which, 0, sources[1:], outs)
 
     def _branches(
         self, branches: Sequence[ClosedJaxpr], which: Scalar, number: int,
-        sources: Sequence[Source], outs: Sequence[MemRef],
+        sources: Sequence[Place], outs: Sequence[MemRef],
     ) -> None:  # fmt: skip
         jaxpr = branches[number].jaxpr
         with self.block() as body:
@@ -180,34 +173,29 @@ class BodyBuilder(PrivateArrayBuilder):
                 kept = self.private(predicate)  # what the iteration changes is no mask for it
                 self.copy(found, kept, predicate.aval.size)
                 found = kept
-            holds, mask = self._any(found, predicate.aval.size)
-            if isinstance(mask, Value) and any(place.width == 1 for place in carry):
-                raise NoKernel("elements with a condition of their own share a carry")
+            holds = self._any(found, predicate.aval.size)
         with self.block() as iterations:
-            if isinstance(mask, Value):
-                # An iteration with the elements that go on. At the end none does, and it changes nothing: so
-                # it comes before the test, which lets a register have each part of the carry.
-                self.body = head
             self.bind(const_vars, consts)
+            mask = found if isinstance(found, MemRef) and predicate.aval.size > 1 else None
             self._iteration(body, carry_vars, carry, [], mask)
         self.body.append(While(head, holds, iterations))
 
-    def _any(self, predicate: Source, size: int) -> tuple[Scalar, Source | None]:
-        """Whether any of the predicates holds, and those if there are several."""
-        if isinstance(predicate, MemRef) and size > 1:
-            found = PrivateArray(self.fresh("any"), BOOL, 1)
-            self.body.append(Allocate(found, Const(np.False_, BOOL)))
-            with self.loop(0, size, size - 1) as i:
-                args = (self.load("t", found, index(0)), self.read(predicate, i))
-                self.store(found, index(0), self.let("or", args, BOOL))
-            return self.load("t", found, index(0)), predicate
-        one = self.read(predicate, index(0)) if isinstance(predicate, MemRef) else predicate
-        is_vector = getattr(one, "width", 1) > 1
-        return (self.let("any", (one,), BOOL), one) if is_vector else (one, None)
+    def _any(self, predicate: Place, size: int) -> Scalar:
+        """Whether any of the predicates holds."""
+        if not isinstance(predicate, MemRef):
+            return predicate
+        if size == 1:
+            return self.read(predicate, index(0))
+        found = PrivateArray(self.fresh("any"), BOOL, 1)
+        self.body.append(Allocate(found, Const(np.False_, BOOL)))
+        with self.loop(0, size, size - 1) as i:
+            args = (self.load("t", found, index(0)), self.read(predicate, i))
+            self.store(found, index(0), self.let("or", args, BOOL))
+        return self.load("t", found, index(0))
 
     def _iteration(
         self, jaxpr: Jaxpr, variables: Sequence[Var], carry: Sequence[MemRef],
-        ys: list[tuple[Atom, MemRef]], mask: Source | None,
+        ys: list[tuple[Atom, MemRef]], mask: MemRef | None,
     ) -> None:  # fmt: skip
         """Computes the next carry where the carry is, and what else the iteration makes.
 
@@ -223,9 +211,9 @@ class BodyBuilder(PrivateArrayBuilder):
             target = place if in_place else self.private(v, "new")
             targets.append((out, target))
             waiting += [] if in_place else [(target, place, v.aval.size)]
-        self.results(jaxpr, groups, targets, None if isinstance(mask, MemRef) else mask)
+        self.results(jaxpr, groups, targets)
         for target, place, size in waiting:
-            if isinstance(mask, MemRef):
+            if mask is not None:
                 self._masked_copy(target, place, size, mask)
             else:
                 self.copy(target, place, size)

@@ -2,7 +2,9 @@
 
 After this file you can write down the kernel of any while_loop, scan or cond: the carry is in private arrays,
 an iteration computes the next one equation by equation, and at the end the carry is copied to the results.
-How it is made fast is the matter of compile/schedules/. Builds on loop_bodies.
+Where each element of the arrays can run the loop by itself, a loop over the elements is around it all, and
+the carry is in variables. How it is made fast is the matter of compile/schedules/. Builds on loop_bodies and
+scalarize.
 
     carry_1 = t1                      # the first carry
     for i1 in 0 .. 9:                 # or `while:`, with the condition first
@@ -17,16 +19,19 @@ How it is made fast is the matter of compile/schedules/. Builds on loop_bodies.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
-from tinyjax.compile.kernel.loop_bodies import BodyBuilder
+from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Scalar, statements_of
+from tinyjax.compile.kernel.loop_bodies import BOOL, BodyBuilder
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.private_arrays import Source
+from tinyjax.compile.kernel.private_arrays import Element, Place, Source
+from tinyjax.compile.kernel.rules import Position
+from tinyjax.compile.kernel.scalarize import ScalarLoop
 from tinyjax.compile.passes.loops import Branches, Loop, control_flow
-from tinyjax.core.jaxpr import Atom, JaxprEqn, Literal, Var
+from tinyjax.core.jaxpr import Atom, DropVar, JaxprEqn, Literal, Var
 
 if TYPE_CHECKING:
     from tinyjax.compile.codegen.codegen import Target
@@ -35,53 +40,71 @@ if TYPE_CHECKING:
 @dataclasses.dataclass(frozen=True)
 class LoopKernel:
     """A loop's kernel. Its buffers are one for each of `inputs`, then one for each of the equation's
-    outvars, then scratch."""
+    outvars, then scratch.
+
+    In a naive nest, `elements` are the axes of the loops around the loop, if each element runs it by itself,
+    and `axis` is its own, if it is no while."""
 
     kernel: Kernel
     inputs: list[Var]
+    elements: tuple[str, ...] = ()
+    axis: str = ""
 
 
 def naive_loop(
-    eqn: JaxprEqn, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
-) -> LoopKernel:
-    """The naive nest of an equation that is a loop or a branch. `before` are equations that make operands of
-    it: the kernel computes these first.
+    eqn: JaxprEqn, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target,
+    scalar: ScalarLoop | None = None,
+) -> LoopKernel:  # fmt: skip
+    """The naive nest of an equation that is a loop or a branch; with `scalar`, of the loop that each element
+    runs. `before` are equations that make operands of it: the kernel computes these first.
 
     Raises NoKernel if something in it runs on the host."""
     alone = dataclasses.replace(
         target, name="work-item", accumulators=1, reduction_grain=2**62, stores_reductions=False
     )
     builder = BodyBuilder(dict(names), alone)
-    builder.most_accumulators = 1
     with statements_of(eqn):
-        nest = LoopNest(control_flow(eqn), before, names, builder)
+        if scalar is None:
+            nest = LoopNest(control_flow(eqn), before, names, builder)
+        else:
+            nest = ElementNest(scalar, before, names, builder)
         nest.write()
-    buffers = [*nest.inputs.values(), *nest.outputs]
-    return LoopKernel(Kernel(eqn.primitive.name, buffers, 1, builder.body), list(nest.inputs))
+    return nest.made()
 
 
 class LoopNest:
     """The buffers of a loop's kernel, and its statements, which `b` writes."""
 
+    elements: tuple[str, ...] = ()
+
     def __init__(
         self, found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], b: BodyBuilder
     ):  # fmt: skip
         self.found = found
-        self.eqn = eqn = found.equation()
+        self.eqn = eqn = found.eqn
         self.b = b
         self.computed = {v: e for e in before for v in e.outvars}
-        read = dict.fromkeys(v for e in (eqn, *before) for v in e.invars)
+        read = dict.fromkeys([*self.operands(), *(v for e in before for v in e.invars)])
         self.inputs = {
             v: Buffer(f"{names[v]}_in", v.aval.dtype, v.aval.size, "in")
             for v in read
             if isinstance(v, Var) and v not in self.computed
         }
+        carry = len(found.carry) if isinstance(found, Loop) else 0
         self.outputs = [
-            Buffer(f"out{number}", v.aval.dtype, v.aval.size, self.role(number, v))
+            Buffer(f"out{number}", v.aval.dtype, v.aval.size, "out")
+            if number >= carry or not isinstance(v, DropVar)
+            else Buffer(f"out{number}", v.aval.dtype, v.aval.size, "kept")
             for number, v in enumerate(eqn.outvars)
         ]
         b.producer.update(self.computed)
         b.places.update((v, MemRef(buffer)) for v, buffer in self.inputs.items())
+
+    def made(self) -> LoopKernel:
+        """The kernel of all that was written."""
+        buffers = [*self.inputs.values(), *self.outputs]
+        kernel = Kernel(self.eqn.primitive.name, buffers, 1, self.b.body)
+        return LoopKernel(kernel, list(self.inputs), self.elements, self.b.main_axis)
 
     def write(self) -> None:
         """The statements of the kernel."""
@@ -91,8 +114,12 @@ class LoopNest:
         else:
             self.b.branches(self.found, [self.source(v) for v in self.eqn.invars], outs)
 
+    def operands(self) -> Sequence[Atom]:
+        """What the nest reads."""
+        return self.eqn.invars
+
     def write_loop(self, loop: Loop, outs: Sequence[MemRef]) -> None:
-        """The carry in private arrays, all iterations, and the results stored."""
+        """The carry in private arrays, all iterations, and those results stored that are read."""
         b, count = self.b, len(loop.carry)
         carry = [b.private(v, "carry") for v in loop.last_carry]
         for place, v in zip(carry, loop.carry):
@@ -100,31 +127,27 @@ class LoopNest:
                 b.fill(place, v)
             else:
                 b.copy(self.source(v), place, v.aval.size)
-        of_consts = [*map(self.source, loop.condition_consts), *map(self.source, loop.consts)]
-        sources = [*of_consts, *carry, *map(self.source, loop.xs)]
-        loop, sources = self.prepared(loop, sources)
-        self.run_loop(loop, sources, carry, outs[count:])
-        for v, place, out in zip(loop.last_carry, carry, outs):
-            if self.is_stored(v):
-                b.copy(place, out, v.aval.size)
+        consts = [*map(self.source, loop.condition_consts), *map(self.source, loop.consts)]
+        loop, consts = self.prepared(loop, consts)
+        self.run_loop(loop, [*consts, *carry, *map(self.source, loop.xs)], carry, outs[count:])
+        self.store(loop, carry, outs)
 
     def run_loop(
         self, loop: Loop, sources: Sequence[Source], carry: Sequence[MemRef], ys: Sequence[MemRef]
     ) -> None:
-        """All iterations, from and to `carry`. Constants of one element are read once."""
-        consts = len(loop.condition_consts) + len(loop.consts)
-        sources = [
-            self.b.read(source, index(0))
-            if n < consts and v.aval.size == 1 and isinstance(source, MemRef)
-            else source
-            for n, (source, v) in enumerate(zip(sources, loop.variables))
-        ]
+        """All iterations, from and to `carry`."""
         if loop.length is None:
             self.b.while_loop(loop, sources, carry)
         else:
-            self.b.for_loop(loop, sources, [*carry, *ys], self.has_main_loop())
+            self.b.for_loop(loop, sources, [*carry, *ys], is_main=True)
 
-    def source(self, v: Atom) -> Source:
+    def store(self, loop: Loop, carry: Sequence[MemRef], outs: Sequence[MemRef]) -> None:
+        """The last carry as results; not what nothing reads."""
+        for v, place, out in zip(loop.last_carry, carry, outs):
+            if not isinstance(v, DropVar):
+                self.b.copy(place, out, place.memory.size)
+
+    def source(self, v: Atom) -> Place:
         """Where an operand is."""
         if isinstance(v, Literal):
             return self.b.scalar(v)
@@ -134,20 +157,74 @@ class LoopNest:
         self.b.fill(place, v)
         return place
 
-    # ---- what schedules change ----
+    def prepared(self, loop: Loop, consts: list[MemRef | Scalar]) -> tuple[Loop, list]:
+        """The loop and its constants, as it runs: a schedule may change these."""
+        return loop, consts
 
-    def role(self, number: int, v: Var) -> str:
-        """That of a result's buffer."""
-        return "out"
 
-    def is_stored(self, v: Var) -> bool:
-        """Whether a carry is stored at the end."""
-        return True
+class ElementNest(LoopNest):
+    """The nest of a loop that each element of the arrays runs by itself."""
 
-    def has_main_loop(self) -> bool:
-        """Whether there is a loop even if it has one iteration."""
-        return False
+    def __init__(
+        self, scalar: ScalarLoop, before: Sequence[JaxprEqn], names: dict[Var, str], b: BodyBuilder
+    ):
+        self.scalar = scalar
+        self.shape = scalar.shape
+        super().__init__(scalar.loop, before, names, b)
+        b.producer.update((v, eqn) for eqn in scalar.invariant for v in eqn.outvars)
 
-    def prepared(self, loop: Loop, sources: list[Source]) -> tuple[Loop, list[Source]]:
-        """The loop and its operands, as it runs."""
-        return loop, sources
+    def operands(self) -> Sequence[Atom]:
+        return self.scalar.operands()
+
+    def write(self) -> None:
+        self._axes(())
+
+    def _axes(self, coords: tuple[Index, ...]) -> None:
+        """A loop for each axis, and in them the loop for one element."""
+        if len(coords) == len(self.shape):
+            return self._element(Position(self.shape, coords))
+        size = self.shape[len(coords)]
+        with self.b.loop(0, size, size - 1) as i:
+            if i.op == "var":
+                self.elements = (*self.elements, i.args[0])
+            self._axes((*coords, i))
+
+    def _element(self, position: Position) -> None:
+        """The loop for one element. Scalars are the same in all of them: the first stores them."""
+        b, loop = self.b, self.scalar.loop
+        assert isinstance(loop, Loop)
+        varying, count = self.scalar.varying, len(loop.carry)
+        variables = loop.body.jaxpr.invars[len(loop.consts) :]
+        is_varying = [v in varying for v in variables[:count]]
+        # A row of the ys varies as an array does: a scalar that is repeated there is one in the body.
+        is_varying += [v.aval.ndim > 1 for v in self.eqn.outvars[count:]]
+        is_shared = bool(self.elements) and not all(is_varying)
+        only_if = b.let("eq", (position.flat, index(0)), BOOL) if is_shared else None
+        outs = [
+            self._part(buffer, position) if varies else MemRef(buffer, only_if=only_if)
+            for buffer, varies in zip(self.outputs, is_varying)
+        ]
+        carry = [b.private(v, "carry") for v in variables[:count]]
+        for place, v in zip(carry, loop.carry):
+            b.write(place, index(0), b.element(v, position.broadcast_from(v.aval.shape)))
+        xs = [
+            self._part(buffer, position) if v in varying else MemRef(buffer)
+            for buffer, v in zip([self.inputs[x] for x in loop.xs], variables[count:])  # type: ignore[index]
+        ]
+        in_bodies = (v for body in loop.bodies.values() for v in body.jaxpr.invars)
+        consts = [self._constant(v, position) for v in in_bodies if v in self.scalar.elements]
+        self.run_loop(loop, [*consts, *carry, *xs], carry, outs[count:])
+        self.store(loop, carry, outs)
+
+    def _constant(self, v: Var, position: Position) -> Source:
+        """What is the same in all iterations: an element; or where a stack is that a loop inside goes
+        through."""
+        whole = self.scalar.elements[v]
+        if not v.aval.shape:
+            return Element(whole, position.broadcast_from(whole.aval.shape))
+        buffer = self.inputs[whole]
+        return self._part(buffer, position) if v in self.scalar.varying else MemRef(buffer)
+
+    def _part(self, buffer: Buffer, position: Position) -> MemRef:
+        """The element of an array, or of each of the arrays that are stacked there."""
+        return MemRef(buffer, position.flat, math.prod(self.shape))

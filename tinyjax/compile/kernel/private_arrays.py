@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
@@ -24,7 +25,17 @@ from tinyjax.compile.kernel.rules import (
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
-Source = MemRef | Scalar  # where a loop finds an operand: in memory, or in a variable
+
+@dataclass(frozen=True)
+class Element:
+    """The element of a value that is computed wherever it is read."""
+
+    atom: Atom
+    position: Position
+
+
+Place = MemRef | Scalar  # where a value is: in memory, or in a variable
+Source = Place | Element  # where a loop finds an operand
 
 
 class NoKernel(Exception):
@@ -32,19 +43,7 @@ class NoKernel(Exception):
 
 
 class PrivateArrayBuilder(Builder):
-    """Writes the statements of loops over private arrays. `varying` has the variables that differ from
-    lane to lane in vectors of `width` elements."""
-
-    def __init__(
-        self,
-        names: dict[Var, str],
-        target: Target,
-        width: int = 1,
-        varying: frozenset = frozenset(),
-    ):
-        super().__init__(names, target)
-        self.width = width
-        self.varying = varying
+    """Writes the statements of loops over private arrays."""
 
     # ---- values in memory ----
 
@@ -54,6 +53,8 @@ class PrivateArrayBuilder(Builder):
         for v, source in zip(variables, sources, strict=True):
             if isinstance(source, MemRef):
                 self.places[v] = source
+            elif isinstance(source, Element):
+                self.known[v, index(0)] = self.element(source.atom, source.position)
             else:
                 self.known[v, index(0)] = source
 
@@ -64,7 +65,7 @@ class PrivateArrayBuilder(Builder):
         for v in gone:
             self.places.pop(v, None)
 
-    def source(self, atom: Atom) -> Source:
+    def source(self, atom: Atom) -> Place:
         """Where the atom is, for a loop that reads it."""
         if isinstance(atom, Var) and atom in self.places:
             return self.places[atom]
@@ -79,13 +80,12 @@ class PrivateArrayBuilder(Builder):
         """New memory of this work-item for the value of `v`."""
         if not has_kernel_type(v.aval.dtype):
             raise NoKernel(f"kernels do not compute with {v.aval.dtype}")
-        width = self.width if v in self.varying else 1
         name = name or self.names.get(v, "v").strip("_") or "v"
-        array = PrivateArray(self.fresh(f"{name}_"), v.aval.dtype, v.aval.size, width)
+        array = PrivateArray(self.fresh(f"{name}_"), v.aval.dtype, v.aval.size)
         self.body.append(Allocate(array, None))
-        return MemRef(array, width=width)
+        return MemRef(array)
 
-    def copy(self, source: Source, place: MemRef, size: int) -> None:
+    def copy(self, source: Place, place: MemRef, size: int) -> None:
         if not isinstance(source, MemRef):
             return self.write(place, index(0), source)
         with self.loop(0, size, size - 1) as i:

@@ -17,6 +17,7 @@ from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Allocate, Const, PrivateArray, Scalar, statements_of
 from tinyjax.compile.kernel.loop_bodies import BodyBuilder
 from tinyjax.compile.kernel.memref import MemRef
+from tinyjax.compile.kernel.naive_loop import LoopKernel, LoopNest
 from tinyjax.compile.kernel.private_arrays import sums_up
 from tinyjax.compile.kernel.rules import (
     LoweringRuleContext,
@@ -25,8 +26,10 @@ from tinyjax.compile.kernel.rules import (
     lowering_of,
     sum_dtype,
 )
+from tinyjax.compile.passes.loops import Branches, Loop
 from tinyjax.compile.schedules.collapse import divisions
-from tinyjax.core.jaxpr import Var
+from tinyjax.compile.schedules.layout_transform import with_transposed_weights
+from tinyjax.core.jaxpr import JaxprEqn, Var
 
 UNROLLED = 8  # terms of a reduction that are added before the sum goes back to memory
 
@@ -94,3 +97,34 @@ class FastBodyBuilder(BodyBuilder):
             with self.loop(0, v.aval.size, v.aval.size - 1) as i:
                 self.write(place, i, self.converted(self.read(sums, i), v.aval.dtype))
         self.places[v] = place
+
+
+class SequentialNest(LoopNest):
+    """The nest of a loop or branch for one work-item, as it is fast."""
+
+    def prepared(self, loop: Loop, consts: list) -> tuple[Loop, list]:
+        """Transposes weights that would be read by columns."""
+        b = self.b
+        if b.target.accumulators == 1:
+            return loop, consts
+        loop, transposed = with_transposed_weights(loop, b.names)
+        for number, v in transposed:
+            number += len(loop.condition_consts)
+            source, place = consts[number], b.private(v)
+            assert isinstance(source, MemRef)
+            rows, columns = v.aval.shape
+            with b.loop(0, rows, rows - 1) as i, b.loop(0, columns, columns - 1) as j:
+                b.write(place, i * columns + j, b.read(source, j * rows + i))
+            consts[number] = place
+        return loop, consts
+
+
+def sequential_nest(
+    found: Loop | Branches, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target
+) -> LoopKernel:
+    """The nest of a loop or a branch."""
+    with statements_of(found.eqn):
+        builder = FastBodyBuilder(dict(names), work_item_target(target))
+        nest = SequentialNest(found, before, names, builder)
+        nest.write()
+    return nest.made()

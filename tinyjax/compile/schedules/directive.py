@@ -20,6 +20,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Load,
     Statement,
     Store,
+    While,
 )
 from tinyjax.compile.kernel.substitution import every_statement, replaced
 
@@ -111,6 +112,28 @@ def no_such_axis(kernel: Kernel, *axes: str) -> str:
             those = f"; its axes are {', '.join(there)}" if there else ", and no loops"
             return f"it has no axis {axis!r}{those}"
     return ""
+
+
+def main_loop(kernel: Kernel, axis: str) -> For | While | None:
+    """The loop over an axis, or the outermost while if that is empty."""
+    if axis:
+        return find_loop(kernel, axis)
+    return next((s for s in every_statement(kernel.body) if isinstance(s, While)), None)
+
+
+def with_statement(
+    body: Sequence[Statement], old: Statement, new: Sequence[Statement]
+) -> list[Statement]:
+    """The statements with others in place of the one that is `old`, in whatever loop it stands."""
+    result: list[Statement] = []
+    for s in body:
+        if s is old:
+            result += new
+        elif isinstance(s, For) and any(other is old for other in every_statement(s.body)):
+            result.append(replace(s, body=with_statement(s.body, old, new)))
+        else:
+            result.append(s)
+    return result
 
 
 def with_loop(kernel: Kernel, axis: str, change: Callable[[For], list[Statement]]) -> Kernel:

@@ -2,7 +2,7 @@
 
 After this file you can say of each value in a loop whether it is uniform (the same in all lanes) or varies.
 What is computed from the loop's variable varies, and so does what is computed from that, and a private array
-that such a value is stored to. Builds on directive.
+that such a value is stored to, or any value in a loop that each lane leaves by itself. Builds on directive.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ class Lanes:
     """The iterations of a loop as lanes: `width` of them, or those before `end` if that is given.
 
     `varying` are the names of values and private arrays that differ from lane to lane; `sums` are the
-    accumulators from outside of the loop, each with the operation that combines and what it begins with."""
+    accumulators from outside of the loop, each with the operation that combines and what it begins with;
+    `firsts` are the conditions that hold in the first lane of a vector, or in none."""
 
     axis: str
     first: Index
@@ -36,6 +37,7 @@ class Lanes:
     width: int
     varying: set[str] = field(default_factory=set)
     sums: dict[str, tuple[str, ir.Const]] = field(default_factory=dict)
+    firsts: set[str] = field(default_factory=set)
 
     def stride(self, at: Index) -> int | None:
         """By how much an index grows from lane to lane; None if that differs."""
@@ -61,13 +63,16 @@ class Lanes:
     def find_varying(self, body: list[ir.Statement]) -> None:
         """Collects what varies, until there is no more of it."""
         own = set(defined_names(body))
+        lets = (s for s in every_statement(body) if isinstance(s, ir.Let))
+        self.firsts = {s.target.name for s in lets if self._is_first(s)}
         before = -1
         while len(self.varying) > before:
             before = len(self.varying)
             for statement in every_statement(body):
                 match statement:
                     case ir.Let(target, _, args) if any(map(self.differs, args)):
-                        self.varying.add(target.name)
+                        if target.name not in self.firsts:
+                            self.varying.add(target.name)
                     case ir.Load(target, source, at) if (
                         self.differs(at) or source.name in self.varying
                     ):
@@ -76,6 +81,23 @@ class Lanes:
                         ir.PrivateArray(name), at, _, value
                     ) if name in own and (self.differs(at) or self.differs(value)):
                         self.varying.add(name)
+                    case ir.While(_, holds) if self.differs(holds):
+                        self.varying |= carry_of(statement)
+
+    def _is_first(self, let: ir.Let) -> bool:
+        """Whether it asks for an iteration that is the first of a vector: others of it are never that."""
+        match let:
+            case ir.Let(_, "eq", (Index() as at, Index(op="const") as number)):
+                is_aligned = starts_at_multiple(self.first, self.width)
+                return is_aligned and self.stride(at) == 1 and number.lo % self.width == 0
+        return False
+
+
+def carry_of(loop: ir.While) -> set[str]:
+    """The names of the private arrays from outside that iterations store to."""
+    stores = (s for s in every_statement([*loop.head, *loop.body]) if isinstance(s, ir.Store))
+    arrays = {s.destination.name for s in stores if isinstance(s.destination, ir.PrivateArray)}
+    return arrays - set(defined_names([loop]))
 
 
 def chunk_of(loop: ir.For, width: int) -> tuple[bool, Index | None]:
@@ -106,8 +128,27 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
         if isinstance(memory, ir.Buffer):
             yield f"iterations load what others store in {memory.name}"
     lanes.find_varying(loop.body)
-    for statement in inside:
-        yield from _obstacles_of(statement, lanes, own)
+    yield from _obstacles_in(loop.body, lanes, own, "")
+
+
+def _obstacles_in(
+    body: list[ir.Statement], lanes: Lanes, own: set[ir.PrivateArray], around: str
+) -> Iterator[str]:
+    """Those of a body's statements. `around` is "first" if only the first lane runs them, and "while" if
+    each lane ends by itself."""
+    for s in body:
+        yield from _obstacles_of(s, lanes, own, around)
+        inner = around
+        if isinstance(s, ir.If) and getattr(s.condition, "name", "") in lanes.firsts:
+            inner = "first"
+        elif isinstance(s, ir.While) and lanes.differs(s.holds):
+            inner = "while"
+            if around == "while":
+                yield f"lanes leave a loop within a loop at different iterations, by {s.holds}"
+            if any(isinstance(t, ir.Store | ir.Combine) for t in s.head):
+                yield f"what a lane stores before it leaves a loop is not kept, by {s.holds}"
+        for part in ir.inner_bodies(s):
+            yield from _obstacles_in(part, lanes, own, inner)
 
 
 def _why_no_sum(
@@ -139,7 +180,9 @@ def _initial(kernel: ir.Kernel, array: ir.PrivateArray) -> ir.Const:
     return ir.Const(np.nan, np.dtype("float32")) if found is None else found
 
 
-def _obstacles_of(s: ir.Statement, lanes: Lanes, own: set[ir.PrivateArray]) -> Iterator[str]:
+def _obstacles_of(
+    s: ir.Statement, lanes: Lanes, own: set[ir.PrivateArray], around: str
+) -> Iterator[str]:
     match s:
         case ir.Let(target, op, args):
             if op in MASKS or target.width > 1:
@@ -155,17 +198,19 @@ def _obstacles_of(s: ir.Statement, lanes: Lanes, own: set[ir.PrivateArray]) -> I
             width = getattr(value, "width", 1)
             yield from _why_no_access(at, end, destination, width, lanes, own)
             if not lanes.differs(at) and destination not in own:
-                yield f"all lanes store to {destination.name}[{at}]"
+                if around != "first" or lanes.differs(value):
+                    yield f"all lanes store to {destination.name}[{at}]"
+            elif around == "while" and isinstance(destination, ir.Buffer):
+                yield f"lanes that have left a loop would store to {destination.name} in it"
         case ir.Combine(array, at, _, value):
             if lanes.differs(at):
                 yield f"each lane combines at a place of its own, {array.name}[{at}]"
+            if around:
+                yield f"not all lanes combine with {array.name}"
             yield from _why_no_vector(value, lanes)
         case ir.For(_, start, stop):
             if lanes.differs(start) or lanes.differs(stop):
                 yield f"the loop over {axis_of(s)} has other iterations in each lane"
-        case ir.While(_, holds):
-            if lanes.differs(holds):
-                yield f"lanes leave a loop at different iterations, by {holds}"
         case ir.If(condition):
             if lanes.differs(condition):
                 yield f"lanes go different ways, by {condition}"

@@ -10,71 +10,121 @@ steps of the plan:
 
 A kernel that runs can't be stopped. So a loop of unknown or large work is launched again and again for
 a bounded number of iterations (see kernel_ir.Iterations), and is interrupted between two launches.
-Builds on elementwise_loop and sequential_loop.
+Builds on loop_schedule.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.kernel.check_kernel import check_kernel
-from tinyjax.compile.kernel.kernel_ir import statements_of
-from tinyjax.compile.kernel.naive_loop import LoopKernel
+from tinyjax.compile.fusion.cost_model import MAX_BUFFERS
+from tinyjax.compile.fusion.cost_record import jaxpr_cost
+from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel
+from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
 from tinyjax.compile.kernel.private_arrays import NoKernel
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
+from tinyjax.compile.kernel.scalarize import scalarized, why_not_elementwise
+from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow, is_control_flow
-from tinyjax.compile.schedules.elementwise_loop import ElementwiseLoop
-from tinyjax.compile.schedules.sequential_loop import SequentialLoop
+from tinyjax.compile.schedules.advance_together import sequential_nest
+from tinyjax.compile.schedules.cheap_operands import cheap_equations
+from tinyjax.compile.schedules.loop_cost import MAX_ITERATION_WORK, MAX_PRIVATE
+from tinyjax.compile.schedules.loop_schedule import elementwise_schedule, sequential_schedule
+from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.core.jaxpr import JaxprEqn, Var
+
+Producers = Mapping[Var, JaxprEqn]  # which equation makes an operand
 
 
 def loop_kernel(
-    eqn: JaxprEqn, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
+    eqn: JaxprEqn, producer: Producers, names: dict[Var, str], target: Target
 ) -> LoopKernel | str:
     """A while, scan or cond as one kernel, or the reason why it can't be one. `producer` says which
     equations make its operands: cheap ones become part of the kernel."""
+    found = control_flow(eqn)
+    if reason := _why_no_kernel(found):
+        return reason
+    not_elementwise = "it is a branch"
+    if isinstance(found, Loop):
+        made = _elementwise(found, producer, names, target)
+        if not isinstance(made, str):
+            return made
+        not_elementwise = made
     try:
-        found = control_flow(eqn)
-        _check_size(found)
-        with statements_of(eqn):
-            if isinstance(found, Loop):
-                made = _loop(found, producer, names, target)
-            else:
-                made = SequentialLoop(found, producer, names, target).made()
+        made = _sequential(found, producer, names, target)
     except NoKernel as reason:
-        return str(reason)
-    check_kernel(made.kernel)
+        made = str(reason)
+    if isinstance(made, str) and isinstance(found, Loop):
+        return f"{not_elementwise} (so not elementwise), and {made}"
     return made
 
 
-def _loop(
-    loop: Loop, producer: Mapping[Var, JaxprEqn], names: dict[Var, str], target: Target
-) -> LoopKernel:
-    try:
-        return ElementwiseLoop(loop, producer, names, target).made()
-    except NoKernel as not_elementwise:
-        try:
-            return SequentialLoop(loop, producer, names, target).made()
-        except NoKernel as not_sequential:
-            reasons = f"{not_elementwise} (so not elementwise), and {not_sequential}"
-            raise NoKernel(reasons) from None
+def _elementwise(
+    loop: Loop, producer: Producers, names: dict[Var, str], target: Target
+) -> LoopKernel | str:
+    if reason := why_not_elementwise(loop, target):
+        return reason
+    scalar = scalarized(loop, names, target)
+    stored = set(scalar.stacks())
+    kept = {v: eqn for v, eqn in producer.items() if v not in stored}
+    nest = naive_loop(
+        loop.eqn, cheap_equations(scalar.operands(), kept, target), names, target, scalar
+    )
+    if _has_too_many_buffers(nest.kernel):
+        return f"it reads and makes more than {MAX_BUFFERS} arrays"
+    kernel = elementwise_schedule(_of_form(nest, "elementwise"), scalar, target).finished()
+    vectors = [f", vectorized by {d.width}" for d in kernel.schedule if isinstance(d, Vectorize)]
+    return replace(nest, kernel=replace(kernel, form="".join(["elementwise", *vectors])))
 
 
-def _check_size(found: Loop | Branches) -> None:
+def _sequential(
+    found: Loop | Branches, producer: Producers, names: dict[Var, str], target: Target
+) -> LoopKernel | str:
+    operations = sum(jaxpr_cost(body.jaxpr, target).work for body in found.bodies.values())
+    most = MAX_ITERATION_WORK[target.name]
+    if operations > most:
+        return f"an iteration has {operations} operations, too many for one work-item (> {most})"
+    before: list[JaxprEqn] = []
+    if isinstance(found, Loop):
+        # The cheap equations of the initial carry, as far as nothing else of the loop reads that.
+        stored = {*found.condition_consts, *found.consts, *found.xs}
+        kept = {v: eqn for v, eqn in producer.items() if v not in stored}
+        before = cheap_equations(found.carry, kept, target)
+    nest = sequential_nest(found, before, names, target)
+    if _has_too_many_buffers(nest.kernel):
+        return f"it reads and makes more than {MAX_BUFFERS} arrays"
+    body = every_statement(nest.kernel.body)
+    private = sum(s.array.size for s in body if isinstance(s, Allocate))
+    if private > MAX_PRIVATE:
+        return f"an iteration has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
+    nest = _of_form(nest, f"sequential: an iteration has {private} elements")
+    return replace(nest, kernel=sequential_schedule(nest, found, target).finished())
+
+
+def _of_form(nest: LoopKernel, form: str) -> LoopKernel:
+    return replace(nest, kernel=replace(nest.kernel, form=form))
+
+
+def _has_too_many_buffers(nest: Kernel) -> bool:
+    return len(nest.buffers) > MAX_BUFFERS
+
+
+def _why_no_kernel(found: Loop | Branches) -> str:
     eqn = found.eqn
-    _check_elements(eqn)
+    if _lacks_elements(eqn):
+        return "it has arrays without elements"
     for v in [*eqn.invars, *eqn.outvars]:
         if not has_kernel_type(v.aval.dtype):
-            raise NoKernel(f"kernels do not compute with {v.aval.dtype}")
+            return f"kernels do not compute with {v.aval.dtype}"
     if isinstance(found, Loop) and (found.length or 0) >= 2**31:
-        raise NoKernel("it has 2**31 iterations or more")
+        return "it has 2**31 iterations or more"
+    return ""
 
 
-def _check_elements(eqn: JaxprEqn) -> None:
+def _lacks_elements(eqn: JaxprEqn) -> bool:
     """Loops and branches need elements to read and to make, those within as well."""
-    if any(v.aval.size == 0 for v in [*eqn.invars, *eqn.outvars]):
-        raise NoKernel("it has arrays without elements")
-    for body in bodies_of(eqn).values():
-        for inner in filter(is_control_flow, body.eqns):
-            _check_elements(inner)
+    inner = (e for body in bodies_of(eqn).values() for e in body.eqns if is_control_flow(e))
+    own = any(v.aval.size == 0 for v in [*eqn.invars, *eqn.outvars])
+    return own or any(map(_lacks_elements, inner))

@@ -32,7 +32,7 @@ from tinyjax.compile.kernel.substitution import (
     replaced,
     substituted,
 )
-from tinyjax.compile.schedules.directive import Directive, axis_of, find_loop, no_such_axis
+from tinyjax.compile.schedules.directive import Directive, axis_of, main_loop, no_such_axis
 
 INT32, BOOL = np.dtype("int32"), np.dtype(bool)
 UNFINISHED, CUT_SHORT = 1, 2  # what a launch leaves in iterations[2]
@@ -49,21 +49,15 @@ class Resumable(Directive):
     def why_not(self, kernel: ir.Kernel) -> str:
         if kernel.iterations is not None:
             return "it is resumable already"
-        loop = self._loop(kernel)
+        loop = main_loop(kernel, self.axis)
         if loop is None:
             return no_such_axis(kernel, self.axis) if self.axis else "it has no while"
         if _has_while(loop.body) and not any(s is loop for s in kernel.body):
             return "work-items whose inner loops were cut short would have to wait for each other"
         return ""
 
-    def _loop(self, kernel: ir.Kernel) -> ir.For | ir.While | None:
-        if self.axis:
-            return find_loop(kernel, self.axis)
-        whiles = (s for s in every_statement(kernel.body) if isinstance(s, ir.While))
-        return next(whiles, None)
-
     def _applied(self, kernel: ir.Kernel) -> ir.Kernel:
-        loop = self._loop(kernel)
+        loop = main_loop(kernel, self.axis)
         assert loop is not None
         with ir.statements_of(loop.origin):
             return _Resumption(kernel, loop).kernel(self.work)
@@ -130,9 +124,7 @@ class _Resumption:
             ir.If(again, restored),
         ]
         new = [s for array, copy in zip(carry, saved) if array not in copies for s in copy]
-        unread = [s for copy in copies.values() if _buffer(copy).role == "kept" for s in copy]
-        rest = [s for s in after if not any(s is other for other in unread)]
-        rest += self._if_unfinished([*unread, *new])
+        rest = [*after, *self._if_unfinished(new)]
         return [*before, *going_on, *self._bounded(), *self._unless_cut_short(rest)]
 
     # ---- the bound ----
@@ -215,7 +207,7 @@ class _Resumption:
     def _save(self, array: ir.PrivateArray, outer: ir.For | None) -> list[ir.Statement]:
         """A private array that is copied nowhere, stored to a buffer of its own: one for each iteration of
         the loop around, as another of these may be a launch ahead."""
-        at = index(0) if outer is None else outer.variable
+        at = ir.item_index(self.given.items) if outer is None else outer.variable
         count = (at.hi + 1) * array.size * array.width
         kept = ir.Buffer(f"kept{len(self.scratch)}", array.dtype, count, "scratch")
         self.scratch.append(kept)
@@ -277,8 +269,3 @@ def _copies(body: Sequence[ir.Statement]) -> Iterator[tuple[Any, list[ir.Stateme
                 value == other
             ):
                 yield array, [first, second]
-
-
-def _buffer(copy: list[ir.Statement]) -> ir.Buffer:
-    """That which an array is copied to."""
-    return next(s.destination for s in every_statement(copy) if isinstance(s, ir.Store))  # type: ignore[return-value]

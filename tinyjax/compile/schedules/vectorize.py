@@ -11,7 +11,21 @@ end. All others (every second element, an index from data) have no vector load, 
       b_out[i1_inner] = b                         b_out[i1_outer * 16 x16 before 100] = b
 
 An accumulator that the loop combines into becomes a vector of accumulators, one for each lane; lanes beyond
-the end leave theirs as it is. After the loop they are combined in pairs, halves to halves. Builds on lanes.
+the end leave theirs as it is. After the loop they are combined in pairs, halves to halves.
+
+A while whose condition varies goes on as long as it holds in any lane. The others leave what they carry as it
+is. The iteration comes before the test, as the last one changes nothing: so the carry stays in registers.
+
+    while:                                      while:
+      c:f32 = carry                               c:f32 x16 = carry
+      more:bool = lt c 9.0                        more:bool x16 = lt c 9.0
+      stop unless more                            any1:bool = any more
+      d:f32 = mul c c                             d:f32 x16 = mul c c
+      carry = d                                   old1:f32 x16 = carry
+                                                  new1:f32 x16 = select more d old1
+                                                  carry = new1
+                                                  stop unless any1
+Builds on lanes.
 """
 
 from __future__ import annotations
@@ -25,7 +39,7 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.substitution import every_statement, replaced
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
-from tinyjax.compile.schedules.lanes import Lanes, chunk_of, obstacles
+from tinyjax.compile.schedules.lanes import Lanes, carry_of, chunk_of, obstacles
 
 INT32, BOOL = np.dtype("int32"), np.dtype(bool)
 
@@ -100,7 +114,9 @@ class _Vectors:
         stores = [s for s in every_statement(loop.body) if isinstance(s, ir.Store)]
         is_private = all(isinstance(s.destination, ir.PrivateArray) for s in stores)
         self.copies = is_private and not lanes.sums
-        if lanes.sums and lanes.end is not None:
+        whiles = [s for s in every_statement(loop.body) if isinstance(s, ir.While)]
+        has_mask = bool(lanes.sums) or any(lanes.differs(s.holds) for s in whiles)
+        if has_mask and lanes.end is not None:
             number = ir.Value(f"{lanes.axis}_number", INT32, lanes.width)
             inside = ir.Value(f"{lanes.axis}_inside", BOOL, lanes.width)
             one = ir.Const(np.int32(1), INT32)
@@ -113,6 +129,9 @@ class _Vectors:
     def _statement(self, statement: ir.Statement) -> list[ir.Statement]:
         before: list[ir.Statement] = []  # what makes operands
         match statement:
+            case ir.Let(target, _, args) if target.name in self.lanes.firsts:
+                first = self._at(args[0], self.lanes.first)  # type: ignore[arg-type]
+                return [replace(statement, args=(first, args[1]))]
             case ir.Let(target, _, args):
                 args = tuple(self._operand(arg, before, statement) for arg in args)
                 return [*before, replace(statement, target=self._value(target), args=args)]
@@ -135,7 +154,35 @@ class _Vectors:
                 if array.name in self.lanes.sums and self.lanes.end is not None:
                     value = self._masked(value, statement, before)
                 return [*before, replace(statement, array=self._array(array), value=value)]
+            case ir.While(_, holds) if self.lanes.differs(holds):
+                return [self._while(statement)]
         return [statement]
+
+    def _while(self, loop: ir.While) -> ir.While:
+        """Goes on while any lane does. Its statements are in vectors already."""
+        assert isinstance(loop.holds, ir.Value)
+        mask, origin = self._value(loop.holds), loop.origin
+        head = list(loop.head)
+        if self.lanes.end is not None:
+            inside = ir.Value(f"{self.lanes.axis}_inside", BOOL, self.lanes.width)
+            both = self._fresh("active", BOOL)
+            head.append(ir.Let(both, "and", (mask, inside), origin=origin))
+            mask = both
+        holds = replace(self._fresh("any", BOOL), width=1)
+        head.append(ir.Let(holds, "any", (mask,), origin=origin))
+        carry = carry_of(loop)
+
+        def blended(s: ir.Statement) -> list[ir.Statement]:
+            if not isinstance(s, ir.Store) or s.destination.name not in carry:
+                return [s]
+            old, new = (self._fresh(what, s.value.dtype) for what in ("old", "new"))
+            return [
+                ir.Load(old, s.destination, s.index, origin=s.origin),
+                ir.Let(new, "select", (mask, s.value, old), origin=s.origin),
+                replace(s, value=new),
+            ]
+
+        return replace(loop, head=[*head, *replaced(loop.body, blended)], holds=holds, body=[])
 
     # ---- parts of statements ----
 

@@ -1,0 +1,53 @@
+"""Operands that a loop's kernel computes by itself, before the first iteration.
+
+After this file you can say why a vmapped loop that starts at zeros is a single launch: the cheap equations
+that make its operands (zeros, an iota, a broadcast row) go to the head of its kernel. Builds on cost_model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.cost_model import CHEAP_WORK
+from tinyjax.compile.kernel.rules import Elementwise, IndexMap, lowering_of
+from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
+
+
+def cheap_equations(
+    operands: Iterable[Atom], producer: Mapping[Var, JaxprEqn], target: Target
+) -> list[JaxprEqn]:
+    """The equations, in order, of those operands that take few operations and read at most one other
+    array, which is no larger: memory and parameters never become more."""
+    found: dict[JaxprEqn, None] = {}
+    for v in operands:
+        if isinstance(v, Var):
+            eqns, reads = _cheap(v, producer, target, CHEAP_WORK)
+            if len(reads) <= 1 and all(0 < u.aval.size <= v.aval.size for u in reads):
+                found.update(eqns)
+    return list(found)
+
+
+def _cheap(
+    v: Var, producer: Mapping[Var, JaxprEqn], target: Target, most: int
+) -> tuple[dict[JaxprEqn, None], set[Var]]:
+    """The equations that make an element of `v` in at most so many operations, and what they read."""
+    eqn = producer.get(v)
+    if eqn is None or not _is_pure(eqn, target):
+        return {}, {v}
+    lowering = lowering_of(eqn, target)
+    most -= lowering.cost if isinstance(lowering, Elementwise) else 1
+    if most < 0:
+        return {}, {v}
+    eqns: dict[JaxprEqn, None] = {}
+    reads: set[Var] = set()
+    for u in eqn.invars:
+        if isinstance(u, Var):
+            inner_eqns, inner_reads = _cheap(u, producer, target, most)
+            eqns |= inner_eqns
+            reads |= inner_reads
+    return eqns | {eqn: None}, reads
+
+
+def _is_pure(eqn: JaxprEqn, target: Target) -> bool:
+    return isinstance(lowering_of(eqn, target), (Elementwise, IndexMap)) and not has_effects(eqn)

@@ -1,0 +1,118 @@
+"""The schedules of loops and branches: each element runs the loop by itself, or one work-item runs it all.
+
+After this file you can read the kernel of `vmap(while_loop)`: on a CPU, vectors of 16 neighbours, each of
+which runs until none of its lanes is active; on a GPU, an element a work-item. Builds on schedule, loop_cost
+and the directives.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
+from tinyjax.compile.kernel.naive_loop import LoopKernel
+from tinyjax.compile.kernel.scalarize import ScalarLoop
+from tinyjax.compile.passes.loops import Branches, Loop, has_unknown_length
+from tinyjax.compile.schedules.directive import Directive, loop_over
+from tinyjax.compile.schedules.gather import Gather
+from tinyjax.compile.schedules.grid import FirstItem, Grid
+from tinyjax.compile.schedules.group_builder import share
+from tinyjax.compile.schedules.hoist import Hoist
+from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, LAUNCH_WORK
+from tinyjax.compile.schedules.resumable import Resumable
+from tinyjax.compile.schedules.schedule import Draft
+from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
+from tinyjax.compile.schedules.vectorize import Vectorize
+
+WIDTH = 16  # elements of a vector on a CPU
+JAMMED_BYTES = 24  # bytes of the carries of one lane of each of the vectors that advance together
+
+
+def elementwise_schedule(nest: LoopKernel, scalar: ScalarLoop, target: Target) -> Draft:
+    """The schedule of a naive nest with a loop for each element."""
+    draft, loop = Draft(nest.kernel), scalar.loop
+    count = math.prod(scalar.shape)
+    axis = draft.one_axis(nest.elements, "the end of a row and the next row share a vector")
+    draft.apply_if_possible(Hoist(nest.axis, why="once is enough"))
+    axis, width = _in_vectors(draft, axis, count, target)
+    chunks, jammed = math.ceil(count / width), _jammed(scalar, width)
+    items, run = share(math.ceil(chunks / jammed), 1, target.max_items)
+    if chunks > 1:
+        why = "elements do not wait for each other"
+        draft.apply(Grid(axis, items, target.local_size, jammed, why=why))
+    if jammed > 1 and is_short(loop_over(draft.kernel, axis).body):
+        why = "while one vector waits for a result, others go on"
+        draft.apply_if_possible(UnrollAndJam(axis, jammed, why=why))
+    operations = total(jaxpr_cost(body.jaxpr, target) for body in loop.bodies.values())
+    one = operations.work_in_vectors(width) + ITERATION_WORK
+    # The few work-items of a CPU wait for each other; those of a GPU run at once.
+    _share_out_launches(draft, nest, loop, one * (chunks if target.width > 1 else run * jammed))
+    if chunks == 1:
+        _fill_group(draft, target)
+    return draft
+
+
+def _in_vectors(draft: Draft, axis: str, count: int, target: Target) -> tuple[str, int]:
+    """The axis that numbers the vectors, and their width; that of the elements, if there can be none."""
+    width = min(WIDTH, 2 ** math.ceil(math.log2(count)))
+    if target.width == 1 or width == 1:
+        return axis, 1
+    steps: list[Directive] = []
+    kernel, lanes = draft.kernel, axis
+    if count > width:
+        steps.append(Split(axis, width, why=f"a vector has {width} elements"))
+        kernel, lanes = steps[0].apply(kernel), f"{axis}_inner"
+    gather = Gather(lanes, why="vectors are loaded from neighbouring elements alone")
+    if not gather.why_not(kernel):
+        steps.append(gather)
+        kernel = gather.apply(kernel)
+    vectors = Vectorize(lanes, width, why="all lanes do the same, until the last one is done")
+    if reason := vectors.why_not(kernel):
+        draft.leave_out(vectors, reason)
+        return axis, 1
+    for step in [*steps, vectors]:
+        draft.apply(step)
+    return f"{axis}_outer", width
+
+
+def _jammed(scalar: ScalarLoop, width: int) -> int:
+    """How many vectors advance together: as many as have room in the registers."""
+    loop = scalar.loop
+    if loop.length is None or width < WIDTH:
+        return 1
+    carry = loop.body.jaxpr.outvars[: len(loop.carry)]
+    in_registers = sum(v.aval.dtype.itemsize for v in carry if v in scalar.varying)
+    return max(1, min(JAMMED_BYTES // max(4, in_registers), math.prod(scalar.shape) // WIDTH))
+
+
+# ---- one work-item ----
+
+
+def sequential_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) -> Draft:
+    """The schedule of a naive nest that one work-item runs."""
+    draft = Draft(nest.kernel)
+    if isinstance(found, Loop):
+        bodies = found.bodies.values()
+        operations = sum(jaxpr_cost(body.jaxpr, target).work for body in bodies)
+        _share_out_launches(draft, nest, found, operations + ITERATION_WORK)
+    _fill_group(draft, target)
+    return draft
+
+
+# ---- both ----
+
+
+def _share_out_launches(draft: Draft, nest: LoopKernel, loop: Loop, operations: int) -> None:
+    """Several launches for a loop that may run long; `operations` are those of an iteration."""
+    eqns = [eqn for body in loop.bodies.values() for eqn in body.jaxpr.eqns]
+    has_inner = any(map(has_unknown_length, eqns))
+    if loop.length is None or has_inner or loop.length * operations > LAUNCH_WORK:
+        why = "it may run long, and a kernel that runs can't be stopped"
+        draft.apply(Resumable(nest.axis, operations, why=why))
+
+
+def _fill_group(draft: Draft, target: Target) -> None:
+    if target.local_size > 1:
+        draft.apply(FirstItem(target.local_size, why="work-items come in groups"))

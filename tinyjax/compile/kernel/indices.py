@@ -77,8 +77,8 @@ class Index:
         if self.hi < divisor:
             return self
         terms = self.args if self.op == "+" else (self,)
-        if any(term.is_multiple_of(divisor) for term in terms):
-            rest = [term for term in terms if not term.is_multiple_of(divisor)]
+        rest = [term for term in terms if term.factor() % divisor]
+        if len(rest) < len(terms):
             return sum(rest, index(0)) % divisor
         step = math.gcd(self.factor(), divisor)
         return _fold(Index("%", (self, index(divisor)), 0, divisor - step))
@@ -94,11 +94,6 @@ class Index:
         if a.lo >= b.hi or b.lo >= a.hi:
             return a if a.lo >= b.hi else b
         return Index("max", (a, b), max(a.lo, b.lo), max(a.hi, b.hi))
-
-    def is_multiple_of(self, number: int) -> bool:
-        """Whether it is one by its form: a constant, or a product with one."""
-        factor = self.args[1] if self.op == "*" else self
-        return factor.op == "const" and factor.args[0] % number == 0
 
     def factor(self) -> int:
         """What it is a multiple of, by its form."""

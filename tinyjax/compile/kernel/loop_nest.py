@@ -16,13 +16,12 @@ made fast is the matter of compile/schedules/. Builds on builder and groups.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import TYPE_CHECKING
 
 from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.builder import Builder
-from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.rules import Position
@@ -38,10 +37,10 @@ def loop_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Targ
     (What runs on the host differs by target, and so may a primitive's rule: nothing else here does.)"""
     builder = NestBuilder(group, names, target)
     makers = dict.fromkeys(builder.producer[v] for v in group.outputs)
-    with statements_for([*makers]):
-        builder.store_outputs(())
-    buffers = [*builder.inputs, *builder.outputs.values()]
-    return Kernel(name, buffers, 1, builder.body)
+    with statements_for([*makers]), builder.loops(group.outputs[0].aval.shape) as position:
+        for v in group.outputs:
+            builder.store_output(v, position)
+    return builder.kernel(name)
 
 
 def statements_for(eqns: Sequence[JaxprEqn]) -> AbstractContextManager[None]:
@@ -70,13 +69,13 @@ class NestBuilder(Builder):
         with statements_of(self.producer[v]):
             self.write(MemRef(self.outputs[v]), position.flat, self.element(v, position))
 
-    def store_outputs(self, coords: tuple[Index, ...]) -> None:
-        """The loops over all axes but those that `coords` are of, and in them an element of each output."""
-        shape = self.group.outputs[0].aval.shape
-        if len(coords) == len(shape):
-            for v in self.outputs:
-                self.store_output(v, Position(shape, coords))
-        else:
-            size = shape[len(coords)]
-            with self.loop(0, size, size - 1) as i:
-                self.store_outputs((*coords, i))
+    @contextmanager
+    def loops(self, shape: Sequence[int]) -> Iterator[Position]:
+        """A loop for each axis, one in another."""
+        with ExitStack() as stack:
+            coords = [stack.enter_context(self.loop(0, size, size - 1)) for size in shape]
+            yield Position(shape, coords)
+
+    def kernel(self, name: str) -> Kernel:
+        """The naive kernel of all that was written."""
+        return Kernel(name, [*self.inputs, *self.outputs.values()], 1, self.body)

@@ -49,8 +49,8 @@ def product_nest(group: KernelGroup, name: str, names: dict[Var, str], target: T
     """The naive nest of a group that has a product among its equations."""
     nest = _ProductNest(group, names, target)
     with statements_of(nest.eqn):
-        nest.loops()
-    return Kernel(name, [*nest.inputs, *nest.outputs.values()], 1, nest.body)
+        nest.write_nest()
+    return nest.kernel(name)
 
 
 class _ProductNest(NestBuilder):
@@ -68,7 +68,7 @@ class _ProductNest(NestBuilder):
         self.dtype = sum_dtype(self.eqn.outvars[0].aval.dtype)
         self.taken["k"] = 1  # of the loop, not of a variable
 
-    def loops(self) -> None:
+    def write_nest(self) -> None:
         with (
             self._batch() as batch,
             self._axis("row", self.rows) as row,

@@ -19,13 +19,12 @@ One work-item does it all; nothing is fast yet: that is for the schedules. Build
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.groups import KernelGroup
-from tinyjax.compile.fusion.reduction_groups import form_of, variables
+from tinyjax.compile.fusion.reduction_groups import form_of, leading_axes, variables
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import Kernel, PrivateArray, statements_of
 from tinyjax.compile.kernel.loop_nest import NestBuilder, statements_for
@@ -49,8 +48,7 @@ def reduction_nest(
     """The naive kernel of a group that has a form, and what its loops are for."""
     nest = _ReductionNest(group, names, target)
     nest.write_nest()
-    kernel = Kernel(name, [*nest.inputs, *nest.outputs.values()], 1, nest.body)
-    return kernel, ReductionAxes(nest.outer_axes, nest.inner_axes, tuple(nest.sweeps))
+    return nest.kernel(name), ReductionAxes(nest.outer_axes, nest.inner_axes, tuple(nest.sweeps))
 
 
 class _ReductionNest(NestBuilder):
@@ -87,8 +85,12 @@ class _ReductionNest(NestBuilder):
         """For each result: the sweeps, level after level, and then what is computed from the results."""
         first = self.reductions[0]
         results = first.outvars[0].aval.shape
-        outer, inner = _split_at(results, self.form.outer)
-        with statements_for(self.reductions), self.loops(outer) as at, self.loops(inner) as within:
+        count = leading_axes(results, self.form.outer)
+        with (
+            statements_for(self.reductions),
+            self.loops(results[:count]) as at,
+            self.loops(results[count:]) as within,
+        ):
             self.outer_axes, self.inner_axes = _names(at), _names(within)
             for level in self.levels:
                 with statements_for(level):
@@ -158,13 +160,6 @@ class _ReductionNest(NestBuilder):
 
     # ---- places ----
 
-    @contextmanager
-    def loops(self, shape: Sequence[int]) -> Iterator[Position]:
-        """A loop for each axis, one in another."""
-        with ExitStack() as stack:
-            coords = [stack.enter_context(self.loop(0, size, size - 1)) for size in shape]
-            yield Position(shape, coords)
-
     def _combined_sizes(self) -> tuple[int, ...]:
         eqn = self.reductions[0]
         return tuple(_operand(eqn).aval.shape[axis] for axis in eqn.params["axes"])
@@ -199,12 +194,6 @@ def _operand(eqn: JaxprEqn) -> Var:
 def _names(place: Position) -> tuple[str, ...]:
     """The loops' variables among the coordinates."""
     return tuple(coord.args[0] for coord in place.coords if coord.op == "var")
-
-
-def _split_at(shape: Sequence[int], size: int) -> tuple[Sequence[int], Sequence[int]]:
-    """The axes that number `size` places, and the others."""
-    count = next(n for n in range(len(shape) + 1) if math.prod(shape[:n]) == size)
-    return shape[:count], shape[count:]
 
 
 def _are_neighbours(shape: Sequence[int], axes: Sequence[int]) -> bool:

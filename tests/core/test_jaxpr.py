@@ -54,6 +54,33 @@ def test_while_a_jaxpr_runs_the_users_line_is_that_of_each_equation():
     assert bind.context.source_info is None, "afterwards the line is what it was before"
 
 
+def test_after_an_error_the_users_line_is_what_it_was_before():
+    def refuse(x):
+        raise KeyError("refused")
+
+    refuse_p = bind.Primitive("refuse")
+    refuse_p.def_impl(refuse)
+    refuse_p.def_abstract_eval(lambda aval: aval)
+    a, b = Var(scalar), Var(scalar)
+    eqn = JaxprEqn(refuse_p, [a], [b], {}, ("program.py", 7, "f"))
+    with pytest.raises(KeyError, match="refused"):
+        eval_jaxpr(Jaxpr([], [a], [b], [eqn]), [], 1.0)
+    left, bind.context.source_info = bind.context.source_info, None
+    assert left is None, "afterwards the line is what it was before, also after an error"
+
+
+def test_an_equation_has_its_literals_and_its_parameters():
+    a, b, c = Var(scalar), Var(scalar), Var(scalar)
+    eqns = [
+        JaxprEqn(
+            primitives.broadcast_in_dim_p, [a], [b], {"shape": (2,), "broadcast_dimensions": ()}
+        ),
+        JaxprEqn(primitives.mul_p, [b, Literal(3.0, scalar)], [c], {}),
+    ]
+    (out,) = eval_jaxpr(Jaxpr([], [a], [c], eqns), [], np.float32(2))
+    np.testing.assert_array_equal(out, [6, 6])
+
+
 def test_a_well_formed_jaxpr_passes_the_checker():
     check_jaxpr(sin_times_x())
 
@@ -70,6 +97,28 @@ def test_a_variable_is_bound_once():
         check_jaxpr(jaxpr.replace(eqns=[jaxpr.eqns[0], *jaxpr.eqns]))
 
 
+def test_a_variable_is_not_bound_by_the_equation_that_uses_it():
+    a = Var(scalar)
+    with pytest.raises(JaxprTypeError, match="used in .*sin.* before it is bound"):
+        check_jaxpr(Jaxpr([], [], [a], [JaxprEqn(primitives.sin_p, [a], [a], {})]))
+
+
+def test_constvars_and_arguments_are_bound_once_too():
+    a, b = Var(scalar), Var(scalar)
+    with pytest.raises(JaxprTypeError, match="bound twice, the second time in invars"):
+        check_jaxpr(Jaxpr([], [a, b, a], [a], []))
+    with pytest.raises(JaxprTypeError, match="bound twice, the second time in constvars"):
+        check_jaxpr(Jaxpr([a, b, b], [], [a], []))
+    with pytest.raises(JaxprTypeError, match="bound twice, the second time in invars"):
+        check_jaxpr(Jaxpr([a], [a], [a], []))
+
+
+def test_literals_and_constvars_need_no_equation():
+    a, b = Var(scalar), Var(scalar)
+    eqn = JaxprEqn(primitives.mul_p, [a, Literal(2.0, scalar)], [b], {})
+    check_jaxpr(Jaxpr([a], [], [b, Literal(1.0, scalar)], [eqn]))
+
+
 def test_a_result_of_the_jaxpr_must_be_bound():
     with pytest.raises(JaxprTypeError, match="used in outvars before it is bound"):
         check_jaxpr(sin_times_x().replace(outvars=[Var(scalar)]))
@@ -82,8 +131,11 @@ def test_a_result_must_have_the_aval_that_the_rule_says():
 
 
 def test_the_wrong_number_of_arguments_is_an_error():
-    with pytest.raises(TypeError, match="takes 1 arguments, got 2"):
-        eval_jaxpr(sin_times_x(), [], 1.0, 2.0)
+    for args in ((), (1.0, 2.0)):
+        with pytest.raises(
+            TypeError, match=rf"\b1\b.*\b{len(args)}\b"
+        ):  # it takes 1, and got so many
+            eval_jaxpr(sin_times_x(), [], *args)
 
 
 def test_a_closed_jaxpr_carries_the_values_of_its_constvars():

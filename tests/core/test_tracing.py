@@ -6,9 +6,10 @@ import pytest
 import tinyjax as jax
 from tinyjax.core import bind, primitives
 from tinyjax.core.array import LiteralArray, ShapedArray
-from tinyjax.core.jaxpr import Literal
+from tinyjax.core.jaxpr import Literal, Var
 from tinyjax.core.primitives import add, gt, mul, sin
-from tinyjax.core.tracing import JaxprTrace
+from tinyjax.core.tracing import JaxprTrace, trace_to_jaxpr
+from tinyjax.transform.jvp import JVPTrace, JVPTracer
 
 scalar = ShapedArray((), np.dtype("float32"))
 
@@ -32,6 +33,13 @@ def test_a_scalar_is_written_as_a_literal(x):
 def test_a_literal_array_is_written_as_what_it_says():
     literal = JaxprTrace().atom(LiteralArray(np.float32(0.1), scalar, 0.1))
     assert isinstance(literal, Literal) and literal.val == 0.1
+    assert type(literal.val) is float, "what is `written`"
+
+
+def test_an_array_that_is_no_scalar_is_a_constvar():
+    trace, array = JaxprTrace(), np.ones(3, np.float32)
+    atom = trace.atom(array)
+    assert isinstance(atom, Var) and atom.aval == bind.get_aval(array)
 
 
 def test_an_array_from_outside_is_one_constvar_however_often_it_is_used():
@@ -45,6 +53,10 @@ def test_a_tracer_of_another_trace_is_a_constvar():
     tracer = outer.new_arg(scalar)
     assert inner.atom(tracer) is not tracer.atom, "a variable belongs to one jaxpr"
     assert [value for _, value in inner.consts.values()] == [tracer]
+    trace = JVPTrace(bind.context.trace)
+    tracer = JVPTracer(trace, 2.0, 1.0)
+    inner.atom(tracer)
+    assert [value for _, value in inner.consts.values()][1:] == [tracer], "of any kind of trace"
 
 
 def test_a_tracer_whose_trace_has_finished_is_not_written():
@@ -82,6 +94,15 @@ def test_an_equation_with_several_results_gives_a_tracer_of_each():
     first, second = outs
     assert trace.eqns[0].outvars == [first.atom, second.atom]
     assert (first.aval.shape, second.aval.shape) == ((), (5,))
+    assert first.line and second.line, "each knows the user's line"
+
+
+def test_a_primitive_with_several_results_may_have_one_or_none():
+    for avals in ([scalar], []):
+        some_p = bind.Primitive("some", multiple_results=True)
+        some_p.def_abstract_eval(lambda *_, avals=avals: avals)
+        outs = JaxprTrace().add_eqn(some_p, [], {})
+        assert isinstance(outs, list) and len(outs) == len(avals), "multiple_results: always a list"
 
 
 def test_an_equation_knows_the_users_line_that_made_it():
@@ -95,6 +116,31 @@ def test_an_equation_knows_the_users_line_that_made_it():
 def test_a_primitive_without_an_abstract_eval_rule_cannot_be_written():
     with pytest.raises(NotImplementedError, match="primitive 'new' has no abstract_eval rule"):
         JaxprTrace().add_eqn(bind.Primitive("new"), [], {})
+
+
+# ---- a traced function ----
+
+
+def test_an_argument_knows_the_line_that_asked_for_the_trace():
+    lines = []
+    trace_to_jaxpr(lambda x: lines.append(x.line) or [x], [scalar])
+    assert __file__ in str(lines[0]), "new_arg(aval, user_line())"
+
+
+def test_each_result_is_checked_and_told_by_its_position():
+    with pytest.raises(TypeError, match="at output component 1"):
+        trace_to_jaxpr(lambda x: [x, "text"], [scalar])
+
+
+def test_the_check_for_leaks_finds_one_and_only_that():
+    kept = []
+    with jax.checking_leaks():
+        try:
+            trace_to_jaxpr(lambda x: [sin(x)], [scalar])
+        except jax.errors.UnexpectedTracerError:
+            pytest.fail("nothing leaked: what of your own holds arguments or results to the end?")
+        with pytest.raises(jax.errors.UnexpectedTracerError, match="Leaked trace"):
+            trace_to_jaxpr(lambda x: [kept.append(sin(x)) or x], [scalar])
 
 
 # ---- make_jaxpr ----

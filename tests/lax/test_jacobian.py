@@ -39,6 +39,12 @@ def test_has_aux(jacobian):
     assert jac.shape == (3, 3) and aux.shape == (3,)
 
 
+@pytest.mark.parametrize("jacobian", [jax.jacfwd, jax.jacrev])
+def test_what_is_no_function_is_refused_before_the_first_call(jacobian):
+    with pytest.raises(TypeError, match="callable"):
+        jacobian(3)
+
+
 def test_a_jacobian_by_reverse_mode_has_the_arguments_type_by_forward_mode_the_results():
     @jax.custom_jvp
     def twice(x):
@@ -58,6 +64,26 @@ def test_the_hessian_is_the_jacobian_of_the_gradient():
 def test_a_hessian_by_two_arguments_has_a_table_for_each_pair():
     (xx, xy), (yx, yy) = jax.hessian(lambda x, y: mul(x, mul(x, y)), argnums=(0, 1))(2.0, 3.0)
     assert [float(h) for h in (xx, xy, yx, yy)] == [6.0, 4.0, 4.0, 0.0]
+
+
+def test_a_hessian_has_aux_and_complex_arguments_too():
+    cubed = lambda x: x * x * x  # noqa: E731
+    hessian, aux = jax.hessian(lambda x: (cubed(x), x), has_aux=True)(2.0)
+    assert (float(hessian), float(aux)) == (12.0, 2.0)
+    assert complex(jax.hessian(cubed, holomorphic=True)(1 + 2j)) == 6 + 12j
+
+
+def test_the_hessian_is_forward_over_reverse():
+    @jax.custom_vjp
+    def cubed(x):
+        return x * x * x
+
+    def three_x_squared(x, ct):  # by a loop that forward mode goes through, and reverse mode can't
+        step = lambda s: (s[0] + 1, s[1] * x)  # noqa: E731
+        return (ct * jax.lax.while_loop(lambda s: s[0] < 2, step, (0, jnp.float32(3)))[1],)
+
+    cubed.defvjp(lambda x: (x * x * x, x), three_x_squared)
+    assert float(jax.hessian(cubed)(2.0)) == 12.0
 
 
 def test_jacrev_takes_complex_inputs_of_a_real_function_as_grad_does():

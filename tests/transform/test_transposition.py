@@ -7,11 +7,12 @@ import tinyjax as jax
 from tinyjax.core import bind, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, Var
-from tinyjax.core.primitives import add, mul, neg, sin
+from tinyjax.core.primitives import add, mul, neg, reduce_sum, sin
 from tinyjax.transform.jvp import Zero
 from tinyjax.transform.transposition import (
     UndefinedPrimal,
     backward_pass,
+    product_transpose,
     transpose_rules,
     unbroadcast,
 )
@@ -105,6 +106,12 @@ def test_a_product_of_two_linear_operands_is_not_linear():
         transpose_rules[primitives.mul_p](X, linear(2, 3), linear(2, 3))
 
 
+def test_the_rules_of_a_product_are_given_its_parameters():
+    for x, y, want in [(linear(), 2.0, (20.0, None)), (2.0, linear(), (None, 30.0))]:
+        rules = lambda ct, x, y, *, by: 2 * by * ct, lambda ct, x, y, *, by: 3 * by * ct  # noqa: E731
+        assert product_transpose(primitives.mul_p, *rules, 1.0, x, y, by=10) == want
+
+
 # ---- the backward pass ----
 
 
@@ -146,6 +153,70 @@ def test_a_known_argument_is_a_factor_and_has_a_zero_cotangent():
     got = backward_pass(closed.jaxpr, [], [2.0, linear()], [1.0])
     assert type(got[0]) is Zero, "arguments that have values are not differentiated"
     np.testing.assert_allclose(got[1], np.sin(2.0), rtol=1e-6)
+
+
+def test_known_equations_run_with_consts_parameters_and_several_results():
+    pair_p = bind.Primitive("pair", multiple_results=True)
+    pair_p.def_impl(lambda x: [x + 1, x + 2])
+    pair_p.def_abstract_eval(lambda aval: [aval, aval])
+    const = jax.numpy.arange(3.0)
+
+    def fun(x):
+        return mul(x, pair_p.bind(reduce_sum(const, (0,)))[1])
+
+    (ct,) = pulled_back(fun, [1.0], aval())
+    assert float(ct) == 5.0
+
+
+def test_a_rule_is_given_the_parameters():
+    (ct,) = pulled_back(lambda x: reduce_sum(x, (1,)), [row[:2]], aval(2, 3))
+    np.testing.assert_array_equal(ct, [[1, 1, 1], [10, 10, 10]])
+
+
+def test_a_rule_of_several_results_gets_all_cotangents_and_may_give_none(monkeypatch):
+    pair_p, seen = bind.Primitive("pair", multiple_results=True), []
+    rule = lambda cts, x, y, k: seen.append(cts) or [mul(cts[0], 3.0), None, 7.0]  # noqa: E731
+    monkeypatch.setitem(transpose_rules, pair_p, rule)
+    x, y, k, out, unused = (Var(aval()) for _ in range(5))
+    jaxpr = Jaxpr([], [x, y, k], [out], [JaxprEqn(pair_p, [x, y, k], [out, unused], {})])
+    got = backward_pass(jaxpr, [], [linear(), linear(), 2.0], [1.0])
+    assert isinstance(seen[0], list) and [type(ct) for ct in seen[0]] == [float, Zero]
+    assert float(got[0]) == 3.0
+    assert type(got[1]) is Zero, "None says that there is nothing for this operand"
+    assert type(got[2]) is Zero, "what has a value gets no cotangent, whatever a rule says"
+
+
+def test_what_a_loop_has_so_far_is_added():
+    neg_jaxpr = jax.make_jaxpr(lambda x, y: (neg(x), neg(y)))(1.0, 1.0).jaxpr
+    cts = backward_pass(neg_jaxpr, [], [linear(), linear()], [1.0, 1.0], [bind.as_array(10.0)])
+    assert [float(ct) for ct in cts] == [9.0, -1.0], (
+        "so_far is of the first invars; others begin at 0"
+    )
+
+
+def test_while_an_equation_is_transposed_its_line_is_the_users_line(monkeypatch):
+    note_p, lines = bind.Primitive("note"), []
+    x, out = Var(aval()), Var(aval())
+    jaxpr = Jaxpr([], [x], [out], [JaxprEqn(note_p, [x], [out], {}, ("program.py", 7, "f"))])
+
+    def rule(ct, x):
+        lines.append(bind.context.source_info)
+        return [ct] if len(lines) == 1 else 1 / 0
+
+    monkeypatch.setitem(transpose_rules, note_p, rule)
+    backward_pass(jaxpr, [], [linear()], [1.0])
+    with pytest.raises(ZeroDivisionError):
+        backward_pass(jaxpr, [], [linear()], [1.0])
+    left, bind.context.source_info = bind.context.source_info, None
+    assert lines == [("program.py", 7, "f")] * 2
+    assert left is None, "afterwards the line is what it was before, also after an error"
+
+
+def test_an_equation_without_a_transpose_rule_is_named():
+    x, out = Var(aval()), Var(aval())
+    jaxpr = Jaxpr([], [x], [out], [JaxprEqn(bind.Primitive("new"), [x], [out], {})])
+    with pytest.raises(NotImplementedError, match="primitive 'new' has no transpose rule"):
+        backward_pass(jaxpr, [], [linear()], [1.0])
 
 
 def test_an_argument_that_no_result_needs_has_a_zero_cotangent():

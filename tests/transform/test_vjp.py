@@ -53,6 +53,7 @@ def test_an_integer_among_the_primals_has_a_float0_cotangent():
     _, f_vjp = jax.vjp(lambda n, x: mul(x, float(n)), 3, 1.0)
     ct_n, ct_x = f_vjp(2.0)
     assert ct_n.dtype == dtypes.float0 and float(ct_x) == 6.0
+    assert not np.any(ct_n)
 
 
 def test_a_result_that_does_not_move_takes_a_cotangent_too():
@@ -70,6 +71,32 @@ def test_argnums_chooses_what_to_differentiate():
     assert float(jax.grad(mul, argnums=1)(3.0, 4.0)) == 3.0
     assert [float(g) for g in jax.grad(mul, argnums=(0, 1))(3.0, 4.0)] == [4.0, 3.0]
     assert float(jax.grad(mul, argnums=-1)(3.0, 4.0)) == 3.0
+
+
+def test_the_value_comes_with_the_gradient():
+    value, gradient = jax.value_and_grad(lambda x: sin(x))(0.0)
+    assert isinstance(value, bind.Array) and (float(value), float(gradient)) == (0.0, 1.0)
+
+
+def test_keyword_arguments_are_handed_on_and_not_differentiated():
+    value, gradient = jax.value_and_grad(lambda x, *, by: mul(x, by["n"]))(2.0, by={"n": 3.0})
+    assert (float(value), float(gradient)) == (6.0, 3.0)
+
+
+def test_what_is_no_function_and_no_argnums_is_refused_before_the_first_call():
+    with pytest.raises(TypeError, match="callable"):
+        jax.value_and_grad(3)
+    with pytest.raises(TypeError, match="argnums must be an int or a tuple of ints"):
+        jax.value_and_grad(f, argnums="x")
+
+
+def test_a_complex_gradient_is_asked_for_by_holomorphic():
+    value, gradient = jax.value_and_grad(lambda z: mul(z, z), holomorphic=True)(1 + 2j)
+    assert (complex(value), complex(gradient)) == ((1 + 2j) ** 2, 2 + 4j)
+    with pytest.raises(TypeError, match="holomorphic"):
+        jax.value_and_grad(lambda z: mul(z, z))(1 + 2j)
+    with pytest.raises(TypeError, match="complex"):
+        jax.value_and_grad(lambda x: x * 1j, holomorphic=True)(1.0)
 
 
 def test_value_and_grad_with_aux():
@@ -111,6 +138,9 @@ def test_the_real_part_of_a_holomorphic_function_has_its_gradient():
 def test_the_gradient_of_an_integer_is_refused():
     with pytest.raises(TypeError, match="grad requires real- or complex-valued inputs.*int32"):
         jax.grad(f)(3)
+    with pytest.raises(TypeError, match="grad requires real- or complex-valued inputs.*int32"):
+        jax.grad(mul, argnums=(0, 1))(1.0, 3)
+    assert float(jax.grad(mul)(1.0, 3.0)) == 3.0 == float(jax.grad(lambda x, n: x * n)(1.0, 3))
 
 
 def test_with_allow_int_an_integer_has_a_float0_gradient():

@@ -132,7 +132,7 @@ def failures_of(mutants: Sequence[Mutant]) -> list[dict[str, str] | None]:
     return report["results"]
 
 
-UNCLEAR = ("SyntaxError", "ImportError", "ModuleNotFoundError", "EndlessError", "skipped")
+UNCLEAR = ("SyntaxError", "ImportError", "ModuleNotFoundError", "skipped")
 
 
 def complaint(mutant: Mutant, failure: dict[str, str] | None) -> str:
@@ -143,7 +143,8 @@ def complaint(mutant: Mutant, failure: dict[str, str] | None) -> str:
     about = f"{mutant.exercise.number} {mutant.exercise.name}: {mutant.says}"
     if failure is None:
         return f"not found out: {about}"
-    if failure["kind"] in UNCLEAR or failure["where"] == "crash" and not mutant.is_made:
+    poor = failure["where"] == "crash" or failure["kind"] in ("EndlessError", "NameError")
+    if failure["kind"] in UNCLEAR or poor and not mutant.is_made:
         said = f"{failure['kind']}: {failure['message']}"
         return (
             f"found out, but what is wrong is not said: {about}\n    {failure['test']}\n    {said}"

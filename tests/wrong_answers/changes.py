@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 OPERATORS: dict[type, type] = {
@@ -107,11 +107,21 @@ def _difference(before: list[str], after: list[str]) -> str:
     old, new = before[start : len(before) - end], after[start : len(after) - end]
     if not old or not new:  # the line above says where it was, or is now
         old, new = before[start - 1 : start] + old, before[start - 1 : start] + new
-    return " -> ".join(" / ".join(line.strip() for line in part) for part in (old, new))
+    shown = [" / ".join(line.strip() for line in part) for part in (old, new)]
+    return " -> ".join(_around(shown[0], shown[1]))
 
 
-def _common(a: list[str], b: list[str]) -> int:
-    """How many lines two texts have in common at the beginning."""
+def _around(old: str, new: str, context: int = 30) -> tuple[str, str]:
+    """Two texts cut to what differs, and a little before and after it."""
+    start = max(_common(old, new) - context, 0)
+    end = max(_common(old[start:][::-1], new[start:][::-1]) - context, 0)
+    cut = [text[start : len(text) - end] for text in (old, new)]
+    marks = "..." if start else "", "..." if end else ""
+    return f"{marks[0]}{cut[0]}{marks[1]}", f"{marks[0]}{cut[1]}{marks[1]}"
+
+
+def _common(a: Sequence[str], b: Sequence[str]) -> int:
+    """How many lines, or letters, two texts have in common at the beginning."""
     return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], zip(a, b)))
 
 

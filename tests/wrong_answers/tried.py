@@ -12,6 +12,7 @@ from __future__ import annotations
 import gc
 import json
 import linecache
+import re
 import resource
 import signal
 import sys
@@ -26,7 +27,7 @@ from exercise_proof import Codes, Living, codes_of, enter, in_a_fork, living_fun
 from tinyjax.studio.learn.functions import with_function
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 10  # of the processor's time, for all tests of an answer
+SECONDS = 5  # of the processor's time, for all tests of an answer
 MEMORY = 2 << 30  # that it may take beyond what this process has
 
 Answer = dict[str, Any]  # {"functions": [[file, name, text], ...], "tests": [...]}
@@ -107,7 +108,9 @@ class Prover:
                 return "answer"
             if Path(code.co_filename).is_relative_to(ROOT / "tinyjax"):
                 said = linecache.getline(code.co_filename, line).strip()
-                told = isinstance(error, RecursionError) or "missing 1 required" in str(error)
+                told = isinstance(error, RecursionError) or re.search(
+                    r"missing \d+ req", str(error)
+                )
                 return "refusal" if told or said.startswith("raise ") else "crash"
         return "test"
 

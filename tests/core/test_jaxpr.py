@@ -150,6 +150,7 @@ def test_dead_code_elimination_keeps_what_the_results_need():
     a, b, c = Var(scalar), Var(scalar), Var(scalar)
     eqns = [JaxprEqn(primitives.sin_p, [a], [b], {}), JaxprEqn(primitives.cos_p, [a], [c], {})]
     smaller, _, used_invars = dce_jaxpr(Jaxpr([], [a], [b, c], eqns), [True, False])
+    assert smaller.outvars == [b]
     assert [eqn.primitive.name for eqn in smaller.eqns] == ["sin"]
     assert used_invars == [True]
 
@@ -182,12 +183,12 @@ def test_dead_code_elimination_lets_an_equation_make_itself_smaller(monkeypatch)
     pair_p = bind.Primitive("pair", multiple_results=True)
     a, b, c, d = (Var(scalar) for _ in range(4))
     asked = []
-    rule = lambda eqn, used: asked.append(used) or eqn.replace(invars=[a])  # noqa: E731
+    rule = lambda eqn, used: asked.append((eqn.primitive, used)) or eqn.replace(invars=[a])  # noqa: E731
     monkeypatch.setitem(dce_rules, pair_p, rule)
     smaller, _, used_invars = dce_jaxpr(
         Jaxpr([], [a, d], [c], [JaxprEqn(pair_p, [a, d], [b, c], {})]), [True]
     )
-    assert asked == [[False, True]] and smaller.eqns[0].invars == [a]
+    assert asked == [(pair_p, [False, True])] and smaller.eqns[0].invars == [a]
     assert used_invars == [True, False], "what the smaller equation needs, not the one before"
 
 

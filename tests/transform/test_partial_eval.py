@@ -102,6 +102,12 @@ def test_a_result_that_does_not_move_has_no_tangent():
     assert len(closed.jaxpr.outvars) == 1, "only results that have tangents are in the jaxpr"
 
 
+def test_a_tangent_knows_the_line_that_asked_for_it():
+    tangents = []
+    parted(lambda x: [tangents.append(x.tangent) or x], np.float32(3))
+    assert __file__ in str(tangents[0].line), "new_arg(aval, user_line())"
+
+
 def test_a_result_that_depends_on_a_tangent_cannot_be_known(monkeypatch):
     mixed_p = bind.Primitive("mixed")
     monkeypatch.setitem(jvp_rules, mixed_p, lambda primals, tangents: (tangents[0], tangents[0]))
@@ -117,6 +123,18 @@ def test_linearize_gives_the_value_and_a_linear_function():
     np.testing.assert_allclose(y, np.sin(3.0) * 3, rtol=1e-6)
     np.testing.assert_allclose(f_jvp(1.0), np.cos(3.0) * 3 + np.sin(3.0), rtol=1e-6)
     np.testing.assert_allclose(f_jvp(2.0), 2 * f_jvp(1.0), rtol=1e-6)
+
+
+def test_which_arguments_and_which_results_move_is_told_apart():
+    outs, linearized = linearize_flat(lambda n, x: [x, 5.0, mul(x, 2.0)], [3, np.float32(2)])
+    assert [float(x) for x in outs] == [2.0, 5.0, 4.0]
+    assert linearized.nonzero_ins == [False, True]
+    assert linearized.nonzero_outs == [True, False, True]
+
+
+def test_what_is_known_goes_to_the_trace_around():
+    closed = jax.make_jaxpr(lambda x: linearize_flat(lambda y: [sin(y)], [x])[0])(1.0)
+    assert "sin" in [eqn.primitive.name for eqn in closed.eqns], "the current trace is the parent"
 
 
 def test_the_linear_function_does_not_run_the_function_again():
@@ -187,6 +205,30 @@ def test_a_known_result_can_be_forced_to_be_unknown():
         closed, (False, True), (True, False)
     )
     assert unknown_outs == (True, True) and known_outs == [] and residuals == [("out", 0)]
+    assert pieced_together(closed, (False, True), [1.0, 2.0], (True, False)) == [
+        float(sin(1.0)),
+        float(cos(2.0)),
+    ]
+    known_constant = jax.make_jaxpr(lambda x, y: (x, 5.0))(1.0, 2.0)
+    forced = pieced_together(known_constant, (False, True), [1.0, 2.0], (True, True))
+    assert forced == [1.0, 5.0], "an input and a constant may be forced too"
+
+
+def test_a_const_of_the_jaxpr_is_a_source_of_its_own():
+    array = bind.as_array(np.float32(7))
+    closed = jax.make_jaxpr(lambda y: mul(y, array))(2.0)
+    known, _, _, _, residuals = partial_eval_jaxpr(closed, (True,))
+    assert residuals == [("const", array)] and known.out_avals == []
+
+
+def test_neither_part_has_dead_code():
+    def wasteful(x, y):
+        cos(x), cos(y)  # nobody looks at these
+        return sin(x), sin(y)
+
+    closed = jax.make_jaxpr(wasteful)(1.0, 2.0)
+    known, unknown, *_ = partial_eval_jaxpr(closed, (False, True))
+    assert [eqn.primitive.name for eqn in (*known.eqns, *unknown.eqns)] == ["sin", "sin"]
 
 
 def test_a_value_that_is_a_result_and_a_residual_is_computed_once():

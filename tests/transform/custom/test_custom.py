@@ -41,6 +41,13 @@ def test_grad_calls_the_rule():
     assert jax.grad(cube)(2.0) == 200.0
 
 
+def test_where_one_differentiates_the_value_is_the_rules_too():
+    told = jax.custom_jvp(lambda x: x)
+    told.defjvp(lambda primals, tangents: (10 * primals[0], tangents[0]))
+    assert told(2.0) == 2.0
+    assert jax.value_and_grad(told)(2.0) == (20.0, 1.0), "the rule gives the value and its tangent"
+
+
 def test_the_rule_is_differentiated_for_the_second_derivative():
     assert jax.grad(jax.grad(cube))(2.0) == 100.0
 
@@ -306,6 +313,7 @@ def test_jvp_runs_fwd_and_leaves_the_tangents_to_custom_lin():
     *_, linear = jaxpr.eqns
     assert linear.primitive.name == "custom_lin"
     assert linear.params["num_res"] == 2, "the residuals are x and y"
+    assert linear.params["symbolic_zeros"] is False, "the parameters are handed on"
     assert len(linear.invars) == 4, "two residuals, and then two tangents"
     assert linear.invars[2] is jaxpr.invars[1] and linear.outvars[0] is jaxpr.outvars[1]
 
@@ -320,6 +328,23 @@ def test_custom_lin_has_no_operand_for_a_tangent_that_is_zero():
     assert linear.invars[2:] == [jaxpr.invars[1]]
 
 
+def test_where_one_differentiates_the_value_is_that_of_fwd():
+    told = jax.custom_vjp(lambda x: x)
+    told.defvjp(lambda x: (10 * x, None), lambda _, ct: (ct,))
+    assert jax.value_and_grad(told)(2.0) == (20.0, 1.0)
+
+
+def test_an_integer_result_has_a_tangent_that_is_zero():
+    counted = jax.custom_vjp(lambda x: (x, 3))
+    counted.defvjp(lambda x: ((x, 3), None), lambda _, cts: (10 * cts[0],))
+
+    def fun(x):
+        y, n = counted(x)
+        return y * -n
+
+    assert jax.grad(fun)(2.0) == -30.0
+
+
 def test_fwd_is_told_what_is_differentiated():
     seen = []
     f = jax.custom_vjp(lambda x, y: x * y)
@@ -329,8 +354,10 @@ def test_fwd_is_told_what_is_differentiated():
         return f(x.value, y.value), None
 
     f.defvjp(fwd, lambda _, ct: (ct, ct), symbolic_zeros=True)
-    jax.make_jaxpr(lambda x, t: jax.jvp(lambda x: f(x, 3.0), (x,), (t,)))(2.0, 1.0)
+    pushed = lambda x, t: jax.jvp(lambda x: f(x, 3.0), (x,), (t,))  # noqa: E731
+    *_, linear = jax.make_jaxpr(pushed)(2.0, 1.0).eqns
     assert seen == [(True, False)]
+    assert linear.params["symbolic_zeros"] is True, "the parameters are handed on"
 
 
 def test_bwd_is_differentiated_for_the_second_derivative():

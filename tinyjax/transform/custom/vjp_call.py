@@ -15,7 +15,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from tinyjax.compile.kernel.rules import lowering_rules
-from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
@@ -58,10 +57,8 @@ def _custom_lin_transpose(
     """The cotangents of the operands: None for each residual, then those that bwd gives.
 
     bwd(residuals, cts) gives one for each argument of the function; those whose tangent was Zero
-    (`in_zeros`) are no operands here, and left out. A cotangent that is Zero becomes an array, unless
-    the rule asked for symbolic_zeros; those of dtype float0 are handed on as they are."""
-    if not params["symbolic_zeros"]:
-        cts = [ct if ct.aval.dtype == dtypes.float0 else instantiate_zeros(ct) for ct in cts]
+    (`in_zeros`) are no operands here, and left out. A cotangent may be a Zero: what bwd sees in its
+    place, `shown_zero` says."""
     wanted = drop(bwd(args[:num_res], cts), in_zeros)
     return [None] * num_res + wanted
 

@@ -1,6 +1,7 @@
 """The lessons: their pages say what they show, their links lead somewhere, and they run as scripts."""
 
 import importlib.util
+import itertools
 import os
 import re
 import shlex
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tinyjax.runtime.devices import devices
+from tinyjax.studio.learn.cells import read_cells
 from tinyjax.studio.learn.lesson_map import lesson_map
 from tinyjax.studio.viz.output import layout_program
 
@@ -114,6 +116,47 @@ def test_the_glossary_has_a_line_a_term_which_links_to_a_file():
         assert re.search(r"\[[\w./]+\]\(\.\./\S+\)$", entry), f"it ends with a link: {entry}"
     terms = [re.findall('<a id="(.*?)"', entry)[0] for entry in entries]
     assert sorted(terms) == sorted(set(terms)), "a term is defined once"
+
+
+# ---- questions ----
+
+ASKING = """\
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()
+
+# %% [markdown]
+# <details><summary>How many is <code>3 * 4</code>?</summary>
+#
+# Twelve, as
+# three times four is.
+# </details>
+
+# %%
+print("twelve:", 3 * 4)
+
+# %%
+print("end of", __name__)
+"""
+
+
+def test_a_lesson_asks_before_it_shows(tmp_path):
+    (tmp_path / "lesson.py").write_text(ASKING)
+    asked = python(tmp_path / "lesson.py", "--ask", input="12\n")
+    before, _, after = asked.stdout.partition("Your answer")
+    assert 'print("twelve:", 3 * 4)' in before and "How many is `3 * 4`?" in before
+    assert "twelve: 12" not in before and "twelve: 12" in after
+    assert "Twelve, as\nthree times" in after and after.endswith("end of __main__\n")
+    assert python(tmp_path / "lesson.py").stdout == "twelve: 12\nend of __main__\n"
+
+
+@pytest.mark.parametrize("lesson", LESSONS[1:], ids=lambda path: path.stem)
+def test_a_lesson_asks_three_to_five_questions_which_programs_answer(lesson):
+    cells = read_cells(lesson.read_text())
+    answering = [after for cell, after in itertools.pairwise(cells) if cell.question]
+    assert 3 <= len(answering) <= 5
+    assert "markdown" not in {cell.kind for cell in answering}
+    assert "ask_first()" in lesson.read_text().partition("# %%")[0]
 
 
 # ---- the renderer ----

@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 1. Primitives and bind
 #
@@ -86,6 +90,12 @@ print(core.impl_rules[sin_p](np.float32(3.0)))
 # question: *what kind of array will come out?* It takes and gives **[avals](glossary.md#aval)**, which
 # is short for abstract values. An aval is what is known of an array without its elements: shape and
 # dtype. In code it is a `ShapedArray`; it is printed as `float32[2,3]`.
+#
+# <details><summary>A row of shape (1, 3), times a column of shape (2, 1): which array will come out? And
+# how many products are computed to find that out?</summary>
+#
+# One of shape (2, 3). None is computed: the rule has avals, and looks at shapes and dtypes alone.
+# </details>
 
 # %%
 row = core.get_aval(np.ones((1, 3), np.float32))
@@ -119,6 +129,12 @@ attempt(lax.mul, np.ones((2, 3), np.float32), floats)
 
 # %% [markdown]
 # One thing about avals surprises people who come from NumPy:
+#
+# <details><summary>An array of float16s times Python's 3.0, and the same array times NumPy's float32 of
+# 3.0: which dtypes come out?</summary>
+#
+# float16, and float32. NumPy's number has a dtype that counts; Python's takes that of what it meets.
+# </details>
 
 # %%
 print(core.get_aval(3.0), "is the aval of Python's 3.0")
@@ -197,6 +213,13 @@ for event in recording.events:
 #
 # Now let us put somebody else in charge. This trace keeps a diary: it notes each operation, and has it
 # done by the trace that was in charge before.
+#
+# <details><summary>The diary has a line for each operation that is bound while <code>f(3.0)</code> runs.
+# Is there a line for <code>f</code> itself?</summary>
+#
+# No. `f` is Python, and runs as ever; a trace sees the two primitives that it asks for, and nothing of
+# the function around them.
+# </details>
 
 
 # %%
@@ -233,6 +256,13 @@ with core.set_current_trace(Diary(core.context.trace)):
 # and to us is a piece of text. Such a thing is a **[tracer](glossary.md#tracer)**: it stands for an
 # array while a function runs under a trace. It needs an aval, as code may ask for `x.shape` or
 # `x.dtype`; here the abstract_eval rule comes in.
+#
+# <details><summary>The formula of <code>f</code> is also written down for an array of a thousand by a
+# thousand elements. How often is NumPy's sine called for that?</summary>
+#
+# Never. `f` was called with an aval and a piece of text, so there was nothing to compute with. The
+# formula is the same as for one number.
+# </details>
 
 
 # %%

@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 2. jvp: a value carries its tangent
 #
@@ -14,6 +18,12 @@
 # ## Why not just try it?
 #
 # That sentence suggests a way to find a derivative: take a small step, and look.
+#
+# <details><summary>The smaller the step, the better the slope? Which of these seven steps comes nearest,
+# and what does the smallest one give?</summary>
+#
+# 0.001 comes nearest. With 1e-7 the slope is 0: the nearest float32 to `3.0 + 1e-7` is 3.0 itself.
+# </details>
 
 # %%
 import tinyjax as jax
@@ -166,6 +176,13 @@ print("should be:", 2.0**5, 5 * 2.0**4)
 #
 # `jax.jvp(fun, primals, tangents)` does what `push` does, for any number of arguments, of any shape. The
 # tangents say in which direction the arguments move.
+#
+# <details><summary>A rectangle of 2 by 3. How fast does its area move if both sides move at speed 1? And
+# if both move at speed 2?</summary>
+#
+# At speed 5, 3 for the width and 2 for the height; and at speed 10. It is a product, but its *tangent*
+# has no product of two speeds in it.
+# </details>
 
 
 # %%
@@ -232,6 +249,13 @@ print(jax.jvp(lambda x: f(cube_p.bind(x)), (2.0,), (1.0,)))
 # Our `push` handles `2.0 * f(x)` correctly, but wastes work. Let us look at what is computed.
 # `make_jaxpr` writes down the operations instead of computing them (lesson 6); each line is one
 # primitive.
+#
+# <details><summary>Our <code>push</code> and <code>jax.jvp</code> give the same numbers for <code>2.0 *
+# f(x)</code>. Which of them does more operations, and which ones?</summary>
+#
+# `push` does two more: a product with 0.0, which is the tangent of `2.0`, and the addition of that
+# product.
+# </details>
 
 
 # %%
@@ -269,6 +293,12 @@ print(jax.jvp(lambda x: jnp.cos(1.0), (3.0,), (1.0,)))
 #   tangent is Zero.
 # - **Integers** do not move smoothly at all. Their tangents have a dtype of their own, `float0`, which
 #   holds nothing (NumPy prints it as `[('float0', 'V')]`).
+#
+# <details><summary>1.4 moves at speed 1: how fast does it move when it is rounded? And which dtype has
+# the tangent of an <code>argmax</code>?</summary>
+#
+# It does not move, until it jumps. And `float0`: an index cannot move a little.
+# </details>
 
 # %%
 v, v_dot = jnp.array([1.0, 2.0, 3.0]), jnp.array([1.0, 10.0, 100.0])

@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 3. Nesting and perturbation confusion
 #
@@ -38,6 +42,12 @@ print("third      ", derivative(derivative(derivative(f)))(3.0))
 # ## A tracer inside a tracer
 #
 # First, what does `f` see? Let us ask it.
+#
+# <details><summary><code>f</code> is differentiated once, and then twice. What does it get for
+# <code>x</code> the second time?</summary>
+#
+# A pair whose primal is a pair, of two different traces.
+# </details>
 
 
 # %%
@@ -96,6 +106,12 @@ def outer(x):
 # By hand: `x + y` moves exactly as fast as `y` does, whatever `x` is. So the inner derivative is 1,
 # `outer(x)` is `x * 1`, and its derivative is 1. Let us see what the trace of lesson 2 has to say. Here
 # it is again, a little shorter:
+#
+# <details><summary>By hand, the answer is 1. What will the trace of lesson 2 say, which takes every
+# <code>Pair</code> for its own?</summary>
+#
+# 2, which is wrong. All that it said in lesson 2 was right, for there was one trace at a time.
+# </details>
 
 # %%
 from tinyjax import core, lax
@@ -239,6 +255,13 @@ attempt(jnp.sin, found[0])
 #
 # In lesson 2 there was a Python loop in the function. Branches work too. `jvp` carries real values, so
 # Python can look at them, however deeply they are packed:
+#
+# <details><summary><code>bend</code> is <code>x * x</code> to the right of 0, and <code>2 * x</code> to
+# the left. What is its second derivative at 3 and at -3: can Python's <code>if</code> look through two
+# tracers?</summary>
+#
+# 2 and 0. Behind both tracers there is a number, and Python is shown that.
+# </details>
 
 
 # %%
@@ -260,6 +283,12 @@ for x in (3.0, -3.0):
 # ## What nesting costs
 #
 # Each derivative makes several primitives of one. How many are there?
+#
+# <details><summary><code>f</code> has two primitives. About how many has its fifth derivative, and how
+# many of them are different?</summary>
+#
+# Over three hundred, and eight. Few things can be said with one sine, one cosine and one x.
+# </details>
 
 # %%
 function = f

@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 4. Pytrees
 #
@@ -42,6 +46,11 @@ print("gradient:         ", jax.grad(model)(params, 3.0))
 # A **[pytree](glossary.md#pytree)** is any nesting of Python containers. `tree_flatten` gives two
 # things: the **[leaves](glossary.md#leaf)**, in a list, and the **[treedef](glossary.md#treedef)**, the
 # structure that is left when the leaves are gone.
+#
+# <details><summary>In which order will the five leaves of this dict come out?</summary>
+#
+# 5.0 first: the keys of a dict are sorted, and "bias" comes before "layers".
+# </details>
 
 # %%
 from tinyjax.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
@@ -60,6 +69,13 @@ print(tree_unflatten(treedef, "abcde"))
 
 # %% [markdown]
 # What is taken apart, and what is a leaf? Here are some answers, some of which surprise:
+#
+# <details><summary>Which of these have one leaf, which is the thing itself: <code>3.0</code>,
+# <code>None</code>, a text, a NumPy array, an instance of a subclass of <code>dict</code>?</summary>
+#
+# All but `None`, which has none. The subclass too: it is no dict to tinyjax, until somebody says how it
+# is built.
+# </details>
 
 # %%
 import collections
@@ -202,6 +218,13 @@ attempt(lambda: jax.jvp(model, (params, 3.0), ({"scale": 1.0}, 0.0)))
 #
 # For tinyjax your classes are leaves, until you say how to take one apart. For a dataclass it suffices
 # to say that it is one:
+#
+# <details><summary>A <code>Wave</code> has two numbers and a name. What type has its gradient, and what
+# becomes of the name?</summary>
+#
+# It is a `Wave`, of the same name. Its numbers say how much the result moves with `scale` and with
+# `shift`.
+# </details>
 
 # %%
 import dataclasses
@@ -281,6 +304,13 @@ attempt(broadcast_prefix, ("params", "x", "more"), arguments)
 #
 # A list of numbers is not an array, it is a node with many leaves. It works, and is slow: each number
 # gets its own tracer and its own operations.
+#
+# <details><summary>A list of three numbers, and an array of three: how many equations does <code>f</code>
+# of all, added up, take in each case?</summary>
+#
+# Nine, and three: for the list, each number has its own sine, product and addition (Python's `sum` begins
+# with 0). For a thousand numbers it would be three thousand, and still three.
+# </details>
 
 # %%
 print(jax.make_jaxpr(lambda xs: sum(f(x) for x in xs))([1.0, 2.0, 3.0]))
@@ -288,6 +318,11 @@ print(jax.make_jaxpr(lambda xs: jnp.sum(f(xs)))(jnp.array([1.0, 2.0, 3.0])))
 
 # %% [markdown]
 # A tuple that you mean as *one* value, such as a shape, is taken apart. Say where to stop:
+#
+# <details><summary>How many leaves has a dict of two shapes?</summary>
+#
+# Three, numbers all of them, as a shape is a tuple; two, if it is said that tuples are leaves.
+# </details>
 
 # %%
 shapes = {"weight": (2, 3), "bias": (3,)}

@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 5. vmap: a batch without a loop
 #
@@ -38,6 +42,12 @@ print(jnp.stack([f(x) for x in xs]))
 # %% [markdown]
 # Or you write the function again for the whole array. Our `f` happens to work on any shape. But here
 # is one that does not: it weighs the numbers of one row and adds them up.
+#
+# <details><summary><code>score</code> gives one number for a row. What does it give for an array of three
+# rows?</summary>
+#
+# One number, and no error: the worst kind of answer.
+# </details>
 
 # %%
 weights = jnp.array([1.0, 10.0])
@@ -85,6 +95,12 @@ print("vmap", milliseconds(lambda: jax.vmap(f)(many)))
 # ## What the function sees
 #
 # Let us print the argument from within.
+#
+# <details><summary>There are three rows. How often does <code>show</code> print, and which shape does it
+# see?</summary>
+#
+# Once, and that of one row. All three are in it.
+# </details>
 
 
 # %%
@@ -239,6 +255,12 @@ for y, y_dim in [(a, 0), (a.T, 1), (jnp.ones(3), None), (2.0, None), (jnp.ones(2
 #   Job 2 is left out for them too.
 #
 # Let us watch. This trace does what its parent class does, and talks about it:
+#
+# <details><summary><code>score</code> multiplies twice. Does the batch enter both products with two
+# operands?</summary>
+#
+# The second one has one: `weights` is the same for all rows, and its batch dim is `None`.
+# </details>
 
 # %%
 from tinyjax.core import context, set_current_trace
@@ -331,6 +353,14 @@ print(jax.vmap(lambda row: row - jax.lax.pmean(row, "rows"), axis_name="rows")(r
 table = jax.vmap(jax.vmap(jnp.multiply, in_axes=(None, 0)), in_axes=(0, None))
 print(table(jnp.arange(1.0, 5.0), jnp.arange(1.0, 8.0)))
 
+# %% [markdown]
+# <details><summary>The outer <code>vmap</code> maps <code>x</code> and the inner one <code>y</code>. What
+# does the innermost function see when it prints <code>x</code>?</summary>
+#
+# One number, hidden in four: a tracer of the outer `vmap`. To the inner one it is an array as any other,
+# which all its examples share.
+# </details>
+
 
 # %%
 def nested(x, y):
@@ -382,6 +412,12 @@ print(jax.vmap(push)(jnp.eye(2)))
 # ## What vmap can't do
 #
 # A `BatchTracer` stands for many values. So Python can't ask it for *one*:
+#
+# <details><summary>Under <code>jvp</code>, Python's <code>if</code> worked. Does it under
+# <code>vmap</code>?</summary>
+#
+# No. The tracer stands for four numbers, and the answer would be no, no, yes, yes.
+# </details>
 
 # %%
 try:

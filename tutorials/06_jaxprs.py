@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 6. Jaxprs and tracing
 #
@@ -76,6 +80,13 @@ for eqn in closed.eqns:
 #
 # Where does the jaxpr come from? tinyjax does not read your source code. It *runs* your function and
 # watches. Let us print on the way.
+#
+# <details><summary><code>talking</code> prints <code>x</code> and <code>y</code>. What will they be, and
+# where in the jaxpr are the prints?</summary>
+#
+# Tracers, which know a dtype and a shape and no value. The prints are nowhere: they are Python's, and
+# tracing has done them.
+# </details>
 
 
 # %%
@@ -105,6 +116,12 @@ print(jax.eval_shape(f, huge))
 
 # %% [markdown]
 # ## What a tracer knows, and what it doesn't
+#
+# <details><summary>Ten things that one may ask of an array. Which of them will a tracer refuse?</summary>
+#
+# The last four, which need a value. A shape, a dtype and a length are known; and to compute with a tracer
+# gives another one, also by a comparison.
+# </details>
 
 # %%
 import numpy as np
@@ -217,6 +234,12 @@ except jax.errors.UnexpectedTracerError as error:
 # A **[side effect](glossary.md#side-effect)** is what a function does besides returning a result:
 # printing, appending to a list, counting in a global, drawing a random number from NumPy. Python does
 # these while it traces, and only then. The jaxpr knows nothing of them:
+#
+# <details><summary><code>counted</code> multiplies by the number of times that it was called. What does
+# its jaxpr multiply by, when it is run twice?</summary>
+#
+# By 1, both times: that was the count when it was traced, and it is written down as a number.
+# </details>
 
 # %%
 from tinyjax.core.jaxpr import jaxpr_as_fun
@@ -245,6 +268,11 @@ print("the jaxpr:   ", *run(10.0), *run(10.0), "  because it is", closed)
 #
 # A `for` loop is Python's. Tracing runs it, and the jaxpr has its iterations one after the other. An `if` on
 # a shape is decided while tracing. So is an `if` on a plain Python number:
+#
+# <details><summary>What is left of the loop and of the <code>if</code> in the jaxpr?</summary>
+#
+# Three products, one after the other, and one sum. No sign of a decision.
+# </details>
 
 
 # %%
@@ -352,6 +380,12 @@ except TypeError as error:
 #
 # `jvp` and `vmap` are traces too. When you trace a transformed function, *their* rules bind primitives,
 # and these end up in the jaxpr. The transformation itself is gone:
+#
+# <details><summary>Which equation of these two jaxprs says <code>jvp</code>, and which says
+# <code>vmap</code>?</summary>
+#
+# None. They are the equations that the rules have bound.
+# </details>
 
 
 # %%

@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 7. linearize and partial evaluation
 #
@@ -43,6 +47,12 @@ print("direction 0.001:", f_jvp(0.001))
 # linear function does.
 #
 # The original function is not run again. It ran once:
+#
+# <details><summary>Three directions are asked for. How often does the function run, and does it get a
+# number or a tracer?</summary>
+#
+# Once, and both: a pair of the number 3.0 and of a tracer that stands for every direction.
+# </details>
 
 
 # %%
@@ -78,6 +88,13 @@ print(closed)
 # Say that `a` (the point) is known and `b` (the direction) is not. Which equations can be computed now?
 # Those whose operands are all known. The others must wait. And what they give is unknown, so that what
 # uses it must wait too. One pass over the equations finds out:
+#
+# <details><summary><code>a</code> is known, <code>b</code> is not. Which of the seven equations must
+# wait?</summary>
+#
+# Four: the products with `b` or with what was made of it, and their sum. Sine and cosine never wait, and
+# neither does the result of `f`.
+# </details>
 
 # %%
 from tinyjax.core.jaxpr import Literal
@@ -147,6 +164,12 @@ with set_current_trace(jvp_trace):
 
 # %% [markdown]
 # Now the result is a pair of a number and a tracer. Ending the inner trace gives the jaxpr of what waits:
+#
+# <details><summary>How many numbers does the linear part keep from the run at 3.0, and is there a sine in
+# it?</summary>
+#
+# Three: cos(3), 3 and sin(3). The sine is one of these numbers, not an equation.
+# </details>
 
 # %%
 linear = unknown.finish([result.tangent])
@@ -186,6 +209,12 @@ print(jax.linearize(absolute, -3.0)[1](1.0))
 #
 # "Now" means: whatever trace is current outside. Linearize while tracing, and the known part is written
 # into the outer jaxpr. So the whole thing becomes a program again, which `jit` can compile:
+#
+# <details><summary><code>slope</code> asks for the derivative alone. Is there an equation in its jaxpr
+# for the value of <code>f</code>?</summary>
+#
+# There is: it was computed on the way. Nobody looks at it, and so it is printed as `_`.
+# </details>
 
 
 # %%
@@ -209,6 +238,12 @@ print(jax.make_jaxpr(slope)(3.0))
 # There is a `_` in the last jaxpr: `_:f32[] = mul b a` is the result of `f` itself, for which nobody
 # asked. Removing such equations is called **[dead code elimination](glossary.md#dead-code-elimination)**.
 # It goes through the equations from the last to the first, and keeps what the results need:
+#
+# <details><summary>Which equations does nobody need here? Which of them can you be sure of
+# first?</summary>
+#
+# `tanh` and `exp`, and `tanh` first: only when it is gone is `exp` needed by nobody.
+# </details>
 
 # %%
 from tinyjax.core.jaxpr import dce_jaxpr

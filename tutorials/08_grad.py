@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 8. vjp, grad, Jacobians
 #
@@ -31,6 +35,12 @@ print("by hand      ", f"{(f(3.01) - f(2.99)) / 0.02:.2f}")
 #
 # The other way round it takes one pass. Start at the result, and ask backwards: what counts, and how
 # much?
+#
+# <details><summary>A thousand inputs, one result. How many numbers does it take to find all slopes, a
+# direction at a time, and backwards?</summary>
+#
+# Nine million, and eight thousand.
+# </details>
 
 # %%
 from collections import Counter
@@ -104,6 +114,12 @@ print("A.T =", backwards.T.tolist())
 # Some operands are linear. They have no value: nobody runs forwards now. For them the rule gets an
 # `UndefinedPrimal`, which has an aval alone. Others are known, such as the 5 in `x * 5`. They have a
 # value, and get `None` as their cotangent.
+#
+# <details><summary>Forwards, <code>reduce_sum</code> makes one number of three. What does it make
+# backwards of the cotangent 7.0?</summary>
+#
+# Three sevens: each element counts as much as the sum does.
+# </details>
 
 # %%
 from tinyjax.core import get_aval, primitives
@@ -215,6 +231,12 @@ print(my_grad(my_grad(f))(3.0), jax.grad(jax.grad(f))(3.0))
 # Other libraries keep a *tape*: a list of all operations that ran, to be played backwards. There is none
 # here. What is kept is a small program and its residuals. And where that program is written into a jaxpr,
 # nothing but equations is left:
+#
+# <details><summary>Where in the jaxpr of <code>grad(f)</code> is the transposition?</summary>
+#
+# Nowhere: its rules have run, and what they bound is here. The products after `_` are the backward pass,
+# in the order in which it went.
+# </details>
 
 # %%
 print(jax.make_jaxpr(jax.grad(f))(3.0))
@@ -260,6 +282,13 @@ for _ in range(200):
     params = jax.tree.map(lambda p, g: p - 0.1 * g, params, gradient)
 print(f"error {value:.1e}, slope {params['slope']:.3f}, offset {params['offset']:.3f}")
 
+# %% [markdown]
+# <details><summary><code>grad(f)</code> works at 3.0. Does it at three numbers, and at the integer
+# 3?</summary>
+#
+# Neither: three results have no single slope, and an integer cannot move a little.
+# </details>
+
 # %%
 for wrong in (lambda: jax.grad(f)(jnp.ones(3)), lambda: jax.grad(f)(3)):
     try:
@@ -294,6 +323,11 @@ print("the same:", jnp.allclose(columns, rows), jnp.allclose(rows, jax.jacrev(g)
 # Both give the same table. Few inputs and many results: take `jacfwd`. Many inputs and few results: take
 # `jacrev`. If the arguments or results are arrays, the table of each pair has the shape
 # `result.shape + argument.shape`:
+#
+# <details><summary>A function from shape (2, 3) to shape (3,): which shape has its Jacobian?</summary>
+#
+# (3, 2, 3): for each result, a slope for each input.
+# </details>
 
 # %%
 print(jax.jacrev(lambda m: jnp.sum(m, axis=0))(jnp.ones((2, 3))).shape)

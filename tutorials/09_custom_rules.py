@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 9. Custom rules and complex numbers
 #
@@ -28,6 +32,12 @@ from tinyjax.transform.jvp import jvp_rules
 # say it. A function under [`jax.custom_jvp`](glossary.md#custom-jvp) asks for a [JVP
 # rule](glossary.md#jvp-rule): given the [primals](glossary.md#primal) and the
 # [tangents](glossary.md#tangent), the rule gives the result and its tangent.
+#
+# <details><summary>The rule prints a line. Which of the three calls will ask it: <code>f</code>,
+# <code>jvp</code>, <code>grad</code>?</summary>
+#
+# The last two. The rule speaks of tangents alone, and yet `grad` goes by it.
+# </details>
 
 
 # %%
@@ -124,6 +134,12 @@ print(jax.grad(jax.jit(f))(3.0))
 #
 # The function `log(1 + exp(x))` is a smooth version of `max(x, 0)`: far to the right it is `x`,
 # and its slope is 1.
+#
+# <details><summary>At 100 the value is 100 and the slope is 1, to seven digits. What will a float32
+# say?</summary>
+#
+# Infinite, and no number. `exp(100)` is larger than any float32.
+# </details>
 
 
 # %%
@@ -246,6 +262,12 @@ print("of a batch:        ", jax.vmap(jax.grad(inverse))(jnp.array([0.3, 0.4, 0.
 # Sometimes the backward pass should do something that is no derivative at all. When gradients
 # explode during training, people cut them. Forward, this function does nothing. Backward, it cuts
 # what comes:
+#
+# <details><summary><code>clip_gradient</code> gives back what it was given. At 3.0, the slope of
+# <code>f</code> is -2.83. What is that of <code>f(clip_gradient(x))</code>?</summary>
+#
+# -1. The value is that of `f`; what goes back is cut.
+# </details>
 
 
 # %%
@@ -275,6 +297,12 @@ print(jax.grad(lambda x: f(clip_gradient(x)))(3.0))
 # given the residuals and the cotangent of the result, and gives a tuple with a cotangent for each
 # argument. (`None` stands for a zero.) The running example once more, with prints that show who
 # runs when:
+#
+# <details><summary>When do <code>fwd</code> and <code>bwd</code> run: both at <code>jax.vjp</code>, both
+# when its function is called, or one at each?</summary>
+#
+# One at each. What `fwd` has kept is all that `bwd` gets of the first half, besides the cotangent.
+# </details>
 
 
 # %%

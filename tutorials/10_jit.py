@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 10. jit
 #
@@ -27,6 +31,12 @@ from tinyjax.transform.jit.api import PjitFunction
 # ## Trace once, run often
 #
 # Here is the running example, with a print in it.
+#
+# <details><summary><code>f</code> prints when Python runs it. It is called with 3.0, and with 4.0. What
+# is printed, and how often?</summary>
+#
+# One line, about a tracer. At the second call there was no Python to run.
+# </details>
 
 
 # %%
@@ -87,6 +97,12 @@ print(toy_f(jnp.arange(3.0)))
 # A function that is jitted should be **[pure](glossary.md#pure-function)**: its result depends on
 # its arguments alone, and giving the result is all that it does. Python does not enforce that, so
 # see what happens to a function that is not.
+#
+# <details><summary>Between the two calls, the global <code>scale</code> changes from 2 to 1000. What are
+# the two results, and how long is the list <code>calls</code>?</summary>
+#
+# Twice the same, and one entry. Nothing warns of it.
+# </details>
 
 # %%
 scale = 2.0
@@ -149,6 +165,13 @@ print("configuration", configuration)
 # The *values* of the arguments are not among them, which is the point of it all. And the device is
 # not, for it is of no concern to the trace: the same jaxpr is compiled once for each device that
 # it runs on. Watch the cache grow:
+#
+# <details><summary>There is an entry for the Python number 3.0. Which of these needs a new one: 5.0,
+# <code>jnp.float32(3)</code>, <code>jnp.arange(3.0)</code>?</summary>
+#
+# The second and the third. An array of float32 and a Python number of the same value are not of one type:
+# the latter is weakly typed.
+# </details>
 
 # %%
 print(len(fast_f.cache), "entry")
@@ -226,6 +249,11 @@ except ValueError as error:
 # each round. Do not guess; ask. `jax.explain_cache_misses()` compares the key of each new trace
 # with the most similar one before. It reports by Python's logging; this makes the reports part of
 # the page:
+#
+# <details><summary><code>g</code> is called six times. How many of these calls trace it?</summary>
+#
+# All six. No two of them look the same to `jit`.
+# </details>
 
 
 # %%

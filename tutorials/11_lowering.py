@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 11. Lowering to OpenCL C
 #
@@ -78,6 +82,12 @@ print(kernel_text(kernel))  # 4. generate code
 # called functions in place of the calls, compute nothing twice, compute now what is made of
 # constants, and drop what nobody needs. [pipeline.py](../tinyjax/compile/passes/pipeline.py) says
 # in which order. The gradient of the running example has a lot of that:
+#
+# <details><summary>The gradient of a jitted <code>f</code> is two calls, of seven equations together. How
+# many will be left?</summary>
+#
+# Four, and no call: a sine, a cosine, a product, a sum.
+# </details>
 
 # %%
 gradient = jax.make_jaxpr(jax.grad(jax.jit(f)))(3.0)
@@ -89,6 +99,12 @@ print("before:", gradient, "", "after:", simplify(gradient), sep="\n")
 # table in [rewrite_rules.py](../tinyjax/compile/passes/rewrite_rules.py). Some of them, with the
 # kinds of numbers that they hold for (integers, unsigned integers, floats), and the reason why no
 # bit of any result is another:
+#
+# <details><summary><code>x + 0 = x</code>, <code>x * 0 = 0</code>, <code>x - x = 0</code>: which of these
+# may a compiler use for floats, if no bit is to change?</summary>
+#
+# None. For floats (`f`) there are `x + -0.0`, `x - 0`, and products with 1 and -1.
+# </details>
 
 # %%
 for line in rewrite_rules.ARITHMETIC.splitlines():
@@ -209,6 +225,12 @@ print(inspect.getsource(kernel_ir.Store))
 
 # %% [markdown]
 # What do "a wide target" and `end` mean? Give the kernel a hundred elements:
+#
+# <details><summary>A hundred elements, sixteen at a time: how many iterations are that, and what does the
+# last one do?</summary>
+#
+# Seven. The last one has four elements left, and says so: before 100.
+# </details>
 
 # %%
 x = jnp.arange(100.0)
@@ -247,6 +269,12 @@ print(at, "is at least", at.lo, "and at most", at.hi)
 # whatever the loop does. For a wide one, the highest is that of its last element; with an `end`,
 # it is the last before the end (or the index itself, which is read in any case). Here is a kernel
 # with a mistake in it, written by hand:
+#
+# <details><summary>Here is a kernel that moves eight numbers one place down. Will the check accept
+# it?</summary>
+#
+# No: in its last iteration it would read a ninth.
+# </details>
 
 # %%
 F32 = np.dtype("float32")

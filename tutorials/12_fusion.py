@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 12. Fusion, and measuring honestly
 #
@@ -70,6 +74,12 @@ print("planned:  ", plan_cost(planned(f, x)).as_dict())
 # where to stop: which values are **[stored](glossary.md#stored-value)** in memory. Let us try some
 # programs. `groups_lines` prints a line for each [kernel](glossary.md#kernel), with the equations
 # inside, and why something is stored that the program does not return.
+#
+# <details><summary>How many kernels will these be: <code>f</code>, its sum, <code>f</code> divided by its
+# sum, and the softmax of 300 rows?</summary>
+#
+# One each.
+# </details>
 
 
 # %%
@@ -87,6 +97,11 @@ show(jax.nn.softmax, jnp.ones((300, 200)))
 # One kernel each. The sum joins what it adds up. And what follows a sum joins too, as long as it
 # is for the same row: a row of softmax is read once, and stays with the core that works on it
 # (`rows`). The next one is not one kernel:
+#
+# <details><summary>Which value is stored between the two kernels, and how many elements has it?</summary>
+#
+# The thousand sines, times x: a million readers would compute each of them a thousand times.
+# </details>
 
 # %%
 show(lambda x: x[:, None] + f(x)[None, :], x)
@@ -105,6 +120,12 @@ show(lambda x: x[:, None] + (2 * x)[None, :], x)
 # that is recomputed for it. Up to `CHEAP_WORK` operations, a value is recomputed without further
 # thought. All numbers of that kind stand in one file,
 # [cost_model.py](../tinyjax/compile/fusion/cost_model.py), with the measurements that they are from.
+#
+# <details><summary>A product is one operation. From how many products in a row on will the chain be
+# stored?</summary>
+#
+# From seven on, as six are cheap.
+# </details>
 
 # %%
 for name in ("mul", "div", "sin"):
@@ -131,6 +152,12 @@ for count in (5, 6, 7, 8):
 # %% [markdown]
 # What if a costly value has two readers? If both take the element at their own place, they share
 # it, in a register. If one takes it from somewhere else, the value is stored:
+#
+# <details><summary><code>f(x)</code> is used three times in the first program, and twice in the second.
+# In which of them is it stored?</summary>
+#
+# In the second: there, its readers need it at different places.
+# </details>
 
 # %%
 show(lambda x: f(x) + f(x) * f(x), x)

@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 13. cond and while_loop
 #
@@ -47,6 +51,12 @@ except jax.errors.TracerBoolConversionError as error:
 # `lax.cond(predicate, true_fun, false_fun, *operands)` is an `if` that can be traced. The
 # **[predicate](glossary.md#predicate)** is a scalar: a bool, or a number that is not 0. Each of the
 # functions is a **[branch](glossary.md#branch)**.
+#
+# <details><summary>In the equation of a <code>cond</code> there are two jaxprs. Which stands first: that
+# for true, or that for false?</summary>
+#
+# That for false: the predicate becomes an index, and false is 0.
+# </details>
 
 
 # %%
@@ -179,6 +189,12 @@ viz.vmap(g, xs)
 # is thrown away, so its cotangent is 0, and 0 times infinity is `nan`. `jnp.where` has this trap. `cond`
 # under `vmap` has not: for examples that take another branch, the operand is made a constant first, by
 # `stop_gradient`. No derivative goes that way at all.
+#
+# <details><summary>At 0, both functions take the branch <code>2 * x</code>. What is the slope there, by
+# <code>where</code> and by <code>cond</code>?</summary>
+#
+# `nan`, and 2.
+# </details>
 
 
 # %%
@@ -236,6 +252,11 @@ print(jax.make_jaxpr(solve)(0.0, 3.0))
 # %% [markdown]
 # Run eagerly, the primitive is a Python loop over these two jaxprs. Compiled, it is a loop in C. (`python
 # -m tinyjax explain` shows such a kernel beside your lines of Python.)
+#
+# <details><summary>The body of this loop divides by 2. What will the kernel do?</summary>
+#
+# It multiplies by 0.5: one half is a power of two, so no bit is another (lesson 11).
+# </details>
 
 
 # %%
@@ -294,6 +315,13 @@ while True:
 # From different starting points Newton's method takes a different number of steps, and may end elsewhere.
 # Under `vmap` there is one loop for all. Its predicate is then a vector. The loop goes on while *any*
 # example goes on, and an example that is done keeps its carry.
+#
+# <details><summary>Newton's method from four places at once. One start is close enough already. How often
+# does the loop go round, and what becomes of that one meanwhile?</summary>
+#
+# As often as the slowest needs, which is 4 times. The one that was done at the start is computed with,
+# and keeps what it had.
+# </details>
 
 # %%
 starts = jnp.array([3.0, 2.5, 6.0, 3.14159])

@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 14. scan and fori_loop
 #
@@ -23,6 +27,12 @@ def f(x):
 # Here is a small recurrent network, of one neuron. It has a state `h`. Each iteration reads one input `x`,
 # and the next state is `w * f(h) + x`. With a Python loop, tracing sees every iteration: the jaxpr grows with
 # the length of the input, and so does the time to trace and to compile it.
+#
+# <details><summary>One iteration is a few operations. How many equations are 400 of them, in a Python
+# loop?</summary>
+#
+# 2400, six for each input.
+# </details>
 
 
 # %%
@@ -118,6 +128,12 @@ print(jax.make_jaxpr(repeated)(3.0, 2).eqns[-1].primitive)
 # %% [markdown]
 # That decides whether there is a gradient. `jit` makes an argument unknown unless it is
 # [static](10_jit.py):
+#
+# <details><summary><code>repeated</code> has a gradient. Has <code>jax.jit(repeated)</code>?</summary>
+#
+# No: to `jit` the 2 is an argument like others, the bound is unknown, and the loop is a `while`. It has
+# one if `n` is static.
+# </details>
 
 # %%
 print(jax.grad(repeated)(3.0, 2))
@@ -174,6 +190,12 @@ print(*jax.grad(last, argnums=(0, 1, 2))(w, h, xs))
 #
 # `jax.grad` gets there by its usual two steps, [linearize](07_linearize.py) and [transpose](08_grad.py).
 # The result is two scans.
+#
+# <details><summary>How many numbers does the first loop hand to the second for each step? In which
+# direction does the second one run?</summary>
+#
+# Four; and from the last step to the first, as `reverse=True` says.
+# </details>
 
 # %%
 print(jax.make_jaxpr(jax.grad(last, argnums=(0, 1, 2)))(w, h, xs))
@@ -223,6 +245,12 @@ for fun in (last, checkpointed):
 # A batch of scans is one scan, of a batched body. The loop's axis stays in front in `xs` and `ys`, where
 # the loop needs it, and the batch dim comes behind it. What no example changes, stays one for all: `w`
 # here.
+#
+# <details><summary>Three examples, each with four inputs; <code>w</code> and <code>h</code> are the same
+# for all. Which shapes will the operands of the one scan have?</summary>
+#
+# `w` stays a number. `h` becomes three. The inputs are 4 by 3: the loop's axis in front.
+# </details>
 
 # %%
 batch = jnp.stack([xs, 2 * xs, 3 * xs])

@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 15. Random keys
 #
@@ -57,6 +61,12 @@ print(random.normal(first), random.normal(second))
 # From this follows the one rule: **use each key once**. A key that was split or drawn with is used up, and
 # you go on with its children. If you need a key for each step of a loop, `fold_in` makes one of a key and a
 # number:
+#
+# <details><summary>Four new numbers. Or have you seen some of them before?</summary>
+#
+# The first two came of the two keys of `split(key)`. It will turn out that the same bits make both, which
+# is why the rule is what it is.
+# </details>
 
 # %%
 print([f"{random.normal(random.fold_in(key, step)):.4f}" for step in range(4)])
@@ -112,6 +122,12 @@ print(one_round(1, 2, 13), f"{2 << 13 ^ 3:_b}")
 # A single round mixes little; twenty are enough. Take two texts that differ in one bit. Below, a `#` is a
 # bit of the two words in which the results differ, after so many rounds. (The distances of the rotations
 # change from round to round, in a fixed order.)
+#
+# <details><summary>Two texts of 64 bits differ in one. In about how many do the results differ after one
+# round, and after four?</summary>
+#
+# In nine, and in 32: half of them, as many as in two texts that have nothing to do with each other.
+# </details>
 
 # %%
 distances = [*ROTATIONS[0], *ROTATIONS[1]]
@@ -188,6 +204,13 @@ print(jax.make_jaxpr(random.uniform)(key))
 #
 # `vmap` over keys: a batch of independent experiments. Here is `f` at 3.0, measured by 1,000 instruments
 # that are noisy in two ways.
+#
+# <details><summary><code>noisy_f</code> adds noise of 0.01 to <code>x</code>, and again to the result.
+# How large is the deviation of what is measured?</summary>
+#
+# 0.03: the slope of `f` at 3 is -2.83, so that the first noise counts nearly three times as much as the
+# second.
+# </details>
 
 # %%
 keys = random.split(key, 1000)
@@ -202,6 +225,12 @@ print(
 #
 # `grad` takes draws as constants: a draw does not depend on anything that has a derivative. What is
 # computed *from* them has one. Here is how the average of `f` over a range changes with the range:
+#
+# <details><summary>A draw has no derivative. Has the average of <code>f</code> at a thousand random
+# places between 0 and <code>width</code>?</summary>
+#
+# Yes. The thousand draws are constants; where `f` is asked moves with `width`.
+# </details>
 
 
 # %%

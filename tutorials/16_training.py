@@ -1,3 +1,7 @@
+from tinyjax.studio.learn.ask import ask_first
+
+ask_first()  # with --ask: questions come before their answers
+
 # %% [markdown]
 # # 16. Training for real
 #
@@ -70,6 +74,12 @@ print(inspect.getsource(optimizers.sgd))
 # is small too, so that each parameter moves at its own pace. Both means begin at 0, and so are too small at
 # first; dividing them by 1 - b ** (i + 1) makes up for that, where b is the part that a mean keeps of
 # itself at each step.
+#
+# <details><summary>At 3.0 the gradient is -2.83. How far does the first step of <code>sgd(0.02)</code>
+# go, and that of <code>adam(0.1)</code>?</summary>
+#
+# By 0.057, which is 0.02 times 2.83; and by 0.1.
+# </details>
 
 
 # %%
@@ -120,6 +130,12 @@ print(labels[:4])
 # and do so again without bending. Ten **scores** come out, one for each digit. We write it for *one* image.
 # So is the loss: the **[cross entropy](glossary.md#cross-entropy)**, which is minus the logarithm of the
 # probability that the network gives to the right digit. `log_softmax` makes such logarithms of scores.
+#
+# <details><summary>The network has learned nothing yet. How large will its loss be, about?</summary>
+#
+# As large as that of guessing one of ten, which is log(10); a little more, as it is wrong with some
+# conviction.
+# </details>
 
 
 # %%
@@ -196,6 +212,12 @@ print(f"{time.perf_counter() - began:.1f} seconds, compilation included")
 # %% [markdown]
 # Does it work for images that it has not seen? That is the only thing that counts. Here is how many of the
 # other 360 it reads rightly, and two that it does not:
+#
+# <details><summary>The loss is close to 0 by now. How many of the 360 images that it has not seen will it
+# read rightly?</summary>
+#
+# About nine of ten. The loss speaks of the other 1,437.
+# </details>
 
 # %% varies
 scores = jax.vmap(predict, in_axes=(None, 0))(get_params(state), images)
@@ -225,6 +247,12 @@ print(jax.pmap(f)(jnp.array([3.0, 0.5])))
 # that speaks of all devices: a **[collective](glossary.md#collective)**. `lax.pmean(grads, "device")` is
 # the mean of all devices' gradients, and every device gets it. The name is that of the mapped axis, and
 # is given to it by `axis_name`.
+#
+# <details><summary>Two devices take a step together, each with half a batch. Do they come to the same
+# parameters as one device with all of it?</summary>
+#
+# Yes, up to rounding: the mean of two means of 64 is the mean of 128.
+# </details>
 
 
 # %%

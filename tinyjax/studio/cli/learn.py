@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tinyjax.studio.cli.learn_course import finish_, list_, next_, progress_
+from tinyjax.studio.cli.learn_course import finish_, list_, next_, notebook_, progress_
 from tinyjax.studio.cli.learn_folders import (
     chosen,
     enclosing_folder,
@@ -46,6 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             command.add_argument(
                 "--keep", action="store_true", help="with what you wrote in earlier lessons"
             )
+        elif name == "notebook":
+            command.add_argument("lesson", help="its number, such as 7")
+            command.add_argument("file", nargs="?", type=Path, help="default: NN_name.ipynb")
         elif name in ("hint", "diff"):
             command.add_argument("exercise", nargs="?", help="such as 02.1")
         elif name == "progress":
@@ -212,4 +215,5 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "next": next_,
     "progress": progress_,
     "finish": finish_,
+    "notebook": notebook_,
 }

@@ -4,6 +4,7 @@ After this file you can say what is printed of it.
 """
 
 import argparse
+from pathlib import Path
 
 from tinyjax.studio import viz
 from tinyjax.studio.cli.learn_folders import chosen, course, print_exercise, shown, this_folder
@@ -12,6 +13,7 @@ from tinyjax.studio.learn import progress
 from tinyjax.studio.learn.exercises import NAMES, LearnError
 from tinyjax.studio.learn.finish import finish
 from tinyjax.studio.learn.lesson_map import lesson_map
+from tinyjax.studio.learn.notebook import write_notebook
 
 
 def list_(options: argparse.Namespace) -> int:
@@ -72,4 +74,13 @@ def next_(options: argparse.Namespace) -> int:
 def finish_(options: argparse.Namespace) -> int:
     """train a network to read digits, on a tinyjax with all that you wrote in it"""
     finish(progress.folders(course()), lambda text: print(text, flush=True))
+    return 0
+
+
+def notebook_(options: argparse.Namespace) -> int:
+    """write a lesson as a notebook for Jupyter"""
+    lesson = NAMES[catalogue.lesson_number(options.lesson) - 1]
+    path = options.file or Path(f"{lesson}.ipynb")
+    write_notebook(lesson, path)
+    print(f"wrote {path}. To open it: pip install jupyterlab, then jupyter lab {path}")
     return 0

@@ -1,0 +1,68 @@
+"""A lesson as a Jupyter notebook.
+
+After this file you can say what an .ipynb file is: JSON, with a list of cells. Builds on cells.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+from tinyjax.studio.learn.cells import Cell, read_cells
+from tinyjax.studio.learn.exercises import ROOT, LearnError
+from tinyjax.studio.learn.safely import write
+
+TUTORIALS = ROOT / "tutorials"
+
+
+def write_notebook(lesson: str, path: Path) -> None:
+    """Write a lesson ("07_linearize") as a notebook. Raises LearnError if there is something already."""
+    if path.exists():
+        raise LearnError(f"{path} is there already: move it away, or name another file.")
+    if not path.parent.is_dir():
+        raise LearnError(f"There is no folder {path.parent} to write {path.name} to.")
+    cells = read_cells((TUTORIALS / f"{lesson}.py").read_text(encoding="utf-8"))
+    write(path, json.dumps(notebook(cells, path.resolve().parent), indent=1) + "\n")
+
+
+def notebook(cells: list[Cell], folder: Path) -> dict[str, Any]:
+    """The notebook of these cells, for a file in this folder. A text keeps its question: the program that
+    answers it is run by the reader."""
+    return {
+        "cells": [as_json(cell, number, folder) for number, cell in enumerate(cells)],
+        "metadata": {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+
+
+def as_json(cell: Cell, number: int, folder: Path) -> dict[str, Any]:
+    text = cell.text.strip("\n")
+    if cell.question is not None:
+        question, answer = cell.question
+        text += f"\n\n<details><summary><b>{question}</b></summary>\n\n{answer}\n\n</details>"
+    common = {"id": f"cell-{number}", "metadata": {}}
+    if cell.kind == "markdown":
+        source = links_from(folder, text)
+        return {"cell_type": "markdown", **common, "source": source.splitlines(keepends=True)}
+    code = {"source": text.splitlines(keepends=True), "outputs": [], "execution_count": None}
+    return {"cell_type": "code", **common, **code}
+
+
+def links_from(folder: Path, text: str) -> str:
+    """Links that are relative to tutorials/, made relative to the folder; a lesson's is to its page."""
+
+    def rewritten(link: re.Match) -> str:
+        file, _, place = link[1].partition("#")
+        if lesson := re.fullmatch(r"(\d\d_\w+)\.py", file):
+            file = f"rendered/{lesson[1]}.md"
+        target = os.path.relpath(TUTORIALS / file, folder)
+        return f"]({Path(target).as_posix()}{'#' if place else ''}{place})"
+
+    return re.sub(r"\]\((?!\w+:|#)([^)\s]+)\)", rewritten, text)

@@ -97,18 +97,26 @@ def operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
     texts = scalar_ops[op].c
     if kind_of_first not in texts:
         raise NotImplementedError(f"no C text for operation '{op}' on kind '{kind_of_first}'")
-    integer_bits = dtype.itemsize * 8
+    bits = dtype.itemsize * 8
     text = texts[kind_of_first].format(
         *(operand_text(op, arg) for arg in args),
         t=c_type(dtype),
-        w="ulong" if integer_bits == 64 else "uint",
-        same_width=C_TYPES[np.dtype(f"uint{integer_bits}")],
-        same_width_signed=C_TYPES[np.dtype(f"int{integer_bits}")],
-        bits=integer_bits,
-        signed="long" if integer_bits == 64 else "int",
-        all_but_sign="0x7fffffffffffffffL" if integer_bits == 64 else "0x7fffffff",
+        w="ulong" if bits == 64 else "uint",
+        same_width=C_TYPES[np.dtype(f"uint{bits}")],
+        same_width_signed=C_TYPES[np.dtype(f"int{bits}")],
+        **bit_texts(bits),
     )
     return text if op in EXACT else _rounded(text, dtype)
+
+
+def bit_texts(bits: int, width: str = "") -> dict[str, str]:
+    """What texts of operations say of the bits of a number, or of each in a vector of some width."""
+    if bits == 64:
+        signed, all_but_sign, infinity = "long", "0x7fffffffffffffffL", "0x7ff0000000000000L"
+    else:
+        signed, all_but_sign, infinity = "int", "0x7fffffff", "0x7f800000"
+    known = {"signed": signed + width, "all_but_sign": all_but_sign, "infinity": infinity}
+    return known | {"bits": str(bits)}
 
 
 def _rounded(text: str, dtype: np.dtype) -> str:

@@ -18,6 +18,7 @@ from tinyjax.compile.codegen.c_text import (
     C_TYPES,
     EXACT,
     atom_text,
+    bit_texts,
     c_type,
     operand_text,
     operation_text,
@@ -42,34 +43,9 @@ BOOL, FLOAT32 = np.dtype(bool), np.dtype("float32")
 # ---- operations ----
 
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge", "is_finite")
-# Operations whose C text means the same for vectors, by the kind of the first operand
-SAME_TEXT = {
-    "f": "add sub mul mul_add div neg max min sign sqrt rsqrt floor ceil round_to_even".split(),
-    "i": "max min and or not xor".split(),
-    "u": "max min and or not xor".split(),
-}
-# Of floats, by way of their bits: all but the sign, and what those of infinity are
-ON_BITS = {
-    "abs": "as_{signed}({0}) & {size}",
-    "is_finite": "(as_{signed}({0}) & {size}) < {infinity}",
-}
-SIZE_AND_INFINITY = {
-    32: ("0x7fffffff", "0x7f800000"),
-    64: ("0x7fffffffffffffffL", "0x7ff0000000000000L"),
-}
 HALF = {"low": "lo", "high": "hi"}
-WRAPPED = {"add": "+", "sub": "-", "mul": "*"}  # integers wrap around as unsigned ones
 # Of a vector and a number, C repeats the number.
-REPEATS = {*WRAPPED, *COMPARISONS, "mul_add", "div", "and", "or", "xor"}
-LOGIC = {
-    "and": "{0} & {1}", "mul": "{0} & {1}", "min": "{0} & {1}", "or": "{0} | {1}",
-    "add": "{0} | {1}", "max": "{0} | {1}", "xor": "{0} ^ {1}", "ne": "{0} ^ {1}",
-    "eq": "~({0} ^ {1})", "not": "~{0}",
-}  # fmt: skip
-SHIFTS = {
-    "shift_left": "({1} < {bits} ? {0} << {1} : 0)",
-    "shift_right_logical": "({1} < {bits} ? {0} >> {1} : 0)",
-}
+REPEATS = {*COMPARISONS, *"add sub mul mul_add div and or xor".split()}
 
 
 def vector_operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
@@ -109,32 +85,18 @@ def _operation_text(op: str, target: Value, args: Sequence[Atom]) -> str:
         return f"as_{result}({texts[0]})"
     if op == "convert":
         return _conversion_text(texts[0], dtype, target.dtype, result, width)
-    if of_kind == "b":
-        return LOGIC[op].format(*texts) if op in LOGIC else _lane_by_lane(op, target, args)
-    if op in ON_BITS and of_kind == "f":
-        signed = C_TYPES[np.dtype(f"int{bits}")] + str(width)
-        size, infinity = SIZE_AND_INFINITY[bits]
-        text = ON_BITS[op].format(*texts, signed=signed, size=size, infinity=infinity)
-        return f"as_{result}({text})" if op == "abs" else converted_text(text, f"int{width}")
-    if op in COMPARISONS:
-        text = scalar_ops[op].c[of_kind].format(*texts)
-        return text if bits == 32 else converted_text(text, f"int{width}")
     if op == "truncate":
         return converted_text(texts[0], result)
-    if op in SAME_TEXT.get(of_kind, ()):
-        return scalar_ops[op].c[of_kind].format(*texts, t=result)
     if shift := plain_shift(op, args):
         return f"{first} {shift} {args[1]}"
-    if op in WRAPPED and of_kind == "u":
-        return f" {WRAPPED[op]} ".join(texts)
-    unsigned = [_unsigned_text(arg, width, bits) for arg in args]
-    if of_kind in "iu" and op in WRAPPED:
-        return f"as_{result}({f' {WRAPPED[op]} '.join(unsigned)})"
-    if of_kind in "iu" and op == "neg":
-        return f"as_{result}(-{unsigned[0]})"
-    if of_kind in "iu" and op in SHIFTS:
-        return f"as_{result}({SHIFTS[op].format(*unsigned, bits=bits)})"
-    return _lane_by_lane(op, target, args)
+    text = scalar_ops[op].c.get(of_kind.upper(), "")
+    if not text:
+        return _lane_by_lane(op, target, args)
+    unsigned = {}
+    if "{u" in text:
+        unsigned = {f"u{n}": _unsigned_text(arg, width, bits) for n, arg in enumerate(args)}
+    text = text.format(*texts, **unsigned, **bit_texts(bits, str(width)), t=result)
+    return converted_text(text, result) if op in COMPARISONS and bits == 64 else text
 
 
 def repeated_text(arg: Atom, width: int) -> str:

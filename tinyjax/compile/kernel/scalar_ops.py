@@ -9,8 +9,12 @@ dtypes.
 In C text `{0}`, `{1}`, ... are the operands, `{t}` is the C type of the result, and `{w}` an unsigned
 type in which its integers wrap around as NumPy's do (in C, signed overflow is undefined). `{bits}` is
 its width, `{same_width}` and `{same_width_signed}` are the integer types of that width. `{signed}` is the
-integer type that has the bits of a C float or double, and `{all_but_sign}` its mask. A text may
-differ by the kind of the first operand: b(ool), i(nt), u(nsigned) or f(loat).
+integer type that has the bits of a C float or double, `{all_but_sign}` its mask, and `{infinity}` what those
+of infinity are. A text may differ by the kind of the first operand: b(ool), i(nt), u(nsigned) or f(loat).
+
+A capital letter is the kind of a vector: there `{t}` and `{signed}` are vectors' types, `{u0}` and `{u1}` the
+operands as unsigned integers, and a bool is an int whose bits are all equal. What has no text for vectors is
+computed lane by lane.
 """
 
 from __future__ import annotations
@@ -70,10 +74,11 @@ def define(name: str, c: str | dict[str, str], numpy: Callable, cost: int = CHEA
 # ---- arithmetic ----
 
 WRAP = "({t})(({w}){0} %s ({w}){1})"
+WRAP_VECTOR = "as_{t}({u0} %s {u1})"
 WRAPPED_NEGATIVE = "({t})(({w})0 - ({w}){0})"
 # XLA's integer division: x / 0 is all ones, x % 0 is x, and INT_MIN / -1 is INT_MIN.
 DIV = {
-    "f": "{0} / {1}",
+    "fF": "{0} / {1}",
     "i": "{1} == 0 ? ({t})-1 : {1} == -1 ? " + WRAPPED_NEGATIVE + " : ({t})({0} / {1})",
     "u": "{1} == 0 ? ({t})-1 : ({t})({0} / {1})",
 }
@@ -84,23 +89,25 @@ REM = {
 }
 # OpenCL's fmax and fmin lose a NaN; these keep it.
 MAX = {
-    "f": "({0} > {1}) | ({0} != {0}) ? {0} : {1}",
-    "iu": "{0} > {1} ? {0} : {1}",
+    "fF": "({0} > {1}) | ({0} != {0}) ? {0} : {1}",
+    "iuIU": "{0} > {1} ? {0} : {1}",
     "b": "{0} || {1}",
+    "B": "{0} | {1}",
 }
 MIN = {
-    "f": "({0} < {1}) | ({0} != {0}) ? {0} : {1}",
-    "iu": "{0} < {1} ? {0} : {1}",
+    "fF": "({0} < {1}) | ({0} != {0}) ? {0} : {1}",
+    "iuIU": "{0} < {1} ? {0} : {1}",
     "b": "{0} && {1}",
+    "B": "{0} & {1}",
 }
 # Some drivers' fabs is a call, which keeps a loop from being vectorized: all bits but the sign.
 ABS = {
-    "f": "as_{t}(as_{signed}({0}) & {all_but_sign})",
+    "fF": "as_{t}(as_{signed}({0}) & {all_but_sign})",
     "i": "{0} < 0 ? " + WRAPPED_NEGATIVE + " : {0}",
     "u": "{0}",
 }
 SIGN = {
-    "f": "{0} > 0 ? ({t})1 : {0} < 0 ? ({t})-1 : {0}",
+    "fF": "{0} > 0 ? ({t})1 : {0} < 0 ? ({t})-1 : {0}",
     "i": "({t})(({0} > 0) - ({0} < 0))",
     "u": "({t})({0} > 0)",
 }
@@ -121,12 +128,15 @@ def _remainder(x: Any, y: Any) -> Any:
     return np.where(y == 0, x, np.fmod(x, np.where(y == 0, y.dtype.type(1), y)))
 
 
-define("add", {"iu": WRAP % "+", "f": "{0} + {1}", "b": "{0} || {1}"}, operator.add)
-define("sub", {"iu": WRAP % "-", "f": "{0} - {1}"}, operator.sub)
-define("mul", {"iu": WRAP % "*", "f": "{0} * {1}", "b": "{0} && {1}"}, operator.mul)
+ADD = {"iu": WRAP % "+", "I": WRAP_VECTOR % "+", "fFU": "{0} + {1}"}
+SUB = {"iu": WRAP % "-", "I": WRAP_VECTOR % "-", "fFU": "{0} - {1}"}
+MUL = {"iu": WRAP % "*", "I": WRAP_VECTOR % "*", "fFU": "{0} * {1}"}
+define("add", {**ADD, "b": "{0} || {1}", "B": "{0} | {1}"}, operator.add)
+define("sub", SUB, operator.sub)
+define("mul", {**MUL, "b": "{0} && {1}", "B": "{0} & {1}"}, operator.mul)
 # x * y + z, the only operation that may be rounded once instead of twice: see program_text in program.py.
-define("mul_add", {"f": "{0} * {1} + {2}"}, lambda x, y, z: x * y + z)
-define("neg", {"iu": WRAPPED_NEGATIVE, "f": "-{0}"}, operator.neg)
+define("mul_add", {"fF": "{0} * {1} + {2}"}, lambda x, y, z: x * y + z)
+define("neg", {"iu": WRAPPED_NEGATIVE, "IU": "as_{t}(-{u0})", "fF": "-{0}"}, operator.neg)
 define("div", DIV, _divide, DIVISION)
 define("rem", REM, _remainder, DIVISION)
 define("max", MAX, np.maximum)
@@ -141,15 +151,16 @@ def _select(condition: Any, yes: Any, no: Any) -> Any:
     return np.where(condition, yes, no) if np.ndim(condition) else yes if condition else no
 
 
-define("eq", "{0} == {1}", operator.eq)
-define("ne", "{0} != {1}", operator.ne)
-define("lt", "{0} < {1}", operator.lt)
-define("le", "{0} <= {1}", operator.le)
-define("gt", "{0} > {1}", operator.gt)
-define("ge", "{0} >= {1}", operator.ge)
+define("eq", {"biufIUF": "{0} == {1}", "B": "~({0} ^ {1})"}, operator.eq)
+define("ne", {"biufIUF": "{0} != {1}", "B": "{0} ^ {1}"}, operator.ne)
+define("lt", {"biufIUF": "{0} < {1}"}, operator.lt)
+define("le", {"biufIUF": "{0} <= {1}"}, operator.le)
+define("gt", {"biufIUF": "{0} > {1}"}, operator.gt)
+define("ge", {"biufIUF": "{0} >= {1}"}, operator.ge)
 # select(condition, if_true, if_false)
 define("select", "{0} ? {1} : {2}", _select)
-define("is_finite", {"f": "isfinite({0})"}, np.isfinite)
+BELOW_INFINITY = "(as_{signed}({0}) & {all_but_sign}) < {infinity}"
+define("is_finite", {"f": "isfinite({0})", "F": BELOW_INFINITY}, np.isfinite)
 define("copy", "{0}", lambda x: x)
 # The integer of a float that has no more digits than the integer's type: no other float is asked for
 define("truncate", {"f": "({t}){0}"}, np.trunc)
@@ -160,10 +171,10 @@ define("lane", {}, lambda vector, number: vector[number])
 
 # ---- bits ----
 
-define("and", {"b": "{0} && {1}", "iu": "{0} & {1}"}, operator.and_)
-define("or", {"b": "{0} || {1}", "iu": "{0} | {1}"}, operator.or_)
-define("xor", {"b": "{0} != {1}", "iu": "{0} ^ {1}"}, operator.xor)
-define("not", {"b": "!{0}", "iu": "~{0}"}, operator.invert)
+define("and", {"b": "{0} && {1}", "iuBIU": "{0} & {1}"}, operator.and_)
+define("or", {"b": "{0} || {1}", "iuBIU": "{0} | {1}"}, operator.or_)
+define("xor", {"b": "{0} != {1}", "iuBIU": "{0} ^ {1}"}, operator.xor)
+define("not", {"b": "!{0}", "iuBIU": "~{0}"}, operator.invert)
 
 
 def _bits(x: Any) -> int:
@@ -207,10 +218,11 @@ def _leading_zeros(x: Any) -> Any:
 # In C a shift by the width or more is undefined; XLA shifts everything out.
 LEFT = "({w}){1} < {bits} ? ({t})(({w}){0} << {1}) : ({t})0"
 LOGICAL_RIGHT = "({w}){1} < {bits} ? ({t})(({same_width}){0} >> {1}) : ({t})0"
+SHIFT_VECTOR = "as_{t}(({u1} < {bits} ? {u0} %s {u1} : 0))"
 ARITHMETIC_RIGHT = "({t})(({same_width_signed}){0} >> (({w}){1} < {bits} ? {1} : {bits} - 1))"
 
-define("shift_left", {"iu": LEFT}, _left)
-define("shift_right_logical", {"iu": LOGICAL_RIGHT}, _logical_right)
+define("shift_left", {"iu": LEFT, "IU": SHIFT_VECTOR % "<<"}, _left)
+define("shift_right_logical", {"iu": LOGICAL_RIGHT, "IU": SHIFT_VECTOR % ">>"}, _logical_right)
 define("shift_right_arithmetic", {"iu": ARITHMETIC_RIGHT}, _arithmetic_right)
 define("population_count", {"iu": "({t})popcount({0})"}, _ones)
 define("clz", {"iu": "({t})clz({0})"}, _leading_zeros)
@@ -228,9 +240,9 @@ def _round_away(x: Any) -> Any:
 # are asked about numbers only.
 OF_NUMBERS = "{0} != {0} ? {0} : "
 
-define("floor", {"f": OF_NUMBERS + "floor({0})"}, np.floor)
-define("ceil", {"f": OF_NUMBERS + "ceil({0})"}, np.ceil)
-define("round_to_even", {"f": "rint({0})"}, np.rint)
+define("floor", {"fF": OF_NUMBERS + "floor({0})"}, np.floor)
+define("ceil", {"fF": OF_NUMBERS + "ceil({0})"}, np.ceil)
+define("round_to_even", {"fF": "rint({0})"}, np.rint)
 define("round_away", {"f": OF_NUMBERS + "round({0})"}, _round_away)
 define("nextafter", {"f": "nextafter({0}, {1})"}, np.nextafter)
 
@@ -254,8 +266,8 @@ def _logistic(x: Any) -> Any:
 
 define("erf", {"f": "erf({0})"}, np.vectorize(math.erf, [float]), FUNCTION)
 define("erfc", {"f": "erfc({0})"}, np.vectorize(math.erfc, [float]), FUNCTION)
-define("sqrt", {"f": "sqrt({0})"}, np.sqrt, DIVISION)
-define("rsqrt", {"f": "1 / sqrt({0})"}, lambda x: x.dtype.type(1) / np.sqrt(x), DIVISION)
+define("sqrt", {"fF": "sqrt({0})"}, np.sqrt, DIVISION)
+define("rsqrt", {"fF": "1 / sqrt({0})"}, lambda x: x.dtype.type(1) / np.sqrt(x), DIVISION)
 LOGISTIC = OF_NUMBERS + "({0} < 0 ? exp({0}) : 1) / (1 + exp(-fabs({0})))"
 define("logistic", {"f": LOGISTIC}, _logistic, FUNCTION)
 define("pow", {"f": "pow({0}, {1})"}, np.power, FUNCTION)

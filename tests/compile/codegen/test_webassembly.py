@@ -245,6 +245,15 @@ def test_a_function_without_instructions_is_the_hosts():
     np.testing.assert_allclose(found, expected, rtol=1e-15)
 
 
+def test_one_kernel_calls_the_hosts_function_and_its_own_of_the_same_name():
+    def f(x):
+        return jnp.tanh(x), jnp.tanh(x.astype("float32"))
+
+    with jax.enable_x64(True):
+        for found, expected in interpreted_and_run(f, floats(5, dtype="float64"), target=CPU):
+            np.testing.assert_allclose(found, expected, rtol=1e-15)
+
+
 def test_work_items_may_run_in_parts():
     f, x = KERNELS["all"]
     _, _, (kernel,) = stages(f, aval(x.size))

@@ -170,7 +170,9 @@ class Writer(MemoryWriter):
                 f"'{name}' of {form.dtype} needs a definition in kernel/functions"
             )
         parameters = [(x, "f64") for x in ("xy" if name in TWO_OPERANDS else "x")]
-        self.functions[name] = Function(f"Math.{name}", parameters, "f64", is_imported=True)
+        self.functions[f"Math.{name}"] = Function(
+            f"Math.{name}", parameters, "f64", is_imported=True
+        )
         return f"Math.{name}"
 
     def defined(self, function: KernelFunction) -> str:

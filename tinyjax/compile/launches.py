@@ -8,6 +8,7 @@ several as one. Builds on codegen, memory_plan and shortcuts.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -44,6 +45,11 @@ class Launch:
     def items(self) -> int:
         """How many work-items run it."""
         return self.kernel.items
+
+    def local_size(self, usual: int) -> int:
+        """How many of them are a work-group: as many as the kernel needs, else as the device likes."""
+        needed = self.kernel.local_size
+        return needed if needed > 1 else math.gcd(self.items, usual)
 
     @property
     def iterations(self) -> Iterations | None:

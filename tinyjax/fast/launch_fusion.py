@@ -56,12 +56,12 @@ def inline_and_fused(
 
 def fused(plan: Plan, stretch: Sequence[int]) -> list[list[int]]:
     """The groups of an inline stretch that are launched together; a group that is alone, or launched
-    several times, is none of these."""
+    several times or works in groups, is none of these."""
     launches: list[list[int]] = [[]]
     parameters: set[Any] = set()  # of the last one
     for number in stretch:
         group, kernel = plan.groups[number], plan.kernels[number]
-        if kernel.iterations is not None:
+        if kernel.iterations is not None or kernel.local_size > 1:
             launches.append([])
             continue
         scratch = [(number, buffer) for buffer in kernel.buffers if buffer.role == "scratch"]

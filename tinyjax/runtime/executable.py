@@ -7,7 +7,6 @@ through those. A call does not wait: reading a result does. Builds on lowered an
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -88,7 +87,7 @@ class Executable:
                 return
             kernel = kernels[inline][name]
             sizes = [(buffer.size, buffer.dtype) for buffer in kernel.buffers]
-            size = math.gcd(kernel.items, local_size)
+            size = kernel.local_size(local_size)
             self.queue.warm_up(built, kernel.items, size, sizes, inline)
 
     def as_text(self, stage: str | None = None) -> str:

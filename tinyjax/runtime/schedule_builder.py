@@ -6,7 +6,6 @@ lowered, schedule, launches, loops and compilation_cache.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -115,7 +114,7 @@ class ScheduleBuilder:
             *scratch,
         ]
         built, items = self.built[launch.name, launch.inline], launch.items
-        local_size = math.gcd(items, self.local_size)  # a group's work-items are all there
+        local_size = launch.local_size(self.local_size)
         step = KernelStep(built, items, local_size, launch.inline, arguments, outputs, dies)
         if launch.iterations is None:
             return step

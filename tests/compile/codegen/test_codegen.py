@@ -2,11 +2,13 @@
 
 import numpy as np
 from lowering import aval, softmax_like, stages
+from small_kernels import reversed_in_groups
 
 import tinyjax as jax
 from tinyjax import lax
 from tinyjax.compile.codegen.codegen import kernel_text
 from tinyjax.compile.codegen.program import program_text
+from tinyjax.compile.kernel.kernel_ir import Barrier
 from tinyjax.core.primitives import add, broadcast_in_dim, neg, sin
 
 
@@ -56,3 +58,9 @@ def test_a_variable_called_t_keeps_its_name_where_another_one_is_equal_to_it():
         return lax.stop_gradient(x) * x
 
     np.testing.assert_array_equal(jax.jit(f)(np.zeros(3, np.float32)), [361, 361, 361])
+
+
+def test_work_groups_have_local_memory_and_barriers():
+    text = kernel_text(reversed_in_groups(Barrier()))
+    assert "const int local_id = get_local_id(0);\n  __local float tile[4];" in text
+    assert "tile[local_id] = a;\n  barrier(CLK_LOCAL_MEM_FENCE);" in text

@@ -6,6 +6,7 @@ import itertools
 import numpy as np
 import pytest
 from lowering import aval, stages
+from small_kernels import reversed_in_groups
 from webassembly import Machine, assert_same_bits, run_kernel, wasmtime
 
 import tinyjax as jax
@@ -17,7 +18,17 @@ from tinyjax.compile.codegen.webassembly_operations import OPERATIONS
 from tinyjax.compile.kernel.functions.table import definitions
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
-from tinyjax.compile.kernel.kernel_ir import Buffer, Const, For, Kernel, Let, Load, Store, Value
+from tinyjax.compile.kernel.kernel_ir import (
+    Barrier,
+    Buffer,
+    Const,
+    For,
+    Kernel,
+    Let,
+    Load,
+    Store,
+    Value,
+)
 from tinyjax.compile.passes.pipeline import run_passes
 from tinyjax.compile.plan import make_plan
 from tinyjax.core.dtypes import bfloat16, kind
@@ -287,3 +298,8 @@ def test_the_text_assembles_to_the_bytes():
 def test_lowered_functions_have_it_as_a_stage():
     text = jax.jit(lambda x: x * 2).lower(floats(80)).as_text("webassembly")
     assert "f32x4.mul" in text and text.startswith("(module")
+
+
+def test_webassembly_has_no_work_groups():
+    with pytest.raises(NotImplementedError, match="k0 works in groups with local memory"):
+        webassembly([reversed_in_groups(Barrier())])

@@ -2,12 +2,13 @@
 
 import numpy as np
 import pytest
-from small_kernels import F32, OUT, A, B, X, kernel, loop
+from small_kernels import F32, OUT, A, B, X, kernel, loop, reversed_in_groups
 
 from tinyjax.compile.kernel.check_kernel import KernelError, check_kernel
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
+    Barrier,
     Buffer,
     Const,
     For,
@@ -16,6 +17,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     PrivateArray,
     Store,
     Value,
+    group_indices,
 )
 
 
@@ -91,3 +93,28 @@ def test_memory_that_is_no_parameter_is_refused():
     other = Buffer("z_in", F32, 8, "in")
     with pytest.raises(KernelError, match="z_in is not defined"):
         check_kernel(kernel(Load(A, other, index(0))))
+
+
+def test_local_memory_is_loaded_after_a_barrier():
+    check_kernel(reversed_in_groups(Barrier()))
+    with pytest.raises(KernelError, match="tile may be loaded before it is stored"):
+        check_kernel(reversed_in_groups())
+
+
+def test_all_work_items_of_a_group_come_to_a_barrier():
+    local = group_indices(reversed_in_groups())[1]
+    steps = index_var("i1", 0, 3)
+    check_kernel(reversed_in_groups(Barrier(), For(steps, index(0), index(4), [Barrier()])))
+    with pytest.raises(KernelError, match="not all work-items of a group"):
+        check_kernel(reversed_in_groups(Barrier(), For(steps, local, index(4), [Barrier()])))
+    with pytest.raises(KernelError, match="not all work-items of a group"):
+        yes = Const(np.True_, np.dtype(bool))
+        check_kernel(reversed_in_groups(Barrier(), If(yes, [Barrier()])))
+
+
+def test_local_memory_and_barriers_need_work_groups():
+    array = PrivateArray("tile", F32, 4, is_local=True)
+    with pytest.raises(KernelError, match="tile is local, but not allocated at the start"):
+        check_kernel(kernel(Allocate(array, None)))
+    with pytest.raises(KernelError, match="a barrier needs work-groups"):
+        check_kernel(kernel(Barrier()))

@@ -1,11 +1,20 @@
 """Kernels run in Python."""
 
 import numpy as np
-from small_kernels import F32, OUT, A, X, kernel
+from small_kernels import F32, OUT, A, X, kernel, reversed_in_groups
 
-from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import convert, interpret_kernel
-from tinyjax.compile.kernel.kernel_ir import Allocate, Const, Load, PrivateArray, Store, Value
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Barrier,
+    Const,
+    For,
+    Load,
+    PrivateArray,
+    Store,
+    Value,
+)
 from tinyjax.core.dtypes import bfloat16
 
 WIDE = Value("w", F32, 4)
@@ -51,6 +60,25 @@ def test_the_interpreter_repeats_the_first_element_beyond_the_end():
         kernel(Load(WIDE, X, index(6), index(8)), Store(OUT, index(1), WIDE)), [x, out]
     )
     np.testing.assert_array_equal(out, [0, 6, 7, 6, 6, 0, 0, 0])
+
+
+def test_a_loop_takes_every_nth_iteration():
+    i = index_var("i1", 1, 7)
+    out = interpreted(For(i, index(1), index(8), [Store(OUT, i, Const(1.0, F32))], 3))
+    np.testing.assert_array_equal(out, [0, 1, 0, 0, 1, 0, 0, 1])
+
+
+def test_after_a_barrier_work_items_see_what_others_of_their_group_stored():
+    x, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    interpret_kernel(reversed_in_groups(Barrier()), [x, out])
+    np.testing.assert_array_equal(out, [3, 2, 1, 0, 7, 6, 5, 4])
+
+
+def test_a_loop_may_have_barriers_in_it():
+    x, out = np.arange(8, dtype=np.float32), np.zeros(8, np.float32)
+    loop = For(index_var("i1", 0, 2), index(0), index(3), [Barrier()])
+    interpret_kernel(reversed_in_groups(Barrier(), loop), [x, out])
+    np.testing.assert_array_equal(out, [3, 2, 1, 0, 7, 6, 5, 4])
 
 
 def test_the_interpreter_saturates_a_bfloat16_beyond_64_bits():

@@ -1,11 +1,20 @@
 """The kernel language as text."""
 
 import numpy as np
-from small_kernels import OUT, A, B, X, kernel, loop
+from small_kernels import OUT, A, B, X, kernel, loop, reversed_in_groups
 
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.indices import index
-from tinyjax.compile.kernel.kernel_ir import If, Let, Load, Store, Value, While, statements_of
+from tinyjax.compile.kernel.kernel_ir import (
+    Barrier,
+    If,
+    Let,
+    Load,
+    Store,
+    Value,
+    While,
+    statements_of,
+)
 
 
 def test_a_kernel_prints_one_statement_a_line():
@@ -16,6 +25,18 @@ def test_a_kernel_prints_one_statement_a_line():
         "    a:f32 = x_in[i1]",
         "    b:f32 = sin a",
         "    y_out[i1] = a",
+    ]
+
+
+def test_a_kernel_of_work_groups_says_what_is_shared():
+    assert str(reversed_in_groups(Barrier())).splitlines() == [
+        "kernel k0(x_in: f32[8], y_out: f32[8]), work-items: 8 in groups of 4",
+        "  tile:f32 = 4 elements, one for the group",
+        "  a:f32 = x_in[group_id * 4 + local_id]",
+        "  tile[local_id] = a",
+        "  barrier",
+        "  b:f32 = tile[3 - local_id]",
+        "  y_out[group_id * 4 + local_id] = b",
     ]
 
 

@@ -36,6 +36,14 @@ def test_columns_are_put_together_however_long_they_are():
     assert positions([Stored(rows * 4 + COLUMN, None, 1, columns)]) == [(0, 4 * 10**9)]
 
 
+def test_those_who_take_every_nth_iteration_do_all_of_them_together():
+    every_third = Loop(COLUMN, ROW, index(100), 3)
+    together = Stored(COLUMN, None, 1, (Loop(ROW, index(0), index(3)), every_third))
+    assert positions([together]) == [(0, 100)]
+    without_one = Stored(COLUMN, None, 1, (Loop(ROW, index(0), index(2)), every_third))
+    assert positions([without_one])[:2] == [(0, 2), (3, 5)]
+
+
 def test_the_last_neighbours_end_before_an_end():
     chunks = (Loop(ROW, index(0), index(3)),)
     assert positions([Stored(ROW * 16, index(40), 16, chunks)]) == [(0, 40)]

@@ -36,7 +36,7 @@ def test_no_iteration_is_left_out(columns, pieces, multiple, op, initial):
 def test_the_work_item_that_is_done_last_combines_the_pieces():
     kernel = Grid("i2_piece", 4).apply(SplitReduction("i2", 4).apply(row_sums(1, 100)))
     assert kernel.items == 4
-    assert "the last work-item to take a ticket:\n    for i1_total in 0 .. 1:" in str(kernel)
+    assert "the last to take a ticket:\n    for i1_total in 0 .. 1:" in str(kernel)
 
 
 def test_work_items_in_whole_groups_that_have_no_piece_do_nothing():

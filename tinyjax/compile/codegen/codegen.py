@@ -76,6 +76,7 @@ class FusedKernel:
     buffers: list[ir.Buffer]
     calls: list[tuple[ir.Kernel, list[ir.Buffer]]]
     items = 1
+    local_size = 1
     iterations = None
 
 
@@ -99,7 +100,11 @@ def kernel_lines(kernel: ir.Kernel, is_called: bool = False) -> Iterator[Line]:
         parameters = [f"const {index} item", *parameters]
         scope = Scope(index, str(kernel.items))
     yield from ((line, None) for line in _head_lines(head, parameters))
-    if kernel.items > 1 and not is_called:
+    if kernel.local_size > 1:
+        scope = Scope(index, "get_num_groups(0)", is_group=True)
+        yield f"  const {index} group_id = get_group_id(0);", None
+        yield f"  const {index} local_id = get_local_id(0);", None
+    elif kernel.items > 1 and not is_called:
         yield f"  const {index} item = get_global_id(0);", None
     body = rewritten(kernel.body, _with_long_minima) if index == "long" else kernel.body
     yield from lines_of(body, scope, "  ")
@@ -136,7 +141,7 @@ def _index_bounds(body: Sequence[ir.Statement]) -> Iterator[int]:
             found = [statement.index]
             found += [end] if isinstance(end := getattr(statement, "end", None), Index) else []
         elif isinstance(statement, ir.For):
-            found = [statement.start, statement.stop]
+            found = [statement.start, statement.stop + (statement.step - 1)]
         else:
             found = []
         yield from (max(abs(part.lo), abs(part.hi)) for at in found for part in at.parts())
@@ -176,10 +181,11 @@ def parameter_text(buffer: ir.Buffer, is_restricted: bool = True) -> str:
 @dataclass(frozen=True)
 class Scope:
     """What statements need to know of the function around them: the type of indices, and what says how many
-    work-items there are."""
+    work-items there are, or work-groups."""
 
     index: str = "int"
     items: str = "1"
+    is_group: bool = False
 
 
 def lines_of(body: Sequence[ir.Statement], scope: Scope, indent: str) -> Iterator[Line]:
@@ -217,8 +223,9 @@ def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
             so_far = ir.Value(_element(array, at), array.dtype, array.width)
             expression = vector_operation_text if array.width > 1 else operation_text
             yield f"{so_far} = {expression(op, so_far, [so_far, value])};", origin
-        case ir.For(variable, start, stop, body):
-            head = f"{scope.index} {variable} = {start}; {variable} < {stop}; ++{variable}"
+        case ir.For(variable, start, stop, body, step):
+            advance = f"++{variable}" if step == 1 else f"{variable} += {step}"
+            head = f"{scope.index} {variable} = {start}; {variable} < {stop}; {advance}"
             yield f"for ({head}) {{", origin
             yield from lines_of(body, scope, "  ")
             yield "}", origin
@@ -235,17 +242,35 @@ def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
                 yield "} else {", origin
                 yield from lines_of(otherwise, scope, "  ")
             yield "}", origin
+        case ir.Barrier():
+            yield "barrier(CLK_LOCAL_MEM_FENCE);", origin
         case ir.IfLast(ticket, body):
-            yield "mem_fence(CLK_GLOBAL_MEM_FENCE);", origin
-            yield f"if (atomic_inc({ticket.name}) == {scope.items} - 1) {{", origin
+            yield from ((line, origin) for line in _arrival_lines(ticket, scope))
             yield "  mem_fence(CLK_GLOBAL_MEM_FENCE);", origin
             yield from lines_of(body, scope, "  ")
-            yield f"  *{ticket.name} = 0;", origin
+            once = "if (local_id == 0) " if scope.is_group else ""
+            yield f"  {once}*{ticket.name} = 0;", origin
             yield "}", origin
+
+
+def _arrival_lines(ticket: ir.Buffer, scope: Scope) -> list[str]:
+    """Takes a ticket; of a group, the first work-item does, and tells the others."""
+    is_last = f"atomic_inc({ticket.name}) == {scope.items} - 1"
+    if not scope.is_group:
+        return ["mem_fence(CLK_GLOBAL_MEM_FENCE);", f"if ({is_last}) {{"]
+    return [
+        "__local int tj_is_last;",
+        "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
+        f"if (local_id == 0) tj_is_last = {is_last};",
+        "barrier(CLK_LOCAL_MEM_FENCE);",
+        "if (tj_is_last) {",
+    ]
 
 
 def _allocation_lines(array: ir.PrivateArray, initial: ir.Const | None) -> list[str]:
     count = f"[{array.size}]" if array.size > 1 else ""
+    if array.is_local:
+        return [f"__local {type_text(array)} {array.name}{count};"]
     if array.size >= 16 and array.width == 1:  # vectors of it lie in one line of the cache each
         count += " __attribute__((aligned(64)))"
     declaration = f"{type_text(array)} {array.name}{count}"

@@ -40,6 +40,9 @@ def webassembly(kernels: Sequence[ir.Kernel]) -> Module:
         if index_type(kernel) != "int":
             what = "WebAssembly's addresses have 32 bits: lower the function for smaller arrays"
             raise NotImplementedError(f"{kernel.name} has indices of more. {what}")
+        if kernel.local_size > 1:
+            what = "WebAssembly has no work-groups: lower the function for a CPU"
+            raise NotImplementedError(f"{kernel.name} works in groups with local memory. {what}")
         names = [*(buffer.name for buffer in kernel.buffers), "private", "first", "past"]
         function = Function(kernel.name, [(name, "i32") for name in names], exported=True)
         writer = Writer(function, functions)
@@ -91,8 +94,8 @@ class Writer(MemoryWriter):
                 self.statement(ir.Load(so_far, array, at))
                 self.let(so_far, op, (so_far, value))
                 self.statement(ir.Store(array, at, so_far))
-            case ir.For(variable, start, stop, body):
-                self.loop(variable, start, stop, body)
+            case ir.For(variable, start, stop, body, step):
+                self.loop(variable, start, stop, body, step)
             case ir.While(head, holds, body):
                 self.emit(("block",), ("loop",))
                 self.body(head)
@@ -114,14 +117,19 @@ class Writer(MemoryWriter):
                 self.emit(("end",))
 
     def loop(
-        self, variable: Index, start: Index, stop: Index, body: Sequence[ir.Statement]
+        self,
+        variable: Index,
+        start: Index,
+        stop: Index,
+        body: Sequence[ir.Statement],
+        step: int = 1,
     ) -> None:
         """Asks before the first iteration, and after each, whether there is another one."""
         i, at = self.local(variable.args[0], "i32"), self.index(variable)
         goes_on: Code = [*at, *self.index(stop), ("i32.lt_s",)]
         self.emit(*self.index(start), ("local.set", i), *goes_on, ("if",), ("loop",))
         self.body(body)
-        self.emit(*at, ("i32.const", 1), ("i32.add",), ("local.set", i))
+        self.emit(*at, ("i32.const", step), ("i32.add",), ("local.set", i))
         self.emit(*goes_on, ("br_if", 0), ("end",), ("end",))
 
     # ---- private arrays ----

@@ -10,7 +10,7 @@ Source: the Java Language Specification, chapter 16, "Definite Assignment"; here
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -55,7 +55,12 @@ class _Walk:
         self.buffers = {b.name: b for b in kernel.buffers if b.role != "in"}
         self.memory: dict[str, ir.Buffer | ir.PrivateArray] = dict(self.buffers)
         self.made: dict[str, ir.Statement] = {}  # what computes a value
-        self.loops = [Loop(ir.item_index(kernel.items), index(0), index(kernel.items))]  # around
+        self.items = [Loop(ir.item_index(kernel.items), index(0), index(kernel.items))]
+        if kernel.local_size > 1:
+            group, local = ir.group_indices(kernel)
+            groups = Loop(group, index(0), index(group.hi + 1))
+            self.items = [groups, Loop(local, index(0), index(kernel.local_size))]
+        self.loops = list(self.items)  # around
 
     def check(self) -> None:
         state: State = {name: () for name in self.buffers}
@@ -96,6 +101,9 @@ class _Walk:
                 self._body(body, dict(state))  # there may be no iteration
             case ir.If():
                 self._choice(statement, state)
+            case ir.Barrier():
+                local = {name for name in state if getattr(self.memory[name], "is_local", False)}
+                self._all_are_done(self.items[-1], local, state)
             case ir.IfLast(_, body):
                 self._all_items_are_done(state)
                 self._body(body, state)
@@ -103,19 +111,22 @@ class _Walk:
 
     def _one_item_is_done(self, state: State) -> None:
         """Only one has stored what not all have, and it is not known which."""
-        items = self.loops[0]
+        groups, *_ = self.items
         for name in self.buffers:
             state[name] = tuple(
-                s for s in state[name] if items in s.around or items.variable not in s.variables()
+                s for s in state[name] if groups in s.around or groups.variable not in s.variables()
             )
 
     def _all_items_are_done(self, state: State) -> None:
-        items = self.loops[0]
-        for name in self.buffers:
+        for items in reversed(self.items):
+            self._all_are_done(items, self.buffers, state)
+
+    def _all_are_done(self, items: Loop, memory: Iterable[str], state: State) -> None:
+        for name in memory:
             state[name] = tuple(s if items in s.around else s.within(items) for s in state[name])
 
     def _loop(self, statement: ir.For, state: State) -> None:
-        loop = Loop(statement.variable, statement.start, statement.stop)
+        loop = Loop(statement.variable, statement.start, statement.stop, statement.step)
         inner = dict(state)
         self.loops.append(loop)
         self._body(statement.body, inner)
@@ -229,11 +240,12 @@ class _Walk:
         loop, *inner = ended
         if isinstance(loop, Where):
             return False
-        bounds = [renamed(at, places) for at in (loop.start, loop.stop)]
-        found = [now.variable for now in self.loops if [now.start, now.stop] == bounds]
-        if all(at.op == "const" for at in bounds):
-            first, end = (at.lo for at in bounds)
-            found += [at for at in linear(wanted.at) if at and first <= at.lo and at.hi < end]
+        start, stop = (renamed(at, places) for at in (loop.start, loop.stop))
+        bounds = start, stop, loop.step
+        found = [now.variable for now in self.loops if (now.start, now.stop, now.step) == bounds]
+        if loop.step == 1 and start.op == stop.op == "const":
+            inside = (at for at in linear(wanted.at) if at and start.lo <= at.lo)
+            found += [at for at in inside if at.hi < stop.lo]
         return any(
             self._is_iteration(wanted, stored, inner, {**places, loop.variable: at}) for at in found
         )

@@ -7,7 +7,7 @@ Builds on kernel_ir and check_assignment.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Atom,
+    Barrier,
     Buffer,
     Combine,
     For,
@@ -32,9 +33,11 @@ from tinyjax.compile.kernel.kernel_ir import (
     Store,
     Value,
     While,
+    group_indices,
     item_index,
     statement_lines,
 )
+from tinyjax.compile.kernel.substitution import every_statement
 
 
 def check_kernel(kernel: Kernel) -> None:
@@ -45,8 +48,14 @@ def check_kernel(kernel: Kernel) -> None:
     scope: dict[str, Any] = {buffer.name: buffer for buffer in kernel.buffers}
     if len(scope) != len(kernel.buffers):
         raise KernelError(f"kernel {kernel.name}: two buffers have the same name")
-    scope["item"] = item_index(kernel.items)
+    if kernel.local_size > 1:
+        group, local = group_indices(kernel)
+        _require(kernel.items % kernel.local_size == 0, "work-items do not fill their groups")
+        scope |= {"group_id": group, "local_id": local}
+    else:
+        scope["item"] = item_index(kernel.items)
     _check_body(kernel.body, scope)
+    _check_group(kernel)
     check_assignment(kernel)
 
 
@@ -88,7 +97,8 @@ def _check_statement(statement: Statement, scope: dict[str, Any]) -> None:
             _check_access(array, at, array.width, None, scope)
             _check_atom(value, scope)
             _require(value.dtype == array.dtype, f"{value} has not {array.name}'s dtype")
-        case For(variable, start, stop, body):
+        case For(variable, start, stop, body, step):
+            _require(step >= 1, f"{variable} has steps of {step}")
             _check_atom(start, scope)
             _check_atom(stop, scope)
             within = variable.lo <= start.lo and stop.hi - 1 <= variable.hi
@@ -108,6 +118,35 @@ def _check_statement(statement: Statement, scope: dict[str, Any]) -> None:
         case IfLast(ticket, body):
             _require(scope.get(ticket.name) == ticket, f"{ticket.name} is no parameter")
             _check_body(body, dict(scope))
+
+
+def _check_group(kernel: Kernel) -> None:
+    """Local memory is allocated at the start of a kernel of work-groups, and all work-items of a group come
+    to each barrier: it is in loops only whose bounds are the same for all."""
+    top = [s for s in kernel.body if isinstance(s, Allocate) and s.initial is None]
+    for statement in every_statement(kernel.body):
+        if isinstance(statement, Allocate) and statement.array.is_local:
+            is_right = kernel.local_size > 1 and any(statement is s for s in top)
+            name = statement.array.name
+            _require(is_right, f"{name} is local, but not allocated at the start of work-groups")
+    barriers = [s for s in every_statement(kernel.body) if isinstance(s, Barrier)]
+    met = list(_barriers_that_all_meet(kernel.body, {"group_id"}))
+    _require(not barriers or kernel.local_size > 1, "a barrier needs work-groups")
+    _require(len(met) == len(barriers), "not all work-items of a group may come to a barrier")
+
+
+def _barriers_that_all_meet(body: Sequence[Statement], same: set[str]) -> Iterator[Barrier]:
+    """`same` are the variables that have the same value in all work-items of a group."""
+    for statement in body:
+        match statement:
+            case Barrier():
+                yield statement
+            case For(variable, start, stop, inner):
+                used = {p.args[0] for at in (start, stop) for p in at.parts() if p.op == "var"}
+                if used <= same:
+                    yield from _barriers_that_all_meet(inner, same | {variable.args[0]})
+            case IfLast(_, inner):
+                yield from _barriers_that_all_meet(inner, same)
 
 
 def _check_condition(condition: Scalar, scope: dict[str, Any]) -> None:

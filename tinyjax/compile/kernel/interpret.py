@@ -21,6 +21,7 @@ from tinyjax.compile.kernel.indices import ON_NUMBERS, Index
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Atom,
+    Barrier,
     Combine,
     Const,
     For,
@@ -35,6 +36,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     While,
 )
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
+from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.core.dtypes import kind
 
 
@@ -45,8 +47,44 @@ def interpret_kernel(kernel: Kernel, memory: Sequence[np.ndarray]) -> None:
     check_kernel(kernel)
     arrays = {buffer.name: array for buffer, array in zip(kernel.buffers, memory)}
     with np.errstate(all="ignore"):
+        if kernel.local_size > 1:
+            return _run_groups(kernel, arrays)
         for item in range(kernel.items):
             _run(kernel.body, arrays | {"item": item}, is_last=item == kernel.items - 1)
+
+
+def _run_groups(kernel: Kernel, arrays: dict[str, Any]) -> None:
+    """Runs the work-groups one after the other, and the work-items of one up to each barrier."""
+    local = [s for s in kernel.body if isinstance(s, Allocate) and s.array.is_local]
+    groups = kernel.items // kernel.local_size
+    for group in range(groups):
+        shared = arrays | {"group_id": group}
+        for allocate in local:
+            _allocate(allocate, shared)
+        scopes = [shared | {"local_id": number} for number in range(kernel.local_size)]
+        _run_together(kernel.body, scopes, is_last=group == groups - 1)
+
+
+def _run_together(body: Sequence[Statement], scopes: list[dict[str, Any]], is_last: bool) -> None:
+    """Runs statements for all work-items of a group. All go through what has barriers in the same way."""
+    before: list[Statement] = []  # what each can run by itself
+    for statement in [*body, Barrier()]:
+        if not any(isinstance(s, Barrier) for s in every_statement([statement])):
+            before.append(statement)
+            continue
+        for scope in scopes:
+            _run(before, scope, is_last)
+        before = []
+        match statement:
+            case For(variable, start, stop, inner, step):
+                first, end = (index_value(at, scopes[0]) for at in (start, stop))
+                for i in range(first, end, step):
+                    for scope in scopes:
+                        scope[variable.args[0]] = i
+                    _run_together(inner, scopes, is_last)
+            case IfLast(_, inner):
+                if is_last:
+                    _run_together(inner, scopes, is_last)
 
 
 def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> None:
@@ -59,19 +97,15 @@ def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> Non
                 scope[target.name] = _load(target.width, source, at, end, scope)
             case Store(destination, at, value, end):
                 _store(_value(value, scope), destination, at, end, scope)
-            case Allocate(array, initial):
-                shape = (array.size, array.width) if array.width > 1 else array.size
-                scope[array.name] = np.empty(shape, array.dtype)
-                # What is loaded before it is stored to shows in the results.
-                scope[array.name].view(np.uint8)[...] = 255 if array.dtype != bool else 1
-                if initial is not None:
-                    scope[array.name][...] = initial.value
+            case Allocate(array):
+                if not array.is_local:
+                    _allocate(statement, scope)
             case Combine(array, at, op, value):
                 memory, position = scope[array.name], _position(array, at, scope)
                 operands = [memory[position], _value(value, scope)]
                 memory[position] = apply_op(op, array.dtype, operands)
-            case For(variable, start, stop, inner):
-                for i in range(index_value(start, scope), index_value(stop, scope)):
+            case For(variable, start, stop, inner, step):
+                for i in range(index_value(start, scope), index_value(stop, scope), step):
                     scope[variable.args[0]] = i
                     _run(inner, scope, is_last)
             case While(head, holds, inner):
@@ -84,6 +118,16 @@ def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> Non
             case IfLast(_, inner):
                 if is_last:
                     _run(inner, scope, is_last)
+
+
+def _allocate(statement: Allocate, scope: dict[str, Any]) -> None:
+    array, initial = statement.array, statement.initial
+    shape = (array.size, array.width) if array.width > 1 else array.size
+    scope[array.name] = np.empty(shape, array.dtype)
+    # What is loaded before it is stored to shows in the results.
+    scope[array.name].view(np.uint8)[...] = 255 if array.dtype != bool else 1
+    if initial is not None:
+        scope[array.name][...] = initial.value
 
 
 def _position(memory: Any, at: Index, scope: dict[str, Any]) -> int:

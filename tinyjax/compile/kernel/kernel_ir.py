@@ -1,7 +1,8 @@
 """The kernel language: loops, loads, stores and one scalar operation a line.
 
 After this file you can read a kernel as the compiler sees it, and print it. Every kernel runs `items`
-work-items in parallel; each sees its own number as the index `item`. Nothing here knows OpenCL:
+work-items in parallel; each sees its own number as the index `item`. Where they run in groups that share
+memory, it sees that of its group, `group_id`, and its own within that, `local_id`. Nothing here knows OpenCL:
 check_kernel.py proves that a kernel never leaves its buffers, codegen.py writes it as C, interpret.py
 runs it in Python. Builds on dtypes and indices.
 
@@ -114,12 +115,13 @@ class Buffer:
 @dataclass(frozen=True)
 class PrivateArray:
     """A small array that belongs to one work-item: accumulators, say, or the carry of a loop. With one
-    element it is a variable that can be assigned again."""
+    element it is a variable that can be assigned again. One that `is_local` belongs to a work-group."""
 
     name: str
     dtype: np.dtype
     size: int
     width: int = 1  # of each element
+    is_local: bool = False
 
 
 @dataclass(frozen=True)
@@ -174,12 +176,13 @@ class Combine(HasOrigin):
 
 @dataclass(frozen=True)
 class For(HasOrigin):
-    """Runs `body` with `variable` = start, start + 1, ..., stop - 1."""
+    """Runs `body` with `variable` = start, start + step, ..., as long as that is less than stop."""
 
     variable: Index
     start: Index
     stop: Index
     body: list[Any]
+    step: int = 1
 
 
 @dataclass(frozen=True)
@@ -201,8 +204,13 @@ class If(HasOrigin):
 
 
 @dataclass(frozen=True)
+class Barrier(HasOrigin):
+    """Each work-item waits for all others of its group, and then sees what they stored in local memory."""
+
+
+@dataclass(frozen=True)
 class IfLast(HasOrigin):
-    """The work-item that arrives last runs `body`, and sees what all others stored before.
+    """The work-item, or work-group, that arrives last runs `body`, and sees what all others stored before.
 
     `ticket` is an int32 buffer of one element that holds 0 before the kernel, and after it."""
 
@@ -210,13 +218,13 @@ class IfLast(HasOrigin):
     body: list[Any]
 
 
-Statement = Let | Load | Store | Allocate | Combine | For | While | If | IfLast
+Statement = Let | Load | Store | Allocate | Combine | For | While | If | Barrier | IfLast
 
 
 def inner_bodies(statement: Statement) -> list[list[Statement]]:
     """The bodies of statements that this statement has."""
     match statement:
-        case For(_, _, _, body) | IfLast(_, body):
+        case For(body=body) | IfLast(body=body):
             return [body]
         case While(first, _, second) | If(_, first, second):
             return [first, second]
@@ -241,7 +249,8 @@ class Iterations:
 
 @dataclass(frozen=True)
 class Kernel:
-    """`items` work-items run `body`, in any order or at once; `name` is unique in its program.
+    """`items` work-items run `body`, in any order or at once; `name` is unique in its program. With a
+    `local_size` they are in groups of so many.
 
     `form` says how a loop became the kernel; with `iterations`, it is launched until the loop has ended.
     What a schedule's directives made knows these, and the naive loop nest that they were applied to."""
@@ -252,18 +261,27 @@ class Kernel:
     body: list[Statement] = field(default_factory=list)
     iterations: Iterations | None = None
     form: str = ""
+    local_size: int = 1
     naive: Kernel | None = field(default=None, compare=False, repr=False)
     schedule: tuple[Any, ...] = field(default=(), compare=False, repr=False)
 
     def __str__(self) -> str:
         parameters = ", ".join(map(str, self.buffers))
         head = f"kernel {self.name}({parameters}), work-items: {self.items}"
+        head += f" in groups of {self.local_size}" if self.local_size > 1 else ""
         return "\n".join([head, *_lines(self.body, "  ")])
 
 
 def item_index(items: int) -> Index:
     """The number of the work-item."""
     return index_var("item", 0, items - 1) if items > 1 else index(0)
+
+
+def group_indices(kernel: Kernel) -> tuple[Index, Index]:
+    """The number of the work-group, and that of the work-item in it."""
+    groups = kernel.items // kernel.local_size
+    group = index_var("group_id", 0, groups - 1) if groups > 1 else index(0)
+    return group, index_var("local_id", 0, kernel.local_size - 1)
 
 
 # ---- printing ----
@@ -286,11 +304,12 @@ def statement_lines(statement: Statement) -> Iterator[str]:
         case Allocate(array, initial):
             what = "variable" if array.size == 1 else f"{array.size} elements"
             what += "" if initial is None else f" of {initial}"
+            what += ", one for the group" if array.is_local else ""
             yield f"{array.name}:{short_name(array.dtype)}{_width(array)} = {what}"
         case Combine(array, at, op, value):
             yield f"{array.name}[{at}] = {op} {array.name}[{at}] {value}"
-        case For(variable, start, stop, body):
-            yield f"for {variable} in {start} .. {stop}:"
+        case For(variable, start, stop, body, step):
+            yield f"for {variable} in {start} .. {stop}{f' by {step}' if step > 1 else ''}:"
             yield from _lines(body, "  ")
         case While(head, holds, body):
             yield "while:"
@@ -303,8 +322,10 @@ def statement_lines(statement: Statement) -> Iterator[str]:
             if otherwise:
                 yield "else:"
                 yield from _lines(otherwise, "  ")
+        case Barrier():
+            yield "barrier"
         case IfLast(ticket, body):
-            yield f"the last work-item to take a {ticket.name}:"
+            yield f"the last to take a {ticket.name}:"
             yield from _lines(body, "  ")
 
 

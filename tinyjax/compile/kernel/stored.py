@@ -30,11 +30,12 @@ class TooMany(Exception):
 
 @dataclass(frozen=True)
 class Loop:
-    """A loop of which all iterations have been: `variable` was start, start + 1, ..., stop - 1."""
+    """A loop of which all iterations have been: `variable` was start, start + step, ..., before stop."""
 
     variable: Index
     start: Index
     stop: Index
+    step: int = 1
 
 
 @dataclass(frozen=True)
@@ -120,10 +121,10 @@ def widened(stored: Stored) -> Stored:
         if isinstance(loop, Loop) and all(at.op == "const" for at in (loop.start, loop.stop)):
             others = tuple(outer for outer in stored.around if outer is not loop)
             first = renamed(stored.at, {loop.variable: loop.start})
-            step = linear(stored.at).get(loop.variable)
+            move = linear(stored.at).get(loop.variable)
             used = replace(stored, at=first, around=others).variables()
-            if step == stored.width and loop.variable not in used:
-                width = step * (loop.stop.lo - loop.start.lo)
+            if move == stored.width and loop.step == 1 and loop.variable not in used:
+                width = move * (loop.stop.lo - loop.start.lo)
                 return widened(replace(stored, at=first, width=width, around=others))
     return stored
 
@@ -172,21 +173,25 @@ def intervals(stored: Stored) -> Intervals:
             known = {v: old[chosen] for v, old in known.items()}
         else:
             v, first = outer.variable, values(outer.start, known, count)
-            iterations = np.maximum(values(outer.stop, known, count) - first, 0)
+            span = np.maximum(values(outer.stop, known, count) - first, 0)
+            iterations = -(-span // outer.step)
             if _stretches(v, stored, around[number + 1 :]):
-                stretching.append((v, Index("var", (f"iterations of {v}",), 0, 0)))
+                times = Index("var", (f"iterations of {v}",), 0, 0)
+                stretching.append((v, outer.step, times))
                 chosen = np.flatnonzero(iterations)
                 known = {v: old[chosen] for v, old in (known | {v: first}).items()}
-                known[stretching[-1][1]] = iterations[chosen]
+                known[times] = iterations[chosen]
             else:
                 chosen, nth = _each_iteration(iterations)
-                known = {v: old[chosen] for v, old in known.items()} | {v: first[chosen] + nth}
+                known = {v: old[chosen] for v, old in known.items()}
+                known[v] = first[chosen] + outer.step * nth
         count = len(chosen)
     begin, factors = values(stored.at, known, count), linear(stored.at)
     lengths = np.full(count, stored.width)
     if stored.end is not None:
         lengths = np.minimum(lengths, values(stored.end, known, count) - begin)
-    return _stretched(begin, lengths, [(factors.get(v, 0), known[n]) for v, n in stretching])
+    moves = [(factors.get(v, 0) * by, known[n]) for v, by, n in stretching]
+    return _stretched(begin, lengths, moves)
 
 
 def _stretched(
@@ -252,7 +257,12 @@ def _as_one_loop(stored: Stored) -> tuple[Loop | Where, ...]:
 
 
 def _one_for(outer: Loop, inner: Loop) -> Loop | None:
-    """The loop that runs through all runs of `inner`, if each begins where the one before it ends."""
+    """The loop that runs through all runs of `inner`, if each begins where the one before it ends; or if each
+    takes every n-th iteration, and there are n of them."""
+    if inner.step > 1 or outer.step > 1:
+        is_whole = inner.start == outer.variable and outer.start.is_const(0)
+        is_whole = is_whole and outer.stop.is_const(inner.step) and outer.step == 1
+        return Loop(inner.variable, index(0), inner.stop) if is_whole else None
     stop, most = inner.stop, None
     if stop.op == "min" and stop.args[1].op == "const":
         stop, most = stop.args

@@ -93,14 +93,16 @@ class _Substitution:
             case ir.Combine(array, at, op, value):
                 memory, at = self.named(array), self.index(at)
                 return ir.Combine(memory, at, op, self.atom(value), origin=origin)
-            case ir.For(variable, start, stop, body):
+            case ir.For(variable, start, stop, body, step):
                 variable, start, stop = (self.index(at) for at in (variable, start, stop))
-                return ir.For(variable, start, stop, self.body(body), origin=origin)
+                return ir.For(variable, start, stop, self.body(body), step, origin=origin)
             case ir.While(head, holds, body):
                 return ir.While(self.body(head), self.atom(holds), self.body(body), origin=origin)
             case ir.If(condition, body, otherwise):
                 body, otherwise = self.body(body), self.body(otherwise)
                 return ir.If(self.atom(condition), body, otherwise, origin=origin)
+            case ir.Barrier():
+                return statement
         return replace(statement, body=self.body(statement.body))
 
     def named(self, thing: Any) -> Any:

@@ -2,8 +2,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tinyjax.compile.kernel.indices import index, index_var
-from tinyjax.compile.kernel.interpret import index_value
+from tinyjax.compile.kernel.indices import index, index_value, index_var
 from tinyjax.compile.kernel.stored import Loop, Stored, Where, covered
 
 ROW, COLUMN = index_var("i", 0, 99), index_var("j", 0, 99)

@@ -1,7 +1,7 @@
 import pytest
 from loop_nests import assert_computes_the_same, doubled, row_sums, scaled_rows
 
-from tinyjax.compile.kernel.interpret import index_value
+from tinyjax.compile.kernel.indices import index_value
 from tinyjax.compile.schedules.grid import FirstItem, Grid
 from tinyjax.compile.schedules.split import Split
 

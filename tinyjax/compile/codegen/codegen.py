@@ -10,10 +10,11 @@ Source: the OpenCL C 1.2 specification, https://registry.khronos.org/OpenCL/
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from tinyjax.compile.codegen.c_text import atom_text, operation_text, storage_type, type_text
+from tinyjax.compile.codegen.index_type import index_type, with_long_minima
 from tinyjax.compile.codegen.vector_codegen import (
     repeated_text,
     vector_load_text,
@@ -23,7 +24,6 @@ from tinyjax.compile.codegen.vector_codegen import (
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.scalar_ops import HALVES
-from tinyjax.compile.kernel.substitution import every_statement, rewritten
 
 # ---- devices differ ----
 
@@ -38,7 +38,8 @@ class Target:
     among `reduction_items`, at least `reduction_grain` elements to each. `accumulators`: those of
     one work-item, which the C compiler turns into vector registers. `width`: elements of a
     vector, where they are of 32 bits or less. `stores_reductions`: what is
-    summed up is stored before it is read."""
+    summed up is stored before it is read. `group`: work-items that work together through local memory,
+    in which case the reductions' numbers are those of groups; 1 where it is no faster than other memory."""
 
     name: str
     max_items: int
@@ -49,6 +50,7 @@ class Target:
     accumulators: int
     width: int = 1
     stores_reductions: bool = False
+    group: int = 1
 
 
 # A CPU core runs one work-item at a time, and vectorises its loop: few items with long loops.
@@ -59,7 +61,7 @@ CPU = Target(
 # A GPU runs neighbouring items together: one element each, so that they touch neighbouring memory.
 GPU = Target(
     "gpu", max_items=2**30, local_size=64, grain=1,
-    reduction_items=4096, reduction_grain=64, accumulators=1,
+    reduction_items=256, reduction_grain=4096, accumulators=1, group=256,
 )  # fmt: skip
 
 # ---- kernels ----
@@ -106,7 +108,7 @@ def kernel_lines(kernel: ir.Kernel, is_called: bool = False) -> Iterator[Line]:
         yield f"  const {index} local_id = get_local_id(0);", None
     elif kernel.items > 1 and not is_called:
         yield f"  const {index} item = get_global_id(0);", None
-    body = rewritten(kernel.body, _with_long_minima) if index == "long" else kernel.body
+    body = with_long_minima(kernel.body) if index == "long" else kernel.body
     yield from lines_of(body, scope, "  ")
     yield "}", None
 
@@ -126,45 +128,6 @@ def _fused_lines(kernel: FusedKernel) -> Iterator[str]:
         loop = f"for ({index_type(called)} item = 0; item < {called.items}; ++item)"
         yield f"  {loop} {called.name}_item({arguments});"
     yield "}"
-
-
-def index_type(kernel: ir.Kernel) -> str:
-    """int, unless some index needs more than 31 bits."""
-    return "int" if max(_index_bounds(kernel.body), default=0) < 2**31 else "long"
-
-
-def _index_bounds(body: Sequence[ir.Statement]) -> Iterator[int]:
-    for statement in every_statement(body):
-        if isinstance(statement, ir.Let):
-            found = [arg for arg in statement.args if isinstance(arg, Index)]
-        elif isinstance(statement, (ir.Load, ir.Store, ir.Combine)):
-            found = [statement.index]
-            found += [end] if isinstance(end := getattr(statement, "end", None), Index) else []
-        elif isinstance(statement, ir.For):
-            found = [statement.start, statement.stop + (statement.step - 1)]
-        else:
-            found = []
-        yield from (max(abs(part.lo), abs(part.hi)) for at in found for part in at.parts())
-
-
-def _with_long_minima(statement: ir.Statement) -> ir.Statement:
-    """The statement with operands of min and max that are all long: C refuses to choose for a long and
-    an int."""
-    changed: dict[str, Any] = {
-        name: tuple(map(_long_minima, part)) if isinstance(part, tuple) else _long_minima(part)
-        for name, part in vars(statement).items()
-        if isinstance(part, (Index, tuple))
-    }
-    return replace(statement, **changed)
-
-
-def _long_minima(part: Any) -> Any:
-    if not isinstance(part, Index) or part.op in ("const", "var"):
-        return part
-    args = [_long_minima(arg) for arg in part.args]
-    if part.op in ("min", "max"):
-        args = [Index("long", (arg,), arg.lo, arg.hi) for arg in args]
-    return replace(part, args=tuple(args))
 
 
 def parameter_text(buffer: ir.Buffer, is_restricted: bool = True) -> str:
@@ -258,13 +221,9 @@ def _arrival_lines(ticket: ir.Buffer, scope: Scope) -> list[str]:
     is_last = f"atomic_inc({ticket.name}) == {scope.items} - 1"
     if not scope.is_group:
         return ["mem_fence(CLK_GLOBAL_MEM_FENCE);", f"if ({is_last}) {{"]
-    return [
-        "__local int tj_is_last;",
-        "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
-        f"if (local_id == 0) tj_is_last = {is_last};",
-        "barrier(CLK_LOCAL_MEM_FENCE);",
-        "if (tj_is_last) {",
-    ]
+    first = f"if (local_id == 0) tj_is_last = {is_last};"
+    both = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
+    return ["__local int tj_is_last;", both, first, both, "if (tj_is_last) {"]
 
 
 def _allocation_lines(array: ir.PrivateArray, initial: ir.Const | None) -> list[str]:

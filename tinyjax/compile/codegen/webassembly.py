@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from tinyjax.compile.codegen.codegen import index_type
+from tinyjax.compile.codegen.index_type import index_type
 from tinyjax.compile.codegen.webassembly_memory import Memory, MemoryWriter
 from tinyjax.compile.codegen.webassembly_module import Function, Module
 from tinyjax.compile.codegen.webassembly_operations import TWO_OPERANDS, Code, Form, number_type

@@ -2,9 +2,9 @@
 
 After this file you can say why softmax is one kernel. A reduction's kernel has one of three forms:
 
-- *rows*: the elements along the last axes are combined. A work-item takes whole rows, and sweeps over
-  each as often as there are reductions that wait for each other; all that needs no more than the same
-  row belongs to the kernel: softmax, layer norm, log_softmax and their derivatives.
+- *rows*: the elements along the last axes are combined. A work-item, or a GPU's work-group, takes whole rows,
+  and sweeps over each as often as there are reductions that wait for each other; all that needs no more than
+  the same row belongs to the kernel: softmax, layer norm, log_softmax and their derivatives.
 - *columns*: other axes are combined. The last ones stay, and with them vectors of contiguous elements.
 - *split*: few results of very many elements: each work-item combines a part of these.
 
@@ -82,14 +82,15 @@ def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
         elif size > 1:
             runs.append([letter, size])
     letters, sizes = "".join(letter for letter, _ in runs), [size for _, size in runs]
-    by_rows_or_columns = target.accumulators > 1 and not target.stores_reductions
-    if by_rows_or_columns and letters in ("ck", "kck") and sizes[-1] >= MIN_COLUMNS:
+    by_columns = target.accumulators > 1 and not target.stores_reductions
+    by_rows = by_columns or (target.group > 1 and not target.stores_reductions)
+    if by_columns and letters in ("ck", "kck") and sizes[-1] >= MIN_COLUMNS:
         return Form("columns", sizes[0] if letters == "kck" else 1, combined, sizes[-1])
     few = results * 4 <= target.reduction_items
     if few and combined >= 4 * target.reduction_grain:
         is_contiguous = letters in ("c", "kc")
         return Form("split", *((results, combined) if is_contiguous else (1, combined, results)))
-    if by_rows_or_columns and letters in ("c", "kc"):
+    if by_rows and letters in ("c", "kc"):
         return Form("rows", results, combined)
     return None
 

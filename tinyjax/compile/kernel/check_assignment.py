@@ -10,7 +10,7 @@ Source: the Java Language Specification, chapter 16, "Definite Assignment"; here
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -102,8 +102,10 @@ class _Walk:
             case ir.If():
                 self._choice(statement, state)
             case ir.Barrier():
-                local = {name for name in state if getattr(self.memory[name], "is_local", False)}
-                self._all_are_done(self.items[-1], local, state)
+                for name, memory in self.memory.items():
+                    # What others stored is not followed element by element.
+                    if getattr(memory, "is_local", False) and state[name]:
+                        state[name] = _all_of(memory)
             case ir.IfLast(_, body):
                 self._all_items_are_done(state)
                 self._body(body, state)
@@ -119,11 +121,10 @@ class _Walk:
 
     def _all_items_are_done(self, state: State) -> None:
         for items in reversed(self.items):
-            self._all_are_done(items, self.buffers, state)
-
-    def _all_are_done(self, items: Loop, memory: Iterable[str], state: State) -> None:
-        for name in memory:
-            state[name] = tuple(s if items in s.around else s.within(items) for s in state[name])
+            for name in self.buffers:
+                state[name] = tuple(
+                    s if items in s.around else s.within(items) for s in state[name]
+                )
 
     def _loop(self, statement: ir.For, state: State) -> None:
         loop = Loop(statement.variable, statement.start, statement.stop, statement.step)

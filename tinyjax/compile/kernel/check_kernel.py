@@ -7,17 +7,17 @@ Builds on kernel_ir and check_assignment.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from tinyjax.compile.kernel.check_assignment import check_assignment
+from tinyjax.compile.kernel.check_groups import check_groups
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Atom,
-    Barrier,
     Buffer,
     Combine,
     For,
@@ -37,7 +37,6 @@ from tinyjax.compile.kernel.kernel_ir import (
     item_index,
     statement_lines,
 )
-from tinyjax.compile.kernel.substitution import every_statement
 
 
 def check_kernel(kernel: Kernel) -> None:
@@ -55,7 +54,7 @@ def check_kernel(kernel: Kernel) -> None:
     else:
         scope["item"] = item_index(kernel.items)
     _check_body(kernel.body, scope)
-    _check_group(kernel)
+    check_groups(kernel)
     check_assignment(kernel)
 
 
@@ -118,35 +117,6 @@ def _check_statement(statement: Statement, scope: dict[str, Any]) -> None:
         case IfLast(ticket, body):
             _require(scope.get(ticket.name) == ticket, f"{ticket.name} is no parameter")
             _check_body(body, dict(scope))
-
-
-def _check_group(kernel: Kernel) -> None:
-    """Local memory is allocated at the start of a kernel of work-groups, and all work-items of a group come
-    to each barrier: it is in loops only whose bounds are the same for all."""
-    top = [s for s in kernel.body if isinstance(s, Allocate) and s.initial is None]
-    for statement in every_statement(kernel.body):
-        if isinstance(statement, Allocate) and statement.array.is_local:
-            is_right = kernel.local_size > 1 and any(statement is s for s in top)
-            name = statement.array.name
-            _require(is_right, f"{name} is local, but not allocated at the start of work-groups")
-    barriers = [s for s in every_statement(kernel.body) if isinstance(s, Barrier)]
-    met = list(_barriers_that_all_meet(kernel.body, {"group_id"}))
-    _require(not barriers or kernel.local_size > 1, "a barrier needs work-groups")
-    _require(len(met) == len(barriers), "not all work-items of a group may come to a barrier")
-
-
-def _barriers_that_all_meet(body: Sequence[Statement], same: set[str]) -> Iterator[Barrier]:
-    """`same` are the variables that have the same value in all work-items of a group."""
-    for statement in body:
-        match statement:
-            case Barrier():
-                yield statement
-            case For(variable, start, stop, inner):
-                used = {p.args[0] for at in (start, stop) for p in at.parts() if p.op == "var"}
-                if used <= same:
-                    yield from _barriers_that_all_meet(inner, same | {variable.args[0]})
-            case IfLast(_, inner):
-                yield from _barriers_that_all_meet(inner, same)
 
 
 def _check_condition(condition: Scalar, scope: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -180,6 +180,16 @@ def index(value: Index | int) -> Index:
 def index_var(name: str, lo: int, hi: int) -> Index:
     """A loop variable (or any named integer) that takes the values lo .. hi."""
     return Index("var", (name,), lo, hi)
+
+
+def index_value(at: Index, scope: Mapping[str, Any]) -> int:
+    """The integer that an index stands for."""
+    if at.op == "const":
+        return at.args[0]
+    if at.op == "var":
+        return int(scope[at.args[0]])
+    a, b = (index_value(arg, scope) for arg in at.args)
+    return ON_NUMBERS[at.op](a, b)
 
 
 # What each operation does with numbers, and with indices

@@ -17,11 +17,11 @@ import numpy as np
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.functions.kernel_function import KernelFunction, widened
 from tinyjax.compile.kernel.functions.table import function_of
-from tinyjax.compile.kernel.indices import ON_NUMBERS, Index
+from tinyjax.compile.kernel.indices import Index, index_value
+from tinyjax.compile.kernel.interpret_groups import run_groups
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Atom,
-    Barrier,
     Combine,
     Const,
     For,
@@ -36,7 +36,6 @@ from tinyjax.compile.kernel.kernel_ir import (
     While,
 )
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
-from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.core.dtypes import kind
 
 
@@ -48,43 +47,9 @@ def interpret_kernel(kernel: Kernel, memory: Sequence[np.ndarray]) -> None:
     arrays = {buffer.name: array for buffer, array in zip(kernel.buffers, memory)}
     with np.errstate(all="ignore"):
         if kernel.local_size > 1:
-            return _run_groups(kernel, arrays)
+            return run_groups(kernel, arrays, _allocate, _run)
         for item in range(kernel.items):
             _run(kernel.body, arrays | {"item": item}, is_last=item == kernel.items - 1)
-
-
-def _run_groups(kernel: Kernel, arrays: dict[str, Any]) -> None:
-    """Runs the work-groups one after the other, and the work-items of one up to each barrier."""
-    local = [s for s in kernel.body if isinstance(s, Allocate) and s.array.is_local]
-    groups = kernel.items // kernel.local_size
-    for group in range(groups):
-        shared = arrays | {"group_id": group}
-        for allocate in local:
-            _allocate(allocate, shared)
-        scopes = [shared | {"local_id": number} for number in range(kernel.local_size)]
-        _run_together(kernel.body, scopes, is_last=group == groups - 1)
-
-
-def _run_together(body: Sequence[Statement], scopes: list[dict[str, Any]], is_last: bool) -> None:
-    """Runs statements for all work-items of a group. All go through what has barriers in the same way."""
-    before: list[Statement] = []  # what each can run by itself
-    for statement in [*body, Barrier()]:
-        if not any(isinstance(s, Barrier) for s in every_statement([statement])):
-            before.append(statement)
-            continue
-        for scope in scopes:
-            _run(before, scope, is_last)
-        before = []
-        match statement:
-            case For(variable, start, stop, inner, step):
-                first, end = (index_value(at, scopes[0]) for at in (start, stop))
-                for i in range(first, end, step):
-                    for scope in scopes:
-                        scope[variable.args[0]] = i
-                    _run_together(inner, scopes, is_last)
-            case IfLast(_, inner):
-                if is_last:
-                    _run_together(inner, scopes, is_last)
 
 
 def _run(body: Sequence[Statement], scope: dict[str, Any], is_last: bool) -> None:
@@ -176,16 +141,6 @@ def _value(atom: Atom, scope: dict[str, Any]) -> Any:
     if isinstance(atom, Index):
         return np.int64(index_value(atom, scope))
     return atom.dtype.type(atom.value) if isinstance(atom, Const) else scope[atom.name]
-
-
-def index_value(at: Index, scope: dict[str, Any]) -> int:
-    """The integer that an index stands for."""
-    if at.op == "const":
-        return at.args[0]
-    if at.op == "var":
-        return int(scope[at.args[0]])
-    a, b = (index_value(arg, scope) for arg in at.args)
-    return ON_NUMBERS[at.op](a, b)
 
 
 def _apply_to_vector(op: str, target: Value, args: Sequence[Any]) -> Any:

@@ -60,7 +60,12 @@ def naive_loop(
 
     Raises NoKernel if something in it runs on the host."""
     alone = dataclasses.replace(
-        target, name="work-item", accumulators=1, reduction_grain=2**62, stores_reductions=False
+        target,
+        name="work-item",
+        accumulators=1,
+        group=1,
+        reduction_grain=2**62,
+        stores_reductions=False,
     )
     builder = BodyBuilder(dict(names), alone)
     with statements_of(eqn):

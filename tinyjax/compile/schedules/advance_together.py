@@ -37,7 +37,7 @@ UNROLLED = 8  # terms of a reduction that are added before the sum goes back to 
 def work_item_target(target: Target) -> Target:
     """The target of code that one work-item runs by itself: nothing is shared out, and sums are stored."""
     return dataclasses.replace(
-        target, name="work-item", reduction_grain=2**62, stores_reductions=True
+        target, name="work-item", group=1, reduction_grain=2**62, stores_reductions=True
     )
 
 

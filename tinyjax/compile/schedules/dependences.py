@@ -24,7 +24,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Store,
     inner_bodies,
 )
-from tinyjax.compile.kernel.stored import Linear, linear
+from tinyjax.compile.kernel.stored import Linear, as_index, linear
 from tinyjax.compile.kernel.substitution import defined_names, every_statement
 from tinyjax.compile.schedules.directive import axis_of
 from tinyjax.compile.schedules.nests import names_in
@@ -40,6 +40,15 @@ class _Access:
     end: Linear | None  # elements from there on are not accessed
     is_store: bool
 
+    def may_meet(self, other: _Access) -> bool:
+        """Whether both may be to the same element, in whichever iterations."""
+        (first, last), (other_first, other_last) = self._range(), other._range()
+        return first <= other_last and other_first <= last
+
+    def _range(self) -> tuple[int, int]:
+        at = as_index(self.at, {})
+        return at.lo, at.hi + self.reach - 1
+
 
 def why_dependent(loop: For) -> str:
     """Why the iterations can't run in any order; empty if they can."""
@@ -51,7 +60,9 @@ def why_dependent(loop: For) -> str:
     own = {s.array.name for s in inside if isinstance(s, Allocate)}
     accesses = list(_accesses(loop.body, {loop.variable: loop}))
     for memory in {a.memory for a in accesses if a.is_store} - own:
-        if not _are_apart(loop, [a for a in accesses if a.memory == memory]):
+        of_it = [a for a in accesses if a.memory == memory]
+        stores = [a for a in of_it if a.is_store]
+        if not _are_apart(loop, [a for a in of_it if any(map(a.may_meet, stores))]):
             return f"iterations of '{loop.variable}' may store the same elements of {memory}"
     return ""
 

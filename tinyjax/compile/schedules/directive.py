@@ -64,7 +64,11 @@ class LoopDirective(Directive):
 
     def why_not(self, kernel: Kernel) -> str:
         loop = find_loop(kernel, self.axis)
-        return no_such_axis(kernel, self.axis) if loop is None else self._why_not(kernel, loop)
+        if loop is None:
+            return no_such_axis(kernel, self.axis)
+        if loop.step > 1:
+            return f"it takes only every {loop.step}th iteration of {self.axis}"
+        return self._why_not(kernel, loop)
 
     def _why_not(self, kernel: Kernel, loop: For) -> str:
         raise NotImplementedError

@@ -20,6 +20,7 @@ from tinyjax.compile.schedules.directive import find_loop
 from tinyjax.compile.schedules.distribute import Distribute
 from tinyjax.compile.schedules.grid import Grid
 from tinyjax.compile.schedules.group_builder import share
+from tinyjax.compile.schedules.group_schedule import product_in_groups
 from tinyjax.compile.schedules.pack import Pack
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.round_up import RoundUp
@@ -39,6 +40,8 @@ GRAIN = 2**16  # multiplications that are worth a work-item
 
 def product_schedule(naive: Kernel, target: Target) -> Draft:
     """The schedule of a product's naive nest, whose axes are (batch,) row, column and k."""
+    if target.group > 1:
+        return product_in_groups(naive, target)
     choice = _Choice(naive, target)
     choice.tile()
     choice.pack()

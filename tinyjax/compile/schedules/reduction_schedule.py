@@ -21,6 +21,7 @@ from tinyjax.compile.schedules.accumulators import Accumulators
 from tinyjax.compile.schedules.directive import loop_over
 from tinyjax.compile.schedules.grid import Grid
 from tinyjax.compile.schedules.group_builder import share
+from tinyjax.compile.schedules.group_schedule import group_schedule
 from tinyjax.compile.schedules.interchange import Interchange
 from tinyjax.compile.schedules.keep import Keep, repeated_work, work_of
 from tinyjax.compile.schedules.peel import Peel
@@ -39,6 +40,8 @@ NEED_NOT_WAIT = "an addition need not wait for that before"
 
 def reduction_schedule(nest: Kernel, axes: ReductionAxes, form: Form, target: Target) -> Draft:
     """The schedule of a naive nest of that form."""
+    if target.group > 1:
+        return group_schedule(nest, axes, form, target)
     choice = _Choice(nest, form, target)
     {"rows": _rows, "columns": _columns, "split": _split}[form.kind](choice, axes)
     return choice.draft

@@ -47,9 +47,10 @@ def _dot_general(eqn: JaxprEqn, target: Target) -> Lowering:
     if depth == 1:
         return IndexMap(_only_term)
     total = multiplications(eqn)
-    if target.name != "cpu" or total <= SMALL:
+    if total <= SMALL or (target.name != "cpu" and target.group == 1):
         return REDUCTION
-    if dtypes.kind(out.dtype) == "f" and total > LARGE * max(1, left.size(left.batch)):
+    is_large = dtypes.kind(out.dtype) == "f" and total > LARGE * max(1, left.size(left.batch))
+    if target.name == "cpu" and is_large:
         return Blas("large products go to NumPy's BLAS")
     columns = right.size(right.kept)
     computes = out.dtype in HALVES or (has_vector_type(out.dtype) and out.dtype != np.bool_)

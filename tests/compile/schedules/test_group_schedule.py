@@ -1,0 +1,154 @@
+"""Reductions and products on a GPU, without one: the schedule, and what its kernels compute."""
+
+import dataclasses
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from loop_nests import assert_computes_the_same
+from lowering import aval, data, interpreted, stages
+
+import tinyjax as jax
+from tinyjax.compile import lowered
+from tinyjax.compile.codegen.codegen import GPU
+from tinyjax.compile.schedules.schedule import directive_lines, scheduled
+from tinyjax.compile.schedules.work_groups import WorkGroups
+
+FUNCTIONS = {
+    "all": lambda x: x.sum(),
+    "rows": lambda x: (x.max(1), x.mean(1)),
+    "columns": lambda x: (x.sum(0), x.min(0)),
+    "softmax": lambda x: jax.nn.softmax(x, 1),
+}
+
+
+def schedule_of(f, *shape):
+    *_, (kernel,) = stages(f, aval(*shape), target=GPU)
+    return list(directive_lines(kernel))
+
+
+def test_a_row_has_a_group():
+    assert schedule_of(FUNCTIONS["softmax"], 50, 100) == [
+        "TreeReduction('i2', 128)  # items load neighbours, and combine what 128 of them have in 7 steps",
+        "TreeReduction('i3', 128)  # items load neighbours, and combine what 128 of them have in 7 steps",
+        "Grid('i1', 50)  # rows do not wait for each other",
+        "WorkGroups(128)  # for a row of 100 elements",
+    ]
+
+
+def test_of_many_elements_each_group_leaves_a_part():
+    assert schedule_of(FUNCTIONS["all"], 1000, 1000) == [
+        "Collapse(('i1', 'i2'))  # elements are numbered",
+        "SplitReduction('i1_i2', 245)  # 1,000,000 elements for 1 results: 4,082 for each of 245 groups",
+        "TreeReduction('i1_i2', 256)  # items load neighbours, and combine what 256 of them have in 8 steps",
+        "TreeReduction('i1_i2_partial', 256)"
+        "  # items load neighbours, and combine what 256 of them have in 8 steps",
+        "Grid('i1_i2_piece', 245)  # each leaves a partial result",
+        "WorkGroups(256)  # for a piece of 4,082 elements",
+    ]
+
+
+def test_a_short_row_has_one_work_item():
+    assert schedule_of(FUNCTIONS["softmax"], 5000, 8) == [
+        "Grid('i1', 5000, group=64)  # a row of 8 elements is no work for a group"
+    ]
+
+
+# Groups of 8 work-items, which are enough to go wrong, take the least time to interpret and to build.
+SMALL = dataclasses.replace(GPU, group=8, reduction_items=16, reduction_grain=64)
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 17), (17, 3), (2, 1023), (1023, 2)], ids=str)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_interpreted_kernels_give_what_eager_mode_gives(name, shape):
+    results, expected = interpreted(FUNCTIONS[name], data(*shape), target=SMALL)
+    for result, wanted in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_before_work_items_share_its_work_a_kernel_computes_the_same(name):
+    *_, (kernel,) = stages(FUNCTIONS[name], aval(3, 100), target=SMALL)
+    if isinstance(kernel.schedule[-1], WorkGroups):
+        assert_computes_the_same(kernel, scheduled(kernel.naive, kernel.schedule[:-1]))
+
+
+@pytest.mark.slow  # PoCL takes seconds to build a kernel of work-groups
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_cpu_can_run_them(name):
+    f, args = FUNCTIONS[name], [data(17, 40), data(1023, 2)]
+    both = lambda args: [f(x) for x in args]  # noqa: E731
+    with patch.object(lowered, "target_of", lambda device: SMALL):
+        compiled = jax.jit(both).lower(args).compile()
+    for found, wanted in zip(jax.tree.leaves(compiled(args)), jax.tree.leaves(both(args))):
+        np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_the_sum_of_no_elements_is_zero():
+    (result,), _ = interpreted(FUNCTIONS["all"], data(0, 3), target=SMALL)
+    assert result == 0
+
+
+# ---- products ----
+
+TILES = dataclasses.replace(GPU, group=16)  # of four rows and columns
+PRODUCTS = {
+    "epilogue": lambda x, y: jax.numpy.tanh(x @ y + 1),
+    "transposed": lambda x, y: (x.T @ x, y @ y.T),
+    "batch": lambda x, y: jax.numpy.stack([x, x]) @ y,
+    "halves": lambda x, y: x.astype("float16") @ y.astype("float16"),
+    "integers": lambda x, y: (x * 9).astype("int32") @ (y * 9).astype("int32"),
+}
+
+
+def test_a_group_has_a_tile_of_a_product():
+    assert schedule_of_product(64, 64, 64) == [
+        "Tile('row', 'column', 16, 16)  # a group has a tile of the result, and reads 16 rows for 256 sums",
+        "Split('k', 16)  # of 16 rows and columns, 16 elements at a time",
+        "Reorder('k_outer', ('row_inner', 'column_inner'))"
+        "  # all items go on to the next elements together",
+        "Reorder('column_inner', ('row_inner',))  # for each column_inner, the same is read",
+        "Pack('column_inner', ('row_inner', 'k_inner'))  # read again and again, loaded once",
+        "Reorder('row_inner', ('column_inner',))  # for each row_inner, the same is read",
+        "Pack('row_inner', ('k_inner', 'column_inner'))  # read again and again, loaded once",
+        "Collapse(('row_outer', 'column_outer'), may_divide=True)  # tiles are numbered",
+        "Grid('row_outer_column_outer', 16)  # tiles do not wait for each other",
+        "WorkGroups(256)  # what 16 items read is in local memory",
+    ]
+
+
+def schedule_of_product(rows, depth, columns):
+    *_, (kernel,) = stages(lambda x, y: x @ y, aval(rows, depth), aval(depth, columns), target=GPU)
+    return list(directive_lines(kernel))
+
+
+@pytest.mark.parametrize(
+    "name, sizes",
+    [
+        *[("epilogue", sizes) for sizes in [(16, 16, 16), (17, 5, 33), (3, 1023, 2), (1, 70, 40)]],
+        *[(name, (9, 14, 21)) for name in PRODUCTS],
+    ],
+    ids=str,
+)
+def test_interpreted_products_give_what_eager_mode_gives(name, sizes):
+    rows, depth, columns = sizes
+    args = data(rows, depth), data(depth, columns)
+    results, expected = interpreted(PRODUCTS[name], *args, target=TILES)
+    for result, wanted in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, wanted, rtol=1e-2, atol=1e-2)
+
+
+def test_before_work_items_share_its_work_a_product_is_the_same():
+    shapes = aval(9, 14), aval(14, 21)
+    *_, (kernel,) = stages(lambda x, y: x @ y, *shapes, target=TILES)
+    assert_computes_the_same(kernel, scheduled(kernel.naive, kernel.schedule[:-1]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("sizes", [(64, 64, 64), (17, 40, 17)], ids=str)
+def test_a_cpu_can_run_products(sizes):
+    rows, depth, columns = sizes
+    args = data(rows, depth), data(depth, columns)
+    with patch.object(lowered, "target_of", lambda device: GPU):
+        compiled = jax.jit(PRODUCTS["epilogue"]).lower(*args).compile()
+    np.testing.assert_allclose(compiled(*args), PRODUCTS["epilogue"](*args), rtol=1e-4, atol=1e-5)

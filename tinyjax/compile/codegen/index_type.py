@@ -1,0 +1,57 @@
+"""The type of indices in C: int, or long for arrays of more than 2**31 elements.
+
+After this file you can say when a kernel pays for indices of 64 bits. Builds on kernel_ir and indices.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tinyjax.compile.kernel import kernel_ir as ir
+from tinyjax.compile.kernel.indices import Index
+from tinyjax.compile.kernel.substitution import every_statement, rewritten
+
+
+def index_type(kernel: ir.Kernel) -> str:
+    """int, unless some index needs more than 31 bits."""
+    return "int" if max(_index_bounds(kernel.body), default=0) < 2**31 else "long"
+
+
+def _index_bounds(body: Sequence[ir.Statement]) -> Iterator[int]:
+    for statement in every_statement(body):
+        if isinstance(statement, ir.Let):
+            found = [arg for arg in statement.args if isinstance(arg, Index)]
+        elif isinstance(statement, (ir.Load, ir.Store, ir.Combine)):
+            found = [statement.index]
+            found += [end] if isinstance(end := getattr(statement, "end", None), Index) else []
+        elif isinstance(statement, ir.For):
+            found = [statement.start, statement.stop + (statement.step - 1)]
+        else:
+            found = []
+        yield from (max(abs(part.lo), abs(part.hi)) for at in found for part in at.parts())
+
+
+def with_long_minima(body: Sequence[ir.Statement]) -> list[ir.Statement]:
+    """The statements with operands of min and max that are all long: C refuses to choose for a long and
+    an int."""
+    return rewritten(body, _with_long_minima)
+
+
+def _with_long_minima(statement: ir.Statement) -> ir.Statement:
+    changed: dict[str, Any] = {
+        name: tuple(map(_long_minima, part)) if isinstance(part, tuple) else _long_minima(part)
+        for name, part in vars(statement).items()
+        if isinstance(part, (Index, tuple))
+    }
+    return replace(statement, **changed)
+
+
+def _long_minima(part: Any) -> Any:
+    if not isinstance(part, Index) or part.op in ("const", "var"):
+        return part
+    args = [_long_minima(arg) for arg in part.args]
+    if part.op in ("min", "max"):
+        args = [Index("long", (arg,), arg.lo, arg.hi) for arg in args]
+    return replace(part, args=tuple(args))

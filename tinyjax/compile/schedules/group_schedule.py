@@ -1,0 +1,127 @@
+"""The schedules of reductions and products on a GPU, where work-items work in groups.
+
+After this file you can say who adds up what on a GPU, and how often they wait for each other: a row has a
+group, whose items take every 256th element each, and combine what they have in a tree; of few results of very
+many elements, each group leaves a part, and the last one combines the parts. Items that are neighbours load
+neighbours. Short rows have one item each. Of a product, a group has a tile: its items copy to local memory
+what they all read. Builds on schedule and the directives.
+"""
+
+from __future__ import annotations
+
+import math
+
+from tinyjax.compile.codegen.codegen import Target
+from tinyjax.compile.fusion.reduction_groups import Form
+from tinyjax.compile.kernel.kernel_ir import Buffer, Combine, Kernel, Load
+from tinyjax.compile.kernel.reduction_nest import ReductionAxes
+from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.schedules.directive import find_loop, loop_over
+from tinyjax.compile.schedules.distribute import Distribute
+from tinyjax.compile.schedules.grid import Grid
+from tinyjax.compile.schedules.group_builder import share
+from tinyjax.compile.schedules.pack import Pack
+from tinyjax.compile.schedules.reorder import Reorder
+from tinyjax.compile.schedules.schedule import Draft
+from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.split_reduction import SplitReduction
+from tinyjax.compile.schedules.tile import Tile
+from tinyjax.compile.schedules.tree_reduction import TreeReduction
+from tinyjax.compile.schedules.work_groups import WorkGroups
+
+SHORT = 32  # elements of a row: that many items run in lockstep, and some would have nothing to do
+
+
+def group_schedule(nest: Kernel, axes: ReductionAxes, form: Form, target: Target) -> Draft:
+    """The schedule of a reduction's naive nest of that form."""
+    draft = Draft(nest)
+    if form.kind == "rows":
+        _rows(draft, axes, form, target)
+    else:
+        _split(draft, axes, form, target)
+    return draft
+
+
+def _rows(draft: Draft, axes: ReductionAxes, form: Form, target: Target) -> None:
+    """A group for each row, or an item for each short one."""
+    row = draft.one_axis(axes.outer, "rows are numbered")
+    if form.combined < SHORT:
+        if row:
+            why = f"a row of {form.combined} elements is no work for a group"
+            draft.apply(Grid(row, form.outer, target.local_size, why=why))
+        return
+    lanes = _lanes(form.combined, target)
+    for sweep in axes.sweeps:
+        _as_tree(draft, draft.one_axis(sweep, "a row is contiguous"), lanes)
+    if row:
+        draft.apply(Grid(row, form.outer, why="rows do not wait for each other"))
+    draft.apply(WorkGroups(lanes, why=f"for a row of {form.combined:,} elements"))
+
+
+def _split(draft: Draft, axes: ReductionAxes, form: Form, target: Target) -> None:
+    """Each group combines a part of the elements; the last one combines the parts."""
+    draft.one_axis([*axes.outer, *axes.inner], "results are numbered")
+    axis = draft.one_axis(axes.sweeps[0], "elements are numbered")
+    pieces, run = share(form.combined, target.reduction_grain, target.reduction_items)
+    why = f"{form.combined:,} elements for {form.results:,} results: {run:,} for each of {pieces} groups"
+    draft.apply(SplitReduction(axis, pieces, why=why))
+    _as_tree(draft, axis, target.group)
+    _as_tree(draft, f"{axis}_partial", _lanes(pieces, target))
+    draft.apply(Grid(f"{axis}_piece", pieces, why="each leaves a partial result"))
+    draft.apply(WorkGroups(target.group, why=f"for a piece of {run:,} elements"))
+
+
+def _as_tree(draft: Draft, axis: str, lanes: int) -> None:
+    """What a loop combines, if it does, by all items of a group."""
+    if any(isinstance(s, Combine) for s in every_statement(loop_over(draft.kernel, axis).body)):
+        steps = lanes.bit_length() - 1
+        why = f"items load neighbours, and combine what {lanes} of them have in {steps} steps"
+        draft.apply(TreeReduction(axis, lanes, why=why))
+
+
+def _lanes(count: int, target: Target) -> int:
+    """A power of two of items, no more than a group has, that have something to do."""
+    return min(target.group, 1 << (count - 1).bit_length())
+
+
+# ---- products ----
+
+
+def product_in_groups(naive: Kernel, target: Target) -> Draft:
+    """The schedule of a product's naive nest, whose axes are (batch,) row, column and k. A group has a square
+    tile of the result, and each item one element of it."""
+    draft, size = Draft(naive), math.isqrt(target.group)
+    why = f"a group has a tile of the result, and reads {size} rows for {size * size} sums"
+    draft.apply(Tile("row", "column", size, size, why=why))
+    k, tile = "k", ("row_inner", "column_inner")
+    if draft.size("k") > size:
+        draft.apply(Split("k", size, why=f"of {size} rows and columns, {size} elements at a time"))
+        draft.apply(Reorder("k_outer", tile, why="all items go on to the next elements together"))
+        k = "k_inner"
+    else:
+        draft.apply(Distribute(tile, "k", why="sums first, and then what follows them"))
+    _pack(draft, k)
+    batch = ["batch"] if find_loop(naive, "batch") else []
+    task = draft.one_axis([*batch, "row_outer", "column_outer"], "tiles are numbered")
+    draft.apply(Grid(task, draft.size(task), why="tiles do not wait for each other"))
+    draft.apply(WorkGroups(target.group, why=f"what {size} items read is in local memory"))
+    return draft
+
+
+def _pack(draft: Draft, k: str) -> None:
+    """Copies of both operands' parts. The last loop over a copy goes along the operand's rows, so that
+    neighbours load neighbours."""
+    rows, columns = "row_inner", "column_inner"
+    for kept, other in ((rows, columns), (columns, rows)):
+        draft.apply(Reorder(other, (kept,), why=f"for each {other}, the same is read"))
+        order = (kept, k) if _lies_along(draft.kernel, k, kept) else (k, kept)
+        draft.apply(Pack(other, order, why="read again and again, loaded once"))
+
+
+def _lies_along(kernel: Kernel, k: str, kept: str) -> bool:
+    """Whether what is read for each `kept` lies in memory along k."""
+    loads = [s for s in every_statement(loop_over(kernel, k).body) if isinstance(s, Load)]
+    return any(
+        isinstance(s.source, Buffer) and s.index.stride(k) == 1 and s.index.stride(kept) != 0
+        for s in loads
+    )

@@ -1,0 +1,162 @@
+"""Tree reductions: a sum as many sums side by side, which are then added in pairs, and these in pairs.
+
+After this file you can say why 256 work-items need 8 steps to add up what each of them has, and why the first
+takes elements 0, 256, 512, ... and not the first run: its neighbour takes 1, 257, 513, ..., so that what all
+load at once lies side by side in memory ("coalesced"). Nothing runs in parallel yet: the loops over lanes are
+for the directive that makes work-groups. (Halide calls the first half rfactor, TVM all of it a cross-thread
+reduction.) Builds on directive.
+
+    acc1:f32 = variable of 0.0         items1:f32 = 4 elements
+    for i2 in 0 .. 100:                for i2_lane in 0 .. 4:
+      a:f32 = a_in[i2]                   acc1:f32 = variable of 0.0
+      acc1 = add acc1 a                  for i2 in i2_lane .. 100 by 4:
+    b:f32 = acc1                           a:f32 = a_in[i2]
+                                           acc1 = add acc1 a
+                                         t1:f32 = acc1
+                                         items1[i2_lane] = t1
+                                       for i2_half1 in 0 .. 2:
+                                         t2:f32 = items1[i2_half1 + 2]
+                                         items1[i2_half1] = add items1[i2_half1] t2
+                                       for i2_half2 in 0 .. 1:
+                                         ...
+                                       b:f32 = items1[0]
+
+Source: M. Harris, "Optimizing Parallel Reduction in CUDA", 2007
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from tinyjax.compile.kernel.indices import index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Combine,
+    For,
+    Kernel,
+    Load,
+    PrivateArray,
+    Statement,
+    Store,
+    Value,
+    statements_of,
+)
+from tinyjax.compile.kernel.substitution import every_statement, rewritten
+from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
+from tinyjax.compile.schedules.nests import Fresh
+
+
+@dataclass(frozen=True)
+class TreeReduction(LoopDirective):
+    """What the loop over `axis` combines, in `lanes` (a power of two) of every lanes-th element each, whose
+    results are combined in pairs."""
+
+    lanes: int
+
+    def _why_not(self, kernel: Kernel, loop: For) -> str:
+        if self.lanes < 2 or self.lanes & (self.lanes - 1):
+            return f"{self.lanes} is no power of two"
+        if not _accumulators(_body_with(kernel.body, self.axis), loop):
+            return f"the loop over {self.axis} combines into no variables that are made right before it"
+        return ""
+
+    def _applied(self, kernel: Kernel) -> Kernel:
+        around, loop = _body_with(kernel.body, self.axis), loop_over(kernel, self.axis)
+        new = self._as_tree(around, loop, Fresh(kernel))
+        return replace(kernel, body=_with_body(kernel.body, around, new))
+
+    def _as_tree(self, body: list[Statement], loop: For, fresh: Fresh) -> list[Statement]:
+        """The statements around the loop, with the tree in its place."""
+        accumulators = _accumulators(body, loop)
+        combines = [
+            s for s in every_statement(loop.body)
+            if isinstance(s, Combine) and s.array in accumulators
+        ]  # fmt: skip
+        arrays = {
+            s.array: PrivateArray(fresh("items"), s.array.dtype, self.lanes) for s in combines
+        }
+        at = body.index(loop)
+        before = [s for s in body[:at] if getattr(s, "array", None) not in arrays]
+        allocated = [Allocate(arrays[s.array], None, origin=s.origin) for s in combines]
+
+        def from_tree(statement: Statement) -> Statement:
+            if isinstance(statement, Load) and statement.source in arrays:
+                return replace(statement, source=arrays[statement.source])
+            return statement
+
+        after = rewritten(body[at + 1 :], from_tree)
+        own = [accumulators[s.array] for s in combines]
+        lanes = self._lanes(loop, own, combines, arrays, fresh)
+        return [*before, *allocated, lanes, *self._tree(loop, combines, arrays, fresh), *after]
+
+    def _lanes(
+        self,
+        loop: For,
+        own: Sequence[Allocate],
+        combines: Sequence[Combine],
+        arrays: dict[PrivateArray, PrivateArray],
+        fresh: Fresh,
+    ) -> For:
+        """Each lane combines what is its part."""
+        lane = index_var(f"{self.axis}_lane", 0, self.lanes - 1)
+        body: list[Statement] = [*own, replace(loop, start=loop.start + lane, step=self.lanes)]
+        for combine in combines:
+            with statements_of(combine.origin):
+                value = Value(fresh("t"), combine.array.dtype)
+                body.append(Load(value, combine.array, index(0)))
+                body.append(Store(arrays[combine.array], lane, value))
+        return For(lane, index(0), index(self.lanes), body, origin=loop.origin)
+
+    def _tree(
+        self,
+        loop: For,
+        combines: Sequence[Combine],
+        arrays: dict[PrivateArray, PrivateArray],
+        fresh: Fresh,
+    ) -> list[Statement]:
+        """The upper half of what is left is combined into the lower one, until that is one element."""
+        loops: list[Statement] = []
+        half = self.lanes // 2
+        while half:
+            lane, body = index_var(fresh(f"{self.axis}_half"), 0, half - 1), list[Statement]()
+            for combine in combines:
+                array, value = arrays[combine.array], Value(fresh("t"), combine.array.dtype)
+                with statements_of(combine.origin):
+                    body.append(Load(value, array, lane + half))
+                    body.append(replace(combine, array=array, index=lane, value=value))
+            loops.append(For(lane, index(0), index(half), body, origin=loop.origin))
+            half //= 2
+        return loops
+
+
+def _accumulators(body: Sequence[Statement], loop: For) -> dict[PrivateArray, Allocate]:
+    """The variables that are made beside the loop, combined in it, and loaded after it."""
+    at = body.index(loop)
+    combined = {s.array for s in every_statement(loop.body) if isinstance(s, Combine)}
+    made = [s for s in body[:at] if isinstance(s, Allocate) and s.initial is not None]
+    return {s.array: s for s in made if s.array.size == 1 and s.array in combined}
+
+
+def _body_with(body: list[Statement], axis: str) -> list[Statement]:
+    """The statements among which the loop over an axis is."""
+    for statement in body:
+        if isinstance(statement, For):
+            if axis_of(statement) == axis:
+                return body
+            if any(
+                isinstance(s, For) and axis_of(s) == axis for s in every_statement(statement.body)
+            ):
+                return _body_with(statement.body, axis)
+    raise AssertionError(axis)
+
+
+def _with_body(
+    body: list[Statement], old: list[Statement], new: list[Statement]
+) -> list[Statement]:
+    """The statements with others in place of those in one body."""
+    if body is old:
+        return new
+    return [
+        replace(s, body=_with_body(s.body, old, new)) if isinstance(s, For) else s for s in body
+    ]

@@ -22,7 +22,7 @@ from tinyjax.studio.cli.learn_folders import (
     this_folder,
 )
 from tinyjax.studio.learn import exercises as catalogue
-from tinyjax.studio.learn import progress, renewal
+from tinyjax.studio.learn import progress, renewal, whole
 from tinyjax.studio.learn.changes import others, unreadable
 from tinyjax.studio.learn.exercises import NAMES, ROOT, LearnError
 from tinyjax.studio.learn.functions import function_text
@@ -99,7 +99,7 @@ def show_test(folder: WorkFolder) -> int:
     if run.broken:
         print("No test could run:", *run.broken, "", sep="\n")
     for v in verdicts:
-        count = f"  {v.passed} of {len(v.exercise.tests)} tests" if v.state == "failed" else ""
+        count = f"  {v.passed} of {len(v.exercise.tests)} tests pass" if v.state == "failed" else ""
         print(f"{v.state:8} {v.exercise.number} {v.exercise.name}{count}{unfinished(folder, v)}")
         if v.state == "failed":
             print(*why(v), sep="\n")
@@ -108,7 +108,13 @@ def show_test(folder: WorkFolder) -> int:
     elsewhere = "" if enclosing_folder() else f", {folder.path}"
     print(f"\n{bar} {done} of {len(verdicts)} in {NAMES[folder.lesson - 1]}{elsewhere}")
     if done == len(verdicts):
-        print("All pass. `learn diff` shows the reference, `learn next` what comes next.")
+        print("All pass. Now all of tinyjax on it, and the lesson's script ...", flush=True)
+        if found := whole.check(folder):
+            print(*found, "No test of an exercise saw this: read what you wrote again.", sep="\n")
+            return 1
+        print(
+            "It runs on what you wrote. `learn diff` shows the reference, `learn next` what comes next."
+        )
     if all(v.state == "empty" for v in verdicts):
         print("`learn next` says where to begin.")
     return 0 if done == len(verdicts) else 1

@@ -1,0 +1,44 @@
+"""When a whole lesson passes: programs through every transformation, and what is said of one that fails."""
+
+import types
+
+import pytest
+
+from tinyjax.core import lists
+from tinyjax.studio.learn import whole
+from tinyjax.studio.learn.exercises import PACKAGE
+
+PLACES = {
+    (str(PACKAGE / "core" / "lists.py"), "pick"): "07.1 dead_code",
+    (str(PACKAGE / "core" / "lists.py"), "split_list"): "01.1 parts",
+}
+
+
+@pytest.mark.parametrize("what", whole.programs())
+def test_each_program_gives_what_it_should(what):
+    whole.compare(whole.programs()[what])
+
+
+def test_an_error_is_told_with_the_exercise_that_it_went_through():
+    def program():
+        lists.split_list([1, 2], 1)
+        lists.pick([1, 2], [True])
+
+    said, where = whole.complaints("program", program, PLACES)
+    assert said.startswith("program: ValueError: ")
+    assert "07.1 dead_code" in where and "01.1" not in where
+
+
+def test_a_wrong_result_is_told_with_all_exercises_that_the_program_called():
+    def program():
+        lists.split_list([1, 2], 1)
+        lists.pick([1, 2], [True, False])
+        whole.compare(lambda: (2.0, 3.0))
+
+    said, where = whole.complaints("program", program, PLACES)
+    assert said == "program: gives 2.0, not 3.0"
+    assert where.strip() == "what it called of yours: 01.1 parts, 07.1 dead_code"
+
+
+def test_a_folder_of_an_older_tinyjax_is_left_alone(tmp_path):
+    assert whole.check(types.SimpleNamespace(path=tmp_path)) == []

@@ -1,0 +1,181 @@
+"""When all exercises of a lesson pass: does all of tinyjax run on what was written?
+
+The tests of an exercise judge it alone. Here small programs that go through every transformation, and the
+lesson's own script, run on the learner's copy. After this file you can say how the exercise is found that
+one which fails is likely to come from: by the functions that the program called. `check` starts the rest of
+this file as a process of its own, in the copy. Builds on work_folder.
+
+    python -m tinyjax.studio.learn.whole TASK.json
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import runpy
+import subprocess
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.studio.learn.exercises import NAMES, ROOT
+from tinyjax.studio.learn.work_folder import WorkFolder
+
+SECONDS = 300  # that all of it may take
+Place = tuple[str, str]  # a file and the qualified name of a function in it
+
+
+def check(folder: WorkFolder) -> list[str]:
+    """What is wrong with a folder whose exercises all pass, in lines; nothing if all runs."""
+    src = folder.path / "src"
+    if not (src / "tinyjax/studio/learn/whole.py").exists():
+        return []  # a copy of an older tinyjax
+    task = {
+        "script": str(ROOT / "tutorials" / f"{NAMES[folder.lesson - 1]}.py"),
+        "functions": [
+            [str(src / file), name, f"{e.number} {e.name}"]
+            for e in folder.exercises
+            for file, name in e.places
+        ],
+    }
+    quietly = {"TINYJAX_FAST": "0", "TINYJAX_BACKGROUND_BUILD": "0", "PYTHONPATH": str(src)}
+    with tempfile.TemporaryDirectory() as temporary:
+        Path(temporary, "task.json").write_text(json.dumps(task), encoding="utf-8")
+        command = [sys.executable, "-m", "tinyjax.studio.learn.whole", "task.json"]
+        try:
+            done = subprocess.run(
+                command,
+                cwd=temporary,
+                env={**os.environ, **quietly},
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            return [f"tinyjax did not run its programs within {SECONDS} seconds on what you wrote."]
+    if done.returncode == 0 and done.stdout:
+        return json.loads(done.stdout.splitlines()[-1])
+    return ["tinyjax could not run its programs on what you wrote:", *done.stderr.splitlines()[-2:]]
+
+
+# ---- in the copy ----
+
+
+def programs() -> dict[str, Callable[[], tuple[Any, Any]]]:
+    """Small programs by what they do: each gives what came out, and what should."""
+
+    def f(x: Any) -> Any:
+        return jnp.sin(x) * x
+
+    def loop(x: Any) -> Any:
+        return jax.lax.scan(lambda carry, y: (carry * x + y, carry), 1.0, jnp.arange(3.0))[0]
+
+    def size(x: Any) -> Any:
+        return jnp.where(x > 0, x, 0.5 * x).sum()
+
+    x, xs = 3.0, np.array([0.5, 1.0, 3.0], np.float32)
+    slope, slopes = np.cos(x) * x + np.sin(x), np.cos(xs) * xs + np.sin(xs)
+    curvature = 2 * np.cos(xs) - xs * np.sin(xs)
+    return {
+        "jit(f)(3.0)": lambda: (jax.jit(f)(x), np.sin(x) * x),
+        "jvp(f, (3.0,), (1.0,))[1]": lambda: (jax.jvp(f, (x,), (1.0,))[1], slope),
+        "vmap(f)(xs)": lambda: (jax.vmap(f)(xs), np.sin(xs) * xs),
+        "grad(f)(3.0)": lambda: (jax.grad(f)(x), slope),
+        "jit(grad(f))(3.0)": lambda: (jax.jit(jax.grad(f))(x), slope),
+        "grad(jit(f))(3.0)": lambda: (jax.grad(jax.jit(f))(x), slope),
+        "vmap(grad(f))(xs)": lambda: (jax.vmap(jax.grad(f))(xs), slopes),
+        "hessian(sum of f)(xs)": lambda: (
+            jax.hessian(lambda xs: f(xs).sum())(xs),
+            np.diag(curvature),
+        ),
+        "grad of a scan of three steps": lambda: (jax.grad(loop)(x), 3 * x**2 + 1),
+        "vmap(jit(grad of a scan))(xs)": lambda: (
+            jax.vmap(jax.jit(jax.grad(loop)))(xs),
+            3 * xs**2 + 1,
+        ),
+        "jit(grad(sum of where))(xs)": lambda: (jax.jit(jax.grad(size))(xs), np.ones(3)),
+    }
+
+
+class Called:
+    """While it is on, notes which of the exercises' functions are called."""
+
+    def __init__(self, exercises: dict[Place, str]):
+        self.exercises = exercises
+        self.names: dict[str, None] = {}
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call" and (name := self.exercise_of(frame)):
+            self.names[name] = None
+
+    def exercise_of(self, frame: FrameType) -> str | None:
+        code = frame.f_code
+        return self.exercises.get((code.co_filename, code.co_qualname.partition(".<locals>")[0]))
+
+    def in_traceback(self, error: BaseException) -> str | None:
+        """The innermost exercise that the error went through."""
+        frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+        return next((name for f in reversed(frames) if (name := self.exercise_of(f))), None)
+
+
+def complaints(what: str, run: Callable[[], None], exercises: dict[Place, str]) -> list[str]:
+    """What is said of a program that fails: its error, and the exercise that it is likely to come from."""
+    called = Called(exercises)
+    sys.setprofile(called)
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            run()
+        return []
+    except (Exception, SystemExit) as error:
+        sys.setprofile(None)
+        said = (str(error).splitlines() or [""])[0][:200]
+        kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
+        likely = called.in_traceback(error)
+        where = [likely] if likely else list(called.names)
+        return [
+            f"{what}: {kind}{said}",
+            f"    what it called of yours: {', '.join(where)}"
+            if where
+            else "    it called none of yours",
+        ]
+    finally:
+        sys.setprofile(None)
+
+
+def compare(program: Callable[[], tuple[Any, Any]]) -> None:
+    """Raises AssertionError where something else comes out than should."""
+    got, want = (np.asarray(x) for x in program())
+    same = got.shape == want.shape and np.allclose(got, want, rtol=1e-4, atol=1e-5)
+    assert same, f"gives {got.tolist()}, not {np.round(want, 5).tolist()}"
+
+
+def main(task: dict[str, Any]) -> None:
+    exercises = {(file, name): exercise for file, name, exercise in task["functions"]}
+    found: list[str] = []
+    for what, program in programs().items():
+        found += complaints(what, lambda program=program: compare(program), exercises)  # type: ignore[misc]
+    script = Path(task["script"])
+    if not found and script.exists():
+        sys.argv = [str(script)]
+        sys.path.insert(0, str(script.parent))
+
+        def lesson() -> None:
+            runpy.run_path(str(script), run_name="__main__")
+
+        found += complaints(f"tutorials/{script.name}", lesson, exercises)
+    print("\n" + json.dumps(found))
+
+
+if __name__ == "__main__":
+    main(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8")))

@@ -113,7 +113,7 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
     for v, number in free:
         if v not in given:
             memory.given_back.setdefault(number, []).append(v)
-    _count(memory, plan, results, last_reader)
+    _count(memory, plan, results)
     return memory
 
 
@@ -172,7 +172,7 @@ def with_memory(plan: Plan, memory: MemoryPlan) -> Plan:
     return dataclasses.replace(plan, kernels=memory.kernels, bodies=bodies)
 
 
-def _count(memory: MemoryPlan, plan: Plan, results: set[Var], last_reader: dict[Var, int]) -> None:
+def _count(memory: MemoryPlan, plan: Plan, results: set[Var]) -> None:
     """Adds up what is in memory while each group runs."""
     jaxpr = plan.closed.jaxpr
     memory.argument_bytes = sum(bytes_of(v.aval) for v in jaxpr.invars)

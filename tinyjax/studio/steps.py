@@ -179,7 +179,6 @@ CHAPTERS = (
         },
         {
             "compile.schedules.tile": "two loops in small rectangles",
-            "compile.schedules.group_builder": "how many work-items a kernel is worth",
             "compile.kernel.reduction_nest": "a reduction as the loops that a student would write",
             "compile.schedules.reduction_schedule": "what makes them fast, and why",
             "compile.schedules.unroll_and_jam": "iterations that do not depend on each other, at once",

@@ -110,6 +110,13 @@ class FirstItem(Directive):
         )
 
 
+def share(count: int, grain: int, most: int) -> tuple[int, int]:
+    """(work-items, iterations of each): at least `grain` iterations each, and at most `most` items."""
+    items = min(most, max(1, math.ceil(count / grain)))
+    run = math.ceil(count / items)
+    return math.ceil(count / run), run
+
+
 def _parts(body: list[Statement], axis: str) -> tuple[list[Statement], list[Statement]]:
     """The statements up to the loop over an axis, or to one around it; and those after it, for which all of
     the loop must be done."""

@@ -18,8 +18,7 @@ from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.directive import find_loop, loop_over
 from tinyjax.compile.schedules.distribute import Distribute
-from tinyjax.compile.schedules.grid import Grid
-from tinyjax.compile.schedules.group_builder import share
+from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.pack import Pack
 from tinyjax.compile.schedules.reorder import Reorder
 from tinyjax.compile.schedules.schedule import Draft

@@ -16,8 +16,7 @@ from tinyjax.compile.kernel.scalarize import ScalarLoop
 from tinyjax.compile.passes.loops import Branches, Loop, has_unknown_length
 from tinyjax.compile.schedules.directive import Directive, loop_over
 from tinyjax.compile.schedules.gather import Gather
-from tinyjax.compile.schedules.grid import FirstItem, Grid
-from tinyjax.compile.schedules.group_builder import share
+from tinyjax.compile.schedules.grid import FirstItem, Grid, share
 from tinyjax.compile.schedules.hoist import Hoist
 from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, LAUNCH_WORK
 from tinyjax.compile.schedules.resumable import Resumable

@@ -18,8 +18,7 @@ from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Sta
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.accumulators import Accumulators, combined
 from tinyjax.compile.schedules.directive import axis_of, loops_of
-from tinyjax.compile.schedules.grid import Grid
-from tinyjax.compile.schedules.group_builder import share
+from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.tile import Tile

@@ -18,8 +18,7 @@ from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.directive import find_loop
 from tinyjax.compile.schedules.distribute import Distribute
-from tinyjax.compile.schedules.grid import Grid
-from tinyjax.compile.schedules.group_builder import share
+from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.group_schedule import product_in_groups
 from tinyjax.compile.schedules.pack import Pack
 from tinyjax.compile.schedules.reorder import Reorder

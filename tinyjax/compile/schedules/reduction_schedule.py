@@ -19,8 +19,7 @@ from tinyjax.compile.kernel.scalar_ops import has_vector_type
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.accumulators import Accumulators
 from tinyjax.compile.schedules.directive import loop_over
-from tinyjax.compile.schedules.grid import Grid
-from tinyjax.compile.schedules.group_builder import share
+from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.group_schedule import group_schedule
 from tinyjax.compile.schedules.interchange import Interchange
 from tinyjax.compile.schedules.keep import Keep, repeated_work, work_of

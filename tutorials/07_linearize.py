@@ -46,7 +46,7 @@ print("direction 0.001:", f_jvp(0.001))
 # *every* function at a fixed point, and it is why `linearize` has its name: near 3.0, `f` moves as this
 # linear function does.
 #
-# The original function is not run again. It ran once:
+# What about the function itself? This one says when it runs:
 #
 # <details><summary>Three directions are asked for. How often does the function run, and does it get a
 # number or a tracer?</summary>

@@ -17,10 +17,8 @@ from tinyjax.studio.learn.exercises import ROOT, Exercise, LearnError, place_of
 from tinyjax.studio.learn.functions import function_text, is_empty_text, with_function
 from tinyjax.studio.learn.safely import (
     BEFORE,
-    begin_new,
     load_json,
     put_aside,
-    put_in_place,
     read,
     write,
 )
@@ -29,8 +27,8 @@ from tinyjax.studio.learn.work_folder import (
     GRADER,
     WorkFolder,
     empty_sources,
-    fill,
     fingerprint,
+    make,
     test_files,
 )
 
@@ -56,8 +54,7 @@ def renew(folder: WorkFolder) -> list[str]:
             if set(e.places) <= {place for place, _, _ in kept}
         ],
     }
-    fill(begin_new(folder.path), folder.lesson, notes, given, sources)
-    before = put_in_place(folder.path)
+    before = make(folder.path, folder.lesson, notes, given, sources)
     names_carried = ", ".join(place[1] for place, _, _ in own)
     more = f", and {len(kept)} functions of other lessons" if kept else ""
     return [
@@ -155,8 +152,7 @@ def names_today(noted: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
 def begin_again(folder: WorkFolder) -> Path | None:
     """Empty all functions of the lesson, and put everything else back too; gives where the old goes."""
     kept = {"kept": folder.notes["kept"]}
-    fill(begin_new(folder.path), folder.lesson, kept, load_json(folder.path / GIVEN))
-    return put_in_place(folder.path)
+    return make(folder.path, folder.lesson, kept, load_json(folder.path / GIVEN))
 
 
 def empty_again(folder: WorkFolder, exercise: Exercise) -> Path:

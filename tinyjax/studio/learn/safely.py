@@ -42,9 +42,9 @@ def write(path: Path, text: str) -> None:
         with open(new, "w", encoding="utf-8", newline="") as file:
             file.write(text)
         new.replace(path)
-    except OSError:
+    except OSError as error:
         new.unlink(missing_ok=True)
-        raise
+        raise OSError(error.errno, error.strerror, str(path)) from None
 
 
 def load_json(file: Path) -> dict[str, Any]:
@@ -131,7 +131,7 @@ def explained(error: OSError) -> LearnError | None:
     if error.errno in _FULL:
         return LearnError(
             f"The disk is full: {where} could not be written. What you wrote is as it was. Make room (a work "
-            "folder takes about 20 MB), and give the command again."
+            "folder takes about 10 MB), and give the command again."
         )
     if error.errno in _NOT_OURS:
         return LearnError(

@@ -172,9 +172,19 @@ def start(
     Raises LearnError if there is something in its place, or nothing to do yet."""
     check_place(lesson, path)
     notes = {"kept": [{"name": e.name, "functions": e.functions} for e in kept_exercises]}
-    fill(begin_new(path), lesson, notes, empty_sources(of_lesson(lesson), kept))
-    put_in_place(path)
+    make(path, lesson, notes, empty_sources(of_lesson(lesson), kept))
     return WorkFolder(path)
+
+
+def make(path: Path, *contents: Any) -> Path | None:
+    """Fill a folder, or leave it as it is: `contents` are what `fill` takes. Gives where that went which was
+    there."""
+    try:
+        fill(begin_new(path), *contents)
+    except OSError:
+        shutil.rmtree(path / NEW, ignore_errors=True)  # the disk may be full
+        raise
+    return put_in_place(path)
 
 
 def fill(

@@ -193,6 +193,25 @@ def test_a_place_from_data_differs_in_each_lane():
     assert "place of its own, x_in[n]" in Vectorize("i1", 16).why_not(kernel)
 
 
+def number_from_data(position):
+    """y[i1] = position(n), where n is x[i1] as an integer"""
+    number, i = Value("n", np.dtype("int32")), axis("i1", 16)
+    x, y = Buffer("x_in", F32, 16, "in"), Buffer("y_out", F32, 16, "out")
+    of_data = Let(B, "convert", (position(index_var("n", 0, 15)),))
+    body = [Load(A, x, i), Let(number, "convert", (A,)), of_data, Store(y, i, B)]
+    return Kernel("k0", [x, y], 1, [loop(i, 16, *body)])
+
+
+def test_a_number_from_data_is_an_operand_of_each_lane():
+    kernel = number_from_data(lambda n: n)
+    assert_computes_the_same(Vectorize("i1", 16).apply(kernel), kernel)
+
+
+def test_what_is_computed_from_such_a_number_is_no_vector():
+    kernel = number_from_data(lambda n: n * 2 + 1)
+    assert "each lane has of its own" in Vectorize("i1", 16).why_not(kernel)
+
+
 def test_lanes_do_not_part():
     true = Value("t1", np.dtype(bool))
     less = Let(true, "lt", (A, A))

@@ -56,9 +56,12 @@ class Lanes:
     def differs(self, atom: ir.Atom | None) -> bool:
         """Whether an operand or an index is not the same in all lanes."""
         if isinstance(atom, Index):
-            is_data = any(part.args[0] in self.varying for part in atom.parts() if part.op == "var")
-            return is_data or self.stride(atom) != 0
+            return self.is_data(atom) or self.stride(atom) != 0
         return isinstance(atom, ir.Value) and atom.name in self.varying
+
+    def is_data(self, at: Index) -> bool:
+        """Whether an index depends on values that are not the same in all lanes."""
+        return any(part.args[0] in self.varying for part in at.parts() if part.op == "var")
 
     def find_varying(self, body: list[ir.Statement]) -> None:
         """Collects what varies, until there is no more of it."""
@@ -222,7 +225,10 @@ def _why_no_vector(thing: ir.Atom, lanes: Lanes) -> Iterator[str]:
     """Why an operand or result has no vector."""
     if isinstance(thing, Index):
         stride = lanes.stride(thing)
-        if stride is None:
+        if lanes.is_data(thing):
+            if thing.op != "var":
+                yield f"{thing} is computed from a number that each lane has of its own"
+        elif stride is None:
             yield f"{thing} does not grow evenly from lane to lane"
         elif stride and max(-thing.lo, thing.hi) >= 2**31:
             yield f"{thing} needs more than 32 bits"
@@ -241,7 +247,7 @@ def _why_no_access(
     stride = lanes.stride(at)
     if end is not None or width > 1:
         yield f"{memory.name} is accessed in vectors already"
-    elif any(part.args[0] in lanes.varying for part in at.parts() if part.op == "var"):
+    elif lanes.is_data(at):
         yield f"each lane is at a place of its own, {memory.name}[{at}]"
     elif stride not in (0, 1):
         yield f"neighbours are apart in memory, at {memory.name}[{at}]"

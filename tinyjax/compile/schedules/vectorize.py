@@ -76,6 +76,7 @@ class _Vectors:
         self.lanes = lanes
         self.count = 0  # of vectors that have a name of the axis
         self.copies = False  # whether only private arrays are stored to
+        self.numbers: dict[str, ir.Value] = {}  # what the body computes, by name
 
     def around(self, statement: ir.Statement) -> list[ir.Statement]:
         """What stands for a statement of the kernel: the loop, or a use of its accumulators outside."""
@@ -111,6 +112,8 @@ class _Vectors:
 
     def _loop(self, loop: ir.For) -> list[ir.Statement]:
         lanes, body = self.lanes, []
+        lets = [s for s in every_statement(loop.body) if isinstance(s, ir.Let)]
+        self.numbers = {s.target.name: s.target for s in lets}
         stores = [s for s in every_statement(loop.body) if isinstance(s, ir.Store)]
         is_private = all(isinstance(s.destination, ir.PrivateArray) for s in stores)
         self.copies = is_private and not lanes.sums
@@ -221,6 +224,8 @@ class _Vectors:
         """A value, or an index: that of each lane, if it varies."""
         if isinstance(arg, ir.Value):
             return self._value(arg)
+        if isinstance(arg, Index) and self.lanes.is_data(arg):
+            return self._value(self.numbers[arg.args[0]])
         if not isinstance(arg, Index) or not (stride := self.lanes.stride(arg)):
             return arg
         target = self._fresh("at", INT32)

@@ -41,13 +41,17 @@ def test_a_schedule_is_printed_with_its_reasons():
 
 def test_a_program_runs_without_schedules():
     def f(x, row):
-        return jax.lax.fori_loop(0, 3, lambda i, c: c + jnp.sum(jnp.sin(x)), row) / 2
+        sums = jax.lax.fori_loop(0, 3, lambda i, c: c + jnp.sum(jnp.sin(x)), row) / 2
+        twice = row * 2
+        first = jnp.broadcast_to(twice, (9, 50))  # stored after the loop that makes it by itself
+        return sums, twice, first, jax.lax.fori_loop(0, 3, lambda i, c: c * c, first)
 
     lowered = jax.jit(f).lower(*ARGS)
     naive = lowered.lowered.without_schedules()
     assert naive.planned.all_kernels() == lowered.compiler_ir("loop nests")
-    (found,) = compile_lowered(naive)(list(map(jnp.asarray, ARGS)))
-    np.testing.assert_allclose(found, f(*ARGS), rtol=1e-5)
+    results = compile_lowered(naive)(list(map(jnp.asarray, ARGS)))
+    for found, expected in zip(results, f(*ARGS), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 OWN = [

@@ -11,6 +11,7 @@ from tinyjax.compile.fusion import fuse as fuse_module
 from tinyjax.compile.fusion.cost_model import MAX_TRIED
 from tinyjax.compile.fusion.fuse import fuse
 from tinyjax.compile.fusion.groups import HostGroup, KernelGroup
+from tinyjax.compile.fusion.reduction_groups import variables
 from tinyjax.core.primitives import (
     add,
     broadcast_in_dim,
@@ -31,6 +32,20 @@ def test_a_chain_of_elementwise_equations_is_one_kernel():
         aval(100),
     )
     assert [len(g.eqns) for g in groups] == [4]
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_what_computes_several_values_comes_before_all_that_read_them(swapped):
+    def f(x):
+        a, b = lax.split(x, (4, 4))
+        a, b = (b, a) if swapped else (a, b)
+        return add(mul(add(a, 1.0), b), cos(a))
+
+    ((group,), _) = stages(f, aval(8))[1:]
+    made = set(group.inputs)
+    for eqn in group.eqns:
+        assert made.issuperset(variables(eqn)), group.eqns
+        made.update(eqn.outvars)
 
 
 @pytest.mark.parametrize("size", [1000, 1_000_000])

@@ -83,3 +83,13 @@ def test_what_a_loop_computes_of_its_operands_by_itself_is_drawn_in_its_step():
     drawn = viz.kernels(lowered(f))
     assert frames(drawn)[:2] == ["0: k0_iota", "1: k1_scan"]
     assert re.findall(r"<b>(\w+)</b>", drawn.source) == ["iota", "mul", "add"]
+
+
+def test_a_first_carry_that_is_a_result_too_is_drawn_in_the_step_of_its_loop():
+    def f(x):  # `first` is stored after the loop, whose kernel makes it by itself
+        y = x * 2
+        first = jnp.broadcast_to(y, (9, *x.shape))
+        return y, first, lax.fori_loop(0, 3, lambda i, c: c * c, first)
+
+    drawn = viz.kernels(lowered(f))
+    assert frames(drawn)[1:] == ["1: k1_scan", "scan: 3 steps", "2: k2_broadcast_in_dim"]

@@ -34,6 +34,7 @@ def backward_slice(
     same_place: dict[Var, bool] = {v: True}  # of what is computed: whether only at the place of `v`
     for u in _computed_for(v, producer, stored):
         eqn = producer[u]
+        result.eqns.pop(eqn, None)  # one of several results comes after the readers of all
         result.eqns[eqn] = None
         for w in eqn.invars:
             if isinstance(w, Literal):

@@ -277,17 +277,17 @@ class _Plan:
         if isinstance(lowering, OnHost):
             group: Group = HostGroup(eqn, lowering.reason, by_blas=isinstance(lowering, Blas))
         else:
-            group = LoopGroup(eqn, lowering.inputs, self._before(eqn))
+            group = LoopGroup(eqn, lowering.inputs, self._before(eqn, lowering.inputs))
         self._place(group)
         if has_effects(eqn):
             group.depth = self.last_effect = max(group.depth, self.last_effect)
 
-    def _before(self, eqn: JaxprEqn) -> list[JaxprEqn]:
-        """What a loop computes of its operands by itself, as these are stored nowhere."""
+    def _before(self, eqn: JaxprEqn, inputs: Sequence[Var]) -> list[JaxprEqn]:
+        """What a loop that reads `inputs` computes of its operands by itself."""
         found: dict[JaxprEqn, None] = {}
         for v in variables(eqn):
-            if v not in self.stored:
-                found |= backward_slice(v, self.producer, self.stored, self.lowerings).eqns
+            if v not in inputs and v in self.producer:
+                found |= backward_slice(v, self.producer, set(inputs), self.lowerings).eqns
         return list(found)
 
     def _place(self, group: Group) -> None:

@@ -37,6 +37,7 @@ from tinyjax.compile.kernel.rules import (
 )
 from tinyjax.compile.kernel.scalar_ops import DIVISION
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
+from tinyjax.compile.passes.products import multiplications
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.inlining import CALLS, called_jaxpr
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn
@@ -157,8 +158,7 @@ def _arithmetic(eqn: JaxprEqn, lowering: Lowering) -> tuple[float, float]:
     """(operations, special functions) of an equation."""
     name, size = eqn.primitive.name, eqn.outvars[0].aval.size if eqn.outvars else 0
     if name == "dot_general":
-        (contracted, _), _ = eqn.params["dimension_numbers"]
-        return 2 * size * math.prod(eqn.invars[0].aval.shape[axis] for axis in contracted), 0
+        return 2 * multiplications(eqn), 0
     if name == "sort":
         length = eqn.outvars[0].aval.shape[eqn.params["dimension"]]
         return size * math.ceil(math.log2(max(length, 1))), 0

@@ -27,12 +27,12 @@ import numpy as np
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.substitution import (
-    defined_names,
     every_statement,
     replaced,
     substituted,
 )
 from tinyjax.compile.schedules.directive import Directive, axis_of, main_loop, no_such_axis
+from tinyjax.compile.schedules.nests import Fresh
 
 INT32, BOOL = np.dtype("int32"), np.dtype(bool)
 UNFINISHED, CUT_SHORT = 1, 2  # what a launch leaves in iterations[2]
@@ -70,7 +70,7 @@ class _Resumption:
         self.given = kernel
         self.loop = loop
         self.has_inner = _has_while(loop.body)
-        self.names = set(defined_names(kernel.body))
+        self.fresh = Fresh(kernel)
         self.control = ir.Buffer("iterations", INT32, 4, "scratch")
         self.start, self.stop, self.bound = (self.value(x) for x in ("start", "stop", "bound"))
         self.spent = ir.PrivateArray(self.fresh("spent"), INT32, 1)
@@ -209,10 +209,10 @@ class _Resumption:
         the loop around, as another of these may be a launch ahead."""
         at = ir.item_index(self.given.items) if outer is None else outer.variable
         count = (at.hi + 1) * array.size * array.width
-        kept = ir.Buffer(f"kept{len(self.scratch)}", array.dtype, count, "scratch")
+        kept = ir.Buffer(self.fresh("kept"), array.dtype, count, "scratch")
         self.scratch.append(kept)
         i = index_var(self.fresh("element"), 0, array.size - 1) if array.size > 1 else index(0)
-        value = ir.Value(self.fresh("kept"), array.dtype, array.width)
+        value = ir.Value(self.fresh("t"), array.dtype, array.width)
         place = (at * array.size + i) * array.width
         copy: list[ir.Statement] = [ir.Load(value, array, i), ir.Store(kept, place, value)]
         return [ir.For(i, index(0), index(array.size), copy)] if array.size > 1 else copy
@@ -233,14 +233,6 @@ class _Resumption:
 
     def value(self, name: str, dtype: np.dtype = INT32) -> ir.Value:
         return ir.Value(self.fresh(name), dtype)
-
-    def fresh(self, name: str) -> str:
-        """`name` with a number with which nothing else has it."""
-        number = 1
-        while f"{name}_{number}" in self.names:
-            number += 1
-        self.names.add(f"{name}_{number}")
-        return f"{name}_{number}"
 
 
 def _int(number: int) -> ir.Const:

@@ -397,4 +397,4 @@ print(jit(grad(f))(3.0), jit(vmap(grad(f)))(xs), grad(jit(f))(3.0))
 # | `backward_pass`, `grad` | `transform/transposition.py`, `vjp.py` | calls, loops | [8](08_grad.py) |
 # | `jit` | `transform/jit/` | a primitive, so that it nests | [10](10_jit.py) |
 # | `fuse`, `codegen` | `compile/` | sums, loops; what pays | [11](11_lowering.py), [12](12_fusion.py) |
-# | `launch` | `runtime/queue.py` | memory used again; nobody waits | [12](12_fusion.py) |
+# | `launch` | `runtime/queue.py` | memory used again; nobody waits | [17](17_device.py) |

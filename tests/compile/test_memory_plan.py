@@ -10,11 +10,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile import plan
-from tinyjax.compile.kernel.indices import index, index_var
-from tinyjax.compile.kernel.interpret import interpret_kernel
-from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
 from tinyjax.compile.lowered import lower_jaxpr
-from tinyjax.compile.memory_plan import can_be_in_place, in_place_kernel
 from tinyjax.core.errors import JaxRuntimeError
 from tinyjax.runtime.devices import devices
 from tinyjax.runtime.executable import compile_jaxpr
@@ -22,13 +18,6 @@ from tinyjax.runtime.queues import queue_of
 
 CPU = devices("cpu")[0]
 pytestmark = pytest.mark.skipif(CPU.cl_device is None, reason="there is no OpenCL device")
-F32 = np.dtype("float32")
-X, OUT = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")
-A, B, AT = Value("a", F32), Value("b", F32), index_var("i", 0, 7)
-
-
-def loop(*body):
-    return Kernel("k0", [X, OUT], 1, [For(AT, index(0), index(8), list(body))])
 
 
 def lowered(f, *args, donated=()):
@@ -38,34 +27,6 @@ def lowered(f, *args, donated=()):
 def ours(x):
     """An array that a compiled program made, and that nobody has looked at."""
     return compile_jaxpr(jax.make_jaxpr(lambda x: x * 1.5)(x), CPU)([jnp.asarray(x)])[0]
-
-
-# ---- in place ----
-
-
-def test_a_kernel_works_in_place_where_it_reads_each_element_before_it_writes_there():
-    kernel = loop(Load(A, X, AT), Let(B, "neg", (A,)), Store(OUT, AT, B))
-    assert can_be_in_place(kernel, X, OUT)
-    memory = np.arange(8, dtype=np.float32)
-    interpret_kernel(in_place_kernel(kernel, 1, [(0, 0)]), [memory])
-    np.testing.assert_array_equal(memory, -np.arange(8))
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        [Load(A, X, index(7) - AT), Store(OUT, AT, A)],  # another place
-        [Load(A, X, AT), Store(OUT, AT, A), Load(B, X, AT)],  # too late
-        [Load(A, X, AT)],  # where nothing is stored, another iteration may
-    ],
-)
-def test_else_it_does_not(body):
-    assert not can_be_in_place(loop(*body), X, OUT)
-
-
-def test_another_dtype_is_not_in_place():
-    kernel = loop(Load(A, X, AT), Store(OUT, AT, A))
-    assert not can_be_in_place(kernel, X, Buffer("y_out", np.dtype("int32"), 8, "out"))
 
 
 # ---- programs ----

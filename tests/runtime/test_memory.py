@@ -29,6 +29,23 @@ def test_memory_is_used_again_when_its_array_is_gone(pool):
     assert (address(again), its_handle) == (at, handle)
 
 
+def test_memory_of_another_size_is_not(pool):
+    small, _ = pool.array((3,), F32)
+    large, _ = pool.array((1000,), F32)
+    places = {address(small), address(large)}
+    del small, large
+    middle, _ = pool.array((500,), F32)
+    assert address(middle) not in places
+
+
+def test_memory_is_lent_to_one_array_at_a_time(pool):
+    first, _ = pool.array((3, 5), F32)
+    del first
+    arrays = [pool.array((3, 5), F32)[0] for _ in range(3)]
+    assert len(set(map(address, arrays))) == 3
+    assert len(pool.lent) == 3
+
+
 VIEWS = {
     "transposed": lambda x: x.T,
     "a part": lambda x: x[1:, ::2],
@@ -69,6 +86,33 @@ def test_what_is_kept_is_limited(pool, monkeypatch):
         pool.collect()
         assert pool.free_bytes <= 1000
     assert pool.free_bytes == sum(s * len(blocks) for s, blocks in pool.free.items())
+
+
+def test_what_was_kept_makes_room_for_what_is_used_now(pool, monkeypatch):
+    monkeypatch.setattr(memory, "MAX_FREE_BYTES", 1000)
+    pool.array((200,), F32)  # 832 bytes with their alignment
+    pool.collect()
+    pool.array((100,), F32)  # 448
+    pool.collect()
+    assert {size for size, blocks in pool.free.items() if blocks} == {448}
+    assert pool.free_bytes == 448
+
+
+def test_what_is_larger_than_all_that_may_be_kept_is_not(pool, monkeypatch):
+    monkeypatch.setattr(memory, "MAX_FREE_BYTES", 1000)
+    pool.array((1000,), F32)
+    pool.collect()
+    assert (pool.free_bytes, len(pool.lent)) == (0, 0)
+
+
+def test_free_memory_is_counted(pool):
+    arrays = [pool.array((count,), F32)[0] for count in (16, 16, 32)]
+    arrays.clear()
+    pool.collect()
+    assert pool.free_bytes == 64 + 64 + 128
+    kept, _ = pool.array((16,), F32)
+    assert pool.free_bytes == 64 + 128
+    del kept
 
 
 def test_arrays_may_end_in_other_threads(pool):

@@ -42,6 +42,7 @@ LESSONS: dict[str, tuple[str, ...]] = {
     "14_scan": ("13_cond_and_while",),
     "15_random": ("05_vmap",),
     "16_training": ("12_fusion", "14_scan", "15_random"),
+    "17_device": ("12_fusion",),
 }
 NAMES = tuple(LESSONS)  # NAMES[0] is lesson 1
 

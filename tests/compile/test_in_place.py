@@ -1,0 +1,63 @@
+"""When a kernel may have an input and an output in the same memory."""
+
+import numpy as np
+import pytest
+
+from tinyjax.compile.kernel.indices import index, index_var
+from tinyjax.compile.kernel.interpret import interpret_kernel
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Store, Value
+from tinyjax.compile.memory_plan import can_be_in_place, in_place_kernel
+
+F32 = np.dtype("float32")
+X, OUT = Buffer("x_in", F32, 8, "in"), Buffer("y_out", F32, 8, "out")
+A, B, AT = Value("a", F32), Value("b", F32), index_var("i", 0, 7)
+
+
+def loop(*body):
+    return Kernel("k0", [X, OUT], 1, [For(AT, index(0), index(8), list(body))])
+
+
+def test_a_kernel_works_in_place_where_it_reads_each_element_before_it_writes_there():
+    kernel = loop(Load(A, X, AT), Let(B, "neg", (A,)), Store(OUT, AT, B))
+    assert can_be_in_place(kernel, X, OUT)
+    memory = np.arange(8, dtype=np.float32)
+    interpret_kernel(in_place_kernel(kernel, 1, [(0, 0)]), [memory])
+    np.testing.assert_array_equal(memory, -np.arange(8))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        [Load(A, X, index(7) - AT), Store(OUT, AT, A)],  # another place
+        [Load(A, X, AT), Store(OUT, AT, A), Load(B, X, AT)],  # too late
+        [Load(A, X, AT)],  # where nothing is stored, another iteration may
+        [Load(A, X, AT), Store(OUT, AT, A), Store(OUT, index(7) - AT, A)],  # over another's
+        [Load(A, X, (AT * 2).min(6)), Store(OUT, (AT * 2).min(6), A)],  # pieces that overlap
+        [Load(A, X, AT, index(8)), Store(OUT, AT, A)],  # all of a vector, or a part of it
+        [Load(Value("a", F32, 2), X, AT), Store(OUT, AT, A)],  # its neighbour, too
+    ],
+)
+def test_else_it_does_not(body):
+    assert not can_be_in_place(loop(*body), X, OUT)
+
+
+def test_what_another_loop_reads_is_not_written_over():
+    again = For(index_var("j", 0, 7), index(0), index(8), [Load(B, X, index_var("j", 0, 7))])
+    writes = For(AT, index(0), index(8), [Load(A, X, AT), Store(OUT, AT, A)])
+    for body in ([writes, again], [again, writes]):
+        assert not can_be_in_place(Kernel("k0", [X, OUT], 1, body), X, OUT)
+    nested = For(AT, index(0), index(8), [Load(A, X, AT), Store(OUT, AT, A), again])
+    assert not can_be_in_place(Kernel("k0", [X, OUT], 1, [nested]), X, OUT)
+
+
+def test_who_does_not_read_an_array_may_write_over_it():
+    kernel = loop(Let(A, "const", (1.0,)), Store(OUT, AT, A))
+    assert can_be_in_place(kernel, X, OUT)
+
+
+@pytest.mark.parametrize("dtype, size", [("int32", 8), ("float32", 9)])
+def test_another_dtype_or_size_is_not_in_place(dtype, size):
+    out, value = Buffer("y_out", np.dtype(dtype), size, "out"), Value("b", np.dtype(dtype))
+    body = [Load(A, X, AT), Let(value, "convert", (A,)), Store(out, AT, value)]
+    kernel = Kernel("k0", [X, out], 1, [For(AT, index(0), index(8), body)])
+    assert not can_be_in_place(kernel, X, out)

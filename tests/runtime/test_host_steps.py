@@ -1,0 +1,98 @@
+"""Steps that the host computes, between kernels."""
+
+import numpy as np
+
+import tinyjax as jax
+from tinyjax import lax
+from tinyjax.core.bind import Primitive
+from tinyjax.runtime.devices import Device
+from tinyjax.runtime.memory import Memory
+from tinyjax.runtime.queues import NumpyQueue
+from tinyjax.runtime.schedule import HostStep
+
+
+class ListeningQueue(NumpyQueue):
+    """Where NumPy computes; `heard` says what it was asked for."""
+
+    def __init__(self):
+        super().__init__(Device("cpu", 0, "NumPy"))
+        self.heard = []
+
+    def upload(self, array):
+        self.heard.append("upload")
+        return super().upload(array)
+
+    def read(self, memory):
+        self.heard.append("read")
+        return super().read(memory)
+
+
+def run(function, *args):
+    """The step of the one equation of a function, run: its queue, and all slots."""
+    (eqn,) = jax.make_jaxpr(function)(*args).eqns
+    queue = ListeningQueue()
+    slots = [Memory(queue, None, x, x.shape, x.dtype, None) for x in map(np.asarray, args)]
+    outputs = range(len(args), len(args) + len(eqn.outvars))
+    step = HostStep(eqn, list(range(len(args))), list(outputs), [])
+    slots += [None] * len(eqn.outvars)
+    step.run(queue, slots)
+    return queue, slots
+
+
+X = np.float32([[3.0, 1.0, 2.0], [0.0, -1.0, 5.0]])
+
+
+def test_a_host_step_reads_its_operands_computes_and_brings_the_result_back():
+    queue, (_, out) = run(lax.cumsum, X)
+    assert queue.heard == ["read", "upload"]
+    np.testing.assert_array_equal(out.host, np.cumsum(X, axis=0))
+
+
+def test_each_of_several_results_has_its_slot():
+    _, slots = run(lambda x, y: lax.sort((x, y), num_keys=1), X, 10 * X)
+    keys, values = [memory.host for memory in slots[2:]]
+    np.testing.assert_array_equal(keys, np.sort(X))
+    np.testing.assert_array_equal(values, 10 * np.sort(X))
+
+
+def of_ones_own(impl, **options):
+    """A function that binds a primitive with this impl rule; its results have the type of its operand."""
+    primitive = Primitive("of_ones_own", **options)
+    primitive.def_impl(impl)
+    primitive.def_abstract_eval(lambda aval: aval)
+    return primitive.bind
+
+
+def test_a_result_is_copied_if_it_is_a_view_of_an_operand_and_else_not():
+    _, (operand, out) = run(lambda x: lax.transpose(x, (1, 0)), X)
+    np.testing.assert_array_equal(out.host, X.T)
+    assert not np.may_share_memory(out.host, operand.host)
+
+    made = X + 1
+    _, (_, out) = run(of_ones_own(lambda x: made), X)
+    assert out.host is made
+
+
+def test_numpy_says_nothing_of_what_is_no_number():
+    with np.errstate(all="raise"):
+        _, (_, out) = run(lax.log, X)
+    assert np.isnan(out.host[1, 1])
+
+
+def test_a_number_is_an_array_too():
+    _, (_, out) = run(of_ones_own(lambda x: np.float32(2.0)), np.float32(1.0))
+    assert isinstance(out.host, np.ndarray) and out.host.shape == ()
+
+
+def test_a_primitive_that_takes_arrays_gets_them_in_memory_of_their_own():
+    def impl(x):
+        operands.append(x)
+        results.append(np.asarray(x) + 1)
+        return results[0]
+
+    operands, results = [], []
+    _, (operand, out) = run(of_ones_own(impl, takes_arrays=True), X)
+    np.testing.assert_array_equal(out.host, X + 1)
+    assert isinstance(operands[0], jax.Array)
+    assert not np.may_share_memory(np.asarray(operands[0]), operand.host)
+    assert not np.may_share_memory(out.host, results[0]), "the user may change what the user made"

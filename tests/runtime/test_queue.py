@@ -1,0 +1,90 @@
+"""A queue whose device has memory of its own: what goes there, and what comes back."""
+
+import numpy as np
+import pytest
+
+from tinyjax.core.dtypes import bfloat16
+from tinyjax.runtime.devices import devices
+from tinyjax.runtime.errors import DeviceError
+from tinyjax.runtime.queue import Queue
+
+TWICE = """
+kernel void twice(global const float *a_in, global float *b_out) {
+  b_out[get_global_id(0)] = 2 * a_in[get_global_id(0)];
+}
+"""
+
+
+@pytest.fixture
+def queue():
+    device = devices("cpu")[0]
+    if device.cl_device is None:
+        pytest.skip("there is no OpenCL device")
+    return Queue(device)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.complex64, bfloat16, bool])
+@pytest.mark.parametrize("shape", [(2, 3), (7,), ()])
+def test_an_array_goes_to_the_device_and_comes_back(queue, shape, dtype):
+    array = (np.arange(np.prod(shape)).reshape(shape) % 2).astype(dtype)
+    memory = queue.upload(array)
+    assert (memory.shape, memory.dtype, memory.queue) == (shape, array.dtype, queue)
+    back = queue.read(memory)
+    assert (back.shape, back.dtype) == (shape, array.dtype)
+    np.testing.assert_array_equal(back, array)
+
+
+def test_elements_are_stored_row_by_row_whatever_their_order_was(queue):
+    array = np.arange(6, dtype=np.float32).reshape(2, 3).T
+    np.testing.assert_array_equal(queue.read(queue.upload(array)), array)
+
+
+def test_an_array_without_elements_has_no_buffer(queue):
+    memory = queue.upload(np.empty((0, 3), np.float32))
+    assert memory.cl is None
+    assert queue.read(memory).shape == (0, 3)
+
+
+def test_memory_of_the_device_is_its_own(queue):
+    array = np.zeros(4, np.float32)
+    memory = queue.upload(array)
+    array[:] = 1
+    first = queue.read(memory)
+    np.testing.assert_array_equal(first, np.zeros(4))
+    first[:] = 2
+    np.testing.assert_array_equal(queue.read(memory), np.zeros(4))
+
+
+def test_what_reads_a_result_waits_for_the_kernel_that_makes_it(queue):
+    array = np.arange(1_000_000, dtype=np.float32)
+    (twice,) = queue.build(TWICE, ["twice"])
+    memories = [queue.upload(array), queue.allocate(array.shape, array.dtype)]
+    queue.launch(twice, array.size, 1000, memories)
+    np.testing.assert_array_equal(queue.read(memories[1]), 2 * array)
+
+
+def test_kernels_may_write_to_what_was_brought_to_the_device(queue):
+    memory = queue.upload(np.ones(4, np.float32))
+    (twice,) = queue.build(TWICE, ["twice"])
+    queue.launch(twice, 4, 1, [memory, memory])
+    np.testing.assert_array_equal(queue.read(memory), np.full(4, 2))
+
+
+def test_a_refusal_says_what_the_device_was_asked_for(queue, monkeypatch):
+    def refused(*args, **kwargs):
+        raise queue.cl.Error("out of luck")
+
+    memory = queue.upload(np.ones((2, 4), np.float32))
+    monkeypatch.setattr(queue.cl, "enqueue_copy", refused)
+    with pytest.raises(DeviceError, match="copying a result from the device"):
+        queue.read(memory)
+    monkeypatch.setattr(queue.cl, "Buffer", refused)
+    with pytest.raises(DeviceError, match=r"copying float32\[2, 4\] to the device"):
+        queue.upload(np.ones((2, 4), np.float32))
+
+
+def test_a_fork_reads_nothing_from_the_device(queue):
+    memory = queue.upload(np.ones(4, np.float32))
+    queue._note_fork()
+    with pytest.raises(DeviceError, match="forked"):
+        queue.read(memory)

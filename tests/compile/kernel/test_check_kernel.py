@@ -13,6 +13,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Const,
     For,
     If,
+    Let,
     Load,
     PrivateArray,
     Store,
@@ -54,6 +55,13 @@ def test_a_condition_is_one_boolean():
     load = Load(A, X, index(0))
     with pytest.raises(KernelError, match="a is no boolean"):
         check_kernel(kernel(load, If(A, [])))
+
+
+def test_an_index_is_one_number():
+    numbers = Value("n", np.dtype("int32"), 4)
+    let = Let(numbers, "ramp", (index(0), Const(np.int32(1), numbers.dtype)))
+    with pytest.raises(KernelError, match="index n is a vector of 4"):
+        check_kernel(kernel(let, Load(A, X, index_var("n", 0, 3))))
 
 
 def test_all_lanes_of_a_vector_are_in_the_buffer():

@@ -155,6 +155,8 @@ def _check_atom(atom: Atom, scope: dict[str, Any]) -> None:
         for part in atom.parts():
             if part.op == "var":
                 _require(part.args[0] in scope, f"index {part} is not defined")
+                width = getattr(scope[part.args[0]], "width", 1)
+                _require(width == 1, f"index {part} is a vector of {width}")
 
 
 def _define(scope: dict[str, Any], name: str, thing: Any) -> None:

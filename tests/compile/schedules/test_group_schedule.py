@@ -36,6 +36,21 @@ def test_a_row_has_a_group():
     ]
 
 
+def test_columns_have_several_work_items_each():
+    assert schedule_of(FUNCTIONS["columns"], 500, 100) == [
+        "Split('i1', 32)  # 32 neighbours are loaded at once",
+        "TreeReduction('i2', 8)  # each column has 8 items",
+        "Reorder('i2_lane', ('i1_inner',))  # a row's elements are neighbours, a column's are not",
+        *(
+            f"Distribute(('i1_inner{n}',), 'i2_half{n}')"
+            "  # all columns take a step of the tree together"
+            for n in (1, 2, 3)
+        ),
+        "Grid('i1_outer', 4)  # blocks of columns do not wait for each other",
+        "WorkGroups(256)  # for columns of 500 elements",
+    ]
+
+
 def test_of_many_elements_each_group_leaves_a_part():
     assert schedule_of(FUNCTIONS["all"], 1000, 1000) == [
         "Collapse(('i1', 'i2'))  # elements are numbered",
@@ -54,11 +69,11 @@ def test_a_short_row_has_one_work_item():
     ]
 
 
-# Groups of 8 work-items, which are enough to go wrong, take the least time to interpret and to build.
-SMALL = dataclasses.replace(GPU, group=8, reduction_items=16, reduction_grain=64)
+# Groups of 16 work-items, which are enough to go wrong, take the least time to interpret and to build.
+SMALL = dataclasses.replace(GPU, group=16, reduction_items=16, reduction_grain=64)
 
 
-@pytest.mark.parametrize("shape", [(1, 1), (3, 17), (17, 3), (2, 1023), (1023, 2)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 1), (3, 17), (2, 1023), (1023, 2), (70, 17)], ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_interpreted_kernels_give_what_eager_mode_gives(name, shape):
     results, expected = interpreted(FUNCTIONS[name], data(*shape), target=SMALL)
@@ -76,7 +91,7 @@ def test_before_work_items_share_its_work_a_kernel_computes_the_same(name):
 @pytest.mark.slow  # PoCL takes seconds to build a kernel of work-groups
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_a_cpu_can_run_them(name):
-    f, args = FUNCTIONS[name], [data(17, 40), data(1023, 2)]
+    f, args = FUNCTIONS[name], [data(70, 40), data(1023, 2)]
     both = lambda args: [f(x) for x in args]  # noqa: E731
     with patch.object(lowered, "target_of", lambda device: SMALL):
         compiled = jax.jit(both).lower(args).compile()

@@ -38,3 +38,5 @@ MAX_TRIED = 8
 
 # Columns that are enough for a kernel by columns: fewer fill no vector.
 MIN_COLUMNS = 16
+# Rows that are enough for several work-items of a GPU to share a column.
+MIN_ROWS = 64

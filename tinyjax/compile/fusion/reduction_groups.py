@@ -22,7 +22,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.fusion.cost_model import MAX_OPERANDS, MAX_REDUCTION_EQUATIONS, MIN_COLUMNS
+from tinyjax.compile.fusion.cost_model import (
+    MAX_OPERANDS,
+    MAX_REDUCTION_EQUATIONS,
+    MIN_COLUMNS,
+    MIN_ROWS,
+)
 from tinyjax.compile.kernel.rules import (
     Elementwise,
     IndexMap,
@@ -82,15 +87,18 @@ def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
         elif size > 1:
             runs.append([letter, size])
     letters, sizes = "".join(letter for letter, _ in runs), [size for _, size in runs]
-    by_columns = target.accumulators > 1 and not target.stores_reductions
-    by_rows = by_columns or (target.group > 1 and not target.stores_reductions)
-    if by_columns and letters in ("ck", "kck") and sizes[-1] >= MIN_COLUMNS:
+    in_vectors = target.accumulators > 1 and not target.stores_reductions
+    in_groups = target.group > 1 and not target.stores_reductions
+    has_columns = letters in ("ck", "kck") and sizes[-1] >= MIN_COLUMNS
+    if has_columns and in_vectors:
         return Form("columns", sizes[0] if letters == "kck" else 1, combined, sizes[-1])
     few = results * 4 <= target.reduction_items
     if few and combined >= 4 * target.reduction_grain:
         is_contiguous = letters in ("c", "kc")
         return Form("split", *((results, combined) if is_contiguous else (1, combined, results)))
-    if by_rows and letters in ("c", "kc"):
+    if has_columns and in_groups and combined >= MIN_ROWS:
+        return Form("columns", sizes[0] if letters == "kck" else 1, combined, sizes[-1])
+    if (in_vectors or in_groups) and letters in ("c", "kc"):
         return Form("rows", results, combined)
     return None
 

@@ -40,13 +40,20 @@ class _Access:
     end: Linear | None  # elements from there on are not accessed
     is_store: bool
 
-    def may_meet(self, other: _Access) -> bool:
-        """Whether both may be to the same element, in whichever iterations."""
-        (first, last), (other_first, other_last) = self._range(), other._range()
+    def may_meet(self, other: _Access, varying: set[str]) -> bool:
+        """Whether both may be to the same element, in whichever iterations; `varying` are the names of what
+        differs from one to another."""
+        fixed = self._fixed(varying)
+        if fixed != other._fixed(varying):
+            fixed = {}
+        (first, last), (other_first, other_last) = self._range(fixed), other._range(fixed)
         return first <= other_last and other_first <= last
 
-    def _range(self) -> tuple[int, int]:
-        at = as_index(self.at, {})
+    def _fixed(self, varying: set[str]) -> Linear:
+        return {part: f for part, f in self.at.items() if part and not names_in(part) & varying}
+
+    def _range(self, without: Linear) -> tuple[int, int]:
+        at = as_index(self.at, without)
         return at.lo, at.hi + self.reach - 1
 
 
@@ -59,10 +66,12 @@ def why_dependent(loop: For) -> str:
         return f"'{loop.variable}' has a part that is for the last work-item"
     own = {s.array.name for s in inside if isinstance(s, Allocate)}
     accesses = list(_accesses(loop.body, {loop.variable: loop}))
+    varying = {axis_of(loop), _counter(loop).args[0], *_made_within(loop)}
     for memory in {a.memory for a in accesses if a.is_store} - own:
         of_it = [a for a in accesses if a.memory == memory]
         stores = [a for a in of_it if a.is_store]
-        if not _are_apart(loop, [a for a in of_it if any(map(a.may_meet, stores))]):
+        meeting = [a for a in of_it if any(a.may_meet(store, varying) for store in stores)]
+        if not _are_apart(loop, meeting):
             return f"iterations of '{loop.variable}' may store the same elements of {memory}"
     return ""
 
@@ -70,9 +79,7 @@ def why_dependent(loop: For) -> str:
 def _are_apart(loop: For, accesses: Sequence[_Access]) -> bool:
     """Whether each iteration has elements of its own: as digits of a number, what varies in an index has to
     be worth more than all that is worth less together."""
-    inner_loops = [s for s in every_statement(loop.body) if isinstance(s, For)]
-    inside = {*defined_names(loop.body), *(axis_of(s) for s in inner_loops)}
-    inside |= {_counter(s).args[0] for s in inner_loops}
+    inside = _made_within(loop)
     variable = _counter(loop)
     first, last, alike, larger = [], [], set(), dict[int, int]()
     for access in accesses:
@@ -107,6 +114,13 @@ def _are_apart(loop: For, accesses: Sequence[_Access]) -> bool:
             return False
         total += span
     return True
+
+
+def _made_within(loop: For) -> set[str]:
+    """The names of values that an iteration computes, and of the loops in it."""
+    loops = [s for s in every_statement(loop.body) if isinstance(s, For)]
+    counters = {_counter(s).args[0] for s in loops}
+    return {*defined_names(loop.body), *map(axis_of, loops), *counters}
 
 
 # ---- accesses ----

@@ -3,8 +3,9 @@
 After this file you can say who adds up what on a GPU, and how often they wait for each other: a row has a
 group, whose items take every 256th element each, and combine what they have in a tree; of few results of very
 many elements, each group leaves a part, and the last one combines the parts. Items that are neighbours load
-neighbours. Short rows have one item each. Of a product, a group has a tile: its items copy to local memory
-what they all read. Builds on schedule and the directives.
+neighbours, of columns too: 32 items have a column each, and others every 8th row of them. Short rows have one
+item each. Of a product, a group has a tile: its items copy to local memory what they all read. Builds on
+schedule and the directives.
 """
 
 from __future__ import annotations
@@ -28,16 +29,14 @@ from tinyjax.compile.schedules.tile import Tile
 from tinyjax.compile.schedules.tree_reduction import TreeReduction
 from tinyjax.compile.schedules.work_groups import WorkGroups
 
+ROWS = 8  # items of a group that share a column, if there are many columns
 SHORT = 32  # elements of a row: that many items run in lockstep, and some would have nothing to do
 
 
 def group_schedule(nest: Kernel, axes: ReductionAxes, form: Form, target: Target) -> Draft:
     """The schedule of a reduction's naive nest of that form."""
     draft = Draft(nest)
-    if form.kind == "rows":
-        _rows(draft, axes, form, target)
-    else:
-        _split(draft, axes, form, target)
+    {"rows": _rows, "columns": _columns, "split": _split}[form.kind](draft, axes, form, target)
     return draft
 
 
@@ -57,17 +56,43 @@ def _rows(draft: Draft, axes: ReductionAxes, form: Form, target: Target) -> None
     draft.apply(WorkGroups(lanes, why=f"for a row of {form.combined:,} elements"))
 
 
+def _columns(draft: Draft, axes: ReductionAxes, form: Form, target: Target) -> None:
+    """A group for each few columns."""
+    row = draft.one_axis(axes.sweeps[0], "rows are numbered")
+    column = draft.one_axis(axes.inner, "columns are numbered")
+    _few_at_once(draft, row, column, target)
+    unit = draft.one_axis([*axes.outer, f"{column}_outer"], "blocks of columns are numbered")
+    draft.apply(Grid(unit, draft.size(unit), why="blocks of columns do not wait for each other"))
+    draft.apply(WorkGroups(target.group, why=f"for columns of {form.combined:,} elements"))
+
+
 def _split(draft: Draft, axes: ReductionAxes, form: Form, target: Target) -> None:
     """Each group combines a part of the elements; the last one combines the parts."""
-    draft.one_axis([*axes.outer, *axes.inner], "results are numbered")
+    result = draft.one_axis([*axes.outer, *axes.inner], "results are numbered")
     axis = draft.one_axis(axes.sweeps[0], "elements are numbered")
     pieces, run = share(form.combined, target.reduction_grain, target.reduction_items)
     why = f"{form.combined:,} elements for {form.results:,} results: {run:,} for each of {pieces} groups"
     draft.apply(SplitReduction(axis, pieces, why=why))
-    _as_tree(draft, axis, target.group)
+    if form.inner > 1:
+        _few_at_once(draft, axis, result, target)
+    else:
+        _as_tree(draft, axis, target.group)
     _as_tree(draft, f"{axis}_partial", _lanes(pieces, target))
     draft.apply(Grid(f"{axis}_piece", pieces, why="each leaves a partial result"))
     draft.apply(WorkGroups(target.group, why=f"for a piece of {run:,} elements"))
+
+
+def _few_at_once(draft: Draft, row: str, column: str, target: Target) -> None:
+    """Items that are neighbours have neighbouring columns, and others every n-th row of them."""
+    width = min(target.group // ROWS, _power_of_two(draft.size(column)))
+    lanes = target.group // width
+    draft.apply(Split(column, width, why=f"{width} neighbours are loaded at once"))
+    draft.apply(TreeReduction(row, lanes, why=f"each column has {lanes} items"))
+    column, why = f"{column}_inner", "a row's elements are neighbours, a column's are not"
+    draft.apply(Reorder(f"{row}_lane", (column,), why=why))
+    for step in range(1, lanes.bit_length()):
+        why = "all columns take a step of the tree together"
+        draft.apply(Distribute((f"{column}{step}",), f"{row}_half{step}", why=why))
 
 
 def _as_tree(draft: Draft, axis: str, lanes: int) -> None:
@@ -79,8 +104,13 @@ def _as_tree(draft: Draft, axis: str, lanes: int) -> None:
 
 
 def _lanes(count: int, target: Target) -> int:
-    """A power of two of items, no more than a group has, that have something to do."""
-    return min(target.group, 1 << (count - 1).bit_length())
+    """How many items have something to do: a power of two, no more than a group has."""
+    return min(target.group, _power_of_two(count))
+
+
+def _power_of_two(count: int) -> int:
+    """The least that is no less."""
+    return 1 << (count - 1).bit_length()
 
 
 # ---- products ----

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.compile.kernel.kernel_ir import KernelError
 from tinyjax.compile.lowered import LoweredProgram, lower_jaxpr
 from tinyjax.compile.passes.lower_prng_keys import UINT32, is_key
 from tinyjax.core.array import ArrayImpl
@@ -72,6 +73,12 @@ class Executable:
         in_avals = [v.aval for v in lowered.closed.jaxpr.invars]
         self.key_args = [i for i, aval in enumerate(in_avals) if is_key(aval)]
         self.key_results = [i for i, aval in enumerate(self.out_avals) if is_key(aval)]
+        planned = lowered.plan.closed
+        if any(map(is_key, [*planned.in_avals, *planned.out_avals])):
+            raise KernelError(
+                "random keys are pairs of words in memory: the pass lower_prng_keys makes them so, and "
+                "can't be left out"
+            )
         # Results that a call makes, and those of them that no other result is the same memory as.
         routine = self.routine
         self.fresh = [i for i, is_fresh in enumerate(routine.is_fresh) if is_fresh]

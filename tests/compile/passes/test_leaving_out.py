@@ -1,6 +1,10 @@
-"""Each pass left out in turn: what a program gives is the same, to the bit where the pass says so."""
+"""Each pass left out in turn: what a program gives is the same, to the bit where the pass says so.
+
+Only lower_prng_keys can't be left out, where a program is given random keys, or gives some.
+"""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +13,7 @@ from random_programs import draw
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
+from tinyjax.compile.kernel.kernel_ir import KernelError
 from tinyjax.compile.passes import pipeline
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.tracing import make_jaxpr
@@ -62,6 +67,19 @@ def test_a_compiled_program_needs_no_pass(monkeypatch, left_out, program):
     found = jax.jit(lambda x: program(x))(X)
     for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
+
+
+def test_a_program_of_random_keys_needs_lower_prng_keys(monkeypatch):
+    assert pipeline.KEYS.name == "lower_prng_keys" and pipeline.KEYS not in pipeline.PASSES
+    draws = lambda key: jax.random.normal(jax.random.split(key)[0], (3,))  # noqa: E731
+    key = jax.random.key(0)
+    assert same_bits(jax.jit(draws)(key), draws(key))
+    left_out = replace(pipeline.KEYS, function=lambda closed: closed)
+    monkeypatch.setattr(pipeline, "KEYS", left_out)
+    assert same_bits(jax.jit(lambda: draws(key))(), draws(key)), "within a program, NumPy has keys"
+    for f, args in [(lambda key: draws(key) * 2, [key]), (lambda: jax.random.key(1), [])]:
+        with pytest.raises(KernelError, match="lower_prng_keys .* can't be left out"):
+            jax.jit(f)(*args)
 
 
 @each_pass

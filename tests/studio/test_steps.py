@@ -52,7 +52,7 @@ TESTED_THROUGH_OTHERS = {
     *("core.errors", "core.api_util", "core.bodies", "transform.jvp_of_jaxpr"),
     *("transform.mapped_axes", "transform.batching_of_jaxpr", "compile.kernel.scalar_ops"),
     *("compile.fusion.cost_model", "compile.fusion.groups", "compile.fusion.backward_slice"),
-    *("compile.kernel.builder", "runtime.queue"),
+    "compile.kernel.builder",
     *("runtime.loops", "runtime.schedule_builder", "runtime.executable"),
 }
 

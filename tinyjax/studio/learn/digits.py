@@ -9,6 +9,7 @@ which they are: [["tinyjax/core/bind.py", "Primitive.bind"], ...].
 import json
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -29,10 +30,15 @@ EPOCHS = 30
 # ---- the program ----
 
 
+def f(x: jax.Array) -> jax.Array:
+    """The lessons' example: here it is what bends."""
+    return jnp.sin(x) * x
+
+
 def predict(params: Any, image: jax.Array) -> jax.Array:
     """The scores of the ten digits for one image."""
     (w1, b1), (w2, b2) = params
-    return jax.nn.relu(image @ w1 + b1) @ w2 + b2
+    return f(image @ w1 + b1) @ w2 + b2
 
 
 def loss_of_one(params: Any, image: jax.Array, label: jax.Array) -> jax.Array:
@@ -51,12 +57,17 @@ def first_params(key: jax.Array, sizes: tuple[int, ...] = (64, 32, 10)) -> Any:
     ]
 
 
-init, update, get_params = optimizers.adam(0.01)
+def trainer() -> tuple[Any, Any, Any]:
+    """A first state; a function from a state to that after all images, in batches of an order that the key
+    says, and the mean loss; and a function from a state to the parameters."""
+    init, update, get_params = optimizers.adam(0.01)
+    state = init(first_params(random.key(0)))
+    return state, jax.jit(partial(epoch, update, get_params)), get_params
 
 
-@jax.jit
-def epoch(first: int, state: Any, key: jax.Array, images: jax.Array, labels: jax.Array) -> Any:
-    """The state after all images, in batches of another order each time; and the mean loss."""
+def epoch(
+    update: Any, get_params: Any, first: int, state: Any, key: Any, images: Any, labels: Any
+) -> Any:
     order = random.permutation(key, TRAINING)[: TRAINING // BATCH * BATCH].reshape(-1, BATCH)
 
     def step(carry: Any, chosen: jax.Array) -> Any:
@@ -90,16 +101,20 @@ def functions_at_work(action: Callable[[], Any]) -> tuple[Any, set[tuple[str, st
 
 def main(functions: set[tuple[str, str]]) -> None:
     images, labels = data.digits()
-    keys = random.split(random.key(1), EPOCHS)
-    state = init(first_params(random.key(0)))
     print("Tracing and compiling ...", flush=True)
-    result, at_work = functions_at_work(lambda: epoch(0, state, keys[0], images, labels))
+
+    def begin() -> tuple:
+        keys = random.split(random.key(1), EPOCHS)
+        state, run, get_params = trainer()
+        return keys, run, get_params, run(0, state, keys[0], images, labels)
+
+    (keys, run, get_params, (state, mean)), at_work = functions_at_work(begin)
     for number, key in enumerate(keys):
         if number > 0:
-            result = epoch(number * (TRAINING // BATCH), result[0], key, images, labels)
+            state, mean = run(number * (TRAINING // BATCH), state, key, images, labels)
         if number % 5 == 0 or number == EPOCHS - 1:
-            print(f"epoch {number:2}   loss {float(result[1]):.3f}", flush=True)
-    scores = jax.vmap(predict, in_axes=(None, 0))(get_params(result[0]), images[TRAINING:])
+            print(f"epoch {number:2}   loss {float(mean):.3f}", flush=True)
+    scores = jax.vmap(predict, in_axes=(None, 0))(get_params(state), images[TRAINING:])
     answers = np.asarray(scores).argmax(axis=1)
     show(images[TRAINING:], answers, 4)
     right = int(np.sum(answers == labels[TRAINING:]))

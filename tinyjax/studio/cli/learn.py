@@ -192,9 +192,10 @@ def diff(options: argparse.Namespace) -> int:
     for e in named or passed:
         for file, name in e.places:
             print_diff(folder, file, name)
-    if not named and len(passed) < len(folder.exercises):
+    if not named and (e := chosen(folder, None)):
         print(
-            "Shown are the exercises that have passed; of any other if you name it: learn diff 02.1"
+            "Shown are the exercises that have passed; any other if you name it, as in "
+            f"`learn diff {e.number}`."
         )
     return 0
 

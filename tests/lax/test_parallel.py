@@ -7,6 +7,7 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.core.jaxpr import subjaxprs
+from tinyjax.transform.batching import AxisData, axis_batch_rules
 
 x = np.array([1.0, 2.0, 4.0], np.float32)
 table = np.arange(6.0, dtype=np.float32).reshape(2, 3)
@@ -76,6 +77,41 @@ def test_what_is_the_same_for_all_counts_for_each():
     fun = jax.jit(lambda y: over(lambda _: (lax.psum(y, "i"), lax.pmax(y, "i")))(x))
     several = "a psum of 5 by three examples is 15, a pmax is 5"
     np.testing.assert_array_equal(fun(5.0), [[15, 15, 15], [5, 5, 5]], several)
+
+
+def test_other_axes_of_what_is_the_same_for_all_are_left_to_be_reduced():
+    def fun(y):
+        return over(lambda _: (lax.psum(y, ("i", "j")), lax.psum(y, "j"), lax.pmax(y, ("i", "j"))))(
+            x
+        )
+
+    jaxpr = jax.make_jaxpr(fun, axis_env=[("j", 2)])(5.0)
+    sums = [eqn for eqn in jaxpr.eqns if eqn.primitive.name in ("psum", "pmax")]
+    assert [eqn.params["axes"] for eqn in sums] == [("j",)] * 3
+    assert equations(jaxpr).count("mul") == 1, (
+        "three examples count three times, in a psum over both"
+    )
+
+
+def test_positions_count_the_axes_of_one_example_and_names_stay_among_them():
+    cube = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
+    np.testing.assert_array_equal(
+        over(lambda m: lax.psum(m, ("i", 1)))(cube), [cube.sum((0, 2))] * 2
+    )
+    np.testing.assert_array_equal(over(lambda m: lax.psum(m, 1))(cube), cube.sum(2))
+    jaxpr = jax.make_jaxpr(over(lambda m: lax.psum(m, (0, "j"))), axis_env=[("j", 2)])(cube)
+    assert [eqn.params["axes"] for eqn in jaxpr.eqns if eqn.primitive.name == "psum"] == [(1, "j")]
+
+
+def test_devices_may_meet_in_groups():
+    devices = AxisData("i", 4, of_devices=True)
+    rule = axis_batch_rules[lax.psum_p]
+    groups = {"axes": ("i",), "axis_index_groups": [[0, 3], [1, 2]]}
+    got, dim = rule(devices, (np.array([1, 2, 3, 4], np.float32),), (0,), **groups)
+    np.testing.assert_array_equal(got, [5, 5, 5, 5])
+    got, _ = rule(devices, (np.array([1, 2, 3, 8], np.float32),), (0,), **groups)
+    np.testing.assert_array_equal(got, [9, 5, 5, 9], "each is given the sum of its group")
+    assert dim == 0
 
 
 def test_another_name_stays_and_so_does_the_batch_dim():

@@ -206,7 +206,7 @@ def _reduction_batch(
     where it has no name) its sum is `axis.size` times itself, its greatest and least itself; the other
     axes are left to be reduced. A batched one stays as it is where our name is not asked for, nor any
     position. Else its batch dim goes to the front: our name becomes position 0, and positions move up
-    by one."""
+    by one. Where our name is asked for with axis_index_groups, `in_groups` does it all."""
     (x,), (dim,) = vals, dims
     bind = functools.partial(primitive.bind, axis_index_groups=axis_index_groups)
     ours = axis.name is not None and axis.name in axes

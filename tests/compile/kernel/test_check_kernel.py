@@ -86,6 +86,35 @@ def test_an_index_into_a_private_array_of_vectors_counts_vectors():
         check_kernel(kernel(make, Load(vector, array, index(2))))
 
 
+def test_a_private_array_of_vectors_is_read_by_vectors_of_its_width():
+    array = PrivateArray("kept", F32, 2, width=4)
+    for value in (A, Value("v", F32, 2)):
+        with pytest.raises(KernelError, match="another width"):
+            check_kernel(kernel(Allocate(array, Const(0.0, F32)), Load(value, array, index(0))))
+
+
+def test_a_vector_in_a_private_array_of_numbers_is_all_in_it():
+    array = PrivateArray("kept", F32, 8)
+    make = Allocate(array, Const(0.0, F32))
+    check_kernel(kernel(make, Load(WIDE, array, index(4))))
+    with pytest.raises(KernelError, match="spans 5 .. 8, kept has 8 elements"):
+        check_kernel(kernel(make, Load(WIDE, array, index(5))))
+
+
+def test_the_first_element_and_the_last_are_in_the_buffer():
+    check_kernel(kernel(loop(lambda i: i)))
+    with pytest.raises(KernelError, match="spans 8 .. 8"):
+        check_kernel(kernel(Load(A, X, index(8), index(8))))
+
+
+def test_names_in_an_index_and_in_an_end_must_be_defined():
+    elsewhere = index_var("i9", 0, 3)
+    with pytest.raises(KernelError, match="i9 is not defined"):
+        check_kernel(kernel(Load(A, X, elsewhere)))
+    with pytest.raises(KernelError, match="i9 is not defined"):
+        check_kernel(kernel(Load(WIDE, X, index(0), elsewhere)))
+
+
 def test_what_is_defined_in_one_branch_is_gone_after_it():
     yes = Const(np.True_, np.dtype(bool))
     with pytest.raises(KernelError, match="a is not defined"):

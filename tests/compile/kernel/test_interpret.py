@@ -4,7 +4,7 @@ import numpy as np
 from small_kernels import F32, OUT, A, X, kernel, reversed_in_groups
 
 from tinyjax.compile.kernel.indices import index, index_var
-from tinyjax.compile.kernel.interpret import convert, interpret_kernel
+from tinyjax.compile.kernel.interpret import _load, convert, interpret_kernel
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Barrier,
@@ -52,6 +52,32 @@ def test_a_private_array_of_vectors_holds_one_at_each_index():
         Store(OUT, index(0), Value("v", F32, 4)),
     )
     np.testing.assert_array_equal(out, [4, 5, 6, 7, 0, 0, 0, 0])
+
+
+def test_a_later_store_does_not_change_what_was_loaded():
+    array, v = PrivateArray("kept", F32, 2, width=4), Value("v", F32, 4)
+    out = interpreted(
+        Allocate(array, Const(0.0, F32)),
+        Load(v, array, index(0)),
+        Load(WIDE, X, index(4)),
+        Store(array, index(0), WIDE),
+        Store(OUT, index(0), v),
+    )
+    np.testing.assert_array_equal(out, np.zeros(8), "a load gives a copy")
+
+
+def test_indices_and_ends_are_those_of_the_iteration():
+    i = index_var("i1", 0, 2)
+    out = interpreted(
+        For(i, index(0), index(3), [Load(A, X, i * 2), Store(OUT, i, A)]),
+        For(i, index(0), index(3), [Load(WIDE, X, index(0), i), Store(OUT, index(3), WIDE, i + 4)]),
+    )
+    np.testing.assert_array_equal(out, [0, 2, 4, 0, 1, 0, 0, 0])
+
+
+def test_one_element_is_a_number():
+    scope = {"x_in": np.arange(8, dtype=np.float32)}
+    assert np.ndim(_load(1, X, index(3), None, scope)) == 0
 
 
 def test_the_interpreter_repeats_the_first_element_beyond_the_end():

@@ -1,7 +1,8 @@
 """What is computed once."""
 
 import tinyjax.core.primitives as primitives
-from tinyjax import debug
+from tinyjax import debug, numpy
+from tinyjax.compile.passes.cse import cse
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.tracing import make_jaxpr
 
@@ -22,6 +23,26 @@ def test_literals_of_different_sign_or_type_are_told_apart():
         return primitives.mul(primitives.mul(x, 0.0), primitives.mul(x, -0.0))
 
     assert primitive_names(f, 1.0) == ["mul", "mul", "mul"]
+
+
+def test_what_reads_a_dropped_equation_reads_the_first_and_may_be_dropped_too():
+    def f(x):
+        return primitives.add(primitives.sin(primitives.cos(x)), primitives.sin(primitives.cos(x)))
+
+    found = cse(make_jaxpr(f)(1.0))
+    assert [eqn.primitive.name for eqn in found.eqns] == ["cos", "sin", "add"]
+
+
+def test_where_nothing_is_computed_twice_the_jaxpr_itself_is_given():
+    closed = make_jaxpr(lambda x: primitives.sin(primitives.cos(x)))(1.0)
+    assert cse(closed) is closed
+
+
+def test_consts_stay():
+    array = numpy.arange(3.0)
+    f = lambda x: primitives.mul(primitives.mul(x, array), primitives.mul(x, array))  # noqa: E731
+    closed = make_jaxpr(f)(1.0)
+    assert list(cse(closed).consts) == list(closed.consts) != []
 
 
 def test_equations_with_effects_are_all_kept():

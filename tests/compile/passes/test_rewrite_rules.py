@@ -132,7 +132,33 @@ def divided_by(number):
 def test_division_by_a_power_of_two_is_a_multiplication(number):
     eqn = divided_by(number)
     assert eqn.primitive.name == "mul", f"{number} is a power of two: its inverse is exact"
-    assert eqn.invars[1].val == 1 / number
+    assert eqn.invars[1].val == 1 / number and eqn.params == {}
+    assert isinstance(eqn.invars[1].val, np.float32), "a number of the result's dtype"
+
+
+def test_division_by_an_array_of_one_number_is_a_multiplication_by_the_number():
+    *_, division = make_jaxpr(lambda x: lax.div(x, lax.full(x.shape, ONE * 8)))(F).eqns
+    eqn = rewritten(lambda x: lax.div(x, lax.full(x.shape, ONE * 8)), F)
+    assert eqn.primitive.name == "mul"
+    assert isinstance(eqn.invars[1], Literal) and eqn.invars[1].aval.shape == ()
+    assert len(division.invars) == 2 and not isinstance(eqn.invars[0], Literal)
+
+
+@pytest.mark.parametrize("exponent", [-140, -110, 110, 127])
+def test_division_by_a_power_of_two_that_is_far_from_one_stays(exponent):
+    number = float(np.ldexp(1.0, exponent))
+    assert divided_by(number).primitive.name == "div", (
+        f"1 / {number} may be none of float32's numbers"
+    )
+
+
+def test_division_of_halves_stays():
+    assert rewritten(lambda x: lax.div(x, np.float16(8)), HALVES).primitive.name == "div"
+
+
+def test_division_of_a_number_by_an_array_stays():
+    eqn = rewritten(lambda s: lax.div_p.bind(s, lax.full((3,), ONE * 8)), ONE)
+    assert eqn.primitive.name == "div", "the product with a number would be a number"
 
 
 @pytest.mark.parametrize("number", [3.0, 6.0, 0.1])

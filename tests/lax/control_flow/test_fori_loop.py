@@ -24,6 +24,17 @@ def test_an_empty_range_gives_the_first_value():
     assert int(lax.fori_loop(5, 2, lambda i, x: x + 1, 7)) == 7
 
 
+def test_an_empty_range_is_a_scan_of_no_steps():
+    (eqn,) = jax.make_jaxpr(lambda x: lax.fori_loop(5, 2, lambda i, x: x + 1.0, x))(1.0).eqns
+    assert (eqn.primitive.name, eqn.params["length"]) == ("scan", 0)
+
+
+def test_unroll_is_handed_on():
+    loop = lambda x: lax.fori_loop(0, 6, lambda i, x: x * 2.0, x, unroll=3)  # noqa: E731
+    (eqn,) = jax.make_jaxpr(loop)(1.0).eqns
+    assert eqn.params["unroll"] == 3
+
+
 def test_the_value_may_be_a_tree():
     out = lax.fori_loop(0, 3, lambda i, c: {"a": c["a"] + i, "b": c["b"] * 2}, {"a": 0, "b": 1.5})
     assert (int(out["a"]), float(out["b"])) == (3, 12)
@@ -64,7 +75,7 @@ def test_without_jit_the_body_is_plain_python():
     seen = []
     with jax.disable_jit():
         lax.fori_loop(0, 3, lambda i, x: seen.append(int(i)) or x, 0.0)
-        lax.fori_loop(3, 0, lambda i, x: seen.append(int(i)) or x, 0.0)
+        assert lax.fori_loop(3, 0, lambda i, x: seen.append(int(i)) or x, 7.0) == 7.0
     assert seen == [0, 1, 2]
 
 

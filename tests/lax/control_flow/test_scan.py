@@ -7,7 +7,9 @@ import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.core.jaxpr import JaxprTypeError, check_jaxpr, dce_jaxpr
+from tinyjax.transform.jvp import Zero
 from tinyjax.transform.partial_eval import linearize_flat
+from tinyjax.transform.transposition import UndefinedPrimal, transpose_rules
 
 
 def f32(*values):
@@ -68,11 +70,11 @@ def test_without_xs_the_length_says_how_often():
 
 def test_carry_xs_and_ys_are_trees():
     def step(carry, x):
-        return {"n": carry["n"] + 1}, (x["a"], [x["b"].sum()])
+        return {"n": carry["n"] + 1}, (2 * x["a"], [x["b"].sum()])
 
     carry, (a, (b,)) = lax.scan(step, {"n": 0}, {"a": f32(1, 2), "b": jnp.ones((2, 3))})
     assert int(carry["n"]) == 2
-    np.testing.assert_array_equal(a, [1, 2])
+    np.testing.assert_array_equal(a, [2, 4])
     np.testing.assert_array_equal(b, [3, 3])
 
 
@@ -216,6 +218,23 @@ def test_cotangents_of_a_const_are_added_up_in_the_carry():
     assert [v.aval.shape for v in carry] == [(3, 3), (3,)]  # of w, and of h
 
 
+def test_a_result_without_a_cotangent_goes_into_no_loop():
+    (eqn,) = scans(
+        lambda c, xs: lax.scan(lambda c, x: (c + x, (2 * x, 3 * x)), c, xs), 1.0, f32(1, 2, 3)
+    )
+    operands = [UndefinedPrimal(v.aval) for v in eqn.invars]
+
+    def transposed(ct_c, ct_ys):
+        cts = [ct_c, Zero(eqn.outvars[1].aval), ct_ys]
+        return transpose_rules[lax.scan_p](cts, *operands, **eqn.params)
+
+    (backward,) = scans(transposed, 1.0, f32(1, 1, 1))
+    assert [v.aval.shape for v in backward.invars] == [(), (3,)], "a Zero is no operand"
+    ct_c, ct_xs = transposed(1.0, f32(1, 1, 1))
+    assert float(ct_c) == 1
+    np.testing.assert_array_equal(ct_xs, [4, 4, 4])
+
+
 def test_second_derivatives_run_the_loops_again():
     def power(x):
         return lax.scan(lambda c, _: (c * x, None), 1.0, length=4)[0]
@@ -317,6 +336,24 @@ def test_vmap_is_one_loop_for_all_examples():
     (eqn,) = scans(jax.vmap(lambda xs: lax.scan(running_sum, 0.0, xs)), jnp.ones((5, 3)))
     assert eqn.params["length"] == 3
     assert eqn.outvars[1].aval.shape == (3, 5)  # ys: the loop's axis comes first
+
+
+def test_under_vmap_what_no_example_changes_stays_one_for_all():
+    def fun(scale, x, y):
+        def step(carry, xy):
+            count, total = carry
+            return (count + 1.0, total + scale.sum() * xy[0]), (count * xy[1], 2 * total, 3 * total)
+
+        return lax.scan(step, (0.0, 0.0), (x, y))
+
+    args = jnp.ones((5, 2)) / 2, jnp.ones((5, 3)), jnp.ones(3)
+    mapped = jax.vmap(fun, (0, 0, None))
+    (eqn,) = scans(mapped, *args)
+    assert [v.aval.shape for v in eqn.invars] == [(5, 2), (), (5,), (3, 5), (3,)]
+    assert [v.aval.shape for v in eqn.outvars] == [(), (5,), (3,), (3, 5), (3, 5)]
+    (count, total), ys = mapped(*args)
+    assert count.shape == total.shape == (5,) and [y.shape for y in ys] == [(5, 3)] * 3
+    np.testing.assert_array_equal(ys[1], [[0, 2, 4]] * 5)
 
 
 def test_a_carry_gets_a_batch_dim_as_soon_as_one_step_gives_it_one():

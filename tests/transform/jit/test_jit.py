@@ -131,6 +131,27 @@ def test_static_arguments_are_split_off_each_with_its_place_and_type():
     assert static == ((1, int, 2), ("k", str, "v")), "by number first, then by name"
 
 
+def test_static_arguments_are_in_order_however_they_were_given():
+    _, static = split_static(tuple("abcdefghi"), {"y": 1, "x": 2}, (8, 1), ("y", "x"))
+    assert [place for place, _, _ in static] == [1, 8, "x", "y"], "or one call has two keys"
+
+
+def test_without_static_arguments_all_are_traced():
+    assert split_static((1.0,), {"x": 2.0}, (), ()) == (((1.0,), {"x": 2.0}), ())
+    assert split_static((1.0,), {"x": 2.0}, (), ("x",)) == (((1.0,), {}), (("x", float, 2.0),))
+
+
+def test_the_key_comes_with_the_leaves_that_are_traced():
+    leaves, key = jax.jit(lambda n, x: x, static_argnums=0).cache_key((2, {"a": 3.0}), {"y": 4.0})
+    assert leaves == [3.0, 4.0] and len(key[1]) == 2
+
+
+def test_an_argument_that_is_no_array_is_named_though_static_ones_stand_before_it():
+    f = jax.jit(lambda n, x, y: x, static_argnums=0)
+    with pytest.raises(TypeError, match=r"\by\b"):
+        f.eval_shape(2, 3.0, "text")
+
+
 def test_a_static_argument_may_be_counted_from_the_end():
     dynamic, static = split_static((1.0, 2.0, 3), {}, (-1,), ())
     assert (dynamic, static) == (((1.0, 2.0), {}), ((2, int, 3),))
@@ -347,6 +368,7 @@ def test_vmap_of_a_jitted_function_is_one_jit_of_the_batched_jaxpr():
     xs = np.ones(3, np.float32)
     eqn = the_jit_of(jax.vmap(f, (0, None)), xs, 2.0)
     assert [aval.shape for aval in eqn.params["jaxpr"].in_avals] == [(3,), ()]
+    assert len(eqn.invars) == 2
     (out,) = eval_jaxpr(eqn.params["jaxpr"].jaxpr, [], xs, 2.0)
     np.testing.assert_array_equal(out, 2 * np.sin(xs))
 
@@ -375,6 +397,7 @@ def test_a_tangent_that_is_zero_is_no_operand_of_the_jit():
     f = jax.jit(lambda x, y: x * y)
     eqn = the_jit_of(lambda x, t: jax.jvp(lambda x: f(x, 2.0), (x,), (t,)), 3.0, 1.0)
     assert len(eqn.invars) == 3, "x, 2.0, and the tangent of x"
+    assert len(eqn.params["jaxpr"].in_avals) == 3
 
 
 def test_a_result_of_a_jitted_function_that_nothing_moves_has_a_zero_tangent():

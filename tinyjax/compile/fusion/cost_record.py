@@ -22,6 +22,7 @@ https://docs.jax.dev/en/latest/aot.html#debug-information-and-analyses-when-avai
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterable
 from dataclasses import astuple, dataclass, replace
 
@@ -63,7 +64,7 @@ class Cost:
     lane_work: int = 0
 
     def __add__(self, other: Cost) -> Cost:
-        return Cost(*(a + b for a, b in zip(astuple(self), astuple(other))))
+        return Cost(*map(operator.add, vars(self).values(), vars(other).values()))
 
     def work_in_vectors(self, width: int) -> int:
         """The work if each operation is one on a vector of so many elements."""

@@ -143,20 +143,19 @@ def _check_access(
     else:
         _check_atom(end, scope)
         last = max(last, end.hi - 1)
-    inside = 0 <= at.lo and last < memory.size
-    spans = f"index {at} spans {at.lo} .. {last}"
-    _require(inside, f"{spans}, {memory.name} has {memory.size} elements")
+    if at.lo < 0 or last >= memory.size:
+        spans = f"index {at} spans {at.lo} .. {last}"
+        raise KernelError(f"{spans}, {memory.name} has {memory.size} elements")
 
 
 def _check_atom(atom: Atom, scope: dict[str, Any]) -> None:
     if isinstance(atom, Value):
         _require(scope.get(atom.name) == atom, f"{atom.name} is not defined")
     elif isinstance(atom, Index):
-        for part in atom.parts():
-            if part.op == "var":
-                _require(part.args[0] in scope, f"index {part} is not defined")
-                width = getattr(scope[part.args[0]], "width", 1)
-                _require(width == 1, f"index {part} is a vector of {width}")
+        for name in atom.names:
+            _require(name in scope, f"index {name} is not defined")
+            width = getattr(scope[name], "width", 1)
+            _require(width == 1, f"index {name} is a vector of {width}")
 
 
 def _define(scope: dict[str, Any], name: str, thing: Any) -> None:

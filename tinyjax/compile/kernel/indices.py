@@ -7,6 +7,7 @@ arithmetic simplify itself: what is below 16, divided by 16, is 0. Builds on not
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
@@ -115,6 +116,11 @@ class Index:
         if self.op not in ("const", "var"):
             for arg in self.args:
                 yield from arg.parts()
+
+    @functools.cached_property
+    def names(self) -> frozenset[str]:
+        """The names of the variables that it is computed from."""
+        return frozenset(part.args[0] for part in self.parts() if part.op == "var")
 
     def with_variables(self, change: Callable[[Index], Index]) -> Index:
         """With change(v) in place of each variable v; simplified anew, by the new ranges."""

@@ -221,14 +221,13 @@ class IfLast(HasOrigin):
 Statement = Let | Load | Store | Allocate | Combine | For | While | If | Barrier | IfLast
 
 
+# The fields that are lists of statements, in the order in which they run.
+BODIES = {For: ("body",), While: ("head", "body"), If: ("body", "otherwise"), IfLast: ("body",)}
+
+
 def inner_bodies(statement: Statement) -> list[list[Statement]]:
     """The bodies of statements that this statement has."""
-    match statement:
-        case For(body=body) | IfLast(body=body):
-            return [body]
-        case While(first, _, second) | If(_, first, second):
-            return [first, second]
-    return []
+    return [getattr(statement, name) for name in BODIES.get(type(statement), ())]
 
 
 @dataclass(frozen=True)

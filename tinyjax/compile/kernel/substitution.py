@@ -6,6 +6,7 @@ that is computed from it is computed anew, and simplifies itself by the new rang
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,16 +14,16 @@ from typing import Any
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 
-WITH_BODIES = (ir.For, ir.While, ir.If, ir.IfLast)
 
-
-def every_statement(body: Sequence[ir.Statement]) -> Iterator[ir.Statement]:
+def every_statement(body: Sequence[ir.Statement]) -> list[ir.Statement]:
     """All statements; those inside of another come after it."""
+    found = []
     for statement in body:
-        yield statement
-        if isinstance(statement, WITH_BODIES):
+        found.append(statement)
+        if type(statement) in ir.BODIES:
             for inner in ir.inner_bodies(statement):
-                yield from every_statement(inner)
+                found += every_statement(inner)
+    return found
 
 
 def defined_names(body: Sequence[ir.Statement]) -> Iterator[str]:
@@ -38,16 +39,15 @@ def defined_names(body: Sequence[ir.Statement]) -> Iterator[str]:
 def replaced(
     body: Sequence[ir.Statement], change: Callable[[ir.Statement], list[ir.Statement]]
 ) -> list[ir.Statement]:
-    """The statements that `change` puts in place of each, those inside of others first."""
-    result = []
+    """The statements that `change` puts in place of each, those inside of others first. Of statements around
+    others, only those are copied in which something changes."""
+    result: list[ir.Statement] = []
     for statement in body:
-        if isinstance(statement, WITH_BODIES):
-            parts: dict[str, Any] = {
-                name: replaced(part, change)
-                for name, part in vars(statement).items()
-                if isinstance(part, list)
-            }
-            statement = replace(statement, **parts)
+        for name in ir.BODIES.get(type(statement), ()):
+            before = getattr(statement, name)
+            part: Any = replaced(before, change)
+            if len(part) != len(before) or not all(map(operator.is_, part, before)):
+                statement = replace(statement, **{name: part})
         result += change(statement)
     return result
 
@@ -107,7 +107,8 @@ class _Substitution:
 
     def named(self, thing: Any) -> Any:
         """A value, a private array or a buffer."""
-        return replace(thing, name=self.names[thing.name]) if thing.name in self.names else thing
+        name = self.names.get(thing.name)
+        return thing if name is None else replace(thing, name=name)
 
     def atom(self, atom: Any) -> Any:
         if isinstance(atom, Index):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 
 from tinyjax.compile.kernel.kernel_ir import (
+    BODIES,
     Allocate,
     Buffer,
     Combine,
@@ -21,6 +22,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
     Store,
     While,
+    inner_bodies,
 )
 from tinyjax.compile.kernel.substitution import every_statement, replaced
 
@@ -91,14 +93,18 @@ def axis_of(loop: For) -> str:
 
 def loops_of(body: Sequence[Statement]) -> list[For]:
     """All loops, outer ones first."""
-    return [statement for statement in every_statement(body) if isinstance(statement, For)]
+    found: list[For] = []
+    for statement in body:
+        if type(statement) in BODIES:
+            found += [statement] if isinstance(statement, For) else []
+            for inner in inner_bodies(statement):
+                found += loops_of(inner)
+    return found
 
 
 def find_loop(kernel: Kernel, axis: str) -> For | None:
     """The loop over an axis, if there is one."""
-    statements = every_statement(kernel.body)
-    loops = (s for s in statements if isinstance(s, For) and axis_of(s) == axis)
-    return next(loops, None)
+    return next((loop for loop in loops_of(kernel.body) if axis_of(loop) == axis), None)
 
 
 def loop_over(kernel: Kernel, axis: str) -> For:

@@ -61,7 +61,7 @@ class Lanes:
 
     def is_data(self, at: Index) -> bool:
         """Whether an index depends on values that are not the same in all lanes."""
-        return any(part.args[0] in self.varying for part in at.parts() if part.op == "var")
+        return not at.names.isdisjoint(self.varying)
 
     def find_varying(self, body: list[ir.Statement]) -> None:
         """Collects what varies, until there is no more of it."""

@@ -7,7 +7,6 @@ substitution.
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import fields
 from typing import Any
 
 from tinyjax.compile.kernel.indices import Index
@@ -20,18 +19,18 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
     Store,
 )
-from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.kernel.substitution import defined_names, every_statement
+from tinyjax.compile.schedules.directive import axis_of, loops_of
 
 
 def names_in(thing: Any) -> set[str]:
     """All names that a statement, or a part of one, has."""
-    match thing:
-        case Index():
-            return {part.args[0] for part in thing.parts() if part.op == "var"}
-        case HasOrigin():
-            return names_in([getattr(thing, f.name) for f in fields(thing) if f.name != "origin"])
-        case list() | tuple():
-            return {name for part in thing for name in names_in(part)}
+    if isinstance(thing, Index):
+        return set(thing.names)
+    if isinstance(thing, HasOrigin):
+        thing = [part for field, part in vars(thing).items() if field != "origin"]
+    if isinstance(thing, list | tuple):
+        return set().union(*map(names_in, thing))
     name = getattr(thing, "name", None)
     return {name} if isinstance(name, str) else set()
 
@@ -49,7 +48,8 @@ class Fresh:
     """Gives names that a kernel does not have."""
 
     def __init__(self, kernel: Kernel):
-        self.taken = names_in(kernel.body) | {buffer.name for buffer in kernel.buffers}
+        self.taken = {*defined_names(kernel.body), *(buffer.name for buffer in kernel.buffers)}
+        self.taken |= {axis_of(loop) for loop in loops_of(kernel.body)}
 
     def __call__(self, name: str) -> str:
         stem, number = name.rstrip("0123456789"), 1

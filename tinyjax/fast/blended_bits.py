@@ -1,12 +1,14 @@
 """Choosing between many elements without a branch: the bits of one array, changed to those of another.
 
-It buys: a `jnp.where` of a million float32s takes 0.8 ms for 4.1, or for 1.4 where the condition's values
-come in long runs.
+It buys: to choose between a million float32s by a condition without a pattern takes 1.0 ms for 4.2, and
+float16s 0.5 for 3.9. Where the condition's values come in long runs, float32s take as long as before (0.6),
+and float16s 0.3 for 0.7.
 
-NumPy looks at the condition of each element and goes one of two ways, which the processor often guesses
-wrong. After this file you can say what stands in for a branch in a vector program: y ^ (x ^ y) is x, and
-with the difference times 0 it stays y. So `y ^ (x ^ y) * condition` takes a few instructions for eight
-elements at once, and moves bits only: any dtype is one of integers here. Builds on selection.
+NumPy looks at the condition of each element and goes one of two ways, which the processor guesses wrong
+unless most go the way of their neighbours. After this file you can say what stands in for a branch in a
+vector program: y ^ (x ^ y) is x, and with the difference times 0 it stays y. So `y ^ (x ^ y) * condition`
+takes a few instructions for eight elements at once, and moves bits only: any dtype is one of integers here.
+Builds on selection.
 """
 
 from __future__ import annotations

@@ -37,8 +37,7 @@ class Target:
     work-item should have before another one is started. A reduction to few elements is shared out
     among `reduction_items`, at least `reduction_grain` elements to each. `accumulators`: those of
     one work-item, which the C compiler turns into vector registers. `width`: elements of a
-    vector, where they are of 32 bits or less. `stores_reductions`: what is
-    summed up is stored before it is read. `group`: work-items that work together through local memory,
+    vector, where they are of 32 bits or less. `group`: work-items that work together through local memory,
     in which case the reductions' numbers are those of groups; 1 where it is no faster than other memory."""
 
     name: str
@@ -49,7 +48,6 @@ class Target:
     reduction_grain: int
     accumulators: int
     width: int = 1
-    stores_reductions: bool = False
     group: int = 1
 
 

@@ -43,7 +43,6 @@ from tinyjax.compile.kernel.rules import (
     Lowering,
     OnHost,
     Product,
-    Reduction,
     lowering_of,
 )
 from tinyjax.compile.passes.loops import is_control_flow
@@ -152,15 +151,12 @@ class _Plan:
         depth += not isinstance(lowering, Elementwise)
         for v in eqn.outvars:
             self.work[v], self.depth[v], self.leaves[v] = work, depth, leaves
-            sums_up = isinstance(lowering, Reduction) and combined(eqn, lowering) > 1
             reason = self._reason_to_store(v)
             self.size[v] = self._size(v, recomputed)
             if self.size[v] > MAX_EQUATIONS:
                 reason = "it takes as many equations as a kernel may have"
             elif depth > MAX_DEPTH:
                 reason = "index maps upon index maps are too deep"
-            elif sums_up and self.target.stores_reductions:
-                reason = "it is a sum"
             if reason:
                 self._store(reason, [v])
 

@@ -87,8 +87,7 @@ def form_of(eqn: JaxprEqn, lowering: Any, target: Target) -> Form | None:
         elif size > 1:
             runs.append([letter, size])
     letters, sizes = "".join(letter for letter, _ in runs), [size for _, size in runs]
-    in_vectors = target.accumulators > 1 and not target.stores_reductions
-    in_groups = target.group > 1 and not target.stores_reductions
+    in_vectors, in_groups = target.accumulators > 1, target.group > 1
     has_columns = letters in ("ck", "kck") and sizes[-1] >= MIN_COLUMNS
     if has_columns and in_vectors:
         return Form("columns", sizes[0] if letters == "kck" else 1, combined, sizes[-1])

@@ -7,14 +7,14 @@ live as long as the loop. Builds on fuse and private_arrays.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.fuse import fuse
-from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup
+from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.kernel.indices import Index, index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
@@ -28,14 +28,14 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.private_arrays import (
-    NoKernel,
     Place,
     PrivateArrayBuilder,
     Source,
     sums_up,
 )
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
-from tinyjax.compile.passes.loops import Branches, Loop, control_flow
+from tinyjax.compile.kernel.scalar_ops import has_kernel_type
+from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var
 
 BOOL, INT32 = np.dtype(bool), np.dtype("int32")
@@ -46,22 +46,45 @@ class BodyBuilder(PrivateArrayBuilder):
 
     main_axis = ""  # the variable of the loop that is the kernel's, if that is no while
 
+    def __init__(self, names: dict[Var, str], target: Target):
+        super().__init__(names, target)
+        self.groups: dict[Jaxpr, list[Group]] = {}
+
+    def groups_of(self, jaxpr: Jaxpr) -> list[Group]:
+        """The groups of a body."""
+        if jaxpr not in self.groups:
+            self.groups[jaxpr] = fuse(jaxpr, self.target)
+        return self.groups[jaxpr]
+
+    def why_not(self, bodies: Iterable[ClosedJaxpr]) -> str:
+        """Why these bodies can't be written here; empty if they can."""
+        for jaxpr in (body.jaxpr for body in bodies):
+            for v in (v for eqn in jaxpr.eqns for v in eqn.outvars):
+                if not has_kernel_type(v.aval.dtype):
+                    return f"kernels do not compute with {v.aval.dtype}"
+            for group in self.groups_of(jaxpr):
+                if isinstance(group, HostGroup):
+                    return f"{group.eqn.primitive} runs on the host: {group.reason}"
+                if isinstance(group, LoopGroup):
+                    if reason := self.why_not(bodies_of(group.eqn).values()):
+                        return reason
+        return ""
+
     # ---- equations ----
 
-    def equations(self, jaxpr: Jaxpr, groups: Sequence[Group], direct: dict[Var, MemRef]) -> None:
+    def equations(self, jaxpr: Jaxpr, direct: dict[Var, MemRef]) -> None:
         """Computes what the jaxpr's results need; `direct` says where some of them go."""
         self.producer.update((v, eqn) for eqn in jaxpr.eqns for v in eqn.outvars)
         self.forget(v for eqn in jaxpr.eqns for v in eqn.outvars)
-        for group in groups:
+        for group in self.groups_of(jaxpr):
             if isinstance(group, KernelGroup):
                 self.group(group, direct)
-            elif isinstance(group, HostGroup):
-                raise NoKernel(f"{group.eqn.primitive} runs on the host: {group.reason}")
             else:
+                assert isinstance(group, LoopGroup)
                 with statements_of(group.eqn):
                     self._control_flow(group.eqn, direct)
 
-    def results(self, jaxpr: Jaxpr, groups: Sequence[Group], targets: Sequence) -> None:
+    def results(self, jaxpr: Jaxpr, targets: Sequence) -> None:
         """Computes the jaxpr, with (atom, place) for each result that is wanted, and where."""
         direct: dict[Var, MemRef] = {}
         later = []
@@ -71,7 +94,7 @@ class BodyBuilder(PrivateArrayBuilder):
                 direct[atom] = place
             else:
                 later.append((self.source if atom.aval.size > 1 else self.scalar, atom, place))
-        self.equations(jaxpr, groups, direct)
+        self.equations(jaxpr, direct)
         found = [(find(atom), place, atom.aval.size) for find, atom, place in later]
         for source, place, size in found:
             self.copy(source, place, size)
@@ -116,8 +139,7 @@ class BodyBuilder(PrivateArrayBuilder):
         jaxpr = branches[number].jaxpr
         with self.block() as body:
             self.bind(jaxpr.invars, sources)
-            groups = fuse(jaxpr, self.target)
-            self.results(jaxpr, groups, list(zip(jaxpr.outvars, outs)))
+            self.results(jaxpr, list(zip(jaxpr.outvars, outs)))
         if number == len(branches) - 1:
             self.body += body
             return
@@ -167,7 +189,7 @@ class BodyBuilder(PrivateArrayBuilder):
         with self.block() as head:
             self.bind(cond.invars, [*condition_consts, *carry])
             (predicate,) = cond.outvars
-            self.equations(cond, fuse(cond, self.target), {})
+            self.equations(cond, {})
             found = self.source(predicate)
             if predicate in cond.invars and predicate.aval.size > 1 and isinstance(found, MemRef):
                 kept = self.private(predicate)  # what the iteration changes is no mask for it
@@ -201,7 +223,7 @@ class BodyBuilder(PrivateArrayBuilder):
 
         A new value that reads the old one elsewhere waits in a private array of its own."""
         self.bind(variables, carry)
-        groups = fuse(jaxpr, self.target)
+        groups = self.groups_of(jaxpr)
         targets, waiting = list(ys), []
         for v, place, out in zip(variables, carry, jaxpr.outvars):
             if out is v:
@@ -211,7 +233,7 @@ class BodyBuilder(PrivateArrayBuilder):
             target = place if in_place else self.private(v, "new")
             targets.append((out, target))
             waiting += [] if in_place else [(target, place, v.aval.size)]
-        self.results(jaxpr, groups, targets)
+        self.results(jaxpr, targets)
         for target, place, size in waiting:
             if mask is not None:
                 self._masked_copy(target, place, size, mask)

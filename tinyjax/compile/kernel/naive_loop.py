@@ -24,7 +24,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tinyjax.compile.kernel.indices import Index, index
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Scalar, statements_of
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.loop_bodies import BOOL, BodyBuilder
 from tinyjax.compile.kernel.memref import MemRef
 from tinyjax.compile.kernel.private_arrays import Element, Place, Source
@@ -54,23 +54,20 @@ class LoopKernel:
 def naive_loop(
     eqn: JaxprEqn, before: Sequence[JaxprEqn], names: dict[Var, str], target: Target,
     scalar: ScalarLoop | None = None,
-) -> LoopKernel:  # fmt: skip
+) -> LoopKernel | str:  # fmt: skip
     """The naive nest of an equation that is a loop or a branch; with `scalar`, of the loop that each element
-    runs. `before` are equations that make operands of it: the kernel computes these first.
-
-    Raises NoKernel if something in it runs on the host."""
+    runs. `before` are equations that make operands of it: the kernel computes these first. A text says why
+    something in it can't be in a kernel."""
     alone = dataclasses.replace(
-        target,
-        name="work-item",
-        accumulators=1,
-        group=1,
-        reduction_grain=2**62,
-        stores_reductions=False,
+        target, name="work-item", accumulators=1, group=1, reduction_grain=2**62
     )
     builder = BodyBuilder(dict(names), alone)
+    found = control_flow(eqn) if scalar is None else scalar.loop
+    if reason := builder.why_not(found.bodies.values()):
+        return reason
     with statements_of(eqn):
         if scalar is None:
-            nest = LoopNest(control_flow(eqn), before, names, builder)
+            nest = LoopNest(found, before, names, builder)
         else:
             nest = ElementNest(scalar, before, names, builder)
         nest.write()
@@ -133,7 +130,6 @@ class LoopNest:
             else:
                 b.copy(self.source(v), place, v.aval.size)
         consts = [*map(self.source, loop.condition_consts), *map(self.source, loop.consts)]
-        loop, consts = self.prepared(loop, consts)
         self.run_loop(loop, [*consts, *carry, *map(self.source, loop.xs)], carry, outs[count:])
         self.store(loop, carry, outs)
 
@@ -161,10 +157,6 @@ class LoopNest:
         place = self.b.private(v)
         self.b.fill(place, v)
         return place
-
-    def prepared(self, loop: Loop, consts: list[MemRef | Scalar]) -> tuple[Loop, list]:
-        """The loop and its constants, as it runs: a schedule may change these."""
-        return loop, consts
 
 
 class ElementNest(LoopNest):

@@ -22,7 +22,6 @@ from tinyjax.compile.kernel.rules import (
     Reduction,
     lowering_of,
 )
-from tinyjax.compile.kernel.scalar_ops import has_kernel_type
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 
@@ -36,10 +35,6 @@ class Element:
 
 Place = MemRef | Scalar  # where a value is: in memory, or in a variable
 Source = Place | Element  # where a loop finds an operand
-
-
-class NoKernel(Exception):
-    """Why a loop can't be one kernel."""
 
 
 class PrivateArrayBuilder(Builder):
@@ -78,8 +73,6 @@ class PrivateArrayBuilder(Builder):
 
     def private(self, v: Var, name: str = "") -> MemRef:
         """New memory of this work-item for the value of `v`."""
-        if not has_kernel_type(v.aval.dtype):
-            raise NoKernel(f"kernels do not compute with {v.aval.dtype}")
         name = name or self.names.get(v, "v").strip("_") or "v"
         array = PrivateArray(self.fresh(f"{name}_"), v.aval.dtype, v.aval.size)
         self.body.append(Allocate(array, None))
@@ -112,23 +105,15 @@ class PrivateArrayBuilder(Builder):
                     self.write(direct[v], index(0), value)
             return
         places = {v: direct[v] if v in direct else self.private(v) for v in group.outputs}
-        for v in group.outputs:
-            self.store_at_once(v, places[v])
-        others = [v for v in group.outputs if v not in self.places]
 
         def store(position: Position) -> None:
             # All are computed before any is stored: one may take the place of what another reads.
-            values = [self.element(v, position) for v in others]
-            for v, value in zip(others, values):
+            values = [self.element(v, position) for v in group.outputs]
+            for v, value in zip(group.outputs, values):
                 self.write(places[v], position.flat, value)
 
-        if others:
-            self.each(shape, store)
+        self.each(shape, store)
         self.places.update(places)
-
-    def store_at_once(self, v: Var, place: MemRef) -> None:
-        """Where a schedule computes a reduction's elements in another order, it does so here, and says so by
-        `places`."""
 
 
 def sums_up(eqn: JaxprEqn, target: Target) -> bool:

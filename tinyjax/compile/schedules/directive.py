@@ -131,6 +131,13 @@ def main_loop(kernel: Kernel, axis: str) -> For | While | None:
     return next((s for s in every_statement(kernel.body) if isinstance(s, While)), None)
 
 
+def no_main_loop(kernel: Kernel, axis: str) -> str:
+    """Why a directive for that loop can't be applied, if there is none; else empty."""
+    if axis:
+        return no_such_axis(kernel, axis)
+    return "" if main_loop(kernel, axis) else "it has no while"
+
+
 def with_statement(
     body: Sequence[Statement], old: Statement, new: Sequence[Statement]
 ) -> list[Statement]:

@@ -22,7 +22,7 @@ from tinyjax.compile.schedules.directive import (
     axis_of,
     loops_of,
     main_loop,
-    no_such_axis,
+    no_main_loop,
     with_statement,
 )
 from tinyjax.compile.schedules.nests import names_in, stored_names
@@ -37,7 +37,7 @@ class Hoist(Directive):
     def why_not(self, kernel: Kernel) -> str:
         loop = main_loop(kernel, self.axis)
         if loop is None:
-            return no_such_axis(kernel, self.axis) if self.axis else "it has no while"
+            return no_main_loop(kernel, self.axis)
         return "" if _parted(loop)[0] else "its iterations compute nothing that is the same in all"
 
     def _applied(self, kernel: Kernel) -> Kernel:

@@ -24,18 +24,21 @@ from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     For,
     Kernel,
+    Let,
+    Load,
     Statement,
 )
 from tinyjax.compile.kernel.substitution import substituted
-from tinyjax.compile.schedules.dependences import ends
+from tinyjax.compile.schedules.dependences import ends, why_dependent
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, carried
 from tinyjax.compile.schedules.distribute import in_array
+from tinyjax.compile.schedules.nests import names_in, stored_names
 
 
 @dataclass(frozen=True)
 class Interchange(LoopDirective):
-    """The loop over `inner`, which stands in that over `axis`, goes around it. What follows `inner` there is
-    in a loop of its own, over axis_result."""
+    """The loop over `inner`, which stands in that over `axis`, goes around it. All there but its accumulators
+    is done in a loop of its own after it, over axis_result."""
 
     inner: str
 
@@ -43,20 +46,20 @@ class Interchange(LoopDirective):
         before, inner, _ = _parts(loop, self.inner)
         if inner is None:
             return f"the loop over {self.inner} does not stand directly in that over {self.axis}"
-        if any(
-            not isinstance(s, Allocate) or s.initial is None or s.array.size > 1 for s in before
-        ):
+        if not all(_is_accumulator(s) or _can_wait(s, inner) for s in before):
             return f"more than accumulators are made before the loop over {self.inner}"
         if any(loop.variable in at.parts() for at in (inner.start, inner.stop)):
             return f"how far the loop over {self.inner} goes depends on {self.axis}"
-        left = carried(loop)
-        return f"an iteration of {self.axis} needs what others leave in {left}" if left else ""
+        if why_dependent(loop) and (left := carried(loop)):
+            return f"an iteration of {self.axis} needs what others leave in {left}"
+        return ""
 
     def _changed(self, loop: For) -> list[Statement]:
         outer = _from_zero(loop)
         before, inner, after = _parts(outer, self.inner)
         assert inner is not None
         made = [s for s in before if isinstance(s, Allocate)]
+        after = [*(s for s in before if not isinstance(s, Allocate)), *after]
         allocated, within = list[Statement](), inner.body
         for s in made:
             array = replace(s.array, size=outer.variable.hi + 1)
@@ -71,6 +74,17 @@ class Interchange(LoopDirective):
             replace(inner, body=[replace(outer, body=within)]),
             replace(outer, variable=again, body=rest),
         ]
+
+
+def _is_accumulator(s: Statement) -> bool:
+    return isinstance(s, Allocate) and s.initial is not None and s.array.size == 1
+
+
+def _can_wait(s: Statement, inner: For) -> bool:
+    """Whether a statement before the inner loop may come after it."""
+    if not isinstance(s, Let | Load) or s.target.name in names_in(inner):
+        return False
+    return names_in(s).isdisjoint(stored_names([inner]))
 
 
 def _from_zero(loop: For) -> For:

@@ -23,12 +23,10 @@ from tinyjax.compile.fusion.cost_model import MAX_BUFFERS
 from tinyjax.compile.fusion.cost_record import jaxpr_cost
 from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel
 from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
-from tinyjax.compile.kernel.private_arrays import NoKernel
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
 from tinyjax.compile.kernel.scalarize import scalarized, why_not_elementwise
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow, is_control_flow
-from tinyjax.compile.schedules.advance_together import sequential_nest
 from tinyjax.compile.schedules.cheap_operands import cheap_equations
 from tinyjax.compile.schedules.loop_cost import MAX_ITERATION_WORK, MAX_PRIVATE
 from tinyjax.compile.schedules.loop_schedule import elementwise_schedule, sequential_schedule
@@ -46,19 +44,15 @@ def loop_kernel(
     found = control_flow(eqn)
     if reason := _why_no_kernel(found):
         return reason
-    not_elementwise = "it is a branch"
-    if isinstance(found, Loop):
-        made = _elementwise(found, producer, names, target)
-        if not isinstance(made, str):
-            return made
-        not_elementwise = made
-    try:
-        made = _sequential(found, producer, names, target)
-    except NoKernel as reason:
-        made = str(reason)
-    if isinstance(made, str) and isinstance(found, Loop):
-        return f"{not_elementwise} (so not elementwise), and {made}"
-    return made
+    if isinstance(found, Branches):
+        return _sequential(found, producer, names, target)
+    by_element = _elementwise(found, producer, names, target)
+    if isinstance(by_element, LoopKernel):
+        return by_element
+    made = _sequential(found, producer, names, target)
+    return (
+        made if isinstance(made, LoopKernel) else f"{by_element} (so not elementwise), and {made}"
+    )
 
 
 def _elementwise(
@@ -69,9 +63,10 @@ def _elementwise(
     scalar = scalarized(loop, names, target)
     stored = set(scalar.stacks())
     kept = {v: eqn for v, eqn in producer.items() if v not in stored}
-    nest = naive_loop(
-        loop.eqn, cheap_equations(scalar.operands(), kept, target), names, target, scalar
-    )
+    before = cheap_equations(scalar.operands(), kept, target)
+    nest = naive_loop(loop.eqn, before, names, target, scalar)
+    if isinstance(nest, str):
+        return nest
     if _has_too_many_buffers(nest.kernel):
         return f"it reads and makes more than {MAX_BUFFERS} arrays"
     kernel = elementwise_schedule(_of_form(nest, "elementwise"), scalar, target).finished()
@@ -92,15 +87,18 @@ def _sequential(
         stored = {*found.condition_consts, *found.consts, *found.xs}
         kept = {v: eqn for v, eqn in producer.items() if v not in stored}
         before = cheap_equations(found.carry, kept, target)
-    nest = sequential_nest(found, before, names, target)
+    nest = naive_loop(found.eqn, before, names, target)
+    if isinstance(nest, str):
+        return nest
     if _has_too_many_buffers(nest.kernel):
         return f"it reads and makes more than {MAX_BUFFERS} arrays"
-    body = every_statement(nest.kernel.body)
-    private = sum(s.array.size for s in body if isinstance(s, Allocate))
+    kernel = sequential_schedule(_of_form(nest, "sequential"), found, target).finished()
+    allocations = (s for s in every_statement(kernel.body) if isinstance(s, Allocate))
+    private = sum(s.array.size for s in allocations)
     if private > MAX_PRIVATE:
         return f"an iteration has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
-    nest = _of_form(nest, f"sequential: an iteration has {private} elements")
-    return replace(nest, kernel=sequential_schedule(nest, found, target).finished())
+    form = f"sequential: an iteration has {private} elements"
+    return replace(nest, kernel=replace(kernel, form=form))
 
 
 def _of_form(nest: LoopKernel, form: str) -> LoopKernel:

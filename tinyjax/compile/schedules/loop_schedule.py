@@ -11,20 +11,26 @@ import math
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.scalarize import ScalarLoop
 from tinyjax.compile.passes.loops import Branches, Loop, has_unknown_length
-from tinyjax.compile.schedules.directive import Directive, loop_over
+from tinyjax.compile.schedules.accumulators import Accumulators, combined
+from tinyjax.compile.schedules.directive import Directive, axis_of, loop_over, loops_of
 from tinyjax.compile.schedules.gather import Gather
 from tinyjax.compile.schedules.grid import FirstItem, Grid, share
 from tinyjax.compile.schedules.hoist import Hoist
+from tinyjax.compile.schedules.interchange import Interchange
 from tinyjax.compile.schedules.loop_cost import ITERATION_WORK, LAUNCH_WORK
+from tinyjax.compile.schedules.map_schedule import vectorize_sums
+from tinyjax.compile.schedules.pack import Pack
 from tinyjax.compile.schedules.resumable import Resumable
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
 from tinyjax.compile.schedules.vectorize import Vectorize
 
+UNROLLED = 8  # terms of a sum that are added before it goes back to memory
 WIDTH = 16  # elements of a vector on a CPU
 JAMMED_BYTES = 24  # bytes of the carries of one lane of each of the vectors that advance together
 
@@ -93,11 +99,64 @@ def sequential_schedule(nest: LoopKernel, found: Loop | Branches, target: Target
     """The schedule of a naive nest that one work-item runs."""
     draft = Draft(nest.kernel)
     if isinstance(found, Loop):
+        draft.apply_if_possible(Hoist(nest.axis, why="once is enough"))
+    _advance_together(draft, nest.axis, target)
+    vectorize_sums(draft, target.width)
+    _collapse(draft, nest.axis)
+    if isinstance(found, Loop):
         bodies = found.bodies.values()
         operations = sum(jaxpr_cost(body.jaxpr, target).work for body in bodies)
         _share_out_launches(draft, nest, found, operations + ITERATION_WORK)
     _fill_group(draft, target)
     return draft
+
+
+def _advance_together(draft: Draft, main: str, target: Target) -> None:
+    """Sums, one for each element of an array, take in their next terms in turn, in the order in which these
+    lie in memory."""
+    for inner in loops_of(draft.kernel.body):
+        axis = axis_of(inner)
+        around = _loop_around(draft.kernel, axis)
+        if around in ("", main) or not combined(inner.body):
+            continue
+        change = Interchange(around, axis, why="all elements of a product advance together")
+        if not draft.apply_if_possible(change):
+            continue
+        if loops_of(loop_over(draft.kernel, around).body):
+            continue
+        pack = Pack(main, (axis, around), why="neighbours are then neighbours in memory")
+        if target.width > 1 and _reads_apart(draft.kernel, around):
+            draft.apply_if_possible(pack)
+        if draft.size(axis) > 1:
+            count = min(UNROLLED, draft.size(axis))
+            why = "the sums are loaded and stored once for so many terms"
+            draft.apply(Accumulators(axis, count, why=why))
+
+
+def _loop_around(kernel: Kernel, axis: str) -> str:
+    """The axis of the loop in whose body the loop over `axis` stands; empty if there is none."""
+    inner = loop_over(kernel, axis)
+    outer = (loop for loop in loops_of(kernel.body) if any(s is inner for s in loop.body))
+    return next(map(axis_of, outer), "")
+
+
+def _reads_apart(kernel: Kernel, axis: str) -> bool:
+    """Whether neighbouring iterations read inputs that are apart in memory."""
+    loads = (s for s in loop_over(kernel, axis).body if isinstance(s, Load))
+    return any(s.index.stride(axis) not in (0, 1) for s in loads if isinstance(s.source, Buffer))
+
+
+def _collapse(draft: Draft, main: str) -> None:
+    """Loops over arrays, one in place of one for each axis, where no index is then found by division."""
+    loops = [loop for loop in loops_of(draft.kernel.body) if axis_of(loop) != main]
+    inside = {id(s) for loop in loops for s in loop.body}
+    for loop in loops:
+        if id(loop) not in inside:
+            axes = [axis_of(loop)]
+            while len(loop.body) == 1 and isinstance(loop.body[0], For):
+                loop = loop.body[0]
+                axes.append(axis_of(loop))
+            draft.without_divisions(axes, "they are contiguous")
 
 
 # ---- both ----

@@ -84,7 +84,7 @@ def _in_vectors(draft: Draft, axes: list[str], target: Target) -> None:
     if is_vector:
         _vectorize(draft, columns, width, "neighbours are contiguous in memory")
     else:
-        _vectorize_sums(draft, width)
+        vectorize_sums(draft, width)
     items = _share_out_rows(draft, rows, count, target) if rows else 1
     if not is_vector:
         _share_out(draft, columns, target.grain, target.max_items // items)
@@ -122,11 +122,11 @@ def _without_divisions(draft: Draft, axes: list[str]) -> list[str]:
     return left
 
 
-def _vectorize_sums(draft: Draft, width: int) -> None:
+def vectorize_sums(draft: Draft, width: int) -> None:
     """The innermost loops of sums in vectors, as the elements are not; else with several accumulators."""
     for loop in loops_of(draft.kernel.body):
         axis, count = axis_of(loop), (loop.stop - loop.start).lo
-        is_sum = bool(combined(loop.body)) and not loops_of(loop.body)
+        is_sum = {array.size for array in combined(loop.body)} == {1} and not loops_of(loop.body)
         if is_sum and count >= 2 * width > 2 and draft.can_be_vectors(axis, width):
             _vectorize(draft, axis, width, "an accumulator for each lane")
         elif is_sum and count >= 4 * ACCUMULATORS:

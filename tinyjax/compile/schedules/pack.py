@@ -30,6 +30,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     PrivateArray,
     Statement,
     Store,
+    While,
     statements_of,
 )
 from tinyjax.compile.kernel.substitution import defined_names, substituted
@@ -39,8 +40,11 @@ from tinyjax.compile.schedules.directive import (
     axis_of,
     loop_over,
     loops_of,
+    main_loop,
+    no_main_loop,
     no_such_axis,
     with_loop,
+    with_statement,
 )
 from tinyjax.compile.schedules.nests import Fresh, names_in
 
@@ -48,20 +52,22 @@ from tinyjax.compile.schedules.nests import Fresh, names_in
 @dataclass(frozen=True)
 class Pack(Directive):
     """What the innermost of the loops over `inner` reads in the same way in all iterations of the loop over
-    `axis`, in which they are, is copied before that one, to an array with an element for each of their
-    iterations; those of the last axis are neighbours."""
+    `axis` (without one, of the outermost while), in which they are, is copied before that one, to an array
+    with an element for each of their iterations; those of the last axis are neighbours."""
 
     axis: str
     inner: tuple[str, ...]
 
     def why_not(self, kernel: Kernel) -> str:
-        if reason := no_such_axis(kernel, self.axis, *self.inner):
+        if reason := no_such_axis(kernel, *self.inner):
             return reason
-        outer = loop_over(kernel, self.axis)
+        outer = main_loop(kernel, self.axis)
+        if outer is None:
+            return no_main_loop(kernel, self.axis)
         varying = _varying(outer)
         for axis in self.inner:
             loop = loop_over(kernel, axis)
-            if not any(loop is other for other in loops_of(outer.body)):
+            if loop is outer or not any(loop is other for other in loops_of([outer])):
                 return f"the loop over {axis} is not in that over {self.axis}"
             if reason := why_not_numbered(loop):
                 return reason
@@ -90,8 +96,10 @@ class Pack(Directive):
         stay = _needed_for_places(innermost.body, same, self.inner[-1])
         body = [*loads, *(s for s in innermost.body if s not in same or s in stay)]
         rest = with_loop(kernel, axis_of(innermost), lambda loop: [replace(loop, body=body)])
-        new = [*allocated, *substituted(copy, {}, names), loop_over(rest, self.axis)]
-        return with_loop(kernel, self.axis, lambda _: new)
+        outer = main_loop(rest, self.axis)
+        assert outer is not None
+        new = [*allocated, *substituted(copy, {}, names), outer]
+        return replace(rest, body=with_statement(rest.body, outer, new))
 
     def _innermost(self, kernel: Kernel) -> For:
         """The loop that all others of `inner` are around."""
@@ -102,7 +110,9 @@ class Pack(Directive):
         """The statements that compute the same in each iteration of the loop over `axis`, and those of them
         whose values others use."""
         body = self._innermost(kernel).body
-        varying = _varying(loop_over(kernel, self.axis)) - set(self.inner)
+        outer = main_loop(kernel, self.axis)
+        assert outer is not None
+        varying = _varying(outer) - set(self.inner)
         same: list[Let | Load] = []
         for s in body:
             if isinstance(s, Let) or (isinstance(s, Load) and _is_input(s)):
@@ -114,9 +124,9 @@ class Pack(Directive):
         return same, [s for s in same if s.target.name in used and s not in stay]
 
 
-def _varying(outer: For) -> set[str]:
+def _varying(outer: For | While) -> set[str]:
     """What may differ from one iteration of the loop to the next."""
-    return {*defined_names(outer.body), *map(axis_of, loops_of([outer]))}
+    return {*defined_names([outer]), *map(axis_of, loops_of([outer]))}
 
 
 def _needed_for_places(

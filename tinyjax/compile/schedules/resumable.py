@@ -31,7 +31,7 @@ from tinyjax.compile.kernel.substitution import (
     replaced,
     substituted,
 )
-from tinyjax.compile.schedules.directive import Directive, axis_of, main_loop, no_such_axis
+from tinyjax.compile.schedules.directive import Directive, axis_of, main_loop, no_main_loop
 from tinyjax.compile.schedules.nests import Fresh
 
 INT32, BOOL = np.dtype("int32"), np.dtype(bool)
@@ -51,7 +51,7 @@ class Resumable(Directive):
             return "it is resumable already"
         loop = main_loop(kernel, self.axis)
         if loop is None:
-            return no_such_axis(kernel, self.axis) if self.axis else "it has no while"
+            return no_main_loop(kernel, self.axis)
         if _has_while(loop.body) and not any(s is loop for s in kernel.body):
             return "work-items whose inner loops were cut short would have to wait for each other"
         return ""

@@ -8,8 +8,8 @@ and kernel_ir.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,7 +47,6 @@ class Builder:
     def __init__(self, names: dict[Var, str], target: Target):
         self.names = names
         self.target = target
-        self.most_accumulators = target.accumulators  # of one sum, at most
         self.producer: dict[Var, JaxprEqn] = {}
         self.places: dict[Var, MemRef] = {}
         self.body: list[ir.Statement] = []
@@ -114,6 +113,13 @@ class Builder:
             yield variable
         if last >= start.lo:
             self.body.append(ir.For(variable, start, stop, body))
+
+    @contextmanager
+    def loops(self, shape: Sequence[int]) -> Iterator[Position]:
+        """A loop for each axis, one in another."""
+        with ExitStack() as stack:
+            coords = [stack.enter_context(self.loop(0, size, size - 1)) for size in shape]
+            yield Position(shape, coords)
 
     def clamped_index(self, value: ir.Scalar, size: int) -> Index:
         """As a rule's ctx.index. The bounds fit any integer dtype, the result fits C's int."""
@@ -197,46 +203,20 @@ class Builder:
     # ---- reductions ----
 
     def _reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction) -> ir.Scalar:
-        """A loop nest over the combined elements, the innermost with several accumulators."""
+        """Loops over the combined elements, which an accumulator takes in."""
         sizes, dtype = rule.sizes(eqn), eqn.outvars[0].aval.dtype
         if 0 in sizes:  # nothing to combine, and no place to ask rules about
             return ir.Const(rule.identity(dtype), dtype)
-        most = self.most_accumulators
-        count = most if sizes and sizes[-1] >= 4 * most else 1
-        accumulators = self.make_accumulators(eqn, rule, count)
-
-        def accumulate(number: Index, reduced: Sequence[Index]) -> None:
-            term = self.term(ctx, eqn, rule, Position(sizes, reduced))
-            self.combine(rule, accumulators, number, term)
-
-        self._nest(sizes, (), count, accumulate)
-        return self.converted(self.total(rule, accumulators), dtype)
+        accumulator = self.make_accumulator(eqn, rule)
+        with self.loops(sizes) as reduced:
+            self.combine(rule, accumulator, self.term(ctx, eqn, rule, reduced))
+        return self.converted(self.load("t", accumulator, index(0)), dtype)
 
     def term(
         self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction, reduced: Position
     ) -> ir.Scalar:
         """One of the elements that a reduction combines."""
         return rule.term(ctx, reduced, *(Operand(self, v) for v in eqn.invars), **eqn.params)
-
-    def _nest(
-        self,
-        sizes: Sequence[int],
-        outer: tuple[Index, ...],
-        unrolled: int,
-        accumulate: Callable[[Index, Sequence[Index]], None],
-    ) -> None:
-        if not sizes:
-            return accumulate(index(0), outer)
-        size, *rest = sizes
-        if rest or unrolled == 1:
-            with self.loop(0, size, size - 1) as i:
-                return self._nest(rest, (*outer, i), unrolled, accumulate)
-        blocks, rest_size = divmod(size, unrolled)
-        with self.loop(0, blocks, blocks - 1) as block, self.loop(0, unrolled, unrolled - 1) as n:
-            accumulate(n, (*outer, block * unrolled + n))
-        if rest_size:
-            with self.loop(0, rest_size, rest_size - 1) as n:
-                accumulate(n, (*outer, index(blocks * unrolled) + n))
 
     def _arg_reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: ArgReduction) -> ir.Scalar:
         """One loop that remembers the best element and its place."""
@@ -265,23 +245,17 @@ class Builder:
             self.store(place, zero, self.let("select", (better, here, before), place_dtype))
         return self.load("t", place, zero)
 
-    def make_accumulators(self, eqn: JaxprEqn, rule: Reduction, count: int) -> ir.PrivateArray:
-        """Accumulators set to the identity."""
+    def make_accumulator(self, eqn: JaxprEqn, rule: Reduction) -> ir.PrivateArray:
+        """A variable set to the identity."""
         dtype = sum_dtype(eqn.outvars[0].aval.dtype)
-        accumulators = ir.PrivateArray(self.fresh("acc"), dtype, count)
-        self.body.append(ir.Allocate(accumulators, ir.Const(rule.identity(dtype), dtype)))
-        return accumulators
+        accumulator = ir.PrivateArray(self.fresh("acc"), dtype, 1)
+        self.body.append(ir.Allocate(accumulator, ir.Const(rule.identity(dtype), dtype)))
+        return accumulator
 
-    def combine(self, rule: Reduction, array: ir.PrivateArray, at: Index, value: ir.Scalar) -> None:
-        """array[at] = op(array[at], value)"""
-        self.body.append(ir.Combine(array, at, rule.op, self.converted(value, array.dtype)))
-
-    def total(self, rule: Reduction, accumulators: ir.PrivateArray) -> ir.Value:
-        """All accumulators combined."""
-        if accumulators.size > 1:
-            with self.loop(1, accumulators.size, accumulators.size - 1) as n:
-                self.combine(rule, accumulators, index(0), self.load("t", accumulators, n))
-        return self.load("t", accumulators, index(0))
+    def combine(self, rule: Reduction, accumulator: ir.PrivateArray, value: ir.Scalar) -> None:
+        """accumulator = op(accumulator, value)"""
+        value = self.converted(value, accumulator.dtype)
+        self.body.append(ir.Combine(accumulator, index(0), rule.op, value))
 
     def converted(self, atom: ir.Scalar, dtype: np.dtype) -> ir.Scalar:
         return atom if atom.dtype == dtype else self.let("convert", (atom,), dtype)

@@ -16,8 +16,8 @@ made fast is the matter of compile/schedules/. Builds on builder and groups.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from tinyjax.compile.fusion.groups import KernelGroup
@@ -53,7 +53,6 @@ class NestBuilder(Builder):
 
     def __init__(self, group: KernelGroup, names: dict[Var, str], target: Target):
         super().__init__(names, target)
-        self.most_accumulators = 1
         self.group = group
         self.producer = {v: eqn for eqn in group.eqns for v in eqn.outvars}
         self.inputs = [
@@ -68,13 +67,6 @@ class NestBuilder(Builder):
         """Computes an element of an output, and stores it."""
         with statements_of(self.producer[v]):
             self.write(MemRef(self.outputs[v]), position.flat, self.element(v, position))
-
-    @contextmanager
-    def loops(self, shape: Sequence[int]) -> Iterator[Position]:
-        """A loop for each axis, one in another."""
-        with ExitStack() as stack:
-            coords = [stack.enter_context(self.loop(0, size, size - 1)) for size in shape]
-            yield Position(shape, coords)
 
     def kernel(self, name: str) -> Kernel:
         """The naive kernel of all that was written."""

@@ -23,7 +23,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tinyjax.compile.kernel.indices import Index, index
+from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.loop_bodies import BOOL, BodyBuilder
 from tinyjax.compile.kernel.memref import MemRef
@@ -174,17 +174,10 @@ class ElementNest(LoopNest):
         return self.scalar.operands()
 
     def write(self) -> None:
-        self._axes(())
-
-    def _axes(self, coords: tuple[Index, ...]) -> None:
-        """A loop for each axis, and in them the loop for one element."""
-        if len(coords) == len(self.shape):
-            return self._element(Position(self.shape, coords))
-        size = self.shape[len(coords)]
-        with self.b.loop(0, size, size - 1) as i:
-            if i.op == "var":
-                self.elements = (*self.elements, i.args[0])
-            self._axes((*coords, i))
+        with self.b.loops(self.shape) as position:
+            axes = [at.args[0] for at in position.coords if at.op == "var"]
+            self.elements = tuple(axes)
+            self._element(position)
 
     def _element(self, position: Position) -> None:
         """The loop for one element. Scalars are the same in all of them: the first stores them."""

@@ -8,7 +8,7 @@ element is a variable. Builds on groups and builder.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from tinyjax.compile.codegen.codegen import Target
@@ -86,11 +86,8 @@ class PrivateArrayBuilder(Builder):
 
     def fill(self, place: MemRef, v: Var) -> None:
         """Computes all elements of `v` and stores them."""
-        self.each(v.aval.shape, lambda at: self.write(place, at.flat, self.element(v, at)))
-
-    def each(self, shape: Sequence[int], body: Callable[[Position], None]) -> None:
-        """A loop for each axis of an array, over all places."""
-        self._nest(shape, (), 1, lambda _, coords: body(Position(shape, coords)))
+        with self.loops(v.aval.shape) as at:
+            self.write(place, at.flat, self.element(v, at))
 
     # ---- groups of equations ----
 
@@ -105,14 +102,11 @@ class PrivateArrayBuilder(Builder):
                     self.write(direct[v], index(0), value)
             return
         places = {v: direct[v] if v in direct else self.private(v) for v in group.outputs}
-
-        def store(position: Position) -> None:
+        with self.loops(shape) as position:
             # All are computed before any is stored: one may take the place of what another reads.
             values = [self.element(v, position) for v in group.outputs]
             for v, value in zip(group.outputs, values):
                 self.write(places[v], position.flat, value)
-
-        self.each(shape, store)
         self.places.update(places)
 
 

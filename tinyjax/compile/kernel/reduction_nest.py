@@ -117,7 +117,7 @@ class _ReductionNest(NestBuilder):
             for eqn, accumulator in zip(level, accumulators):
                 with statements_of(eqn):
                     term = self.element(_operand(eqn), self._term_place(eqn, at, place, within))
-                    self.combine(self._rule(eqn), accumulator, index(0), term)
+                    self.combine(self._rule(eqn), accumulator, term)
         for eqn, accumulator in zip(level, accumulators):
             (out,) = eqn.outvars
             with statements_of(eqn):
@@ -128,7 +128,7 @@ class _ReductionNest(NestBuilder):
 
     def _accumulator(self, eqn: JaxprEqn) -> PrivateArray:
         with statements_of(eqn):
-            return self.make_accumulators(eqn, self._rule(eqn), 1)
+            return self.make_accumulator(eqn, self._rule(eqn))
 
     def _rule(self, eqn: JaxprEqn) -> Reduction:
         lowering = lowering_of(eqn, self.target)

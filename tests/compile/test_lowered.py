@@ -5,6 +5,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax import lax
 from tinyjax.compile.schedules.collapse import Collapse
 from tinyjax.compile.schedules.directive import Directive
 from tinyjax.compile.schedules.grid import Grid
@@ -97,10 +98,32 @@ def test_a_wrong_schedule_is_explained(kernel, directives, reason):
         lowered.with_schedule(kernel, directives)
 
 
+def test_the_schedule_of_a_loop_begins_with_its_naive_nest():
+    f = jax.jit(lambda x: lax.fori_loop(0, 9, lambda i, c: c * 0.5 + x, x))
+    lowered = f.lower(data(100))
+    own = lowered.with_schedule("k0", [Split("i1", 8), Vectorize("i1_inner", 8)])
+    assert own.as_text("schedule of k0") == "Split('i1', 8)\nVectorize('i1_inner', 8)"
+    assert " x8" in own.as_text("kernel") and " x16" not in own.as_text("kernel")
+    assert own.as_text("loop nests") == lowered.as_text("loop nests")
+    np.testing.assert_allclose(own.compile()(data(100)), f(data(100)), rtol=1e-6)
+
+
 # ---- each directive can be left out ----
 
 
+def recurrent(w, u, state, xs):
+    return lax.scan(lambda h, x: (jnp.tanh(w @ h + u @ x), h.sum()), state, xs)[1]
+
+
+def halvings(x):
+    return lax.while_loop(lambda s: s[0] > 1, lambda s: (s[0] / 2, s[1] + 1), (x, 0))[1]
+
+
 PROGRAMS = [
+    (recurrent, (data(9, 9) / 9, data(9, 9), data(9), data(4, 9))),
+    (jax.vmap(halvings), (data(100) * 1000,)),
+    (lambda x: lax.fori_loop(0, 9, lambda i, c: c * 0.5 + x, x), (data(1000),)),
+    (lambda x, row: lax.fori_loop(0, 3, lambda i, c: c + row[::-1], x), (data(5, 7), data(7))),
     (scaled, ARGS),
     (lambda x: x * 2 + x, (data(100_000),)),
     (lambda x: x.T + 1, (data(300, 333),)),

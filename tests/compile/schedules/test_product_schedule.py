@@ -49,6 +49,16 @@ def test_rows_that_are_looked_up_are_not_looked_up_in_a_panel():
     np.testing.assert_allclose(results(kernel), results(nest), rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("panel", [16, 256])
+@pytest.mark.parametrize(
+    "f", [lambda x: x @ jnp.full((21, 18), 0.5), lambda x: jnp.full((18, 13), 0.5) @ x]
+)
+def test_an_operand_of_equal_numbers_needs_no_panel(f, panel, monkeypatch):
+    monkeypatch.setattr(numbers, "PANEL", panel)
+    nest = naive(f, (13, 21))
+    np.testing.assert_array_equal(results(product_schedule(nest, CPU).finished()), results(nest))
+
+
 def test_each_directive_has_a_reason():
     kernel = product_schedule(naive(layer, (20, 30), (30, 40), (40,)), CPU).finished()
     assert all(step.why for step in directives(kernel))

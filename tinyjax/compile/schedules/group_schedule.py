@@ -144,7 +144,7 @@ def _pack(draft: Draft, k: str) -> None:
     for kept, other in ((rows, columns), (columns, rows)):
         draft.apply(Reorder(other, (kept,), why=f"for each {other}, the same is read"))
         order = (kept, k) if _lies_along(draft.kernel, k, kept) else (k, kept)
-        draft.apply(Pack(other, order, why="read again and again, loaded once"))
+        draft.apply_if_possible(Pack(other, order, why="read again and again, loaded once"))
 
 
 def _lies_along(kernel: Kernel, k: str, kept: str) -> bool:

@@ -91,7 +91,10 @@ class _Choice:
         """A copy of each panel, and full tiles, which go through it."""
         k = "k_inner" if self.depth > PANEL else "k"
         again = f"the panel is read {self.tiles} times, in the order of the copy"
-        self.draft.apply(Pack("row_outer_inner", (k, "column_inner"), why=again))
+        panel = Pack("row_outer_inner", (k, "column_inner"), why=again)
+        self.is_packed = self.draft.apply_if_possible(
+            panel
+        )  # not if it is the same number everywhere
         self.draft.apply(RoundUp("row_inner", self.height, why="all tiles are alike"))
         self.draft.apply(RoundUp("row_outer_inner", self.tiles, why="all blocks are alike"))
 
@@ -100,7 +103,8 @@ class _Choice:
         tile at once."""
         draft, width = self.draft, self.width
         draft.apply(Vectorize("column_inner", width, why="neighbours are packed"))
-        if not draft.apply_if_possible(Vectorize("column_inner2", width, why="a row of the panel")):
+        row = Vectorize("column_inner2", width, why="a row of the panel")
+        if self.is_packed and not draft.apply_if_possible(row):
             draft.apply(RoundUp("column_inner2", width, why="each lane is copied by itself"))
             draft.apply(UnrollAndJam("column_inner2", width, why="its place is worked out once"))
         draft.apply_if_possible(Vectorize("column_inner1", width, why="neighbours of the result"))

@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tinyjax.compile.fusion.cost_record import bytes_of
+from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
     Kernel,
@@ -31,7 +32,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Store,
     inner_bodies,
 )
-from tinyjax.compile.kernel.substitution import rewritten
+from tinyjax.compile.kernel.substitution import relocated
 from tinyjax.compile.passes.loops import loop_of
 from tinyjax.compile.plan import Plan
 from tinyjax.core.jaxpr import ClosedJaxpr, Var
@@ -251,19 +252,14 @@ def in_place_kernel(kernel: Kernel, count: int, pairs: Sequence[tuple[int, int]]
     sources = [kernel.buffers[i] for i, _ in pairs]
     over = "_".join(source.name for source in sources)
 
-    def with_shared_buffer(statement: Statement) -> Statement:
-        match statement:
-            case Load(_, source) if source in shared:
-                return dataclasses.replace(statement, source=shared[source])
-            case Store(destination) if destination in shared:
-                return dataclasses.replace(statement, destination=shared[destination])
-        return statement
+    def place(memory: Buffer | PrivateArray, at: Index) -> tuple[Buffer, Index] | None:
+        return (shared[memory], at) if memory in shared else None
 
     return dataclasses.replace(
         kernel,
         name=f"{kernel.name}_over_{over}",
         buffers=[shared.get(buffer, buffer) for buffer in kernel.buffers if buffer not in sources],
-        body=rewritten(kernel.body, with_shared_buffer),
+        body=relocated(kernel.body, place),
     )
 
 

@@ -59,6 +59,25 @@ def rewritten(
     return replaced(body, lambda statement: [change(statement)])
 
 
+def relocated(
+    body: list[ir.Statement], change: Callable[[Any, Index], tuple[Any, Index] | None]
+) -> list[ir.Statement]:
+    """The statements with other memory: change(memory, index) says what takes the place of an element, if
+    anything does."""
+
+    def changed(s: ir.Statement) -> ir.Statement:
+        match s:
+            case ir.Load(_, memory, at) if found := change(memory, at):
+                return replace(s, source=found[0], index=found[1])
+            case ir.Store(memory, at) if found := change(memory, at):
+                return replace(s, destination=found[0], index=found[1])
+            case ir.Combine(memory, at) if found := change(memory, at):
+                return replace(s, array=found[0], index=found[1])
+        return s
+
+    return rewritten(body, changed)
+
+
 def substituted(
     body: Sequence[ir.Statement],
     places: Mapping[str, Index],

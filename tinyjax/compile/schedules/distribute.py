@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
-    Combine,
     For,
     Kernel,
     Let,
@@ -28,7 +27,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Value,
     statements_of,
 )
-from tinyjax.compile.kernel.substitution import replaced, substituted
+from tinyjax.compile.kernel.substitution import relocated, replaced, substituted
 from tinyjax.compile.schedules.dependences import (
     numbers,
     why_dependent,
@@ -179,20 +178,8 @@ def in_array(
     body: list[Statement], old: PrivateArray, new: PrivateArray, first: Index
 ) -> list[Statement]:
     """The statements with the elements of another array, from `first` on, in place of a private array."""
-
-    def change(s: Statement) -> list[Statement]:
-        match s:
-            case Allocate(memory) if memory == old:
-                return []
-            case Load(_, memory, at) if memory == old:
-                return [replace(s, source=new, index=first + at)]
-            case Store(memory, at) if memory == old:
-                return [replace(s, destination=new, index=first + at)]
-            case Combine(memory, at) if memory == old:
-                return [replace(s, array=new, index=first + at)]
-        return [s]
-
-    return replaced(body, change)
+    kept = replaced(body, lambda s: [] if isinstance(s, Allocate) and s.array == old else [s])
+    return relocated(kept, lambda memory, at: (new, first + at) if memory == old else None)
 
 
 def _made_by(maker: Let | Load | Allocate) -> Value | PrivateArray:

@@ -50,6 +50,7 @@ from tinyjax.compile.kernel.kernel_ir import (
 from tinyjax.compile.kernel.substitution import (
     defined_names,
     every_statement,
+    relocated,
     replaced,
     substituted,
 )
@@ -181,18 +182,13 @@ class _GroupWork:
                 case Allocate(array) if array in self.arrays:
                     mine = self.arrays[array]
                     return [] if mine.is_local else [replace(s, array=mine)]
-                case Load(_, array, at) if array in self.arrays:
-                    return [replace(s, source=self.arrays[array], index=self._at(array, at))]
-                case Store(array, at) if array in self.arrays:
-                    return [replace(s, destination=self.arrays[array], index=self._at(array, at))]
-                case Combine(array, at) if array in self.arrays:
-                    return [replace(s, array=self.arrays[array], index=self._at(array, at))]
             return [s]
 
-        return replaced(body, change)
+        def place(array: Any, at: Index) -> tuple[PrivateArray, Index] | None:
+            mine = self.arrays.get(array)
+            return None if mine is None else (mine, at if mine.is_local else index(0))
 
-    def _at(self, array: Any, at: Index) -> Index:
-        return at if self.arrays[array].is_local else index(0)
+        return relocated(replaced(body, change), place)
 
     def _wait(self, statement: Statement, new: list[Statement]) -> None:
         """A barrier, where the statement loads what others stored, or stores where they loaded."""

@@ -40,3 +40,13 @@ def test_lines_that_changed_are_marked():
 def test_a_pass_that_changed_nothing_is_not_printed():
     shown = changes_text(passes())
     assert "rewrite_rules" in shown and "lower_prng_keys" not in shown
+
+
+def test_a_directive_that_was_left_out_is_there_with_what_it_would_do():
+    lowered = jax.jit(lambda x: x[::-1] + 1).lower(jnp.ones(100))
+    (vectors,) = (p for p in passes_data(lowered.passes) if p["name"] == "vectorize")
+    assert vectors["does"].startswith("The loop over axis") and not any(
+        sign in "+-" for sign, _ in vectors["lines"]
+    )
+    (event,) = vectors["events"]
+    assert event["change"] == "left out" and "apart in memory" in event["why"]

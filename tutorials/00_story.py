@@ -304,11 +304,11 @@ def grad(fun):  # transform/vjp.py
 
 print(grad(f)(3.0), grad(grad(f))(3.0), *jvp(grad(f), (3.0,), (1.0,)))
 print(grad(lambda x: reduce_sum(f(x), axis=0))(xs), vmap(grad(f))(xs))
-show(make_jaxpr(grad(f))(3.0))
+show(make_jaxpr(lambda x, ct: backward_pass(linearize(f, x)[1], ct))(3.0, 1.0))
 
 # %% [markdown]
-# The backward pass has become equations, which any trace can process: all of this nests. Here is the program
-# with its values: blue forwards, yellow backwards, dashed what the one half takes from the other.
+# The backward pass has become equations, which any trace can process: all of this nests. Here it is for `a` =
+# 3 and a cotangent `b` of 1: blue forwards, yellow backwards, dashed what the second half has of the first.
 #
 # ![The gradient of sin(x) * x at 3.0](rendered/figures/08_grad_1.svg)
 #
@@ -320,7 +320,7 @@ show(make_jaxpr(grad(f))(3.0))
 #
 # <details><summary>The last jaxpr has seven equations. How many become lines of C?</summary>
 #
-# Six. Nobody needs `d`, the value of `f` itself, and what nobody needs is left out.
+# Six. Nobody needs the value of `f` itself, and what nobody needs is left out.
 # </details>
 
 # %%

@@ -315,9 +315,8 @@ except jax.errors.TracerBoolConversionError as error:
 # | `for` over many iterations | is written out; else `lax.fori_loop`, `lax.scan` ([lesson 14](14_scan.py)) |
 # | `if n > 3:` where `n` is an option | make `n` static |
 #
-# Does that not contradict [lesson 2](02_jvp.py), in which an `if` inside `jvp` worked? A
-# `JVPTracer` carries a real value beside its tangent. There is something to ask. A `JaxprTracer`
-# has none.
+# Does that not contradict [lesson 3](03_nesting.py), in which an `if` inside `jvp` worked? A `JVPTracer`
+# carries a real value beside its tangent. There is something to ask. A `JaxprTracer` has none.
 
 # %%
 print(jax.jvp(absolute, (-3.0,), (1.0,)))
@@ -397,10 +396,11 @@ print(jax.make_jaxpr(slope)(3.0))
 print(jax.make_jaxpr(jax.vmap(score))(jnp.ones((2, 3))))
 
 # %% [markdown]
-# The first has the derivative: `cos`, two products and their sum. (`add_any` is the sum of two tangents.)
-# The second has arrays with one axis more, and `reduce_sum` over axis 1 instead of 0. No trace of `vmap`
-# is left, and nothing needs to be paid for it later. Compilers like such programs: straight lines, known
-# shapes, no Python.
+# The first has the derivative: `cos`, three products, and the sum of two of them. (`add_any` is the sum of
+# two tangents.) The second has arrays with one axis more, and `reduce_sum` over axis 1 instead of 0; it says
+# `np.int64(1)`, as JAX does, where a rule has computed the number of an axis. No trace of `vmap` is left, and
+# nothing needs to be paid for it later. Compilers like such programs: straight lines, known shapes, no
+# Python.
 #
 # To see the trace write one equation after the other, step through the function under `jit`, which traces
 # it first:

@@ -356,8 +356,18 @@ print("the linear part:    ", milliseconds(lambda: rounds_jvp(ts)))
 #
 # ## The picture
 #
-# `f` at 3.0, linearized. What is known is computed now, and has its value. What is unknown waits. The
-# arrows from the one to the other are the residuals.
+# `f` at a point `a`, linearized, and applied to a direction `b`. The picture has the letters of this program.
+# What is known is computed now, and has its value at 3.0. What is unknown waits. The arrows from the one to
+# the other are the residuals.
+
+
+# %%
+def linearized_at(point, direction):
+    y, f_jvp = jax.linearize(f, point)
+    return y, f_jvp(direction)
+
+
+print(jax.make_jaxpr(linearized_at)(3.0, 1.0))
 
 # %%
 viz.linearize(f, 3.0)

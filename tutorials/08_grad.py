@@ -194,13 +194,14 @@ print(backward_pass(linearized.jaxpr, linearized.residuals, undefined, [1.0]))
 # It takes the jaxpr, the values of its constvars (the [residuals](glossary.md#residual)), its arguments
 # (an `UndefinedPrimal` for each linear one), and a cotangent for each result. What it does:
 #
-# 1. **Forwards**: go through the equations. Those without a linear operand are computed; there may be
-#    some among residuals. Of the others, note the operands; their results are `UndefinedPrimal`s too.
+# 1. **Forwards**: go through the equations. Those without a linear operand are computed: now and then,
+#    residuals are combined with each other. Of the others, note the operands; their results are
+#    `UndefinedPrimal`s too.
 # 2. Give each result of the jaxpr its cotangent. (A variable may be there twice: add.)
 # 3. **Backwards**: for each noted equation, from the last to the first, take the cotangent that its
-#    result has by now. It has them all: who uses a value stands behind it. If it has none, nothing that
-#    counts depends on it: skip the equation. Else call the rule, and *add* what it gives to what the
-#    operands have.
+#    result has by now. It is complete: the equations that use a value come after the one that makes it,
+#    and have been gone through. If it has none, nothing that counts depends on it: skip the equation.
+#    Else call the rule, and *add* what it gives to what the operands have.
 # 4. The cotangents of the jaxpr's arguments are the answer.
 #
 # A cotangent that is zero is a [`Zero`](glossary.md#zero), as for tangents: no memory, no arithmetic.
@@ -377,7 +378,17 @@ print("for a million numbers:", hvp(bumpy, jnp.ones(1_000_000), jnp.ones(1_000_0
 #
 # ## The picture
 #
-# `f` at 3.0: what flows forwards, and what flows back. Find the place where two cotangents are added.
+# Here is `f`, run forwards at a point `a`, and backwards from a cotangent `b`. The picture has the letters of
+# this program, and the values for 3.0 and 1.0. Find the place where two cotangents are added.
+
+
+# %%
+def forwards_and_backwards(point, cotangent):
+    y, f_vjp = jax.vjp(f, point)
+    return y, *f_vjp(cotangent)
+
+
+print(jax.make_jaxpr(forwards_and_backwards)(3.0, 1.0))
 
 # %%
 viz.transpose(f, 3.0)

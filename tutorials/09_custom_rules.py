@@ -84,24 +84,26 @@ print(my_f(3.0))
 print(*jax.jvp(my_f, (3.0,), (1.0,)))
 
 # %% [markdown]
-# (`takes_arrays` says that the impl rule gets arrays rather than NumPy's, as it calls other
-# primitives.) That works, for one number at a time. `make_jaxpr`, `vmap` and `jit` need more
-# rules. In tinyjax, custom_jvp and custom_vjp functions are two primitives of the same kind, and
-# this is what they share:
+# (`takes_arrays` says that the impl rule gets tinyjax's arrays. Other impl rules get NumPy's; but this one
+# binds other primitives.) That works, for one number at a time. `make_jaxpr`, `vmap` and `jit` need more
+# rules. In tinyjax, custom_jvp and custom_vjp functions are two primitives of the same kind, and this is what
+# they share:
 
 # %%
 print(inspect.getsource(calls.CallWithRules))
 
 # %% [markdown]
-# The impl rule is ours. A trace that writes a jaxpr (`staging_rules`) traces the function, and
-# keeps the rules as they are. The JVP rule of `custom_jvp_call`, in
-# [forward_rules.py](../tinyjax/transform/custom/forward_rules.py), is ours too, but for one
-# thing that is for comfort. Inside JAX, a tangent that is known to be zero is an object
-# [`Zero`](glossary.md#zero), not an array: that of the second argument of `f(x, 2.0)`, say, while
-# we differentiate by `x`. Most people's rules expect arrays. So they are given arrays of zeros,
-# which `instantiate_zeros` makes. A rule that can make use of the knowledge asks for it, by
-# `symbolic_zeros=True`. (An integer has no direction in which it can move a little. Its tangents
-# have a dtype of their own, `float0`, that holds nothing; rules are given these as they are.)
+# Rules in five tables. The impl rule is ours, and the abstract_eval rule asks the function's jaxpr. A trace
+# that writes a jaxpr (`staging_rules`) traces the function, and keeps its rules as they are. The last two are
+# for a call whose argument is a tangent, within the rule of another function. Such a call is linear and needs
+# no rule of its own: `partial_eval_rules` just runs the function, and `transpose_rules` runs its jaxpr
+# backwards. The JVP rule of `custom_jvp_call`, in
+# [forward_rules.py](../tinyjax/transform/custom/forward_rules.py), is ours too, but for one thing that is for
+# comfort. Inside JAX, a tangent that is known to be zero is an object [`Zero`](glossary.md#zero), not an
+# array: that of the second argument of `f(x, 2.0)`, say, while we differentiate by `x`. Most people's rules
+# expect arrays. So they are given arrays of zeros (`shown_zero` says which). A rule that can make use of the
+# knowledge asks for it, by `symbolic_zeros=True`. (An integer has no direction in which it can move a little.
+# Its tangents have a dtype of their own, `float0`, that holds nothing; rules are given these as they are.)
 #
 # What do the other transformations do with it? Look at the jaxpr:
 
@@ -117,7 +119,7 @@ print(jax.make_jaxpr(f)(3.0))
 # | none | the function runs |
 # | `jvp`, and so `linearize` and `grad` | the rule runs in its place |
 # | `vmap` | the equation stays: now with the function batched, and the rule batched |
-# | `jit` | the function's equations take the place of the call; too late for the rule |
+# | `jit` | the compiler puts the function's equations in place of the call: derivatives were taken before |
 #
 # The order does not matter: the derivative of the batched function is by the rule, and so is that
 # of the jitted one.
@@ -253,9 +255,9 @@ print("second derivative: ", jax.grad(jax.grad(inverse))(0.5))
 print("of a batch:        ", jax.vmap(jax.grad(inverse))(jnp.array([0.3, 0.4, 0.5])))
 
 # %% [markdown]
-# Look at the last but one. The rule calls `inverse` again, not the loop, so the second derivative
-# uses the rule once more. This is the pattern for solvers of all kinds: equations, minima, steady
-# states. (`jax.lax.custom_root` writes such a rule for you.)
+# Look at the second derivative. The rule calls `inverse` again, not the loop, so differentiating it uses the
+# rule once more. This is the pattern for solvers of all kinds: equations, minima, steady states.
+# (`jax.lax.custom_root` writes such a rule for you.)
 #
 # ## Third reason: another gradient, on purpose
 #
@@ -469,16 +471,17 @@ print(jax.grad(jnp.real)(z), jax.grad(jnp.imag)(z))
 #
 # ## The picture
 #
-# The gradient of `inverse`. The loop is inside of the call, and its result is all that the
-# derivative needs: what computes the slope stands outside of it. To walk through it, event by
-# event (first, the whole lesson runs):
+# The gradient of `inverse`. The call is drawn as a closed box: the loop is inside of it, and its result is
+# all that the derivative needs. What computes the slope stands outside. (`open_calls=True`, the default,
+# opens the box; [lesson 13](13_cond_and_while.py) draws loops.) To walk through it, event by event (first,
+# the whole lesson runs):
 #
 # ```sh
 # python -m tinyjax step tutorials/09_custom_rules.py:inverse --args 0.5 --transform grad
 # ```
 
 # %%
-viz.dot(jax.make_jaxpr(jax.grad(inverse))(0.5))
+viz.dot(jax.make_jaxpr(jax.grad(inverse))(0.5), open_calls=False)
 
 # %% [markdown]
 # ## Summary

@@ -290,8 +290,9 @@ with jax.explain_cache_misses():
 # The cache belongs to the function, and each round has a new one. `jax.jit(f)` twice of the same
 # `f` is fine.
 #
-# The other question is what is compiled at all, and how long each stage takes.
-# `jax.log_compiles()` tells:
+# The other question is what is compiled at all, and how long each stage takes. `jax.log_compiles()` tells.
+# (If you run this lesson, it says that NumPy answers: kernels are built in the background then, as told at
+# the end. For the page, it was run with `TINYJAX_BACKGROUND_BUILD=0`, and waited for them.)
 
 # %% varies
 with jax.log_compiles():

@@ -265,10 +265,10 @@ at = i * 16 + 1
 print(at, "is at least", at.lo, "and at most", at.hi)
 
 # %% [markdown]
-# If the lowest is not negative, and the highest is within the memory, no access can go wrong,
-# whatever the loop does. For a wide one, the highest is that of its last element; with an `end`,
-# it is the last before the end (or the index itself, which is read in any case). Here is a kernel
-# with a mistake in it, written by hand:
+# If the lowest is not negative, and the highest is within the memory, no access can go wrong, whatever the
+# loop does. For a wide one, the highest is that of its last element; with an `end`, it is the last one before
+# the end. (The element at the index itself is read in any case, also where the `end` leaves nothing.) Here is
+# a kernel with a mistake in it, written by hand:
 #
 # <details><summary>Here is a kernel that moves eight numbers one place down. Will the check accept
 # it?</summary>

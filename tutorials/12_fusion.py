@@ -176,13 +176,17 @@ show(lambda a, b: jnp.maximum(a @ b, 0), a, b)
 show(lambda a, b: f(a) @ b, a, b)
 
 # %% [markdown]
-# That is the whole rule. It is one method of [fuse.py](../tinyjax/compile/fusion/fuse.py),
+# That is what decides for most values. It is one method of [fuse.py](../tinyjax/compile/fusion/fuse.py),
 # `_reason_to_store`, and one of the exercises. To put it in words:
 #
 # - what the host reads is stored;
 # - what is cheap is not;
 # - what is costly is stored if one reader asks for more elements than there are, or if several
 #   readers ask for it at different places.
+#
+# Around it stand a few more reasons. What leaves a reduction's kernel is stored, and what a product reads, as
+# seen above. A value is also stored if a kernel would get too many equations, or index maps upon index maps,
+# and on some devices if it is a sum. `as_text("groups")` always says which it was.
 #
 # Several results of the same shape then share a kernel, where that is possible: none of them may
 # need an element of another that another work-item makes, for nobody knows whether it is there
@@ -370,12 +374,14 @@ for name, operation in {
     print(f"{best(operation):10,.1f} us  {name}")
 
 # %% [markdown]
-# So most of the time is spent in one of them. NumPy computes `expm1` one number after the other;
-# its `exp` is written for vector instructions, and takes a fraction of that. The kernel's `expm1`
-# is, too. That has nothing to do with fusion. (`where` has a reason of its own: half of the
-# numbers are positive, in no order, and the processor cannot guess which.) Besides, the kernel runs
-# on all cores, and NumPy's operations on one. The running example is a better test of fusion: NumPy
-# has a fast `sin`, and moves five arrays in place of two.
+# So most of the time is spent in one or two of them, and in which depends on the processor. NumPy chooses the
+# code of a function when it is loaded, by the vector instructions that there are. With AVX-512 its `expm1` is
+# computed in vectors, and is as fast as `exp`; with less, one number after the other, and takes several times
+# as long. `where` has a reason of its own: half of the numbers are positive, in no order, and if NumPy's code
+# jumps, the processor cannot guess where. The kernel computes `expm1` in vectors, and chooses without a jump.
+# That has nothing to do with fusion. Besides, the kernel runs on all cores, and NumPy's operations on one.
+# The running example is a better test of fusion: NumPy's `sin` is fast on most processors, and it moves five
+# arrays in place of two.
 
 # %% varies
 on_device = jax.device_put(million, cpu)

@@ -202,8 +202,8 @@ print(jax.make_jaxpr(jax.grad(last, argnums=(0, 1, 2)))(w, h, xs))
 
 # %% [markdown]
 # *The first scan* is the loop itself. Partial evaluation has added ys to it: what the linear part needs of
-# each step, stacked. Those are the [residuals](glossary.md#residual): `cos(h)`, `h`, `sin(h)` and their
-# product, four numbers a step. They are its four results `f32[4]`.
+# each step, stacked. Those are the [residuals](glossary.md#residual): `cos(h)`, `h`, `sin(h)`, and the
+# product `sin(h) * h`: four numbers a step. They are its four results `f32[4]`.
 #
 # *The second scan* has `reverse=True`: it goes from the last step to the first. Its operands show where
 # everything went.

@@ -104,6 +104,13 @@ def test_an_ending_that_is_no_picture_is_refused_before_the_layout(no_layout_pro
         viz.save(viz.dot(jax.make_jaxpr(f)(3.0)), tmp_path / "f.xyz")
 
 
+def test_a_call_may_be_a_closed_box():
+    closed = jax.make_jaxpr(lambda x: jax.jit(jnp.sin)(x) * x)(3.0)
+    source = viz.dot(closed, open_calls=False).source
+    assert "<b>jit</b>" in source and "sin</b>" not in source and "subgraph" not in source
+    assert "sin</b>" in viz.dot(closed).source
+
+
 def test_a_system_dot_is_preferred(monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda name: f"/found/{name}")
     assert output.layout_program() == "/found/dot"

@@ -13,8 +13,10 @@ from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinyjax.studio.viz.drawing import Drawing, opened
 
 
-def dot(jaxpr: Jaxpr | ClosedJaxpr) -> graphviz.Digraph:
+def dot(jaxpr: Jaxpr | ClosedJaxpr, open_calls: bool = True) -> graphviz.Digraph:
     """Draw `jaxpr`, jaxprs inside it included; equal jaxprs give an equal `.source`.
+
+    Without `open_calls`, a call is a box like any other equation: what it calls is not drawn.
 
     Raises TypeError if given anything else, such as the function itself.
     """
@@ -24,5 +26,6 @@ def dot(jaxpr: Jaxpr | ClosedJaxpr) -> graphviz.Digraph:
             "write dot(jax.make_jaxpr(f)(*args))"
         )
     drawing = Drawing(opened(jaxpr))
+    drawing.open_calls = open_calls
     drawing.whole(opened(jaxpr))
     return drawing.finished()

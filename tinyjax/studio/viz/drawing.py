@@ -57,6 +57,7 @@ class Drawing:
         self.threads: dict[Var, Look] = {}
         self.equation_look = style.EQUATION
         self.upwards = False
+        self.open_calls = True  # else a call is a box
         self.remark = ""
         self.fresh: Iterator[str] = (f"n{i}" for i in itertools.count())
         self.looks: list[Look] = []  # those that the legend is to explain
@@ -143,10 +144,10 @@ class Drawing:
         if eqn.primitive.name in CONTROL:
             return CONTROL[eqn.primitive.name](self, graph, eqn, operands, self.inside(eqn))
         inner = called(eqn)
-        if inner is not None:
+        if inner is not None and self.open_calls:
             return self.call(graph, eqn, inner, operands)
         box = self.box(graph, eqn, operands)
-        for title, jaxpr in bodies(eqn):
+        for title, jaxpr in bodies(eqn) if inner is None else []:
             self.hang(graph, box, title, jaxpr)
         return [box] * len(eqn.outvars)
 

@@ -7,7 +7,7 @@ import small_tinyjax
 from small_tinyjax import EXERCISES, FILE, SOURCE, exercise
 
 from tinyjax.__main__ import main
-from tinyjax.studio.learn import exercises, keep, progress
+from tinyjax.studio.learn import changes, exercises, keep, progress, work_folder
 from tinyjax.studio.learn.functions import function_text, with_function
 from tinyjax.studio.learn.work_folder import WorkFolder
 
@@ -119,6 +119,16 @@ def test_what_is_carried_on_comes_along_when_tinyjax_changes(course, tmp_path, c
     assert main(["learn", "test"]) == 0
     assert "carried over: two, and 1 functions of other lessons" in capsys.readouterr().out
     assert folder.text(FILE, "one") == MINE["one"] and "def four" in folder.source(FILE)
+
+
+def test_a_change_of_what_was_carried_on_is_told_as_one_that_later_lessons_do_not_see(course):
+    kept = with_function(SOURCE, "one", MINE["one"])
+    folder = work_folder.start(2, course / "two", {FILE: kept}, [EXERCISES[0]])
+    assert changes.others(folder) == []
+    path = folder.path / "src" / FILE
+    path.write_text(with_function(path.read_text(), "one", "def one():\n    return 1\n"))
+    told = "\n".join(changes.others(folder))
+    assert "one is yours from an earlier lesson" in told and "change it there too" in told
 
 
 def test_without_earlier_lessons_nothing_is_carried_on(course, capsys):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import copy
 
-from tinyjax.studio.learn.exercises import ROOT
-from tinyjax.studio.learn.functions import Function, functions_of
+from tinyjax.studio.learn.exercises import ROOT, place_of
+from tinyjax.studio.learn.functions import Function, function_text, functions_of
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 
@@ -39,7 +39,19 @@ def others(folder: WorkFolder) -> list[str]:
         told += [f"src/{file}: {line}" for line in found]
         if found:
             told.append(f"    `learn reset {file}` puts this back, and keeps what you wrote.")
+        for name in kept_functions(folder, file):
+            if folder.text(file, name) != function_text(folder.given(file), name):
+                told.append(
+                    f"    {name} is yours from an earlier lesson. Later ones take it from the folder"
+                )
+                told.append("    of that lesson, not from here: change it there too.")
     return told
+
+
+def kept_functions(folder: WorkFolder, file: str) -> list[str]:
+    """The functions in a file that were carried on from earlier lessons."""
+    kept = [place_of(function) for e in folder.notes["kept"] for function in e["functions"]]
+    return [name for place, name in kept if place == file]
 
 
 def differences(before: str, after: str, own: set[str]) -> list[str]:

@@ -116,7 +116,7 @@ While kernels build in the background NumPy answers; with `tinyjax_background_bu
 
 Who waits for a cold build waits for PoCL: 0.6 s of a core until its LLVM has built a first kernel, be it
 one that stores a number, which is as long as JAX takes for all; 0.3 s to read the step's text; then 0.1 s
-for each of its eleven kernels. Ours is 0.4 s: to import the compiler 0.28, to lower 0.12, to print 0.02.
+for each of its eleven kernels. Ours is 0.4 s: to import the compiler 0.25, to lower 0.12, to print 0.02.
 Tried, without a gain: a program for each kernel, in place of one for all; vectors of 8 floats for 16; to
 keep LLVM from unrolling or vectorizing loops that are unrolled already.
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from tinyjax.compile.codegen.codegen import CPU, GPU, Target
 from tinyjax.compile.codegen.program import program_text
-from tinyjax.compile.codegen.webassembly import webassembly
 from tinyjax.compile.cost import cost_lines, step_costs
 from tinyjax.compile.explain import explain_lines, mapping
 from tinyjax.compile.kernel.kernel_ir import Kernel
@@ -144,6 +143,13 @@ class Stage:
     text: Callable[[LoweredProgram], str]
 
 
+def as_webassembly(plan: Plan) -> Any:
+    """The module of a plan's kernels, by a printer that few programs need."""
+    from tinyjax.compile.codegen.webassembly import webassembly
+
+    return webassembly(plan.all_kernels())
+
+
 STAGES = {
     "jaxpr": Stage(lambda it: it.closed, lambda it: str(it.closed)),
     "simplified": Stage(lambda it: it.plan.closed, lambda it: str(it.plan.closed)),
@@ -159,8 +165,7 @@ STAGES = {
         lambda it: program_text(it.plan.all_kernels()),
     ),
     "webassembly": Stage(
-        lambda it: webassembly(it.plan.all_kernels()),
-        lambda it: str(webassembly(it.plan.all_kernels())),
+        lambda it: as_webassembly(it.plan), lambda it: str(as_webassembly(it.plan))
     ),
     "explain": Stage(
         lambda it: mapping(it.plan), lambda it: "\n".join(explain_lines(it.plan)).lstrip("\n")

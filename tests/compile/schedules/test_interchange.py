@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from loop_nests import (
     F32,
@@ -10,7 +12,7 @@ from loop_nests import (
     scaled_rows,
 )
 
-from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load, Store
+from tinyjax.compile.kernel.kernel_ir import Allocate, Buffer, For, Kernel, Let, Load, Store, Value
 from tinyjax.compile.schedules.interchange import Interchange
 from tinyjax.compile.schedules.split import Split
 
@@ -41,6 +43,19 @@ def test_a_block_of_columns_has_accumulators_for_itself(columns):
     kernel = Interchange("i1_inner", "i2").apply(blocks)
     assert "acc1:f32 = 8 elements of 0.0" in str(kernel)
     assert_computes_the_same(kernel, blocks)
+
+
+def test_a_load_that_the_inner_loop_does_not_need_waits_until_after_it():
+    kernel = column_sums(7, 5)
+    (outer,) = kernel.body
+    d, e = Value("d", F32), Value("e", F32)
+    *others, store = outer.body
+    after = [Let(e, "add", (d, store.value)), replace(store, value=e)]
+    body = [Load(d, kernel.buffers[0], outer.variable), *others, *after]
+    naive = replace(kernel, body=[replace(outer, body=body)])
+    changed = Interchange("i1", "i2").apply(naive)
+    assert [type(s) for s in changed.body] == [Allocate, For, For]
+    assert_computes_the_same(changed, naive)
 
 
 def test_loops_that_can_not_change_places_are_explained():

@@ -350,6 +350,15 @@ def test_products_in_a_loop_read_neighbouring_elements():
     assert inner
 
 
+def test_weights_that_are_read_by_columns_are_packed_before_a_while_too():
+    step = lambda w: lambda x: jnp.tanh(w @ x)  # noqa: E731
+    f = lambda w, x: lax.while_loop(lambda x: x.sum() > 0.1, step(w), x)  # noqa: E731
+    args = np.abs(floats(9, 9)) / 9, np.abs(floats(9))
+    before, _ = str(loop_of(f, *args)).split("while:")
+    assert "panel1[" in before
+    agree(f, *args, rtol=1e-5)
+
+
 def test_a_new_carry_is_stored_over_the_old_one_where_nothing_else_reads_that():
     kernel = loop_of(lambda x: lax.scan(lambda c, x: (c + x.sum(), None), x, x)[0], floats(3, 3))
     assert "new_" not in str(kernel)

@@ -50,7 +50,7 @@ class Interchange(LoopDirective):
             return f"more than accumulators are made before the loop over {self.inner}"
         if any(loop.variable in at.parts() for at in (inner.start, inner.stop)):
             return f"how far the loop over {self.inner} goes depends on {self.axis}"
-        if why_dependent(loop) and (left := carried(loop)):
+        if (left := carried(loop)) and why_dependent(loop):
             return f"an iteration of {self.axis} needs what others leave in {left}"
         return ""
 

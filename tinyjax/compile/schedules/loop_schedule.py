@@ -116,8 +116,10 @@ def _advance_together(draft: Draft, main: str, target: Target) -> None:
     lie in memory."""
     for inner in loops_of(draft.kernel.body):
         axis = axis_of(inner)
+        if axis == main or not combined(inner.body):
+            continue
         around = _loop_around(draft.kernel, axis)
-        if around in ("", main) or not combined(inner.body):
+        if around in ("", main):
             continue
         change = Interchange(around, axis, why="all elements of a product advance together")
         if not draft.apply_if_possible(change):

@@ -48,8 +48,8 @@ def test_equations_of_one_line_are_told_apart():
     assert kin_of(columns, found(columns, "traced", "= sin"), "transformed") == [
         "b:f32[] = sin a",
         "c:f32[] = cos a",
-        "f:f32[] = mul e c",  # backwards through sin
-        "g:f32[] = add_any d f",
+        "d:f32[] = mul g c",  # backwards through sin
+        "e:f32[] = add_any f d",
     ]
     assert kin_of(columns, found(columns, "transformed", "= cos"), "traced") == ["b:f32[] = sin a"]
 
@@ -81,7 +81,7 @@ def test_links_are_mutual():
 def test_what_is_simplified_away_is_marked():
     columns = columns_of(f, [3.0], [jax.grad])
     gone = [item.text.strip() for item in items_of(columns, "transformed") if item.gone]
-    assert gone == ["_:f32[] = mul b a", "d:f32[] = mul b 1.0", "e:f32[] = mul 1.0 a"]
+    assert gone == ["_:f32[] = mul b a", "f:f32[] = mul b 1.0", "g:f32[] = mul 1.0 a"]
 
 
 @needs_kernels
@@ -144,3 +144,25 @@ def test_a_derivative_rule_keeps_its_own_line():
     seven = found(columns, "transformed", "7.0")
     assert any("7.0" in text for text in kin_of(columns, seven, "python"))
     assert any("custom_jvp_call" in text for text in kin_of(columns, seven, "traced"))
+
+
+def names_in(columns, column):
+    """What is computed in a column, by name."""
+    texts = (item.text.strip() for item in items_of(columns, column) if ":f32" in item.text)
+    return {t.split(":")[0]: t.split(" = ")[1] for t in texts if " = " in t and t[0] != "_"}
+
+
+@needs_kernels
+def test_a_value_has_one_name_in_all_columns():
+    columns = columns_of(f, (3.0,), [jax.grad])
+    traced, its, groups = (names_in(columns, c) for c in ("traced", "transformed", "groups"))
+    assert traced["b"] == its["b"] == groups["b"] == "sin a"
+    assert its["c"] == groups["c"] == "cos a"
+    assert set(groups) <= set(its) and len(its) == 6
+
+
+@needs_kernels
+def test_what_is_simplified_away_has_a_name_of_its_own():
+    columns = columns_of(f, (3.0,), [jax.grad])
+    (product,) = (name for name, what in names_in(columns, "traced").items() if "mul" in what)
+    assert product not in names_in(columns, "transformed")

@@ -19,12 +19,13 @@ from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup
 from tinyjax.compile.plan import Plan, step_word
 from tinyjax.core.api_util import fun_name
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, SourceLine, Var, subjaxprs
-from tinyjax.core.pretty_printer import literal_text, variable_names
+from tinyjax.core.pretty_printer import literal_text
 from tinyjax.studio.viz.drawing import told_params
 from tinyjax.studio.viz.event_text import short_file
 from tinyjax.studio.viz.provenance import Seen, mark_of, marked, origins, printed_eqns
 from tinyjax.studio.viz.provenance_links import Column, Item, Section, Thread, note_what_is_gone
 from tinyjax.studio.viz.sources import function_around, source_of
+from tinyjax.studio.viz.value_names import names_as_in_plan, names_as_in_transformed
 
 
 def columns_of(
@@ -93,6 +94,8 @@ class _Columns:
         self.plan = plan
         self.here = here
         self.names = {eqn_name(plan, eqn): n for n, eqn in enumerate(numbered_eqns(plan))}
+        self.its_names = names_as_in_plan(transformed, plan)
+        self.own_names = names_as_in_transformed(traced, transformed, origin, self.its_names)
         # What each thread is from, with itself.
         self.threads: dict[Thread, set[Thread]] = {}
         for n, (_, eqn) in enumerate(printed_eqns(traced.jaxpr)):
@@ -117,8 +120,10 @@ class _Columns:
         name, its_name = names
         columns = [
             Column("python", "Python", "your program", "line", "lines", "python", self.python()),
-            self.jaxpr_column("traced", "jaxpr", name, self.traced),
-            self.jaxpr_column("transformed", "transformed jaxpr", its_name, self.transformed),
+            self.jaxpr_column("traced", "jaxpr", name, self.traced, self.own_names),
+            self.jaxpr_column(
+                "transformed", "transformed jaxpr", its_name, self.transformed, self.its_names
+            ),
             Column(
                 "groups",
                 "groups",
@@ -171,13 +176,14 @@ class _Columns:
 
     # ---- jaxprs ----
 
-    def jaxpr_column(self, kind: str, title: str, function: str, closed: ClosedJaxpr) -> Column:
-        blocks = self.jaxpr(kind, closed)
+    def jaxpr_column(
+        self, kind: str, title: str, function: str, closed: ClosedJaxpr, names: dict[Var, str]
+    ) -> Column:
+        blocks = self.jaxpr(kind, closed, names)
         return Column(kind, title, f"of {function}", "equation", "equations", "jaxpr", blocks)
 
-    def jaxpr(self, kind: str, closed: ClosedJaxpr) -> list[Section]:
+    def jaxpr(self, kind: str, closed: ClosedJaxpr, names: dict[Var, str]) -> list[Section]:
         """A jaxpr, an item an equation."""
-        names = variable_names(closed.jaxpr)
         numbers = {eqn: n for n, (_, eqn) in enumerate(printed_eqns(closed.jaxpr))}
         typed = [f"{names.get(v, '_')}:{_type(v)}" for v in closed.jaxpr.invars]
         head = self.item(f"lambda {' '.join(typed)}. let", [])

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import tinyjax as jax
+from tinyjax import lax
 from tinyjax.compile.kernel.check_kernel import check_kernel
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.interpret import interpret_kernel
@@ -90,3 +92,17 @@ def test_the_loop_is_asked_for_by_its_axis():
     assert Resumable("", work=1).why_not(naive) == "it has no while"
     once = Resumable("i1", work=1).apply(naive)
     assert Resumable("i1", work=1).why_not(once) == "it is resumable already"
+
+
+def test_a_loop_without_iterations_leaves_what_it_is_given():
+    def halved(i, x):
+        return lax.fori_loop(0, i + 1, lambda _, y: y / 2, x)
+
+    x = np.float32([1, 2, 3])
+    lowered = jax.jit(lambda x: lax.fori_loop(0, 0, halved, x)).lower(x)
+    (kernel,) = lowered.compiler_ir("schedule").kernels.values()
+    assert kernel.iterations.length == 0
+    memory = [x, *(np.zeros(b.size, b.dtype) for b in kernel.buffers[1:])]
+    memory[-1][3] = 100  # the most iterations of loops inside
+    interpret_kernel(kernel, memory)
+    assert any(np.array_equal(found, x) for found in memory[1:])

@@ -87,7 +87,7 @@ class _Resumption:
         length = None
         if isinstance(self.loop, ir.For):
             length = self.loop.variable.hi + 1
-            first, self.first = self._clamped(self.start, length - 1)
+            first, self.first = self._clamped(self.start, max(length - 1, 0))
             last, self.last = self._clamped(self.stop, length)
             head += [*first, *last]
         body = self._resumed(self.given.body, None)

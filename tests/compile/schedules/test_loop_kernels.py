@@ -500,3 +500,11 @@ def test_the_next_launch_has_as_many_iterations_as_take_a_fifth_of_a_second():
     assert next_count(100, seconds=0.0) == 400  # no more than four times as many
     assert next_count(1, seconds=9.0) == 1
     assert next_count(2**30, seconds=0.0) == 2**30
+
+
+def test_sums_of_sums_advance_together():
+    """An axis takes part in two interchanges: what is left of it then has two names."""
+    power = jax.vmap(lambda x: jnp.linalg.matrix_power(x @ x.T / 16, 2))
+    f = lambda x, n: lax.scan(lambda c, i: (c, power(x) + i), n[0], n)[1]  # noqa: E731
+    x, n = floats(3, 3, 3), np.arange(4, dtype=np.float32)
+    np.testing.assert_allclose(jax.jit(f)(x, n), f(x, n), rtol=1e-5)

@@ -30,9 +30,15 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.substitution import substituted
 from tinyjax.compile.schedules.dependences import ends, why_dependent
-from tinyjax.compile.schedules.directive import LoopDirective, axis_of, carried
+from tinyjax.compile.schedules.directive import (
+    LoopDirective,
+    axis_of,
+    carried,
+    find_loop,
+    with_loop,
+)
 from tinyjax.compile.schedules.distribute import in_array
-from tinyjax.compile.schedules.nests import names_in, stored_names
+from tinyjax.compile.schedules.nests import Fresh, names_in, stored_names
 
 
 @dataclass(frozen=True)
@@ -54,7 +60,13 @@ class Interchange(LoopDirective):
             return f"an iteration of {self.axis} needs what others leave in {left}"
         return ""
 
-    def _changed(self, loop: For) -> list[Statement]:
+    def _applied(self, kernel: Kernel) -> Kernel:
+        name = f"{self.axis}_result"
+        if find_loop(kernel, name) is not None:  # of an interchange with another loop before
+            name = Fresh(kernel)(name)
+        return with_loop(kernel, self.axis, lambda loop: self._interchanged(loop, name))
+
+    def _interchanged(self, loop: For, result: str) -> list[Statement]:
         outer = _from_zero(loop)
         before, inner, after = _parts(outer, self.inner)
         assert inner is not None
@@ -67,7 +79,7 @@ class Interchange(LoopDirective):
             within, after = (
                 in_array(body, s.array, array, outer.variable) for body in (within, after)
             )
-        again = index_var(f"{self.axis}_result", 0, outer.variable.hi)
+        again = index_var(result, 0, outer.variable.hi)
         rest = substituted(after, {self.axis: again})
         return [
             *allocated,

@@ -5,7 +5,10 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.core import Primitive
 from tinyjax.core.primitives import mul, reduce_sum, sin
+from tinyjax.transform.batching import defbroadcasting
+from tinyjax.transform.jvp import defjvp
 
 x = np.array([1.0, 2.0, 3.0], np.float32)
 
@@ -74,16 +77,16 @@ def test_a_hessian_has_aux_and_complex_arguments_too():
 
 
 def test_the_hessian_is_forward_over_reverse():
-    @jax.custom_vjp
-    def cubed(x):
-        return x * x * x
-
-    def three_x_squared(x, ct):  # by a loop that forward mode goes through, and reverse mode can't
-        step = lambda s: (s[0] + 1, s[1] * x)  # noqa: E731
-        return (ct * jax.lax.while_loop(lambda s: s[0] < 2, step, (0, jnp.float32(3)))[1],)
-
-    cubed.defvjp(lambda x: (x * x * x, x), three_x_squared)
-    assert float(jax.hessian(cubed)(2.0)) == 12.0
+    cube, slope, moved = (Primitive(name) for name in ("cube", "slope", "moved"))
+    cube.def_impl(lambda x: x * x * x)
+    slope.def_impl(lambda x: 3 * x * x)
+    moved.def_impl(lambda x_dot, x: 6 * x * x_dot)
+    for primitive in (cube, slope, moved):
+        primitive.def_abstract_eval(lambda x, *_: x)
+        defbroadcasting(primitive)
+    defjvp(cube, lambda x_dot, x: mul(x_dot, slope.bind(x)))
+    defjvp(slope, lambda x_dot, x: moved.bind(x_dot, x))  # forward alone: it has no transpose rule
+    assert float(jax.hessian(cube.bind)(2.0)) == 12.0
 
 
 def test_jacrev_takes_complex_inputs_of_a_real_function_as_grad_does():

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from lowering import aval, softmax_like, stages, total
 
+import tinyjax as jax
+import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.codegen.codegen import CPU
 from tinyjax.compile.codegen.program import program_text
@@ -155,3 +157,17 @@ def test_the_time_to_group_grows_as_the_program_does(monkeypatch):
     f = lambda x: [mul(x, np.float32(n + 2)) for n in range(1000)]  # noqa: E731
     assert len(fuse(make_jaxpr(f)(aval(3)).jaxpr, CPU)) > MAX_TRIED
     assert len(tried) <= MAX_TRIED * 1000
+
+
+def test_operands_that_a_loop_has_no_use_for_are_none_of_its_work():
+    def program(x):
+        keys = jax.random.split(jax.random.key(3), 9)  # carried along, and read by nobody
+
+        def step(state):
+            n, keys, x = state
+            return n + 1, keys, jnp.sin(x + 0.5)
+
+        return lax.while_loop(lambda state: state[0] < 4, step, (0, keys, x))[2]
+
+    x = np.ones((1, 4), np.float32)
+    np.testing.assert_allclose(jax.jit(program)(x), program(x), rtol=1e-6)

@@ -279,11 +279,14 @@ class _Plan:
             group.depth = self.last_effect = max(group.depth, self.last_effect)
 
     def _before(self, eqn: JaxprEqn, inputs: Sequence[Var]) -> list[JaxprEqn]:
-        """What a loop that reads `inputs` computes of its operands by itself."""
+        """What a loop that reads `inputs` computes of its operands by itself: not those it has no use for."""
+        ends = {*inputs, *self.jaxpr.invars, *self.jaxpr.constvars}
         found: dict[JaxprEqn, None] = {}
         for v in variables(eqn):
-            if v not in inputs and v in self.producer:
-                found |= backward_slice(v, self.producer, set(inputs), self.lowerings).eqns
+            if v not in ends:
+                needed = backward_slice(v, self.producer, ends, self.lowerings)
+                if needed.inputs.keys() <= set(inputs):
+                    found |= needed.eqns
         return list(found)
 
     def _place(self, group: Group) -> None:

@@ -359,6 +359,12 @@ def test_weights_that_are_read_by_columns_are_packed_before_a_while_too():
     agree(f, *args, rtol=1e-5)
 
 
+@pytest.mark.parametrize("size", [16, 17, 20, 27])
+def test_products_of_any_size_in_a_loop(size):
+    args = floats(size, size), floats(size, size), floats(size), floats(size), floats(3, size)
+    agree(rnn, *args, rtol=1e-4)
+
+
 def test_a_new_carry_is_stored_over_the_old_one_where_nothing_else_reads_that():
     kernel = loop_of(lambda x: lax.scan(lambda c, x: (c + x.sum(), None), x, x)[0], floats(3, 3))
     assert "new_" not in str(kernel)

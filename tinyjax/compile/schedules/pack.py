@@ -23,6 +23,7 @@ from dataclasses import dataclass, replace
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Buffer,
+    Const,
     For,
     Kernel,
     Let,
@@ -34,7 +35,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     statements_of,
 )
 from tinyjax.compile.kernel.substitution import defined_names, substituted
-from tinyjax.compile.schedules.dependences import numbers, why_not_numbered
+from tinyjax.compile.schedules.dependences import iterations, numbers, why_not_numbered
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
@@ -81,12 +82,15 @@ class Pack(Directive):
         loops = [loop_over(kernel, axis) for axis in self.inner]
         innermost, (same, packed) = self._innermost(kernel), self._packed(kernel)
         fresh, (number, count) = Fresh(kernel), numbers(loops)
+        has_gaps = len(loops) > 1 and iterations(loops[-1]).bit_count() > 1
         allocated, loads, stores = list[Statement](), list[Statement](), list[Statement]()
         for maker in packed:
             with statements_of(maker.origin):
                 v = maker.target
                 array = PrivateArray(fresh("panel"), v.dtype, count, v.width)
-                allocated.append(Allocate(array, None))
+                # Rows of a power of two have gaps, which are then set as well.
+                zero = Const(v.dtype.type(0), v.dtype) if has_gaps else None
+                allocated.append(Allocate(array, zero))
                 stores.append(Store(array, number, v))
                 loads.append(Load(v, array, number))
         copy: list[Statement] = [*same, *stores]

@@ -48,6 +48,14 @@ def test_split_words_encrypt_a_counter():
             assert of_key[i].tolist() == [int(x) for (x,) in encrypted]
 
 
+def test_each_key_of_a_table_is_folded_with_its_number():
+    words = np.arange(12, dtype=np.uint32).reshape(2, 3, 2)
+    data = np.arange(6).reshape(2, 3)
+    got = fold_in_words(words, data)
+    assert got.shape == (2, 3, 2)
+    np.testing.assert_array_equal(got[1], fold_in_words(words[1], data[1]))
+
+
 def test_folded_words_encrypt_a_number():
     folded = fold_in_words(np.array([[0, 0], [0, 1]], "uint32"), np.array([7, 7], "uint32"))
     assert folded.tolist() == [[2716826189, 292468403], [954670714, 4016809582]]

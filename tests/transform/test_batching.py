@@ -77,6 +77,27 @@ def test_a_transposition_permutes_the_axes_of_one_example(dim, permutation):
     assert_is_batch(got, [operand], [dim], lambda example: example.transpose(permutation))
 
 
+def noting_parameters(seen):
+    """A primitive that notes the parameters which it is bound with."""
+    p = bind.Primitive("p")
+    p.def_abstract_eval(lambda *avals, **params: seen.append(params) or avals[0])
+    p.def_impl(lambda *xs, **params: xs[0])
+    return p
+
+
+def test_a_reduction_keeps_its_other_parameters():
+    seen = []
+    batching._reducer_rule(noting_parameters(seen), (cube,), (1,), axes=(0,), scale=2)
+    assert seen == [{"axes": (0,), "scale": 2}]
+
+
+def test_an_elementwise_operation_keeps_its_parameters():
+    seen = []
+    for dims in ((0, 0), (0, None)):
+        batching._broadcasting_rule(noting_parameters(seen), (x, x), dims, scale=2)
+    assert seen == [{"scale": 2}] * 2
+
+
 def test_operands_with_equal_batch_dims_are_multiplied_as_they_are():
     assert_is_batch(batch_rules[primitives.mul_p]((x, x), (1, 1)), [x, x], [1, 1], np.multiply)
 
@@ -84,6 +105,12 @@ def test_operands_with_equal_batch_dims_are_multiplied_as_they_are():
 def test_batch_dims_are_brought_together():
     operands, dims = [cube, np.moveaxis(cube, 0, 2)], [0, 2]
     assert_is_batch(batch_rules[primitives.mul_p](operands, dims), operands, dims, np.multiply)
+
+
+def test_operands_of_one_shape_may_have_other_batch_dims():
+    square = np.arange(9, dtype=np.float32).reshape(3, 3)
+    rule = batch_rules[primitives.mul_p]
+    assert_is_batch(rule((square, square), (0, 1)), (square, square), (0, 1), np.multiply)
 
 
 def test_an_operand_that_is_not_mapped_is_stretched_over_the_batch():
@@ -152,6 +179,41 @@ def test_while_a_batching_rule_runs_the_parent_is_the_current_trace():
         primitive.bind(trace.tracer(x, 0))
         assert bind.context.trace is trace, "after the rule, this trace must be current again"
     assert seen == [trace.parent]
+
+
+def test_rules_are_given_the_parameters():
+    seen = []
+    by_dims = lambda vals, dims, **params: seen.append(params) or (vals[0], dims[0])  # noqa: E731
+    primitive, trace = new_primitive(by_dims), new_trace()
+    with_axis = bind.Primitive("new")
+    batching.axis_batch_rules[with_axis] = lambda axis, *args, **params: by_dims(*args, **params)
+    with bind.set_current_trace(trace):
+        for p in (primitive, with_axis):
+            out = p.bind(trace.tracer(x, 0), scale=2)
+            np.testing.assert_array_equal(out.val, x)
+    assert seen == [{"scale": 2}] * 2
+
+
+def test_a_primitive_that_takes_functions_is_not_left_to_the_parent():
+    primitive = new_primitive(lambda vals, dims: (x, 0))
+    primitive.takes_functions = True
+    with bind.set_current_trace(new_trace()):
+        assert isinstance(primitive.bind(3.0), BatchTracer), "a function may hold tracers"
+
+
+def test_without_a_name_an_operation_without_a_batch_is_left_to_the_parent():
+    primitive = bind.Primitive("new")
+    primitive.def_impl(lambda x: x)
+    primitive.def_abstract_eval(lambda aval: aval)
+    batching.axis_batch_rules[primitive] = lambda axis, vals, dims: (x, 0)
+    with bind.set_current_trace(new_trace(None)):
+        assert not isinstance(primitive.bind(3.0), BatchTracer)
+    plain = bind.Primitive("plain")
+    plain.def_impl(lambda x: x)
+    with bind.set_current_trace(new_trace("i")):
+        assert plain.bind(3.0) == 3.0, (
+            "nor does a name ask for a rule, where none speaks of the axis"
+        )
 
 
 def test_several_results_have_a_batch_dim_each():
@@ -264,6 +326,11 @@ def test_in_axes_must_fit_the_arguments():
         jax.vmap(sin, in_axes=2)(x)
     with pytest.raises(ValueError, match="at least one non-None"):
         jax.vmap(sin, in_axes=None)(x)
+
+
+def test_each_result_is_checked_and_told_by_its_position():
+    with pytest.raises(TypeError, match="at output component 1"):
+        jax.vmap(lambda x: (x, "text"))(x)
 
 
 def test_a_batched_result_cant_be_declared_unmapped():

@@ -227,6 +227,11 @@ def test_jvp_gives_the_value_and_the_derivative_along_the_tangent():
     np.testing.assert_allclose(y_dot, df(3.0), rtol=1e-6)
 
 
+def test_jvp_of_jvp_is_the_second_derivative():
+    second = jax.jvp(lambda x: jax.jvp(f, (x,), (1.0,))[1], (3.0,), (1.0,))[1]
+    np.testing.assert_allclose(second, 2 * np.cos(3.0) - 3.0 * np.sin(3.0), rtol=1e-5)
+
+
 def test_jvp_is_linear_in_the_tangent():
     _, once = jax.jvp(f, (3.0,), (1.0,))
     _, thrice = jax.jvp(f, (3.0,), (3.0,))
@@ -277,6 +282,8 @@ def test_a_tangent_must_have_the_primals_shape():
 
 
 def test_primals_and_tangents_come_in_tuples_of_one_structure():
+    with pytest.raises(TypeError, match="Expected a callable value"):
+        jax.jvp(3, (3.0,), (1.0,))
     with pytest.raises(TypeError, match="must be tuples or lists"):
         jax.jvp(f, 3.0, 1.0)
     with pytest.raises(TypeError, match="same tree structure"):

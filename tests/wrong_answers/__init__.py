@@ -143,7 +143,11 @@ def complaint(mutant: Mutant, failure: dict[str, str] | None) -> str:
     about = f"{mutant.exercise.number} {mutant.exercise.name}: {mutant.says}"
     if failure is None:
         return f"not found out: {about}"
-    poor = failure["where"] == "crash" or failure["kind"] in ("EndlessError", "NameError")
+    crash = failure["where"] == "crash" or (failure["kind"], failure["where"]) == (
+        "NameError",
+        "answer",
+    )
+    poor = crash or failure["kind"] == "EndlessError"
     if failure["kind"] in UNCLEAR or poor and not mutant.is_made:
         said = f"{failure['kind']}: {failure['message']}"
         return (

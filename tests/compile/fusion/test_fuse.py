@@ -87,6 +87,16 @@ def test_a_costly_value_that_is_read_twice_at_one_place_is_not_stored():
     assert len(groups) == 1
 
 
+def test_a_costly_value_that_is_read_once_at_another_place_is_not_stored():
+    _, groups, _ = stages(lambda x: transpose(sin(x), (1, 0)), aval(4, 4))
+    assert len(groups) == 1, "each sine is computed once anyway"
+
+
+def test_a_costly_value_that_two_results_read_at_one_place_is_not_stored():
+    _, groups, _ = stages(lambda x: (mul(sin(x), add(sin(x), 1.0)), cos(sin(x))), aval(4, 4))
+    assert [len(g.outputs) for g in groups] == [2], "a work-item has the sine for both"
+
+
 def test_what_the_host_reads_is_stored():
     _, groups, _ = stages(lambda x: lax.sort(neg(x)), aval(100))
     assert [type(g) for g in groups] == [KernelGroup, HostGroup]
@@ -105,6 +115,11 @@ def test_a_value_that_reads_another_at_another_place_is_in_a_kernel_of_its_own()
     shared = "a sine may be needed that another work-item computes later"
     assert [len(g.outputs) for g in groups] == [1, 1], shared
     assert_that_each_group_finds_what_it_reads(groups)
+
+
+def test_another_place_of_an_argument_may_be_read_by_any_kernel():
+    _, groups, _ = stages(lambda x: (add(x, 1.0), transpose(x, (1, 0))), aval(4, 4))
+    assert [len(g.outputs) for g in groups] == [2], "an argument is there before all of them"
 
 
 def test_a_kernel_is_not_shared_with_what_needs_another_that_may_run_after_it():

@@ -78,6 +78,11 @@ def test_leaves_stand_in_order_whatever_they_are_nested_in():
     )
 
 
+def test_a_structure_knows_the_aux_data_of_its_nodes():
+    a, b = (structure(collections.OrderedDict([(key, 1)])) for key in "ab")
+    assert a != b and a == structure(collections.OrderedDict(a=2)), "here the keys are aux data"
+
+
 def test_a_lone_value_is_a_leaf_and_none_is_a_node_without_leaves():
     assert tree_util.tree_flatten(3) == ([3], pytrees.LEAF)
     leaves, treedef = tree_util.tree_flatten((None, 1))
@@ -141,6 +146,11 @@ def test_dict_keys_are_sorted_so_they_must_be_comparable():
     with pytest.raises(ValueError, match="Comparator raised exception while sorting"):
         tree_util.tree_flatten({1: 0, "a": 0})
     assert tree_util.tree_leaves(collections.OrderedDict([("a", 1), (1, 2)])) == [1, 2]
+
+
+def test_unflatten_takes_its_leaves_from_any_iterable():
+    treedef = structure([1, (2, 3)])
+    assert treedef.unflatten(iter("abc")) == ["a", ("b", "c")]
 
 
 @pytest.mark.parametrize("leaves, word", [([1], "Too few"), ([1, 2, 3], "Too many")])

@@ -42,6 +42,11 @@ def test_bodies_may_read_the_same_values_in_different_orders():
     assert [float(lax.cond(pred, *branches)) for pred in (True, False)] == [9, -9]
 
 
+def test_a_property_may_need_many_iterations_to_arrive():
+    hand_on = lambda flags: (flags[0], *flags[:-1])  # noqa: E731
+    assert fixed_point(hand_on, (True, *5 * [False])) == (True,) * 6
+
+
 def test_what_a_part_of_the_carry_has_once_it_has_always():
     """Each step hands a property on to the next part."""
     step = lambda carry: (False, *carry[:-1])  # noqa: E731

@@ -149,6 +149,7 @@ def test_a_branch_on_the_host_costs_what_the_dearer_one_does():
 
     *_, branch = costs_on_a_cpu(g, VECTOR)
     assert (branch.flops, branch.transcendentals) == (10000, 1000)
+    assert branch.bytes == 16000, "its two steps read and write 4000 bytes each"
 
 
 def test_a_loop_counts_one_round_and_a_branch_that_which_costs_most():

@@ -365,6 +365,12 @@ def test_products_of_any_size_in_a_loop(size):
     agree(rnn, *args, rtol=1e-4)
 
 
+def test_sums_over_a_carry_that_fills_no_whole_vectors():
+    f = lambda x: lax.scan(lambda c, _: (c[::-1] * 0.5, c.sum()), x, None, length=3)  # noqa: E731
+    for size in (32, 33, 40, 100):
+        agree(f, floats(size), rtol=1e-5)
+
+
 def test_a_new_carry_is_stored_over_the_old_one_where_nothing_else_reads_that():
     kernel = loop_of(lambda x: lax.scan(lambda c, x: (c + x.sum(), None), x, x)[0], floats(3, 3))
     assert "new_" not in str(kernel)

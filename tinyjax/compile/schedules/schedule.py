@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from tinyjax.compile.kernel.check_kernel import check_kernel
+from tinyjax.compile.kernel.indices import index_var
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.record import Event, event, run_pass
 from tinyjax.compile.schedules.collapse import Collapse
@@ -80,9 +81,11 @@ class Draft:
         return list(axes)
 
     def can_be_vectors(self, axis: str, width: int) -> bool:
-        """Whether neighbours along an axis can be vectors, whatever their number."""
+        """Whether neighbours along an axis can be vectors, once it is split by their width."""
         loop = loop_over(self.kernel, axis)
-        lanes = Lanes(axis, loop.start, None, width)
+        size = (loop.stop - loop.start).hi
+        first = index_var("chunk", 0, max(0, size - 1) // width) * width + loop.start
+        lanes = Lanes(axis, first, loop.stop if size % width else None, width)
         if reason := next(obstacles(self.kernel, loop, lanes), ""):
             self.leave_out(Vectorize(axis, width), reason)
         return not reason

@@ -127,10 +127,7 @@ def vectorize_sums(draft: Draft, width: int) -> None:
     for loop in loops_of(draft.kernel.body):
         axis, count = axis_of(loop), (loop.stop - loop.start).lo
         is_sum = {array.size for array in combined(loop.body)} == {1} and not loops_of(loop.body)
-        # Lanes beyond the end have no elements of private arrays.
-        loads = (s for s in every_statement(loop.body) if isinstance(s, Load))
-        fits = count % width == 0 or all(isinstance(s.source, Buffer) for s in loads)
-        if is_sum and fits and count >= 2 * width > 2 and draft.can_be_vectors(axis, width):
+        if is_sum and count >= 2 * width > 2 and draft.can_be_vectors(axis, width):
             _vectorize(draft, axis, width, "an accumulator for each lane")
         elif is_sum and count >= 4 * ACCUMULATORS:
             draft.apply(Accumulators(axis, ACCUMULATORS, why="sums that need not wait for another"))

@@ -110,6 +110,17 @@ def test_a_rule_is_given_arrays_for_tangents_that_are_zero():
     assert of_x == 1.0 and of_y == 0.0
 
 
+def test_zeros_are_made_for_a_whole_batch_at_once():
+    product = jax.custom_jvp(lambda x, y: x * y)
+    product.defjvp(lambda primals, tangents: (product(*primals), tangents[0] + tangents[1]))
+
+    def total(x, y):
+        return jax.vmap(product, (0, None))(x, y).sum()
+
+    first = jax.make_jaxpr(jax.grad(total, argnums=1))(jnp.ones(3), 2.0).eqns[0]
+    assert (first.primitive.name, first.outvars[0].aval.shape) == ("broadcast_in_dim", (3,))
+
+
 def test_arguments_and_results_are_pytrees():
     @jax.custom_jvp
     def f(p):

@@ -137,7 +137,7 @@ def obstacles(kernel: ir.Kernel, loop: ir.For, lanes: Lanes) -> Iterator[str]:
 def _obstacles_in(
     body: list[ir.Statement], lanes: Lanes, own: set[ir.PrivateArray], around: str
 ) -> Iterator[str]:
-    """Those of a body's statements. `around` is "first" if only the first lane runs them, and "while" if
+    """Those of a body's statements. `around` is "first" if only the first lane runs them, and "masked" if
     each lane ends by itself."""
     for s in body:
         yield from _obstacles_of(s, lanes, own, around)
@@ -145,8 +145,8 @@ def _obstacles_in(
         if isinstance(s, ir.If) and getattr(s.condition, "name", "") in lanes.firsts:
             inner = "first"
         elif isinstance(s, ir.While) and lanes.differs(s.holds):
-            inner = "while"
-            if around == "while":
+            inner = "masked"
+            if around == "masked":
                 yield f"lanes leave a loop within a loop at different iterations, by {s.holds}"
             if any(isinstance(t, ir.Store | ir.Combine) for t in s.head):
                 yield f"what a lane stores before it leaves a loop is not kept, by {s.holds}"
@@ -203,7 +203,7 @@ def _obstacles_of(
             if not lanes.differs(at) and destination not in own:
                 if around != "first" or lanes.differs(value):
                     yield f"all lanes store to {destination.name}[{at}]"
-            elif around == "while" and isinstance(destination, ir.Buffer):
+            elif around == "masked" and isinstance(destination, ir.Buffer):
                 yield f"lanes that have left a loop would store to {destination.name} in it"
         case ir.Combine(array, at, _, value):
             if lanes.differs(at):

@@ -57,6 +57,7 @@ from tinyjax.transform.jvp import (
     Zero,
     add_tangents,
     defzero,
+    instantiate_zeros,
     jvp_rules,
     zero_tangent,
 )
@@ -128,7 +129,13 @@ def _custom_jvp_jvp(
     """The pair (outs, out_tangents) that the user's rule, the parameter `jvp`, makes of primals and
     tangents.
 
-    A tangent may be a Zero: what the rule sees in its place, `shown_zero` says."""
+    A tangent may be a Zero. A rule that asked for no symbolic_zeros is given arrays in their place;
+    but the tangents of integers and bools, whose tangent dtype is float0, are handed on as they are."""
+    if not symbolic_zeros:
+        tangents = [
+            t if get_aval(x).to_tangent_aval().dtype == dtypes.float0 else instantiate_zeros(t)
+            for x, t in zip(primals, tangents)
+        ]
     return jvp(primals, tangents)
 
 

@@ -1,7 +1,7 @@
 """The lessons, and the exercises of each, as tutorials/exercises.toml has them.
 
 After this file you can say what an exercise consists of, and add one. Builds on the standard library
-alone, as everything in learn/ but the map: it is to work while the learner's tinyjax does not.
+alone, as all that judges does: it is to work while the learner's tinyjax does not.
 """
 
 from __future__ import annotations

@@ -40,6 +40,8 @@ def write(path: Path, text: str) -> None:
     new = path.with_name(f".{path.name}.new")
     try:
         with open(new, "w", encoding="utf-8", newline="") as file:
+            if path.exists():
+                shutil.copymode(path, new)
             file.write(text)
         new.replace(path)
     except OSError as error:

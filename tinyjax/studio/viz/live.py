@@ -4,7 +4,8 @@ After this file you can say who may ask the server, and what an edit sets off. I
 interface alone, and answers only who knows the token in the address: another page in the same browser does
 not, nor another user of the machine. Each version of the program is explained in a process of its own, so
 that an endless loop in it ends after some seconds and a crash is a message. What is edited in the page goes
-to a copy; the file is written only when the reader says so. Builds on html.py, through the command line.
+to a copy; the file is written only when the reader says so. Builds on html.py, through the command line, and
+safely.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tinyjax.studio.learn.safely import write
 
 SECONDS = 60  # that a version may take
 MOST_BYTES = 2**20  # of a program
@@ -53,11 +56,13 @@ class Live:
         """Takes the file's text if it has changed."""
         try:
             changed = self.file.stat().st_mtime
+            if changed != self.seen:
+                self.edit(self.file.read_text(encoding="utf-8"))
+                self.seen = changed
         except OSError as error:
-            return self._set(error=f"cannot read {self.file}: {error.strerror}")
-        if changed != self.seen:
-            self.seen = changed
-            self.edit(self.file.read_text(encoding="utf-8"))
+            self._set(error=f"cannot read {self.file}: {error.strerror}")
+        except UnicodeDecodeError as error:
+            self._set(error=f"cannot read {self.file} as UTF-8: {error.reason}")
 
     def edit(self, text: str) -> None:
         """Explains this text next; what waits already is left out."""
@@ -68,9 +73,7 @@ class Live:
 
     def save(self, text: str) -> None:
         """Writes the text to the file, whole or not at all."""
-        new = self.file.with_name(f".{self.file.name}.new")
-        new.write_text(text, encoding="utf-8")
-        os.replace(new, self.file)
+        write(self.file, text)
         self.look()
 
     def _set(self, **changes: Any) -> None:
@@ -82,13 +85,15 @@ class Live:
             with self.wanted:
                 self.wanted.wait_for(lambda: self.text is not None)
                 text, self.text = self.text, None
-            page, error = self._explained(text or "")
+            try:
+                page, error = self._explained(text or "")
+            except OSError as failed:  # of the folder for copies and pages
+                page, error = "", str(failed)
             with self.wanted:
-                working = self.text is not None
-            if not error:
-                self.page = page
-                self._set(version=self.state["version"] + 1)
-            self._set(error=error, working=working)
+                version = self.state["version"]
+                if not error:
+                    self.page, version = page, version + 1
+                self._set(version=version, error=error, working=self.text is not None)
 
     def _explained(self, text: str) -> tuple[str, str]:
         """The page, or what is wrong."""
@@ -152,10 +157,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """A text to explain, or to save."""
-        path = self._allowed()
-        length = int(self.headers.get("Content-Length") or 0)
+        path, told = self._allowed(), self.headers.get("Content-Length") or "0"
+        length = int(told) if told.isdecimal() else MOST_BYTES + 1
         if path and length > MOST_BYTES:
-            self.send_error(413, "a program of more than a megabyte")
+            self.send_error(413, "a program of more than a megabyte, or of no length")
         elif path in ("/edit", "/save"):
             text = self.rfile.read(length).decode("utf-8", "replace")
             try:

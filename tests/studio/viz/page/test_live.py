@@ -100,6 +100,19 @@ def test_what_is_saved_is_in_the_file(explained, server):
     assert [path.name for path in server.live.file.parent.iterdir()] == ["model.py"]
 
 
+def test_a_file_that_is_no_text_is_said_and_read_when_it_is_one(explained, server):
+    server.live.file.write_bytes(b"\xff")
+    assert "as UTF-8" in json.loads(ask(server, "/state")[1])["error"]
+    server.live.file.write_text("mended")
+    assert state_when_done(server)["text"] == "mended"
+
+
+def test_a_saved_file_keeps_its_mode(explained, server):
+    server.live.file.chmod(0o700)
+    ask(server, "/save", body="saved")
+    assert server.live.file.stat().st_mode & 0o777 == 0o700
+
+
 def test_a_program_of_more_than_a_megabyte_is_refused(explained, server, monkeypatch):
     monkeypatch.setattr(live_module, "MOST_BYTES", 3)
     assert ask(server, "/edit", body="long")[0] == 413

@@ -6,12 +6,14 @@ const [text, save, status, error, page] = ["text", "save", "status", "error", "p
 let version = 0; // that is shown
 let known = null; // the text that the server has
 let typing = 0; // the timer of what was typed last
+let sending = null; // the last text on its way to the server
+let unsaved = ""; // why the file could not be written
 
 function send(path) {
   clearTimeout(typing);
   typing = 0;
   known = text.value;
-  return ask(path, { method: "POST", body: known });
+  return sending = ask(path, { method: "POST", body: known });
 }
 
 text.addEventListener("input", () => {
@@ -28,7 +30,8 @@ text.addEventListener("keydown", (event) => {
 save.addEventListener("click", async () => {
   const done = await send("save");
   save.disabled = done.ok;
-  if (!done.ok) status.textContent = `not saved: ${done.statusText}`;
+  unsaved = done.ok ? "" : `not saved: ${done.statusText}`;
+  if (unsaved) send("edit"); // what is not in the file stays in the page
 });
 
 function show(state) {
@@ -39,7 +42,8 @@ function show(state) {
   error.hidden = !state.error;
   error.textContent = state.error;
   const shown = state.version ? `version ${state.version}` : "";
-  status.textContent = state.working ? `explaining … ${shown}` : state.error ? `wrong; the page is of ${shown || "nothing yet"}` : shown;
+  const now = state.working ? `explaining … ${shown}` : state.error ? `wrong; the page is of ${shown || "nothing yet"}` : shown;
+  status.textContent = unsaved || now;
   if (state.version === version) return;
   version = state.version;
   const hash = page.contentWindow.location.hash; // the tab that was open stays open
@@ -48,8 +52,11 @@ function show(state) {
 
 async function poll() {
   try {
+    const before = sending;
+    await before?.catch(() => {}); // whether it arrived, the state says
     const answer = await ask("state");
-    show(await answer.json());
+    const state = await answer.json();
+    if (sending === before) show(state); // else it may be of the text before
   } catch {
     status.textContent = "the server has ended: start explain --live again";
   }

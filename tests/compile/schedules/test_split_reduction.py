@@ -48,6 +48,7 @@ def test_work_items_in_whole_groups_that_have_no_piece_do_nothing():
 
 def test_what_can_not_be_split_is_explained():
     assert "no axis 'i7'" in SplitReduction("i7", 4).why_not(doubled(8))
+    assert "begin with 5.0" in SplitReduction("i2", 4).why_not(row_sums(3, 40, initial=5.0))
     assert "too few iterations" in SplitReduction("i2", 4, 16).why_not(row_sums(3, 40))
     split = Split("i2", 16).apply(row_sums(3, 40))
     assert "not from 0 to a constant" in SplitReduction("i2_inner", 2).why_not(split)

@@ -1,7 +1,32 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from loop_nests import assert_computes_the_same, column_sums, doubled, row_sums
+from loop_nests import (
+    ACC,
+    F32,
+    A,
+    B,
+    assert_computes_the_same,
+    axis,
+    column_sums,
+    doubled,
+    loop,
+    row_sums,
+)
 
+from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Buffer,
+    Combine,
+    Const,
+    Kernel,
+    Load,
+    PrivateArray,
+    Store,
+    Value,
+)
 from tinyjax.compile.schedules.tree_reduction import TreeReduction
 
 
@@ -36,5 +61,48 @@ def test_what_can_not_be_a_tree_is_explained():
     assert "no axis 'i7'" in TreeReduction("i7", 4).why_not(doubled(8))
     assert "3 is no power of two" in TreeReduction("i2", 3).why_not(row_sums(3, 40))
     assert "combines into no variables" in TreeReduction("i1", 4).why_not(doubled(8))
+    assert "would begin with 5.0" in TreeReduction("i2", 4).why_not(row_sums(3, 40, initial=5.0))
     tree = TreeReduction("i2", 4).apply(row_sums(3, 40))
     assert "every 4th iteration" in TreeReduction("i2", 4).why_not(tree)
+
+
+def running(is_variable):
+    """A sum whose iterations read what the one before left: the sum so far, or another variable."""
+    x, y, total = (
+        Buffer(n, F32, s, r)
+        for n, s, r in (("x_in", 40, "in"), ("y_out", 40, "out"), ("t_out", 1, "out"))
+    )
+    i, variable, d = axis("i2", 40), PrivateArray("p", F32, 1), Value("d", F32)
+    one, zero = (Const(np.float32(number), F32) for number in (1, 0))
+    source = variable if is_variable else ACC
+    body = [
+        Load(A, x, i),
+        Combine(ACC, index(0), "add", A),
+        Load(B, source, index(0)),
+        Store(y, i, B),
+    ]
+    body += [Store(variable, index(0), A)] if is_variable else []
+    made = [Allocate(variable, one)] if is_variable else []
+    made.append(Allocate(ACC, zero))
+    return Kernel(
+        "k0",
+        [x, y, total],
+        1,
+        [*made, loop(i, 40, *body), Load(d, ACC, index(0)), Store(total, index(0), d)],
+    )
+
+
+@pytest.mark.parametrize(
+    "is_variable, why", [(False, "each iteration loads acc1"), (True, "leave in p")]
+)
+def test_what_the_iteration_before_leaves_is_no_part_of_a_tree(is_variable, why):
+    assert why in TreeReduction("i2", 4).why_not(running(is_variable))
+
+
+def test_a_variable_may_be_combined_twice_in_an_iteration():
+    naive = row_sums(3, 40)
+    (rows,) = naive.body
+    allocate, sweep, *after = rows.body
+    twice = replace(sweep, body=[*sweep.body, sweep.body[1]])
+    naive = replace(naive, body=[replace(rows, body=[allocate, twice, *after])])
+    assert_computes_the_same(TreeReduction("i2", 4).apply(naive), naive)

@@ -31,7 +31,7 @@ from tinyjax.compile.schedules.dependences import iterations, why_not_numbered
 from tinyjax.compile.schedules.directive import LoopDirective, loop_over, with_loop
 from tinyjax.compile.schedules.distribute import distributed
 from tinyjax.compile.schedules.lanes import Lanes
-from tinyjax.compile.schedules.nests import Fresh, names_in
+from tinyjax.compile.schedules.nests import Fresh, names_in, stored_names
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,12 @@ class Gather(LoopDirective):
     def _why_not(self, kernel: Kernel, loop: For) -> str:
         if reason := why_not_numbered(loop):
             return reason
-        return "" if _apart(loop) else "neighbouring iterations load neighbouring elements"
+        first = _apart(loop)
+        if stored := names_in(first) & stored_names(loop.body):
+            return (
+                f"where they load depends on what iterations store in {', '.join(sorted(stored))}"
+            )
+        return "" if first else "neighbouring iterations load neighbouring elements"
 
     def _applied(self, kernel: Kernel) -> Kernel:
         loop = loop_over(kernel, self.axis)

@@ -7,8 +7,8 @@ that such a value is stored to, or any value in a loop that each lane leaves by 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Container, Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -16,9 +16,9 @@ from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.interpret import apply_op
 from tinyjax.compile.kernel.scalar_ops import has_vector_type
-from tinyjax.compile.kernel.substitution import defined_names, every_statement
-from tinyjax.compile.schedules.dependences import starts_at_multiple
-from tinyjax.compile.schedules.directive import axis_of
+from tinyjax.compile.kernel.substitution import defined_names, every_statement, replaced
+from tinyjax.compile.schedules.dependences import starts_at_multiple, why_dependent
+from tinyjax.compile.schedules.directive import axis_of, carried
 
 MASKS = ("any", "low", "high", "ramp", "vector", "lane")  # operations of vectors alone
 
@@ -152,6 +152,19 @@ def _obstacles_in(
                 yield f"what a lane stores before it leaves a loop is not kept, by {s.holds}"
         for part in ir.inner_bodies(s):
             yield from _obstacles_in(part, lanes, own, inner)
+
+
+def why_no_parts(kernel: ir.Kernel, loop: ir.For, accumulators: Container[ir.PrivateArray]) -> str:
+    """Why parts of the loop can't have accumulators of their own, and run in any order; empty if they can."""
+    inside = every_statement(loop.body)
+    sums = [s for s in inside if isinstance(s, ir.Combine) and s.array in accumulators]
+    for s in sums:
+        if reason := next(_why_no_sum(kernel, set(map(id, inside)), s.array, s.op), ""):
+            return reason
+    rest = replace(loop, body=replaced(loop.body, lambda s: [] if s in sums else [s]))
+    if (left := carried(rest)) and why_dependent(rest):
+        return f"an iteration of {axis_of(loop)} needs what others leave in {left}"
+    return ""
 
 
 def _why_no_sum(

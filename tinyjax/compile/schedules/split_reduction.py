@@ -3,7 +3,7 @@
 After this file you can say how the sum of a million numbers runs in parallel: the loop is cut into pieces,
 each leaves its partial result in memory, and when all have, a second loop combines these and goes on to what
 is computed from the result. Shared out among work-items, that is for the one that is done last. (Halide calls
-it rfactor.) Builds on directive.
+it rfactor.) Builds on lanes.
 
     acc1:f32 = variable of 0.0        for i1_piece in 0 .. 4:
     for i1 in 0 .. 100:                 acc1:f32 = variable of 0.0
@@ -35,12 +35,14 @@ from tinyjax.compile.kernel.kernel_ir import (
     For,
     Kernel,
     Load,
+    PrivateArray,
     Statement,
     Store,
     Value,
 )
 from tinyjax.compile.kernel.substitution import every_statement, substituted
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of
+from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
 
 Combines = Sequence[tuple[Combine, Buffer]]  # and where its partial results are
@@ -65,7 +67,7 @@ class SplitReduction(LoopDirective):
             return f"a loop around that over {self.axis} has other statements too"
         if not all(isinstance(s, Allocate) and s.initial is not None for s in parts.before):
             return f"more than accumulators are made before the loop over {self.axis}"
-        return ""
+        return why_no_parts(kernel, loop, _arrays(parts))
 
     def _applied(self, kernel: Kernel) -> Kernel:
         parts = _parts(kernel, self.axis)
@@ -76,11 +78,10 @@ class SplitReduction(LoopDirective):
         done = blocks * self.multiple
         count = math.ceil(done / run)
         results = math.prod(outer.stop.lo for outer in parts.around)
-        accumulators = {s.array for s in parts.before if isinstance(s, Allocate)}
+        sums = (s for s in every_statement(loop.body) if isinstance(s, Combine))
         combines = [
             (s, Buffer(fresh("partial"), s.array.dtype, results * count, "scratch"))
-            for s in every_statement(loop.body)
-            if isinstance(s, Combine) and s.array in accumulators
+            for s in {s.array: s for s in sums if s.array in _arrays(parts)}.values()
         ]
         piece = index_var(f"{self.axis}_piece", 0, count - 1)
         whole = _between(loop, self.axis, piece * run, (piece * run + run).min(done))
@@ -149,6 +150,11 @@ def _parts(kernel: Kernel, axis: str) -> _Parts | None:
             return None
         around.append(body[0])
         body = body[0].body
+
+
+def _arrays(parts: _Parts) -> set[PrivateArray]:
+    """The accumulators."""
+    return {s.array for s in parts.before if isinstance(s, Allocate)}
 
 
 def _between(loop: For, axis: str, start: Index, stop: Index) -> For:

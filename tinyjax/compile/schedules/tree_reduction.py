@@ -4,7 +4,7 @@ After this file you can say why 256 work-items need 8 steps to add up what each 
 takes elements 0, 256, 512, ... and not the first run: its neighbour takes 1, 257, 513, ..., so that what all
 load at once lies side by side in memory ("coalesced"). Nothing runs in parallel yet: the loops over lanes are
 for the directive that makes work-groups. (Halide calls the first half rfactor, TVM all of it a cross-thread
-reduction.) Builds on directive.
+reduction.) Builds on lanes.
 
     acc1:f32 = variable of 0.0         items1:f32 = 4 elements
     for i2 in 0 .. 100:                for i2_lane in 0 .. 4:
@@ -44,6 +44,7 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.substitution import every_statement, rewritten
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
+from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
 
 
@@ -57,9 +58,10 @@ class TreeReduction(LoopDirective):
     def _why_not(self, kernel: Kernel, loop: For) -> str:
         if self.lanes < 2 or self.lanes & (self.lanes - 1):
             return f"{self.lanes} is no power of two"
-        if not _accumulators(_body_with(kernel.body, self.axis), loop):
+        accumulators = _accumulators(_body_with(kernel.body, self.axis), loop)
+        if not accumulators:
             return f"the loop over {self.axis} combines into no variables that are made right before it"
-        return ""
+        return why_no_parts(kernel, loop, accumulators)
 
     def _applied(self, kernel: Kernel) -> Kernel:
         around, loop = _body_with(kernel.body, self.axis), loop_over(kernel, self.axis)
@@ -69,10 +71,8 @@ class TreeReduction(LoopDirective):
     def _as_tree(self, body: list[Statement], loop: For, fresh: Fresh) -> list[Statement]:
         """The statements around the loop, with the tree in its place."""
         accumulators = _accumulators(body, loop)
-        combines = [
-            s for s in every_statement(loop.body)
-            if isinstance(s, Combine) and s.array in accumulators
-        ]  # fmt: skip
+        sums = (s for s in every_statement(loop.body) if isinstance(s, Combine))
+        combines = list({s.array: s for s in sums if s.array in accumulators}.values())
         arrays = {
             s.array: PrivateArray(fresh("items"), s.array.dtype, self.lanes) for s in combines
         }

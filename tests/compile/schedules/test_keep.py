@@ -1,8 +1,20 @@
 import numpy as np
 import pytest
+from loop_nests import F32, A, B, C, assert_computes_the_same, axis, loop
 from lowering import aval, interpreted, stages
 
 import tinyjax as jax
+from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Buffer,
+    Const,
+    Kernel,
+    Let,
+    Load,
+    PrivateArray,
+    Store,
+)
 from tinyjax.compile.schedules.directive import axis_of, loops_of
 from tinyjax.compile.schedules.keep import Keep, repeated_work
 from tinyjax.compile.schedules.schedule import scheduled
@@ -63,3 +75,14 @@ def test_what_is_made_of_the_same_value_many_times_over_is_found_at_once():
     nest = softmax(5, 40, doubled)
     _, *sweeps = map(axis_of, loops_of(nest.body))
     assert [60 <= found.cost < 200 for found in repeated_work(nest, sweeps)] == [True, True]
+
+
+def test_what_is_made_of_a_variable_is_no_longer_the_same_after_a_store_to_it():
+    y, z = (Buffer(name, F32, 4, "out") for name in ("y_out", "z_out"))
+    variable, i, j = PrivateArray("p", F32, 1), axis("i1", 4), axis("i2", 4)
+    one, five = (Const(np.float32(number), F32) for number in (1, 5))
+    first = loop(i, 4, Load(A, variable, index(0)), Let(B, "add", (A, A)), Store(y, i, B))
+    second = loop(j, 4, Load(A, variable, index(0)), Let(C, "add", (A, A)), Store(z, j, C))
+    body = [Allocate(variable, one), first, Store(variable, index(0), five), second]
+    naive = Kernel("k0", [y, z], 1, body)
+    assert_computes_the_same(Keep("b", "i1").apply(naive), naive)

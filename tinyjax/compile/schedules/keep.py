@@ -149,6 +149,8 @@ def _meanings(loop: For, numbers: Numbers) -> dict[str, int]:
                 what = (op, target.dtype, *map(meaning, args))
             case Load(target, Buffer(role="in") as source, at, end):
                 what = (source.name, place(at), None if end is None else place(end))
+            case Load(target):  # of memory that may have changed: a value that no other loop has
+                what = (axis_of(loop), target.name)
             case _:
                 continue
         meanings[target.name] = numbers.setdefault(what, len(numbers))

@@ -3,7 +3,7 @@
 After this file you can say who may ask the server, and what an edit sets off. It listens on the loopback
 interface alone, and answers only who knows the token in the address: another page in the same browser does
 not, nor another user of the machine. Each version of the program is explained in a process of its own, so
-that an endless loop in it ends after some seconds and a crash is a message. What is edited in the page goes
+that an endless loop in it ends after a minute and a crash is a message. What is edited in the page goes
 to a copy; the file is written only when the reader says so. Builds on html.py, through the command line, and
 safely.
 """

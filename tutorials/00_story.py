@@ -2,7 +2,7 @@
 # # 0. The whole story in one sitting
 #
 # JAX takes a function of yours and gives you its derivative, its version for batches, or machine code for it.
-# This page builds all three, small but whole, on nothing but NumPy, in half an hour. Each piece has the name
+# This page builds all three, small but whole, on NumPy alone, in less than an hour. Each piece has the name
 # of the real one; a comment says of which file of [tinyjax](../tinyjax) it is a sketch. You need Python,
 # NumPy, and an idea of what a derivative is. Where there is a question, answer it before you open it.
 #
@@ -119,7 +119,7 @@ print(*jvp(f, (3.0,), (1.0,)), " by hand:", np.cos(3.0) * 3.0 + np.sin(3.0))
 # %% [markdown]
 # A derivative is a function too, and has a derivative. Then two `JVPTrace`s work, one in the other.
 #
-# <details><summary>In the last line below, <code>x</code> moves in the outer <code>jvp</code> and
+# <details><summary>In the line "not confused", <code>x</code> moves in the outer <code>jvp</code> and
 # <code>y</code> in the inner one. How fast does <code>x * (speed of x + y)</code> move?</summary>
 #
 # Inside, only `y` moves, so the speed of `x + y` is 1; and `x * 1` moves as fast as `x`: 1. Who takes the
@@ -316,11 +316,11 @@ show(make_jaxpr(lambda x, ct: backward_pass(linearize(f, x)[1], ct))(3.0, 1.0))
 #
 # A chain of elementwise equations becomes one [kernel](glossary.md#kernel), a function in OpenCL C for a
 # single element. The device runs it once for each; such a run is a *work-item*, and `get_global_id(0)` is its
-# number. What NumPy would write to memory, such as all sines, is a variable here. (All else, NumPy runs.)
+# number. What NumPy would write to memory, such as all sines, is a variable here. (Sums stay with NumPy.)
 #
-# <details><summary>The last jaxpr has seven equations. How many become lines of C?</summary>
+# <details><summary><code>slopes</code> has seven equations, too. How many become lines of C?</summary>
 #
-# Six. Nobody needs the value of `f` itself, and what nobody needs is left out.
+# Six. Nobody needs the value of the function itself, and what nobody needs is left out.
 # </details>
 
 # %%

@@ -94,7 +94,7 @@ print(core.impl_rules[sin_p](np.float32(3.0)))
 # <details><summary>A row of shape (1, 3), times a column of shape (2, 1): which array will come out? And
 # how many products are computed to find that out?</summary>
 #
-# One of shape (2, 3). None is computed: the rule has avals, and looks at shapes and dtypes alone.
+# One of shape (2, 3), and none: the rule has avals, and looks at shapes and dtypes alone.
 # </details>
 
 # %%

@@ -50,7 +50,8 @@ print("truly        slope", jax.jvp(f, (3.0,), (1.0,))[1])
 #
 # - `sin(x)` moves by `cos(x)` times the movement of `x`.
 # - A product is like the area of a rectangle. If side `x` grows by a little, the area grows by that
-#   little times `y`; if side `y` grows, by that little times `x`; if both do, by the sum.
+#   little times `y`; if side `y` grows, by that little times `x`; if both do, by the sum
+#   (the corner, little times little, is too small to count).
 #
 # So walk through `f` line by line, and beside each value write down how fast it moves. We begin with `x`,
 # which is 3, and moves at speed 1:
@@ -351,8 +352,8 @@ viz.jvp(f, 3.0)
 #
 # ## Exercises
 #
-# Write the real rules: `python -m tinyjax learn start 02`. The trace itself is waiting in lesson 3;
-# it stands in the same file, so read past it if you want to write it yourself.
+# Write the real rules: `python -m tinyjax learn start 02`. The trace itself, `JVPTrace`, is
+# waiting in lesson 3; it stands in the same file, so read past that class if you want to write it yourself.
 #
 # ## Where this lives in JAX
 #

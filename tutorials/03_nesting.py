@@ -195,7 +195,7 @@ print("careful trace:", push(lambda x: outer_pushed(x, CarefulTrace), 1.0, Caref
 # experiment. And nothing is lost. The rule computes `x + y` under the parent, the outer trace; there
 # `x` is known, and its movement is carried on.
 #
-# This is the whole safety of nested differentiation, and there are just two lines to it. In
+# This is the whole safety of nested differentiation, and there are just two places for it. In
 # [jvp.py](../tinyjax/transform/jvp.py), the methods of `JVPTrace`:
 #
 # 1. `primal_and_tangent` asks whose tracer it is. What is not its own is a constant, whose tangent is a
@@ -207,7 +207,7 @@ print("careful trace:", push(lambda x: outer_pushed(x, CarefulTrace), 1.0, Caref
 # business, and goes to the parent as it is. So a primitive costs next to nothing in a trace that it
 # does not concern.
 #
-# What if line 2 sent the rule's primitives straight to `EvalTrace`? As long as nothing is nested, that is
+# What if the second sent the rule's primitives straight to `EvalTrace`? As long as nothing is nested, that is
 # the parent anyway. But here an outer tracer would arrive at NumPy, which cannot do anything with it:
 
 # %%

@@ -225,7 +225,8 @@ class EvalTrace(Trace):
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """The result as an Array, or a list of them: the avals are from the abstract_eval rule, which
         checks the operands, the elements from the impl rule, which gets NumPy arrays. If the primitive
-        takes_arrays, its impl rule does all this itself: what it binds goes to this trace too.
+        takes_arrays, its impl rule does all this itself: what it binds goes to this trace too. What has
+        no abstract_eval rule, being in the making, gives what its impl rule gives.
 
         Raises NotImplementedError where there is no impl rule, UnexpectedTracerError for a tracer."""
         for x in args:

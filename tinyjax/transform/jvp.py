@@ -117,7 +117,8 @@ class JVPTrace(Trace):
 
     def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
         """The primitive's JVP rule, applied to primals and tangents; what the rule binds goes to the
-        parent. Where no operand has a tangent, the parent processes the primitive: no rule, no tracer."""
+        parent. Where no operand has a tangent, or there is no operand, the parent processes the primitive:
+        no rule, no tracer. A primitive of several results gives a list of tracers."""
         primals, tangents = zip(*map(self.primal_and_tangent, args)) if args else ((), ())
         if all([type(t) is Zero for t in tangents]):
             return self.parent.process_primitive(primitive, primals, params)

@@ -221,7 +221,8 @@ def _arrival_lines(ticket: ir.Buffer, scope: Scope) -> list[str]:
         return ["mem_fence(CLK_GLOBAL_MEM_FENCE);", f"if ({is_last}) {{"]
     first = f"if (local_id == 0) tj_is_last = {is_last};"
     both = "barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);"
-    return ["__local int tj_is_last;", both, first, both, "if (tj_is_last) {"]
+    stored = "mem_fence(CLK_GLOBAL_MEM_FENCE);"  # of each work-item, before its group's ticket
+    return ["__local int tj_is_last;", stored, both, first, both, "if (tj_is_last) {"]
 
 
 def _allocation_lines(array: ir.PrivateArray, initial: ir.Const | None) -> list[str]:

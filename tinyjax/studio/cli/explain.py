@@ -78,7 +78,9 @@ def run(options: argparse.Namespace) -> int:
 
 def serve(options: argparse.Namespace) -> int:
     """Serve the page until Ctrl+C; return the exit status."""
-    words = [word for word in options.words[1:] if word != "--live"]
+    words = [
+        word for word in options.words[1:] if not ("--live".startswith(word) and len(word) > 2)
+    ]
     place = next((word for word in words if re.search(r"\.py:[\w.]+$", word)), None)
     if place is None:
         print("--live follows a file: name it as in model.py:loss", file=sys.stderr)

@@ -45,7 +45,7 @@ let shownTime = null;
 function timeRow(event, number) {
   const cells = [event.name, micro(event.start), micro(event.end - event.start),
     event.waited === null ? "" : micro(event.waited),
-    event.bytes ? `${(event.bytes / (event.end - event.start) / 1e3).toFixed(1)} GB/s` : "", event.primitives];
+    event.bytes && event.end > event.start ? `${(event.bytes / (event.end - event.start) / 1e3).toFixed(1)} GB/s` : "", event.primitives];
   const line = element("button", { type: "button", class: "line" }, cells[0]);
   line.addEventListener("click", () => showTime(number));
   return element("tr", {}, element("th", { scope: "row" }, line), ...cells.slice(1).map((text) => element("td", {}, text)));

@@ -50,10 +50,13 @@ def test_an_error_in_the_training_is_told(tmp_path, capfd):
         finish.train(tmp_path, Kept({file: broken}))
 
 
+LESSONS = (2, 8, 12)  # all of them take some minutes, as each carries on those before it
+
+
 @pytest.mark.slow
-def test_a_learner_goes_through_all_lessons_to_digits_read(tmp_path, capfd, monkeypatch):
+def test_a_learner_goes_through_lessons_to_digits_read(tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for lesson in sorted({e.lesson for e in catalogue.load()}):
+    for lesson in LESSONS:
         assert main(["learn", "start", str(lesson), "--keep"]) == 0
         assert "tinyjax's own" not in capfd.readouterr().out
         name = catalogue.NAMES[lesson - 1]
@@ -61,7 +64,8 @@ def test_a_learner_goes_through_all_lessons_to_digits_read(tmp_path, capfd, monk
     assert main(["learn", "finish"]) == 0
     said = capfd.readouterr().out
     total = len({place for e in catalogue.load() for place in e.places})
-    assert f"{total} of the {total} functions of the exercises are yours" in said
+    own = len({place for e in catalogue.load() if e.lesson in LESSONS for place in e.places})
+    assert f"{own} of the {total} functions of the exercises are yours" in said
     at_work = int(re.search("([0-9]+) of your", said)[1])
-    assert at_work > total / 2
+    assert at_work > own / 2
     assert int(re.search("([0-9]+) of the 360 digits", said)[1]) > 300

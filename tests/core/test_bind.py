@@ -80,9 +80,11 @@ def test_equal_shapes_ones_and_scalars_broadcast(operands, result):
     "operands", [[(3,), (4,)], [(2, 3), (3,)], [(3,), (3, 2)], [(2, 3), (3, 2)]]
 )
 def test_other_shapes_do_not_broadcast_nor_are_dimensions_added(operands):
-    with pytest.raises(TypeError, match="add got incompatible shapes for broadcasting"):
+    with pytest.raises(TypeError, match="add got incompatible shapes for broadcasting") as raised:
         out = primitives.broadcast_shapes("add", *shapes(*operands))
         pytest.fail(f"{operands} do not fit, but {out} is what came out")
+    for shape in operands:
+        assert str(shape) in str(raised.value), f"the message should name the shape {shape}"
 
 
 # ---- impl rules ----

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tinyjax.studio.cli import learn
-from tinyjax.studio.learn import changes, exercises, keep, renewal, work_folder
+from tinyjax.studio.learn import exercises, work_folder
 from tinyjax.studio.learn.exercises import Exercise
 
 FILE = "tinyjax/three.py"
@@ -53,7 +53,6 @@ def use(root: Path, monkeypatch) -> None:
     }.items():
         (root / file).parent.mkdir(parents=True, exist_ok=True)
         (root / file).write_text(text)
-    for module in (changes, keep, learn, renewal, work_folder):
+    for module in (exercises, learn, work_folder):
         monkeypatch.setattr(module, "ROOT", root)
-    monkeypatch.setattr(work_folder, "PACKAGE", root / "tinyjax")
     monkeypatch.setattr(exercises, "load", lambda: EXERCISES)

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tinyjax.studio.learn.exercises import NAMES, ROOT, Exercise, load
+from tinyjax.studio.learn.exercises import NAMES, ROOT, Exercise, in_clone, load
 from tinyjax.studio.learn.functions import function_text, functions_of
 from tinyjax.studio.learn.safely import read
 from wrong_answers.changes import changes
@@ -68,7 +68,7 @@ def _mutant(exercise: Exercise, entry: dict[str, str]) -> Mutant:
     if "code" in entry:  # whole functions
         found = {name: function_text(entry["code"], name) for name in functions_of(entry["code"])}
     else:  # the reference with `new` in place of `old`
-        texts = {name: function_text(read(ROOT / file), q) for name, (file, q) in places.items()}
+        texts = {name: function_text(read(in_clone(file)), q) for name, (file, q) in places.items()}
         old, new = entry["old"].strip("\n"), entry["new"].strip("\n")
         if sum(text.count(old) for text in texts.values()) != 1:
             raise ValueError(f"{about}: `old` is to stand in the reference once: {old}")
@@ -88,7 +88,7 @@ def made(exercise: Exercise, most: int = MADE) -> list[Mutant]:
     found = []
     for i, (file, name) in enumerate(exercise.places):
         share = (most + i) // len(exercise.places)
-        for change in changes(function_text(read(ROOT / file), name), share):
+        for change in changes(function_text(read(in_clone(file)), name), share):
             says = f"{name.rpartition('.')[2]}: {change.says}"
             found.append(Mutant(exercise, says, ((file, name, change.text),), is_made=True))
     return found
@@ -118,7 +118,10 @@ def failures_of(mutants: Sequence[Mutant]) -> list[dict[str, str] | None]:
     done = subprocess.run(
         [sys.executable, "-m", "wrong_answers.tried"],
         input=json.dumps(answers),
-        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / "tests", ROOT / "tutorials"))),
+        },
         cwd=ROOT,
         capture_output=True,
         text=True,

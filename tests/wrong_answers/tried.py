@@ -24,6 +24,7 @@ import pytest
 from _pytest.runner import runtestprotocol
 from exercise_proof import Codes, Living, codes_of, enter, in_a_fork, living_functions
 
+from tinyjax.studio.learn.exercises import in_clone
 from tinyjax.studio.learn.functions import with_function
 
 ROOT = Path(__file__).parents[2]
@@ -119,12 +120,12 @@ def codes_for(answer: Answer) -> Codes:
     """The code that each function of the answer is to have."""
     texts: dict[str, str] = {}
     for file, name, text in answer["functions"]:
-        source = texts.get(file) or (ROOT / file).read_text(encoding="utf-8")
+        source = texts.get(file) or in_clone(file).read_text(encoding="utf-8")
         texts[file] = with_function(source, name, text)
     codes = {
-        file: codes_of(compile(text, str(ROOT / file), "exec")) for file, text in texts.items()
+        file: codes_of(compile(text, str(in_clone(file)), "exec")) for file, text in texts.items()
     }
-    return [(str(ROOT / file), name, codes[file][name]) for file, name, _ in answer["functions"]]
+    return [(str(in_clone(file)), name, codes[file][name]) for file, name, _ in answer["functions"]]
 
 
 def limit_time_and_memory() -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tinyjax.studio.learn.exercises import LESSONS, NAMES, ROOT, complaints, load
+from tinyjax.studio.learn.exercises import LESSONS, NAMES, ROOT, complaints, in_clone, load
 from tinyjax.studio.learn.functions import function_text, with_function
 from tinyjax.studio.learn.safely import read
 from tinyjax.studio.learn.work_folder import copy_tests, empty_sources, fill
@@ -60,7 +60,7 @@ def answered(sources, exercise):
     """The sources with the reference's functions of an exercise in place."""
     sources = dict(sources)
     for file, name in exercise.places:
-        text = function_text(read(ROOT / file), name)
+        text = function_text(read(in_clone(file)), name)
         sources[file] = with_function(sources[file], name, text)
     return sources
 

@@ -7,7 +7,7 @@ import pytest
 from tinyjax.__main__ import main
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn import finish
-from tinyjax.studio.learn.exercises import ROOT, LearnError
+from tinyjax.studio.learn.exercises import LearnError, in_clone
 from tinyjax.studio.learn.functions import function_text, with_function
 from tinyjax.studio.learn.keep import Kept
 from tinyjax.studio.learn.safely import read, write
@@ -17,7 +17,7 @@ from tinyjax.studio.learn.work_folder import WorkFolder
 def write_the_reference(folder):
     """Do what a learner does who writes what tinyjax has."""
     for file, name in folder.places:
-        text = function_text(read(ROOT / file), name)
+        text = function_text(read(in_clone(file)), name)
         path = folder.path / "src" / file
         write(path, with_function(read(path), name, text))
 
@@ -45,7 +45,7 @@ def test_without_anything_written_the_training_is_tinyjaxs_own(tmp_path, capfd, 
 @pytest.mark.slow
 def test_an_error_in_the_training_is_told(tmp_path, capfd):
     file = "tinyjax/transform/vjp.py"
-    broken = with_function(read(ROOT / file), "value_and_grad", "def value_and_grad(fun): 1 / 0")
+    broken = with_function(read(in_clone(file)), "value_and_grad", "def value_and_grad(fun): 1 / 0")
     with pytest.raises(LearnError, match="(?s)src/tinyjax/transform/vjp.py.*ZeroDivisionError"):
         finish.train(tmp_path, Kept({file: broken}))
 

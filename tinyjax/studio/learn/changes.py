@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import copy
 
-from tinyjax.studio.learn.exercises import ROOT, place_of
+from tinyjax.studio.learn.exercises import in_clone, place_of
 from tinyjax.studio.learn.functions import Function, function_text, functions_of
 from tinyjax.studio.learn.work_folder import WorkFolder
 
@@ -32,7 +32,7 @@ def others(folder: WorkFolder) -> list[str]:
     """What has been changed or deleted that is not the learner's to write, a line each."""
     told = []
     for file in folder.changed_files():
-        if not (ROOT / file).exists():
+        if not in_clone(file).exists():
             continue  # a new file
         own = {name for place, name in folder.places if place == file}
         found = differences(folder.given(file), folder.source(file), own)

@@ -16,6 +16,8 @@ from tinyjax.studio.learn.functions import functions_of
 
 PACKAGE = Path(__file__).parents[2]  # the tinyjax that runs this command: the reference
 ROOT = PACKAGE.parent  # where tests/ and tutorials/ are, in a clone
+PRACTICE = "practice"  # in tutorials/: toys of the lessons' pages, and programs that use tinyjax
+PACKAGES = (PACKAGE.name, PRACTICE)  # that a learner gets a copy of
 
 
 class LearnError(Exception):
@@ -73,12 +75,17 @@ class Exercise:
         return f"exercise {self.number} ({self.name}): write {name}"
 
 
-def place_of(function: str, root: Path = PACKAGE.parent) -> tuple[str, str]:
-    """The file and the qualified name of "tinyjax.module:qualified.name", in the package below `root`."""
+def in_clone(file: str) -> Path:
+    """Where the clone has a file such as "tinyjax/core/bind.py" or "practice/tape.py"."""
+    return ROOT / "tutorials" / file if file.split("/")[0] == PRACTICE else ROOT / file
+
+
+def place_of(function: str, src: Path | None = None) -> tuple[str, str]:
+    """The file and the qualified name of "tinyjax.module:qualified.name", in the clone or in a copy `src`."""
     module, _, name = function.partition(":")
-    path = root.joinpath(*module.split("."))
-    path = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    return path.relative_to(root).as_posix(), name
+    path = module.replace(".", "/")
+    is_dir = (in_clone(path) if src is None else src / path).is_dir()
+    return f"{path}/__init__.py" if is_dir else f"{path}.py", name
 
 
 def load(path: Path = ROOT / "tutorials" / "exercises.toml") -> list[Exercise]:
@@ -121,12 +128,12 @@ def complaints(exercise: Exercise) -> list[str]:
     if not 1 <= len(exercise.tests) <= 12:
         found.append(f"there are to be one to twelve tests, not {len(exercise.tests)}")
     for function, (file, name) in zip(exercise.functions, exercise.places):
-        path = PACKAGE.parent / file
+        path = in_clone(file)
         if not path.exists() or name not in functions_of(path.read_text(encoding="utf-8")):
             found.append(f"there is no function {function}")
     for test in exercise.tests:
         file, _, name = test.partition("::")
-        path = ROOT / file
+        path = in_clone(file)
         plain = name.partition("[")[0].replace("::", ".")
         if not path.exists() or plain not in functions_of(path.read_text(encoding="utf-8")):
             found.append(f"there is no test {test}")

@@ -16,7 +16,7 @@ from pathlib import Path
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn import renewal
 from tinyjax.studio.learn.carry import carry, names_used
-from tinyjax.studio.learn.exercises import ROOT, Exercise, LearnError
+from tinyjax.studio.learn.exercises import Exercise, LearnError, in_clone
 from tinyjax.studio.learn.functions import function_text, functions_of
 from tinyjax.studio.learn.judge import judge
 from tinyjax.studio.learn.safely import read
@@ -102,7 +102,7 @@ def put_in(sources: dict[str, str], folder: WorkFolder, exercise: Exercise) -> s
     """Put the learner's functions of an exercise into `sources`, or say why that cannot be done."""
     new = dict(sources)
     for file, name in exercise.places:
-        theirs, reference = folder.source(file), read(ROOT / file)
+        theirs, reference = folder.source(file), read(in_clone(file))
         fresh = new.get(file, reference)
         if others := unlike(theirs, fresh, reference, name):
             return (

@@ -13,7 +13,7 @@ from typing import Any
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.carry import carry
 from tinyjax.studio.learn.changes import unreadable
-from tinyjax.studio.learn.exercises import ROOT, Exercise, LearnError, place_of
+from tinyjax.studio.learn.exercises import PRACTICE, Exercise, LearnError, in_clone, place_of
 from tinyjax.studio.learn.functions import function_text, is_empty_text, with_function
 from tinyjax.studio.learn.safely import (
     BEFORE,
@@ -102,7 +102,7 @@ def carried(
     """Files with these functions in them, upon `sources`; and what is to be told, in lines."""
     sources, told = dict(sources), []
     for (file, name), theirs, old_name in functions:
-        done = carry(sources.get(file) or read(ROOT / file), name, theirs, old_name)
+        done = carry(sources.get(file) or read(in_clone(file)), name, theirs, old_name)
         sources[file] = done.source
         if done.signature:
             told.append(f"{name} has another signature in the new tinyjax: {done.signature}")
@@ -179,11 +179,11 @@ def put_back(folder: WorkFolder, file: str) -> tuple[list[str], Path]:
 
     Raises LearnError if there is no such file."""
     file = file.removeprefix("src/")
-    if not (ROOT / file).is_file() or not file.startswith(("tinyjax/", "tests/")):
+    if not in_clone(file).is_file() or not file.startswith(("tinyjax/", f"{PRACTICE}/", "tests/")):
         files = ", ".join(dict.fromkeys(file for file, _ in folder.places))
         raise LearnError(f"There is no file {file!r} to put back. Those of this lesson: {files}")
     source = folder.given(file)
-    place = f"src/{file}" if file.startswith("tinyjax/") else file
+    place = file if file.startswith("tests/") else f"src/{file}"
     kept = []
     for own, name in folder.places:
         if own == file and (text := folder.text(file, name)) and not is_empty_text(text):
@@ -200,7 +200,7 @@ def originals(folder: WorkFolder) -> list[str]:
     told = []
     for file in test_files(folder.exercises):
         path = folder.path / file
-        if (ROOT / file).is_file() and not (path.exists() and read(path) == read(ROOT / file)):
+        if in_clone(file).is_file() and not (path.exists() and read(path) == read(in_clone(file))):
             _, before = put_back(folder, file)
             told.append(f"{file} was changed. The original is back; yours is in {before}.")
     grader = folder.path / "conftest.py"

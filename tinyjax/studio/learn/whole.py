@@ -168,7 +168,7 @@ def main(task: dict[str, Any]) -> None:
     script = Path(task["script"])
     if not found and script.exists():
         sys.argv = [str(script)]
-        sys.path.insert(0, str(script.parent))
+        sys.path.append(str(script.parent))  # after the copy, which has its own practice/
 
         def lesson() -> None:
             runpy.run_path(str(script), run_name="__main__")

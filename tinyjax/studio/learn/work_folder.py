@@ -5,6 +5,7 @@ Builds on exercises, functions and safely.
 
     learn/02_jvp/
         src/tinyjax/    the copy: what is written here is what the tests run
+    src/practice/   the same of tutorials/practice/: toys of the lessons' pages, and programs that use tinyjax
         tests/          those of the lesson's exercises, and what they import
         conftest.py     the grader (see grader.py)
         given.json      the files that were handed out otherwise than tinyjax has them
@@ -28,7 +29,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyjax.studio.learn import exercises as catalogue
-from tinyjax.studio.learn.exercises import NAMES, PACKAGE, ROOT, Exercise, LearnError
+from tinyjax.studio.learn.exercises import NAMES, PACKAGES, ROOT, Exercise, LearnError, in_clone
 from tinyjax.studio.learn.functions import emptied, function_text, functions_of, is_empty_text
 from tinyjax.studio.learn.safely import (
     NEW,
@@ -69,7 +70,7 @@ class WorkFolder:
 
     def state(self) -> str:
         """A text that differs when what the learner has written does, or tinyjax."""
-        written = sorted(digests(self.path / "src" / "tinyjax").items())
+        written = sorted(digests(self.path / "src").items())
         return hashlib.sha256(repr((self.notes["fingerprint"], written)).encode()).hexdigest()
 
     @cached_property
@@ -78,7 +79,7 @@ class WorkFolder:
 
     def given(self, file: str) -> str:
         """A file of the package or of the tests as it was handed out."""
-        return self._given.get(file) or read(ROOT / file)
+        return self._given.get(file) or read(in_clone(file))
 
     def source(self, file: str) -> str:
         """The learner's version of a file such as "tinyjax/core/bind.py"."""
@@ -127,7 +128,7 @@ class WorkFolder:
     def changed_files(self) -> list[str]:
         """The files of the copy that are not as they were handed out, those gone included."""
         known: dict[str, str] = self.notes["files"]
-        here = digests(self.path / "src" / "tinyjax")
+        here = digests(self.path / "src")
         return sorted(
             file for file in known.keys() | here.keys() if known.get(file) != here.get(file)
         )
@@ -208,12 +209,13 @@ def fill(
 
 
 def write_copy(path: Path, given: Mapping[str, str]) -> dict[str, str]:
-    """A copy of tinyjax, but for these files; gives the digests of all files."""
-    copy_tree(PACKAGE, path / "src" / "tinyjax")
+    """A copy of the packages, but for these files; gives the digests of all files."""
+    for package in PACKAGES:
+        copy_tree(in_clone(package), path / "src" / package)
     for file, source in given.items():
         write(path / "src" / file, source)
     write(path / GIVEN, json.dumps(given))
-    return digests(path / "src" / "tinyjax")
+    return digests(path / "src")
 
 
 def write_judges(
@@ -236,10 +238,10 @@ def copy_tests(path: Path, exercises: Iterable[Exercise]) -> None:
     """Put the tests of the exercises into a folder, with all that they need."""
     for file in test_files(exercises):
         (path / file).parent.mkdir(parents=True, exist_ok=True)
-        if (ROOT / file).is_dir():
-            shutil.copytree(ROOT / file, path / file, dirs_exist_ok=True)
+        if in_clone(file).is_dir():
+            shutil.copytree(in_clone(file), path / file, dirs_exist_ok=True)
         else:
-            shutil.copy(ROOT / file, path / file)
+            shutil.copy(in_clone(file), path / file)
 
 
 def empty_sources(
@@ -249,7 +251,7 @@ def empty_sources(
     sources = dict(kept or {})
     for exercise in exercises:
         for file, name in exercise.places:
-            source = sources.get(file) or read(PACKAGE.parent / file)
+            source = sources.get(file) or read(in_clone(file))
             sources[file] = emptied(source, name, exercise.message(name))
     return sources
 
@@ -261,7 +263,9 @@ def test_files(exercises: Iterable[Exercise]) -> list[str]:
     while todo:
         file = todo.pop()
         needed.add(file)
-        paths = sorted((ROOT / file).rglob("*.py")) if (ROOT / file).is_dir() else [ROOT / file]
+        paths = (
+            sorted(in_clone(file).rglob("*.py")) if in_clone(file).is_dir() else [in_clone(file)]
+        )
         sources = [read(path) for path in paths]
         names = {name for source in sources for name in imported(source)}
         if any('"golden"' in source for source in sources):
@@ -291,8 +295,8 @@ def readme(lesson: int, exercises: list[Exercise], kept: list[str]) -> str:
     lines = [
         f"# Exercises of lesson {name}\n",
         f"The lesson: {ROOT / 'tutorials' / 'rendered' / f'{name}.md'}\n",
-        "Write the functions below in `src/tinyjax`, in this order. Each says what it is to do in its",
-        "docstring. The rest of the copy is tinyjax as it is; read in it whatever you like.\n",
+        "Write the functions below in `src`, in this order. Each says what it is to do in its docstring. The",
+        "rest of the copy is tinyjax as it is; read in it whatever you like.\n",
     ]
     if kept:
         names = ", ".join(f"`{function.partition(':')[2]}`" for function in kept)
@@ -321,18 +325,20 @@ def readme(lesson: int, exercises: list[Exercise], kept: list[str]) -> str:
 
 def fingerprint(exercises: Iterable[Exercise]) -> str:
     """A text that differs when the package, the exercises or their tests differ."""
-    digest = hashlib.sha256(repr((exercises, sorted(digests(PACKAGE).items()))).encode())
+    digest = hashlib.sha256(repr((exercises, sorted(digests().items()))).encode())
     for file in test_files(exercises):
-        if (ROOT / file).is_file():
-            digest.update((ROOT / file).read_bytes())
+        if in_clone(file).is_file():
+            digest.update(in_clone(file).read_bytes())
     return digest.hexdigest()
 
 
-def digests(package: Path) -> dict[str, str]:
-    """A short text for each Python file of a package, that differs when the file does."""
-    return {
-        path.relative_to(package.parent).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()[
-            :16
-        ]
-        for path in package.rglob("*.py")
-    }
+def digests(src: Path | None = None) -> dict[str, str]:
+    """A short text for each Python file of the packages in the clone, or in a copy, that differs when the
+    file does."""
+    found = {}
+    for package in PACKAGES:
+        root = in_clone(package) if src is None else src / package
+        for path in root.rglob("*.py"):
+            file = f"{package}/{path.relative_to(root).as_posix()}"
+            found[file] = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    return found

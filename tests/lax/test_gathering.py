@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from lowering import interpreted
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -86,6 +87,44 @@ def test_get_can_fill_or_clip():
 
 def test_negative_indices_need_not_wrap():
     assert jnp.arange(3).at[-1].set(9, wrap_negative_indices=False).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    "dtype, places, mode, expected",
+    [
+        ("uint64", [1, 2**32, 2**63 - 1, 2**63, 2**64 - 2], "clip", [1, 4, 4, 4, 4]),
+        ("uint32", [1, 2**31, 2**32 - 2], "clip", [1, 4, 4]),
+        ("int64", [-(2**63), -1, 2**32, 2**63 - 1], "clip", [0, 0, 4, 4]),
+        ("uint8", [1, 250], "fill", [1, -1]),
+        ("uint32", [1, 2**31, 2**32 - 2], "fill", [1, -1, -1]),
+        ("int64", [-5, 2**31, 2**32, 2**32 + 1, -(2**63)], "fill", [-1, -1, 0, 1, 0]),
+        ("uint64", [5, 2**31, 2**32 + 1, 2**63, 2**64 - 2], "fill", [-1, -1, 1, 0, -1]),
+    ],
+)
+def test_places_beyond_an_int32_are_clipped_as_they_are_and_filled_by_their_low_bits(
+    dtype, places, mode, expected
+):
+    numbers = jax.lax.GatherDimensionNumbers((), (0,), (0,))
+
+    def read(x, i):
+        return jax.lax.gather(x, i[:, None], numbers, (1,), mode=mode, fill_value=-1)
+
+    with jax.enable_x64(True):
+        ((found,), (eager,)) = interpreted(read, np.arange(5), np.array(places, dtype))
+    assert (eager.tolist(), found.tolist()) == (expected, expected)
+
+
+def test_an_update_beyond_an_int64_is_clipped_to_the_end():
+    numbers = jax.lax.ScatterDimensionNumbers((), (0,), (0,))
+    with jax.enable_x64(True):
+        last = jnp.array([[2**63 + 1]], "uint64")
+        found = jax.lax.scatter_add(jnp.arange(3), last, jnp.ones(1, int), numbers, mode="clip")
+    assert found.tolist() == [0, 1, 3]
+
+
+def test_along_an_axis_an_unsigned_place_wraps_as_an_int32():
+    places = np.array([2**32 - 1, 1], "uint32")
+    assert jnp.take_along_axis(jnp.arange(5), places, 0).tolist() == [4, 1]
 
 
 # ---- updates ----

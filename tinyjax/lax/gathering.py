@@ -33,6 +33,7 @@ from tinyjax.lax.windows import (
     Windows,
     batched_dims,
     check_indexing,
+    index_dtype,
     with_batching_axis,
     with_window_axis,
 )
@@ -57,6 +58,8 @@ def _gather_impl(
     mode: GatherScatterMode,
     fill_value: Any,
 ) -> np.ndarray:
+    if mode is GatherScatterMode.FILL_OR_DROP:
+        indices = indices.astype(index_dtype(x.shape))
     windows = Windows(x.shape, indices, dimension_numbers, slice_sizes)
     out = windows.read(x)
     if mode is GatherScatterMode.FILL_OR_DROP and not windows.inside.all():
@@ -247,10 +250,8 @@ def gather_along_axis(
     size = a.shape[axis]
     if size == 0:
         return full(out_shape, 0, a.dtype)
-    indices = convert_element_type(
-        indices, np.dtype("uint32" if indices.dtype == np.uint32 else "int32")
-    )
-    if wrap_negative_indices and indices.dtype == np.int32:
+    indices = convert_element_type(indices, index_dtype(a.shape))
+    if wrap_negative_indices:
         negative = lt(indices, constant(indices, 0))
         indices = select(negative, add(indices, constant(indices, size)), indices)
     return _gather_along(a, indices, axis, out_shape, mode, fill_value)
@@ -293,9 +294,3 @@ def _gather_along(
     )
     a = squeeze(a, tuple(squeezed)) if squeezed else a
     return gather(a, starts, numbers, tuple(sizes), mode=mode, fill_value=fill_value)
-
-
-# ---- put ----
-
-
-# ---- by masks and choices ----

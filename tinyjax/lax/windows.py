@@ -170,6 +170,11 @@ def check_indexing(
 # ---- where the windows are, for gather and scatter ----
 
 
+def index_dtype(shape: Sequence[int]) -> np.dtype:
+    """The dtype in which JAX asks whether an index is inside: of longer ones, their low bits."""
+    return np.dtype("int32" if max(shape, default=0) < 2**31 else "int64")
+
+
 class Windows:
     """The places of a gather's windows in its operand, in a form that NumPy can index with.
 
@@ -184,6 +189,8 @@ class Windows:
         slice_sizes: Sequence[int],
     ):
         batch_shape = indices.shape[:-1]
+        if indices.dtype == np.uint64:  # what int64 has no room for is beyond the end all the same
+            indices = np.minimum(indices, np.uint64(np.iinfo(np.int64).max))
         hidden = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
         self.whole = [
             axis for axis, n in enumerate(shape) if axis not in hidden and slice_sizes[axis] == n

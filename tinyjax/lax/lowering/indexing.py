@@ -16,6 +16,7 @@ from tinyjax import lax
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.rules import IndexMap, lowering_rules
 from tinyjax.lax.creation import iota_p
+from tinyjax.lax.windows import index_dtype
 
 if TYPE_CHECKING:
     from tinyjax.compile.kernel.kernel_ir import Scalar
@@ -177,13 +178,15 @@ def _gather(
         place = index(0)
         if axis in numbers.start_index_map:
             start = indices.at([*batch, index(numbers.start_index_map.index(axis))])
+            if mode is lax.GatherScatterMode.FILL_OR_DROP:
+                start = ctx.op("convert", start, dtype=index_dtype(x.aval.shape))
+                conditions += _is_inside(ctx, start, size - slice_size)
             place = ctx.index(start, size - slice_size + 1)
-            conditions += _is_inside(ctx, start, size - slice_size)
         if axis not in numbers.collapsed_slice_dims:
             place = place + next(window)
         places.append(place)
     element = x.at(places)
-    if mode is not lax.GatherScatterMode.FILL_OR_DROP or not conditions:
+    if not conditions:
         return element
     fill = ctx.constant(fill_value, x.aval.dtype)
     return ctx.op("select", every(ctx, conditions), element, fill, dtype=x.aval.dtype)
@@ -191,7 +194,6 @@ def _gather(
 
 def _is_inside(ctx: Any, start: Scalar, last: int) -> list[Scalar]:
     """0 <= start, and start <= last."""
-    last = min(last, np.iinfo(start.dtype).max)
     bounds = [("ge", 0), ("le", last)]
     return [ctx.op(op, start, ctx.constant(n, start.dtype), dtype=BOOL) for op, n in bounds]
 

@@ -38,7 +38,7 @@ STAGES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = functions.ARGUMENTS
-    functions.add_arguments(parser)
+    functions.add_arguments(parser, is_found=False)  # --live starts with a file that is wrong, too
     parser.add_argument(
         "-o",
         "--output",
@@ -58,10 +58,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Write the page, or print all the stages; return the exit status."""
-    if options.text:
-        return print_stages(options)
     if options.live:
         return serve(options)
+    try:
+        options.function = functions.function_at(options.function)
+    except argparse.ArgumentTypeError as error:
+        print(f"tinyjax explain: {error}", file=sys.stderr)
+        return 2
+    if options.text:
+        return print_stages(options)
     try:
         page = viz.explain(options.function, *options.args, transforms=options.transform)
     except Exception as error:  # of the function, or of a transformation that it does not fit
@@ -81,12 +86,11 @@ def serve(options: argparse.Namespace) -> int:
     words = [
         word for word in options.words[1:] if not ("--live".startswith(word) and len(word) > 2)
     ]
-    place = next((word for word in words if re.search(r"\.py:[\w.]+$", word)), None)
-    if place is None:
+    if not re.search(r"\.py:[\w.]+$", options.function):
         print("--live follows a file: name it as in model.py:loss", file=sys.stderr)
         return 2
-    words.remove(place)
-    server = Server(Live(place, words))
+    words.remove(options.function)
+    server = Server(Live(options.function, words))
     print(f"{server.address}\nCtrl+C ends it", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         server.serve_forever()

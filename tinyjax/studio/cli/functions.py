@@ -39,10 +39,14 @@ Python expression which may use jax, jnp and np. The transformation named first 
 grad,vmap,jit is jit(vmap(grad(function)))."""
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The arguments that say which function, on what, and how transformed."""
+def add_arguments(parser: argparse.ArgumentParser, is_found: bool = True) -> None:
+    """The arguments that say which function, on what, and how transformed. Without `is_found`, the function
+    is the place where it will be."""
     parser.add_argument(
-        "function", type=function_at, metavar="module:function", help="such as model.py:loss"
+        "function",
+        type=function_at if is_found else str,
+        metavar="module:function",
+        help="such as model.py:loss",
     )
     parser.add_argument(
         "--args",

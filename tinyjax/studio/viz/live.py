@@ -47,6 +47,7 @@ class Live:
         self.lock = threading.Lock()
         self.wanted = threading.Condition()
         self.text: str | None = None  # what is to be explained next
+        self.process: subprocess.Popen[str] | None = None  # that explains the text before
         self.seen: float | None = None  # when the file was last changed, as far as is known
         self.state: dict[str, Any] = {"version": 0, "working": False, "error": "", "text": ""}
         self.page = ""
@@ -65,10 +66,12 @@ class Live:
             self._set(error=f"cannot read {self.file} as UTF-8: {error.reason}")
 
     def edit(self, text: str) -> None:
-        """Explains this text next; what waits already is left out."""
+        """Explains this text, and no longer the one before."""
         with self.wanted:
             self.text = text
             self._set(text=text, working=True)
+            if self.process is not None:
+                self.process.kill()
             self.wanted.notify()
 
     def save(self, text: str) -> None:
@@ -90,6 +93,10 @@ class Live:
             except OSError as failed:  # of the folder for copies and pages
                 page, error = "", str(failed)
             with self.wanted:
+                if (
+                    error and self.text is not None
+                ):  # it was ended, or nobody wants to know any more
+                    continue
                 version = self.state["version"]
                 if not error:
                     self.page, version = page, version + 1
@@ -103,15 +110,22 @@ class Live:
         words = [f"{copy}:{self.function}", *self.options, "-o", str(output)]
         found = [str(self.file.parent), os.environ.get("PYTHONPATH", "")]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, found))}
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "tinyjax", "explain", *words],
-                capture_output=True, text=True, timeout=SECONDS, env=environment, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return "", f"it takes more than {SECONDS} s: is there an endless loop?"
-        if done.returncode:
-            return "", done.stderr.replace(str(copy), str(self.file)).strip()
+        with subprocess.Popen(
+            [sys.executable, "-m", "tinyjax", "explain", *words],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment,
+        ) as process:  # fmt: skip
+            with self.wanted:
+                self.process = process
+                if self.text is not None:  # another one came meanwhile
+                    process.kill()
+            try:
+                _, errors = process.communicate(timeout=SECONDS)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                return "", f"it takes more than {SECONDS} s: is there an endless loop?"
+        if process.returncode:
+            said = errors.replace(str(copy), str(self.file)).strip()
+            return "", said or f"it ended with status {process.returncode}"
         return output.read_text(encoding="utf-8"), ""
 
 

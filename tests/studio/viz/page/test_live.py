@@ -2,8 +2,12 @@
 
 import http.client
 import json
+import subprocess
+import sys
 import threading
 import time
+from types import SimpleNamespace
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from browser import chromium, messages, resize
@@ -12,6 +16,7 @@ from tinyjax.__main__ import main
 from tinyjax.studio.viz import live as live_module
 from tinyjax.studio.viz.live import Live, Server
 
+ENDLESS = "def f(x):\n    while True: pass\n"
 PROGRAM = "import tinyjax.numpy as jnp\n\ndef f(x):\n    return jnp.sin(x) * x\n"
 
 
@@ -126,12 +131,45 @@ def test_live_needs_a_file(capsys):
 @pytest.mark.slow
 def test_a_program_that_never_ends_is_ended(server, monkeypatch):
     monkeypatch.setattr(live_module, "SECONDS", 5)
-    server.live.edit("def f(x):\n    while True: pass\n")
-    for _ in range(100):
-        if "endless loop" in server.live.state["error"]:
-            return
-        time.sleep(0.2)
-    raise AssertionError(server.live.state)
+    server.live.edit(ENDLESS)
+    assert "endless loop" in state_when_done(server)["error"]
+
+
+@pytest.mark.slow
+def test_a_new_version_ends_the_one_before(server):
+    state_when_done(server)
+    server.live.edit(ENDLESS)
+    while server.live.process.poll() is not None:
+        time.sleep(0.01)
+    server.live.edit(PROGRAM)  # long before SECONDS
+    assert (state_when_done(server)["version"], server.live.state["error"]) == (2, "")
+
+
+@pytest.mark.slow
+def test_a_program_that_crashes_says_how_it_ended(server):
+    server.live.edit("import os\nos.abort()\n")
+    assert "it ended with status -6" in state_when_done(server)["error"]
+
+
+@pytest.mark.slow
+def test_a_file_that_is_wrong_at_first_is_said_in_the_page_and_can_be_mended(tmp_path):
+    (tmp_path / "model.py").write_text("def f(x:\n")
+    command = [sys.executable, "-m", "tinyjax", "explain", f"{tmp_path / 'model.py'}:f"]
+    with subprocess.Popen(
+        [*command, "--args", "1.0", "--live"], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            address = urlsplit(process.stdout.readline().strip())
+            server = SimpleNamespace(
+                server_port=address.port, token=parse_qs(address.query)["token"][0]
+            )
+            assert "SyntaxError" in state_when_done(server)["error"]
+            ask(server, "/save", body=PROGRAM)
+            while not (state := state_when_done(server))["version"]:
+                time.sleep(0.1)
+            assert state["error"] == ""
+        finally:
+            process.kill()
 
 
 @pytest.mark.slow

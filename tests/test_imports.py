@@ -11,6 +11,7 @@ FOLDERS = (
     "core",
     "compile",
     "runtime",
+    "sharding",
     "transform",
     "lax",
     "numpy",
@@ -34,7 +35,9 @@ LATE = {
     "tinyjax.compile.lowered": "with the first jit",
     "tinyjax.runtime.executable": "60: with the first jit",
     "tinyjax.random.multivariate": "26, most of it lax.linalg: with the first orthogonal matrix",
-    "tinyjax.transform.pmap.mesh": "2: with the first mesh",
+    "tinyjax.sharding.current_mesh": "2, with the other two: with the first mesh",
+    "tinyjax.sharding.mesh": "with the first mesh",
+    "tinyjax.sharding.named_sharding": "with the first mesh",
 }
 
 

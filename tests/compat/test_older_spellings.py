@@ -6,11 +6,11 @@ import sys
 
 import numpy as np
 import pytest
+from cpu_devices import cpu_devices
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.compat import older_functions, older_spellings
-from tinyjax.runtime.devices import Device
 
 
 def named(name):
@@ -93,10 +93,7 @@ def test_updates_by_index_are_those_of_at():
 
 @pytest.fixture
 def two():
-    """Two CPU devices of the one driver, as JAX_NUM_CPU_DEVICES=2 makes them."""
-    first = jax.devices()[0]
-    like_first = first.device_kind, first.cl_device, first.inline_device
-    return [first, Device("cpu", 1, *like_first)]
+    return cpu_devices(2)
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")

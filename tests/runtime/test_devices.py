@@ -21,7 +21,7 @@ from tinyjax.runtime.devices import (
     process_count,
     process_index,
 )
-from tinyjax.runtime.placement import commit, committed_device
+from tinyjax.runtime.placement import commit, committed_place
 
 
 def run(code, **environment):
@@ -57,13 +57,13 @@ def test_arrays_of_two_devices_do_not_compute_together():
     arrays = [jnp.zeros(3, np.float32) for _ in range(2)]
     for i, x in enumerate(arrays):
         commit(x, Device("cpu", i, "any"))
-    assert committed_device(arrays[:1], "f") is arrays[0].device
-    assert committed_device([1.0], "f") is None
+    assert committed_place(arrays[:1], "f") is arrays[0].device
+    assert committed_place([1.0], "f") is None
     told = (
         r"incompatible devices .* args\[0\] of f with shape float32\[3\] and with device ids \[0\]"
     )
     with pytest.raises(ValueError, match=told):
-        committed_device(arrays, "f")
+        committed_place(arrays, "f")
 
 
 def test_a_fork_computes_only_if_the_devices_were_not_looked_for_before_it():

@@ -107,7 +107,10 @@ LAZY_NAMES = {
     "studio.environment": ("print_environment_info",),
     "transform.fwd_and_bwd": ("fwd_and_bwd",),
     "lax.jacobian": ("jacobian",),
-    "transform.pmap.mesh": ("NamedSharding", "P"),
+    "sharding.current_mesh": ("set_mesh",),
+    "sharding.mesh": ("make_mesh",),
+    "sharding.named_sharding": ("NamedSharding",),
+    "sharding.partition_spec": ("P",),
     "compat.older_functions": ("host_count", "host_id", "host_ids"),
     "compat.settings": (
         "allow_f16_reductions",

@@ -87,6 +87,9 @@ class Config(threading.local):
     are attributes of the instance, of which each thread has its own."""
 
     _global_key: tuple = ()
+    # Of no flag, but set by `with` blocks too: the mesh of jax.set_mesh, and that of `with mesh:`.
+    mesh: Any = None
+    block_mesh: Any = None
     # Another one after each `update`: what was known before may not hold.
     settings: object = object()
 
@@ -112,7 +115,10 @@ class Config(threading.local):
     @property
     def key(self) -> tuple:
         """The values of TRACED_FLAGS; outside of `with` blocks, a tuple that is there already."""
-        return _traced_values(self) if vars(self) else Config._global_key
+        if not vars(self):
+            return Config._global_key
+        meshes = () if self.mesh is self.block_mesh is None else (self.mesh, self.block_mesh)
+        return (*_traced_values(self), *meshes)
 
     @property
     def values(self) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from tinyjax.core.config import Config, config
 from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.core.tree_util.pytrees import LEAF, PyTreeDef, kind_of
 from tinyjax.fast.prepared_launch import prepared
-from tinyjax.runtime.devices import default_device
+from tinyjax.runtime.devices import Device, default_device
 from tinyjax.transform.jit.api import PjitFunction
 from tinyjax.transform.jit.primitive import committed_to, compiled
 
@@ -112,6 +112,8 @@ def _remember(
     jaxpr, out_tree, donated = traced
     name = function.params["name"]
     place = function.device or committed_to(jaxpr, arrays, name)
+    if not isinstance(place, Device | None):  # results are labelled by the plain way
+        return
     program = compiled(jaxpr, place or default_device(), name, donated)
     program = getattr(program, "executable", program)  # None: not yet, in a BackgroundBuild
     if program is not None:

@@ -24,18 +24,17 @@ from tinyjax.core.bind import (
     Primitive,
     Tracer,
     abstract_eval_rules,
-    as_array,
     impl_rules,
     no_rule_reasons,
 )
 from tinyjax.core.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.runtime.devices import Device, default_backend, devices
-from tinyjax.runtime.placement import commit
+from tinyjax.runtime.placement import Place, commit
+from tinyjax.sharding.partition_spec import PartitionSpec
+from tinyjax.sharding.sharding import Sharding, place_of
 from tinyjax.transform.batching import batch_rules
 from tinyjax.transform.jvp import Zero
-from tinyjax.transform.pmap.primitive import gathered, spread
-from tinyjax.transform.pmap.sharding import Sharding, device_of
 from tinyjax.transform.transposition import deflinear2, is_undefined_primal
 
 # ---- the primitive ----
@@ -63,26 +62,26 @@ def _device_put_impl(
     return [_put(x, d, how) for x, d, how in zip(xs, devices, copy_semantics)]
 
 
-def _put(x: Any, place: Device | Sharding | None, how: ArrayCopySemantics) -> ArrayImpl:
-    if isinstance(place, Sharding) and (slices := place.devices_of_slices(np.shape(x))):
-        return gathered(spread(as_array(x), 0, slices))
-    device = device_of(place)
+def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
+    if isinstance(place, Sharding):
+        place.shard_shape(np.shape(x))  # raises, if it can't be spread so
+        place = place_of(place)
     if not isinstance(x, ArrayImpl):  # to_numpy copies: whoever changes x changes no Array
         aval = get_aval(x)
         copied = ArrayImpl(to_numpy(x, aval), aval)
-        return copied if device is None else commit(copied, device)
+        return copied if place is None else commit(copied, place)
     if how is ArrayCopySemantics.ALWAYS_COPY:
         copied = ArrayImpl(x._value.copy(), x.aval, None, x._device)
-        at = device or (x.device if x.committed else None)
+        at = place or (x.device if x.committed else None)
         return copied if at is None else commit(copied, at)
-    if device is None:
+    if place is None:
         return x
     if x.is_deleted():
         x._value  # noqa: B018  (raises)
     if x.buffer is not None:
         # No computation may write over what two arrays see.
         x.buffer.has_one_owner = False  # type: ignore[attr-defined]
-    return commit(ArrayImpl(x._host, x.aval, x.buffer), device)
+    return commit(ArrayImpl(x._host, x.aval, x.buffer), place)
 
 
 def _device_put_transpose(
@@ -120,7 +119,8 @@ def device_put(
     """A pytree with its leaves as Arrays on `device` (and committed to it, if it is given).
 
     Args:
-      device: a Device, a Sharding, None, or a tree prefix of `x` with these as leaves.
+      device: a Device, a Sharding, a PartitionSpec on the current mesh, None, or a tree prefix of `x` with
+        these as leaves.
       src: where `x` is, in the same form; derivatives go back there. None: where its arrays are now.
       donate: whether `x` is not used again; as in JAX on a CPU, it can be all the same.
       may_alias: False asks for a copy of an Array. True takes a NumPy array's memory as it is, for who
@@ -156,14 +156,24 @@ def _as_it_is(x: Any) -> Any:
 
 
 def _checked_places(places: Any) -> Any:
+    """The places, with a PartitionSpec on the current mesh. Raises ValueError for what is no place."""
     for place in tree_leaves(places):
-        if not isinstance(place, Device | Sharding):
+        if not isinstance(place, Device | Sharding | PartitionSpec):
             raise ValueError(
-                "`jax.device_put` only accepts `None`, `jax.sharding.Sharding`, `jax.Device` or a pytree "
-                f"of these values. Received invalid value: {place!r}. A device is jax.devices()[0], or "
-                "one of jax.devices('cpu')"
+                "`jax.device_put` only accepts `None`, `jax.sharding.Sharding`, `jax.Device`, a "
+                f"PartitionSpec or a pytree of these values. Received invalid value: {place!r}. A device is "
+                "jax.devices()[0], or one of jax.devices('cpu')"
             )
-    return places
+    return tree_map(on_current_mesh, places)
+
+
+def on_current_mesh(place: Any) -> Any:
+    """A PartitionSpec as a NamedSharding on the current mesh; other places as they are."""
+    if not isinstance(place, PartitionSpec):
+        return place
+    from tinyjax.sharding.current_mesh import named
+
+    return named(place, "device_put")
 
 
 def _source(src: Device | Sharding | None, x: Any) -> Device | Sharding | None:
@@ -218,4 +228,4 @@ def live_arrays(platform: str | None = None) -> list[ArrayImpl]:
     """
     places = set(devices(platform or default_backend()))
     arrays = [x for x in gc.get_objects() if issubclass(type(x), ArrayImpl)]
-    return [x for x in arrays if not x.is_deleted() and x.device in places]
+    return [x for x in arrays if not x.is_deleted() and x.sharding.device_set & places]

@@ -262,6 +262,7 @@ CHAPTERS = (
         {
             "transform.jit.cache_misses": "why a jitted function is traced again",
             "runtime.placement": "on which device an operation runs",
+            "sharding.sharding": "where arrays are, as an object",
             "core.nan_checks": "what jax_debug_nans looks for",
         },
     ),

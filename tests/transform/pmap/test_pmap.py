@@ -4,22 +4,19 @@ import json
 from pathlib import Path
 
 import pytest
+from cpu_devices import cpu_devices
 from golden_cases.four_devices import answers_with_four_devices
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.runtime.devices import Device
 from tinyjax.transform.batching import AxisData
 from tinyjax.transform.pmap.primitive import pieces
 
 
 @pytest.fixture(scope="module")
 def two():
-    """Two CPU devices of the one driver, as JAX_NUM_CPU_DEVICES=2 makes them."""
-    first = jax.devices()[0]
-    like_first = first.device_kind, first.cl_device, first.inline_device
-    return [first, Device("cpu", 1, *like_first)]
+    return cpu_devices(2)
 
 
 # ---- what users see ----
@@ -199,12 +196,6 @@ def test_ppermute_among_devices_names_each_once(two):
         permuted((9, 0))
     with pytest.raises(ValueError, match="must be unique"):
         permuted((0, 1), (1, 1))
-
-
-def test_an_array_of_several_devices_is_not_a_place_to_put_others(two):
-    y = jax.pmap(lambda x: x, devices=two)(jnp.ones(2))
-    with pytest.raises(ValueError, match="only pmap does that"):
-        jax.device_put(jnp.ones(2), y.sharding)
 
 
 def test_groups_of_devices_have_one_size(two):

@@ -35,7 +35,7 @@ from tinyjax.core.shortcuts import with_shortcut
 from tinyjax.core.tracing import ShapeDtypeStruct, named_avals, trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.runtime.devices import Device, devices
-from tinyjax.runtime.placement import committed_device
+from tinyjax.runtime.placement import committed_place
 from tinyjax.transform.jit.cache_misses import explain_miss
 from tinyjax.transform.jit.primitive import jit_p
 from tinyjax.transform.jit.stages import Traced
@@ -168,7 +168,7 @@ class PjitFunction:
         dynamic, _ = split_static(args, kwargs, self.static_argnums, self.static_argnames)
         in_tree = tree_flatten(dynamic)[1]
         name = self.params["name"]
-        place = self.device or committed_device(leaves, name)
+        place = self.device or committed_place(leaves, name)
         return Traced(jaxpr, in_tree, out_tree, name, place, consts, donated)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:

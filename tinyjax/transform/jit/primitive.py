@@ -19,7 +19,7 @@ from tinyjax.core.nan_checks import check_finite
 from tinyjax.core.shortcuts import are_on, with_shortcut
 from tinyjax.core.tracing import JaxprTrace, staging_rules
 from tinyjax.runtime.devices import Device, default_device
-from tinyjax.runtime.placement import commit, committed_device
+from tinyjax.runtime.placement import Place, commit, committed_place, home_of, place_of_results
 
 if TYPE_CHECKING:
     from tinyjax.runtime.executable import Executable
@@ -34,22 +34,24 @@ def _jit_impl(
     """Runs the compiled jaxpr; compiles it at the first call on a device."""
     arrays = [as_array(x) for x in args]
     place = device or committed_to(jaxpr, arrays, params["name"])
-    run = compiled(jaxpr, place or default_device(), params["name"], params["donated_invars"])
+    run = compiled(
+        jaxpr, home_of(place or default_device()), params["name"], params["donated_invars"]
+    )
     outs = run(arrays)
     if place is not None:
         for out in outs:
-            commit(out, place)
+            commit(out, place_of_results(place))
     if config.jax_debug_nans or config.jax_debug_infs:
         _find_first_nan(outs, jaxpr, arrays, params["name"])
     return outs
 
 
-def committed_to(jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str) -> Device | None:
-    """The device that the arguments were put on, of which the jaxpr reads something; None if there is
-    none. Raises ValueError if they were put on several."""
+def committed_to(jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str) -> Place | None:
+    """Where the arguments were put of which the jaxpr reads something; None if none was put anywhere.
+    Raises ValueError if they were put on different devices."""
     if not any([x.committed for x in arrays]):
         return None
-    return committed_device([x if r else None for x, r in zip(arrays, read_arguments(jaxpr))], name)
+    return committed_place([x if r else None for x, r in zip(arrays, read_arguments(jaxpr))], name)
 
 
 @cached_on_jaxpr

@@ -24,9 +24,10 @@ from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.tracing import ShapeDtypeStruct
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.prefixes import equality_errors
-from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
-from tinyjax.runtime.devices import Device, default_device
-from tinyjax.runtime.placement import commit
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
+from tinyjax.runtime.devices import default_device
+from tinyjax.runtime.placement import Place, commit, home_of, place_of_results
+from tinyjax.sharding.sharding import SingleDeviceSharding
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
     from tinyjax.compile.cost import CompiledMemoryStats
@@ -115,7 +116,7 @@ class Traced(_Signature):
         in_tree: PyTreeDef,
         out_tree: PyTreeDef,
         fun_name: str,
-        device: Device | None,
+        device: Place | None,
         consts: Sequence[Any] = (),
         donated: Sequence[bool] = (),
     ):
@@ -150,7 +151,7 @@ class Lowered(_Signature):
         from tinyjax.compile.lowered import lower_jaxpr
 
         self.traced = traced
-        self.device = traced.device or default_device()
+        self.device = home_of(traced.device or default_device())
         self.lowered = lower_jaxpr(traced.jaxpr, self.device, traced.fun_name, traced._donated)
 
     def as_text(self, dialect: str | None = None) -> str:
@@ -238,6 +239,20 @@ class Compiled(_Signature):
         lowered = self.executable.lowered
         return memory_stats(lowered.memory, lowered.as_text("opencl"))
 
+    @property
+    def input_shardings(self) -> Any:
+        """Where the arguments are read: a tree of shardings for the pair (args, kwargs)."""
+        return tree_map(
+            lambda _: SingleDeviceSharding(self.executable.lowered.device), self.args_info
+        )
+
+    @property
+    def output_shardings(self) -> Any:
+        """Where the results are: the result's tree of shardings."""
+        return tree_map(
+            lambda _: SingleDeviceSharding(self.executable.lowered.device), self.out_info
+        )
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.
 
@@ -254,7 +269,7 @@ class Compiled(_Signature):
         outs = self.executable(arrays)
         if self.traced.device is not None:
             for out in outs:
-                commit(out, self.traced.device)
+                commit(out, place_of_results(self.traced.device))
         return tree_unflatten(self.out_tree, outs)
 
     def _check_leaves(self, leaves: Sequence[Any]) -> None:
@@ -273,7 +288,7 @@ class Compiled(_Signature):
                     f"INVALID_ARGUMENT: {self._name(number)} has been deleted or donated: its memory may "
                     "hold something else by now. Donate only what is not used again"
                 )
-            if isinstance(x, ArrayImpl) and x.committed and x.device != device:
+            if isinstance(x, ArrayImpl) and x.committed and home_of(x.device) != device:
                 raise ValueError(
                     f"Computation was compiled for {device!r}, and {self._name(number)} is committed to "
                     f"{x.device!r}: bring it there by jax.device_put, or call the jitted function itself"

@@ -42,6 +42,7 @@ from tinyjax.runtime.placement import commit
 from tinyjax.transform.batching import AxisData
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jit.primitive import compiled
+from tinyjax.transform.pmap.sharding import PmapSharding
 
 # ---- the primitive ----
 
@@ -199,4 +200,4 @@ def gathered(shards: list[ArrayImpl]) -> ArrayImpl:
     """The slices as one array; they stay where they are until somebody reads it."""
     aval = shards[0].aval
     whole = aval.update(shape=(len(shards), *aval.shape))
-    return ArrayImpl(None, whole, Shards(shards), shards[0].device)
+    return ArrayImpl(None, whole, Shards(shards), PmapSharding(Shards(shards).devices))

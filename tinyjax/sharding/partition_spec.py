@@ -1,0 +1,146 @@
+"""PartitionSpec: which axes of a mesh each axis of an array is split over.
+
+After this file you can read P("x", None, ("y", "z")): axis 0 of the array is split over the devices along
+the mesh's axis "x", axis 1 is whole everywhere, and axis 2 is split over "y", and each part of it over "z".
+Axes that are not named are whole. It speaks of names alone: sizes are the mesh's. Builds on nothing.
+
+Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.PartitionSpec
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+
+class _Unconstrained:
+    """In a constraint: this axis of the array may be split in any way."""
+
+    def __repr__(self) -> str:
+        return "UNCONSTRAINED"
+
+    def __reduce__(self) -> str:
+        return "UNCONSTRAINED"  # there is one
+
+
+UNCONSTRAINED = _Unconstrained()
+
+
+class PartitionSpec:
+    """For each axis of an array, the mesh axis that it is split over: a name, some names, or None.
+
+    `unreduced`: mesh axes along which each device has a part of a sum that nobody has added up;
+    `reduced`: those along which a cotangent will be such a sum. Also `jax.P`.
+    Raises ValueError for an axis that is in two of the three, TypeError for names that are no set."""
+
+    __slots__ = ("partitions", "reduced", "unreduced")
+    UNCONSTRAINED = UNCONSTRAINED
+
+    def __init__(self, *partitions: Any, unreduced: Any = frozenset(), reduced: Any = frozenset()):
+        self.partitions = tuple(map(_one_form, partitions))
+        self.unreduced, self.reduced = _as_set("unreduced", unreduced), _as_set("reduced", reduced)
+        split = set(self.names)
+        for what, names in (("unreduced", self.unreduced), ("reduced", self.reduced)):
+            if names & split:
+                raise ValueError(
+                    f"partitions cannot overlap with {what} axes passed to PartitionSpec. Got partitions: "
+                    f"{self.partitions} and {what} axes: {names}"
+                )
+        if self.unreduced & self.reduced:
+            raise ValueError(
+                "`unreduced` and `reduced` argument to PartitionSpec cannot overlap. Got "
+                f"unreduced={self.unreduced} and reduced={self.reduced}"
+            )
+
+    @property
+    def names(self) -> list[Any]:
+        """The mesh axes that axes of the array are split over, in order."""
+        return [name for entry in self.partitions for name in names_of(entry)]
+
+    def update(self, **changes: Any) -> PartitionSpec:
+        """A copy with other `partitions`, `unreduced` or `reduced`."""
+        fields = {"unreduced": self.unreduced, "reduced": self.reduced} | changes
+        return PartitionSpec(*fields.pop("partitions", self.partitions), **fields)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.partitions)
+
+    def __len__(self) -> int:
+        return len(self.partitions)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.partitions[index]
+
+    def index(self, entry: Any) -> int:
+        return self.partitions.index(entry)
+
+    def count(self, entry: Any) -> int:
+        return self.partitions.count(_one_form(entry))
+
+    def __add__(self, other: Any) -> PartitionSpec:
+        if isinstance(other, PartitionSpec):
+            return PartitionSpec(
+                *self.partitions,
+                *other.partitions,
+                unreduced=self.unreduced | other.unreduced,
+                reduced=self.reduced | other.reduced,
+            )
+        return (
+            self.update(partitions=(*self.partitions, *other))
+            if isinstance(other, tuple)
+            else NotImplemented
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PartitionSpec) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple:
+        return self.partitions, self.unreduced, self.reduced
+
+    def __reduce__(self) -> tuple:
+        return _remade, self._key
+
+    def __repr__(self) -> str:
+        parts = repr(self.partitions)[1:-1]
+        for what in ("unreduced", "reduced"):
+            if names := getattr(self, what):
+                parts = f"{parts.rstrip(',')}{', ' if parts else ''}{what}={set(sorted(names))!r}"
+        return f"P({parts})"
+
+
+P = PartitionSpec
+
+
+def _remade(partitions: tuple, unreduced: frozenset, reduced: frozenset) -> PartitionSpec:
+    return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
+
+
+def names_of(entry: Any) -> tuple:
+    """The mesh axes that an entry of a spec names."""
+    if entry is None or entry is UNCONSTRAINED:
+        return ()
+    return entry if isinstance(entry, tuple) else (entry,)
+
+
+def entry_of(names: tuple) -> Any:
+    """The entry of a spec that names these axes: the opposite of `names_of`."""
+    return _one_form(tuple(names))
+
+
+def _one_form(entry: Any) -> Any:
+    """None for no axis, the name of one, a tuple of several."""
+    if isinstance(entry, (list, tuple)):
+        return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
+    return entry
+
+
+def _as_set(what: str, names: Any) -> frozenset:
+    if not isinstance(names, (set, frozenset)):
+        raise TypeError(
+            f"{what} argument of PartitionSpec should be `frozenset` or `set`. Got type {type(names)}"
+        )
+    return frozenset(names)

@@ -1,0 +1,159 @@
+"""Shardings: which part of an array each device has.
+
+After this file you can say what every sharding answers, for an array of a given shape: which index each
+device has (`devices_indices_map`), how large its part is (`shard_shape`), and whether two shardings put all
+elements at the same places (`is_equivalent_to`). The simplest one is here: all of the array is on one
+device. named_sharding.py has those that go by names of a mesh's axes. Builds on devices.
+
+Source: https://docs.jax.dev/en/latest/jax.sharding.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from tinyjax.runtime.devices import Device
+
+Index = tuple[slice, ...]
+
+
+class IndivisibleError(ValueError):
+    """An axis of an array can't be split into equal parts."""
+
+
+class Sharding:
+    """The base class: how an array is spread over devices."""
+
+    memory_kind: str | None = "device"
+
+    @property
+    def devices_in_order(self) -> tuple[Device, ...]:
+        """Its devices, in the order in which they have the parts."""
+        raise NotImplementedError
+
+    def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Index]:
+        """The part that each device has of an array of this shape, as an index."""
+        raise NotImplementedError
+
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
+        """The shape of one device's part."""
+        raise NotImplementedError
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each of its devices has the whole array."""
+        raise NotImplementedError
+
+    @property
+    def home(self) -> Device:
+        """The device whose queue computes with the whole array, where all share one memory: the first."""
+        return self.devices_in_order[0]
+
+    @property
+    def replicated(self) -> Sharding:
+        """The sharding by which each of its devices has the whole array."""
+        raise NotImplementedError
+
+    @property
+    def device_set(self) -> set[Device]:
+        return set(self.devices_in_order)
+
+    @property
+    def addressable_devices(self) -> set[Device]:
+        """The devices of this process: all."""
+        return self.device_set
+
+    @property
+    def num_devices(self) -> int:
+        return len(self.devices_in_order)
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """True: there are no other processes."""
+        return True
+
+    def addressable_devices_indices_map(
+        self, global_shape: Sequence[int]
+    ) -> Mapping[Device, Index]:
+        """As devices_indices_map, of the devices of this process."""
+        return self.devices_indices_map(global_shape)
+
+    def check_compatible_aval(self, aval_shape: Sequence[int]) -> None:
+        """Raises ValueError if arrays of this shape can't be spread so."""
+
+    def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
+        """Whether an array with `ndim` axes is at the same places by both."""
+        return self._places(ndim) == other._places(ndim) and self.memory_kind == other.memory_kind
+
+    def _places(self, ndim: int) -> tuple:
+        """The devices in order, and what decides which part each has: equal, where all parts are."""
+        raise NotImplementedError
+
+
+class SingleDeviceSharding(Sharding):
+    """The whole array is on one device.
+
+    Raises TypeError if `device` is none.
+    Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.SingleDeviceSharding
+    """
+
+    is_fully_replicated = True
+
+    def __init__(self, device: Device, *, memory_kind: str | None = "device"):
+        if not isinstance(device, Device):
+            raise TypeError(
+                f"SingleDeviceSharding takes a Device such as jax.devices()[0], got {device!r}"
+            )
+        self._device, self.memory_kind = device, memory_kind
+
+    @property
+    def devices_in_order(self) -> tuple[Device, ...]:
+        return (self._device,)
+
+    @property
+    def replicated(self) -> SingleDeviceSharding:
+        return self
+
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
+        return tuple(global_shape)
+
+    def devices_indices_map(self, global_shape: Sequence[int]) -> dict[Device, Index]:
+        return {self._device: (slice(None),) * len(global_shape)}
+
+    def with_memory_kind(self, kind: str) -> SingleDeviceSharding:
+        return SingleDeviceSharding(self._device, memory_kind=kind)
+
+    def _places(self, ndim: int) -> tuple:
+        return self.devices_in_order, None
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            type(other) is SingleDeviceSharding
+            and self._device == other._device
+            and self.memory_kind == other.memory_kind
+        )
+
+    def __hash__(self) -> int:
+        return hash((SingleDeviceSharding, self._device))
+
+    def __repr__(self) -> str:
+        return f"SingleDeviceSharding(device={self._device!r}, memory_kind={self.memory_kind})"
+
+
+def make_single_device_sharding(
+    device: Device, *, memory_kind: str | None = "device"
+) -> SingleDeviceSharding:
+    """The sharding of an array that is on one device."""
+    return SingleDeviceSharding(device, memory_kind=memory_kind)
+
+
+def place_of(sharding: Sharding) -> Device | Sharding:
+    """What arrays keep of where they are: the Device, if that is one and nothing more is said of it."""
+    if isinstance(sharding, SingleDeviceSharding) and sharding.memory_kind == "device":
+        return sharding.home
+    return sharding
+
+
+def as_sharding(place: Device | Sharding) -> Sharding:
+    """A place as a sharding: a Device stands for all of the array there."""
+    return place if isinstance(place, Sharding) else SingleDeviceSharding(place)

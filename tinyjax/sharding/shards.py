@@ -1,0 +1,99 @@
+"""What an array says of its place: its sharding, and the parts that the devices have.
+
+After this file you can say what it costs to spread an array over the devices of one machine, which share
+its memory: nothing. The array is one whole buffer, and its sharding is a label on it; a part is a slice that
+is taken when somebody asks for it. Gives arrays `sharding`, `addressable_shards` and the like. Builds on
+sharding and placement.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.Array.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tinyjax.core.array import Array, ArrayImpl, ShapedArray
+from tinyjax.runtime.devices import Device
+from tinyjax.runtime.placement import commit
+from tinyjax.sharding.sharding import Index, Sharding, as_sharding
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One device's part of an array: its place in the whole, and an array of its elements.
+
+    `replica_id` counts the devices before it that have the same part."""
+
+    device: Device
+    index: Index
+    replica_id: int
+    whole: ArrayImpl
+
+    @property
+    def data(self) -> Array:
+        if self.index == (slice(None),) * self.whole.ndim and self.whole.device is self.device:
+            return self.whole
+        aval = self.whole.aval.update(shape=self.whole._value[self.index].shape)
+        return commit(ArrayImpl(self.whole._value[self.index], aval), self.device)
+
+    def __repr__(self) -> str:
+        return (
+            f"Shard(device={self.device!r}, index={self.index}, replica_id={self.replica_id}, "
+            f"data={self.data})"
+        )
+
+
+def _sharding(array: ArrayImpl) -> Sharding:
+    return as_sharding(array.device)
+
+
+def _shards(array: ArrayImpl) -> list[Shard]:
+    """Its parts, one a device."""
+    seen: list[Index] = []
+    shards = []
+    for device, index in array.sharding.devices_indices_map(array.shape).items():
+        shards.append(Shard(device, index, seen.count(index), array))
+        seen.append(index)
+    return shards
+
+
+def _addressable_data(array: ArrayImpl, index: int) -> Array:
+    """The part number `index` of the array; the whole of one that all devices have."""
+    return array.addressable_shards[index].data
+
+
+def _is_ready(array: ArrayImpl) -> bool:
+    """Whether the elements are there: reading them would not wait."""
+    memory: Any = array.buffer
+    return array._host is not None or memory is None or memory.is_ready()
+
+
+def _copy_to_host_async(array: ArrayImpl) -> None:
+    """Nothing to do: results that are computed in the host's memory are there."""
+
+
+def _sharding_of_type(aval: ShapedArray) -> Sharding:
+    """What the type of an array says of its place: that its axes lie along none of a mesh's."""
+    from tinyjax.sharding.mesh import EMPTY_ABSTRACT_MESH
+    from tinyjax.sharding.named_sharding import NamedSharding, PartitionSpec
+
+    return NamedSharding(EMPTY_ABSTRACT_MESH, PartitionSpec(*(None,) * aval.ndim))
+
+
+ShapedArray.sharding = property(_sharding_of_type)  # type: ignore[attr-defined]
+ArrayImpl.sharding = property(_sharding)  # type: ignore[attr-defined]
+ArrayImpl.devices = lambda array: array.sharding.device_set  # type: ignore[attr-defined]
+ArrayImpl.addressable_shards = property(_shards)  # type: ignore[attr-defined]
+ArrayImpl.global_shards = property(_shards)  # type: ignore[attr-defined]
+ArrayImpl.addressable_data = _addressable_data  # type: ignore[attr-defined]
+ArrayImpl.is_ready = _is_ready  # type: ignore[attr-defined]
+ArrayImpl.copy_to_host_async = _copy_to_host_async  # type: ignore[attr-defined]
+ArrayImpl.on_device_size_in_bytes = lambda array: array.nbytes  # type: ignore[attr-defined]
+ArrayImpl.platform = lambda array: array.sharding.home.platform  # type: ignore[attr-defined]
+ArrayImpl.is_fully_addressable = property(  # type: ignore[attr-defined]
+    lambda array: array.sharding.is_fully_addressable
+)
+ArrayImpl.is_fully_replicated = property(  # type: ignore[attr-defined]
+    lambda array: array.sharding.is_fully_replicated
+)

@@ -126,6 +126,13 @@ from tinyjax.studio.learn.ask import ask_first
 ask_first()
 
 # %% [markdown]
+# ## A product
+# Of two numbers.
+
+# %%
+import math
+
+# %% [markdown]
 # <details><summary>How many is <code>3 * 4</code>?</summary>
 #
 # Twelve, as
@@ -144,10 +151,18 @@ def test_a_lesson_asks_before_it_shows(tmp_path):
     (tmp_path / "lesson.py").write_text(ASKING)
     asked = python(tmp_path / "lesson.py", "--ask", input="12\n")
     before, _, after = asked.stdout.partition("Your answer")
+    assert "## A product" in before and "import math" in before, "what comes before is shown too"
     assert 'print("twelve:", 3 * 4)' in before and "How many is `3 * 4`?" in before
     assert "twelve: 12" not in before and "twelve: 12" in after
     assert "Twelve, as\nthree times" in after and after.endswith("end of __main__\n")
+    assert after.index("twelve: 12") < after.index("Twelve, as")
     assert python(tmp_path / "lesson.py").stdout == "twelve: 12\nend of __main__\n"
+
+
+def test_all_questions_of_the_story_can_be_asked():
+    text = LESSONS[0].read_text()
+    asked = [cell for cell in read_cells(text) if cell.question]
+    assert len(asked) == text.count("<details>") >= 3
 
 
 @pytest.mark.parametrize("lesson", LESSONS[1:], ids=lambda path: path.stem)

@@ -235,10 +235,16 @@ show(make_jaxpr(f)(3.0))
 # %% [markdown]
 # ## linearize: what is known, now; the rest, later
 #
-# To run a jaxpr, bind its equations: so it can be transformed again. And it can be made of a *part* of a
-# function. At a fixed point, a tangent meets nothing but sums, and products with known numbers: all that is
-# done to it is [linear](glossary.md#linear). So run `jvp` with a primal that is known and a tangent that is
-# not: `PartialEvalTrace` computes now what it can, and what has to wait for the tangent is written down.
+# A jaxpr runs by binding its equations one by one, so any trace can transform it again. That is `eval_jaxpr`.
+#
+# A jaxpr can also be made of a *part* of a function. Run `jvp` with a primal that is known and a tangent that
+# is not. `PartialEvalTrace` computes now what needs the primal alone; what needs the tangent has to wait, and
+# is written down. That part is [linear](glossary.md#linear): sums, and products with known numbers.
+#
+# <details><summary>The derivative of <code>f</code> has a sine and a cosine. Which has to wait?</summary>
+#
+# Neither: they need no tangent. They were computed at once, and their values are the consts `a` and `b`.
+# </details>
 
 # %%
 def eval_jaxpr(jaxpr, *args):  # core/jaxpr.py
@@ -266,11 +272,6 @@ show(linear)
 print("consts:", *linear.consts.values(), " tangent 1.0 becomes", *eval_jaxpr(linear, 1.0))
 
 # %% [markdown]
-# <details><summary>The derivative of <code>f</code> has a sine and a cosine. Where are they?</summary>
-#
-# They need no tangent, so they were computed at once. Their values are the consts `a` and `b`.
-# </details>
-#
 # ## transpose: backwards, to grad
 #
 # A million inputs would take a million tangents. But a linear program can also be run *backwards*: say how
@@ -381,7 +382,6 @@ def jit(fun):  # transform/jit/api.py
         if shapes not in programs: programs[shapes] = compiled(make_jaxpr(fun)(*args))
         return programs[shapes](*args)
     return jit_f
-
 print(jit(grad(f))(3.0), jit(vmap(grad(f)))(xs), grad(jit(f))(3.0))
 
 # %% [markdown]

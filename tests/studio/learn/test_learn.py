@@ -127,6 +127,16 @@ def test_start_says_what_to_write_and_where(learner, tmp_path, capsys):
     assert "is a work folder already" in capsys.readouterr().err
 
 
+def test_a_lesson_may_be_named_from_anywhere(folder, capsys, monkeypatch):
+    monkeypatch.chdir(folder.parent)
+    main(["learn", "start", "02"])
+    capsys.readouterr()
+    main(["learn", "test", "01"])
+    assert "0 of 3 in 01_primitives" in capsys.readouterr().out
+    main(["learn", "test", "3"])
+    assert "no work folder for lesson 03" in capsys.readouterr().err
+
+
 def test_an_untouched_folder_does_not_pass(folder, capsys):
     assert main(["learn", "test"]) == 1
     assert capsys.readouterr().out.count("empty ") == 3

@@ -1,8 +1,8 @@
 """Write functions of tinyjax again: exercises for each lesson, with hints, tests and a reference.
 
-python -m tinyjax learn start 2     makes the folder learn/02_jvp; its README.md says what to write
+python -m tinyjax learn start 02    makes the folder learn/02_jvp; its README.md says what to write
 python -m tinyjax learn test        says which exercises pass, and what fails first
-python -m tinyjax learn start 3 --keep   with what you wrote in the folders of lessons 1 and 2
+python -m tinyjax learn start 03 --keep  with what you wrote in the folders of lessons 1 and 2
 """
 
 import argparse
@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tinyjax.studio.cli.learn_course import finish_, list_, next_, notebook_, progress_
+from tinyjax.studio.cli.learn_course import ask_, finish_, list_, next_, notebook_, progress_
 from tinyjax.studio.cli.learn_folders import (
     chosen,
     enclosing_folder,
@@ -41,14 +41,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         words = (function.__doc__ or "").partition("\n")[0]
         command = commands.add_parser(name, help=words, description=words)
         if name == "start":
-            command.add_argument("lesson", help="its number, such as 2")
+            command.add_argument("lesson", help="its number, such as 02")
             command.add_argument("folder", nargs="?", type=Path, help="default: learn/NN_name")
             command.add_argument(
                 "--keep", action="store_true", help="with what you wrote in earlier lessons"
             )
         elif name == "notebook":
-            command.add_argument("lesson", help="its number, such as 7")
+            command.add_argument("lesson", help="its number, such as 07")
             command.add_argument("file", nargs="?", type=Path, help="default: NN_name.ipynb")
+        elif name == "ask":
+            command.add_argument("lesson", help="its number, such as 03; 00 is the whole story")
+        elif name == "test":
+            command.add_argument("lesson", nargs="?", help="default: the folder you are in")
         elif name in ("hint", "diff"):
             command.add_argument("exercise", nargs="?", help="such as 02.1")
         elif name == "progress":
@@ -83,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
 
 def test(options: argparse.Namespace) -> int:
     """run the lesson's tests; says which exercises pass, and what fails first"""
-    return show_test(this_folder())
+    return show_test(this_folder(options.lesson))
 
 
 def show_test(folder: WorkFolder) -> int:
@@ -223,4 +227,5 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], int]] = {
     "progress": progress_,
     "finish": finish_,
     "notebook": notebook_,
+    "ask": ask_,
 }

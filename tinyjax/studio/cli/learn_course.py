@@ -10,7 +10,8 @@ from tinyjax.studio import viz
 from tinyjax.studio.cli.learn_folders import chosen, course, print_exercise, shown, this_folder
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn import progress
-from tinyjax.studio.learn.exercises import NAMES, LearnError
+from tinyjax.studio.learn.ask import as_module, go_through
+from tinyjax.studio.learn.exercises import NAMES, ROOT, LearnError
 from tinyjax.studio.learn.finish import finish
 from tinyjax.studio.learn.lesson_map import lesson_map
 from tinyjax.studio.learn.notebook import write_notebook
@@ -27,7 +28,7 @@ def list_(options: argparse.Namespace) -> int:
                 print(
                     f"  {'x' if e.name in passed else ' '} {e.number}  {'*' * e.grade:3}  {e.name}"
                 )
-    print("\nTo begin: python -m tinyjax learn start 1")
+    print("\nTo begin: python -m tinyjax learn start 01")
     return 0
 
 
@@ -65,7 +66,7 @@ def next_(options: argparse.Namespace) -> int:
     later = [name for name in left if name > NAMES[folder.lesson - 1]] or left
     if later:
         print(f"{NAMES[folder.lesson - 1]} is done. Next: read lesson {later[0]}, then")
-        print(f"python -m tinyjax learn start {int(later[0][:2])} --keep")
+        print(f"python -m tinyjax learn start {later[0][:2]} --keep")
     else:
         print("All exercises of all lessons are done.")
     return 0
@@ -83,4 +84,13 @@ def notebook_(options: argparse.Namespace) -> int:
     path = options.file or Path(f"{lesson}.ipynb")
     write_notebook(lesson, path)
     print(f"wrote {path}. To open it: pip install jupyterlab, then jupyter lab {path}")
+    return 0
+
+
+def ask_(options: argparse.Namespace) -> int:
+    """go through a lesson's script in the terminal, from question to question"""
+    is_story = options.lesson.partition("_")[0] in ("0", "00")
+    name = "00_story" if is_story else NAMES[catalogue.lesson_number(options.lesson) - 1]
+    path = ROOT / "tutorials" / f"{name}.py"
+    go_through(path, as_module(path))
     return 0

@@ -36,16 +36,20 @@ def course() -> Path:
     return inside.parent if inside else here if progress.paths(here) else here / "learn"
 
 
-def this_folder() -> WorkFolder:
-    """The work folder that the shell is in, or else the one used last of the course; renewed if tinyjax has
-    changed."""
+def this_folder(lesson: str | None = None) -> WorkFolder:
+    """The work folder that the shell is in, or else the one used last of the course; if a lesson is named, of
+    those for that lesson. Renewed if tinyjax has changed."""
     if (PACKAGE.parent.parent / NOTES).exists():
         copy = shlex.quote(str(PACKAGE.parent.parent))
         raise LearnError(f"This ran the copy that you work on. First: cd {copy}")
-    path = next((p for p in [enclosing_folder(), *reversed(progress.paths(course()))] if p), None)
+    number = catalogue.lesson_number(lesson) if lesson else None
+    paths = [p for p in [enclosing_folder(), *reversed(progress.paths(course()))] if p]
+    path = next((p for p in paths if number in (None, WorkFolder(p).lesson)), None)
     if path is None:
+        which = f" for lesson {number:02}" if number else ""
         raise LearnError(
-            f"There is no work folder here, nor in {shown(course())}: python -m tinyjax learn start 1"
+            f"There is no work folder{which} here, nor in {shown(course())}: python -m tinyjax learn start "
+            f"{number or 1:02}"
         )
     put_in_place(path)
     folder = WorkFolder(path)

@@ -1,11 +1,13 @@
-"""Ask before showing: `python tutorials/03_nesting.py --ask`.
+"""Ask before showing: `python -m tinyjax learn ask 03`, or `python tutorials/03_nesting.py --ask`.
 
 After this file you can say when a lesson stops for a question. Builds on cells.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+import types
 from pathlib import Path
 
 from tinyjax.studio.learn.cells import Cell, Question, read_cells
@@ -13,22 +15,38 @@ from tinyjax.studio.learn.cells import Cell, Question, read_cells
 
 def ask_first() -> None:
     """The first line of each lesson: nothing, unless the script was called with --ask. Then the lesson runs
-    cell by cell, each question of its page stands before what the cell shows, and Python ends."""
-    if "--ask" not in sys.argv[1:]:
-        return
+    with its questions, and Python ends."""
+    if "--ask" in sys.argv[1:]:
+        go_through(Path(sys.argv[0]), sys.modules["__main__"])
+        sys.exit()
+
+
+def as_module(path: Path) -> types.ModuleType:
+    """An empty module for a lesson's cells, which may import what stands beside the lesson."""
+    module = types.ModuleType(path.stem)
+    module.__file__ = str(path)
+    sys.modules[path.stem] = module  # where inspect looks for the source of its classes
+    sys.path.insert(0, str(path.parent))
+    return module
+
+
+def go_through(path: Path, module: types.ModuleType) -> None:
+    """Run a lesson cell by cell: its headings, each program, and what that shows. A question stands between a
+    program and what it shows."""
     question = None
-    for cell in read_cells(Path(sys.argv[0]).read_text(encoding="utf-8")):
+    for cell in read_cells(path.read_text(encoding="utf-8")):
         if cell.kind == "markdown":
             question = cell.question
-        elif question is None:
-            run(cell)
-        else:
-            print(f"\n{'-' * 80}\n{cell.text.strip()}\n{'-' * 80}")
+            for heading in re.findall("^#+ .*", cell.text, re.MULTILINE):
+                print(f"\n{heading}")
+            continue
+        print(f"\n{'-' * 80}\n{cell.text.strip()}\n{'-' * 80}")
+        if question is not None:
             ask(question)
-            run(cell)
-            print(f"\n{question.answer}\n{'-' * 80}")
+        run(cell, path, module)
+        if question is not None:
+            print(f"\n{question.answer}")
             question = None
-    sys.exit()
 
 
 def ask(question: Question) -> None:
@@ -40,8 +58,7 @@ def ask(question: Question) -> None:
         print()
 
 
-def run(cell: Cell) -> None:
+def run(cell: Cell, path: Path, module: types.ModuleType) -> None:
     """Run a cell as a part of the script."""
-    file = sys.argv[0]
-    code = compile("\n" * (cell.line - 1) + cell.text, file, "exec")
-    exec(code, sys.modules["__main__"].__dict__)
+    code = compile("\n" * (cell.line - 1) + cell.text, str(path), "exec")
+    exec(code, module.__dict__)

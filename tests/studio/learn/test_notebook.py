@@ -45,6 +45,12 @@ def test_a_notebook_that_is_there_is_left_alone(cells, capsys):
     assert "is there already" in capsys.readouterr().err
 
 
+def test_a_notebook_finds_what_its_lesson_imports_from_practice(tmp_path):
+    main(["learn", "notebook", "01", str(tmp_path / "lesson.ipynb")])
+    second = json.loads((tmp_path / "lesson.ipynb").read_text())["cells"][1]
+    assert str(ROOT / "tutorials") in "".join(second["source"])
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("lesson", ["01", "07"])
 def test_a_notebook_runs_and_shows_pictures(lesson, tmp_path):

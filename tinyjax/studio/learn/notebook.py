@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from tinyjax.studio.learn.cells import Cell, read_cells
-from tinyjax.studio.learn.exercises import ROOT, LearnError
+from tinyjax.studio.learn.exercises import PRACTICE, ROOT, LearnError
 from tinyjax.studio.learn.safely import write
 
 TUTORIALS = ROOT / "tutorials"
+# A script finds what stands beside it; a notebook may stand anywhere.
+WITH_PRACTICE = f"import sys\n\nsys.path.append({str(TUTORIALS)!r})  # where {PRACTICE}/ is"
 
 
 def write_notebook(lesson: str, path: Path) -> None:
@@ -25,6 +27,8 @@ def write_notebook(lesson: str, path: Path) -> None:
     if not path.parent.is_dir():
         raise LearnError(f"There is no folder {path.parent} to write {path.name} to.")
     cells = read_cells((TUTORIALS / f"{lesson}.py").read_text(encoding="utf-8"))
+    if any(f"from {PRACTICE}" in cell.text for cell in cells):
+        cells.insert(1, Cell("code", WITH_PRACTICE, line=0))
     write(path, json.dumps(notebook(cells, path.resolve().parent), indent=1) + "\n")
 
 

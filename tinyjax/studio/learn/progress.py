@@ -42,9 +42,14 @@ def shares(exercises: list[Exercise], passed: Set[str]) -> dict[str, tuple[int, 
 
 
 def functions(exercises: list[Exercise], passed: Set[str]) -> tuple[int, int]:
-    """How many of the exercises' functions are the learner's own by now, and how many there are."""
-    own = {place for e in exercises if e.name in passed for place in e.functions}
-    return len(own), len({place for e in exercises for place in e.functions})
+    """How many of the exercises' functions in tinyjax are the learner's own, and how many there are."""
+    everything = {
+        place: e.name in passed
+        for e in exercises
+        for place in e.functions
+        if place.startswith("tinyjax.")
+    }
+    return sum(everything.values()), len(everything)
 
 
 def bar(done: int, total: int, width: int = 20) -> str:

@@ -249,6 +249,22 @@ with core.set_current_trace(Diary(core.context.trace)):
 # %% [markdown]
 # The largest element is subtracted first, so that no `exp` gets too large; that takes the first six lines.
 #
+# A trace that is in charge may do more than watch. In exercise 01.3 you write one that gives *another
+# answer*: for each primitive in a table, a function of yours is called in its place. Here `f` runs with
+# the first two terms of a series in place of the sine:
+
+# %%
+from practice.instead import instead
+
+
+def rough_sin(x):
+    return x - x * x * x / 6
+
+
+print("f(0.5), truly:          ", f(0.5))
+print("f(0.5), with a rough sin:", instead({sin_p: rough_sin}, f)(0.5))
+
+# %% [markdown]
 # ## A trace that does not compute
 #
 # The next trace goes further: it does not compute at all. It writes the formula down. But what should
@@ -334,7 +350,8 @@ print(formula(lambda x: f(cube(x)), core.get_aval(3.0)))
 attempt(jax.jvp, cube, (3.0,), (1.0,))
 
 # %% [markdown]
-# That is the subject of the next lesson.
+# That is the subject of the next lesson. A primitive that changes the shape of its operand, and has a
+# parameter, is exercise 01.8.
 #
 # ## Where tinyjax differs from JAX
 #

@@ -79,6 +79,9 @@ print(f"y = {y:9.6f}   moves at {y_dot:9.6f}")
 # (**[JVP](glossary.md#jvp)** is short for *Jacobian-vector product*. You will see why in lesson 8; until
 # then, read it as "push a tangent through".)
 #
+# Nothing but Python's operators is needed for that: in exercise 02.1 you write a number that carries its
+# tangent along, and find out by yourself how a quotient moves.
+#
 # ## The trace that does it
 #
 # We did two things to each operation: computed the value, and computed the tangent. A trace can do that
@@ -200,7 +203,8 @@ print("twice as fast:", jax.jvp(area, (2.0, 3.0), (2.0, 2.0)))
 # The tangent of the result is *linear* in the tangents: the third line is the sum of the first two, and
 # the fourth is twice the third. One run gives one direction. To know how a function of a million
 # weights moves with each of them, you would need a million runs; for that there is a better way, in
-# lesson 8.
+# lesson 8. For a few directions, one run each is just right: if both sides are measured with errors, how
+# exact is the area? That is exercise 02.6.
 #
 # For arrays, each element has its own speed:
 

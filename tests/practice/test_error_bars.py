@@ -1,0 +1,48 @@
+"""The error of a result, from those of the values that it is computed from."""
+
+import numpy as np
+import pytest
+from practice.error_bars import error_of
+
+import tinyjax.numpy as jnp
+
+
+def test_the_error_of_one_value_is_what_its_movement_does_to_the_result():
+    assert float(error_of(lambda x: 3.0 * x, [2.0], [0.5])) == 1.5
+    assert float(error_of(lambda x: x * x, [4.0], [0.25])) == 2.0
+
+
+def test_an_error_is_positive_whichever_way_the_result_moves():
+    assert float(error_of(lambda x: -3.0 * x, [2.0], [0.5])) == 1.5
+
+
+def test_errors_of_several_values_are_added_as_squares():
+    area = error_of(lambda width, height: width * height, [2.0, 3.0], [0.1, 0.2])
+    assert float(area) == pytest.approx(0.5), "the root of (0.1 * 3)**2 + (2 * 0.2)**2"
+
+
+def test_errors_do_not_cancel_though_movements_do():
+    difference = error_of(lambda x, y: x - y, [5.0, 1.0], [3.0, 4.0])
+    assert float(difference) == pytest.approx(5.0), (
+        "each value moves alone: if both move together, a difference stays as it is"
+    )
+    third = error_of(lambda x, y, z: x + 2.0 * y - z, [1.0, 1.0, 1.0], [2.0, 3.0, 3.0])
+    assert float(third) == pytest.approx(7.0), "the root of 2**2 + 6**2 + 3**2"
+
+
+def test_a_value_that_the_result_does_not_depend_on_adds_nothing():
+    assert float(error_of(lambda x, y: y, [1.0, 2.0], [100.0, 0.5])) == 0.5
+
+
+def test_an_error_may_be_far_smaller_than_the_digits_of_the_value():
+    assert float(error_of(lambda x: 2.0 * x, [1000.0], [1e-6])) == pytest.approx(2e-6), (
+        "1000.000001 is 1000.0 in float32: only a tangent can be so small"
+    )
+
+
+def test_a_function_that_gives_an_array_has_an_error_for_each_element():
+    def curve(slope, offset):
+        return slope * jnp.array([0.0, 1.0, 2.0]) + offset
+
+    out = error_of(curve, [1.0, 0.0], [2.0, 1.5])
+    np.testing.assert_allclose(out, [1.5, 2.5, np.sqrt(18.25)], rtol=1e-6)

@@ -1,0 +1,100 @@
+"""A primitive of one's own, and its rules."""
+
+import numpy as np
+import pytest
+from practice import moving_mean as module
+from practice.moving_mean import moving_mean, moving_mean_p
+
+import tinyjax as jax
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.bind import Trace, abstract_eval_rules, impl_rules, set_current_trace
+
+ROWS = np.array([[1, 3, 5, 9], [0, 6, 0, 6]], np.float32)
+
+
+# ---- impl and abstract_eval ----
+
+
+class Notes(Trace):
+    """Does nothing with a primitive but to say what it was handed."""
+
+    def process_primitive(self, primitive, args, params):
+        return primitive, args, params
+
+
+def test_moving_mean_binds_its_primitive_with_the_window_as_a_parameter():
+    with set_current_trace(Notes()):
+        assert moving_mean("x", 2) == (moving_mean_p, ("x",), {"window": 2})
+
+
+@pytest.mark.parametrize(
+    "window, means",
+    [
+        (1, [[1, 3, 5, 9], [0, 6, 0, 6]]),
+        (2, [[2, 4, 7], [3, 3, 3]]),
+        (3, [[3, 17 / 3], [2, 4]]),
+        (4, [[4.5], [3]]),
+    ],
+)
+def test_the_impl_rule_gives_the_means_of_neighbours_along_the_last_axis(window, means):
+    out = impl_rules[moving_mean_p](ROWS, window=window)
+    np.testing.assert_allclose(out, means, rtol=1e-6)
+    np.testing.assert_allclose(impl_rules[moving_mean_p](ROWS[0], window=window), means[0], 1e-6)
+
+
+def test_the_abstract_eval_rule_tells_shape_and_dtype_of_the_result():
+    rule = abstract_eval_rules[moving_mean_p]
+    for shape, dtype in [((4,), "float32"), ((2, 3, 4), "float32"), ((4,), "float16")]:
+        out = rule(ShapedArray(shape, np.dtype(dtype)), window=3)
+        assert (out.shape, out.dtype) == ((*shape[:-1], 2), dtype), f"of {dtype}{list(shape)}"
+
+
+@pytest.mark.parametrize("window", [5, 0, -1])
+def test_a_window_that_does_not_fit_is_refused_before_anything_is_computed(window):
+    with pytest.raises(ValueError, match=f"{window}") as raised:
+        out = abstract_eval_rules[moving_mean_p](ShapedArray((4,), ROWS.dtype), window=window)
+        pytest.fail(f"a window of {window} does not fit 4 numbers, but {out} is what came out")
+    assert "window" in str(raised.value)
+
+
+def test_a_window_may_be_as_long_as_the_axis():
+    out = abstract_eval_rules[moving_mean_p](ShapedArray((4,), ROWS.dtype), window=4)
+    assert out.shape == (1,)
+
+
+def test_called_like_any_other_operation_it_gives_an_array_of_its_aval():
+    out = moving_mean(ROWS, 2)
+    assert isinstance(out, ArrayImpl)
+    np.testing.assert_array_equal(out, [[2, 4, 7], [3, 3, 3]])
+    assert np.asarray(out).dtype == out.dtype == np.float32
+
+
+# ---- the others ----
+
+
+def test_the_mean_moves_by_the_mean_of_the_movements():
+    out, moved = jax.jvp(lambda x: moving_mean(x, 2), (ROWS[0],), (ROWS[1],))
+    np.testing.assert_array_equal(out, [2, 4, 7])
+    np.testing.assert_array_equal(moved, [3, 3, 3])
+
+
+CUBE = np.arange(24, dtype=np.float32).reshape(2, 3, 4) ** 2
+
+
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_the_batching_rule_gives_the_means_of_each_example(dim):
+    out, out_dim = module.moving_mean_batch((CUBE,), (dim,), window=2)
+    loop = [moving_mean(example, 2) for example in np.moveaxis(CUBE, dim, 0)]
+    got = np.moveaxis(np.asarray(out), out_dim, 0)
+    np.testing.assert_allclose(got, loop, err_msg=f"x has shape (2, 3, 4), its batch dim is {dim}")
+
+
+@pytest.mark.parametrize("in_axes", [0, 1])
+def test_vmap_maps_it_over_rows_or_columns(in_axes):
+    out = jax.vmap(lambda x: moving_mean(x, 2), in_axes=in_axes)(ROWS if in_axes == 0 else ROWS.T)
+    np.testing.assert_array_equal(out, [[2, 4, 7], [3, 3, 3]])
+
+
+def test_two_vmaps_one_in_the_other_map_it_over_two_axes():
+    means = jax.vmap(jax.vmap(lambda x: moving_mean(x, 2), in_axes=1), in_axes=2)(CUBE)
+    np.testing.assert_allclose(means, CUBE.mean(0).T[:, :, None])

@@ -1,0 +1,42 @@
+"""A trace of your own: some operations are answered in another way.
+
+After this file you can exchange what an operation does, in a program that you did not write. It is the
+form that every transformation has: a trace, and a function that puts it in charge. Builds on bind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax.core.bind import Primitive, Trace, context, set_current_trace
+
+Answers = dict[Primitive, Callable[..., Any]]  # primitive -> (*operands, **params) -> result
+
+
+class InsteadTrace(Trace):
+    """Leaves each primitive to `parent`, but for those in `answers`."""
+
+    def __init__(self, parent: Trace, answers: Answers):
+        self.parent = parent
+        self.answers = answers
+
+    def process_primitive(self, primitive: Primitive, args: Sequence[Any], params: dict) -> Any:
+        """What the function in `answers` gives for these operands and parameters; while it runs, the parent
+        is the current trace, so that what it binds is not answered again. A primitive that is not in
+        `answers` goes to the parent as it is."""
+        if primitive not in self.answers:
+            return self.parent.process_primitive(primitive, args, params)
+        with set_current_trace(self.parent):
+            return self.answers[primitive](*args, **params)
+
+
+def instead(answers: Answers, fun: Callable[..., Any]) -> Callable[..., Any]:
+    """`fun`, with an InsteadTrace in charge while it runs. The parent is the trace that is current when the
+    new function is called."""
+
+    def fun_instead(*args: Any) -> Any:
+        with set_current_trace(InsteadTrace(context.trace, answers)):
+            return fun(*args)
+
+    return fun_instead

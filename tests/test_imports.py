@@ -23,6 +23,7 @@ PLACES = {name: place for place, names in enumerate(FOLDERS) for name in names.s
 # What is imported by functions, as `import tinyjax` is to stay quick and few programs need it. Milliseconds.
 LATE = {
     "difflib": "2: once a flag is misspelt",
+    "mpi4py": "it may not be installed: with jax.distributed.initialize",
     "pyopencl": "100, and it may not be installed: with the first device",
     "scipy": "50 for scipy.linalg, 180 for scipy.special, 650 for scipy.signal: with the first array",
     "shutil": "8: with the first device",

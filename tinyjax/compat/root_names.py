@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from tinyjax import api_util as api_util
 from tinyjax import core as core
 from tinyjax import custom_derivatives as custom_derivatives
+from tinyjax import distributed as distributed
 from tinyjax import dtypes as dtypes
 from tinyjax import errors as errors
 from tinyjax import sharding as sharding

@@ -20,7 +20,8 @@ Environment: JAX_PLATFORMS ("cpu" or "gpu,cpu") says which platforms may be used
 JAX_NUM_CPU_DEVICES=4 (or, as older programs say it, XLA_FLAGS=--xla_force_host_platform_device_count=4)
 how many CPU devices there are. TINYJAX_OPENCL picks OpenCL platforms by a part of their name, such as
 "portable", "nvidia" or "none". Simulators such as Oclgrind are listed only if picked by name.
-Builds on config and linker.
+With several processes (distributed/), each lists its own devices, and knows of the others'.
+Builds on config, processes and linker.
 
 Source: https://docs.jax.dev/en/latest/jax.html (jax.devices, jax.local_devices, ...)
 """
@@ -34,6 +35,8 @@ import warnings
 from typing import Any
 
 from tinyjax.core.config import config, when_set
+from tinyjax.runtime.distributed import processes
+from tinyjax.runtime.distributed.all_devices import with_others
 from tinyjax.runtime.pocl.linker import provide_cache, provide_linker
 
 # ---- devices ----
@@ -45,9 +48,10 @@ class Device:
     `platform` is "cpu" or "gpu", `id` counts within it, `device_kind` is the driver's name for it, `process`
     is the process that found it: the driver's threads are missing in a fork.
     `inline_device`: the same cores for inline launches, run by the calling thread; None if the
-    driver has no such device."""
+    driver has no such device. `process_index` says whose it is; `local_hardware_id` counts those of this
+    process, and is None for others'."""
 
-    process_index = host_id = 0
+    local_hardware_id: int | None
 
     def __init__(
         self,
@@ -58,15 +62,17 @@ class Device:
         inline_device: Any = None,
     ):
         self.platform = platform
-        self.id = id
+        self.id = self.local_hardware_id = id
         self.device_kind = device_kind
         self.cl_device = cl_device
         self.inline_device = inline_device
         self.process = os.getpid()
+        self.process_index = processes.index()
 
     @property
-    def local_hardware_id(self) -> int:
-        return self.id
+    def host_id(self) -> int:
+        """process_index, by its old name."""
+        return self.process_index
 
     @property
     def client(self) -> Client:
@@ -99,15 +105,18 @@ class Device:
 class Client:
     """The devices of a platform, as `Device.client` gives them."""
 
-    process_index = host_id = 0
-
     def __init__(self, platform: str):
         self.platform = platform
+
+    def process_index(self) -> int:
+        return processes.index()
+
+    host_id = process_index
 
     @property
     def platform_version(self) -> str:
         """The driver's name and version; "NumPy" where NumPy computes."""
-        cl_device = self.devices()[0].cl_device
+        cl_device = self.local_devices()[0].cl_device
         if cl_device is None:
             return "NumPy"
         return f"{cl_device.platform.name} {cl_device.driver_version}"
@@ -117,6 +126,12 @@ class Client:
 
     def device_count(self) -> int:
         return len(devices(self.platform))
+
+    def local_devices(self) -> list[Device]:
+        return local_devices(backend=self.platform)
+
+    def local_device_count(self) -> int:
+        return len(self.local_devices())
 
 
 client_of = functools.cache(Client)
@@ -143,6 +158,8 @@ def _devices_by_platform() -> dict[str, list[Device]]:
         others = [Device("cpu", i, *like_first) for i in range(1, count)]
         found["cpu"] = [first, *others]
     found = {name: listed for name, listed in found.items() if listed}
+    if processes.count() > 1:
+        found = with_others(found, Device)
     if not config.jax_platforms:
         return found
     names = [PLATFORM_ALIASES.get(n.strip(), n.strip()) for n in config.jax_platforms.split(",")]
@@ -241,13 +258,14 @@ def devices(backend: str | None = None) -> list[Device]:
 def local_devices(
     process_index: int | None = None, backend: str | None = None, host_id: int | None = None
 ) -> list[Device]:
-    """The devices of this process: all, as there is only one. `host_id` is process_index's old name.
+    """The devices of a process, by default of this one. `host_id` is process_index's old name.
 
-    Raises ValueError for another process."""
+    Raises ValueError for a process that there is not."""
     asked = host_id if process_index is None else process_index
-    if asked not in (None, 0):
-        raise ValueError(f"Unknown process_index {asked}: there is one process, 0")
-    return devices(backend)
+    asked = processes.index() if asked is None else asked
+    if asked not in processes.everybody():
+        raise ValueError(f"Unknown process_index {asked}: there are {processes.count()} processes")
+    return [device for device in devices(backend) if device.process_index == asked]
 
 
 def device_count(backend: str | None = None) -> int:
@@ -260,7 +278,7 @@ def platforms() -> list[str]:
 
 
 def local_device_count(backend: str | None = None) -> int:
-    return len(devices(backend))
+    return len(local_devices(backend=backend))
 
 
 def are_known() -> bool:
@@ -282,26 +300,29 @@ def default_backend() -> str:
 
 
 def process_index(backend: str | None = None) -> int:
-    return 0
+    """Which process this is."""
+    return processes.index()
 
 
 def process_count(backend: str | None = None) -> int:
-    return 1
+    """How many processes there are."""
+    return processes.count()
 
 
 def process_indices(backend: str | None = None) -> list[int]:
-    return [0]
+    return list(processes.everybody())
 
 
 # ---- where a computation runs ----
 
 
 def default_device() -> Device:
-    """Where jit runs unless told otherwise: config.jax_default_device, else the first device."""
+    """Where jit runs unless told otherwise: config.jax_default_device, else the first device that this
+    process has."""
     chosen = config.jax_default_device
     if isinstance(chosen, str):
-        return devices(chosen)[0]
-    return chosen or devices()[0]
+        return local_devices(backend=chosen)[0]
+    return chosen or local_devices()[0]
 
 
 def _check_count(value: int) -> None:

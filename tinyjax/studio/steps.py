@@ -246,6 +246,8 @@ CHAPTERS = (
             "runtime.errors": "what a device refuses",
             "runtime.programs": "programs, built once for devices that share them",
             "runtime.matmul_step": "large products: NumPy's BLAS in the device's memory",
+            "runtime.distributed.processes": "several processes: how they meet, and end",
+            "runtime.distributed.all_devices": "the devices of all of them",
             "runtime.compilation_cache": "compiled programs that outlive the process",
             "runtime.pocl.declarations": "the functions of OpenCL that kernels call",
             "runtime.pocl.linker": "what one OpenCL driver needs to build a kernel",

@@ -1,0 +1,1 @@
+"""Several processes: how they find each other, meet, and end together."""

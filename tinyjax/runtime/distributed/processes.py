@@ -1,0 +1,262 @@
+"""Which process this is, of how many; how all of them meet, and how they end together.
+
+After this file you can say what keeps a program of several processes from hanging. Before the processes
+compute something together, they *agree*: each has a short text of what it is about to do, and one small
+message finds out whether all texts are equal. If not, they exchange the texts, and each of them raises an
+error that says who did what. The end of a program is such a text too. An exception that nobody catches ends
+all processes, with its message; so does a process that is killed, and one that waits for longer than
+`tinyjax_collective_timeout_seconds`. Builds on rendezvous and config.
+
+Until `jax.distributed.initialize` there is one process, and mpi4py is not imported.
+
+Source: https://www.mpi-forum.org/docs; https://mpi4py.readthedocs.io
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import functools
+import json
+import os
+import select
+import socket
+import sys
+import threading
+import time
+import traceback
+import zlib
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from tinyjax.core.config import config
+from tinyjax.core.errors import JaxRuntimeError
+
+THE_END = "the end of the program"
+
+# ---- this process, and the others ----
+
+
+@dataclass
+class World:
+    """All processes, from the one that is `index`. `watch` is the connection to the server of a rendezvous,
+    None under mpiexec, which watches the processes itself."""
+
+    mpi: Any  # the module mpi4py.MPI
+    index: int
+    count: int
+    watch: socket.socket | None = None
+    is_over: bool = False
+
+    def __post_init__(self) -> None:
+        self.lock = threading.RLock()  # MPI is called by one thread at a time
+        self.groups: dict[tuple[int, ...], Group] = {}
+        self.waiting: tuple[str, float] | None = None  # in what, and since when
+
+
+_worlds: list[World] = []  # one, once it is entered
+
+
+def is_initialized() -> bool:
+    """Whether this process has called `jax.distributed.initialize`, and not yet `shutdown`."""
+    return bool(_worlds) and not _worlds[0].is_over
+
+
+def world() -> World:
+    """All processes. Raises RuntimeError if there is only one, or they have parted."""
+    if not is_initialized():
+        raise RuntimeError(
+            "there are no other processes to meet: call jax.distributed.initialize() first, and "
+            "jax.distributed.shutdown() last"
+        )
+    return _worlds[0]
+
+
+def index() -> int:
+    """Which process this is."""
+    return _worlds[0].index if _worlds else 0
+
+
+def count() -> int:
+    """How many processes there are."""
+    return _worlds[0].count if _worlds else 1
+
+
+def start_mpi(watch: socket.socket | None) -> World:
+    """Starts MPI, whose place among the processes is in the environment."""
+    import mpi4py
+
+    # Several threads may call, one at a time: "multiple" makes small messages ten times as slow.
+    mpi4py.rc.thread_level = "serialized"
+    mpi4py.rc.finalize = False  # `part` does it, if all have come to the end
+    from mpi4py import MPI
+
+    for name in ("PMI_FD", "PMI_RANK", "PMI_SIZE"):  # not for the programs that this one starts
+        os.environ.pop(name, None)
+    made = World(MPI, MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, watch)
+    _worlds.append(made)
+    if made.count > 1:
+        sys.excepthook = functools.partial(_end_by_exception, sys.excepthook)
+        threading.Thread(target=_watch_over, args=[made], daemon=True, name="watch").start()
+    atexit.register(_end)
+    return made
+
+
+# ---- groups of processes, which meet ----
+
+
+class Group:
+    """Some of the processes, by their numbers, and the way to talk to each other."""
+
+    def __init__(self, ranks: tuple[int, ...]):
+        self.world, self.ranks = world(), ranks
+        everybody, mpi = self.world.mpi.COMM_WORLD, self.world.mpi
+        self.comm = everybody
+        if ranks != tuple(range(self.world.count)):
+            self.comm = everybody.Create_group(everybody.group.Incl(ranks))
+        self.signature = np.empty(2, np.int64)
+        self.in_place, self.max, self.sum = mpi.IN_PLACE, mpi.MAX, mpi.SUM
+
+    def agree(self, text: str, number: int) -> None:
+        """Waits until all of the group are here, with the same text; `number` stands for it.
+
+        The greatest number and the least (as the greatest of its negative) are equal only then. Raises
+        JaxRuntimeError in each process if they differ."""
+        signature = self.signature
+        signature[0], signature[1] = number, -number
+        self.comm.Allreduce(self.in_place, signature, self.max)
+        if signature[0] != -signature[1]:
+            self._disagree(text)
+
+    def _disagree(self, text: str) -> NoReturn:
+        texts = self.comm.allgather(text)
+        lines = [f"process {rank}: {text}" for rank, text in zip(self.ranks, texts)]
+        raise JaxRuntimeError(
+            "INTERNAL: The processes don't do the same: each has to come to the same collectives, in the "
+            "same order, with the same shapes. They are at\n  " + "\n  ".join(lines)
+        )
+
+
+def group_of(ranks: tuple[int, ...]) -> Group:
+    """The group of these processes, one of which this is; they meet where it is made first."""
+    groups = world().groups
+    if ranks not in groups:
+        groups[ranks] = Group(ranks)
+    return groups[ranks]
+
+
+def everybody() -> tuple[int, ...]:
+    """The numbers of all processes."""
+    return tuple(range(count()))
+
+
+class Meeting:
+    """`with Meeting(text, ranks) as group:` these processes meet to do what the text says, the same in each
+    of them, and are `group` within the block."""
+
+    __slots__ = ("text", "ranks", "number", "world")
+
+    def __init__(self, text: str, ranks: tuple[int, ...]):
+        self.text, self.ranks = text, ranks
+        self.number = zlib.crc32(text.encode())
+
+    def __enter__(self) -> Group:
+        self.world = world()
+        self.world.lock.acquire()
+        self.world.waiting = self.text, time.monotonic()
+        try:
+            group = group_of(self.ranks)
+            group.agree(self.text, self.number)
+        except BaseException:
+            self.__exit__()
+            raise
+        return group
+
+    def __exit__(self, *exception: object) -> None:
+        self.world.waiting = None
+        self.world.lock.release()
+
+
+# ---- the end ----
+
+
+def part(text: str) -> None:
+    """All processes end their work together. Raises JaxRuntimeError if one of them does something else."""
+    with Meeting(text, everybody()):
+        pass
+    _worlds[0].is_over = True
+    _worlds[0].mpi.Finalize()
+
+
+def _end() -> None:
+    """When the program ends, and `shutdown` was not called."""
+    if not is_initialized():
+        return
+    try:
+        part(THE_END)
+    except JaxRuntimeError as error:
+        print(error, file=sys.stderr, flush=True)
+        time.sleep(1)  # the others have heard it too, and may say what they were about to do
+        end_all(f"it has come to its end before the others: {error}")
+
+
+def end_all(last_words: str) -> NoReturn:
+    """Ends all processes at once; those that wait can't be told in another way."""
+    (made,) = _worlds
+    made.is_over = True
+    sys.stdout.flush()
+    sys.stderr.flush()
+    if made.watch is None:
+        made.mpi.COMM_WORLD.Abort(1)
+    else:
+        made.watch.sendall(f"{json.dumps(last_words)}\n".encode())
+    os._exit(1)
+
+
+def _end_by_exception(
+    say: Any, kind: type[BaseException], error: BaseException, where: TracebackType | None
+) -> None:
+    """What Python calls for an exception that nobody has caught."""
+    say(kind, error, where)
+    if is_initialized():
+        last_words = "".join(traceback.format_exception_only(kind, error)).strip()
+        print(f"process {index()} ends all others", file=sys.stderr)
+        end_all(last_words)
+
+
+def _watch_over(made: World) -> None:
+    """The thread that notices when another process has failed, or when this one waits for too long."""
+    while not made.is_over:
+        if made.watch is None:
+            time.sleep(0.2)
+        elif select.select([made.watch], [], [], 0.2)[0]:
+            _stop(made, _news(made.watch))
+        limit, waiting = config.tinyjax_collective_timeout_seconds, made.waiting
+        if waiting is not None and time.monotonic() - waiting[1] > limit:
+            _stop(
+                made,
+                f"it has waited for {limit:g} s for the others at: {waiting[0]}. One of them is elsewhere, "
+                "or slow: tinyjax_collective_timeout_seconds is the limit",
+            )
+
+
+def _news(watch: socket.socket) -> str:
+    try:
+        return json.loads(watch.makefile().readline())
+    except (OSError, ValueError):
+        return "the server of the rendezvous has ended"
+
+
+def _stop(made: World, news: str) -> None:
+    """Ends this process, which may be waiting in MPI: its launcher notices, and ends the others."""
+    if made.is_over:
+        return
+    print(f"process {made.index} ends: {news}", file=sys.stderr, flush=True)
+    sys.stdout.flush()
+    if made.watch is not None:
+        with contextlib.suppress(OSError):
+            made.watch.sendall(f"{json.dumps(news)}\n".encode())
+    os._exit(1)

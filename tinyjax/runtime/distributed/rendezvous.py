@@ -1,0 +1,242 @@
+"""Where processes that somebody started one by one find each other: what MPI asks of `mpiexec`, on one port.
+
+After this file you can say what a launcher does for MPI beside starting processes. Each process is told
+its number, writes where it can be reached into a table, waits at a barrier until all have done so, and
+reads the others' entries: from then on they talk to each other, and the launcher is only there to notice
+an end. MPICH asks for this in lines of text, such as `cmd=put kvsname=processes key=P0 value=...`; the
+protocol is called PMI-1.
+
+Process 0 starts the server, which is this file as a script: a process of its own, as one that waits in
+MPI_Init can't answer. A process has two connections: `mpi`, which MPICH talks through, and `watch`, where it
+says its last words if it fails, and hears those of others. Builds on nothing.
+
+Source: https://github.com/pmodels/mpich/blob/main/src/pmi/doc/pmi-v1.txt
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+import time
+
+# ---- the server ----
+
+
+class Member:
+    """One connection of a process: its number, and what it has sent of a line so far."""
+
+    def __init__(self, connection: socket.socket, process: int, host: str):
+        self.connection, self.process, self.host = connection, process, host
+        self.rest = b""
+        self.has_finished = False
+
+    def say(self, line: str) -> None:
+        try:
+            self.connection.sendall(f"{line}\n".encode())
+        except OSError:
+            pass  # it is gone, which the next read of it will tell
+
+    def lines(self) -> list[str] | None:
+        """The lines that have arrived; None at the end of the connection."""
+        try:
+            received = self.connection.recv(65536)
+        except OSError:
+            return None
+        *lines, self.rest = (self.rest + received).split(b"\n")
+        return [line.decode() for line in lines] if received else None
+
+
+class Server:
+    """Waits until all processes are there, answers MPICH's questions, and tells all when one has failed."""
+
+    def __init__(self, listener: socket.socket, count: int, seconds: float):
+        self.listener, self.count, self.seconds = listener, count, seconds
+        self.mpi: dict[int, Member] = {}
+        self.watch: dict[int, Member] = {}
+        self.table: dict[str, str] = {}
+        # MPICH calls the processes' shared memory by it: another name than that of any program before.
+        self.name = f"tinyjax-{os.getpid()}-{time.time_ns()}"
+        self.at_barrier: list[Member] = []
+
+    def run(self) -> None:
+        error = self._gather()
+        for member in self.watch.values():
+            member.say(json.dumps(error))
+        if not error:
+            self._serve()
+
+    def _gather(self) -> str:
+        """Waits for all processes; gives what is wrong, or nothing."""
+        ends, error = time.monotonic() + self.seconds, ""
+        while len(self.mpi) + len(self.watch) < 2 * self.count:
+            self.listener.settimeout(max(0.01, ends - time.monotonic()))
+            try:
+                connection, _ = self.listener.accept()
+            except TimeoutError:
+                missing = sorted({*range(self.count)} - self.mpi.keys())
+                return error or (
+                    f"after {self.seconds:g} s, of {self.count} processes these have not called "
+                    f"jax.distributed.initialize: {missing}"
+                )
+            if wrong := self._welcome(connection):
+                error, ends = error or wrong, time.monotonic() + 1  # others are told too
+        return error
+
+    def _welcome(self, connection: socket.socket) -> str:
+        """Notes whose connection this is; gives what is wrong, or nothing."""
+        connection.settimeout(5)
+        try:
+            kind, process, count, host = json.loads(connection.makefile().readline())
+        except (OSError, ValueError):  # somebody else, who knows the port from elsewhere
+            return ""
+        connection.settimeout(None)
+        members = self.mpi if kind == "mpi" else self.watch
+        is_new = process not in members
+        members[process if is_new else -1 - len(members)] = Member(connection, process, host)
+        if count != self.count:
+            return f"process {process} says num_processes={count}, process 0 {self.count}"
+        return "" if is_new else f"two processes say process_id={process}"
+
+    def _serve(self) -> None:
+        """Answers until all have finished, or one has failed."""
+        members = {m.connection: m for m in [*self.mpi.values(), *self.watch.values()]}
+        while any(not m.has_finished for m in self.mpi.values()):
+            for connection in select.select(list(members), [], [])[0]:
+                member = members[connection]
+                lines = member.lines()
+                if lines is None:
+                    del members[connection]
+                is_mpi = member is self.mpi[member.process]
+                if not is_mpi and lines:
+                    return self._tell_of_failure(member.process, json.loads(lines[0]))
+                if is_mpi and lines is None and not member.has_finished:
+                    return self._tell_of_failure(member.process, self._last_words(member.process))
+                for line in lines or ():
+                    self._answer(member, line)
+
+    def _last_words(self, process: int) -> str:
+        """What a process that has ended said before; it may have had no time to."""
+        watch = self.watch[process]
+        lines = watch.lines() if select.select([watch.connection], [], [], 0.5)[0] else None
+        return json.loads(lines[0]) if lines else "it was killed, or ended before shutdown()"
+
+    def _tell_of_failure(self, failed: int, why: str) -> None:
+        for process, member in self.watch.items():
+            if process != failed:
+                member.say(json.dumps(f"process {failed} failed: {why}"))
+
+    def _answer(self, member: Member, line: str) -> None:
+        """Answers a line of PMI-1."""
+        asked = dict(word.split("=", 1) for word in line.split(" ") if "=" in word)
+        match asked.get("cmd"):
+            case "init":
+                member.say("cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0")
+            case "get_maxes":
+                member.say("cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=1024")
+            case "get_appnum":
+                member.say("cmd=appnum appnum=0")
+            case "get_my_kvsname":
+                member.say(f"cmd=my_kvsname kvsname={self.name}")
+            case "get_universe_size":
+                member.say(f"cmd=universe_size size={self.count}")
+            case "put":
+                self.table[asked["key"]] = line.split("value=", 1)[1]
+                member.say("cmd=put_result rc=0 msg=success")
+            case "get":
+                value = self._value(asked["key"])
+                found = f"rc=0 msg=success value={value}" if value else "rc=-1 msg=key_not_found"
+                member.say(f"cmd=get_result {found}")
+            case "barrier_in":
+                self.at_barrier.append(member)
+                if len(self.at_barrier) == self.count:
+                    for each in self.at_barrier:
+                        each.say("cmd=barrier_out rc=0")
+                    self.at_barrier = []
+            case "finalize":
+                member.has_finished = True
+                member.say("cmd=finalize_ack rc=0")
+
+    def _value(self, key: str) -> str | None:
+        """An entry of the table. That of the hosts says who shares memory, which is four times as fast:
+        blocks (number of the host, 1 host, 1 process on it), a process each."""
+        if key != "PMI_process_mapping":
+            return self.table.get(key)
+        hosts = [self.mpi[process].host for process in range(self.count)]
+        return f"(vector,{','.join(f'({hosts.index(host)},1,1)' for host in hosts)})"
+
+
+# ---- a process that joins ----
+
+
+def join(
+    address: str, count: int, process: int, seconds: float, bind_address: str | None = None
+) -> socket.socket:
+    """Meets the others at `address` ("host:port"), so that MPI can start; gives the connection `watch`.
+
+    Raises RuntimeError if not all are there in time, or they don't agree on how many there are, OSError
+    if process 0 can't have the port."""
+    ends = time.monotonic() + seconds
+    if process == 0:
+        _start_server(bind_address or address, count, seconds)
+    watch, mpi = (_connection(address, ends) for _ in range(2))
+    for kind, connection in (("watch", watch), ("mpi", mpi)):
+        hello = [kind, process, count, socket.gethostname()]
+        connection.sendall(f"{json.dumps(hello)}\n".encode())
+    watch.settimeout(
+        max(1.0, ends - time.monotonic()) + 5
+    )  # the server gives up first, and says why
+    error = json.loads(watch.makefile().readline() or '"the server at the address has ended"')
+    if error:
+        raise RuntimeError(f"jax.distributed.initialize, at {address}: {error}")
+    for connection in (watch, mpi):
+        connection.settimeout(None)
+    place = {"PMI_FD": mpi.detach(), "PMI_RANK": process, "PMI_SIZE": count}
+    os.environ.update({name: str(value) for name, value in place.items()})
+    return watch
+
+
+def host_and_port(address: str) -> tuple[str, int]:
+    """The parts of "host:port". Raises ValueError for anything else."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit():
+        raise ValueError(
+            f"coordinator_address must be 'host:port', such as 'localhost:10000', got {address!r}"
+        )
+    return host.strip("[]"), int(port)
+
+
+def _start_server(address: str, count: int, seconds: float) -> None:
+    host, port = host_and_port(address)
+    family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+    with socket.create_server((host, port), family=family) as listener:
+        command = [sys.executable, "-I", __file__, listener.fileno(), family, count, seconds]
+        subprocess.Popen(
+            list(map(str, command)),
+            pass_fds=[listener.fileno()],
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,  # Ctrl-C is for the processes, whose end it tells
+        )
+
+
+def _connection(address: str, ends: float) -> socket.socket:
+    """A connection to the server, which may have yet to be started. Raises RuntimeError."""
+    while True:
+        try:
+            return socket.create_connection(host_and_port(address), timeout=5)
+        except OSError as error:
+            if time.monotonic() > ends:
+                raise RuntimeError(
+                    f"jax.distributed.initialize found nobody at {address}: {error}. Process 0 has that "
+                    "address, and must be started too"
+                ) from error
+            time.sleep(0.02)
+
+
+if __name__ == "__main__":
+    _fd, _family, _count, _seconds = sys.argv[1:]
+    _listener = socket.socket(int(_family), socket.SOCK_STREAM, fileno=int(_fd))
+    Server(_listener, int(_count), float(_seconds)).run()

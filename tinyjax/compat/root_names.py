@@ -46,6 +46,7 @@ from tinyjax.lax.transfer import block_until_ready as block_until_ready
 from tinyjax.lax.transfer import device_get as device_get
 from tinyjax.lax.transfer import device_put as device_put
 from tinyjax.lax.transfer import live_arrays as live_arrays
+from tinyjax.runtime import client as _client  # noqa: F401  (gives devices their client)
 from tinyjax.runtime.devices import Device as Device
 from tinyjax.runtime.devices import default_backend as default_backend
 from tinyjax.runtime.devices import device_count as device_count

@@ -8,15 +8,8 @@ Source: https://docs.jax.dev/en/latest/jax.extend.backend.html
 from __future__ import annotations
 
 from tinyjax.core.missing_names import getattr_of
-from tinyjax.runtime.devices import (
-    Client,
-    Device,
-    client_of,
-    default_backend,
-    default_device,
-    devices,
-    platforms,
-)
+from tinyjax.runtime.client import Client, client_of
+from tinyjax.runtime.devices import Device, default_backend, default_device, devices, platforms
 from tinyjax.runtime.devices import device_count as device_count
 from tinyjax.runtime.devices import local_devices as local_devices
 from tinyjax.transform.jit.api import clear_caches as clear_backends  # noqa: F401
@@ -26,7 +19,7 @@ def get_backend(platform: str | None = None) -> Client:
     """The backend of a platform: `get_backend().platform` is "cpu" or "gpu".
 
     Raises RuntimeError if there is no such platform."""
-    return devices(platform)[0].client if platform else client_of(default_backend())
+    return client_of(devices(platform)[0].platform if platform else default_backend())
 
 
 def backends() -> dict[str, Client]:

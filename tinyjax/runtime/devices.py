@@ -74,11 +74,6 @@ class Device:
         """process_index, by its old name."""
         return self.process_index
 
-    @property
-    def client(self) -> Client:
-        """What all devices of the platform have in common."""
-        return client_of(self.platform)
-
     @functools.cache  # noqa: B019  (as many devices as there are live as long as the process)
     def warn_without_opencl(self) -> None:
         """Says, once, that compiled functions run in NumPy, if they do."""
@@ -100,41 +95,6 @@ class Device:
 
     def __str__(self) -> str:
         return f"{self.platform}:{self.id}"
-
-
-class Client:
-    """The devices of a platform, as `Device.client` gives them."""
-
-    def __init__(self, platform: str):
-        self.platform = platform
-
-    def process_index(self) -> int:
-        return processes.index()
-
-    host_id = process_index
-
-    @property
-    def platform_version(self) -> str:
-        """The driver's name and version; "NumPy" where NumPy computes."""
-        cl_device = self.local_devices()[0].cl_device
-        if cl_device is None:
-            return "NumPy"
-        return f"{cl_device.platform.name} {cl_device.driver_version}"
-
-    def devices(self) -> list[Device]:
-        return devices(self.platform)
-
-    def device_count(self) -> int:
-        return len(devices(self.platform))
-
-    def local_devices(self) -> list[Device]:
-        return local_devices(backend=self.platform)
-
-    def local_device_count(self) -> int:
-        return len(self.local_devices())
-
-
-client_of = functools.cache(Client)
 
 
 SIMULATORS = ("oclgrind",)

@@ -1,0 +1,50 @@
+"""`device.client`: what all devices of a platform have in common.
+
+After this file you can say which driver a platform has. Builds on devices, to which it gives `client`.
+
+Source: https://docs.jax.dev/en/latest/jax.extend.backend.html
+"""
+
+from __future__ import annotations
+
+import functools
+
+from tinyjax.runtime.devices import Device, devices, local_devices
+from tinyjax.runtime.distributed import processes
+
+
+class Client:
+    """The devices of a platform, as `Device.client` gives them."""
+
+    def __init__(self, platform: str):
+        self.platform = platform
+
+    def process_index(self) -> int:
+        return processes.index()
+
+    host_id = process_index
+
+    @property
+    def platform_version(self) -> str:
+        """The driver's name and version; "NumPy" where NumPy computes."""
+        cl_device = self.local_devices()[0].cl_device
+        if cl_device is None:
+            return "NumPy"
+        return f"{cl_device.platform.name} {cl_device.driver_version}"
+
+    def devices(self) -> list[Device]:
+        return devices(self.platform)
+
+    def device_count(self) -> int:
+        return len(devices(self.platform))
+
+    def local_devices(self) -> list[Device]:
+        return local_devices(backend=self.platform)
+
+    def local_device_count(self) -> int:
+        return len(self.local_devices())
+
+
+client_of = functools.cache(Client)
+
+Device.client = property(lambda device: client_of(device.platform))  # type: ignore[attr-defined]

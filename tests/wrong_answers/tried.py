@@ -28,7 +28,7 @@ from tinyjax.studio.learn.exercises import in_clone
 from tinyjax.studio.learn.functions import with_function
 
 ROOT = Path(__file__).parents[2]
-SECONDS = 5  # of the processor's time, for all tests of an answer
+SECONDS = 2  # of the processor's time, for all tests of an answer
 MEMORY = 2 << 30  # that it may take beyond what this process has
 
 Answer = dict[str, Any]  # {"functions": [[file, name, text], ...], "tests": [...]}

@@ -7,6 +7,7 @@ import pickle
 import sys
 
 import pytest
+from or_told import or_told
 
 from tinyjax.core import tree_util
 from tinyjax.core.tree_util import pytrees, tree
@@ -155,15 +156,20 @@ def test_unflatten_takes_its_leaves_from_any_iterable():
 
 @pytest.mark.parametrize("leaves, word", [([1], "Too few"), ([1, 2, 3], "Too many")])
 def test_unflatten_wants_exactly_the_leaves(leaves, word):
-    with pytest.raises(ValueError, match=f"{word} leaves for PyTreeDef; expected 2"):
-        tree_util.tree_unflatten(structure((0, 0)), leaves)
+    with or_told(f"{len(leaves)} leaves for 2 places are to be a ValueError, before any is taken"):
+        with pytest.raises(ValueError, match=f"{word} leaves for PyTreeDef; expected 2"):
+            tree_util.tree_unflatten(structure((0, 0)), leaves)
 
 
 def test_unflatten_hands_out_the_leaves_from_left_to_right():
     treedef = structure((0, [0, (0, None)], Point(0, 0)))
     expected = ("a", ["b", ("c", None)], Point("d", "e"))
-    assert treedef.unflatten("abcde") == expected, "a kind's unflatten takes a tuple of children"
-    assert structure(0).unflatten(["a"]) == "a"
+    with or_told(
+        "a single leaf is given as it is; a child that is one takes the next, others build themselves"
+    ):
+        assert structure(0).unflatten(["a"]) == "a"
+        found = treedef.unflatten("abcde")
+    assert found == expected, "a kind's unflatten takes a tuple of children"
 
 
 # ---- structures ----
@@ -219,7 +225,10 @@ def test_map_goes_through_several_trees_of_which_the_first_is_a_prefix():
 
 
 def test_map_stops_where_is_leaf_says():
-    got = tree_util.tree_map(len, {"a": (1, 2), "b": (3,)}, is_leaf=lambda x: type(x) is tuple)
+    with or_told(
+        "is_leaf says that tuples are leaves: the function is to be given them, not numbers"
+    ):
+        got = tree_util.tree_map(len, {"a": (1, 2), "b": (3,)}, is_leaf=lambda x: type(x) is tuple)
     assert got == {"a": 2, "b": 1}
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from or_told import or_told
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -169,22 +170,28 @@ def test_the_checker_knows_the_types_of_branches():
 
 
 def test_the_jvp_is_a_cond_of_the_branches_jvps():
-    out, tangent = jax.jvp(by_sign, (-2.0,), (10.0,))
+    with or_told(
+        "branches take primals, then tangents that are not Zero; they give results, then tangents"
+    ):
+        out, tangent = jax.jvp(by_sign, (-2.0,), (10.0,))
     np.testing.assert_allclose([out, tangent], [np.cos(-2.0), -10 * np.sin(-2.0)], rtol=1e-6)
 
 
 def test_a_branch_without_a_tangent_gives_zeros_where_another_has_one():
     f = lambda p: lambda x: lax.cond(p, lambda x: x * 2, lambda x: jnp.ones(3), x)  # noqa: E731
-    np.testing.assert_array_equal(jax.jvp(f(True), (v,), (v,))[1], 2 * v)
-    np.testing.assert_array_equal(jax.jvp(f(False), (v,), (v,))[1], [0, 0, 0])
+    with or_told("where any branch has a tangent, all must be made to give one"):
+        taken = [jax.jvp(f(p), (v,), (v,))[1] for p in (True, False)]
+    np.testing.assert_array_equal(taken[0], 2 * v)
+    np.testing.assert_array_equal(taken[1], [0, 0, 0], "of a branch without a tangent: zeros")
 
 
 def test_what_no_branch_differentiates_has_no_tangent():
     def f(x):
         return lax.cond(x > 0, lambda x: (x, 1.0), lambda x: (-x, 2.0), x)[0]
 
-    eqn = jax.make_jaxpr(lambda x: jax.jvp(f, (x,), (1.0,)))(1.0).eqns[-1]
-    assert len(eqn.outvars) == 3
+    with or_told("the branches give two results, and a tangent of the first alone"):
+        eqn = jax.make_jaxpr(lambda x: jax.jvp(f, (x,), (1.0,)))(1.0).eqns[-1]
+    assert len(eqn.outvars) == 3, f"two results and the tangent of one, not {len(eqn.outvars)}"
 
 
 # ---- reverse mode ----

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from or_told import or_told
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -202,20 +203,28 @@ def test_integers_in_the_carry_have_no_tangent():
 @pytest.mark.parametrize("argnum", [0, 1, 2])
 def test_gradients_are_those_of_the_loop_written_out(argnum):
     got = jax.grad(loss, argnum)(W, H, XS)
-    np.testing.assert_allclose(got, jax.grad(looped_loss, argnum)(W, H, XS), rtol=1e-5, atol=1e-6)
+    want = jax.grad(looped_loss, argnum)(W, H, XS)
+    what = ("the const w: its cotangents of all steps add up", "the first carry", "xs")[argnum]
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6, err_msg=f"by {what}")
 
 
 def test_the_gradient_of_a_loop_is_two_loops_of_which_the_second_runs_backwards():
-    first, second = scans(jax.grad(loss), W, H, XS)
-    assert not first.params["reverse"]
-    assert second.params["reverse"]
+    with or_told(
+        "the second loop takes known consts, its carry, then cotangents of ys and known xs"
+    ):
+        first, second = scans(jax.grad(loss), W, H, XS)
+    directions = first.params["reverse"], second.params["reverse"]
+    assert directions == (False, True), f"forwards, then reverse=True; reverse is {directions}"
 
 
 def test_cotangents_of_a_const_are_added_up_in_the_carry():
     _, backward = scans(jax.grad(loss), W, H, XS)
     num_consts, num_carry = backward.params["num_consts"], backward.params["num_carry"]
     carry = backward.invars[num_consts : num_consts + num_carry]
-    assert [v.aval.shape for v in carry] == [(3, 3), (3,)]  # of w, and of h
+    shapes = [v.aval.shape for v in carry]
+    assert shapes == [(3, 3), (3,)], (
+        f"the sum for w, then the cotangent of h, are carried: {shapes}"
+    )
 
 
 def test_a_result_without_a_cotangent_goes_into_no_loop():
@@ -333,9 +342,15 @@ def test_with_checkpoint_on_the_body_each_step_keeps_its_carry_alone():
 
 
 def test_vmap_is_one_loop_for_all_examples():
-    (eqn,) = scans(jax.vmap(lambda xs: lax.scan(running_sum, 0.0, xs)), jnp.ones((5, 3)))
+    with or_told(
+        "one scan of the batched body, and a batch dim for each of its results: carry, then ys"
+    ):
+        (eqn,) = scans(jax.vmap(lambda xs: lax.scan(running_sum, 0.0, xs)), jnp.ones((5, 3)))
     assert eqn.params["length"] == 3
-    assert eqn.outvars[1].aval.shape == (3, 5)  # ys: the loop's axis comes first
+    shape = eqn.outvars[1].aval.shape
+    assert shape == (3, 5), (
+        f"ys have the loop's axis first, and the batch behind: (3, 5), not {shape}"
+    )
 
 
 def test_under_vmap_what_no_example_changes_stays_one_for_all():
@@ -348,7 +363,10 @@ def test_under_vmap_what_no_example_changes_stays_one_for_all():
 
     args = jnp.ones((5, 2)) / 2, jnp.ones((5, 3)), jnp.ones(3)
     mapped = jax.vmap(fun, (0, 0, None))
-    (eqn,) = scans(mapped, *args)
+    with or_told(
+        "consts and carry that are batched have the batch at 0, xs and ys at 1; all else has none"
+    ):
+        (eqn,) = scans(mapped, *args)
     assert [v.aval.shape for v in eqn.invars] == [(5, 2), (), (5,), (3, 5), (3,)]
     assert [v.aval.shape for v in eqn.outvars] == [(), (5,), (3,), (3, 5), (3, 5)]
     (count, total), ys = mapped(*args)

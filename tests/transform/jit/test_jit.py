@@ -8,6 +8,7 @@ import weakref
 
 import numpy as np
 import pytest
+from or_told import or_told
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -57,7 +58,10 @@ def test_a_new_kind_of_argument_is_a_new_trace(use):
     for what, other in OTHERS.items():
         fun, runs = counted(lambda x: jax.tree.map(lambda leaf: leaf * 2, x))
         f = jax.jit(fun)
-        use(f, np.float32(5)), use(f, other)
+        with or_told(
+            "of a call: the leaves of what is traced, then the key, with their tree and avals in it"
+        ):
+            use(f, np.float32(5)), use(f, other)
         assert len(runs) == 2, f"another {what}, but {len(runs)} traces"
 
 
@@ -121,8 +125,11 @@ def test_static_argnames_hold_by_position_too():
 
 def test_static_values_that_are_equal_but_of_other_types_are_told_apart(use):
     f = jax.jit(lambda x, n: x * n, static_argnums=1)
-    assert use(f, np.int32(2), 1).dtype == np.int32
-    assert use(f, np.int32(2), 1.0).dtype == np.float32
+    with or_told(
+        "static arguments are told by static_argnums, then static_argnames, and split off"
+    ):
+        dtypes = [use(f, np.int32(2), n).dtype for n in (1, 1.0)]
+    assert dtypes == [np.int32, np.float32], f"times 1 an int32, times 1.0 a float32: {dtypes}"
 
 
 def test_static_arguments_are_split_off_each_with_its_place_and_type():
@@ -148,8 +155,9 @@ def test_the_key_comes_with_the_leaves_that_are_traced():
 
 def test_an_argument_that_is_no_array_is_named_though_static_ones_stand_before_it():
     f = jax.jit(lambda n, x, y: x, static_argnums=0)
-    with pytest.raises(TypeError, match=r"\by\b"):
-        f.eval_shape(2, 3.0, "text")
+    with or_told("avals are named by the function, the static positions, the tree and the leaves"):
+        with pytest.raises(TypeError, match=r"\by\b"):
+            f.eval_shape(2, 3.0, "text")
 
 
 def test_a_static_argument_may_be_counted_from_the_end():

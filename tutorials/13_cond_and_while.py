@@ -211,6 +211,18 @@ print(jax.grad(lambda x: by_where(x).sum())(points))
 print(jax.grad(lambda x: jax.vmap(by_cond)(x).sum())(points))
 
 # %% [markdown]
+# The same can be had of `where`, with one more of it: let each function see a constant where it is not
+# asked. Here are three functions, and an index that says which of them an example takes. (Exercise 13.4
+# writes it, and 13.5 then what `vmap` makes of a `cond`.)
+
+# %%
+from practice.switch_of_many import switch_of_many
+
+which = jnp.array([0, 1])
+functions = [jnp.log, lambda x: 2 * x, jnp.sqrt]
+print(jax.grad(lambda xs: switch_of_many(which, functions, xs).sum())(points))
+
+# %% [markdown]
 # ## while_loop
 #
 # `lax.while_loop(cond_fun, body_fun, init)` applies `body_fun` again and again, as long as `cond_fun`
@@ -287,28 +299,35 @@ print(x, x_dot, 1 / jax.grad(f)(x))
 # Which parts of the carry need a tangent? Here the first `x` has none: 3.0 is a constant. But after one
 # iteration it depends on `target`, and has one. So the rule must ask again, with that part marked, until
 # nothing changes any more. Such an answer is called a **[fixed point](glossary.md#fixed-point)**. Take
-# a carry of four parts, where each iteration hands part 0 on to part 1, 1 to 2, 2 to 3:
-
+# a carry of four parts, of which one iteration makes the next four. A toy of it says only what is made of
+# what, line by line; `after_one_round` marks what is made of something that is marked (exercise 13.1).
 
 # %%
+from practice.after_one_round import Body, after_one_round
+
+from tinyjax.lax.control_flow.bodies import fixed_point
+
+body = Body(
+    takes=("a", "b", "c", "d"),
+    lines=(("e", ("a",)), ("f", ("b", "e")), ("g", ("b",)), ("h", ("c",)), ("i", ())),
+    gives=("i", "e", "g", "h"),
+)
+
+
 def one_round(has_tangent):
-    a, b, c, _ = has_tangent
-    return (a, a, b, c)
+    after = after_one_round(body, has_tangent)
+    print(has_tangent, "->", after)
+    return after
 
 
-marks = (True, False, False, False)
-while True:
-    after = tuple(old or new for old, new in zip(marks, one_round(marks)))
-    print(marks, "->", after)
-    if after == marks:
-        break
-    marks = after
+print(fixed_point(one_round, (True, False, False, False)))
 
 # %% [markdown]
-# Marks are only ever added, so this ends: after at most as many iterations as there are parts. The rules of
-# `while_loop` and of [scan](14_scan.py) ask this question of tangents, of batch dims, of what is known, and
-# of what is used. All call one function, `fixed_point` in
-# [lax/control_flow/bodies.py](../tinyjax/lax/control_flow/bodies.py).
+# The first part is made anew of nothing that has a tangent. It keeps its mark, though: before the first
+# iteration it had one. Marks are only ever added, so this ends, after at most as many rounds as there are
+# parts, and one. The rules of `while_loop` and of [scan](14_scan.py) ask this question of tangents, of batch
+# dims, of what is known, and of what is used. All call this one function, `fixed_point` in
+# [lax/control_flow/bodies.py](../tinyjax/lax/control_flow/bodies.py) (exercise 13.2).
 #
 # ## vmap: until the last one is done
 #
@@ -356,6 +375,10 @@ except ValueError as error:
 # What to do instead: forward mode, as above; a loop of known length ([lesson 14](14_scan.py)); or
 # `jax.custom_vjp`, which for a solver is also cheaper and more exact.
 #
+# The other thing that goes wrong is a loop that never ends. Near 100,000, say, neighbours among float32s are
+# 0.008 apart: a loop that halves an interval until it is no longer than 0.001 goes on for ever. Exercise 13.6
+# finds where a function is zero by halving an interval, and ends.
+#
 # To look at each iteration, run the loop as plain Python. Under `jax.disable_jit()` a `print` in the body,
 # and pdb, see every step.
 
@@ -401,7 +424,8 @@ viz.dot(jax.make_jaxpr(zero_near)(3.0))
 #
 # ## Exercises
 #
-# Write the functions that this lesson is about: `python -m tinyjax learn start 13`
+# Write the rules of `cond`, the fixed point that loops need, and a loop of your own:
+# `python -m tinyjax learn start 13`
 #
 # ## Where this lives in JAX
 #

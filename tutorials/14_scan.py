@@ -86,10 +86,11 @@ print(scan_in_python(lambda h, x: (w * f(h) + x,) * 2, h, xs))
 print(jax.make_jaxpr(run)(w, h, xs))
 
 # %% [markdown]
-# One equation, whatever the length. The operands come in three groups, and two numbers say where each
-# begins. First the [consts](glossary.md#const), which are the same at each step (`num_consts=1`: `w`, over
-# which `step` closes). Then the first carry (`num_carry=1`: `h`). The rest are `xs`. The body takes one
-# slice of each of these; a body of `f32[]` for an operand `f32[4]`.
+# One equation, whatever the length. (Exercise 14.5 makes such an equation of a loop of yours.) The operands
+# come in three groups, and two numbers say where each begins. First the [consts](glossary.md#const), which
+# are the same at each step (`num_consts=1`: `w`, over which `step` closes). Then the first carry
+# (`num_carry=1`: `h`). The rest are `xs`. The body takes one slice of each of these; a body of `f32[]` for
+# an operand `f32[4]`.
 #
 # As a picture: the frame is the body. Consts are pink, carries green, slices yellow, and the dashed arrow
 # is the way from one step to the next.
@@ -186,6 +187,24 @@ print(*backward_by_hand(w, h, xs))
 print(*jax.grad(last, argnums=(0, 1, 2))(w, h, xs))
 
 # %% [markdown]
+# That was one loop. For any step, [`jax.vjp`](08_grad.py) gives the way back through it, and knows what it
+# has to keep: `forwards` collects these functions, and `backwards` calls them, each once (exercise 14.3).
+# Here each state is also a `y`, with a cotangent of its own, which is 0.
+
+# %%
+from practice.loop_backwards import backwards, forwards
+
+
+def step(w, h, x):
+    h = w * f(h) + x
+    return h, h
+
+
+_, _, ways_back = forwards(step, w, h, xs)
+ct_w, ct_h, ct_xs = backwards(ways_back, jnp.float32(1), [jnp.float32(0)] * 4, jnp.float32(0))
+print(ct_w, ct_h, jnp.stack(ct_xs))
+
+# %% [markdown]
 # ## Backwards, by rules
 #
 # `jax.grad` gets there by its usual two steps, [linearize](07_linearize.py) and [transpose](08_grad.py).
@@ -240,11 +259,14 @@ for fun in (last, checkpointed):
     print(fun.__name__, "keeps", *[v.aval.str_short() for v in forward.outvars[1:]])
 
 # %% [markdown]
+# There is a choice between: a `checkpoint` around every so many steps keeps one state for each of these
+# segments, and computes a segment again when the way back comes to it (exercise 14.6).
+#
 # ## vmap
 #
 # A batch of scans is one scan, of a batched body. The loop's axis stays in front in `xs` and `ys`, where
 # the loop needs it, and the batch dim comes behind it. What no example changes, stays one for all: `w`
-# here.
+# here. (Exercise 14.1 writes such a loop by hand, 14.2 the rule.)
 #
 # <details><summary>Three examples, each with four inputs; <code>w</code> and <code>h</code> are the same
 # for all. Which shapes will the operands of the one scan have?</summary>
@@ -327,7 +349,8 @@ viz.dot(jax.make_jaxpr(jax.grad(last, argnums=(0, 1, 2)))(w, h, xs))
 #
 # ## Exercises
 #
-# Write scan's loop, its batching rule and its transposition: `python -m tinyjax learn start 14`
+# Write scan's batching rule and its transposition, a recurrence, and a `checkpoint` where it pays:
+# `python -m tinyjax learn start 14`
 #
 # ## Where this lives in JAX
 #

@@ -60,7 +60,8 @@ print(random.normal(first), random.normal(second))
 # %% [markdown]
 # From this follows the one rule: **use each key once**. A key that was split or drawn with is used up, and
 # you go on with its children. If you need a key for each step of a loop, `fold_in` makes one of a key and a
-# number:
+# number. (With two numbers, a step and a layer, fold in one after the other, as exercise 15.5 does. Their sum
+# would give step 1 of layer 0 the key of step 0 of layer 1.)
 #
 # <details><summary>Four new numbers. Or have you seen some of them before?</summary>
 #
@@ -106,19 +107,23 @@ print(random.key_data(random.key(42)), random.key_data(random.split(random.key(4
 # JAX's cipher is **[Threefry](glossary.md#threefry)**. It encrypts two words with a key of two words. Its
 # heart is a *round*, which mixes the two words by the three operations that processors do fastest: an
 # addition, a rotation, an exclusive or. (Words have 32 bits: what an addition carries beyond them is lost.
-# A rotation moves the bits to the left; those that fall out come back at the right.)
-
+# A rotation moves the bits to the left; those that fall out come back at the right.) The first word becomes
+# the sum of both. The second is rotated, and then combined with that sum by the exclusive or. Here are words
+# of four bits, which can be followed by eye:
 
 # %%
-def one_round(x1, x2, distance):
-    x1 = (x1 + x2) % 2**32
-    x2 = (x2 << distance | x2 >> (32 - distance)) % 2**32
-    return x1, x2 ^ x1
+from practice.small_words import one_round, undo_round
 
-
-print(one_round(1, 2, 13), f"{2 << 13 ^ 3:_b}")
+after = one_round(0b0111, 0b1100, distance=1, bits=4)
+print(f"{after[0]:04b} {after[1]:04b}")
+before = undo_round(*after, distance=1, bits=4)
+print(f"{before[0]:04b} {before[1]:04b}")
 
 # %% [markdown]
+# The sum is 10011, of which 0011 is left. 1100, rotated, is 1001, and the exclusive or with 0011 makes 1010.
+# A round can be undone: nothing is lost in it, and so two different texts never become the same. (Exercise
+# 15.1 writes the round, and the way back.)
+#
 # A single round mixes little; twenty are enough. Take two texts that differ in one bit. Below, a `#` is a
 # bit of the two words in which the results differ, after so many rounds. (The distances of the rotations
 # change from round to round, in a fixed order.)
@@ -279,7 +284,7 @@ viz.dot(jax.make_jaxpr(f_somewhere)(key))
 #
 # ## Exercises
 #
-# Write the cipher, and what is made of it: `python -m tinyjax learn start 15`
+# Write the cipher, what is made of it, and keys for a training run: `python -m tinyjax learn start 15`
 #
 # ## Where this lives in JAX
 #

@@ -63,7 +63,7 @@ print(inspect.getsource(optimizers.sgd))
 # These functions are written for one array. The decorator `optimizer` makes them work for any
 # [pytree](04_pytrees.py) of parameters: it flattens the parameters, and keeps a state for each leaf. A step
 # size may also be a **[schedule](glossary.md#schedule)**, a function of the step's number; `make_schedule`
-# makes one of a number.
+# makes one of a number. (Exercise 16.1 writes the schedule of most large networks.)
 #
 # **Momentum** remembers a velocity v. At each step v becomes mass * v + g, where g is the gradient, and x
 # moves by -step_size * v. So steps in one direction add up, and steps to and fro cancel. The state is (x,
@@ -275,6 +275,8 @@ print(f"loss {value:.4f} and {same_value:.4f}")
 print("equal parameters:", max(jax.tree.leaves(differences)) < 1e-4)
 
 # %% [markdown]
+# One device can do the same, half after half, if the whole batch is too large for its memory: exercise 16.3.
+#
 # ## What a collective is
 #
 # `pmean` is a sum, divided by the number of devices, and the sum is the primitive `psum`. Traced, it keeps
@@ -479,7 +481,8 @@ viz.dot(jax.make_jaxpr(club_scores)((jnp.zeros((34, 16)), jnp.zeros((16, 2)))))
 #
 # ## Exercises
 #
-# Write the optimizers, and what `vmap` makes of a psum: `python -m tinyjax learn start 16`
+# Write a schedule, an optimizer, a batch in pieces, and what `vmap` makes of a psum:
+# `python -m tinyjax learn start 16`
 #
 # ## Where this lives in JAX
 #

@@ -1,0 +1,47 @@
+"""What one iteration hands on, on a toy body."""
+
+from practice.after_one_round import Body, after_one_round
+
+# c = sin a; d = c * b; the next carry is (a, d, k), where k is made of nothing that goes round
+BODY = Body(
+    takes=("a", "b", "g"),
+    lines=(("c", ("a",)), ("d", ("c", "b")), ("k", ())),
+    gives=("a", "d", "k"),
+)
+
+
+def told(body, *flags):
+    return after_one_round(body, flags)
+
+
+def test_what_is_made_of_something_that_has_it_has_it():
+    assert told(BODY, False, True, False) == (False, True, False), "d is made of b, and a is not"
+
+
+def test_it_is_handed_on_through_what_stands_between():
+    got = told(BODY, True, False, False)
+    assert got == (True, True, False), f"a has it, so c, so d, which the carry gives second: {got}"
+
+
+def test_any_operand_counts_the_last_as_well_as_the_first():
+    body = Body(("a", "b"), (("c", ("a", "b")), ("d", ("b", "a"))), ("c", "d"))
+    assert told(body, True, False) == (True, True), "both are made of a, whichever place it has"
+
+
+def test_a_part_that_is_made_of_other_things_has_lost_it():
+    got = told(BODY, False, False, True)
+    assert got == (False, False, False), f"g is not handed on, and k is made of nothing: {got}"
+
+
+def test_a_part_may_be_handed_on_to_another_place():
+    body = Body(("a", "b"), (), ("b", "a"))
+    assert told(body, True, False) == (False, True), "a and b change places, and their flags too"
+
+
+def test_what_has_it_in_one_line_only_says_nothing_of_the_others():
+    body = Body(("a", "b"), (("c", ("a",)), ("d", ("b",))), ("c", "d"))
+    assert told(body, True, False) == (True, False), "c is made of a, and d is not"
+
+
+def test_with_no_flags_there_are_none_afterwards():
+    assert told(BODY, False, False, False) == (False, False, False), "nothing had it before"

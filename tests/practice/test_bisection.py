@@ -1,0 +1,90 @@
+"""Bisection by while_loop: the place, the count, types of the carry, and that it ends."""
+
+import numpy as np
+import pytest
+from practice import bisection
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+
+def counted(fun):
+    """`fun`, for a loop that runs in Python: it fails when it has been asked too often."""
+    calls = []
+
+    def wrapper(x):
+        calls.append(x)
+        assert len(calls) < 200, f"the loop does not end: it has come to {x}, and goes on"
+        return fun(x)
+
+    return wrapper
+
+
+def test_the_place_is_where_the_function_is_zero():
+    with jax.disable_jit():  # a Python loop
+        place, _ = bisection.bisect(counted(jnp.cos), 0.0, 3.0)
+    assert abs(float(place) - np.pi / 2) <= 1e-4, f"cos is zero at 1.5708, not at {place}"
+
+
+def test_the_function_may_rise_or_fall():
+    rising, _ = bisection.bisect(lambda x: x - 0.7, 0.0, 3.0)
+    falling, _ = bisection.bisect(lambda x: 0.7 - x, 0.0, 3.0)
+    assert abs(float(rising) - 0.7) <= 1e-4, f"x - 0.7 rises through zero at 0.7, not at {rising}"
+    assert abs(float(falling) - 0.7) <= 1e-4, f"0.7 - x falls through zero at 0.7, not at {falling}"
+
+
+def test_the_interval_is_halved_until_it_is_no_longer_than_the_tolerance():
+    counts = [
+        int(bisection.bisect(lambda x: x - 0.7, 0.0, 1.0, tolerance)[1])
+        for tolerance in (0.25, 0.3, 1.0)
+    ]
+    assert counts == [2, 2, 0], "halvings of an interval of 1 down to 0.25, to 0.3 and to 1"
+
+
+def test_the_middle_of_the_last_interval_is_the_place():
+    place, _ = bisection.bisect(lambda x: x - 0.7, 0.0, 1.0, 0.25)
+    assert float(place) == 0.625, (
+        f"the zero is between 0.5 and 0.75: the middle is 0.625, not {place}"
+    )
+
+
+def test_whole_numbers_may_be_bounds():
+    place, _ = bisection.bisect(lambda x: x * x - 2, np.int32(0), np.int32(2))
+    assert place.dtype == np.float32, f"the place is a float32, not {place.dtype}"
+    assert abs(float(place) - np.sqrt(2)) <= 1e-4, f"the root of 2 is 1.41421, not {place}"
+
+
+@pytest.mark.parametrize("ulps", [0, 1])  # the middle of two neighbours is rounded down, or up
+def test_it_ends_though_no_float_lies_between_the_bounds_any_more(ulps):
+    last = np.float32(100.1) + ulps * np.spacing(np.float32(100.1))
+
+    def fun(x):
+        return jnp.where(x <= last, -1.0, 1.0)
+
+    with jax.disable_jit():
+        place, _ = bisection.bisect(counted(fun), 100.0, 101.0, 1e-9)
+    assert abs(float(place) - 100.1) <= 1e-4, f"it should end at 100.1, and ended at {place}"
+
+
+def test_it_is_one_while_loop_of_any_length():
+    jaxpr = jax.make_jaxpr(lambda low, high: bisection.bisect(jnp.cos, low, high))(0.0, 3.0)
+    names = [eqn.primitive.name for eqn in jaxpr.eqns]
+    assert names.count("while") == 1, f"one while_loop is asked for; the equations are {names}"
+
+
+def test_a_batch_of_bounds_is_halved_at_once():
+    highs = jnp.array([1.0, 2.0, 4.0])
+
+    def zero(high):
+        return bisection.bisect(lambda x: x - 0.7, 0.0, high, 0.5)
+
+    places, counts = jax.vmap(zero)(highs)
+    assert counts.tolist() == [1, 2, 3], (
+        f"each example is halved as often as it needs, not {counts}"
+    )
+    assert places.tolist() == [0.75, 0.75, 0.75], f"each has its own place, not {places}"
+
+
+def test_only_the_sign_counts_not_the_size():
+    place, count = bisection.bisect(lambda x: jnp.where(x < 0.7, -1e-30, 1e30), 0.0, 1.0, 0.25)
+    assert (float(place), int(count)) == (0.625, 2), f"{place} after {count} halvings"

@@ -1,0 +1,100 @@
+"""Keys for steps and layers, and dropout."""
+
+import numpy as np
+import pytest
+from practice.dropout import dropout, key_for
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import random
+
+KEY = random.key(7)
+
+
+def words(key):
+    return tuple(np.asarray(random.key_data(key)).tolist())
+
+
+# ---- keys ----
+
+
+def test_each_step_and_each_layer_has_a_key_of_its_own():
+    made = {}
+    for step in range(12):
+        for layer in range(12):
+            where = made.setdefault(words(key_for(KEY, step, layer)), (step, layer))
+            assert where == (step, layer), (
+                f"step {step}, layer {layer} has the key of step {where[0]}, layer {where[1]}: equal draws"
+            )
+
+
+def test_no_key_is_that_of_the_run_or_one_that_its_numbers_make():
+    plain = {words(KEY), *(words(random.fold_in(KEY, n)) for n in range(12))}
+    for pair in [(0, 0), (0, 3), (3, 0), (2, 2)]:
+        assert words(key_for(KEY, *pair)) not in plain, (
+            f"the key of step {pair[0]}, layer {pair[1]} is the run's own, or that of one number alone"
+        )
+
+
+def test_another_run_has_other_keys():
+    one, other = (words(key_for(random.key(seed), 3, 2)) for seed in (0, 1))
+    assert one != other, f"the runs of seeds 0 and 1 have one key in step 3, layer 2: {one}"
+
+
+def test_a_key_does_not_depend_on_those_that_were_made_before():
+    alone = words(key_for(KEY, 5, 2))
+    [key_for(KEY, step, layer) for step in range(3) for layer in range(3)]
+    assert words(key_for(KEY, 5, 2)) == alone, "after other keys were made, it is another"
+
+
+def test_the_numbers_may_be_traced():
+    keys = jax.vmap(lambda step: key_for(KEY, step, 1))(jnp.arange(3))
+    got = [words(key) for key in keys]
+    want = [words(key_for(KEY, step, 1)) for step in range(3)]
+    assert got == want, f"under vmap, steps 0 to 2 have the keys {got}, not {want}"
+
+
+# ---- dropout ----
+
+ONES = jnp.ones((40, 50))
+
+
+def test_about_so_many_elements_are_left_out():
+    share = float((dropout(KEY, 0.25, ONES) == 0).mean())
+    assert 0.21 < share < 0.29, f"of 2000 elements about a quarter is 0, not {share:.2f}"
+
+
+def test_what_is_left_is_made_larger_so_that_the_mean_stays():
+    got = set(np.unique(np.asarray(dropout(KEY, 0.25, ONES))).tolist())
+    assert got == {0.0, float(np.float32(1 / 0.75))}, f"ones become 0 or 1.3333, not {got}"
+
+
+def test_each_element_is_decided_by_itself():
+    left_out = np.asarray(dropout(KEY, 0.5, ONES)) == 0
+    assert 0 < left_out.all(axis=0).sum() + left_out.any(axis=0).sum() < 100, "no column differs"
+    assert not (left_out == left_out[:1]).all(), "all rows are left out alike"
+    assert not (left_out == left_out[:, :1]).all(), "all columns are left out alike"
+
+
+def test_equal_keys_leave_out_the_same_and_others_do_not():
+    once, again = dropout(KEY, 0.5, ONES), dropout(KEY, 0.5, ONES)
+    other = dropout(random.fold_in(KEY, 1), 0.5, ONES)
+    assert (once == again).all(), "the same key, and something else was left out"
+    assert not (once == other).all(), "another key, and the same was left out"
+
+
+@pytest.mark.parametrize("rate, what", [(0.0, 1.0), (1.0, 0.0)])
+def test_nothing_or_everything_is_left_out(rate, what):
+    got = dropout(KEY, rate, ONES)
+    assert (np.asarray(got) == what).all(), f"a rate of {rate} makes {what} of ones, not {got}"
+
+
+def test_the_gradient_goes_where_something_is_left():
+    slopes = jax.grad(lambda x: dropout(KEY, 0.5, x).sum())(ONES)
+    want = np.asarray(dropout(KEY, 0.5, ONES))
+    assert (np.asarray(slopes) == want).all(), "the slope is 2 where an element is left, else 0"
+
+
+def test_the_dtype_stays():
+    got = dropout(KEY, 0.5, ONES.astype(jnp.bfloat16)).dtype
+    assert got == jnp.bfloat16, f"of bfloat16, bfloat16, not {got}"

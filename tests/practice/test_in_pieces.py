@@ -1,0 +1,75 @@
+"""Gradients of a batch in pieces: equal to the whole, in one loop, a piece at a time."""
+
+import numpy as np
+import pytest
+from practice.in_pieces import value_and_grad_in_pieces
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+PARAMS = {"w": jnp.array([0.5, -1.0]), "b": jnp.float32(0.25)}
+BATCH = jnp.linspace(-1, 2, 24).reshape(12, 2), jnp.linspace(0, 1, 12)
+
+
+def loss(params, batch):
+    xs, ys = batch
+    return jnp.mean((jnp.tanh(xs @ params["w"] + params["b"]) - ys) ** 2)
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 12])
+def test_the_value_is_that_of_the_whole_batch(pieces):
+    got, _ = value_and_grad_in_pieces(loss, PARAMS, BATCH, pieces)
+    want = loss(PARAMS, BATCH)
+    assert np.shape(got) == () and np.allclose(got, want, rtol=1e-5), (
+        f"the loss of all 12 examples is {want}; in {pieces} pieces it is {got}"
+    )
+
+
+@pytest.mark.parametrize("pieces", [1, 3, 12])
+def test_the_gradient_is_that_of_the_whole_batch(pieces):
+    _, got = value_and_grad_in_pieces(loss, PARAMS, BATCH, pieces)
+    want = jax.grad(loss)(PARAMS, BATCH)
+    assert jax.tree.structure(got) == jax.tree.structure(want), f"a tree as params, not {got}"
+    for name in want:
+        assert np.allclose(got[name], want[name], rtol=1e-4), (
+            f"by {name}, in {pieces} pieces: {got[name]}, not {want[name]}"
+        )
+
+
+def test_each_piece_is_of_examples_that_stand_together():
+    pieces = []
+
+    def noting(params, batch):
+        jax.debug.callback(lambda ys: pieces.append(np.asarray(ys).round(2).tolist()), batch[1])
+        return loss(params, batch)
+
+    value_and_grad_in_pieces(noting, PARAMS, (BATCH[0], jnp.arange(12.0)), 3)
+    firsts = [piece[0] for piece in pieces]
+    assert firsts == [0, 4, 8], f"pieces of four begin with examples 0, 4 and 8, not {firsts}"
+
+
+def test_no_more_than_a_piece_is_worked_on_at_a_time():
+    shapes = []
+
+    def noting(params, batch):
+        shapes.append(np.shape(batch[0]))
+        return loss(params, batch)
+
+    value_and_grad_in_pieces(noting, PARAMS, BATCH, 3)
+    assert set(shapes) == {(4, 2)}, f"the loss is to be given 4 examples, not arrays of {shapes}"
+
+
+def test_the_program_is_as_long_for_twelve_pieces_as_for_two():
+    def lines(pieces):
+        program = jax.make_jaxpr(lambda p: value_and_grad_in_pieces(loss, p, BATCH, pieces))(PARAMS)
+        assert "scan" in [eqn.primitive.name for eqn in program.eqns], "there is no scan in it"
+        return len(str(program).splitlines())
+
+    assert lines(12) == lines(2), f"{lines(12)} lines for twelve pieces, {lines(2)} for two"
+
+
+def test_pieces_that_are_not_equal_are_refused():
+    with pytest.raises(ValueError) as caught:
+        value_and_grad_in_pieces(loss, PARAMS, BATCH, 5)
+    said = str(caught.value)
+    assert "12" in said and "5" in said, f"the error is to name both numbers, 12 and 5: {said}"

@@ -1,0 +1,95 @@
+"""The way back through a loop: order, sums, and whose cotangent goes where."""
+
+import numpy as np
+import pytest
+from practice.loop_backwards import backwards, forwards
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+
+def step(weights, state, x):
+    """A small recurrent network; weights are a dict."""
+    state = jnp.tanh(weights["state"] * state + weights["x"] * x)
+    return state, weights["y"] * state
+
+
+WEIGHTS = {"state": jnp.float32(0.5), "x": jnp.float32(2.0), "y": jnp.float32(-1.5)}
+NONE = {name: jnp.float32(0) for name in WEIGHTS}
+STATE, XS = jnp.float32(0.25), [jnp.float32(x) for x in (0.5, -0.25, 1.0)]
+
+
+def by_grad(ct_state, ct_ys):
+    """The same by jax.grad of the loop, written out."""
+
+    def weighted(weights, state, xs):
+        total = 0.0
+        for x, ct_y in zip(xs, ct_ys):
+            state, y = step(weights, state, x)
+            total = total + ct_y * y
+        return ct_state * state + total
+
+    return jax.grad(weighted, argnums=(0, 1, 2))(WEIGHTS, STATE, XS)
+
+
+@pytest.fixture
+def ways_back():
+    return forwards(step, WEIGHTS, STATE, XS)[2]
+
+
+def test_steps_are_gone_through_from_the_last_to_the_first():
+    order = []
+
+    def way_back(i):
+        return lambda cts: (order.append(i), (0.0, cts[0], 0.0))[1]
+
+    backwards([way_back(i) for i in range(3)], 1.0, [0.0, 0.0, 0.0], 0.0)
+    assert order == [2, 1, 0], (
+        f"the way back goes over steps 2, 1, 0, each once; it went over {order}"
+    )
+
+
+def test_what_a_step_is_given_is_the_cotangent_of_its_state_and_of_its_y():
+    given = []
+
+    def way_back(i):
+        return lambda cts: (given.append(cts), (0.0, 10.0 * i, 0.0))[1]
+
+    backwards([way_back(i) for i in range(3)], 1.0, [0.5, 0.6, 0.7], 0.0)
+    assert given == [(1.0, 0.7), (20.0, 0.6), (10.0, 0.5)], (
+        "step 2 gets the last state's cotangent 1.0 and its y's 0.7; step 1 what step 2 gave for the "
+        f"state, 20.0; step 0 what step 1 gave: they got {given}"
+    )
+
+
+def test_cotangents_of_the_weights_add_up_upon_what_comes_in():
+    ways_back = [lambda cts, i=i: ((1.0 * i,), cts[0], 0.0) for i in range(3)]
+    ct_weights, _, _ = backwards(ways_back, 1.0, [0.0] * 3, (100.0,))
+    assert ct_weights == (103.0,), f"100 came in, and 0 + 1 + 2 of the steps: 103, not {ct_weights}"
+
+
+def test_the_cotangents_of_xs_stand_in_the_order_of_xs():
+    ways_back = [lambda cts, i=i: (0.0, cts[0], f"x{i}") for i in range(3)]
+    ct_xs = backwards(ways_back, 1.0, [0.0] * 3, 0.0)[2]
+    assert ct_xs == ["x0", "x1", "x2"], f"one for each x, the first first: {ct_xs}"
+
+
+def test_the_state_s_cotangent_is_what_the_first_step_gives():
+    ways_back = [lambda cts, i=i: (0.0, f"before step {i}", 0.0) for i in range(3)]
+    ct_state = backwards(ways_back, 1.0, [0.0] * 3, 0.0)[1]
+    assert ct_state == "before step 0", f"the first state stands before step 0, not {ct_state}"
+
+
+def test_gradients_are_those_of_the_loop_written_out(ways_back):
+    ct_ys = [jnp.float32(ct) for ct in (1.0, -2.0, 0.5)]
+    ct_weights, ct_state, ct_xs = backwards(ways_back, jnp.float32(3.0), ct_ys, NONE)
+    want_weights, want_state, want_xs = by_grad(jnp.float32(3.0), ct_ys)
+    for name, want in want_weights.items():
+        got = ct_weights[name]
+        assert np.allclose(got, want, rtol=1e-5), f"by the weight {name}: {got}, not {want}"
+    assert np.allclose(ct_state, want_state, rtol=1e-5), f"by the state: {ct_state}"
+    assert np.allclose(ct_xs, want_xs, rtol=1e-5), f"by xs: {ct_xs}, not {want_xs}"
+
+
+def test_no_steps_give_back_what_came_in():
+    assert backwards([], 2.0, [], 7.0) == (7.0, 2.0, []), "weights, state, and no xs"

@@ -1,0 +1,58 @@
+"""The moving average: a recurrence, one scan, and gradients without nan."""
+
+import numpy as np
+from practice.moving_average import moving_average
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+XS = np.array([1.0, 3.0, 2.0, 6.0], np.float32)
+GAPS = np.array([1.0, np.nan, 3.0, np.nan], np.float32)
+
+
+def by_hand(xs, keep):
+    averages = [xs[0]]
+    for x in xs[1:]:
+        averages.append(averages[-1] if np.isnan(x) else keep * averages[-1] + (1 - keep) * x)
+    return averages
+
+
+def test_each_average_is_made_of_the_one_before():
+    got = moving_average(XS, 0.75).tolist()
+    want = by_hand(XS, 0.75)
+    assert np.allclose(got, want), f"the averages with keep = 0.75 are {want}, not {got}"
+
+
+def test_the_first_x_is_the_first_average():
+    first = float(moving_average(XS + 9, 0.75)[0])
+    assert first == 10.0, f"the first average is the first x, 10.0, not {first}"
+
+
+def test_there_is_an_average_for_each_x():
+    got = moving_average(XS[:, None] * np.ones(3, np.float32), 0.5)
+    assert got.shape == (4, 3), f"of xs of shape (4, 3), averages of shape (4, 3), not {got.shape}"
+    assert np.allclose(got[:, 2], by_hand(XS, 0.5)), f"each column by itself: {got[:, 2]}"
+
+
+def test_where_nothing_was_measured_the_average_stays():
+    got = moving_average(GAPS, 0.5).tolist()
+    assert got == [1.0, 1.0, 2.0, 2.0], f"nan is left out: [1, 1, 2, 2], not {got}"
+
+
+def test_the_program_is_as_long_for_a_thousand_as_for_three():
+    lengths = {
+        n: str(jax.make_jaxpr(moving_average)(jnp.ones(n), 0.5)).count("=") for n in (3, 1000)
+    }
+    assert lengths[3] == lengths[1000], "the jaxpr grows with the number of xs: it is no scan"
+    names = [eqn.primitive.name for eqn in jax.make_jaxpr(moving_average)(jnp.ones(3), 0.5).eqns]
+    assert names.count("scan") == 1, f"one scan is asked for; the equations are {names}"
+
+
+def test_the_gradient_by_keep_is_right_and_no_nan():
+    slope = jax.grad(lambda keep: moving_average(GAPS, keep).sum())(0.5)
+    assert np.allclose(slope, -4.0), f"1 + 1 + 2 * (3 - 2 * keep) falls by 4 for each keep: {slope}"
+
+
+def test_the_gradient_by_xs_is_zero_where_nothing_was_measured():
+    slopes = jax.grad(lambda xs: moving_average(xs, 0.5).sum())(GAPS).tolist()
+    assert slopes == [3.0, 0.0, 1.0, 0.0], f"1 + 1 + 2 * 0.5 by the first x, not {slopes}"

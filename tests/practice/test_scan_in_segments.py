@@ -1,0 +1,72 @@
+"""A scan in segments: the same results, and a gradient that keeps little."""
+
+import numpy as np
+import pytest
+from practice.scan_in_segments import scan_in_segments
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+
+
+def step(h, x):
+    h = jnp.sin(h) * h + x
+    return h, h * h
+
+
+H, XS = jnp.float32(0.5), jnp.linspace(-1, 1, 12)
+
+
+def last(h, xs, length):
+    return scan_in_segments(step, h, xs, length)[0]
+
+
+def kept(fun, *args):
+    """How many numbers the forward loop of a gradient keeps, its last state apart."""
+    eqns = jax.make_jaxpr(jax.grad(fun))(*args).eqns
+    forward = next(eqn for eqn in eqns if eqn.primitive is lax.scan_p)
+    return sum(v.aval.size for v in forward.outvars[1:])
+
+
+@pytest.mark.parametrize("length", [1, 3, 12])
+def test_results_are_those_of_a_scan(length):
+    h, ys = scan_in_segments(step, H, XS, length)
+    want_h, want_ys = lax.scan(step, H, XS)
+    assert np.shape(ys) == (12,), f"ys of 12 steps have the shape (12,), not {np.shape(ys)}"
+    assert np.allclose(h, want_h), f"the last state is {want_h}, not {h}"
+    assert np.allclose(ys, want_ys), f"ys are {want_ys}, not {ys}"
+
+
+def test_trees_are_gone_through_as_arrays_are():
+    def step(h, x):
+        return {"h": h["h"] + x["a"].sum() * x["b"]}, (h["h"], x["a"])
+
+    xs = {"a": jnp.arange(12.0).reshape(6, 2), "b": jnp.arange(6.0)}
+    got = scan_in_segments(step, {"h": 1.0}, xs, 2)
+    want = lax.scan(step, {"h": 1.0}, xs)
+    shapes = jax.tree.map(np.shape, got)
+    assert shapes == jax.tree.map(np.shape, want), f"another tree, or other shapes: {shapes}"
+    assert all(map(np.allclose, jax.tree.leaves(got), jax.tree.leaves(want))), f"{got}, not {want}"
+
+
+def test_the_gradient_is_that_of_a_scan():
+    got = jax.grad(last, argnums=(0, 1))(H, XS, 4)
+    want = jax.grad(lambda h, xs: lax.scan(step, h, xs)[0], argnums=(0, 1))(H, XS)
+    assert np.allclose(got[0], want[0], rtol=1e-4), f"by the state: {got[0]}, not {want[0]}"
+    assert np.allclose(got[1], want[1], rtol=1e-4), f"by xs: {got[1]}, not {want[1]}"
+
+
+@pytest.mark.parametrize("length, states", [(3, 4), (4, 3)])
+def test_the_gradient_keeps_a_state_for_each_segment(length, states):
+    numbers = kept(lambda h: last(h, XS, length), H)
+    assert numbers == 12 + states, (
+        f"in segments of {length}, 12 xs and {states} states are kept for the way back: {12 + states} "
+        f"numbers. Here it is {numbers}"
+    )
+
+
+def test_a_number_of_steps_that_is_no_multiple_is_refused():
+    with pytest.raises(ValueError) as caught:
+        scan_in_segments(step, H, XS, 5)
+    said = str(caught.value)
+    assert "12" in said and "5" in said, f"the error is to name both numbers, 12 and 5: {said}"

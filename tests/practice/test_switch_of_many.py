@@ -1,0 +1,69 @@
+"""A function for each example: chosen results, and gradients that no other function spoils."""
+
+import numpy as np
+from practice.switch_of_many import switch_of_many
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+XS = np.array([2.0, 0.0, 4.0, 0.0], np.float32)
+FUNCTIONS = [jnp.log, lambda x: 2 * x, lambda x: -x]
+INDICES = jnp.array([0, 1, 2, 1])
+
+
+def test_each_example_gets_the_result_of_its_own_function():
+    got = switch_of_many(INDICES, FUNCTIONS, XS).tolist()
+    want = [float(np.log(np.float32(2))), 0.0, -4.0, 0.0]
+    assert np.allclose(got, want), f"log of 2, twice 0, minus 4, twice 0 are {want}, not {got}"
+
+
+def test_two_functions_and_one_are_enough():
+    two = switch_of_many(jnp.array([1, 0, 1, 0]), [jnp.cos, lambda x: -x], XS)
+    one = switch_of_many(jnp.array([0, 0, 0, 0]), [lambda x: x + 1], XS)
+    assert np.allclose(two, [-2, 1, -4, 1]), f"-2, cos(0), -4, cos(0), not {two}"
+    assert np.allclose(one, XS + 1), f"the only function adds 1: {XS + 1}, not {one}"
+
+
+def test_an_index_that_is_out_of_range_means_the_nearest_function():
+    got = switch_of_many(jnp.array([-1, 3, 99, 2]), FUNCTIONS[1:], XS)
+    assert np.allclose(got, [4, 0, -4, 0]), f"the first, then the last three times, not {got}"
+
+
+def test_nor_has_it_another_gradient_than_the_nearest_function():
+    indices = jnp.array([-1, 3, 4, 2])
+    slopes = jax.grad(lambda xs: switch_of_many(indices, FUNCTIONS[1:], xs).sum())(XS)
+    assert slopes.tolist() == [2, -1, -1, -1], f"of 2x, and three times of -x, not {slopes}"
+
+
+def test_a_function_is_called_once_with_all_numbers():
+    shapes = []
+
+    def noting(x):
+        shapes.append(x.shape)
+        return x
+
+    switch_of_many(INDICES, [noting, noting, noting], XS)
+    assert shapes == [(4,), (4,), (4,)], f"each function once, with 4 numbers; called with {shapes}"
+
+
+def test_an_infinite_slope_of_another_function_does_not_spoil_the_gradient():
+    slopes = jax.grad(lambda xs: switch_of_many(INDICES, FUNCTIONS, xs).sum())(XS)
+    assert np.allclose(slopes, [0.5, 2, -1, 2]), (
+        f"the slopes of log at 2, of 2x, of -x and of 2x are [0.5, 2, -1, 2], not {slopes}"
+    )
+
+
+def test_nor_a_slope_that_is_nan_after_more_than_one_operation():
+    functions = [lambda x: jnp.sqrt(x) * jnp.log(x), lambda x: 3 * x]
+    slopes = jax.grad(lambda xs: switch_of_many(jnp.array([1, 1, 1, 1]), functions, xs).sum())(XS)
+    assert slopes.tolist() == [3, 3, 3, 3], f"all examples take 3x, whose slope is 3, not {slopes}"
+
+
+def test_tangents_are_those_of_the_example_s_own_function():
+    _, tangents = jax.jvp(lambda xs: switch_of_many(INDICES, FUNCTIONS, xs), (XS,), (XS + 1,))
+    assert np.allclose(tangents, [1.5, 2, -5, 2]), f"[1.5, 2, -5, 2], not {tangents}"
+
+
+def test_it_can_be_traced_with_indices_that_are_not_known():
+    jaxpr = jax.make_jaxpr(lambda i, xs: switch_of_many(i, FUNCTIONS, xs))(INDICES, XS)
+    assert [v.aval.shape for v in jaxpr.jaxpr.outvars] == [(4,)]

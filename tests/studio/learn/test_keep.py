@@ -1,5 +1,6 @@
 """What a learner wrote in earlier lessons, carried on to the next."""
 
+import dataclasses
 from pathlib import Path
 
 import pytest
@@ -134,3 +135,8 @@ def test_a_change_of_what_was_carried_on_is_told_as_one_that_later_lessons_do_no
 def test_without_earlier_lessons_nothing_is_carried_on(course, capsys):
     assert main(["learn", "start", "3", "--keep"]) == 0
     assert "No work folder of an earlier lesson is in" in capsys.readouterr().out
+
+
+def test_a_program_of_practice_is_carried_on_though_it_uses_what_the_lesson_empties():
+    use = dataclasses.replace(exercise(2, "two", "test_two"), functions=("practice.two:two",))
+    assert keep.failing_together(keep.Kept({}, [use]), 3) == set()

@@ -70,6 +70,12 @@ class Exercise:
         """Of each function, its file within the package and its qualified name there."""
         return [place_of(function) for function in self.functions]
 
+    @property
+    def is_in_practice(self) -> bool:
+        """Whether all its functions are in practice/: then nothing in tinyjax is built on them, and they may
+        use what a later lesson empties."""
+        return all(file.startswith(f"{PRACTICE}/") for file, _ in self.places)
+
     def message(self, name: str) -> str:
         """What an emptied function says when it is called."""
         return f"exercise {self.number} ({self.name}): write {name}"

@@ -125,14 +125,17 @@ def unlike(theirs: str, fresh: str, reference: str, name: str) -> list[str]:
 
 def failing_together(kept: Kept, lesson: int | None) -> set[str]:
     """The exercises that do not pass in one copy that has all that is carried on, and nothing yet of
-    this lesson."""
+    this lesson; of those on which tinyjax is built."""
+    judged = [e for e in kept.exercises if not e.is_in_practice]
+    if not judged:
+        return set()
     with tempfile.TemporaryDirectory() as temporary:
         path = Path(temporary).resolve()
         emptied = of_lesson(lesson) if lesson is not None else []
         files = write_copy(path, empty_sources(emptied, kept.sources))
-        write_judges(path, kept.exercises[-1].lesson, kept.exercises, {"files": files})
+        write_judges(path, judged[-1].lesson, judged, {"files": files})
         folder = WorkFolder(path)
-        folder.exercises = kept.exercises
+        folder.exercises = judged
         run, verdicts = judge(folder)
     if run.broken:
         raise LearnError(

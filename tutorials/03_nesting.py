@@ -302,7 +302,8 @@ for order in range(6):
 # The number doubles and more with each order. Many of them compute the same: sine and cosine of 3 over
 # and over. The compiler of `jit` finds such repetitions, and computes nothing twice (second column).
 # For the tenth derivative there is a better way than nesting, which carries all orders at once:
-# `jax.experimental.jet`.
+# `jax.experimental.jet`. For a few orders nesting does: exercise 03.4 makes a polynomial of a function, by
+# its derivatives at one point.
 #
 # ## Any transformation in any other
 #
@@ -344,7 +345,8 @@ viz.jvp(derivative(f), 3.0)
 #
 # ## Exercises
 #
-# Write the two lines, and what is around them: `python -m tinyjax learn start 03`.
+# Write the two lines, and what is around them; the last exercise is a use of nesting:
+# `python -m tinyjax learn start 03`.
 #
 # ## Where this lives in JAX
 #

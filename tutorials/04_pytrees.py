@@ -270,7 +270,8 @@ print(type(out).__name__, out.low, out.high)
 # %% [markdown]
 # One piece of advice: let `__init__` of such a class not check or convert its arguments. It will be
 # called with tracers, with `None`, with whatever a transformation happens to put into the leaves'
-# places.
+# places. What if `__init__` takes something else, such as the sizes of arrays that it makes? That is
+# exercise 04.8.
 #
 # ## One value for many leaves
 #
@@ -296,6 +297,8 @@ print(broadcast_prefix(({"scale": "A", "shift": "B"}, "x"), arguments))
 attempt(broadcast_prefix, ("params", "x", "more"), arguments)
 
 # %% [markdown]
+# In exercise 04.5 you write this for nested lists, and then, in 04.6, the real one.
+#
 # (There is one difficulty: `None` is a node without leaves, but in `in_axes` it has to be a value. So
 # `in_axes` is flattened with `is_leaf=lambda x: x is None`. Wherever there is `is_leaf`, it is asked at
 # each subtree whether to stop there.)
@@ -356,8 +359,8 @@ viz.jvp(model, params, 3.0)
 #
 # ## Exercises
 #
-# Write the walk, the way back and what is made of them: `python -m tinyjax learn start 04`. The last
-# one is `jvp` itself.
+# Write the walk, the way back and what is made of them, up to `jvp` itself; and then a class of your own:
+# `python -m tinyjax learn start 04`.
 #
 # ## Where this lives in JAX
 #

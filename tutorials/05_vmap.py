@@ -231,6 +231,8 @@ for y, y_dim in [(a, 0), (a.T, 1), (jnp.ones(3), None), (2.0, None), (jnp.ones(2
 #    axes up from the right. So `y` gets axes of size 1 *behind* its batch dim, until both have the same
 #    number of axes: `(2, 1)`.
 #
+# Exercise 05.3 is these five lines in plain NumPy, and 05.4 the rule itself.
+#
 # ## The trace
 #
 # `BatchTrace.process_primitive` is what `bind` calls. It has four jobs:
@@ -464,7 +466,8 @@ viz.vmap(weighted, rows.T, weights, in_axes=(1, None))
 #
 # ## Exercises
 #
-# `python -m tinyjax learn start 05`
+# The rules, the trace, `vmap` itself; and last the rule of a primitive that you made in lesson 1, the means
+# of neighbours: `python -m tinyjax learn start 05`
 #
 # ## Where this lives in JAX
 #

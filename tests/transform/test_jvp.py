@@ -139,6 +139,17 @@ def test_a_trace_knows_its_own_tracers_and_all_else_is_constant_to_it():
         assert type(tangent) is Zero, f"{constant} is not a tracer of this trace: it does not move"
 
 
+def test_what_stands_beside_the_result_is_freed_of_own_tracers_and_may_be_anything():
+    ours, other = JVPTrace(bind.context.trace), JVPTrace(bind.context.trace)
+    assert ours.primal(JVPTracer(ours, 3.0, 1.0)) == 3.0
+    for constant in [JVPTracer(other, 3.0, 1.0), 2.0, "a text"]:
+        try:
+            primal = ours.primal(constant)
+        except TypeError as error:
+            pytest.fail(f"{constant!r} is to be given as it is, but raised {error!r}")
+        assert primal is constant, f"{constant!r} is no tracer of this trace: it is given as it is"
+
+
 def test_python_sees_the_value_behind_a_tracer_and_behind_one_in_another():
     inner, outer = JVPTrace(bind.context.trace), JVPTrace(bind.context.trace)
     tracer = JVPTracer(inner, bind.as_array(2.0), 1.0)

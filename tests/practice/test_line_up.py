@@ -1,0 +1,55 @@
+"""The product of two batches, whose axes have to be brought together."""
+
+import numpy as np
+import pytest
+from practice.line_up import batch_product
+
+
+def assert_is_batch(x, x_dim, y, y_dim, examples):
+    """That the result is what a loop over the examples gives."""
+
+    def part(z, dim, i):
+        return z if dim is None else np.take(z, i, axis=dim)
+
+    loop = [part(x, x_dim, i) * part(y, y_dim, i) for i in range(examples)]
+    about = f"x has shape {x.shape}, batch dim {x_dim}; y has shape {y.shape}, batch dim {y_dim}"
+    out = batch_product(x, x_dim, y, y_dim)
+    assert np.shape(out) == np.shape(loop), about
+    np.testing.assert_array_equal(out, loop, err_msg=about)
+
+
+def numbers(*shape):
+    return np.arange(1.0, 1.0 + np.prod(shape)).reshape(shape)
+
+
+@pytest.mark.parametrize("x_dim, y_dim", [(0, 0), (0, 1), (1, 0), (1, 1)])
+def test_wherever_the_batch_dims_are_examples_are_multiplied_one_by_one(x_dim, y_dim):
+    x, y = numbers(4, 3), numbers(3, 4).T ** 2
+    assert_is_batch(x if x_dim == 0 else x.T, x_dim, y if y_dim == 0 else y.T, y_dim, 4)
+
+
+@pytest.mark.parametrize("x_dim, y_dim", [(0, 1), (1, 0), (1, 1)])
+def test_that_the_shapes_fit_does_not_mean_that_the_examples_do(x_dim, y_dim):
+    assert_is_batch(numbers(3, 3), x_dim, numbers(3, 3) ** 2, y_dim, 3)
+
+
+def test_an_operand_may_be_shared():
+    assert_is_batch(numbers(2, 3), 0, numbers(3), None, 2)
+    assert_is_batch(numbers(3), None, numbers(3, 2), 1, 2)
+    assert_is_batch(numbers(3, 3), 1, numbers(3), None, 3)
+
+
+def test_a_shared_operand_may_have_as_many_axes_as_the_whole_batch():
+    assert_is_batch(numbers(3, 3, 3), 1, numbers(3, 3), None, 3)
+    assert_is_batch(numbers(3, 3), None, numbers(3), 0, 3)
+
+
+def test_examples_may_be_numbers_in_one_operand_and_arrays_in_the_other():
+    assert_is_batch(numbers(2, 3), 0, numbers(2), 0, 2)
+    assert_is_batch(numbers(3), 0, numbers(3, 3), 1, 3)
+
+
+def test_examples_may_be_rows_in_one_operand_and_matrices_in_the_other():
+    assert_is_batch(numbers(3, 3), 0, numbers(3, 3, 3), 0, 3)
+    assert_is_batch(numbers(2, 4, 5), 0, numbers(5, 2), 1, 2)
+    assert_is_batch(numbers(3, 3, 2), 2, numbers(2, 3), 0, 2)

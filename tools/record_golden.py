@@ -106,6 +106,11 @@ def record_with_four_devices(cases: str) -> str:
     return json.dumps(four_devices.answers_with_four_devices(cases, "jax"), indent=1) + "\n"
 
 
+def record_shard_map() -> str:
+    """In a process of its own, which has eight CPU devices."""
+    return importlib.import_module("golden_cases.shard_map").answers_of_jax()
+
+
 def record_optax() -> str:
     """In a process of its own, as the tests do: needs optax."""
     with_optax = importlib.import_module("golden_cases.with_optax")
@@ -157,6 +162,7 @@ FILES = {
     "promotion": ("promotion.txt", lambda: record_promotion(False)),
     "placement": ("placement.json", lambda: record_with_four_devices("placement")),
     "pmap": ("pmap.json", lambda: record_with_four_devices("pmap")),
+    "shard_map": ("shard_map.json", record_shard_map),
     "chex": ("chex.txt", record_chex),
     "optax": ("optax.json", record_optax),
     "promotion_x64": ("promotion_x64.txt", lambda: record_promotion(True)),

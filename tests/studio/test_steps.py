@@ -49,8 +49,8 @@ def test_the_story_can_be_read():
 
 
 TESTED_THROUGH_OTHERS = {
-    *("core.errors", "core.api_util", "core.bodies", "transform.jvp_of_jaxpr"),
-    *("transform.mapped_axes", "transform.batching_of_jaxpr", "compile.kernel.scalar_ops"),
+    *("core.api_util", "core.bodies", "transform.jvp_of_jaxpr"),
+    *("transform.batching_of_jaxpr", "compile.kernel.scalar_ops"),
     *("compile.fusion.cost_model", "compile.fusion.groups", "compile.fusion.backward_slice"),
     "compile.kernel.builder",
     *("runtime.loops", "runtime.schedule_builder", "runtime.executable"),

@@ -133,4 +133,5 @@ LAZY_NAMES = {
     ),
     "sharding": ("Shard",),
     "lax.transfer": ("copy_to_host_async",),
+    "transform.shard_map.api": ("shard_map", "smap"),
 }

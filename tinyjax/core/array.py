@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -23,22 +23,30 @@ class ShapedArray:
     """An abstract value: all arrays of one shape and dtype.
 
     `weak_type` is True where the dtype came from Python scalars alone and gives way in promotion.
+    `vma` are the mesh axes along which devices may have different values (core/varying.py).
     Equal avals are one object, made once: they are compared and looked up all the time. `sharding`,
     where JAX's types can say how an array is spread, says nothing here.
     """
 
-    __slots__ = ("shape", "dtype", "weak_type")
+    __slots__ = ("shape", "dtype", "weak_type", "vma")
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
+    vma: frozenset[Hashable]
 
     def __new__(
-        cls, shape: Sequence[int], dtype: Any, weak_type: bool = False, *, sharding: Any = None
+        cls,
+        shape: Sequence[int],
+        dtype: Any,
+        weak_type: bool = False,
+        vma: frozenset[Hashable] = frozenset(),
+        *,
+        sharding: Any = None,
     ) -> ShapedArray:
         try:
-            return _avals[shape, dtype, weak_type]
+            return _avals[shape, dtype, weak_type, vma]
         except (KeyError, TypeError):  # a new one, or a shape that is a list
-            return _new_aval(shape, dtype, weak_type)
+            return _new_aval(shape, dtype, weak_type, vma)
 
     @property
     def ndim(self) -> int:
@@ -49,29 +57,33 @@ class ShapedArray:
         return math.prod(self.shape)
 
     def update(self, **changes: Any) -> ShapedArray:
-        """A copy with some of shape, dtype and weak_type changed."""
-        fields = {"shape": self.shape, "dtype": self.dtype, "weak_type": self.weak_type}
+        """A copy with some of shape, dtype, weak_type and vma changed."""
+        fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
         return ShapedArray(**(fields | changes))
 
     def to_tangent_aval(self) -> ShapedArray:
         """The aval of this value's tangents: the same for floats, float0 for integers."""
         if dtypes.is_inexact(self.dtype):
             return self
-        return ShapedArray(self.shape, dtypes.float0, self.weak_type)
+        return ShapedArray(self.shape, dtypes.float0, self.weak_type, self.vma)
 
     def strip_weak_type(self) -> ShapedArray:
-        return ShapedArray(self.shape, self.dtype)
+        return ShapedArray(self.shape, self.dtype, vma=self.vma)
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """As in messages, float32[2,3]; with short_dtypes as in printed jaxprs, f32[2,3]."""
         name = dtypes.short_name(self.dtype) if short_dtypes else dtypes.long_name(self.dtype)
-        return f"{name}[{','.join(map(str, self.shape))}]"
+        return f"{name}[{','.join(map(str, self.shape))}]{self._vma_text()}"
+
+    def _vma_text(self) -> str:
+        names = ",".join(sorted(map(str, self.vma)))
+        return f"{{V:{names if len(self.vma) == 1 else f'({names})'}}}" if names else ""
 
     def __str__(self) -> str:
         return ("~" if self.weak_type else "") + self.str_short()
 
     def __reduce__(self) -> tuple[type, tuple]:
-        return ShapedArray, (self.shape, self.dtype, self.weak_type)
+        return ShapedArray, (self.shape, self.dtype, self.weak_type, self.vma)
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
@@ -81,11 +93,11 @@ class ShapedArray:
 _avals: dict[tuple, ShapedArray] = {}  # every aval that there is
 
 
-def _new_aval(shape: Sequence[int], dtype: Any, weak_type: bool) -> ShapedArray:
-    key = tuple(map(operator.index, shape)), dtypes.np_dtype(dtype), bool(weak_type)
+def _new_aval(shape: Sequence[int], dtype: Any, weak_type: bool, vma: frozenset) -> ShapedArray:
+    key = tuple(map(operator.index, shape)), dtypes.np_dtype(dtype), bool(weak_type), vma
     if key not in _avals:
         aval = object.__new__(ShapedArray)
-        aval.shape, aval.dtype, aval.weak_type = key
+        aval.shape, aval.dtype, aval.weak_type, aval.vma = key
         _avals.setdefault(key, aval)  # another thread may have been faster
     return _avals[key]
 

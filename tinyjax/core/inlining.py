@@ -25,8 +25,8 @@ from tinyjax.core.jaxpr import (
     without_dead_code,
 )
 
-# primitive name -> the parameter that holds the jaxpr it calls
-CALLS = {
+# primitive name -> the parameter that holds the jaxpr it calls, or what makes that of its parameters
+CALLS: dict[str, str | Callable[[dict[str, Any]], ClosedJaxpr]] = {
     "jit": "jaxpr",
     "closed_call": "call_jaxpr",
     "custom_jvp_call": "call_jaxpr",
@@ -86,7 +86,8 @@ def _copy(v: Var) -> Var:
 
 
 def called_jaxpr(eqn: JaxprEqn) -> ClosedJaxpr:
-    called = eqn.params[CALLS[eqn.primitive.name]]
+    where = CALLS[eqn.primitive.name]
+    called = eqn.params[where] if isinstance(where, str) else where(eqn.params)
     return called if isinstance(called, ClosedJaxpr) else ClosedJaxpr(called, ())
 
 

@@ -20,6 +20,7 @@ from tinyjax.core.bind import Primitive, abstract_eval_rules, context, missing_r
 from tinyjax.core.config import config
 from tinyjax.core.dtypes import is_python_scalar
 from tinyjax.core.lists import pick
+from tinyjax.core.varying import result_aval
 
 # ---- the parts of a jaxpr ----
 
@@ -264,6 +265,7 @@ def _check_eqn(eqn: JaxprEqn) -> None:
     out = rule(*(v.aval for v in eqn.invars), **eqn.params)
     expected = out if eqn.primitive.multiple_results else [out]
     for v, aval in zip(eqn.outvars, expected, strict=True):
+        aval = result_aval(eqn.primitive, [v.aval for v in eqn.invars], aval, eqn.params)
         if v.aval.strip_weak_type() != aval.strip_weak_type():
             raise JaxprTypeError(
                 f"{eqn}: {eqn.primitive.name} gives {aval.str_short(short_dtypes=True)}, but the variable is "

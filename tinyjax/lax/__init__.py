@@ -97,6 +97,7 @@ from tinyjax.lax.special import (
     polygamma_p,
 )
 from tinyjax.lax.trigonometric import acos, acos_p, asin, asin_p, atan, atan2, atan2_p, atan_p, tan
+from tinyjax.lax.varying import pcast
 from tinyjax.lax.windows import GatherDimensionNumbers, GatherScatterMode, ScatterDimensionNumbers
 from tinyjax.core.primitives import add, add_p, cos, gt_p, mul, neg, neg_p, sin, transpose_p
 

@@ -15,9 +15,12 @@ from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tree_util import tree_map
+from tinyjax.core.varying import manual_axes
 from tinyjax.lax import shape as shapes
+from tinyjax.lax.dynamic_slicing import dynamic_index_in_dim, dynamic_slice_in_dim
 from tinyjax.lax.parallel import (
     Groups,
+    axis_index,
     canonical_groups,
     check_bound,
     def_collective,
@@ -31,6 +34,8 @@ from tinyjax.transform.batching import AxisData, moveaxis, not_mapped
 # ---- all_gather ----
 
 all_gather_p = Primitive("all_gather")
+# Within shard_map, of a result whose type says that it is equal along the axes.
+all_gather_invariant_p = Primitive("all_gather_invariant")
 
 
 def all_gather(
@@ -40,24 +45,23 @@ def all_gather(
     axis_index_groups: Groups = None,
     axis: int = 0,
     tiled: bool = False,
+    to: str = "varying",
 ) -> Any:
     """All examples' `x`, a pytree, stacked along a new axis `axis`; tiled: put together along that axis.
 
+    Within shard_map, to="invarying" gives the result a type that says that all devices have the same.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.all_gather.html
     """
     names, groups = names_of(axis_name), canonical_groups(axis_index_groups)
-    size = group_size(names, groups)
+    params = {"axis_name": names, "axis_size": group_size(names, groups), "tiled": tiled}
+    is_invariant = to == "invarying" and bool(manual_axes())
 
     def of_leaf(leaf: Any) -> Any:
         ndim = len(shape_of(leaf)) + (not tiled)
-        return all_gather_p.bind(
-            leaf,
-            all_gather_dimension=shapes.canonicalize_axis(axis, ndim),
-            axis_name=names,
-            axis_index_groups=groups,
-            axis_size=size,
-            tiled=tiled,
-        )
+        place = {"all_gather_dimension": shapes.canonicalize_axis(axis, ndim)}
+        if is_invariant:
+            return all_gather_invariant_p.bind(leaf, **place, **params)
+        return all_gather_p.bind(leaf, **place, axis_index_groups=groups, **params)
 
     return tree_map(of_leaf, x) if names else x
 
@@ -91,6 +95,16 @@ def _all_gather_along(x: Any, dim: int | None, axis: AxisData, params: dict[str,
     return fold_axes(gathered, place) if params["tiled"] else gathered, not_mapped
 
 
+def _all_gather_one_by_one(x: Any, params: dict[str, Any]) -> Any:
+    """The inner names first: each brings a new axis in front of those that the inner ones brought."""
+    names, place = params["axis_name"], params["all_gather_dimension"]
+    for name in reversed(names):
+        x = all_gather(x, name, axis=place)
+    for _ in range(len(names) - (not params["tiled"])):
+        x = fold_axes(x, place)
+    return x
+
+
 def _all_gather_beside(dim: int, params: dict[str, Any]) -> Any:
     place = params["all_gather_dimension"]
     if dim <= place:
@@ -108,8 +122,30 @@ def _all_gather_transpose(ct: Any, params: dict[str, Any]) -> Any:
     )
 
 
+def _own_part(ct: Any, params: dict[str, Any]) -> Any:
+    """The cotangent of a result that is equal for all is so too: each takes its part."""
+    place, index = params["all_gather_dimension"], axis_index(params["axis_name"])
+    if not params["tiled"]:
+        return dynamic_index_in_dim(ct, index, place, keepdims=False)
+    size = shape_of(ct)[place] // params["axis_size"]
+    return dynamic_slice_in_dim(ct, index * size, size, place)
+
+
 def_collective(
-    all_gather_p, _all_gather_aval, _all_gather_along, _all_gather_beside, _all_gather_transpose
+    all_gather_p,
+    _all_gather_aval,
+    _all_gather_along,
+    _all_gather_beside,
+    _all_gather_transpose,
+    _all_gather_one_by_one,
+)
+def_collective(
+    all_gather_invariant_p,
+    _all_gather_aval,
+    _all_gather_along,
+    _all_gather_beside,
+    _own_part,
+    _all_gather_one_by_one,
 )
 
 
@@ -174,6 +210,16 @@ def _reduce_scatter_along(x: Any, dim: int | None, axis: AxisData, params: dict[
     return split_axis_in_two(total, place, axis.size) if tiled else total, place
 
 
+def _reduce_scatter_one_by_one(x: Any, params: dict[str, Any]) -> Any:
+    """The axis is cut for the outer names first, and each cut in turn for the inner ones."""
+    names, place = params["axis_name"], params["scatter_dimension"]
+    for i, name in enumerate(names):
+        if i < len(names) - 1 or params["tiled"]:
+            x = split_axis_in_two(x, place, group_size(name, None))
+        x = psum_scatter(x, name, scatter_dimension=place)
+    return x
+
+
 def _reduce_scatter_beside(dim: int, params: dict[str, Any]) -> Any:
     place = params["scatter_dimension"]
     if dim <= place:
@@ -197,4 +243,5 @@ def_collective(
     _reduce_scatter_along,
     _reduce_scatter_beside,
     _reduce_scatter_transpose,
+    _reduce_scatter_one_by_one,
 )

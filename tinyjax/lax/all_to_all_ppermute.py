@@ -16,10 +16,12 @@ import numpy as np
 
 from tinyjax.core import primitives
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import Primitive
+from tinyjax.core.bind import Primitive, as_array
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tree_util import tree_map
+from tinyjax.core.varying import in_order
 from tinyjax.lax import shape as shapes
+from tinyjax.lax.all_gather import all_gather
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.creation import full_like
 from tinyjax.lax.parallel import (
@@ -65,7 +67,7 @@ def all_to_all(
         split_size = shape_of(leaf)[split]
         if tiled and split_size % size:
             raise ValueError(
-                f"the size of all_to_all's split_axis ({split_size}) has to be divisible by the size of "
+                f"The size of all_to_all split_axis ({split_size}) has to be divisible by the size of "
                 f"the named axis {axis_name} ({size})"
             )
         if not tiled and split_size != size:
@@ -130,28 +132,17 @@ def _all_to_all_along(x: Any, dim: int | None, axis: AxisData, params: dict[str,
     return fold_axes(primitives.transpose(x, permutation), place), dim
 
 
-def _all_to_all_among(x: Any, dim: int | None, axis: AxisData, params: dict[str, Any]) -> Any:
-    """One exchange after the other, of the outer names, ours and the inner names. What they bring is
-    collected along three new axes in front, which in the end are one part of the concatenated axis."""
-    names, split, concat = (
-        names_of(params["axis_name"]),
-        params["split_axis"],
-        params["concat_axis"],
-    )
-    outer, inner = names[: names.index(axis.name)], names[names.index(axis.name) + 1 :]
-    x = shapes.broadcast(x, (axis.size,)) if dim is not_mapped else moveaxis(x, dim, 0)
-    x = shapes.expand_dims(x, (0, 2))  # outer, ours, inner, ...
-    split, concat = split + 3, concat + 3
-    if outer:
-        changed = {"axis_name": outer, "split_axis": split, "concat_axis": 0}
-        x = all_to_all_p.bind(x, **(params | changed))
-    x, out_dim = split_axis_in_two(x, split, axis.size), split
-    concat += split <= concat
-    if inner:
-        changed = {"axis_name": inner, "split_axis": split + 1, "concat_axis": 2}
-        x = all_to_all_p.bind(x, **(params | changed))
-    x = fold_axes(fold_axes(x, 0), 0)  # the three axes as one
-    return fold_axes(moveaxis(x, 0, concat - 3), concat - 3), out_dim - 3
+def _all_to_all_one_by_one(x: Any, params: dict[str, Any]) -> Any:
+    """What is cut for the outer names is cut in turn for the inner ones; what the names bring is collected
+    along new axes in front, one a name, which in the end are one part of the concatenated axis."""
+    names, split, concat = params["axis_name"], params["split_axis"], params["concat_axis"]
+    for i, name in enumerate(names):
+        x = split_axis_in_two(x, split + i, group_size(name, None))
+        x = all_to_all(x, name, split + i, i)
+        # `name` is axis i now, and what it was cut from, without its part, is where it was
+    for _ in names[1:]:
+        x = fold_axes(x, 0)
+    return fold_axes(moveaxis(x, 0, concat), concat)
 
 
 def _all_to_all_beside(dim: int, params: dict[str, Any]) -> Any:
@@ -177,7 +168,7 @@ def_collective(
     _all_to_all_along,
     _all_to_all_beside,
     _all_to_all_transpose,
-    _all_to_all_among,
+    _all_to_all_one_by_one,
 )
 
 
@@ -268,6 +259,23 @@ def _pbroadcast_along(x: Any, dim: int | None, axis: AxisData, params: dict[str,
     return x if dim is not_mapped else x.take(np.full(axis.size, params["source"]), dim), dim
 
 
+def _ppermute_one_by_one(x: Any, params: dict[str, Any]) -> Any:
+    """Of all examples' values each takes one. The pairs number them in the order of the axes around us,
+    whatever the order of the names: so does JAX."""
+    names, perm = in_order(params["axis_name"]), params["perm"]
+    _check_perm(perm, AxisData(names, group_size(names, None), of_devices=True))
+    source_of = np.full(group_size(names, None), -1)
+    for source, destination in perm:
+        source_of[destination] = source
+    index = as_array(source_of)[axis_index(names)]
+    taken = all_gather(x, names)[index]
+    return select(index < 0, full_like(taken, 0), taken)
+
+
+def _pbroadcast_one_by_one(x: Any, params: dict[str, Any]) -> Any:
+    return all_gather(x, params["axis_name"])[params["source"]]
+
+
 def _ppermute_transpose(ct: Any, params: dict[str, Any]) -> Any:
     back = [(destination, source) for source, destination in params["perm"]]
     return ppermute(ct, params["axis_name"], back)
@@ -283,5 +291,19 @@ def _nothing_moves(dim: int, params: dict[str, Any]) -> Any:
     return {}, dim
 
 
-def_collective(ppermute_p, _same_aval, _ppermute_along, _nothing_moves, _ppermute_transpose)
-def_collective(pbroadcast_p, _same_aval, _pbroadcast_along, _nothing_moves, _pbroadcast_transpose)
+def_collective(
+    ppermute_p,
+    _same_aval,
+    _ppermute_along,
+    _nothing_moves,
+    _ppermute_transpose,
+    _ppermute_one_by_one,
+)
+def_collective(
+    pbroadcast_p,
+    _same_aval,
+    _pbroadcast_along,
+    _nothing_moves,
+    _pbroadcast_transpose,
+    _pbroadcast_one_by_one,
+)

@@ -14,8 +14,10 @@ import numpy as np
 
 from tinyjax.core import dtypes
 from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.primitives import broadcast_in_dim, shape_of
+from tinyjax.core.varying import pvary_to
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.elementwise import NUMBER, canonicalize_shape, canonicalize_user_dtype
 from tinyjax.runtime.placement import commit
@@ -133,7 +135,9 @@ def full_like(
 
 
 def like(out: Any, x: Any) -> Any:
-    """`out`, on the device that `x` was put on."""
+    """`out`, on the device that `x` was put on, and as varying as x within shard_map."""
+    if vma := get_aval(x).vma:
+        return pvary_to(out, vma)
     if isinstance(x, ArrayImpl) and isinstance(out, ArrayImpl) and x.committed:
         return commit(ArrayImpl(out._host, out.aval, out.buffer), x.device)
     return out

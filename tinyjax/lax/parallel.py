@@ -29,7 +29,14 @@ from tinyjax.lax import shape as shapes
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import iota
 from tinyjax.lax.reductions import reduce_max_p, reduce_min_p
-from tinyjax.transform.batching import AxisData, axis_batch_rules, moveaxis, not_mapped, vmap
+from tinyjax.transform.batching import (
+    AxisData,
+    BatchTrace,
+    axis_batch_rules,
+    moveaxis,
+    not_mapped,
+    vmap,
+)
 from tinyjax.transform.transposition import deflinear2, transpose_rules
 
 AxisName = Hashable
@@ -295,13 +302,13 @@ def def_collective(
     along: Callable,
     beside: Callable,
     transpose: Callable,
-    among: Callable | None = None,
+    one_by_one: Callable,
 ) -> None:
     """All rules of a primitive, linear in its one operand, that has a parameter `axis_name`.
 
     `along(x, dim, axis, params) -> (out, out_dim)` batches it over the axis that it names;
     `beside(dim, params) -> (changed params, out_dim)` over another axis of the operand;
-    `among(x, dim, axis, params) -> (out, out_dim)` over one of several axes that it names."""
+    `one_by_one(x, params) -> out` is the same by collectives that name one axis each."""
 
     def batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
         (x,), (dim,) = vals, dims
@@ -313,12 +320,9 @@ def def_collective(
             return in_groups(primitive, axis, x, dim, params)
         if names == (axis.name,):
             return along(x, dim, axis, params)
-        if among is not None:
-            return among(x, dim, axis, params)
-        raise NotImplementedError(
-            f"'{primitive.name}' over several axes of vmap, {names}, is not supported: call it for one "
-            "of them after the other"
-        )
+        trace = BatchTrace(core.context.trace, axis)
+        with core.set_current_trace(trace):
+            return trace.val_and_dim(one_by_one(trace.tracer(x, dim), params))
 
     impl_rules[primitive] = not_evaluated
     abstract_eval_rules[primitive] = aval_rule

@@ -27,9 +27,12 @@ CHAPTERS = (
             "core.avals": "what a number or an array is to a trace",
             "core.primitives": "the first ten, and what a primitive needs",
             "core.dtypes": "which dtypes there are, and how they promote",
-            "core.errors": "what goes wrong with tracers",
         },
-        {"core.config": "the flags", "core.quiet": "NumPy without its warnings"},
+        {
+            "core.errors": "what goes wrong with tracers",
+            "core.config": "the flags",
+            "core.quiet": "NumPy without its warnings",
+        },
     ),
     Chapter(
         "Containers",
@@ -51,6 +54,7 @@ CHAPTERS = (
             "core.bodies": "functions within a program as jaxprs",
             "core.inlining": "calls within a jaxpr, put in their place",
         },
+        {"core.varying": "over which axes of a mesh of devices a value varies"},
     ),
     Chapter(
         "Forward mode",
@@ -63,9 +67,9 @@ CHAPTERS = (
         "Vectorizing",
         {
             "transform.batching": "vmap: one program for many examples",
-            "transform.mapped_axes": "which axes of which arguments it maps over",
             "transform.batching_of_jaxpr": "vmap of a jaxpr that is a parameter",
         },
+        {"transform.mapped_axes": "which axes of which arguments it maps over"},
     ),
     Chapter(
         "Reverse mode",
@@ -298,6 +302,13 @@ CHAPTERS = (
             "lax.creation": "iota, full",
             "lax.selection": "select_n, clamp",
         },
+    ),
+    Chapter(
+        "Many devices",
+        {
+            "transform.shard_map.nested_vmap": "what shard_map computes: a vmap over each axis of a mesh"
+        },
+        {"sharding.partition_spec": "how an array is cut"},
     ),
 )
 

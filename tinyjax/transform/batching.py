@@ -66,7 +66,7 @@ class BatchTracer(Tracer):
         self._trace = trace
         aval = get_aval(val)
         shape = aval.shape[:batch_dim] + aval.shape[batch_dim + 1 :]
-        self.aval = ShapedArray(shape, aval.dtype, aval.weak_type)
+        self.aval = ShapedArray(shape, aval.dtype, aval.weak_type, aval.vma)
         self.val = val
         self.batch_dim = batch_dim
         self.source_info = user_line()

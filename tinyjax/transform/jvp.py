@@ -21,6 +21,7 @@ from tinyjax.core.array import Array, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, Trace, Tracer, context, missing_rule, set_current_trace
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.core.varying import pvary_to
 
 # ---- tangents that are known to be zero ----
 
@@ -52,7 +53,8 @@ def full(aval: ShapedArray, value: float) -> Any:
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
     scalar = LiteralArray(np.array(value, aval.dtype), ShapedArray((), aval.dtype, aval.weak_type))
-    return primitives.broadcast_in_dim(scalar, aval.shape, ()) if aval.shape else scalar
+    out = primitives.broadcast_in_dim(scalar, aval.shape, ()) if aval.shape else scalar
+    return pvary_to(out, aval.vma) if aval.vma else out
 
 
 add_any_p = Primitive("add_any")  # the sum of two tangents or cotangents of one value
@@ -85,7 +87,7 @@ class JVPTracer(Tracer):
         self._trace = trace
         self.aval = primal.aval if isinstance(primal, Array) else get_aval(primal)
         self.primal = primal
-        self.tangent = tangent
+        self.tangent = pvary_to(tangent, self.aval.vma) if self.aval.vma else tangent
 
     def __repr__(self) -> str:
         return f"JVPTracer(primal={self.primal}, tangent={self.tangent})"

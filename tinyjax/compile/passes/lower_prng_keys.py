@@ -28,6 +28,7 @@ from tinyjax.core.jaxpr import (
     Literal,
     all_jaxprs,
     cached_on_jaxpr,
+    jaxpr_as_fun,
     literal_value,
     subjaxprs,
 )
@@ -117,7 +118,10 @@ def _results(eqn: JaxprEqn, args: Sequence[Any]) -> list[Any]:
         changed = control_flow(eqn).with_bodies(lower_prng_keys)
         return _bind(primitive, args, changed.equation().params)
     if name in CALLS:
-        return _bind(primitive, args, params | {CALLS[name]: lower_prng_keys(called_jaxpr(eqn))})
+        called, param = lower_prng_keys(called_jaxpr(eqn)), CALLS[name]
+        if not isinstance(param, str):
+            return jaxpr_as_fun(called)(*args)
+        return _bind(primitive, args, params | {param: called})
     if all(is_key(v.aval) for v in eqn.outvars):
         moved = conversions["moved"](eqn, args)
         if moved is not None:

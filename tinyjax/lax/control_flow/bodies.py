@@ -8,7 +8,7 @@ core's bodies.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,7 +58,7 @@ def fixed_point(
 
 def same_type(a: ShapedArray, b: ShapedArray) -> bool:
     """Whether a value of one aval can stand for one of the other: weak types don't matter."""
-    return a.shape == b.shape and a.dtype == b.dtype
+    return a.shape == b.shape and a.dtype == b.dtype and a.vma == b.vma
 
 
 def promote_weak_carry(
@@ -108,7 +108,7 @@ def check_carry_type(
     paths = [path for path, _ in tree_leaves_with_path(tree_unflatten(in_tree, in_avals))]
     differences = [
         f"{place(path)} has type {a.str_short()} but the corresponding output carry component has "
-        f"type {b.str_short()}, so the {'dtypes' if a.shape == b.shape else 'shapes'} do not match"
+        f"type {b.str_short()}, so the {_what_differs(a, b)} do not match"
         for path, a, b in zip(paths, in_avals, out_avals)
         if not same_type(a, b)
     ]
@@ -117,7 +117,26 @@ def check_carry_type(
             f"{what} function carry input and carry output must have equal types, but they differ:\n"
             f"{_listed(differences)}\nReturn each part of the carry in the shape and dtype in which "
             "the body takes it, or change the first carry: x.astype(...), jnp.zeros(shape, dtype)"
+            + pcast_advice(zip(in_avals, out_avals), "the first carry")
         )
+
+
+def _what_differs(a: ShapedArray, b: ShapedArray) -> str:
+    if a.shape != b.shape:
+        return "shapes"
+    return "dtypes" if a.dtype != b.dtype else "manual axis types"
+
+
+def pcast_advice(pairs: Iterable[tuple[ShapedArray, ShapedArray]], what: str) -> str:
+    """What to do where a value varies over more mesh axes than the one that it is to be like."""
+    missing = {name for a, b in pairs for name in (a.vma ^ b.vma)}
+    if not missing:
+        return ""
+    names = tuple(sorted(map(str, missing)))
+    return (
+        f", jax.lax.pcast(..., {names}, to='varying') of {what} where it is equal along axes of the mesh, "
+        "and the other varies over them"
+    )
 
 
 def _first_parameter(fun: Callable) -> str:

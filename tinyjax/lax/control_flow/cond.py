@@ -35,7 +35,7 @@ from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_p
 from tinyjax.core.tree_util.prefixes import equality_errors
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.lax.comparison import ne
-from tinyjax.lax.control_flow.bodies import same_type, with_common_consts
+from tinyjax.lax.control_flow.bodies import pcast_advice, same_type, with_common_consts
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.selection import clamp
 
@@ -282,7 +282,8 @@ def _check_same_results(name: str, a_name: str, a: Traced, b_name: str, b: Trace
         listed = "\n".join(f"  * {difference}" for difference in differences)
         raise TypeError(
             f"{name} {what} but they differ:\n{listed}\nMake {a_name} and {b_name} return one tree, with "
-            "equal shapes and dtypes at each place (x.astype, jnp.zeros_like, ... bring them together)"
+            "equal shapes and dtypes at each place (x.astype, jnp.zeros_like, ... bring them together"
+            f"{pcast_advice(zip(a_body.out_avals, b_body.out_avals), 'one')})"
         )
 
 

@@ -1,0 +1,104 @@
+"""Over which axes of a mesh a value varies: a part of its type, f32[4]{V:x}, within `shard_map`.
+
+After this file you can say where JAX puts `pvary` into a program. Each device of a mesh has a value of its
+own; where the type says nothing of an axis, the devices along it have equal ones. Operands of one operation
+vary over the same axes: one that varies over fewer goes through `pvary`, which changes its type alone. The
+result varies as they do, but for collectives, which have rules of their own: a sum over an axis is equal
+along it. Types are only looked at where the axes around a program are a `ManualAxis`. Builds on bind.
+
+Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html#tracking-how-values-vary-over-manual-mesh-axes-and-check-vma-true
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, abstract_eval_rules, context, impl_rules
+
+Axes = frozenset[Hashable]
+
+
+class ManualAxis(NamedTuple):
+    """An entry among the named axes (bind.py): of a mesh, with types that say what varies along it."""
+
+    name: Hashable
+    size: int
+
+    def __eq__(self, other: object) -> bool:  # another type than a vmap's axis: programs differ
+        return type(other) is ManualAxis and tuple.__eq__(self, other)
+
+    def __hash__(self) -> int:
+        return hash((ManualAxis, self.name, self.size))
+
+
+def manual_axes() -> Axes:
+    """The mesh axes around us that types speak of."""
+    return frozenset([axis[0] for axis in context.axis_env if type(axis) is ManualAxis])
+
+
+# ---- pvary ----
+
+# The value as it is, with a type that says that it varies over `axes` too.
+pvary_p = Primitive("pvary")
+impl_rules[pvary_p] = lambda x, *, axes: x
+abstract_eval_rules[pvary_p] = lambda x, *, axes: x.update(vma=x.vma.union(axes))
+
+
+def in_order(axes: Iterable[Hashable]) -> tuple[Hashable, ...]:
+    """The axes in the order in which they are around us, which is the mesh's."""
+    return tuple([axis[0] for axis in context.axis_env if axis[0] in axes])
+
+
+def pvary_to(x: Any, vma: Axes) -> Any:
+    """`x`, varying over these axes at least."""
+    missing = (vma - get_aval(x).vma) & manual_axes()
+    return pvary_p.bind(x, axes=in_order(missing)) if missing else x
+
+
+# ---- the types of operands and results ----
+
+# primitive -> (vma of operands and results so far, **params) -> that of all its results; others have that
+# of their operands
+vma_rules: dict[Primitive, Callable[..., Axes]] = {pvary_p: lambda vma, *, axes: vma.union(axes)}
+# primitive -> (**params) -> axes that an operand must vary over
+needed_vma: dict[Primitive, Callable[..., Iterable[Hashable]]] = {}
+# The jaxprs within these say how their results vary, and what operands they take.
+TYPED_BY_JAXPRS = {
+    "closed_call",
+    "cond",
+    "custom_jvp_call",
+    "custom_lin",
+    "custom_linear_solve",
+    "custom_vjp_call",
+    "custom_vmap_call",
+    "jit",
+    "linear_call",
+    "remat2",
+    "scan",
+    "shard_map",
+    "while",
+}
+
+
+def varying_alike(primitive: Primitive, args: Sequence[Any], params: dict) -> Sequence[Any]:
+    """The operands, of which all vary over the same axes."""
+    if primitive.name in TYPED_BY_JAXPRS or not args:
+        return args
+    found = [get_aval(x).vma for x in args]
+    needed = needed_vma.get(primitive)
+    vma = frozenset(needed(**params) if needed else ()).union(*found)
+    return [pvary_to(x, vma) if have != vma else x for x, have in zip(args, found)]
+
+
+def result_aval(
+    primitive: Primitive, operands: Sequence[ShapedArray], aval: ShapedArray, params: dict
+) -> ShapedArray:
+    """The aval of a result, as the abstract_eval rule gives it, with the axes that it varies over."""
+    if primitive.name in TYPED_BY_JAXPRS:
+        return aval
+    vma: Axes = frozenset().union(*[operand.vma for operand in operands])
+    rule = vma_rules.get(primitive)
+    return aval.update(vma=rule(vma, **params) if rule else vma)

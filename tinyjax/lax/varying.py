@@ -1,0 +1,157 @@
+"""Collectives whose types say over which axes of a mesh values vary: `psum_invariant`, and pcast.
+
+After this file you can say why the gradient of a loss by weights that all devices share is summed over the
+devices, though no one wrote a sum: the weights went through `pvary` where they met the data, and the
+transpose of pvary is psum; that of psum is pvary. Within shard_map `psum(x, "i")` is written down as
+psum_invariant, whose result is equal along "i". Builds on parallel and core/varying.py.
+
+Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html#how-check-vma-true-enables-rep-rewrite-optimizations-during-ad
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core.tracing import JaxprTrace, staging_rules
+from tinyjax.core.tree_util import tree_map
+from tinyjax.core.varying import in_order, manual_axes, needed_vma, pvary_p, pvary_to, vma_rules
+from tinyjax.lax.all_gather import all_gather_invariant_p, all_gather_p, reduce_scatter_p
+from tinyjax.lax.all_to_all_ppermute import all_to_all_p, pbroadcast_p, ppermute_p
+from tinyjax.lax.parallel import (
+    NAME_IS_GONE,
+    axis_index_p,
+    names_of,
+    not_evaluated,
+    pmax_p,
+    pmin_p,
+    psum_p,
+)
+from tinyjax.transform.batching import AxisData, axis_batch_rules
+from tinyjax.transform.transposition import deflinear2
+
+
+def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
+    """`x`, a pytree, of another type within shard_map: to="varying", one that varies over named axes.
+
+    Its values stay as they are. Raises ValueError for another `to`, or where x varies over one of them.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.pcast.html
+    """
+    if to in ("reduced", "unreduced"):
+        raise NotImplementedError(
+            f"pcast to={to!r} is a type of explicit sharding, which tinyjax does not have: use psum where "
+            "a sum is meant"
+        )
+    if to != "varying":
+        raise ValueError(
+            f"Got unexpected `to` value. Allowed `to` values are: {{'varying'}}, got {to!r}"
+        )
+    names = frozenset(names_of(axis_name))
+    return tree_map(lambda leaf: _to_varying(leaf, names), x)
+
+
+def _to_varying(x: Any, names: frozenset) -> Any:
+    if not manual_axes():
+        return x
+    varying = names & get_aval(x).vma
+    if varying == names:
+        raise ValueError("Unsupported pcast from=varying, to='varying'")
+    _check_alike("pcast", x, in_order(names) or tuple(names))
+    return pvary_to(x, names)
+
+
+def _check_alike(name: str, x: Any, axes: Sequence[Any]) -> None:
+    """Raises ValueError unless `x` varies over all of the axes, or over none; and for what is no axis of
+    the mesh."""
+    vma, manual = get_aval(x).vma, manual_axes()
+    states = {"varying" if axis in vma else "invarying" for axis in axes}
+    if len(states) > 1 or not manual.issuperset(axes):
+        raise ValueError(
+            f"jax.lax.{name} can only accept axis_name which corresponds to one of varying, unreduced, "
+            f"reduced or invarying state of the input. Got input type: {get_aval(x).str_short()}, axes: "
+            f"{tuple(axes)} and input state: {states}. Name axes over which all of it varies, or none of "
+            "it: one call for each"
+        )
+
+
+# ---- pvary ----
+
+
+def _pvary_batch(axis: AxisData, vals: Any, dims: Any, *, axes: Any) -> Any:
+    """There are as many values as there are; where its axis is vmap's own, the type is not needed."""
+    (x,), (dim,) = vals, dims
+    axes = frozenset(axes) - {axis.name}
+    return pvary_to(x, axes), dim
+
+
+def _pvary_transpose(ct: Any, x: Any, *, axes: Any) -> list[Any]:
+    """All devices had the one value: its cotangent is the sum of theirs."""
+    return [psum_p.bind(ct, axes=axes, axis_index_groups=None)]
+
+
+axis_batch_rules[pvary_p] = _pvary_batch
+deflinear2(pvary_p, _pvary_transpose)
+no_rule_reasons[pvary_p, "lowering"] = NAME_IS_GONE
+
+
+# ---- psum_invariant ----
+
+# A psum that knows that its operand varies over `axes`, and that its result does not.
+psum_invariant_p = Primitive("psum_invariant")
+
+
+def _stage_psum(trace: JaxprTrace, args: Any, params: dict) -> Any:
+    """Within shard_map a psum is written down as psum_invariant."""
+    (x,), axes = args, params["axes"]
+    if not manual_axes().intersection(axes):
+        return NotImplemented
+    if params["axis_index_groups"] is not None:
+        raise NotImplementedError(
+            "psum with axis_index_groups has no type within shard_map: give the mesh an axis for the "
+            "groups, or use check_vma=False"
+        )
+    _check_alike("psum", x, axes)
+    return psum_invariant_p.bind(pvary_to(x, frozenset(axes)), axes=axes)
+
+
+def _psum_invariant_batch(axis: AxisData, vals: Any, dims: Any, *, axes: Any) -> Any:
+    if axis.name in axes or not manual_axes().intersection(axes):
+        return axis_batch_rules[psum_p](axis, vals, dims, axes=axes, axis_index_groups=None)
+    return psum_invariant_p.bind(*vals, axes=axes), dims[0]
+
+
+staging_rules[psum_p] = _stage_psum
+impl_rules[psum_invariant_p] = not_evaluated
+abstract_eval_rules[psum_invariant_p] = lambda x, *, axes: x.strip_weak_type()
+axis_batch_rules[psum_invariant_p] = _psum_invariant_batch
+deflinear2(psum_invariant_p, lambda ct, x, *, axes: [pvary_to(ct, frozenset(axes))])
+no_rule_reasons[psum_invariant_p, "lowering"] = NAME_IS_GONE
+
+
+# ---- the types of the others ----
+
+
+def _without_axes(vma: Any, *, axes: Any, **_: Any) -> Any:
+    return vma.difference(axes)
+
+
+def _named(*, axis_name: Any, **_: Any) -> Any:
+    return manual_axes().intersection(names_of(axis_name))
+
+
+vma_rules[psum_invariant_p] = vma_rules[pmax_p] = vma_rules[pmin_p] = _without_axes
+vma_rules[axis_index_p] = lambda vma, *, axis_name: _named(axis_name=axis_name)
+for _primitive in (pmax_p, pmin_p):
+    needed_vma[_primitive] = lambda *, axes, **_: manual_axes().intersection(axes)
+vma_rules[all_gather_invariant_p] = lambda vma, *, axis_name, **_: vma.difference(axis_name)
+for _primitive in (
+    all_gather_invariant_p,
+    all_gather_p,
+    reduce_scatter_p,
+    all_to_all_p,
+    ppermute_p,
+    pbroadcast_p,
+):
+    needed_vma[_primitive] = _named

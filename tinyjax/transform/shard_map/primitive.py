@@ -1,0 +1,113 @@
+"""A call of a function that shard_map maps, to a trace: one equation, with the program of one device in it.
+
+After this file you can read such an equation: the specs say how the operands are cut, the types within,
+such as f32[2]{V:x}, over which axes of the mesh the parts differ, and the specs of the results how parts
+become arrays. To run it, and to compile it, nested vmaps take its place. Builds on nested_vmap and
+core/varying.py.
+
+Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.bind import (
+    Primitive,
+    abstract_eval_rules,
+    as_array,
+    extend_axis_env,
+    impl_rules,
+    no_rule_reasons,
+)
+from tinyjax.core.inlining import CALLS, inlined_fun
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn
+from tinyjax.core.pretty_printer import printed_params
+from tinyjax.core.varying import ManualAxis
+from tinyjax.runtime.placement import commit
+from tinyjax.sharding.current_mesh import get_mesh
+from tinyjax.sharding.mesh import AbstractMesh
+from tinyjax.sharding.named_sharding import NamedSharding
+from tinyjax.sharding.partition_spec import PartitionSpec
+from tinyjax.transform.shard_map.nested_vmap import (
+    MeshAxes,
+    Specs,
+    nested_vmaps,
+    part_shape,
+    whole_shape,
+)
+
+# Parameters: jaxpr, the program of one device; mesh; in_specs and out_specs, one an operand or result;
+# newly_manual_axes, the mesh axes that it maps over (others are whole); check_vma, whether types say what
+# varies along them.
+shard_map_p = Primitive("shard_map", multiple_results=True, takes_arrays=True)
+
+
+def mapped_axes(params: dict[str, Any]) -> MeshAxes:
+    """The mesh axes that an equation maps over, with their sizes."""
+    names = params["newly_manual_axes"]
+    return tuple([axis for axis in params["mesh"].shape_tuple if axis[0] in names])
+
+
+def manual_env(params: dict[str, Any]) -> extend_axis_env:
+    """`with manual_env(params):` within the block, programs are those of one device."""
+    axes = mapped_axes(params)
+    return extend_axis_env(
+        tuple([ManualAxis(*axis) for axis in axes]) if params["check_vma"] else axes
+    )
+
+
+def part_aval(aval: ShapedArray, spec: PartitionSpec, params: dict[str, Any]) -> ShapedArray:
+    """The type of one device's part of an array: it varies over the axes that the spec names."""
+    vma = aval.vma.union(spec.names) if params["check_vma"] else aval.vma
+    return aval.update(shape=part_shape(aval.shape, spec, mapped_axes(params)), vma=vma)
+
+
+def whole_aval(aval: ShapedArray, spec: PartitionSpec, params: dict[str, Any]) -> ShapedArray:
+    """The type of the array that is made of such parts."""
+    axes = mapped_axes(params)
+    vma = aval.vma - params["newly_manual_axes"]
+    return aval.update(shape=whole_shape(aval.shape, spec, axes), vma=vma)
+
+
+def unrolled(params: dict[str, Any]) -> ClosedJaxpr:
+    """The program of whole arrays that an equation stands for."""
+    specs = params["in_specs"], params["out_specs"]
+    return nested_vmaps(params["jaxpr"], mapped_axes(params), *specs)
+
+
+def _shard_map_avals(
+    *avals: ShapedArray, jaxpr: ClosedJaxpr, out_specs: Specs, **params: Any
+) -> list[ShapedArray]:
+    return [whole_aval(aval, spec, params) for aval, spec in zip(jaxpr.out_avals, out_specs)]
+
+
+def _printed(eqn: JaxprEqn, context: Any) -> list[tuple[str, Any]]:
+    """The parameters by name, with the mapped axes in the mesh's order, which a set has not."""
+    params = eqn.params | {
+        "newly_manual_axes": _InOrder(name for name, _ in mapped_axes(eqn.params))
+    }
+    return sorted(params.items())
+
+
+class _InOrder(tuple):
+    def __repr__(self) -> str:
+        return f"frozenset({{{', '.join(map(repr, self))}}})"
+
+
+printed_params["shard_map"] = _printed
+
+
+def _shard_map_impl(*args: Any, **params: Any) -> list[ArrayImpl]:
+    """Equation by equation; the results lie on the mesh, as their specs say."""
+    mesh = get_mesh() if isinstance(params["mesh"], AbstractMesh) else params["mesh"]
+    places: list[Any] = [NamedSharding(mesh, spec) for spec in params["out_specs"]]
+    outs = map(as_array, inlined_fun(unrolled(params))(*args))
+    return [commit(ArrayImpl(x._host, x.aval, x.buffer), at) for x, at in zip(outs, places)]
+
+
+impl_rules[shard_map_p] = _shard_map_impl
+abstract_eval_rules[shard_map_p] = _shard_map_avals
+no_rule_reasons[shard_map_p, "lowering"] = "nested vmaps take its place before anything is compiled"
+CALLS["shard_map"] = unrolled

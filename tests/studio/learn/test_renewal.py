@@ -108,6 +108,28 @@ def test_a_name_that_tinyjax_has_renamed_is_todays(tmp_path):
     assert fresh == "def _reason_to_store(self):\n    return OnHost\n"
 
 
+@pytest.mark.parametrize("passed, today", [(["sin", "mul"], ["rules"]), (["sin"], [])])
+def test_what_was_two_exercises_has_passed_if_both_have(passed, today):
+    names = {"sin": "rules", "mul": "rules"}
+    assert renewal.passed_today(passed, names) == today
+
+
+def test_the_functions_of_two_exercises_that_are_one_now_arrive(tmp_path):
+    module = "tinyjax.transform.jvp"
+    places = {
+        "rules_of_sin_and_cos": [f"{module}:sin_jvp", f"{module}:cos_jvp"],
+        "rules_of_a_product": [f"{module}:mul_jvp_x", f"{module}:mul_jvp_y"],
+    }
+    names = ("sin_jvp", "cos_jvp", "mul_jvp_x", "mul_jvp_y")
+    folder = made_before(
+        tmp_path, 2, {"tinyjax/transform/jvp.py": "\n".join(map(written, names))}, places
+    )
+    renewal.renew(folder)
+    here = WorkFolder(tmp_path)
+    assert all(here.text("tinyjax/transform/jvp.py", name) == written(name) for name in names)
+    assert here.notes["passed"] == ["rules_of_sin_cos_and_mul"]
+
+
 def test_names_are_renamed_to_some_that_are_there():
     sources = [path.read_text() for path in PACKAGE.rglob("*.py") if path.name != "renamed.py"]
     assert set(RENAMED.values()) <= set(re.findall(r"\w+", "".join(sources)))

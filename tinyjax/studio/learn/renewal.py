@@ -46,7 +46,7 @@ def renew(folder: WorkFolder) -> list[str]:
     sources, told_of_own = carried(own, given)
     names = {**names_today(folder.notes["exercises"]), **names_today(folder.notes.get("kept", []))}
     notes = folder.notes | {
-        "passed": [names.get(name) or name for name in folder.notes["passed"]],
+        "passed": passed_today(folder.notes["passed"], names),
         "hints": {names.get(name) or name: n for name, n in folder.notes["hints"].items()},
         "kept": [
             {"name": e.name, "functions": e.functions}
@@ -144,6 +144,13 @@ def names_today(noted: Iterable[Mapping[str, Any]]) -> dict[str, str | None]:
         gone = same[0] if len(same) == 1 else None
         found[exercise["name"]] = exercise["name"] if exercise["name"] in names else gone
     return found
+
+
+def passed_today(passed: list[str], names: Mapping[str, str | None]) -> list[str]:
+    """The exercises that have passed, by today's names; one that was several then, if all of them have."""
+    unfinished = {today for then, today in names.items() if then not in passed}
+    found = dict.fromkeys(names.get(name) or name for name in passed)
+    return [name for name in found if name not in unfinished]
 
 
 # ---- when the learner begins again ----

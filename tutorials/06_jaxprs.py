@@ -156,47 +156,34 @@ attempt("range(int32 x[0])", lambda x: range(x[0].astype(int)))
 # ## How it works: a trace that takes notes
 #
 # `bind` hands every operation to the current trace ([lesson 1](01_primitives.py)). So all that is
-# needed is a trace that writes each operation down. Here is a small one. It writes text:
+# needed is a trace that writes each operation down. Here is a small one at work. It gives each value
+# a name:
 
 # %%
-from tinyjax.core import Trace, Tracer, abstract_eval_rules, get_aval, set_current_trace
+from practice.note_trace import take_notes
+from practice.run_notes import run_notes
 
-
-class Note(Tracer):
-    def __init__(self, trace, name, aval):
-        self._trace, self.name, self.aval = trace, name, aval
-
-
-class NoteTrace(Trace):
-    def __init__(self):
-        self.lines = []
-        self.names = iter("abcdefgh")
-
-    def new(self, aval):
-        return Note(self, next(self.names), aval)
-
-    def process_primitive(self, primitive, args, params):
-        aval = abstract_eval_rules[primitive](*[get_aval(x) for x in args], **params)
-        out = self.new(aval)
-        operands = [x.name if isinstance(x, Note) else str(x) for x in args]
-        self.lines.append(f"{out.name}:{aval} = {primitive} {' '.join(operands)}")
-        return out
-
-
-trace = NoteTrace()
-x = trace.new(get_aval(np.float32(3.0)))
-with set_current_trace(trace):
-    f(x * 2.0)
-print("\n".join(trace.lines))
+notes = take_notes(lambda x: f(x * 2.0), 3.0)
+print(notes)
 
 # %% [markdown]
 # Two things happen for each operation. The primitive's `abstract_eval` rule finds the aval of the result
 # from the avals of the operands: no values are needed. And a line is written, in which the result has a
-# new name.
+# new name. What the function gets back is a `Note`, a tracer with that name and aval. `NoteTrace` is in
+# [tutorials/practice/note_trace.py](practice/note_trace.py), and the method that does all this is
+# exercise 06.1: five lines.
 #
+# What is written down can be run, with any value for the name of the argument. A dict holds the value of
+# each name (exercise 06.5):
+
+# %%
+for name, value in run_notes(notes.equations, {"a": 3.0}).items():
+    print(name, "is", value)
+
+# %% [markdown]
 # The real one is `JaxprTrace`, in
-# [tinyjax/core/tracing.py](../tinyjax/core/tracing.py). It does the same with objects
-# in place of text:
+# [tinyjax/core/tracing.py](../tinyjax/core/tracing.py). It does the same with variables in place of names
+# (exercises 06.2 to 06.4):
 #
 # - `new_arg(aval)` makes a `Var`, adds it to `invars`, and gives a tracer that holds it.
 # - `atom(x)` says what stands for an operand in the jaxpr. For a tracer *of this trace*, that is the atom
@@ -324,7 +311,7 @@ print(jax.jvp(absolute, (-3.0,), (1.0,)))
 # %% [markdown]
 # ## Running a jaxpr
 #
-# `eval_jaxpr` runs a jaxpr, and it is a short loop. It keeps a dict from variables to values: at first
+# `eval_jaxpr` runs a jaxpr, as `run_notes` runs notes. It keeps a dict from variables to values: at first
 # the constvars and the arguments are in it. For each equation it looks up the operands, **binds** the
 # primitive, and puts the results into the dict. At the end it looks up the results.
 #
@@ -361,6 +348,26 @@ changed = jaxpr.replace(eqns=eqns)
 check_jaxpr(changed)
 print(changed)
 print(eval_jaxpr(changed, [], 3.0), "is", jnp.cos(3.0) * 3.0)
+
+# %% [markdown]
+# A program that *reads* programs is the same kind of loop. Nothing has to be computed for it, nor even be
+# there. This one is exercise 06.8, and says how many multiplications a program will do. Jaxprs may stand
+# within equations, as that of a jitted function does: `subjaxprs(eqn.params)` gives them.
+#
+# <details><summary>A matrix of shape (1000, 2000) times one of shape (2000, 3000): how many
+# multiplications of two numbers are that?</summary>
+#
+# Six thousand million: each of the 1000 * 3000 results takes 2000.
+# </details>
+
+# %%
+from practice.count_multiplications import count_multiplications
+
+left = jax.ShapeDtypeStruct((1000, 2000), jnp.float32)
+right = jax.ShapeDtypeStruct((2000, 3000), jnp.float32)
+product = jax.make_jaxpr(jnp.dot)(left, right)
+print(product)
+print(f"{count_multiplications(product.jaxpr):,}")
 
 # %% [markdown]
 # Whoever changes programs makes mistakes. `check_jaxpr` finds two kinds. Every variable must be bound

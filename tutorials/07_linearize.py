@@ -123,6 +123,23 @@ mark(closed.jaxpr, unknown=[direction])
 # All that waits is linear in `b`: products with *one* unknown operand, and a sum. `sin` and `cos` are not
 # linear, and they are in the part that is computed now.
 #
+# Exercise 07.1 makes two programs of one, on the notes of [lesson 6](06_jaxprs.py). The first runs at once;
+# and with the values of the residuals in the second, nothing of the first is needed any more:
+
+# %%
+from practice.note_trace import take_notes
+from practice.run_notes import run_notes
+from practice.split_notes import filled_in, split_notes
+
+notes = take_notes(jvp_of_f, 3.0, 1.0)
+now, later, residuals = split_notes(notes.equations, known={"a"})
+values = run_notes(now, {"a": 3.0})
+print("residuals:", *residuals)
+print(*filled_in(later, {name: values[name] for name in residuals}), sep="\n")
+
+# %% [markdown]
+# Run the second for as many directions as you like.
+#
 # ## The trace that decides
 #
 # tinyjax does not make the whole jaxpr first. It decides for each operation as it comes by, in a trace:
@@ -317,6 +334,25 @@ print(jax.vmap(g_jvp)(jnp.eye(2)).T)
 # %% [markdown]
 # Row by row: how each of the two results moves with each of the two inputs.
 #
+# Or ask for one direction after the other, each chosen by what the last one gave. That is how large
+# systems of equations are solved without a matrix. Newton's method for `g(x) = 0` goes from `x` to where
+# the *linear* function would be zero, and does that again from there. Exercise 07.6 is three lines of
+# `linearize`:
+
+# %%
+from practice.newton import find_root
+
+
+def hanging(x):  # how far a chain of springs is from rest, with weights on it
+    wall = jnp.zeros(1)
+    before, after = jnp.concatenate([wall, x[:-1]]), jnp.concatenate([x[1:], wall])
+    return 3.0 * x - before - after + x**3 - 1.0
+
+
+x = find_root(hanging, jnp.zeros(5), steps=5)
+print(jnp.round(x, 4), "is a root:", jnp.allclose(hanging(x), 0.0, atol=1e-5))
+
+# %% [markdown]
 # How much does it save? Here are ten rounds of something, on a hundred thousand numbers. (Times differ
 # from machine to machine.)
 

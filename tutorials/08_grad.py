@@ -181,8 +181,26 @@ print(ct_d)
 # two ways, and what it counts is the *sum* of both. Using a value twice is copying it, and copies become
 # sums. In the picture below you will find this place as a node of its own.
 #
-# This is the **[backward pass](glossary.md#backward-pass)**. `backward_pass` does the same for every
-# linear jaxpr:
+# This is the **[backward pass](glossary.md#backward-pass)**, and exercise 08.4 makes a loop of it. On
+# notes, as [lesson 7](07_linearize.py) has split them, it takes ten lines, and gives what each name
+# counts. With it, the toys of lessons 6 to 8 are a `grad`: write down the jvp, run what is known, and
+# the rest backwards.
+
+# %%
+from practice.note_trace import take_notes
+from practice.notes_backwards import run_backwards
+from practice.run_notes import run_notes
+from practice.split_notes import filled_in, split_notes
+
+notes = take_notes(lambda x, direction: jax.jvp(f, (x,), (direction,))[1], 3.0, 1.0)
+now, later, _ = split_notes(notes.equations, known={"a"})
+later = filled_in(later, run_notes(now, {"a": 3.0}))
+print(*later, sep="\n")
+print(run_backwards(later, notes.result, 1.0))
+
+# %% [markdown]
+# `b` is the direction here, and counts what `d` did above. `backward_pass` does the same for every linear
+# jaxpr (exercise 08.5):
 
 # %%
 from tinyjax.transform.transposition import backward_pass
@@ -284,6 +302,19 @@ for _ in range(200):
 print(f"error {value:.1e}, slope {params['slope']:.3f}, offset {params['offset']:.3f}")
 
 # %% [markdown]
+# Where did the 0.1 come from? Somebody tried. With 0.3 the error grows without end. Exercise 08.8 finds
+# the rate by itself: it halves it until a step makes the error as much smaller as the gradient promises,
+# or half of that.
+
+# %%
+from practice.descent import descent_step
+
+params, rate = {"slope": 1.0, "offset": 0.0}, 1.0
+for _ in range(5):
+    params, rate = descent_step(lambda p: squared_error(p, xs, ys), params, rate)
+    print(f"rate {rate}, error {squared_error(params, xs, ys):.4f}")
+
+# %% [markdown]
 # <details><summary><code>grad(f)</code> works at 3.0. Does it at three numbers, and at the integer
 # 3?</summary>
 #
@@ -359,6 +390,18 @@ direction = jnp.array([1.0, 0.0, 2.0])
 print(jax.hessian(bumpy)(v) @ direction)
 print(hvp(bumpy, v, direction))
 print("for a million numbers:", hvp(bumpy, jnp.ones(1_000_000), jnp.ones(1_000_000)).shape)
+
+# %% [markdown]
+# Where the loss is a sum of squares, `sum(r(x) ** 2) / 2`, people often leave out what comes from the
+# second derivatives of `r`. What is left is `J.T @ J`, with the Jacobian `J` of `r`. Times a vector it
+# is one jvp, and one vjp of what comes out (exercise 08.9):
+
+# %%
+from practice.gauss_newton import gauss_newton_product
+
+table = jax.jacfwd(g)(v)
+print(jnp.round(table.T @ (table @ direction), 3))
+print(jnp.round(gauss_newton_product(g, v, direction), 3))
 
 # %% [markdown]
 # ## Stepping through it

@@ -259,6 +259,23 @@ print("of a batch:        ", jax.vmap(jax.grad(inverse))(jnp.array([0.3, 0.4, 0.
 # rule once more. This is the pattern for solvers of all kinds: equations, minima, steady states.
 # (`jax.lax.custom_root` writes such a rule for you.)
 #
+# With several numbers, dividing by a slope becomes solving with a matrix of slopes. Exercise 09.2 does that
+# for a *fixed point*, an `x` that a step leaves where it is: how it moves with what the step depends on.
+
+# %%
+from practice.fixed_point import fixed_point
+
+
+def step(x, a):
+    return jnp.tanh(a * x[::-1]) + 1.0
+
+
+a, start = jnp.array([0.5, 0.2]), jnp.zeros(2)
+x = fixed_point(step, a, start)
+print(jnp.round(x, 4), "is", jnp.round(step(x, a), 4))
+print(jnp.round(jax.jacrev(fixed_point, argnums=1)(step, a, start), 4))
+
+# %% [markdown]
 # ## Third reason: another gradient, on purpose
 #
 # Sometimes the backward pass should do something that is no derivative at all. When gradients
@@ -291,8 +308,9 @@ print(jax.grad(f)(3.0))
 print(jax.grad(lambda x: f(clip_gradient(x)))(3.0))
 
 # %% [markdown]
-# The cotangent that came back to `clip_gradient` was -2.83, and left it as -1. As a rule about
-# tangents this could not be said: clipping is not linear, so it is no jvp of anything.
+# The cotangent that came back to `clip_gradient` was -2.83, and left it as -1. As a rule about tangents
+# this could not be said: clipping is not linear, so it is no jvp of anything. (Exercise 09.6 limits the
+# length of a whole tree of gradients, as one does in training.)
 #
 # [`custom_vjp`](glossary.md#custom-vjp) takes two functions. `fwd` runs where the function would,
 # and gives the result and [residuals](glossary.md#residual), whatever `bwd` needs later. `bwd` is
@@ -331,9 +349,30 @@ print("between the two, y =", y)
 print(f_vjp(1.0))
 
 # %% [markdown]
-# How does that fit into `grad` = jvp + linearize + transpose? By a trick. The JVP rule of
-# `custom_vjp_call` runs `fwd`. For the tangent it binds a primitive that stands for "some linear
-# function of the tangents", [`custom_lin`](glossary.md#custom-lin):
+# How does that fit into `grad` = jvp + linearize + transpose? By a trick. The JVP rule runs `fwd`. For
+# the tangent it binds a primitive that stands for "some linear function of the tangent", and the
+# transpose rule of *that* is `bwd`. With one array in, and one out, it takes two rules of two lines
+# (exercise 09.3). In [rule_by_transpose.py](practice/rule_by_transpose.py) the first primitive is
+# `with_vjp`, and the other `linear`:
+
+# %%
+from practice.rule_by_transpose import with_vjp_p
+
+
+def f_small(x):
+    return with_vjp_p.bind(x, fun=f, fwd=f_fwd_small, bwd=lambda slope, ct: ct * slope)
+
+
+def f_fwd_small(x):
+    return f(x), jnp.cos(x) * x + jnp.sin(x)
+
+
+print(jax.make_jaxpr(lambda x, x_dot: jax.jvp(f_small, (x,), (x_dot,))[1])(3.0, 1.0))
+print(jax.grad(f_small)(3.0))
+
+# %% [markdown]
+# The real ones (exercises 09.4 and 09.5) take any number of arguments, of results and of residuals. The
+# primitives are `custom_vjp_call` and [`custom_lin`](glossary.md#custom-lin):
 
 # %%
 print(jax.make_jaxpr(lambda x, x_dot: jax.jvp(f_back, (x,), (x_dot,)))(3.0, 1.0))

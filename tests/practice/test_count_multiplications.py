@@ -1,0 +1,93 @@
+"""A pass over a jaxpr that says what it will cost."""
+
+import numpy as np
+import pytest
+from practice.count_multiplications import count_multiplications
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.core.jaxpr import JaxprEqn, Var
+from tinyjax.core.primitives import mul, sin
+from tinyjax.transform.jit.primitive import jit_p
+
+x = jax.ShapeDtypeStruct((3, 4), np.float32)
+
+
+def count(fun, *args):
+    return count_multiplications(jax.make_jaxpr(fun)(*args).jaxpr)
+
+
+def test_a_product_counts_for_each_element_of_its_result():
+    assert count(lambda x: mul(mul(x, x), 2.0), x) == 24
+
+
+def test_other_operations_do_not_count():
+    assert count(lambda x: sin(x) + x - jnp.max(x), x) == 0
+
+
+def test_a_product_of_matrices_counts_what_it_sums_over():
+    y = jax.ShapeDtypeStruct((4, 5), np.float32)
+    assert count(lambda x, y: lax.dot(x, y), x, y) == 3 * 5 * 4
+
+
+def test_a_product_may_have_batch_axes_and_sum_over_several():
+    a = jax.ShapeDtypeStruct((7, 2, 3, 4), np.float32)
+    b = jax.ShapeDtypeStruct((4, 2, 7, 5), np.float32)
+    dims = (((1, 3), (1, 0)), ((0,), (2,)))  # 7 products of (3, 2, 4) and (2, 4, 5)
+    assert count(lambda a, b: lax.dot_general(a, b, dims), a, b) == 7 * 3 * 5 * (2 * 4)
+
+
+def double(x):
+    return mul(x, 2.0)
+
+
+def test_a_jitted_function_does_what_its_jaxpr_does():
+    inside = jax.make_jaxpr(double)(x)
+    (v,) = inside.jaxpr.invars
+    call = JaxprEqn(jit_p, [v], [Var(v.aval)], {"name": "double", "jaxpr": inside})
+    calls = inside.jaxpr.replace(eqns=[call, *inside.eqns])
+    assert count_multiplications(calls) == 2 * 12
+    assert count_multiplications(calls.replace(eqns=[call, call])) == 2 * 12
+
+
+def test_a_function_with_a_rule_of_its_own_does_what_its_jaxpr_does():
+    with_rule = jax.custom_jvp(double)
+    with_rule.defjvps(lambda t, out, x: t)
+    assert count(with_rule, x) == 12
+
+
+def test_a_scan_does_its_body_each_time():
+    def body(carry, row):
+        return mul(carry, row), sin(carry)
+
+    rows = np.ones((5, 4), np.float32)
+    assert count(lambda first: lax.scan(body, first, rows), rows[0]) == 5 * 4
+
+
+def test_a_scan_in_a_scan_does_its_body_many_times():
+    def inner(carry, _):
+        return mul(carry, carry), None
+
+    def outer(carry, _):
+        return double(lax.scan(inner, carry, None, length=3)[0]), None
+
+    assert count(lambda x: lax.scan(outer, x, None, length=10), 1.0) == 10 * (3 + 1)
+
+
+def test_of_the_branches_of_a_cond_the_most_expensive_one_counts():
+    branches = [sin, double, lambda x: double(double(double(x))), double]
+    assert count(lambda i, x: mul(lax.switch(i, branches, x), x), 1, x) == (3 + 1) * 12
+
+
+def test_of_a_while_loop_nobody_knows():
+    with pytest.raises(ValueError, match="while"):
+        count(lambda x: lax.while_loop(lambda x: x < 9.0, double, x), 1.0)
+
+
+def test_a_while_loop_is_found_however_deep():
+    def body(carry, _):
+        return lax.while_loop(lambda x: x < 9.0, sin, carry), None
+
+    with pytest.raises(ValueError, match="while"):
+        count(lambda x: lax.scan(body, x, None, length=2), 1.0)

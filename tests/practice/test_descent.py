@@ -1,0 +1,96 @@
+"""A step of gradient descent that finds its own size."""
+
+import numpy as np
+import pytest
+from practice.descent import descent_step
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+
+class Loss:
+    """30 a**2 + |b|**2 / 2; counts how often it is computed."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def __call__(self, params):
+        self.asked += 1
+        return 30.0 * params["a"] ** 2 + jnp.sum(params["b"] ** 2) / 2
+
+
+params = {"a": 0.0, "b": np.array([3.0, 4.0], np.float32)}
+
+
+def test_a_step_goes_against_the_gradient():
+    new, rate = descent_step(Loss(), params, rate=0.25)
+    assert float(new["a"]) == 0.0 and rate == 0.25
+    np.testing.assert_allclose(new["b"], [2.25, 3.0], rtol=1e-6)
+
+
+def test_the_rate_is_halved_until_the_step_is_good():
+    # x**2 / 2 at 1: a step of r goes down by r - r**2 / 2, which is r / 2 at least from r = 1 on.
+    new, rate = descent_step(lambda x: x * x / 2, 1.0, rate=8.0)
+    assert (float(new), float(rate)) == (0.0, 1.0)
+
+
+def test_a_step_that_is_just_good_is_taken():
+    new, rate = descent_step(lambda x: x * x / 2, 1.0, rate=1.0)
+    assert (float(new), float(rate)) == (0.0, 1.0)
+
+
+def test_a_step_that_goes_down_but_too_little_is_not_taken():
+    _, rate = descent_step(lambda x: x * x / 2, 1.0, rate=1.75)
+    assert float(rate) == 0.875
+
+
+def test_a_step_to_where_the_loss_is_no_number_is_not_taken():
+    # The gradient at 4 is 3/4: a rate of 8 goes to -2, which has no logarithm, and one of 4 to 1.
+    new, rate = descent_step(lambda x: x - jnp.log(x), 4.0, rate=8.0)
+    assert (float(new), float(rate)) == (1.0, 4.0)
+
+
+def test_all_entries_of_the_gradient_count():
+    # Each is 8; a step goes down by 512 r - 2048 r**2, which is 512 r / 2 at least up to 1/8.
+    new, rate = descent_step(lambda x: jnp.sum(x) ** 2 / 2, np.ones(8, np.float32), rate=0.2)
+    assert float(rate) == pytest.approx(0.1)
+    np.testing.assert_allclose(new, np.full(8, 0.2), rtol=1e-5)
+
+
+def test_all_arrays_of_the_gradient_count():
+    _, rate = descent_step(Loss(), params, rate=1.75)  # the first is 0: b alone decides
+    assert float(rate) == 0.875
+
+
+def test_the_steepest_parameter_decides_for_all():
+    _, rate = descent_step(Loss(), params | {"a": 1.0}, rate=1.0)
+    assert float(rate) == 1 / 64
+
+
+def test_a_try_costs_one_loss_and_the_gradient_is_computed_once():
+    loss = Loss()
+    _, rate = descent_step(loss, params | {"a": 1.0}, rate=1.0)
+    tries = 7  # 1, 1/2, ..., 1/64
+    assert loss.asked == 1 + tries, f"{tries} rates tried, and the loss computed {loss.asked} times"
+
+
+def test_at_the_lowest_point_it_stays():
+    new, rate = descent_step(lambda x: x * x, 0.0, rate=2.0)
+    assert (float(new), rate) == (0.0, 2.0)
+
+
+def test_the_parameters_keep_their_structure():
+    new, _ = descent_step(Loss(), params, rate=1.0)
+    assert jax.tree.structure(new) == jax.tree.structure(params)
+
+
+@pytest.mark.parametrize("rate", [64.0, 0.001])
+def test_no_step_goes_up(rate):
+    def bumpy(x):
+        return jnp.sin(5.0 * x) + x * x
+
+    x, value = 0.3, float(bumpy(0.3))
+    for _ in range(5):
+        x, rate = descent_step(bumpy, x, rate)
+        assert float(bumpy(x)) <= value
+        value = float(bumpy(x))

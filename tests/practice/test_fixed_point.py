@@ -1,0 +1,78 @@
+"""The derivative of what a loop arrives at."""
+
+import numpy as np
+import pytest
+from practice.fixed_point import fixed_point
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+matrix = np.array([[0.3, 0.2], [-0.1, 0.4]], np.float32)
+start = np.zeros(2, np.float32)
+
+
+def step(x, a):
+    """Linear in x: the fixed point is solve(1 - matrix, a)."""
+    return jnp.sum(matrix * x, axis=1) + a
+
+
+def curved(x, a):
+    return jnp.tanh(a["scale"] * jnp.sum(matrix * x, axis=1)) + a["shift"]
+
+
+def parameters(scale):
+    return {"scale": scale, "shift": np.array([1.0, 2.0], np.float32)}
+
+
+def total(scale, guess=start):
+    """A number of the fixed point of `curved`."""
+    return jnp.sum(fixed_point(curved, parameters(scale), guess) ** 2)
+
+
+there = np.array([1.4235618, 2.384903], np.float32)  # the fixed point for 0.5
+
+
+def slope(fun, x, by=0.01):
+    """The derivative from two near points."""
+    return (float(fun(x + by)) - float(fun(x - by))) / (2 * by)
+
+
+def test_the_fixed_point_is_found():
+    a = np.array([1.0, 2.0], np.float32)
+    x = fixed_point(step, a, start)
+    np.testing.assert_allclose(x, np.linalg.solve(np.eye(2) - matrix, a), rtol=1e-4)
+
+
+def test_each_entry_moves_with_each_entry_of_the_parameter():
+    a = np.array([1.0, 2.0], np.float32)
+    _, f_vjp = jax.vjp(lambda a: fixed_point(step, a, start), a)
+    rows = np.stack([f_vjp(ct)[0] for ct in np.eye(2, dtype=np.float32)])
+    np.testing.assert_allclose(rows, np.linalg.inv(np.eye(2) - matrix), rtol=1e-4)
+
+
+def test_the_slopes_are_those_at_the_fixed_point():
+    np.testing.assert_allclose(jax.grad(total)(0.5), slope(total, 0.5), rtol=1e-2)
+
+
+def test_forward_mode_gives_the_same_as_reverse_mode():
+    value, moved = jax.jvp(total, (0.5,), (1.0,))
+    np.testing.assert_allclose(value, total(0.5), rtol=1e-5)
+    np.testing.assert_allclose(moved, jax.grad(total)(0.5), rtol=1e-4)
+
+
+def test_the_parameter_may_be_a_tree():
+    found = jax.grad(lambda a: jnp.sum(fixed_point(curved, a, start)))(parameters(0.5))
+    assert sorted(found) == ["scale", "shift"]
+    assert (jnp.shape(found["scale"]), jnp.shape(found["shift"])) == ((), (2,))
+
+
+def test_the_way_to_the_fixed_point_does_not_matter():
+    """From the fixed point itself the loop takes one step, and its derivative would be that step's."""
+    found = jax.grad(lambda scale: total(scale, there))(0.5)
+    np.testing.assert_allclose(found, jax.grad(total)(0.5), rtol=1e-3)
+
+
+@pytest.mark.parametrize("guess", [start, there], ids=["from afar", "from there"])
+def test_it_can_be_differentiated_twice(guess):
+    found = jax.grad(jax.grad(lambda scale: total(scale, guess)))(0.5)
+    np.testing.assert_allclose(found, slope(jax.grad(total), 0.5), rtol=2e-2)

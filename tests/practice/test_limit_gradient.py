@@ -1,0 +1,64 @@
+"""A gradient that may not become too long."""
+
+import numpy as np
+import pytest
+from practice.limit_gradient import limit_gradient
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+tree = {"a": 3.0, "b": np.array([1.0, 2.0], np.float32)}
+
+
+def limited(weights, limit):
+    """The gradient of a function whose gradient would be `weights`."""
+
+    def fun(tree):
+        same = limit_gradient(tree, limit)
+        return weights["a"] * same["a"] + jnp.sum(weights["b"] * same["b"])
+
+    found = jax.grad(fun)(tree)
+    return [float(found["a"]), *np.asarray(found["b"]).tolist()]
+
+
+def weights(a, *b):
+    return {"a": a, "b": np.array(b, np.float32)}
+
+
+def test_forwards_nothing_happens():
+    same = limit_gradient(tree, 0.1)
+    assert jax.tree.structure(same) == jax.tree.structure(tree)
+    assert float(same["a"]) == 3.0 and np.asarray(same["b"]).tolist() == [1.0, 2.0]
+
+
+def test_a_long_gradient_keeps_its_direction_and_has_the_limit_as_length():
+    np.testing.assert_allclose(
+        limited(weights(2.0, 3.0, 6.0), 1.0), [2 / 7, 3 / 7, 6 / 7], rtol=1e-5
+    )
+    np.testing.assert_allclose(limited(weights(2.0, 3.0, 6.0), 3.5), [1.0, 1.5, 3.0], rtol=1e-5)
+
+
+def test_the_length_is_that_of_all_arrays_together():
+    np.testing.assert_allclose(limited(weights(3.0, 4.0, 0.0), 4.5), [2.7, 3.6, 0.0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("limit", [7.0, 8.0, 100.0])
+def test_a_gradient_that_is_short_enough_goes_on_unchanged(limit):
+    np.testing.assert_allclose(limited(weights(2.0, -3.0, 6.0), limit), [2.0, -3.0, 6.0], rtol=1e-6)
+
+
+def test_a_gradient_of_zero_stays_zero():
+    assert limited(weights(0.0, 0.0, 0.0), 1.0) == [0.0, 0.0, 0.0]
+
+
+def test_each_use_has_its_own_limit():
+    found = jax.grad(lambda x: limit_gradient(x, 1.0) * 5.0 + limit_gradient(x, 2.0) * 5.0)(1.0)
+    np.testing.assert_allclose(found, 3.0, rtol=1e-6)
+
+
+def test_only_what_comes_through_it_is_limited():
+    np.testing.assert_allclose(jax.grad(lambda x: 9.0 * x + limit_gradient(x, 1.0))(2.0), 10.0)
+
+
+def test_what_is_done_with_it_before_is_differentiated_as_ever():
+    np.testing.assert_allclose(jax.grad(lambda x: limit_gradient(x * x, 1.0) * 5.0)(3.0), 6.0)

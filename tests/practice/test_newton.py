@@ -1,0 +1,53 @@
+"""Solving equations by linearize."""
+
+import numpy as np
+import pytest
+from practice.newton import find_root
+
+import tinyjax.numpy as jnp
+
+forces = np.array([1.0, -3.0, 0.5, 12.0], np.float32)
+matrix = (3 * np.eye(4) - 0.5 * np.eye(4, k=1) - 0.5 * np.eye(4, k=-1)).astype(np.float32)
+start = np.zeros(4, np.float32)
+
+
+class Springs:
+    """How far a chain of springs is from rest, at x; counts how often it is asked."""
+
+    def __init__(self):
+        self.asked = 0
+
+    def __call__(self, x):
+        self.asked += 1
+        return jnp.sum(matrix * x, axis=1) + x * x * x - forces
+
+
+def test_the_root_is_found():
+    x = find_root(Springs(), start, steps=10)
+    np.testing.assert_allclose(Springs()(x), np.zeros(4), atol=1e-5)
+
+
+def test_a_linear_equation_needs_one_step():
+    x = find_root(lambda x: 2.0 * x - forces, start, steps=1)
+    np.testing.assert_allclose(x, forces / 2, rtol=1e-5)
+
+
+def test_a_step_goes_to_where_the_linear_function_is_zero():
+    x = find_root(lambda x: x * x - 9.0, np.array([1.0], np.float32), steps=1)
+    np.testing.assert_allclose(x, [5.0], rtol=1e-5)  # 1 - (1 - 9) / 2
+
+
+def test_each_step_has_the_derivative_of_where_it_is():
+    x = find_root(lambda x: x * x - 9.0, np.array([1.0], np.float32), steps=2)
+    np.testing.assert_allclose(x, [3.4], rtol=1e-5)  # 5 - (25 - 9) / 10
+
+
+@pytest.mark.parametrize("steps", [1, 4])
+def test_the_function_runs_once_a_step(steps):
+    springs = Springs()
+    find_root(springs, start, steps)
+    assert springs.asked == steps, f"{steps} steps, and g ran {springs.asked} times"
+
+
+def test_without_a_step_the_guess_is_given_back():
+    assert np.array_equal(find_root(Springs(), start + 1, steps=0), start + 1)

@@ -1,0 +1,60 @@
+"""The toy of lesson 6 that writes down what is bound."""
+
+import numpy as np
+import pytest
+from practice.note_trace import Note, NoteTrace, take_notes
+
+from tinyjax.core import abstract_eval_rules, get_aval
+from tinyjax.core.primitives import broadcast_in_dim, cos, mul, mul_p, reduce_sum, sin, sin_p
+
+
+def written(fun, *args):
+    """The equations as (result, primitive, operands)."""
+    return [(e.result, e.primitive, e.operands) for e in take_notes(fun, *args).equations]
+
+
+def test_each_operation_is_noted_with_a_new_name_for_its_result():
+    assert written(lambda x: mul(sin(x), x), 3.0) == [
+        ("b", sin_p, ("a",)),
+        ("c", mul_p, ("b", "a")),
+    ]
+
+
+def test_an_operand_that_is_no_note_stands_as_it_is():
+    assert written(lambda x: mul(2.0, x), 3.0) == [("b", mul_p, (2.0, "a"))]
+
+
+def test_what_comes_back_is_a_note_of_the_results_name_and_aval():
+    trace = NoteTrace()
+    x = trace.new_note(get_aval(np.ones((2, 3), np.float32)))
+    out = trace.process_primitive(sin_p, [x], {})
+    assert isinstance(out, Note), f"expected a Note, got {out!r}"
+    assert (out._trace, out.name, out.aval) == (trace, "b", x.aval)
+
+
+@pytest.mark.parametrize(
+    "fun, shape",
+    [
+        (lambda x: reduce_sum(x, (0,)), (3,)),
+        (lambda x: broadcast_in_dim(x, (4, 2, 3), (1, 2)), (4, 2, 3)),
+        (lambda x: mul(2.0, x), (2, 3)),
+    ],
+    ids=["sum", "broadcast", "product"],
+)
+def test_the_aval_of_a_result_is_what_the_primitives_rule_says(fun, shape):
+    (equation,) = take_notes(fun, np.ones((2, 3), np.float32)).equations
+    assert equation.aval.shape == shape
+
+
+def test_the_rule_is_asked_once_for_each_operation(monkeypatch):
+    asked, rule = [], abstract_eval_rules[sin_p]
+    monkeypatch.setitem(
+        abstract_eval_rules, sin_p, lambda *avals: asked.append(avals) or rule(*avals)
+    )
+    take_notes(lambda x: cos(sin(x)), 3.0)
+    assert asked == [(get_aval(3.0),)]
+
+
+def test_an_equation_has_the_parameters():
+    (equation,) = take_notes(lambda x: reduce_sum(x, (1,)), np.ones((2, 3))).equations
+    assert equation.params == {"axes": (1,)}

@@ -1,0 +1,60 @@
+"""The toy of lesson 8 that runs a linear program backwards."""
+
+import pytest
+from practice.note_trace import Equation
+from practice.notes_backwards import backwards, run_backwards
+
+from tinyjax.core import get_aval
+from tinyjax.core.primitives import add_p, mul_p, neg_p
+from tinyjax.transform.jvp import add_any_p
+
+
+def eq(result, primitive, *operands):
+    return Equation(result, get_aval(1.0), primitive, operands, {})
+
+
+def counted(equations, result, ct=1.0):
+    return {name: float(ct) for name, ct in run_backwards(equations, result, ct).items()}
+
+
+def test_each_equation_is_undone_from_the_last_to_the_first():
+    program = [eq("b", mul_p, "a", 2.0), eq("c", neg_p, "b"), eq("d", mul_p, 5.0, "c")]
+    assert counted(program, "d") == {"d": 1.0, "c": 5.0, "b": -5.0, "a": -10.0}
+
+
+def test_the_result_counts_what_is_given():
+    assert counted([eq("b", mul_p, "a", 2.0)], "b", ct=10.0) == {"b": 10.0, "a": 20.0}
+
+
+def test_what_is_used_twice_counts_the_sum():
+    program = [eq("c", mul_p, "a", 2.0), eq("d", mul_p, "a", 5.0), eq("e", add_any_p, "c", "d")]
+    assert counted(program, "e")["a"] == 7.0
+
+
+def test_what_is_used_twice_by_one_equation_counts_twice():
+    assert counted([eq("b", add_p, "a", "a")], "b")["a"] == 2.0
+
+
+def test_two_arguments_count_each_their_own():
+    program = [eq("c", mul_p, 2.0, "a"), eq("d", mul_p, "b", 5.0), eq("e", add_p, "c", "d")]
+    assert counted(program, "e") == {"e": 1.0, "c": 1.0, "d": 1.0, "a": 2.0, "b": 5.0}
+
+
+def test_a_result_that_is_used_further_on_counts_by_itself_alone():
+    """Only what the result depends on counts, not what depends on it."""
+    program = [eq("b", mul_p, "a", 2.0), eq("c", neg_p, "b")]
+    assert counted(program, "b") == {"b": 1.0, "a": 2.0}
+
+
+def test_the_rule_of_an_equation_that_does_not_count_is_not_asked(monkeypatch):
+    monkeypatch.setitem(backwards, neg_p, lambda ct, x: pytest.fail("asked for the rule of neg"))
+    program = [eq("b", mul_p, "a", 2.0), eq("dead", neg_p, "a")]
+    assert counted(program, "b") == {"b": 1.0, "a": 2.0}
+
+
+def test_values_do_not_count():
+    assert set(run_backwards([eq("b", add_p, "a", 1.0)], "b", 1.0)) == {"a", "b"}
+
+
+def test_an_argument_may_be_the_result():
+    assert counted([], "a", ct=3.0) == {"a": 3.0}

@@ -1,0 +1,82 @@
+"""The toy of lesson 9: custom_vjp for one array."""
+
+import numpy as np
+import pytest
+from practice.rule_by_transpose import jvp_of_with_vjp, linear_p, transpose_of_linear, with_vjp_p
+
+import tinyjax as jax
+from tinyjax.core.primitives import cos, cos_p, mul, sin
+
+
+def f(x):
+    return mul(sin(x), x)
+
+
+def f_fwd(x):
+    return f(x), cos(x)
+
+
+def f_bwd(residual, ct):
+    return mul(mul(10.0, residual), ct)  # no derivative of f: so that one sees whose it is
+
+
+def with_rule(x):
+    return with_vjp_p.bind(x, fun=f, fwd=f_fwd, bwd=f_bwd)
+
+
+def no_bwd(residual, ct):
+    pytest.fail("bwd was called, and nothing has gone backwards yet")
+
+
+def test_the_result_is_that_of_fwd():
+    fwd = lambda x: (mul(7.0, x), x)  # noqa: E731
+    y, _ = jax.vjp(lambda x: with_vjp_p.bind(x, fun=f, fwd=fwd, bwd=f_bwd), 3.0)
+    assert float(y) == 21.0
+
+
+def test_the_gradient_is_that_of_bwd():
+    np.testing.assert_allclose(jax.grad(with_rule)(3.0), 10 * np.cos(3.0), rtol=1e-5)
+
+
+def test_what_comes_back_to_the_call_goes_through_bwd():
+    found = jax.grad(lambda x: mul(5.0, with_rule(mul(2.0, x))))(3.0)
+    np.testing.assert_allclose(found, 2 * 10 * np.cos(6.0) * 5, rtol=1e-5)
+
+
+def test_fwd_runs_once_and_bwd_waits():
+    ran = []
+
+    def fwd(x):
+        ran.append("fwd")
+        return f_fwd(x)
+
+    def bwd(residual, ct):
+        ran.append("bwd")
+        return f_bwd(residual, ct)
+
+    _, f_vjp = jax.vjp(lambda x: with_vjp_p.bind(x, fun=f, fwd=fwd, bwd=bwd), 3.0)
+    assert ran == ["fwd"], f"before a cotangent is there, {ran} ran"
+    f_vjp(1.0)
+    assert ran == ["fwd", "bwd"]
+
+
+def test_the_tangent_is_linear_of_the_residual_and_the_tangent():
+    def jvp(x, x_dot):
+        return jvp_of_with_vjp([x], [x_dot], fun=f, fwd=f_fwd, bwd=no_bwd)
+
+    jaxpr = jax.make_jaxpr(jvp)(3.0, 1.0).jaxpr
+    (eqn,) = [eqn for eqn in jaxpr.eqns if eqn.primitive is linear_p]
+    (residual,) = [e.outvars[0] for e in jaxpr.eqns if e.primitive is cos_p]
+    assert eqn.params == {"bwd": no_bwd}
+    assert eqn.invars == [residual, jaxpr.invars[1]]
+    assert jaxpr.outvars[1] is eqn.outvars[0]
+
+
+def test_a_residual_has_no_cotangent_and_the_tangent_that_of_bwd():
+    bwd = lambda residual, ct: ("bwd of", residual, ct)  # noqa: E731
+    found = transpose_of_linear(5.0, 2.0, "undefined", bwd=bwd)
+    assert list(found) == [None, ("bwd of", 2.0, 5.0)]
+
+
+def test_without_differentiation_the_function_runs():
+    np.testing.assert_allclose(with_rule(3.0), np.sin(3.0) * 3.0, rtol=1e-5)

@@ -1,0 +1,74 @@
+"""The toy of lesson 7 that says what runs now and what waits."""
+
+from practice.note_trace import Equation
+from practice.split_notes import filled_in, split_notes
+
+from tinyjax.core import get_aval
+from tinyjax.core.primitives import add_p, cos_p, mul_p, sin_p
+
+
+def eq(result, primitive, *operands):
+    return Equation(result, get_aval(1.0), primitive, operands, {})
+
+
+# the jvp of sin(x) * x at a, in the direction b
+program = [
+    eq("c", sin_p, "a"),
+    eq("d", cos_p, "a"),
+    eq("e", mul_p, "b", "d"),
+    eq("f", mul_p, "c", "a"),
+    eq("g", mul_p, "e", "a"),
+    eq("h", mul_p, "c", "b"),
+    eq("i", add_p, "g", "h"),
+]
+
+
+def names(equations):
+    return [equation.result for equation in equations]
+
+
+def test_what_depends_on_known_names_alone_runs_now():
+    now, later, _ = split_notes(program, {"a"})
+    assert (names(now), names(later)) == (["c", "d", "f"], ["e", "g", "h", "i"])
+
+
+def test_what_uses_a_result_that_waits_has_to_wait_too():
+    _, later, _ = split_notes([eq("c", sin_p, "a"), eq("d", sin_p, "c")], set())
+    assert names(later) == ["c", "d"]
+
+
+def test_equations_are_given_back_as_they_are():
+    now, later, _ = split_notes(program, {"a"})
+    assert sorted([*now, *later], key=lambda e: e.result) == program
+
+
+def test_residuals_are_the_known_names_that_are_needed_later_each_once_in_order():
+    _, _, residuals = split_notes([*program, eq("j", mul_p, "d", "i")], {"a"})
+    assert residuals == ["d", "a", "c"]
+
+
+def test_what_only_runs_now_is_no_residual():
+    *_, residuals = split_notes([eq("c", sin_p, "a"), eq("d", mul_p, "x", "b")], {"a", "x"})
+    assert residuals == ["x"]
+
+
+def test_values_among_the_operands_are_known():
+    now, later, residuals = split_notes([eq("c", mul_p, 2.0, "a"), eq("d", mul_p, 3.0, "b")], {"a"})
+    assert (names(now), names(later), residuals) == (["c"], ["d"], [])
+
+
+def test_if_all_is_known_all_runs_now_and_if_nothing_is_all_waits():
+    assert [names(part) for part in split_notes(program, {"a", "b"})[:2]] == [list("cdefghi"), []]
+    now, later, residuals = split_notes(program, set())
+    assert (now, names(later), residuals) == ([], list("cdefghi"), [])
+
+
+def test_the_given_set_is_left_as_it_is():
+    known = {"a"}
+    split_notes(program, known)
+    assert known == {"a"}, f"the set that was given is now {known}"
+
+
+def test_values_take_the_place_of_names():
+    (equation,) = filled_in([eq("e", mul_p, "b", "d")], {"d": 5.0})
+    assert equation.operands == ("b", 5.0)

@@ -1,0 +1,48 @@
+"""Lesson 9: the derivative of what a loop arrives at.
+
+    x = fixed_point(step, a, start)      # the x with x = step(x, a)
+
+Builds on custom_jvp.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+
+def repeat(step: Callable, start: Any) -> Any:
+    """The x with x = step(x), close to where `start`, step(start), step(step(start)), ... go."""
+    x, new = start, step(start)
+    while jnp.max(jnp.abs(new - x)) > 1e-6 * (
+        1 + jnp.max(jnp.abs(x))
+    ):  # as close as a float32 can tell
+        x, new = new, step(new)
+    return new
+
+
+def fixed_point(step: Callable, a: Any, start: Any) -> Any:
+    """The vector x with x = step(x, a), found by `repeat`; differentiable by `a`, which may be any pytree.
+
+    No derivative goes through the loop. Move a: then x moves so that x = step(x, a) still holds,
+
+        x_dot = slopes @ x_dot + part        so        (1 - slopes) @ x_dot = part
+
+    where `slopes` is the Jacobian of step by x, at the fixed point, and `part` is how step moves with a
+    alone. It works in forward and in reverse mode, and again for second derivatives."""
+
+    @jax.custom_jvp
+    def find(a: Any) -> Any:
+        return repeat(lambda x: step(x, a), start)
+
+    @find.defjvp
+    def find_jvp(primals: Any, tangents: Any) -> Any:
+        x = find(*primals)
+        slopes = jax.jacfwd(step)(x, *primals)
+        part = jax.jvp(lambda a: step(x, a), primals, tangents)[1]
+        return x, jnp.linalg.solve(jnp.eye(x.size) - slopes, part)
+
+    return find(a)

@@ -259,8 +259,9 @@ print("of a batch:        ", jax.vmap(jax.grad(inverse))(jnp.array([0.3, 0.4, 0.
 # rule once more. This is the pattern for solvers of all kinds: equations, minima, steady states.
 # (`jax.lax.custom_root` writes such a rule for you.)
 #
-# With several numbers, dividing by a slope becomes solving with a matrix of slopes. Exercise 09.2 does that
-# for a *fixed point*, an `x` that a step leaves where it is: how it moves with what the step depends on.
+# With several numbers, dividing by a slope becomes multiplying by the inverse of a matrix. Exercise 09.2
+# does that for a *fixed point*, an `x` that a step leaves where it is: how it moves with what the step
+# depends on.
 
 # %%
 from practice.fixed_point import fixed_point

@@ -9,6 +9,7 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.core.jaxpr import JaxprEqn, Var
 from tinyjax.core.primitives import mul, sin
+from tinyjax.lax.control_flow.while_loop import while_p
 from tinyjax.transform.jit.primitive import jit_p
 
 x = jax.ShapeDtypeStruct((3, 4), np.float32)
@@ -42,13 +43,18 @@ def double(x):
     return mul(x, 2.0)
 
 
+def call_of_double(primitive, **params):
+    """A jaxpr of two equations: one of this primitive, and the product of double."""
+    jaxpr = jax.make_jaxpr(double)(x).jaxpr
+    (v,) = jaxpr.invars
+    call = JaxprEqn(primitive, [v], [Var(v.aval)], params)
+    return jaxpr.replace(eqns=[call, *jaxpr.eqns])
+
+
 def test_a_jitted_function_does_what_its_jaxpr_does():
     inside = jax.make_jaxpr(double)(x)
-    (v,) = inside.jaxpr.invars
-    call = JaxprEqn(jit_p, [v], [Var(v.aval)], {"name": "double", "jaxpr": inside})
-    calls = inside.jaxpr.replace(eqns=[call, *inside.eqns])
+    calls = call_of_double(jit_p, name="double", jaxpr=inside)
     assert count_multiplications(calls) == 2 * 12
-    assert count_multiplications(calls.replace(eqns=[call, call])) == 2 * 12
 
 
 def test_a_function_with_a_rule_of_its_own_does_what_its_jaxpr_does():
@@ -80,14 +86,16 @@ def test_of_the_branches_of_a_cond_the_most_expensive_one_counts():
     assert count(lambda i, x: mul(lax.switch(i, branches, x), x), 1, x) == (3 + 1) * 12
 
 
+def while_loop():
+    test, body = (jax.make_jaxpr(fun)(x) for fun in (lambda x: x < 9.0, double))
+    return call_of_double(while_p, cond_jaxpr=test, body_jaxpr=body)
+
+
 def test_of_a_while_loop_nobody_knows():
     with pytest.raises(ValueError, match="while"):
-        count(lambda x: lax.while_loop(lambda x: x < 9.0, double, x), 1.0)
+        count_multiplications(while_loop())
 
 
 def test_a_while_loop_is_found_however_deep():
-    def body(carry, _):
-        return lax.while_loop(lambda x: x < 9.0, sin, carry), None
-
     with pytest.raises(ValueError, match="while"):
-        count(lambda x: lax.scan(body, x, None, length=2), 1.0)
+        count_multiplications(call_of_double(jit_p, name="loop", jaxpr=while_loop()))

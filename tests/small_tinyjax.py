@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-from tinyjax.studio.cli import learn
 from tinyjax.studio.learn import exercises, work_folder
 from tinyjax.studio.learn.exercises import Exercise
 
@@ -53,6 +52,6 @@ def use(root: Path, monkeypatch) -> None:
     }.items():
         (root / file).parent.mkdir(parents=True, exist_ok=True)
         (root / file).write_text(text)
-    for module in (exercises, learn, work_folder):
+    for module in (exercises, work_folder):
         monkeypatch.setattr(module, "ROOT", root)
     monkeypatch.setattr(exercises, "load", lambda: EXERCISES)

@@ -299,6 +299,15 @@ def test_the_reference_is_shown_of_an_exercise_that_is_named(folder, capsys):
     assert "start += size" in capsys.readouterr().out
 
 
+def test_the_reference_of_a_toy_is_shown_too(learner, capsys, monkeypatch):
+    function, test = "practice.run_notes:run_notes", "tests/practice/test_run_notes.py::test_an"
+    toy = Exercise(1, "toy", 1, (function,), "Write it.", ("a nudge",), (test,), "01.1")
+    monkeypatch.setattr(exercises, "load", lambda: [toy])
+    main(["learn", "start", "01", "."])
+    main(["learn", "diff", "01.1"])
+    assert "equation.primitive.bind" in capsys.readouterr().out
+
+
 def test_a_file_of_notes_that_is_broken_is_named(folder, capsys):
     (folder / "lesson.json").write_text("{")
     assert main(["learn", "test"]) == 1

@@ -24,7 +24,7 @@ from tinyjax.studio.cli.learn_folders import (
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn import progress, renewal, whole
 from tinyjax.studio.learn.changes import others, unreadable
-from tinyjax.studio.learn.exercises import NAMES, ROOT, LearnError
+from tinyjax.studio.learn.exercises import NAMES, LearnError, in_clone
 from tinyjax.studio.learn.functions import function_text
 from tinyjax.studio.learn.judge import Verdict, judge
 from tinyjax.studio.learn.safely import explained, read
@@ -206,7 +206,7 @@ def diff(options: argparse.Namespace) -> int:
 
 def print_diff(folder: WorkFolder, file: str, name: str) -> None:
     yours = (folder.text(file, name) or "").splitlines()
-    reference = function_text(read(ROOT / file), name).splitlines()
+    reference = function_text(read(in_clone(file)), name).splitlines()
     if yours == reference:
         print(f"{name}: the same as the reference")
     lines = difflib.unified_diff(

@@ -353,12 +353,6 @@ print(eval_jaxpr(changed, [], 3.0), "is", jnp.cos(3.0) * 3.0)
 # A program that *reads* programs is the same kind of loop. Nothing has to be computed for it, nor even be
 # there. This one is exercise 06.8, and says how many multiplications a program will do. Jaxprs may stand
 # within equations, as that of a jitted function does: `subjaxprs(eqn.params)` gives them.
-#
-# <details><summary>A matrix of shape (1000, 2000) times one of shape (2000, 3000): how many
-# multiplications of two numbers are that?</summary>
-#
-# Six thousand million: each of the 1000 * 3000 results takes 2000.
-# </details>
 
 # %%
 from practice.count_multiplications import count_multiplications

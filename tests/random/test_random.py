@@ -59,6 +59,8 @@ def test_each_key_of_a_table_is_folded_with_its_number():
 def test_folded_words_encrypt_a_number():
     folded = fold_in_words(np.array([[0, 0], [0, 1]], "uint32"), np.array([7, 7], "uint32"))
     assert folded.tolist() == [[2716826189, 292468403], [954670714, 4016809582]]
+    (folded,) = fold_in_words(np.array([[5, 1]], "uint32"), np.array([7], "uint32")).tolist()
+    assert folded == [1709693199, 1086094739], f"7 encrypted with the key of 5 and 1, not {folded}"
 
 
 def test_the_cipher_as_a_primitive_encrypts_the_halves_of_an_array_together():

@@ -261,6 +261,9 @@ def test_a_batch_of_predicates_chooses_whole_arrays():
     np.testing.assert_array_equal(
         turned(jnp.array([True, False]), jnp.stack([v, v], 1)), [[1, 2, 3], [-1, -2, -3]]
     )
+    with or_told("a batch may be of one example: an index is broadcast if an example is an array"):
+        one = f(jnp.array([True]), v[None])
+    np.testing.assert_array_equal(one, [[2, 4, 6]])
 
 
 def test_one_predicate_for_the_batch_stays_a_cond():

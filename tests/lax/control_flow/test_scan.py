@@ -384,6 +384,16 @@ def test_a_carry_gets_a_batch_dim_as_soon_as_one_step_gives_it_one():
     np.testing.assert_array_equal(c, [0, 0])
 
 
+def test_a_carry_that_begins_with_a_batch_dim_keeps_it_though_a_step_gives_one_for_all():
+    loop = jax.vmap(lambda c, xs: lax.scan(lambda c, x: (x, c), c, xs), (0, None))
+    told = "what is batched before a step must be made so after it: batch_jaxpr's last argument"
+    with or_told(told):
+        last, befores = loop(f32(1, 2), f32(5, 6))
+    assert last.shape == (2,), f"{told}; the last carry of two examples has the shape {last.shape}"
+    np.testing.assert_array_equal(last, [6, 6])
+    np.testing.assert_array_equal(befores, [[1, 5], [2, 5]])
+
+
 def test_consts_that_are_not_mapped_stay_one_for_all():
     (eqn,) = scans(jax.vmap(rnn, (None, None, 0)), W, H, np.stack([XS, XS]))
     assert eqn.invars[0].aval.shape == (3, 3)

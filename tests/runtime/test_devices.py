@@ -18,9 +18,8 @@ from tinyjax.runtime.devices import (
     device_count,
     devices,
     local_devices,
-    process_count,
-    process_index,
 )
+from tinyjax.runtime.distributed.processes import process_count, process_index
 from tinyjax.runtime.placement import commit, committed_place
 
 

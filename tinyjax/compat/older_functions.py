@@ -17,7 +17,8 @@ from typing import Any
 from tinyjax import numpy as jnp
 from tinyjax.core.config import enable_x64
 from tinyjax.core.tree_util.pytrees import tree_map
-from tinyjax.runtime.devices import Device, process_count, process_index, process_indices
+from tinyjax.runtime.devices import Device
+from tinyjax.runtime.distributed.processes import process_count, process_index, process_indices
 from tinyjax.transform.pmap.primitive import gathered, spread
 
 # ---- updates by index ----

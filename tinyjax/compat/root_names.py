@@ -53,9 +53,9 @@ from tinyjax.runtime.devices import device_count as device_count
 from tinyjax.runtime.devices import devices as devices
 from tinyjax.runtime.devices import local_device_count as local_device_count
 from tinyjax.runtime.devices import local_devices as local_devices
-from tinyjax.runtime.devices import process_count as process_count
-from tinyjax.runtime.devices import process_index as process_index
-from tinyjax.runtime.devices import process_indices as process_indices
+from tinyjax.runtime.distributed.processes import process_count as process_count
+from tinyjax.runtime.distributed.processes import process_index as process_index
+from tinyjax.runtime.distributed.processes import process_indices as process_indices
 from tinyjax.transform.batching import vmap as vmap
 from tinyjax.transform.custom.closures import closure_convert as closure_convert
 from tinyjax.transform.custom.closures import custom_gradient as custom_gradient

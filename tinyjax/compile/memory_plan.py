@@ -7,6 +7,8 @@ own. A kernel's output takes over the memory
   then writes one, and before;
 - else of any array of as many bytes that nothing reads any more.
 
+What the processes of a program sum takes over the memory of what is summed.
+
 Arrays that kernels and loops made can be taken over, and arguments that the caller donated. All steps
 run in order, so memory may be written to again as soon as the step that read it last is under way.
 Builds on plan.
@@ -22,6 +24,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tinyjax.compile.fusion.cost_record import bytes_of
+from tinyjax.compile.fusion.groups import HostGroup
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import (
     Buffer,
@@ -105,6 +108,11 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
         if number in plan.kernels:
             _take_in_place(memory, plan, number, dying, may_take_over)
             _take_free(memory, group.outputs, free, may_take_over)
+        elif isinstance(group, HostGroup) and group.word == "meet":
+            for u, v in zip(group.eqn.invars, group.outputs):
+                if isinstance(u, Var) and u in dying and group.inputs.count(u) == 1:
+                    if u.aval == v.aval and may_take_over(v, u):
+                        memory.takes_over[v] = u
         taken = set(memory.takes_over.values())
         free += [(v, number) for v in dying if v not in taken]
         for label, body in plan.bodies.get(number, {}).items():

@@ -47,8 +47,8 @@ class Plan:
         return "\n".join(groups_lines(self))
 
     def made_on_device(self) -> set[Var]:
-        """What kernels, loops and BLAS make: memory that can be used again when nothing reads it any more."""
-        groups = (g for g in self.groups if not isinstance(g, HostGroup) or g.by_blas)
+        """What kernels, loops and the like make: memory that can be used again when nothing reads it."""
+        groups = (g for g in self.groups if not isinstance(g, HostGroup) or g.word != "host")
         return {v for group in groups for v in group.outputs}
 
     def all_plans(self) -> Iterator[Plan]:
@@ -205,7 +205,7 @@ def groups_lines(plan: Plan) -> Iterator[str]:
         elif isinstance(group, LoopGroup):
             word, inside = _loop_word(group), _loop_remark(plan, number)
         else:
-            word, inside = _host_word(group), f"{group.eqn.primitive}: {group.reason}"
+            word, inside = group.word, f"{group.eqn.primitive}: {group.reason}"
         read = ", ".join(plan.names[v] for v in group.inputs)
         yield f"{number}: {word:7} {_typed(plan, group.outputs)} from {read}  # {inside}"
         if isinstance(group, KernelGroup):
@@ -233,7 +233,7 @@ def schedule_lines(plan: Plan) -> Iterator[str]:
             called = f"{group.eqn.primitive}({read})"
             step = f"{_loop_word(group):7} {called} -> {made}  # {_loop_remark(plan, number)}"
         elif isinstance(group, HostGroup):
-            called = f"{_host_word(group):7} {_host_called(group)}({read})"
+            called = f"{group.word:7} {_host_called(group)}({read})"
             step = f"{called} -> {made}  # {group.reason}"
         else:
             step = f"nothing to compute -> {made}"
@@ -249,7 +249,7 @@ def step_word(plan: Plan, number: int) -> str:
         return plan.kernels[number].name
     if isinstance(group, KernelGroup):
         return "nothing to compute"
-    word = _host_word(group) if isinstance(group, HostGroup) else _loop_word(group)
+    word = group.word if isinstance(group, HostGroup) else _loop_word(group)
     return f"{word} {group.eqn.primitive}"
 
 
@@ -260,13 +260,9 @@ def _bodies_lines(plan: Plan, number: int, lines_of: Callable) -> Iterator[str]:
         yield from ("     " + line for line in lines_of(body))
 
 
-def _host_word(group: HostGroup) -> str:
-    return "matmul" if group.by_blas else "host"
-
-
 def _host_called(group: HostGroup) -> str:
     """The primitive; of a product, what is multiplied."""
-    if not group.by_blas:
+    if group.word != "matmul":
         return str(group.eqn.primitive)
     return " x ".join(v.aval.str_short(short_dtypes=True) for v in group.eqn.invars) + " "
 

@@ -26,6 +26,7 @@ from tinyjax.core.bind import Primitive, Tracer, abstract_eval_rules, impl_rules
 from tinyjax.core.primitives import reduced_aval, shape_of
 from tinyjax.core.tree_util import tree_map
 from tinyjax.lax import shape as shapes
+from tinyjax.lax.across_processes import over_processes
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import iota
 from tinyjax.lax.reductions import reduce_max_p, reduce_min_p
@@ -248,7 +249,9 @@ for _primitive, _over_positions in (
 ):
     impl_rules[_primitive] = functools.partial(_reduction_impl, _over_positions)
     abstract_eval_rules[_primitive] = functools.partial(_reduction_aval, _primitive.name)
-    axis_batch_rules[_primitive] = functools.partial(_reduction_batch, _primitive)
+    axis_batch_rules[_primitive] = over_processes(
+        functools.partial(_reduction_batch, _primitive), is_sum=_primitive is psum_p
+    )
 deflinear2(psum_p, _psum_transpose)
 for _primitive in (pmax_p, pmin_p):
     no_rule_reasons[_primitive, "jvp"] = (
@@ -290,7 +293,7 @@ impl_rules[axis_index_p] = not_evaluated
 no_rule_reasons[axis_index_p, "jvp"] = "it has no operand"
 no_rule_reasons[axis_index_p, "lowering"] = NAME_IS_GONE
 abstract_eval_rules[axis_index_p] = _axis_index_aval
-axis_batch_rules[axis_index_p] = _axis_index_batch
+axis_batch_rules[axis_index_p] = over_processes(_axis_index_batch)
 
 
 # ---- rules for collectives that move data (all_gather.py, all_to_all_ppermute.py) ----
@@ -326,7 +329,7 @@ def def_collective(
 
     impl_rules[primitive] = not_evaluated
     abstract_eval_rules[primitive] = aval_rule
-    axis_batch_rules[primitive] = batch
+    axis_batch_rules[primitive] = over_processes(batch)
     deflinear2(primitive, lambda ct, x, **params: [transpose(ct, params)])
     no_rule_reasons[primitive, "lowering"] = NAME_IS_GONE
 

@@ -20,7 +20,7 @@ class Client:
         self.platform = platform
 
     def process_index(self) -> int:
-        return processes.index()
+        return processes.process_index()
 
     host_id = process_index
 

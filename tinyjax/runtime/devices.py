@@ -67,7 +67,7 @@ class Device:
         self.cl_device = cl_device
         self.inline_device = inline_device
         self.process = os.getpid()
-        self.process_index = processes.index()
+        self.process_index = processes.process_index()
 
     @property
     def host_id(self) -> int:
@@ -118,7 +118,7 @@ def _devices_by_platform() -> dict[str, list[Device]]:
         others = [Device("cpu", i, *like_first) for i in range(1, count)]
         found["cpu"] = [first, *others]
     found = {name: listed for name, listed in found.items() if listed}
-    if processes.count() > 1:
+    if processes.process_count() > 1:
         found = with_others(found, Device)
     if not config.jax_platforms:
         return found
@@ -156,7 +156,7 @@ def _opencl_devices() -> list[tuple[Any, Any]]:
     try:
         import pyopencl
 
-        provide_cache()
+        provide_cache(processes.process_index() if processes.process_count() > 1 else None)
         os.environ.setdefault("POCL_DEVICES", "pthread basic")  # with threads, and without any
         platforms = pyopencl.get_platforms()
     except Exception:  # not installed, no driver, a broken driver: all mean that there is none
@@ -222,9 +222,11 @@ def local_devices(
 
     Raises ValueError for a process that there is not."""
     asked = host_id if process_index is None else process_index
-    asked = processes.index() if asked is None else asked
+    asked = processes.process_index() if asked is None else asked
     if asked not in processes.everybody():
-        raise ValueError(f"Unknown process_index {asked}: there are {processes.count()} processes")
+        raise ValueError(
+            f"Unknown process_index {asked}: there are {processes.process_count()} processes"
+        )
     return [device for device in devices(backend) if device.process_index == asked]
 
 
@@ -257,20 +259,6 @@ def default_backend() -> str:
     if name not in by_platform:
         raise _unknown_backend(name, list(by_platform))
     return name
-
-
-def process_index(backend: str | None = None) -> int:
-    """Which process this is."""
-    return processes.index()
-
-
-def process_count(backend: str | None = None) -> int:
-    """How many processes there are."""
-    return processes.count()
-
-
-def process_indices(backend: str | None = None) -> list[int]:
-    return list(processes.everybody())
 
 
 # ---- where a computation runs ----

@@ -24,6 +24,7 @@ from tinyjax.core.jaxpr import Var
 from tinyjax.runtime import compilation_cache
 from tinyjax.runtime.loops import ResumableLoopStep, loop_step
 from tinyjax.runtime.matmul_step import MatmulStep
+from tinyjax.runtime.meet_step import MeetStep
 from tinyjax.runtime.memory import Memory
 from tinyjax.runtime.queues import SharedMemoryQueue
 from tinyjax.runtime.schedule import EmptyStep, HostStep, KernelStep, Output, Routine
@@ -135,12 +136,11 @@ class ScheduleBuilder:
         if isinstance(group, KernelGroup):
             return EmptyStep(outputs, dies)
         operands = [routine.slot(v) for v in group.eqn.invars]
-        if (
-            isinstance(group, HostGroup)
-            and group.by_blas
-            and isinstance(self.queue, SharedMemoryQueue)
-        ):
-            return MatmulStep(group.eqn, operands, outputs, dies)
+        if isinstance(group, HostGroup) and isinstance(self.queue, SharedMemoryQueue):
+            if group.word == "matmul":
+                return MatmulStep(group.eqn, operands, outputs, dies)
+            if group.word == "meet":
+                return MeetStep(group.eqn, operands, outputs, dies, self.name)
         if isinstance(group, HostGroup):
             return HostStep(group.eqn, operands, [output.slot for output in outputs], dies)
         bodies = {

@@ -12,7 +12,8 @@ import sys
 from collections import Counter
 from importlib import metadata
 
-from tinyjax.runtime.devices import devices, process_count
+from tinyjax.runtime.devices import devices
+from tinyjax.runtime.distributed.processes import process_count
 from tinyjax.version import __version__
 
 

@@ -250,6 +250,8 @@ CHAPTERS = (
             "runtime.errors": "what a device refuses",
             "runtime.programs": "programs, built once for devices that share them",
             "runtime.matmul_step": "large products: NumPy's BLAS in the device's memory",
+            "runtime.meet_step": "what processes compute together, as a step",
+            "runtime.distributed.collectives": "sums and arrays of all processes",
             "runtime.distributed.processes": "several processes: how they meet, and end",
             "runtime.distributed.all_devices": "the devices of all of them",
             "runtime.compilation_cache": "compiled programs that outlive the process",

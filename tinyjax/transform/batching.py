@@ -41,16 +41,19 @@ not_mapped = None  # the batch dim of a value that is the same for all examples
 
 class AxisData(NamedTuple):
     """The axis that a vmap adds: its name (None: it has none), its size, and whether not examples are
-    along it, but devices, which pmap brought together."""
+    along it, but devices, which pmap brought together. Where several processes have a part of it each, of
+    this size, `ranks` are their numbers in the order of the parts."""
 
     name: Hashable | None
     size: int
     of_devices: bool = False
+    ranks: tuple[int, ...] = ()
 
     @property
     def env(self) -> AxisEnv:
         """What the axis adds to the named axes around a function."""
-        return () if self.name is None else ((self.name, self.size),)
+        whole = self.size * max(1, len(self.ranks))
+        return () if self.name is None else ((self.name, whole),)
 
 
 # ---- the trace ----

@@ -38,7 +38,6 @@ from tinyjax.compile.fusion.decisions import report
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
 from tinyjax.compile.kernel.rules import (
-    Blas,
     Elementwise,
     Lowering,
     OnHost,
@@ -271,7 +270,7 @@ class _Plan:
     def _place_eqn(self, eqn: JaxprEqn, lowering: Any) -> None:
         """Makes a group of one equation; those with effects keep their order."""
         if isinstance(lowering, OnHost):
-            group: Group = HostGroup(eqn, lowering.reason, by_blas=isinstance(lowering, Blas))
+            group: Group = HostGroup(eqn, lowering.reason, word=lowering.word)
         else:
             group = LoopGroup(eqn, lowering.inputs, self._before(eqn, lowering.inputs))
         self._place(group)

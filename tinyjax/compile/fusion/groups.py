@@ -15,12 +15,13 @@ from tinyjax.core.jaxpr import JaxprEqn, Var
 
 @dataclass
 class HostGroup:
-    """One equation that runs on the host; a product `by_blas` works in the device's memory where it can."""
+    """One equation that runs on the host: NumPy computes it ("host"), or, in the device's memory where that
+    can be, BLAS ("matmul") or all processes together ("meet")."""
 
     eqn: JaxprEqn
     reason: str
     depth: int = 0
-    by_blas: bool = False
+    word: str = "host"
 
     @property
     def eqns(self) -> list[JaxprEqn]:

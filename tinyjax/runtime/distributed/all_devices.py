@@ -34,7 +34,7 @@ def with_others(
             listed = merged.setdefault(name, [])
             first = process * CPU_IDS if name == "cpu" else len(listed)
             for number, kind in enumerate(kinds):
-                is_own = process == processes.index()
+                is_own = process == processes.process_index()
                 device = found[name][number] if is_own else make_device(name, number, kind)
                 device.id, device.process_index = first + number, process
                 device.local_hardware_id = number if is_own else None

@@ -48,7 +48,7 @@ def initialize(
     """
     if processes.is_initialized():
         raise RuntimeError("distributed.initialize should only be called once.")
-    if processes.count() > 1:
+    if processes.process_count() > 1:
         raise RuntimeError("MPI can't start again after jax.distributed.shutdown()")
     if devices.are_known():
         raise RuntimeError(

@@ -75,14 +75,19 @@ def world() -> World:
     return _worlds[0]
 
 
-def index() -> int:
-    """Which process this is."""
+def process_index(backend: str | None = None) -> int:
+    """Which process this is. (All backends have the same processes.)"""
     return _worlds[0].index if _worlds else 0
 
 
-def count() -> int:
+def process_count(backend: str | None = None) -> int:
     """How many processes there are."""
     return _worlds[0].count if _worlds else 1
+
+
+def process_indices(backend: str | None = None) -> list[int]:
+    """The numbers of all processes."""
+    return list(range(process_count()))
 
 
 def start_mpi(watch: socket.socket | None) -> World:
@@ -150,7 +155,7 @@ def group_of(ranks: tuple[int, ...]) -> Group:
 
 def everybody() -> tuple[int, ...]:
     """The numbers of all processes."""
-    return tuple(range(count()))
+    return tuple(range(process_count()))
 
 
 class Meeting:
@@ -223,7 +228,7 @@ def _end_by_exception(
     say(kind, error, where)
     if is_initialized():
         last_words = "".join(traceback.format_exception_only(kind, error)).strip()
-        print(f"process {index()} ends all others", file=sys.stderr)
+        print(f"process {process_index()} ends all others", file=sys.stderr)
         end_all(last_words)
 
 

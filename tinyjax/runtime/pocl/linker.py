@@ -31,8 +31,10 @@ def provide_linker() -> bool:
     return True
 
 
-def provide_cache() -> None:
-    """A temporary cache folder, until the process ends, if the user's can't be written to."""
+def provide_cache(process: int | None = None) -> None:
+    """A temporary cache folder, until the process ends, if the user's can't be written to.
+
+    Each `process` of several has a folder of its own: PoCL may fail where two build one kernel at once."""
     import shutil
     import tempfile
 
@@ -44,3 +46,9 @@ def provide_cache() -> None:
         folder = tempfile.mkdtemp(prefix="tinyjax-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         os.environ["XDG_CACHE_HOME"] = folder
+        caches = Path(folder)
+    if process is not None:
+        shared = os.environ.get("POCL_CACHE_DIR") or caches / "pocl"
+        own = Path(shared, f"process{process}")
+        own.mkdir(parents=True, exist_ok=True)
+        os.environ["POCL_CACHE_DIR"] = str(own)

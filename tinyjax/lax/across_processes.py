@@ -1,0 +1,112 @@
+"""Collectives over an axis whose examples are spread over several processes.
+
+After this file you can say what becomes of `psum(x, "i")` where each process has a part of axis "i": the sum
+over the examples that are here, which is vmap's, and then that over the processes, a primitive by itself
+(`process_psum`), which is a step of the host in a compiled program. All other collectives have one rule: the
+processes gather the examples of all, do what a single process would, and each keeps its own part.
+Builds on batching and runtime/distributed/collectives.py.
+
+Source: https://docs.jax.dev/en/latest/jax.lax.html#parallel-operators
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from tinyjax.compile.kernel.rules import Meet, lowering_rules
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core.primitives import shape_of
+from tinyjax.lax import shape as shapes
+from tinyjax.lax.slicing import slice_in_dim
+from tinyjax.runtime.distributed import processes
+from tinyjax.runtime.distributed.collectives import Gather, Sum
+from tinyjax.transform.batching import AxisData, batch_rules, moveaxis, not_mapped
+
+# Of several operands, each the sum of those of the processes `ranks`. As all collectives of processes, these
+# have effects: they keep their order, which must be the same in all processes.
+process_psum_p = Primitive("process_psum", multiple_results=True, has_effects=True)
+process_all_gather_p = Primitive("process_all_gather", has_effects=True)
+
+
+def process_psum(xs: Any, ranks: tuple[int, ...]) -> list[Any]:
+    """The sums of the processes' arrays."""
+    return process_psum_p.bind(*xs, ranks=ranks)
+
+
+def process_all_gather(x: Any, ranks: tuple[int, ...]) -> Any:
+    """The processes' arrays, stacked along a new axis 0."""
+    return process_all_gather_p.bind(x, ranks=ranks)
+
+
+def _psum_impl(*xs: np.ndarray, ranks: tuple[int, ...]) -> list[np.ndarray]:
+    sums = [np.empty(x.shape, x.dtype) for x in xs]
+    Sum([(x.shape, x.dtype) for x in xs], ranks, "process_psum")(xs, sums)
+    return sums
+
+
+def _all_gather_impl(x: np.ndarray, *, ranks: tuple[int, ...]) -> np.ndarray:
+    out = np.empty((len(ranks), *x.shape), x.dtype)
+    Gather([(x.shape, x.dtype)], ranks, "process_all_gather")([x], [out])
+    return out
+
+
+def _gathered_aval(x: ShapedArray, *, ranks: tuple[int, ...]) -> ShapedArray:
+    return x.update(shape=(len(ranks), *x.shape), weak_type=False)
+
+
+def _psum_batch(vals: Any, dims: Any, *, ranks: tuple[int, ...]) -> Any:
+    return process_psum(vals, ranks), list(dims)
+
+
+def _all_gather_batch(vals: Any, dims: Any, *, ranks: tuple[int, ...]) -> Any:
+    return process_all_gather(vals[0], ranks), dims[0] + 1
+
+
+impl_rules[process_psum_p] = _psum_impl
+impl_rules[process_all_gather_p] = _all_gather_impl
+abstract_eval_rules[process_psum_p] = lambda *xs, ranks: [x.strip_weak_type() for x in xs]
+abstract_eval_rules[process_all_gather_p] = _gathered_aval
+batch_rules[process_psum_p] = _psum_batch
+batch_rules[process_all_gather_p] = _all_gather_batch
+for _primitive in (process_psum_p, process_all_gather_p):
+    lowering_rules[_primitive] = Meet("the processes meet")
+    no_rule_reasons[_primitive, "jvp"] = "programs are differentiated before processes divide them"
+
+
+# ---- the batching rules of collectives ----
+
+
+def over_processes(rule: Callable, is_sum: bool = False) -> Callable:
+    """`rule`, which batches a collective of one operand, or none, also where several processes have a part
+    each of the axis that it names; `is_sum` for psum."""
+
+    def shared(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
+        names = params.get("axes", params.get("axis_name"))
+        names = names if isinstance(names, (tuple, list)) else (names,)
+        one_by_one = "axes" not in params and len(names) > 1  # the rule binds one for each name
+        if not axis.ranks or axis.name not in names or one_by_one:
+            return rule(axis, vals, dims, **params)
+        of_all = axis._replace(size=axis.size * len(axis.ranks), ranks=())
+        if not vals or dims[0] is not_mapped:  # the same everywhere: each does what all do
+            return _own_part(axis, *rule(of_all, vals, dims, **params))
+        if is_sum and params["axis_index_groups"] is None:
+            out, dim = rule(axis._replace(ranks=()), vals, dims, **params)
+            return process_psum([out], axis.ranks)[0], dim
+        of_processes = process_all_gather(moveaxis(vals[0], dims[0], 0), axis.ranks)
+        size, *rest = shape_of(of_processes)[1:]
+        gathered = shapes.reshape(of_processes, (len(axis.ranks) * size, *rest))
+        return _own_part(axis, *rule(of_all, [gathered], [0], **params))
+
+    return shared
+
+
+def _own_part(axis: AxisData, out: Any, dim: int | None) -> Any:
+    """The examples that are here, of those of all processes."""
+    if dim is not_mapped:
+        return out, not_mapped
+    first = axis.size * axis.ranks.index(processes.process_index())
+    return slice_in_dim(out, first, first + axis.size, axis=dim), dim

@@ -3,12 +3,16 @@
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.passes import rewrite_rules
+from tinyjax.core import primitives
+from tinyjax.core.inlining import inline_calls
+from tinyjax.core.jaxpr import check_jaxpr, eval_jaxpr
 from tinyjax.transform.custom import linear_call
 
 PACKAGE = Path(jax.__file__).parent
@@ -194,3 +198,87 @@ def test_a_wrong_rewrite_misleads_compiled_code_alone(monkeypatch, program):
     x = jnp.float32(8)
     assert float(function(x)) == right
     assert float(jax.jit(function)(x)) != right
+
+
+# ---- calls opened ----
+
+
+@jax.jit
+def wave(x):
+    return primitives.mul(primitives.sin(x), x)
+
+
+def opened(f, *args, **options):
+    """The jaxpr of f, and the same with its calls opened, which is checked: it must compute what f does."""
+    before = jax.make_jaxpr(f)(*args)
+    after = inline_calls(before, **options)
+    check_jaxpr(after.jaxpr)
+    with jax.disable_jit():
+        found = eval_jaxpr(after.jaxpr, after.consts, *args)
+        wanted = jax.tree_util.tree_leaves(f(*args))
+    for x, y in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(x, y)
+    return before, after
+
+
+def names(closed):
+    return [eqn.primitive.name for eqn in closed.eqns]
+
+
+def test_the_equations_of_a_call_stand_where_it_stood():
+    _, after = opened(lambda x: primitives.neg(wave(primitives.cos(x))), 3.0)
+    assert names(after) == ["cos", "sin", "mul", "neg"]
+
+
+def test_calls_within_calls_are_opened_too():
+    _, after = opened(jax.jit(lambda x: primitives.neg(jax.jit(wave)(x))), 3.0)
+    assert names(after) == ["sin", "mul", "neg"]
+
+
+def test_a_function_that_is_called_twice_has_variables_for_each_call():
+    _, after = opened(lambda x: wave(wave(x)), 3.0)
+    assert names(after) == ["sin", "mul", "sin", "mul"]
+    bound = [v for eqn in after.eqns for v in eqn.outvars]
+    assert len(set(bound)) == len(bound), f"a variable is bound twice: {after}"
+
+
+def test_a_call_may_give_back_its_operand_or_a_number():
+    call = jax.jit(lambda x, y: (y, x, 2.0, primitives.sin(x)))
+    _, after = opened(lambda x, y: (*call(x, y), *call(y, 1.0)), 3.0, 4.0)
+    assert names(after) == ["sin", "sin"]
+
+
+def test_constants_of_a_call_are_constants_of_the_whole_beside_its_own():
+    first, second = (np.arange(n, n + 3, dtype=np.float32) for n in (0, 5))
+    call = jax.jit(lambda x: primitives.mul(x, second))
+    _, after = opened(lambda x: primitives.add(primitives.mul(call(x), first), call(x)), X)
+    assert "jit" not in names(after)
+    values = [np.asarray(c).tolist() for c in after.consts]
+    assert [0.0, 1.0, 2.0] in values and [5.0, 6.0, 7.0] in values
+
+
+def test_what_is_bound_outside_of_calls_keeps_its_variables_and_the_jaxpr_stays_as_it_was():
+    f = lambda x: primitives.neg(wave(primitives.cos(x)))  # noqa: E731
+    before, after = opened(f, 3.0)
+    assert after.jaxpr.invars == before.jaxpr.invars
+    assert after.eqns[0].outvars == before.eqns[0].outvars
+    assert after.jaxpr.outvars == before.jaxpr.outvars
+    assert names(before) == ["cos", "jit", "neg"], "the jaxpr that was given has changed"
+
+
+def test_calls_that_keep_names_stay_and_read_what_was_opened_before():
+    kept = jax.jit(lambda x: primitives.cos(x))
+    keep = lambda eqn: eqn.params.get("name") == "<lambda>"  # noqa: E731
+    _, after = opened(lambda x: wave(kept(wave(x))), 3.0, keep=keep)
+    assert names(after) == ["sin", "mul", "jit", "sin", "mul"]
+
+
+def test_what_moves_a_value_to_a_device_is_gone_as_a_program_runs_on_one():
+    _, after = opened(lambda x: primitives.sin(jax.device_put(wave(x))), 3.0)
+    assert names(after) == ["sin", "mul", "sin"]
+
+
+def test_equations_know_the_lines_of_python_that_they_are_from():
+    before, after = opened(lambda x: wave(x), 3.0)
+    inside = before.eqns[0].params["jaxpr"].eqns
+    assert [eqn.source_info for eqn in after.eqns] == [eqn.source_info for eqn in inside]

@@ -102,9 +102,7 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
 
     free: list[tuple[Var, int]] = []  # and since which group
     for number, group in enumerate(plan.groups):
-        dying = [v for v in dict.fromkeys(group.inputs) if last_reader[v] == number]
-        dying = [v for v in dying if v in reusable]
-        dying += [v for v in group.outputs if v not in last_reader and v in reusable]
+        dying = [v for v in _dying(plan, number, last_reader) if v in reusable]
         if number in plan.kernels:
             _take_in_place(memory, plan, number, dying, may_take_over)
             _take_free(memory, group.outputs, free, may_take_over)
@@ -124,6 +122,14 @@ def plan_memory(plan: Plan, donated: Sequence[bool] = (), of_program: bool = Tru
             memory.given_back.setdefault(number, []).append(v)
     _count(memory, plan, results)
     return memory
+
+
+def _dying(plan: Plan, number: int, last_reader: dict[Var, int]) -> list[Var]:
+    """The variables that nothing reads after a group: those that it is the last to read, each once and in
+    the order of its inputs, and then those that it makes and nothing reads."""
+    group = plan.groups[number]
+    read = [v for v in dict.fromkeys(group.inputs) if last_reader[v] == number]
+    return read + [v for v in group.outputs if v not in last_reader]
 
 
 def _take_in_place(
@@ -159,6 +165,8 @@ def _take_free(
     free: list[tuple[Var, int]],
     may_take_over: Callable[[Var, Var], bool],
 ) -> None:
+    """Each output that has no memory yet takes over that of the first variable in `free` which has as many
+    bytes and may be taken over. Its entry, (variable, since which group), then leaves the list."""
     for v in outputs:
         if v in memory.takes_over:
             continue

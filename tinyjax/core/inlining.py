@@ -43,7 +43,10 @@ def inline_calls(
     closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool] = lambda eqn: False
 ) -> ClosedJaxpr:
     """Puts the equations of called jaxprs in place of the calls, but for those that `keep` names; their
-    constants become our own."""
+    constants become our own.
+
+    Calls are those of `CALLS`, and calls within them; each has variables of its own. What is in `FORWARDS`
+    goes: what reads its results reads its operands. Our own variables stay, and `closed` stays as it is."""
     eqns: list[JaxprEqn] = []
     constants: dict[Var, Any] = {}
 

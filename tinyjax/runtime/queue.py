@@ -212,7 +212,8 @@ class Queue:
         memories: Iterable[Memory],
         inline: bool = False,
     ) -> None:
-        """Starts `items` work-items of `kernel`."""
+        """Starts `items` work-items of `kernel`, in groups of `local_size`, on the buffers of these memories.
+        From the first argument that is set until it is in the queue, no other thread may launch."""
         with self.lock:  # a kernel's arguments are its state
             for number, memory in enumerate(memories):
                 kernel.set_arg(number, memory.cl)

@@ -60,6 +60,7 @@ class KernelStep:
     dies: list[int]  # slots that nothing reads after this step, and that no output takes over
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
+        """Gives each output its memory, and launches the kernel on the memory of its arguments."""
         for output in self.outputs:
             output.memory(queue, slots)
         memories = map(slots.__getitem__, self.arguments)
@@ -171,7 +172,12 @@ class Routine:
     def run(
         self, args: Sequence[Memory], places: Sequence[tuple[int, Memory]] = ()
     ) -> list[Memory]:
-        """Starts the steps, and does not wait. `places`: (number of a result, memory for it)."""
+        """Starts the steps in order, and does not wait; gives the memory of the results. `places`: (number of
+        a result, memory for it).
+
+        Each run has a list of slots of its own: the template, with the arguments from `first_arg` on. After
+        a step, what dies with it is recycled. If something was launched (the queue has a `last_event`), the
+        queue keeps routine and slots until it is done. If it has an `on_step`, that runs each step."""
         queue, slots = self.queue, list(self.template)
         slots[self.first_arg : self.first_arg + len(args)] = args
         for number, memory in places:

@@ -6,9 +6,21 @@ from small_kernels import reversed_in_groups
 
 import tinyjax as jax
 from tinyjax import lax
-from tinyjax.compile.codegen.codegen import kernel_text
+from tinyjax.compile.codegen.codegen import Scope, kernel_text, lines_of
 from tinyjax.compile.codegen.program import program_text
-from tinyjax.compile.kernel.kernel_ir import Barrier
+from tinyjax.compile.kernel.indices import index, index_var
+from tinyjax.compile.kernel.kernel_ir import (
+    Barrier,
+    Const,
+    For,
+    If,
+    Let,
+    Load,
+    PrivateArray,
+    Store,
+    Value,
+    While,
+)
 from tinyjax.core.primitives import add, broadcast_in_dim, neg, sin
 
 
@@ -64,3 +76,88 @@ def test_work_groups_have_local_memory_and_barriers():
     text = kernel_text(reversed_in_groups(Barrier()))
     assert "const int local_id = get_local_id(0);\n  __local float tile[4];" in text
     assert "tile[local_id] = a;\n  barrier(CLK_LOCAL_MEM_FENCE);" in text
+
+
+# ---- statements around others ----
+
+F32, BOOL = np.dtype("float32"), np.dtype(bool)
+ITEMS, I1 = PrivateArray("items", F32, 8), index_var("i1", 0, 7)
+A, B, MORE = Value("a", F32), Value("b", F32), Value("more", BOOL)
+STORE = Store(ITEMS, index(0), A)
+
+
+def text_of(*statements, index="int"):
+    return [line for line, _ in lines_of(statements, Scope(index), "")]
+
+
+def test_a_loop_is_cs_own_with_its_statements_indented():
+    inner = For(index_var("i2", 0, 3), index(0), index(4), [STORE])
+    loop = For(I1, index(0), index(8), [Load(B, ITEMS, I1), inner])
+    assert text_of(loop) == [
+        "for (int i1 = 0; i1 < 8; ++i1) {",
+        "  const float b = items[i1];",
+        "  for (int i2 = 0; i2 < 4; ++i2) {",
+        "    items[0] = a;",
+        "  }",
+        "}",
+    ]
+
+
+def test_a_loop_may_begin_elsewhere_and_take_every_fourth_iteration():
+    loop = For(I1, index_var("first", 0, 3), I1.min(5), [STORE], step=4)
+    assert text_of(loop)[0] == "for (int i1 = first; i1 < min(i1, 5); i1 += 4) {"
+
+
+def test_a_loop_of_a_large_array_has_a_variable_of_64_bits():
+    loop = For(I1, index(0), index(8), [For(I1, index(0), index(8), [STORE])])
+    heads = [line for line in text_of(loop, index="long") if "for" in line]
+    assert heads == [
+        "for (long i1 = 0; i1 < 8; ++i1) {",
+        "  for (long i1 = 0; i1 < 8; ++i1) {",
+    ]
+
+
+def test_a_while_computes_its_condition_in_each_iteration_and_leaves_when_it_is_false():
+    head = [Load(B, ITEMS, index(1)), Let(MORE, "lt", (B, A))]
+    assert text_of(While(head, MORE, [STORE])) == [
+        "for (;;) {",
+        "  const float b = items[1];",
+        "  const bool more = b < a;",
+        "  if (!more) break;",
+        "  items[0] = a;",
+        "}",
+    ]
+
+
+def test_a_constant_may_be_the_condition():
+    always = Const(np.bool_(True), BOOL)
+    assert "  if (!1) break;" in text_of(While([], always, [STORE]))
+    assert text_of(If(always, [STORE]))[0] == "if (1) {"
+
+
+def test_an_if_has_an_else_only_if_there_is_something_to_do():
+    other = Store(ITEMS, index(1), A)
+    assert text_of(If(MORE, [STORE])) == ["if (more) {", "  items[0] = a;", "}"]
+    assert text_of(If(MORE, [STORE], [other])) == [
+        "if (more) {",
+        "  items[0] = a;",
+        "} else {",
+        "  items[1] = a;",
+        "}",
+    ]
+
+
+def test_lines_know_the_equation_that_they_are_for():
+    def stored(origin):
+        return Store(ITEMS, index(0), A, origin=origin)
+
+    loop = For(I1, index(0), index(8), [stored("store")], origin="loop")
+    choice = If(MORE, [stored("then")], [stored("otherwise")], origin="if")
+    endless = While([stored("head")], MORE, [stored("body")], origin="while")
+
+    def origins(statement):
+        return [origin for _, origin in lines_of([statement], Scope("int"), "")]
+
+    assert origins(loop) == ["loop", "store", "loop"]
+    assert origins(choice) == ["if", "then", "if", "otherwise", "if"]
+    assert origins(endless) == ["while", "head", "while", "body", "while"]

@@ -1,16 +1,30 @@
+import re
+
 import numpy as np
 import pytest
 from lowering import aval, data, total
 
 from tinyjax.compile.codegen.codegen import CPU, GPU
 from tinyjax.compile.fusion.fuse import fuse
+from tinyjax.compile.fusion.groups import KernelGroup
 from tinyjax.compile.kernel.interpret import interpret_kernel
+from tinyjax.compile.kernel.kernel_ir import For
 from tinyjax.compile.kernel.loop_nest import loop_nest
+from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.core.pretty_printer import variable_names
-from tinyjax.core.primitives import add, broadcast_in_dim, mul, reshape, sin, transpose
+from tinyjax.core.primitives import (
+    add,
+    broadcast_in_dim,
+    mul,
+    neg,
+    reshape,
+    sin,
+    transpose,
+)
 from tinyjax.core.tracing import make_jaxpr
+from tinyjax.lax.reductions import reduce_max
 
 
 def nest(f, *shapes, target=CPU):
@@ -58,3 +72,101 @@ def test_the_interpreted_nest_equals_eager(f, shapes, target):
     interpret_kernel(kernel, [memory[v].reshape(-1) for v in (*group.inputs, *group.outputs)])
     for v, wanted in zip(closed.jaxpr.outvars, eval_jaxpr(closed.jaxpr, closed.consts, *args)):
         np.testing.assert_allclose(memory[v], np.asarray(wanted), rtol=1e-6)
+
+
+# ---- of groups written by hand: no fusion is needed for them ----
+
+
+def nest_of_all(f, *avals):
+    """The jaxpr of a function, and the naive nest of all of its equations as one group."""
+    jaxpr = make_jaxpr(f)(*avals).jaxpr
+    group = KernelGroup(list(jaxpr.outvars), list(jaxpr.invars), list(jaxpr.eqns))
+    return jaxpr, loop_nest(group, "k0", variable_names(jaxpr), CPU)
+
+
+def run(kernel, *args):
+    """What the kernel stores."""
+    inputs = [np.asarray(x).reshape(-1) for x in args]
+    outputs = [np.zeros(b.size, b.dtype) for b in kernel.buffers if b.role == "out"]
+    interpret_kernel(kernel, [*inputs, *outputs])
+    return outputs
+
+
+def lines(kernel):
+    return str(kernel).splitlines()
+
+
+def test_in_the_innermost_loop_each_result_is_computed_and_stored():
+    _, kernel = nest_of_all(lambda x, y: (add(x, y), neg(x)), aval(3, 4), aval(3, 4))
+    assert lines(kernel) == [
+        "kernel k0(a_in: f32[12], b_in: f32[12], c_out: f32[12], d_out: f32[12]), work-items: 1",
+        "  for i1 in 0 .. 3:",
+        "    for i2 in 0 .. 4:",
+        "      b:f32 = b_in[i1 * 4 + i2]",
+        "      a:f32 = a_in[i1 * 4 + i2]",
+        "      c:f32 = add a b",
+        "      c_out[i1 * 4 + i2] = c",
+        "      d:f32 = neg a",
+        "      d_out[i1 * 4 + i2] = d",
+    ]
+
+
+def test_results_that_are_one_number_need_no_loop():
+    _, kernel = nest_of_all(lambda x: sin(x), aval())
+    assert lines(kernel)[1:] == ["  a:f32 = a_in[0]", "  b:f32 = sin a", "  b_out[0] = b"]
+
+
+def test_a_sum_is_a_loop_of_its_own_into_an_accumulator():
+    _, kernel = nest_of_all(lambda x: neg(total(sin(x), (1,))), aval(3, 5))
+    assert re.sub(r"\bt\d", "t", str(kernel)).splitlines()[1:] == [
+        "  for i1 in 0 .. 3:",
+        "    acc1:f32 = variable of 0.0",
+        "    for i2 in 0 .. 5:",
+        "      a:f32 = a_in[i1 * 5 + i2]",
+        "      b:f32 = sin a",
+        "      acc1[0] = add acc1[0] b",
+        "    t:f32 = acc1",
+        "    d:f32 = neg t",
+        "    d_out[i1] = d",
+    ]
+
+
+@pytest.mark.parametrize("combine, wanted", [(total, 15.0), (reduce_max, 5.0)])
+def test_an_accumulator_begins_with_what_its_operation_leaves_as_it_is(combine, wanted):
+    x = np.float32([[1, 2, 3, 4, 5], [-1, -2, -3, -4, -5]])
+    _, kernel = nest_of_all(lambda x: combine(x, (1,)), aval(2, 5))
+    np.testing.assert_array_equal(run(kernel, x)[0], [wanted, -15.0 if wanted > 5 else -1.0])
+
+
+def test_several_axes_are_combined_in_a_loop_each():
+    x = np.arange(24, dtype=np.float32).reshape(2, 3, 4)
+    _, kernel = nest_of_all(lambda x: total(x, (0, 2)), aval(2, 3, 4))
+    assert sum(isinstance(s, For) for s in every_statement(kernel.body)) == 3
+    np.testing.assert_array_equal(run(kernel, x)[0], x.sum((0, 2)))
+
+
+def test_of_no_elements_a_sum_is_zero():
+    _, kernel = nest_of_all(lambda x: total(x, (1,)), aval(3, 0))
+    np.testing.assert_array_equal(run(kernel, np.zeros((3, 0), np.float32))[0], [0, 0, 0])
+
+
+def test_halves_are_added_up_as_longer_floats_and_their_sum_is_a_half():
+    x = np.full((1, 4096), 0.5, np.float16)
+    _, kernel = nest_of_all(lambda x: total(x, (1,)), aval(1, 4096, dtype="float16"))
+    (found,) = run(kernel, x)
+    assert found.dtype == np.float16 and found == 2048  # halves alone would stay at 1024
+    store = every_statement(kernel.body)[-1]
+    assert store.value.dtype == np.float16, "the sum is stored before it is converted"
+
+
+def test_a_statement_is_of_its_equation_and_the_loops_are_of_those_that_make_the_results():
+    jaxpr, kernel = nest_of_all(lambda x: (neg(sin(x)), mul(x, x)), aval(3))
+    sine, minus, product = jaxpr.eqns
+    (loop,) = kernel.body
+    origins = {str(s).partition("(")[0] + getattr(s, "op", ""): s.origin for s in loop.body}
+    assert origins["Letsin"] is sine and origins["Letneg"] is minus
+    stores = [s.origin for s in loop.body if type(s).__name__ == "Store"]
+    assert stores == [minus, product], "a store is of the equation whose result it stores"
+    assert loop.origin == (minus, product)
+    _, alone = nest_of_all(lambda x: sin(x), aval(3))
+    assert not isinstance(alone.body[0].origin, tuple), "of one equation, the origin is that one"

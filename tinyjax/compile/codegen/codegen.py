@@ -184,25 +184,8 @@ def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
             so_far = ir.Value(_element(array, at), array.dtype, array.width)
             expression = vector_operation_text if array.width > 1 else operation_text
             yield f"{so_far} = {expression(op, so_far, [so_far, value])};", origin
-        case ir.For(variable, start, stop, body, step):
-            advance = f"++{variable}" if step == 1 else f"{variable} += {step}"
-            head = f"{scope.index} {variable} = {start}; {variable} < {stop}; {advance}"
-            yield f"for ({head}) {{", origin
-            yield from lines_of(body, scope, "  ")
-            yield "}", origin
-        case ir.While(head, holds, body):
-            yield "for (;;) {", origin
-            yield from lines_of(head, scope, "  ")
-            yield f"  if (!{atom_text(holds)}) break;", origin
-            yield from lines_of(body, scope, "  ")
-            yield "}", origin
-        case ir.If(condition, body, otherwise):
-            yield f"if ({atom_text(condition)}) {{", origin
-            yield from lines_of(body, scope, "  ")
-            if otherwise:
-                yield "} else {", origin
-                yield from lines_of(otherwise, scope, "  ")
-            yield "}", origin
+        case ir.For() | ir.While() | ir.If():
+            yield from _nested_lines(statement, scope)
         case ir.Barrier():
             yield "barrier(CLK_LOCAL_MEM_FENCE);", origin
         case ir.IfLast(ticket, body):
@@ -212,6 +195,30 @@ def _statement_lines(statement: ir.Statement, scope: Scope) -> Iterator[Line]:
             once = "if (local_id == 0) " if scope.is_group else ""
             yield f"  {once}*{ticket.name} = 0;", origin
             yield "}", origin
+
+
+def _nested_lines(statement: ir.For | ir.While | ir.If, scope: Scope) -> Iterator[Line]:
+    """A statement around others. The lines of these are indented by two spaces and keep their origins; those
+    around them have the statement's own, and the type of a loop's variable is `scope.index`."""
+    origin = statement.origin
+    match statement:
+        case ir.For(variable, start, stop, body, step):
+            advance = f"++{variable}" if step == 1 else f"{variable} += {step}"
+            head = f"{scope.index} {variable} = {start}; {variable} < {stop}; {advance}"
+            yield f"for ({head}) {{", origin
+            yield from lines_of(body, scope, "  ")
+        case ir.While(head, holds, body):
+            yield "for (;;) {", origin
+            yield from lines_of(head, scope, "  ")
+            yield f"  if (!{atom_text(holds)}) break;", origin
+            yield from lines_of(body, scope, "  ")
+        case ir.If(condition, body, otherwise):
+            yield f"if ({atom_text(condition)}) {{", origin
+            yield from lines_of(body, scope, "  ")
+            if otherwise:
+                yield "} else {", origin
+                yield from lines_of(otherwise, scope, "  ")
+    yield "}", origin
 
 
 def _arrival_lines(ticket: ir.Buffer, scope: Scope) -> list[str]:

@@ -203,7 +203,9 @@ class Builder:
     # ---- reductions ----
 
     def _reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction) -> ir.Scalar:
-        """Loops over the combined elements, which an accumulator takes in."""
+        """Loops over the combined elements, an axis each, in which an accumulator takes in one term after the
+        other; then its value, in the result's dtype. (Halves are added up in a longer one.) Of no elements,
+        it is the rule's identity."""
         sizes, dtype = rule.sizes(eqn), eqn.outvars[0].aval.dtype
         if 0 in sizes:  # nothing to combine, and no place to ask rules about
             return ir.Const(rule.identity(dtype), dtype)

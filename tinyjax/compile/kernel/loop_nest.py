@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 
 def loop_nest(group: KernelGroup, name: str, names: dict[Var, str], target: Target) -> Kernel:
-    """The kernel of a group whose results have one shape; `names` are those of its variables.
+    """The kernel of a group whose results have one shape: a loop for each axis, and in the innermost one, for
+    each result in turn, its element there computed and stored. The loops are for the equations that make the
+    results: that is their origin. `names` are those of the group's variables.
 
     (What runs on the host differs by target, and so may a primitive's rule: nothing else here does.)"""
     builder = NestBuilder(group, names, target)
@@ -64,7 +66,7 @@ class NestBuilder(Builder):
         }
 
     def store_output(self, v: Var, position: Position) -> None:
-        """Computes an element of an output, and stores it."""
+        """Computes an element of an output, and stores it: statements of the equation that makes it."""
         with statements_of(self.producer[v]):
             self.write(MemRef(self.outputs[v]), position.flat, self.element(v, position))
 

@@ -1,0 +1,121 @@
+"""Which arrays take over memory that nothing reads any more. No device is needed for it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from lowering import aval
+
+from tinyjax import lax
+from tinyjax.compile.codegen.codegen import CPU
+from tinyjax.compile.memory_plan import MemoryPlan, _dying, _take_free, plan_memory
+from tinyjax.compile.plan import make_plan
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.jaxpr import Var
+from tinyjax.core.tracing import make_jaxpr
+
+F32, F16 = np.dtype("float32"), np.dtype("float16")
+A, B, C, D, E = (Var(ShapedArray((10,), F32)) for _ in range(5))
+
+
+def letters(variables):
+    names = dict(zip((A, B, C, D, E), "ABCDE"))
+    return "".join(names[v] for v in variables)
+
+
+# ---- who dies ----
+
+
+def dying(number, *groups):
+    """The letters of what dies after group `number`; each group is (what it reads, what it makes)."""
+    made = [SimpleNamespace(inputs=list(reads), outputs=list(makes)) for reads, makes in groups]
+    last = {v: n for n, group in enumerate(made) for v in group.inputs}
+    return letters(_dying(SimpleNamespace(groups=made), number, last))
+
+
+PROGRAM = ([A, B], [C]), ([C, A], [D]), ([C, D], [E])
+
+
+@pytest.mark.parametrize("number, wanted", [(0, "B"), (1, "A"), (2, "CDE")])
+def test_a_value_dies_after_the_group_that_is_the_last_to_read_it(number, wanted):
+    assert dying(number, *PROGRAM) == wanted
+
+
+def test_what_a_group_reads_twice_dies_once():
+    assert dying(0, ([B, A, B], [C]), ([C], [D])) == "BA"
+
+
+def test_what_is_made_and_never_read_dies_at_once_behind_what_was_read():
+    assert dying(0, ([A], [B, C]), ([B], [D])) == "AC"
+
+
+# ---- who takes over ----
+
+
+def taken(outputs, free, has=(), may_take_over=lambda v, u: True):
+    """By letters, what outputs take over, and what is free afterwards."""
+    memory = MemoryPlan(set(), takes_over=dict(has))
+    entries = [(v, number) for number, v in enumerate(free)]
+    _take_free(memory, outputs, entries, may_take_over)
+    return memory.takes_over, entries
+
+
+def test_an_output_takes_over_the_memory_that_has_been_free_for_longest():
+    assert taken([C], [A, B]) == ({C: A}, [(B, 1)])
+
+
+def test_memory_is_taken_over_by_one_output():
+    found, left = taken([C, D, E], [A, B])
+    assert found == {C: A, D: B} and left == [], "nothing is left for E"
+
+
+def test_an_output_that_works_in_place_needs_no_other_memory():
+    found, left = taken([C, D], [A], has=[(C, B)])
+    assert found == {C: B, D: A} and left == []
+
+
+def test_memory_of_fewer_or_more_bytes_is_not_taken():
+    small, large = (Var(ShapedArray((n,), F32)) for n in (9, 11))
+    assert taken([C], [small, large, A]) == ({C: A}, [(small, 0), (large, 1)])
+
+
+def test_bytes_count_whatever_shape_and_dtype_are():
+    halves = Var(ShapedArray((4, 5), F16))
+    assert taken([C], [halves]) == ({C: halves}, [])
+
+
+def test_who_must_not_take_over_something_takes_the_next():
+    def may_take_over(v, u):
+        assert v is C, "may_take_over(v, u) asks whether the output v may take over u"
+        return u is not A
+
+    assert taken([C], [A, B], may_take_over=may_take_over) == ({C: B}, [(A, 0)])
+
+
+# ---- whole programs ----
+
+
+def stored(x):
+    """A value that is read at two places, and so has memory, by a kernel that can't work in place."""
+    y = lax.sin(x)
+    return lax.add(y, lax.rev(y, (0,)))
+
+
+def planned(count, keep=False):
+    def f(x):
+        first = y = stored(x)
+        for _ in range(count):
+            y = stored(y)
+        return lax.add(y, lax.rev(first, (0,))) if keep else y
+
+    return plan_memory(make_plan(make_jaxpr(f)(aval(100)), CPU))
+
+
+def test_values_that_are_never_live_together_take_turns_in_two_buffers():
+    memory = planned(6)
+    assert len(memory.kernels) - len(memory.takes_over) == 2
+    assert max(memory.live) == 3 * 400, "the argument, and two buffers"
+
+
+def test_what_is_read_later_keeps_its_memory():
+    assert max(planned(6, keep=True).live) == 4 * 400

@@ -1,0 +1,189 @@
+"""What a call does: the steps of a routine, and the launch of a kernel. No device is needed for it."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from tinyjax.runtime.queue import Queue
+from tinyjax.runtime.schedule import KernelStep, Output, Routine
+
+F32 = np.dtype("float32")
+
+
+class Events:
+    """A queue that notes what it is asked for. Its memory is text."""
+
+    last_event = None
+    on_step = None
+
+    def __init__(self):
+        self.seen = []
+
+    def allocate(self, shape, dtype):
+        self.seen.append("allocate")
+        return "new memory"
+
+    def launch(self, kernel, items, local_size, memories, inline):
+        self.seen.append((kernel, items, local_size, list(memories), inline))
+        self.last_event = "event"
+
+    def recycle(self, memory):
+        self.seen.append(f"recycle {memory}")
+
+    def keep(self, things, nbytes):
+        self.seen.append("keep")
+        self.kept = things, nbytes
+
+
+# ---- the step of a kernel ----
+
+
+def kernel_step(arguments, outputs=(), inline=False):
+    made = [Output(slot, (3,), F32, is_result=True) for slot in outputs]
+    return KernelStep("kernel", 100, 4, inline, arguments, made, [])
+
+
+def test_a_kernel_is_launched_on_the_memory_of_its_arguments_in_their_order():
+    queue, slots = Events(), ["a", "b", "c"]
+    kernel_step([2, 0, 2]).run(queue, slots)
+    assert queue.seen == [("kernel", 100, 4, ["c", "a", "c"], False)]
+
+
+def test_its_outputs_have_memory_before_it_is_launched():
+    queue, slots = Events(), ["a", None]
+    kernel_step([0, 1], outputs=[1], inline=True).run(queue, slots)
+    assert queue.seen == ["allocate", ("kernel", 100, 4, ["a", "new memory"], True)]
+    assert slots == ["a", "new memory"]
+
+
+def test_an_output_that_has_its_place_already_is_made_there():
+    queue, slots = Events(), ["a", "a place"]
+    kernel_step([0, 1], outputs=[1]).run(queue, slots)
+    assert queue.seen == [("kernel", 100, 4, ["a", "a place"], False)]
+
+
+# ---- the launch ----
+
+
+class Kernel:
+    """Notes its arguments; two threads must not set them in turn."""
+
+    def __init__(self, lock):
+        self.lock, self.args = lock, {}
+
+    def set_arg(self, number, buffer):
+        assert self.lock.held, "an argument is set while another thread may launch the same kernel"
+        self.args[number] = buffer
+
+
+class Lock:
+    held = False
+
+    def __enter__(self):
+        self.held = True
+
+    def __exit__(self, *error):
+        self.held = False
+
+
+@pytest.mark.parametrize("inline", [False, True])
+def test_a_launch_sets_the_buffers_and_enqueues_and_no_other_thread_comes_between(inline):
+    queue, seen = Queue.__new__(Queue), []
+    queue.lock = Lock()
+    kernel = Kernel(queue.lock)
+
+    def enqueue(*args):
+        assert queue.lock.held, "it is enqueued when other threads may have set arguments"
+        seen.append((*args, dict(kernel.args)))
+
+    queue._enqueue = enqueue
+    memories = (SimpleNamespace(cl=f"buffer {n}") for n in range(3))
+    queue.launch(kernel, 100, 4, memories, inline)
+    buffers = {0: "buffer 0", 1: "buffer 1", 2: "buffer 2"}
+    assert seen == [(kernel, 100, 4, inline, buffers)]
+    assert not queue.lock.held
+
+
+# ---- a call ----
+
+
+class Step:
+    """Notes when it runs, and puts its name into a slot."""
+
+    def __init__(self, name, slot=None, dies=(), launches=True):
+        self.name, self.slot, self.dies, self.launches = name, slot, list(dies), launches
+
+    def run(self, queue, slots):
+        queue.seen.append(self.name)
+        if self.slot is not None:
+            slots[self.slot] = f"made by {self.name}"
+        if self.launches:
+            queue.last_event = self.name
+
+
+def routine_of(*steps, slots=4, results=(3,), constants=("constant",)):
+    """Slots: a constant, two arguments, and what the steps make."""
+    routine = Routine.__new__(Routine)
+    routine.queue, routine.nbytes = Events(), 1234
+    routine.steps, routine.results = list(steps), list(results)
+    routine.template = [*constants, *[None] * (slots - len(constants))]
+    routine.first_arg = len(constants)
+    return routine
+
+
+def test_steps_run_in_order_and_results_are_what_their_slots_hold():
+    routine = routine_of(Step("first", 3), Step("second", 4), slots=5, results=(4, 1, 0))
+    assert routine.run(["x", "y"]) == ["made by second", "x", "constant"]
+    assert routine.queue.seen == ["first", "second", "keep"]
+
+
+def test_each_call_has_a_list_of_its_own():
+    routine = routine_of(Step("step", 3), results=(3, 2))
+    routine.run(["x", "y"])
+    assert routine.template == ["constant", None, None, None], "the template has changed"
+    assert routine.run(["v", "w"]) == ["made by step", "w"]
+
+
+def test_what_dies_with_a_step_is_recycled_right_after_it():
+    routine = routine_of(Step("first", 3), Step("second", 4, dies=[3]), Step("third"), slots=5)
+    routine.run(["x", "y"])
+    seen = ["first", "second", "recycle made by first", "third", "keep"]
+    assert routine.queue.seen == seen
+
+
+def test_a_result_may_have_its_place():
+    class Looks(Step):
+        def run(self, queue, slots):
+            queue.seen.append(f"finds {slots[3]}")
+
+    routine = routine_of(Looks("looks"), results=(1, 3))
+    assert routine.run(["x", "y"], [(1, "a place")]) == ["x", "a place"]
+    assert routine.queue.seen[0] == "finds a place", "the steps run before the place is there"
+
+
+def test_the_queue_keeps_routine_and_memory_until_what_was_launched_is_done():
+    routine = routine_of(Step("step", 3))
+    routine.run(["x", "y"])
+    (kept, slots), nbytes = routine.queue.kept
+    assert kept is routine and nbytes == 1234
+    assert slots == ["constant", "x", "y", "made by step"]
+
+
+def test_where_nothing_was_launched_nothing_is_kept():
+    routine = routine_of(Step("on the host", 3, launches=False))
+    routine.run(["x", "y"])
+    assert routine.queue.seen == ["on the host"]
+
+
+def test_a_profiler_runs_the_steps_itself():
+    routine, told = routine_of(Step("first", 3), Step("second", dies=[3])), []
+
+    def on_step(of, step, slots):
+        told.append((of, step.name))
+        step.run(of.queue, slots)
+
+    routine.queue.on_step = on_step
+    routine.run(["x", "y"])
+    assert told == [(routine, "first"), (routine, "second")]
+    assert routine.queue.seen == ["first", "second", "recycle made by first", "keep"]

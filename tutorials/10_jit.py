@@ -20,6 +20,8 @@ ask_first()  # with --ask: questions come before their answers
 import inspect
 import logging
 
+from practice.static_arguments import blurred, traces
+
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import viz
@@ -231,6 +233,21 @@ print(jax.make_jaxpr(lambda x: fast_power(x, n=3))(3.0))
 # - It must have a hash. A list has none; use a tuple.
 # - Objects of a class are equal only if the class says so. A class without `__eq__` makes each new
 #   object a new key.
+#
+# So an argument should be static if Python itself must look at it, and only then. What does a choice cost?
+# In [practice/static_arguments.py](practice/static_arguments.py) is a function to choose for, and one that
+# counts traces; both are exercise 10.5.
+#
+# <details><summary><code>blurred(x, times, rate, edge)</code> has a loop over <code>range(times)</code> and
+# an <code>if edge == "zero"</code>. Called with three rates, how often is it traced, if all but x are
+# static?</summary>
+#
+# Three times. The rate is a number to compute with: traced, it would be once.
+# </details>
+
+# %%
+rates = [((jnp.ones(5), 2, rate, "zero"), {}) for rate in (0.1, 0.2, 0.3)]
+print("traces:", traces(blurred, rates, static_argnames=("times", "rate", "edge")))
 
 # %%
 try:
@@ -288,7 +305,8 @@ with jax.explain_cache_misses():
 
 # %% [markdown]
 # The cache belongs to the function, and each round has a new one. `jax.jit(f)` twice of the same
-# `f` is fine.
+# `f` is fine. (`fit_slowly`, in [practice/retraced.py](practice/retraced.py), does all of this in five lines.
+# Exercise 10.6 is to find it, and mend it.)
 #
 # The other question is what is compiled at all, and how long each stage takes. `jax.log_compiles()` tells.
 # (If you run this lesson, it says that NumPy answers: kernels are built in the background then, as told at

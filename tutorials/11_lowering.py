@@ -20,6 +20,8 @@ ask_first()  # with --ask: questions come before their answers
 import inspect
 
 import numpy as np
+from practice.naive_nest import naive_nest
+from practice.toy_kernel import c_lines
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -94,7 +96,8 @@ gradient = jax.make_jaxpr(jax.grad(jax.jit(f)))(3.0)
 print("before:", gradient, "", "after:", simplify(gradient), sep="\n")
 
 # %% [markdown]
-# Two calls with seven equations have become four equations. The value itself, which nobody asked
+# Two calls with seven equations have become four equations. The first pass did most of that: what a call
+# computes stands in its place (`inline_calls`, exercise 11.1). The value itself, which nobody asked
 # for, is gone, and so are two multiplications by 1.0. That is done by *rules*, each a line of a
 # table in [rewrite_rules.py](../tinyjax/compile/passes/rewrite_rules.py). Some of them, with the
 # kinds of numbers that they hold for (integers, unsigned integers, floats), and the reason why no
@@ -134,11 +137,12 @@ with np.errstate(invalid="ignore"):
     print("x / 3 is not x * 1/3:", np.float32(5) / np.float32(3), np.float32(5) * np.float32(1 / 3))
 
 # %% [markdown]
-# The last one is about rounding. 1/3 cannot be written exactly with a finite number of bits, so it
-# is rounded, and the product is rounded again. But 1/8 can be: it is a power of two, and to
-# multiply by it changes the exponent of `x` and nothing else. So `x / 8` and `x * 0.125` are the
-# same number, rounded once. The product is several times as fast, and one of the exercises is that
-# rule. (All this is what compilers for C call *fast math*, when they do it all the same.)
+# The last one is about rounding. 1/3 cannot be written exactly with a finite number of bits, so it is
+# rounded, and the product is rounded again. But 1/8 can be: it is a power of two, and to multiply by it
+# changes the exponent of `x` and nothing else. So `x / 8` and `x * 0.125` are the same number, rounded
+# once. The product is several times as fast, and exercise 11.3 is that rule. (Seven more laws of school
+# wait in [practice/laws.py](practice/laws.py). Exercise 11.2 finds out for which numbers each of them may
+# be in the table.) (All this is what compilers for C call *fast math*, when they do it all the same.)
 #
 # As the result is a jaxpr, we can run it, and compare:
 
@@ -211,6 +215,17 @@ print(*toy_kernel(closed.jaxpr), sep="\n")
 # [builder.py](../tinyjax/compile/kernel/builder.py). It asks the rules, and so can do more than
 # elementwise operations.) Note what did *not* happen: `sin(x)` was never stored. It is a variable
 # of the kernel, which the C compiler keeps in a register.
+#
+# With a loop around these lines, it is a **naive loop nest**: one element at a time. Exercise 11.6 writes
+# it in a toy language of five statements ([practice/toy_kernel.py](practice/toy_kernel.py)), and exercise
+# 11.9 the compiler's own, [loop_nest.py](../tinyjax/compile/kernel/loop_nest.py), with sums in it:
+
+# %%
+(toy,) = naive_nest([("sin", ("a",), "b"), ("mul", ("b", "a"), "c")], result="c", size=100)
+print(toy.variable, "from", toy.start, "to", toy.stop)
+print(*toy.body, sep="\n")
+
+# %% [markdown]
 #
 # ## The kernel language
 #
@@ -321,34 +336,14 @@ for statement in kernel.body:
 # %% [markdown]
 # ## One statement, one line of C
 #
-# What is left is to print. For the statements that the running example has, that takes a dozen
-# lines:
-
+# What is left is to print. For the toy's five statements, that takes a dozen lines (exercise 11.10):
 
 # %%
-def toy_c(statements, indent="  "):
-    for s in statements:
-        match s:
-            case kernel_ir.Load(target, source, at):
-                print(f"{indent}const float {target} = {source.name}[{at}];")
-            case kernel_ir.Let(target, "mul", (x, y)):
-                print(f"{indent}const float {target} = {x} * {y};")
-            case kernel_ir.Let(target, op, (x,)):
-                print(f"{indent}const float {target} = tj_{op}({x});")
-            case kernel_ir.Store(memory, at, value):
-                print(f"{indent}{memory.name}[{at}] = {value};")
-            case kernel_ir.For(i, start, stop, body):
-                print(f"{indent}for (int {i} = {start}; {i} < {stop}; ++{i}) {{")
-                toy_c(body, indent + "  ")
-                print(indent + "}")
-
-
-(three,) = make_plan(simplify(jax.make_jaxpr(f)(jnp.arange(3.0))), CPU).all_kernels()
-toy_c(three.body)
+print(*c_lines([toy]), sep="\n")
 
 # %% [markdown]
-# And the real one, for a hundred elements. `float16` is OpenCL's type for sixteen floats, and what
-# is done to it is done to all of them:
+# And the real one, for a hundred elements (exercise 11.11 is how it prints loops). `float16` is OpenCL's
+# type for sixteen floats, and what is done to it is done to all of them:
 
 # %%
 print(kernel_text(vector_kernel))

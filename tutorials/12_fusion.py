@@ -24,6 +24,7 @@ import tempfile
 import time
 
 import numpy as np
+from practice.schedules import cycles, scaled_rows
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -35,6 +36,8 @@ from tinyjax.compile.fusion.cost_record import jaxpr_cost
 from tinyjax.compile.kernel.rules import lowering_rules
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import groups_lines, make_plan
+from tinyjax.compile.schedules.split import Split
+from tinyjax.compile.schedules.vectorize import Vectorize
 
 # %% [markdown]
 # ## Memory is slow
@@ -177,7 +180,7 @@ show(lambda a, b: f(a) @ b, a, b)
 
 # %% [markdown]
 # That is what decides for most values. It is one method of [fuse.py](../tinyjax/compile/fusion/fuse.py),
-# `_reason_to_store`, and one of the exercises. To put it in words:
+# `_reason_to_store`, which is exercise 12.4. To put it in words:
 #
 # - what the host reads is stored;
 # - what is cheap is not;
@@ -446,6 +449,52 @@ print(jax.profiler.summary())
 # %% [markdown]
 # On the command line, `python -m tinyjax explain FILE:FUNCTION --args ...` shows all of this on
 # one page.
+#
+# ## A schedule of your own
+#
+# What can be done about a slow kernel? Fusion says what a kernel computes: a naive loop nest, one element
+# at a time, by one work-item. What makes it fast is its **[schedule](glossary.md#schedule-of-a-kernel)**: a
+# list of *directives*, each of which rewrites one loop, named by its variable.
+
+# %%
+table, scale = jnp.ones((60, 100)), jnp.ones(60)
+lowered = jax.jit(scaled_rows).lower(*(jax.device_put(x, cpu) for x in (table, scale)))
+print(lowered.as_text("loop nests"))
+
+# %% [markdown]
+# `Split("i2", 16)` makes two loops of one: the inner one has 16 iterations, but the last time, when there
+# are four left. (Exercise 12.1 does so in the toy language of lesson 11, 12.2 is the real one.) `Vectorize`
+# makes of these 16 iterations one, in [vectors](glossary.md#vector). If they add up, there are then 16
+# sums, which have to become one (12.3). `Grid` shares a loop out among work-items. `with_schedule` takes
+# any others:
+#
+# <details><summary>A processor that does one statement a cycle, with a number or a vector, has four cores.
+# How many times as fast can a kernel become on it?</summary>
+#
+# 16 times 4, and a little less where the last vector of a row is not full: 100 elements need seven.
+# </details>
+
+# %%
+own = lowered.with_schedule("k0", [Split("i2", 4), Vectorize("i2_inner", 4)])
+(naive,) = (kernel.naive for kernel in lowered.compiler_ir("kernel"))
+for name, program in {"vectors of 4": own, "tinyjax's own": lowered}.items():
+    (kernel,) = program.compiler_ir("kernel")
+    print(f"{name:14} {cycles(naive) / cycles(kernel):5.1f} times as fast, if cycles are counted")
+
+# %% varies
+table, scale = jax.device_put(numbers.reshape(2000, 2000), cpu), jax.device_put(numbers[:2000], cpu)
+lowered = jax.jit(scaled_rows).lower(table, scale)
+own = lowered.with_schedule("k0", [Split("i2", 4), Vectorize("i2_inner", 4)])
+for name, program in {
+    "naive": lowered.with_schedule("k0", []),
+    "vectors of 4": own,
+    "tinyjax's own": lowered,
+}.items():
+    print(f"{best(program.compile(), table, scale):10,.1f} us  {name}")
+
+# %% [markdown]
+# Time says more than a count does: here memory is the limit, and an OpenCL driver makes vectors by itself
+# where it can. Exercise 12.7 asks for a schedule by count: a fortieth of the naive kernel's cycles.
 #
 # ## Where tinyjax differs from JAX
 #

@@ -144,7 +144,8 @@ print("as by hand:   ", np.allclose(our_queue.read(memories[1]), y, atol=1e-4))
 # %% [markdown]
 # What `compile` makes of a program is a list of such launches, each a *step*. Every variable has a slot, a
 # place in a list of `Memory`s. A step takes its arguments from there, and puts its results there
-# ([schedule.py](../tinyjax/runtime/schedule.py)). A call walks through the steps.
+# ([schedule.py](../tinyjax/runtime/schedule.py)). A call walks through the steps: exercise 17.1, down to
+# the launch.
 #
 # ## Work-items: who computes what?
 #
@@ -341,7 +342,7 @@ for buffer in sorted(set(buffer_of.values())):
 # %% [markdown]
 # The argument's memory is not ours to write to: whoever called may still need it. (`jit(f, donate_argnums=0)`
 # gives it away.) The **[memory plan](glossary.md#memory-plan)** of tinyjax is made the same way, in
-# [memory_plan.py](../tinyjax/compile/memory_plan.py), and counts bytes:
+# [memory_plan.py](../tinyjax/compile/memory_plan.py) (exercise 17.4), and counts bytes:
 
 # %%
 print(lowered.as_text("memory"))

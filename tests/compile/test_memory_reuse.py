@@ -61,7 +61,7 @@ def taken(outputs, free, has=(), may_take_over=lambda v, u: True):
 
 
 def test_an_output_takes_over_the_memory_that_has_been_free_for_longest():
-    assert taken([C], [A, B]) == ({C: A}, [(B, 1)])
+    assert taken([C], [A, B, D]) == ({C: A}, [(B, 1), (D, 2)])
 
 
 def test_memory_is_taken_over_by_one_output():

@@ -51,10 +51,11 @@ def test_a_kernel_is_launched_on_the_memory_of_its_arguments_in_their_order():
 
 
 def test_its_outputs_have_memory_before_it_is_launched():
-    queue, slots = Events(), ["a", None]
-    kernel_step([0, 1], outputs=[1], inline=True).run(queue, slots)
-    assert queue.seen == ["allocate", ("kernel", 100, 4, ["a", "new memory"], True)]
-    assert slots == ["a", "new memory"]
+    queue, slots = Events(), ["a", None, None]
+    kernel_step([0, 1, 2], outputs=[1, 2], inline=True).run(queue, slots)
+    launched = ("kernel", 100, 4, ["a", "new memory", "new memory"], True)
+    assert queue.seen == ["allocate", "allocate", launched]
+    assert slots == ["a", "new memory", "new memory"]
 
 
 def test_an_output_that_has_its_place_already_is_made_there():

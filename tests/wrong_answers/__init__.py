@@ -64,19 +64,19 @@ def thought_of(lesson: int) -> list[Mutant]:
 
 def _mutant(exercise: Exercise, entry: dict[str, str]) -> Mutant:
     about = f"a mutant of {exercise.name} ({entry['why']})"
-    places = {name.rpartition(".")[2]: (file, name) for file, name in exercise.places}
     if "code" in entry:  # whole functions
-        found = {name: function_text(entry["code"], name) for name in functions_of(entry["code"])}
-    else:  # the reference with `new` in place of `old`
-        texts = {name: function_text(read(in_clone(file)), q) for name, (file, q) in places.items()}
-        old, new = entry["old"].strip("\n"), entry["new"].strip("\n")
-        if sum(text.count(old) for text in texts.values()) != 1:
-            raise ValueError(f"{about}: `old` is to stand in the reference once: {old}")
-        found = {name: text.replace(old, new) for name, text in texts.items() if old in text}
-    if not found or not found.keys() <= places.keys():
-        raise ValueError(f"{about} defines {sorted(found)}, not some of {sorted(places)}")
-    functions = tuple((*places[name], text) for name, text in found.items())
-    return Mutant(exercise, entry["why"], functions)
+        places = {name.rpartition(".")[2]: (file, name) for file, name in exercise.places}
+        texts = {name: function_text(entry["code"], name) for name in functions_of(entry["code"])}
+        if not texts or not texts.keys() <= places.keys():
+            raise ValueError(f"{about} defines {sorted(texts)}, not some of {sorted(places)}")
+        return Mutant(exercise, entry["why"], tuple((*places[n], t) for n, t in texts.items()))
+    # the reference with `new` in place of `old`
+    old, new = entry["old"].strip("\n"), entry["new"].strip("\n")
+    functions = [(f, name, function_text(read(in_clone(f)), name)) for f, name in exercise.places]
+    if sum(text.count(old) for _, _, text in functions) != 1:
+        raise ValueError(f"{about}: `old` is to stand in the reference once: {old}")
+    changed = tuple((f, name, t.replace(old, new)) for f, name, t in functions if old in t)
+    return Mutant(exercise, entry["why"], changed)
 
 
 # ---- those that a machine makes ----

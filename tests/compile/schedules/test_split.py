@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 from loop_nests import assert_computes_the_same, doubled, row_sums
 
@@ -44,7 +46,10 @@ def test_the_run_of_a_work_item_can_be_split():
     shared = Grid("i1", 4).apply(doubled(250))
     whole = Grid("i1", 4).apply(doubled(256))
     assert "63" in Split("i1", 16).why_not(shared)
-    assert_computes_the_same(Split("i1", 16).apply(whole), doubled(256))
+    split = Split("i1", 16).apply(whole)
+    assert_computes_the_same(split, doubled(256))
+    assert "i1_outer in item * 4 .. item * 4 + 4:" in str(split), "four chunks for each work-item"
+    assert "min" not in str(split), "all chunks are whole"
 
 
 def test_a_wrong_axis_or_factor_is_explained():
@@ -66,3 +71,15 @@ def test_the_last_chunk_may_be_a_whole_one_that_overlaps_with_the_one_before(siz
 
 def test_a_sum_would_count_twice_what_chunks_share():
     assert "left in acc1" in Split("i2", 4, overlap=True).why_not(row_sums(3, 10))
+
+
+@pytest.mark.parametrize("overlap", [False, True])
+def test_chunks_know_their_equation_and_their_range(overlap):
+    naive = doubled(100)
+    (loop,) = naive.body
+    naive = replace(naive, body=[replace(loop, origin="the equation")])
+    (outer,) = Split("i1", 16, overlap).apply(naive).body
+    (inner,) = outer.body
+    assert outer.origin == inner.origin == "the equation"
+    assert (outer.variable.lo, outer.variable.hi) == (0, 6)
+    assert (inner.variable.lo, inner.variable.hi) == (0, 99)

@@ -30,6 +30,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Value,
     While,
 )
+from tinyjax.compile.kernel.substitution import every_statement, rewritten
 from tinyjax.compile.schedules.grid import Grid
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.vectorize import Vectorize
@@ -102,6 +103,20 @@ def test_lanes_are_combined_in_halves():
         "b:f32 = add b_low1 b_high1",
         "c:f32 = add b b",
     ]
+
+
+@pytest.mark.parametrize("width, op", [(2, "add"), (8, "max"), (16, "min")])
+def test_lanes_of_any_width_are_combined_by_statements_of_their_equation(width, op):
+    def with_origin(s):
+        return replace(s, origin="the sum") if isinstance(s, Load) and s.target.name == "b" else s
+
+    naive = row_sums(3, 64, op, {"add": 0.0, "max": -np.inf, "min": np.inf}[op])
+    naive = replace(naive, body=rewritten(naive.body, with_origin))
+    kernel = vectors(naive, "i2", width)
+    assert_computes_the_same(kernel, naive)
+    found = [s for s in every_statement(kernel.body) if s.origin == "the sum"]
+    halvings = width.bit_length() - 1
+    assert [getattr(s, "op", "load") for s in found] == ["load", *(["low", "high", op] * halvings)]
 
 
 @pytest.mark.parametrize("rows", SIZES[1:])
@@ -249,11 +264,15 @@ def test_small_integers_have_no_vectors():
         (doubled(100), Vectorize("i2", 16), "no axis 'i2'; its axes are i1"),
         (doubled(6), Vectorize("i1", 3), "2, 4, 8 or 16 elements"),
         (Grid("i1", 4, 8).apply(doubled(61)), Vectorize("i1", 16), "more iterations"),
-        (vectors(scaled_rows(16, 32), "i2"), Vectorize("i1", 16), "vectors already"),
     ],
 )
 def test_only_loops_of_a_few_iterations_are_vectors(kernel, directive, reason):
     assert reason in directive.why_not(kernel)
+
+
+def test_vectors_have_no_lanes_that_are_vectors():
+    kernel = vectors(scaled_rows(16, 32), "i2")
+    assert "vectors already" in Vectorize("i1", 16).why_not(kernel)
 
 
 def test_an_iteration_that_loads_what_others_leave_is_left():

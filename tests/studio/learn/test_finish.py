@@ -4,9 +4,12 @@ import re
 
 import pytest
 
+from tinyjax import random
 from tinyjax.__main__ import main
+from tinyjax.core.config import config
+from tinyjax.studio import data
+from tinyjax.studio.learn import digits, finish
 from tinyjax.studio.learn import exercises as catalogue
-from tinyjax.studio.learn import finish
 from tinyjax.studio.learn.exercises import LearnError, in_clone
 from tinyjax.studio.learn.functions import function_text, with_function
 from tinyjax.studio.learn.keep import Kept
@@ -72,3 +75,21 @@ def test_a_learner_goes_through_lessons_to_digits_read(tmp_path, capfd, monkeypa
     at_work = int(re.search("([0-9]+) of your", said)[1])
     assert at_work > own / 2
     assert int(re.search("([0-9]+) of the 360 digits", said)[1]) > 300
+
+
+@pytest.mark.slow
+def test_a_training_goes_through_the_compiler_that_learners_write():
+    images, labels = data.digits()
+    state, run, _ = digits.trainer()
+    with config.set("tinyjax_fast", False):
+        _, at_work = digits.functions_at_work(lambda: run(0, state, random.key(1), images, labels))
+    written = {
+        (file, name)
+        for e in catalogue.load()
+        if e.lesson in (10, 11, 12, 17)
+        for file, name in e.places
+        if file.startswith("tinyjax/")
+    }
+    # An interpreter, a cost that is counted, memory of a GPU, and powers that stay in the eager part
+    others = {"_load", "_store", "group_cost", "Queue.upload", "Queue.read", "_integer_pow"}
+    assert {name for _, name in written - at_work} == others

@@ -1,0 +1,124 @@
+import numpy as np
+import pytest
+from practice.laws import DTYPES, LAWS, Law, entry, hard_numbers, same_bits
+
+from tinyjax import lax
+from tinyjax.compile.passes.patterns import parse
+from tinyjax.compile.passes.rewrite_rules import RULES, rewrite_rules
+from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
+
+F32 = np.float32
+
+
+def array(*numbers, dtype=F32):
+    return np.array(numbers, dtype)
+
+
+# ---- the same bits ----
+
+
+def test_zeros_of_other_signs_are_equal_and_not_the_same():
+    assert same_bits(array(0.0, 1.0), array(0.0, 1.0))
+    assert not same_bits(array(0.0, 1.0), array(-0.0, 1.0))
+
+
+def test_each_element_counts():
+    assert not same_bits(array(1.0, 2.0, 3.0), array(1.0, 2.0, 3.0000002))
+
+
+def test_of_a_nan_any_bits_will_do_but_it_is_no_number():
+    other = np.array([0x7FC00001], np.uint32).view(F32)
+    assert same_bits(array(np.nan), other), "two NaNs of other bits"
+    assert not same_bits(array(np.nan), array(1.0))
+    assert not same_bits(array(1.0), array(np.nan))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint32, np.float64, np.float16])
+def test_any_dtype_is_compared(dtype):
+    assert same_bits(array(1, 2, dtype=dtype), array(1, 2, dtype=dtype))
+    assert not same_bits(array(1, 2, dtype=dtype), array(1, 3, dtype=dtype))
+
+
+def test_the_answer_is_a_bool():
+    assert same_bits(array(1.0), array(1.0)) is True and same_bits(array(1.0), array(2.0)) is False
+
+
+# ---- hard numbers ----
+
+
+@pytest.mark.parametrize("dtype", DTYPES.values())
+def test_hard_numbers_are_an_array_of_their_dtype(dtype):
+    numbers = hard_numbers(dtype)
+    assert numbers.dtype == dtype and numbers.ndim == 1
+
+
+WRONG = {  # for floats, with what breaks them
+    "x + 0.0 = x (-0.0)": (lambda x: x + F32(0), lambda x: x),
+    "x * 0.0 = 0.0 (infinity, NaN, negative numbers)": (lambda x: x * F32(0), lambda x: 0 * abs(x)),
+    "x - 0.0 - x = 0.0 (infinity)": (lambda x: np.where(np.isnan(x), 0, x - x), lambda x: abs(x * 0)),
+    "max(x, -1e38) = x (-infinity, and the largest number below 0)": (
+        lambda x: np.maximum(x, F32(-1e38)), lambda x: x),
+    "x * 2 / 2 = x (large)": (lambda x: np.where(np.isinf(x), x, x * F32(2) / F32(2)), lambda x: x),
+    "x / 2 * 2 = x (very small)": (lambda x: x / F32(2**20) * F32(2**20), lambda x: x),
+    "round(x) = x (fractions)": (lambda x: np.round(x), lambda x: x),
+    "x + 1 - 1 = x (fractions that are rounded)": (
+        lambda x: np.where((abs(x) > 0.001) & (abs(x) < 1e7), x + F32(1) - F32(1), x), lambda x: x),
+    "x if x == x else 0 = x (NaN)": (lambda x: np.where(x == x, x, F32(0)), lambda x: x),
+    "abs(x) = x (negative)": (lambda x: np.where(np.isinf(x) | (x == 0), x, abs(x)), lambda x: x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("law", WRONG)
+def test_a_law_that_is_wrong_for_floats_is_wrong_for_a_hard_number(law):
+    left, right = WRONG[law]
+    numbers = hard_numbers(F32)
+    with np.errstate(all="ignore"):
+        a, b = (np.asarray(side(numbers), F32) for side in (left, right))
+    is_same = (a.view("u4") == b.view("u4")) | (np.isnan(a) & np.isnan(b))
+    assert not is_same.all(), f"no hard number says that this is wrong: {law}"
+
+
+@pytest.mark.parametrize("dtype", DTYPES.values())
+def test_numbers_at_the_ends_are_hard(dtype):
+    if dtype is F32:
+        wanted = {-np.inf, np.inf, np.finfo(F32).max.item(), 0.0}
+    else:
+        limits = np.iinfo(dtype)
+        wanted = {0, 1, limits.min, limits.max} | ({-1} if limits.min else set())
+    missing = wanted - set(hard_numbers(dtype).tolist())
+    assert not missing, f"{missing} are not among the hard numbers of {np.dtype(dtype)}"
+
+
+# ---- lines of the table ----
+
+
+def kinds_of(law):
+    line = entry(law)
+    return line.split("|")[2].strip() if line else ""
+
+
+KINDS = ["iuf", "iu", "iuf", "if", "iuf", "iu", "iu"]
+
+
+@pytest.mark.parametrize("number", range(len(LAWS)))
+def test_a_law_is_for_the_kinds_for_which_it_changes_no_bit(number):
+    law = LAWS[number]
+    assert kinds_of(law) == KINDS[number], f"{law.before} = {law.after}"
+
+
+def test_all_pairs_of_numbers_are_tried():
+    law = Law("max x y", "x", lambda x, y: np.where((x == 0) & (y > 1e9), y, x), lambda x, y: x, "")
+    assert entry(law) == "", "0 as x and the largest number as y break it"
+
+
+def test_a_law_for_no_kind_has_no_line():
+    assert entry(Law("add x y", "x", lambda x, y: x + y, lambda x, y: x, "no")) == ""
+
+
+def test_a_line_is_one_of_the_table_and_the_compiler_uses_it(monkeypatch):
+    line = entry(LAWS[0])
+    assert line == "sub x (neg y) | add x y | iuf | the sign is turned twice"
+    monkeypatch.setitem(RULES, "sub", [*RULES["sub"], parse(line)])
+    number = ShapeDtypeStruct((3,), np.dtype("float32"))
+    after = rewrite_rules(make_jaxpr(lambda x, y: lax.sub(x, lax.neg(y)))(number, number))
+    assert after.eqns[-1].primitive.name == "add"

@@ -1,0 +1,68 @@
+import numpy as np
+from practice.naive_nest import naive_nest
+from practice.toy_kernel import For, Let, Load, Store, run
+
+MUL_ADD = [("mul", ("a", "b"), "d"), ("add", ("d", "c"), "e")]
+ARGS = {f"{name}_in": np.arange(6.0) + n for n, name in enumerate("abc")}
+
+
+def stored(nest, *outs, size=6):
+    """What the nest stores, in memory that has rubbish before."""
+    memory = ARGS | {out: np.full(size, -77.0) for out in outs}
+    run(nest, memory)
+    return [memory[out] for out in outs]
+
+
+def only_loop(nest):
+    (loop,) = nest
+    assert isinstance(loop, For), f"the nest is one loop, and not {loop}"
+    return loop
+
+
+def test_each_element_is_loaded_computed_and_stored():
+    loop = only_loop(naive_nest(MUL_ADD, "e", 6))
+    assert (loop.variable, loop.start, loop.stop, loop.step) == ("i", 0, 6, 1)
+    a, b, c = (ARGS[f"{name}_in"] for name in "abc")
+    (found,) = stored([loop], "e_out")
+    np.testing.assert_array_equal(found, a * b + c)
+
+
+def test_a_sum_begins_at_zero_and_is_added_to_in_the_loop():
+    nest = naive_nest(MUL_ADD, "e", 6, total=True)
+    assert nest[0] == Store("e_out", 0, 0.0), "the sum is set to 0.0 before the loop"
+    a, b, c = (ARGS[f"{name}_in"] for name in "abc")
+    (found,) = stored(nest, "e_out", size=1)
+    np.testing.assert_array_equal(found, [np.sum(a * b + c)])
+
+
+def test_each_value_is_loaded_or_computed_once():
+    eqns = [("mul", ("a", "a"), "b"), ("add", ("b", "a"), "c"), ("mul", ("c", "b"), "d")]
+    body = only_loop(naive_nest(eqns, "d", 6)).body
+    assert [s.target for s in body if isinstance(s, Load)] == ["a"]
+    assert [s.target for s in body if isinstance(s, Let)] == ["b", "c", "d"]
+    (found,) = stored(naive_nest(eqns, "d", 6), "d_out")
+    a = ARGS["a_in"]
+    np.testing.assert_array_equal(found, (a * a + a) * (a * a))
+
+
+def test_what_the_result_does_not_need_is_neither_loaded_nor_computed():
+    body = only_loop(naive_nest(MUL_ADD, "d", 6)).body
+    assert {s.target for s in body if isinstance(s, Load | Let)} == {"a", "b", "d"}
+
+
+def test_equations_need_not_be_in_order():
+    (found,) = stored(naive_nest(MUL_ADD[::-1], "e", 6), "e_out")
+    (wanted,) = stored(naive_nest(MUL_ADD, "e", 6), "e_out")
+    np.testing.assert_array_equal(found, wanted)
+
+
+def test_an_argument_itself_can_be_the_result():
+    (copied,) = stored(naive_nest([], "a", 6), "a_out")
+    np.testing.assert_array_equal(copied, ARGS["a_in"])
+    (total,) = stored(naive_nest([], "a", 6, total=True), "a_out", size=1)
+    assert total == ARGS["a_in"].sum()
+
+
+def test_operands_stand_in_their_order():
+    (found,) = stored(naive_nest([("sub", ("b", "a"), "c")], "c", 6), "c_out")
+    np.testing.assert_array_equal(found, np.ones(6))

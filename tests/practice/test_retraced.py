@@ -1,0 +1,74 @@
+import numpy as np
+import pytest
+from practice.retraced import fit, fit_slowly, step
+
+import tinyjax as jax
+
+W = np.zeros(3, np.float32)
+RATES = [1, 0.5, 0.25, 0.125]
+
+
+def batches(*sizes):
+    rng = np.random.default_rng(0)
+    return [
+        (rng.standard_normal((n, 3)).astype(np.float32), rng.standard_normal(n).astype(np.float32))
+        for n in sizes
+    ]
+
+
+class Counted:
+    """step, and how often it was traced."""
+
+    count = 0
+
+    def __call__(self, w, x, y, rate):
+        self.count += 1
+        return step(w, x, y, rate)
+
+
+def traces(fit, sizes, rates=RATES, counted=None):
+    counted = counted or Counted()
+    before = counted.count
+    jax.eval_shape(lambda w: fit(counted, w, batches(*sizes), rates), W)
+    return counted.count - before
+
+
+@pytest.mark.parametrize("sizes", [(8, 8, 8, 5), (4, 8, 2, 8), (6, 6), (5,)])
+def test_it_computes_the_same(sizes):
+    given = batches(*sizes)
+    rates = [0.03 * rate for rate in RATES]
+    with jax.disable_jit():
+        wanted = fit_slowly(step, W, given, rates)
+        np.testing.assert_allclose(fit(step, W, given, rates), wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_the_slow_one_is_traced_in_each_round():
+    assert traces(fit_slowly, (8, 8, 8, 5)) == 4
+
+
+def test_equal_batches_need_one_trace():
+    found = traces(fit, (8, 8, 8, 8), [0.5, 0.25, 0.125, 0.1])
+    assert found == 1, f"for four batches of 8 rows, step was traced {found} times"
+
+
+def test_so_do_rates_of_which_some_are_integers():
+    found = traces(fit, (8, 8, 8, 8), [1, 0.5, 2, 0.25])
+    assert found == 1, f"at rates 1, 0.5, 2 and 0.25, step was traced {found} times"
+
+
+@pytest.mark.parametrize("sizes", [(8, 8, 8, 5), (3, 8, 8, 8)])
+def test_so_do_batches_of_which_one_is_shorter(sizes):
+    found = traces(fit, sizes, [0.5, 0.25, 0.125, 0.1])
+    assert found == 1, f"for batches of {sizes} rows, step was traced {found} times"
+
+
+def test_called_again_it_traces_nothing():
+    counted = Counted()
+    first, second = (traces(fit, (8, 8, 5), counted=counted) for _ in range(2))
+    assert (first, second) == (1, 0), f"traced {first} times, and {second} times when called again"
+
+
+def test_step_is_jitted():
+    closed = jax.make_jaxpr(lambda w: fit(step, w, batches(8, 8), RATES))(W)
+    calls = [eqn for eqn in closed.eqns if eqn.primitive.name == "jit"]
+    assert len(calls) >= 2, "each step is a call of a jitted function"

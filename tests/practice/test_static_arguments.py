@@ -1,0 +1,92 @@
+import functools
+
+import numpy as np
+import pytest
+from practice import static_arguments
+from practice.static_arguments import blurred, compiled, traces
+
+import tinyjax as jax
+from tinyjax.core.jaxpr import eval_jaxpr
+
+X = np.arange(5, dtype=np.float32)
+
+
+@pytest.fixture
+def runs(monkeypatch):
+    """What Python runs `blurred` with, each time; `compiled` finds it in its place."""
+    seen = []
+
+    @functools.wraps(blurred)
+    def noted(x, times, rate, edge):
+        seen.append((times, edge))
+        return blurred(x, times, rate, edge)
+
+    monkeypatch.setattr(static_arguments, "blurred", noted)
+    return seen
+
+
+def test_a_program_is_blurring_so_often_at_such_an_edge(runs):
+    fast = compiled()
+    for times, edge in [(1, "zero"), (3, "zero"), (3, "wrap")]:
+        closed = fast.trace(X, times, 0.5, edge).jaxpr
+        with jax.disable_jit():
+            (found,) = eval_jaxpr(closed.jaxpr, closed.consts, X, 0.5)
+            np.testing.assert_allclose(found, blurred(X, times, 0.5, edge), rtol=1e-6)
+
+
+def test_another_rate_is_no_new_trace(runs):
+    fast = compiled()
+    for rate in np.linspace(0, 1, 20).tolist():
+        fast.trace(X, 2, rate, "zero")
+    assert len(runs) == 1, f"for 20 rates it was traced {len(runs)} times"
+
+
+def test_another_number_of_times_and_another_edge_are(runs):
+    fast = compiled()
+    calls = [(2, "zero"), (3, "zero"), (2, "wrap"), (3, "zero"), (2, "zero")]
+    for times, edge in calls:
+        fast.trace(X, times, 0.5, edge)
+    assert runs == calls[:3]
+
+
+def test_arguments_may_be_given_by_name(runs):
+    fast = compiled()
+    fast.trace(X, times=2, rate=0.5, edge="zero")
+    fast.trace(edge="zero", x=X, rate=0.1, times=2)
+    assert runs[0] == (2, "zero") and len(runs) <= 2
+
+
+# ---- counting ----
+
+
+def power(x, n=2):
+    for _ in range(n):
+        x = x * x
+    return x
+
+
+def test_calls_of_one_kind_are_one_trace():
+    assert traces(power, [((3.0,), {}), ((4.0,), {}), ((5.0,), {})]) == 1
+
+
+def test_a_new_shape_or_dtype_is_a_new_trace():
+    calls = [((X,), {}), ((X[:3],), {}), ((3.0,), {}), ((3,), {}), ((X,), {})]
+    assert traces(power, calls) == 4
+
+
+def test_options_are_those_of_jit():
+    calls = [((X,), {"n": 1}), ((X,), {"n": 2}), ((X,), {"n": 1}), ((X,), {})]
+    assert traces(power, calls, static_argnames="n") == 3
+    by_position = [((X, 1), {}), ((X, 2), {}), ((X, 2), {})]
+    assert traces(power, by_position, static_argnums=1) == 2
+    assert traces(power, by_position, static_argnames="n") == 2, "names may be given by position"
+
+
+def test_arguments_by_name_are_handed_on():
+    calls = [((X,), {"times": n, "rate": 0.1 * n, "edge": "wrap"}) for n in (1, 2, 1)]
+    assert traces(blurred, calls, static_argnames=("times", "edge")) == 2
+
+
+def test_no_calls_are_no_trace_and_each_count_begins_anew():
+    calls = [((X,), {}), ((X[:2],), {})]
+    assert [traces(power, of) for of in ([], calls, calls[:1], calls)] == [0, 2, 1, 2]

@@ -1,0 +1,55 @@
+import numpy as np
+import pytest
+from practice.toy_kernel import Add, For, Let, Load, Store, run
+from practice.vectors import vectors_and_rest
+
+BODY = [Load("a", "a_in", "i"), Let("b", "mul", ("a", "a")), Store("b_out", "i", "b")]
+
+
+def stored(loops, size):
+    """What loops leave in memory, and how many statements were run."""
+    memory = {"a_in": np.arange(float(size)), "k_in": np.arange(5.0), "b_out": np.full(size, -77.0)}
+    count = run(loops, memory)
+    return memory["b_out"], count
+
+
+@pytest.mark.parametrize("start, stop", [(0, 100), (0, 96), (0, 16), (3, 40), (5, 37), (9, 40)])
+def test_each_iteration_is_run_once_in_vectors_as_far_as_they_are_whole(start, stop):
+    loop = For("i", start, stop, BODY)
+    found, count = stored(vectors_and_rest(loop, 16), 100)
+    np.testing.assert_array_equal(found, stored([loop], 100)[0])
+    vectors, rest = divmod(stop - start, 16)
+    assert count == 3 * (vectors + rest), f"{vectors} vectors and {rest} single iterations"
+
+
+def test_the_two_loops():
+    loop = For("i", 0, 100, BODY)
+    wide = [Load("a", "a_in", "i", 16), BODY[1], Store("b_out", "i", "b", 16)]
+    vectors, rest = vectors_and_rest(loop, 16)
+    assert vectors == For("i", 0, 96, wide, step=16)
+    assert rest == For("i", 96, 100, BODY)
+    assert loop.body == BODY, "the loop that was given has changed"
+
+
+@pytest.mark.parametrize("size, steps", [(96, [16]), (15, [1]), (0, [])])
+def test_a_loop_without_iterations_is_left_out(size, steps):
+    assert [loop.step for loop in vectors_and_rest(For("i", 0, size, BODY), 16)] == steps
+
+
+def test_what_is_the_same_in_all_iterations_stays_a_number():
+    scale = [Load("k", "k_in", 3), *BODY[:1], Let("b", "mul", ("a", "k")), *BODY[2:]]
+    loop = For("i", 0, 40, scale)
+    vectors, _ = vectors_and_rest(loop, 8) if 40 % 8 else (*vectors_and_rest(loop, 8), None)
+    assert vectors.body[0] == scale[0], "k is one element, whatever i is"
+    np.testing.assert_array_equal(stored([vectors], 40)[0], 3 * np.arange(40.0))
+
+
+def test_a_store_at_another_index_stays_one_too():
+    loop = For("j", 0, 32, [Load("k", "k_in", 2), Store("b_out", 7, "k")])
+    (vectors,) = vectors_and_rest(loop, 16)
+    assert vectors.body == loop.body
+
+
+def test_a_loop_that_adds_up_stays_whole():
+    loop = For("i", 0, 40, [*BODY[:1], Add("b_out", 0, "a")])
+    assert vectors_and_rest(loop, 16) == [loop]

@@ -301,9 +301,9 @@ print(jax.vmap(share, axis_name="i")(jnp.array([1.0, 2.0, 5.0])))
 print(jax.make_jaxpr(jax.vmap(share, axis_name="i"))(jnp.array([1.0, 2.0, 5.0])))
 
 # %% [markdown]
-# That is all that tinyjax needs for `pmap` also: it runs each device's program up to the next collective,
-# brings the values of all together as a batch, and there uses this rule. In the picture each device has a
-# lane, and the collective stands between them:
+# That is all that tinyjax needs for `pmap` also: devices of one machine share its memory, so their slices are
+# a batch, and one program computes it. (`pmap` is a jit of `jax.shard_map`, which does this for each axis of
+# a mesh of devices.) In the picture each device has a lane, and the collective stands between them:
 
 
 # %%
@@ -396,7 +396,7 @@ print("right about", np.sum(np.asarray(scores).argmax(axis=1) == clubs), "of 34"
 # ## All of it at once
 #
 # Was that luck? Train eight networks from different first weights: `vmap` over four keys, on each of two
-# devices by `pmap`, and every device compiles the loop by itself. Nothing in `train_on_club` has to change.
+# devices by `pmap`. Nothing in `train_on_club` has to change.
 
 # %%
 keys = random.split(random.key(1), (2, 4))
@@ -457,10 +457,9 @@ draw_club(votes[:, 1])
 # `example_libraries.optimizers` is in JAX under the same names; most people now use
 # [Optax](https://optax.readthedocs.io), which has more.
 #
-# In JAX, devices run a `pmap` together from the first to the last operation, and speak to each other while
-# they compute; in tinyjax each waits at a collective until all are there, and the host brings the values
-# together. For new programs JAX recommends `jax.jit` with sharded arrays, or `jax.shard_map`; tinyjax has
-# `pmap` alone, in which one sees most directly what happens.
+# In JAX, each device runs its own part of a `pmap`, and they speak to each other while they compute; in
+# tinyjax devices of one machine are computed together, as a batch. For new programs JAX recommends `jax.jit`
+# with sharded arrays, or `jax.shard_map`, with which `pmap` is written, here as there.
 #
 # ## The picture
 #

@@ -245,7 +245,7 @@ def exchanged(drawing: Drawing, value: int, kind: Kind) -> Made:
 
 def sent(drawing: Drawing, value: int, kind: Kind) -> Made:
     """Some send to others; who gets nothing has zeros."""
-    names = tuple(name for name in drawing.mesh if name in drawing.names(drawing.mesh))
+    names = tuple(sorted(drawing.names(drawing.mesh)))  # JAX numbers devices in the mesh's order
     size = math.prod(drawing.mesh[name] for name in names)
     count = drawing.rng.randint(1, size)
     pairs = list(zip(*(drawing.rng.sample(range(size), count) for _ in range(2))))

@@ -14,12 +14,17 @@ from contextlib import AbstractContextManager
 from functools import partial as partial
 from typing import Any
 
+import numpy as np
+
 from tinyjax import numpy as jnp
 from tinyjax.core.config import enable_x64
 from tinyjax.core.tree_util.pytrees import tree_map
+from tinyjax.lax.transfer import device_put
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.distributed.processes import process_count, process_index, process_indices
-from tinyjax.transform.pmap.primitive import gathered, spread
+from tinyjax.sharding.mesh import Mesh
+from tinyjax.sharding.named_sharding import NamedSharding
+from tinyjax.sharding.partition_spec import PartitionSpec
 
 # ---- updates by index ----
 
@@ -68,7 +73,8 @@ def device_put_sharded(shards: Sequence[Any], devices: Sequence[Device]) -> Any:
 
 
 def _spread(x: Any, devices: Sequence[Device]) -> Any:
-    return gathered(spread(x, 0, tuple(devices)))
+    mesh = Mesh(np.array(devices, object), ("devices",))
+    return device_put(x, NamedSharding(mesh, PartitionSpec("devices")))
 
 
 def device_put_replicated(x: Any, devices: Sequence[Device]) -> Any:

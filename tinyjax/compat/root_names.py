@@ -66,8 +66,6 @@ from tinyjax.transform.jit.api import clear_caches as clear_caches
 from tinyjax.transform.jit.api import jit as jit
 from tinyjax.transform.jvp import jvp as jvp
 from tinyjax.transform.partial_eval import linearize as linearize
-from tinyjax.transform.pmap import rules as _pmap_rules  # noqa: F401
-from tinyjax.transform.pmap.api import pmap as pmap
 from tinyjax.transform.transposition import linear_transpose as linear_transpose
 from tinyjax.transform.vjp import grad as grad
 from tinyjax.transform.vjp import value_and_grad as value_and_grad
@@ -133,5 +131,6 @@ LAZY_NAMES = {
     ),
     "sharding": ("Shard",),
     "lax.transfer": ("copy_to_host_async",),
+    "transform.pmap.api": ("pmap",),
     "transform.shard_map.api": ("shard_map", "smap"),
 }

@@ -14,20 +14,21 @@ import numpy as np
 
 from tinyjax import lax
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import extend_axis_env
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.lists import split_list
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_leaves
+from tinyjax.core.varying import pvary_to
 from tinyjax.experimental.checkify_error import Error, first_error
 from tinyjax.experimental.checkify_trace import checked_jaxpr, checkify_rules, cut, no_error
 from tinyjax.lax.control_flow.cond import cond_p
 from tinyjax.lax.control_flow.scan import scan_p
 from tinyjax.lax.control_flow.while_loop import while_p
+from tinyjax.sharding.partition_spec import PartitionSpec
 from tinyjax.transform.jit.primitive import jit_p
-from tinyjax.transform.pmap.primitive import pmap_p
 from tinyjax.transform.remat.primitive import remat_p
+from tinyjax.transform.shard_map.primitive import manual_env, mapped_axes, shard_map_p
 
 
 def _jit(errors: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
@@ -40,11 +41,22 @@ def _remat(errors: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
     return cut(kind, remat_p.bind(*args, jaxpr=new_jaxpr, **params))
 
 
-def _pmap(errors: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> Any:
-    """The error of the first device that has one."""
-    with extend_axis_env(((params["axis_name"], params["axis_size"]),)):
-        new_jaxpr, kind = checked_jaxpr(jaxpr, errors)
-    error, outs = cut(kind, pmap_p.bind(*args, jaxpr=new_jaxpr, **params))
+def _shard_map(errors: Any, *args: Any, **params: Any) -> Any:
+    """The error of the first device that has one: each gives its own, along a new axis."""
+    names = tuple([name for name, _ in mapped_axes(params)])
+    with manual_env(params):
+        checked, kind = checked_jaxpr(params["jaxpr"], errors)
+        count = len(tree_leaves(kind))
+
+        def with_axis(*parts: Any) -> list[Any]:
+            error, outs = split_list(inlined_fun(checked)(*parts), count)
+            vma = frozenset(names)
+            return [pvary_to(lax.expand_dims(x, (0,)), vma) for x in error] + outs
+
+        jaxpr = trace_to_jaxpr(with_axis, checked.in_avals)
+    out_specs = (*(PartitionSpec(names),) * count, *params["out_specs"])
+    new_params = params | {"jaxpr": jaxpr, "out_specs": out_specs}
+    error, outs = cut(kind, shard_map_p.bind(*args, **new_params))
     first = lax.argmax(lax.ne(error.code, np.int32(0)), 0, np.int32)
     return error.map(lambda x: lax.dynamic_index_in_dim(x, first, 0, keepdims=False)), outs
 
@@ -152,7 +164,7 @@ def _while(
 
 
 checkify_rules[jit_p] = _jit
-checkify_rules[pmap_p] = _pmap
+checkify_rules[shard_map_p] = _shard_map
 checkify_rules[remat_p] = _remat
 checkify_rules[cond_p] = _cond
 checkify_rules[scan_p] = _scan

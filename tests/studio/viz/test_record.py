@@ -94,9 +94,9 @@ def test_jit_is_traced_compiled_in_stages_and_launched():
     assert launches[-1].results[0].text.startswith("0.423")
 
 
-def test_a_pmap_is_one_bind_that_launches_kernels():
+def test_a_pmap_is_one_call_of_a_jitted_function():
     events = events_of(jax.pmap(f), jnp.array([3.0]))
-    assert [e.name for e in events if e.parent is None and e.stage == "bind"] == ["pmap"]
+    assert [e.name for e in events if e.parent is None and e.stage == "bind"] == ["jit"]
     launches = [event for event in events if event.stage == "launch"]
     assert launches and launches[0].params["device"].startswith("cpu")
 

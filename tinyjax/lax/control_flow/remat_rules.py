@@ -1,9 +1,8 @@
-"""Loops, branches and pmap within jax.checkpoint: the policy is asked about the equations of their bodies.
+"""Loops and branches within jax.checkpoint: the policy is asked about the equations of their bodies.
 
 After this file you can say what is kept of a scan under a policy: what the policy saves of each iteration,
 stacked; of a cond: what it saves of either branch; of a while_loop: nothing, as nobody knows for how
-many iterations; of a pmap: what it saves on each device. Builds on transform.remat.policies and the
-rules of cond.
+many iterations. Builds on transform.remat.policies and the rules of cond.
 
 Source: https://docs.jax.dev/en/latest/notebooks/autodiff_remat.html
 """
@@ -14,7 +13,7 @@ from collections.abc import Sequence
 
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Var
-from tinyjax.core.lists import drop, pick, split_list
+from tinyjax.core.lists import drop, split_list
 from tinyjax.lax.control_flow.bodies import fixed_point
 from tinyjax.lax.control_flow.cond import cond_p
 from tinyjax.lax.control_flow.cond_rules import (
@@ -24,7 +23,6 @@ from tinyjax.lax.control_flow.cond_rules import (
 )
 from tinyjax.lax.control_flow.scan import scan_p
 from tinyjax.lax.control_flow.while_loop import while_p
-from tinyjax.transform.pmap.primitive import pmap_p
 from tinyjax.transform.remat.policies import (
     EqnSplit,
     Policy,
@@ -155,29 +153,6 @@ def _cond_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn)
     return EqnSplit([known], [staged], unknown_outs, every, kept)
 
 
-# ---- pmap ----
-
-
-def _pmap_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn) -> EqnSplit:
-    jaxpr, in_axes, size = (eqn.params[k] for k in ("jaxpr", "in_axes", "axis_size"))
-    split = split_by_policy(jaxpr, tuple(unknown), tuple(available), policy)
-    kept = split.known.out_avals[split.unknown_outs.count(False) :]
-    residuals = [Var(aval.update(shape=(size, *aval.shape))) for aval in kept]
-    known = eqn.replace(
-        invars=drop(eqn.invars, unknown),
-        outvars=drop(eqn.outvars, split.unknown_outs) + residuals,
-        params=eqn.params | {"jaxpr": split.known, "in_axes": tuple(drop(in_axes, unknown))},
-    )
-    staged_axes = (*[0] * len(residuals), *pick(in_axes, available))
-    staged = eqn.replace(
-        invars=residuals + pick(eqn.invars, available),
-        outvars=pick(eqn.outvars, split.available_outs),
-        params=eqn.params | {"jaxpr": split.staged, "in_axes": staged_axes},
-    )
-    return EqnSplit([known], [staged], split.unknown_outs, split.available_outs, residuals)
-
-
-policy_rules[pmap_p] = _pmap_split
 policy_rules[scan_p] = _scan_split
 policy_rules[while_p] = _while_split
 policy_rules[cond_p] = _cond_split

@@ -4,22 +4,22 @@
 
 After this file you can see which device computes what, and where all wait for all. As pmap and vmap give
 the same values, the values in the lanes are those of vmap. No device is needed.
-Builds on drawing.py, program.py, values.py and transform/pmap/primitive.py.
+Builds on drawing.py, program.py and values.py.
 """
 
 from collections.abc import Callable, Hashable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import graphviz
 
-from tinyjax.core.jaxpr import JaxprEqn, Var
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr, subjaxprs
 from tinyjax.studio.viz import style
 from tinyjax.studio.viz.drawing import Drawing, Note
 from tinyjax.studio.viz.program import Program
 from tinyjax.studio.viz.values import all_values, value_text
 from tinyjax.transform.batching import AxisData, vmap
-from tinyjax.transform.pmap.primitive import pieces
 
 _MOST_LANES = 4
 
@@ -117,3 +117,46 @@ class _Lanes(Drawing):
                 self.edge(value, source, box)
         for found in sources:
             found.update({v: box for v in eqn.outvars})
+
+
+# ---- a jaxpr in pieces ----
+
+
+@dataclass
+class Piece:
+    """Equations that follow each other, and the values that they take and give."""
+
+    is_collective: bool
+    jaxpr: ClosedJaxpr
+    invars: list[Var]
+    outvars: list[Var]
+
+
+@cached_on_jaxpr
+def pieces(closed: ClosedJaxpr, axis: AxisData) -> list[Piece]:
+    """The equations in runs of those that speak of the axis and those that do not."""
+    runs: list[tuple[bool, list[JaxprEqn]]] = []
+    for eqn in closed.jaxpr.eqns:
+        speaks = speaks_of(eqn, axis.name)
+        if not runs or runs[-1][0] is not speaks:
+            runs.append((speaks, []))
+        runs[-1][1].append(eqn)
+    needed = {v for v in closed.jaxpr.outvars if isinstance(v, Var)}
+    found = []
+    for speaks, eqns in reversed(runs):
+        made = [v for eqn in eqns for v in eqn.outvars]
+        read = dict.fromkeys(v for eqn in eqns for v in eqn.invars if isinstance(v, Var))
+        invars = [v for v in read if v not in made]
+        outvars = [v for v in made if v in needed]
+        needed = (needed - {*made}) | {*invars}
+        jaxpr = Jaxpr([], invars, outvars, eqns)
+        found.append(Piece(speaks, ClosedJaxpr(jaxpr), invars, outvars))
+    return found[::-1]
+
+
+def speaks_of(eqn: JaxprEqn, axis_name: Hashable) -> bool:
+    """Whether an equation, or one inside it, is a collective over the axis."""
+    named = (eqn.params.get(key) for key in ("axes", "axis_name"))
+    if any(axis_name in (x if isinstance(x, (tuple, list)) else (x,)) for x in named):
+        return True
+    return any(speaks_of(inner, axis_name) for j in subjaxprs(eqn.params) for inner in j.eqns)

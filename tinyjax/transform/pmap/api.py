@@ -1,7 +1,8 @@
-"""One program, many devices: `pmap` gives each device its slice, and they meet at collectives.
+"""`pmap`: a function on several devices, each with a slice of its arguments; a jit of a shard_map.
 
-After this file you can say when a function is traced for pmap (once for each kind of slice), and which
-devices run it. A call binds `pmap_p`. Builds on the primitive, batching and jit.
+After this file you can say what pmap adds to shard_map: a mesh of one axis, which has as many devices as
+there are slices; and slices without the axis along which they were cut, which parts of arrays still have.
+Types say nothing of what varies, as with check_vma=False. Builds on shard_map and jit.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.pmap.html
 """
@@ -13,34 +14,35 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
+import numpy as np
+
+from tinyjax.core import primitives
 from tinyjax.core.api_util import (
     FlatFun,
     as_argnums,
     check_callable,
     fun_name,
-    memory_of,
-    memory_of_traces,
     positions,
     split_static,
     unhashable_error,
     with_static,
 )
-from tinyjax.core.array import ArrayImpl, ShapedArray
+from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import context, extend_axis_env
-from tinyjax.core.config import config
-from tinyjax.core.jaxpr import ClosedJaxpr
-from tinyjax.core.tracing import named_avals, trace_to_jaxpr
+from tinyjax.core.bind import Tracer
+from tinyjax.core.tracing import named_avals
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.devices import devices as listed_devices
-from tinyjax.transform.batching import AxisData, moveaxis
-from tinyjax.transform.jit.api import consts_to_args
+from tinyjax.runtime.placement import commit
+from tinyjax.sharding.mesh import Mesh
+from tinyjax.sharding.named_sharding import NamedSharding
+from tinyjax.sharding.partition_spec import PartitionSpec
+from tinyjax.transform.jit.api import jit
 from tinyjax.transform.mapped_axes import argument_paths, checked_dim, flat_out_axes, mapped_size
-from tinyjax.transform.pmap.primitive import pmap_p
-
-_caches = memory_of_traces()
+from tinyjax.transform.shard_map.api import bind_parts
+from tinyjax.transform.shard_map.nested_vmap import Specs
 
 
 class _Tracing(threading.local):
@@ -83,6 +85,7 @@ def pmap(
     static_argnums = as_argnums(static_broadcasted_argnums, "static_broadcasted_argnums")
     donated = as_argnums(donate_argnums, "donate_argnums")
     name = axis_name if axis_name is not None else f"<axis of pmap({fun_name(fun)})>"
+    known: dict[Any, _Mapped] = {}  # by all that a jitted function is not asked for
 
     @functools.wraps(fun)
     def pmap_f(*args: Any, **kwargs: Any) -> Any:
@@ -91,27 +94,87 @@ def pmap(
         fixed = positions(static_argnums, len(args))
         (leaves, in_tree), paths = tree_flatten(dynamic), argument_paths(*dynamic)
         dims = _mapped_dims(_dynamic_axes(in_axes, args, fixed), in_tree, leaves, paths)
-        axis = AxisData(name, mapped_size(leaves, dims, paths, axis_size, "pmap"))
-        chosen = _chosen_devices(axis.size, devices, backend)
-        avals = tuple(map(_slice_aval, named_avals(fun, fixed, in_tree, leaves), dims))
-        key = (in_tree, avals, static, static_argnums, axis, context.axis_env, config.key)
-        jaxpr, out_tree, consts = _traced(fun, key, static, in_tree, avals, axis)
-        operands = [moveaxis(x, d, 0) if d else x for x, d in zip(leaves, dims)]
-        outs = pmap_p.bind(
-            *consts,
-            *operands,
-            jaxpr=jaxpr,
-            in_axes=(None,) * len(consts) + tuple(None if d is None else 0 for d in dims),
-            axis_name=name,
-            axis_size=axis.size,
-            devices=chosen,
-            name=fun_name(fun),
-        )
+        size = mapped_size(leaves, dims, paths, axis_size, "pmap")
+        chosen = _chosen_devices(size, devices, backend)
+        named_avals(fun, fixed, in_tree, leaves)  # raises for what is no array
+        key = (in_tree, tuple(dims), static, chosen)
+        try:
+            mapped = known.get(key)
+        except TypeError:
+            raise unhashable_error(static) from None
+        if mapped is None:
+            flat_fun = FlatFun(with_static(fun, static), in_tree)
+            mapped = known[key] = _Mapped(flat_fun, dims, chosen, name, out_axes)
+        outs, out_tree = tree_flatten(mapped.jitted(*map(_unplaced, leaves)))
         _delete_arrays([args[i] for i in positions(donated, len(args))])
-        out_dims = flat_out_axes("pmap", out_tree, out_axes)
-        return tree_unflatten(out_tree, [_at_axis(x, d) for x, d in zip(outs, out_dims)])
+        out_dims = _out_dims(outs, out_tree, out_axes, 0)
+        return tree_unflatten(out_tree, list(map(mapped.placed, outs, out_dims)))
 
     return pmap_f
+
+
+class _Mapped:
+    """A function of whole arrays, jitted, and where its results are: devices of one machine share its memory,
+    so the first of them computes with the whole, and arrays are labelled."""
+
+    def __init__(
+        self,
+        flat_fun: FlatFun,
+        dims: Sequence[int | None],
+        devices: Sequence[Device],
+        name: Hashable,
+        out_axes: Any,
+    ):
+        self.name, self.mesh = name, Mesh(np.array(devices, object), (name,))
+        self.jitted = jit(_of_slices(flat_fun, dims, self.mesh, out_axes))
+        self.jitted.place = devices[0]
+        self.places: dict[int | None, Any] = {}
+
+    def placed(self, x: Any, dim: int | None) -> Any:
+        """A result, which nobody else has yet, cut along an axis."""
+        if isinstance(x, Tracer):
+            return x
+        if dim not in self.places:
+            self.places[dim] = NamedSharding(self.mesh, _spec(dim, self.name))
+        return commit(x, self.places[dim])
+
+
+def _unplaced(x: Any) -> Any:
+    """An array, wherever it was put: its elements can be read there."""
+    if not getattr(x, "committed", False) or x.is_deleted():
+        return x
+    if x.buffer is not None:
+        x.buffer.has_one_owner = False  # no computation may write over what two arrays see
+    return ArrayImpl(x._host, x.aval, x.buffer)
+
+
+def _spec(dim: int | None, name: Hashable) -> PartitionSpec:
+    """An array that is cut along an axis."""
+    return PartitionSpec() if dim is None else PartitionSpec(*(None,) * dim, name)
+
+
+def _of_slices(
+    flat_fun: FlatFun, dims: Sequence[int | None], mesh: Mesh, out_axes: Any
+) -> Callable[..., Any]:
+    """The function of whole arrays that jit compiles, by shard_map."""
+    (name,) = mesh.axis_names
+    names = frozenset((name,))
+    params = {"mesh": mesh, "newly_manual_axes": names, "check_vma": False}
+    specs = tuple([_spec(dim, name) for dim in dims])
+
+    def of_parts(*parts: Any) -> tuple[list[Any], Specs]:
+        """A part still has its axis, of size 1: a slice has not."""
+        slices = [x if d is None else x.squeeze(d) for x, d in zip(parts, dims)]
+        outs = _traced(flat_fun, slices)
+        out_dims = _out_dims(outs, flat_fun.out_tree, out_axes, 1)
+        outs = [x if d is None else primitives.expand_dims(x, (d,)) for x, d in zip(outs, out_dims)]
+        return outs, tuple([_spec(d, name) for d in out_dims])
+
+    def _fun(*leaves: Any) -> Any:
+        outs = bind_parts(of_parts, leaves, specs, params)
+        return tree_unflatten(flat_fun.out_tree, outs)
+
+    return _fun
 
 
 def _check_options(in_axes: Any, axis_name: Any, devices: Any) -> None:
@@ -168,33 +231,13 @@ def _mapped_dims(in_axes: Any, in_tree: Any, leaves: list, paths: list) -> list[
     return dims
 
 
-def _slice_aval(aval: ShapedArray, dim: int | None) -> ShapedArray:
-    return aval if dim is None else aval.update(shape=aval.shape[:dim] + aval.shape[dim + 1 :])
-
-
-def _traced(
-    fun: Callable, key: tuple, static: Any, in_tree: Any, avals: Sequence[Any], axis: AxisData
-) -> tuple[ClosedJaxpr, Any, list]:
-    """The jaxpr of one device, its result's tree, and tracers that `fun` closes over, which become its
-    first arguments. A function is traced once for each kind of arguments, as by jit."""
-    cache = memory_of(_caches, fun)
-    try:
-        known = cache.get(key)
-    except TypeError:
-        raise unhashable_error(static) from None
-    if known is not None:
-        return (*known, [])
-    flat_fun = FlatFun(with_static(fun, static), in_tree)
+def _traced(flat_fun: FlatFun, slices: Sequence[Any]) -> list[Any]:
+    """The results for one device. A pmap within is refused meanwhile."""
     _current.is_tracing = True
     try:
-        with extend_axis_env(axis.env):
-            closed = trace_to_jaxpr(flat_fun, avals)
+        return flat_fun(*slices)
     finally:
         _current.is_tracing = False
-    closed, tracers = consts_to_args(closed)
-    if not tracers:
-        cache[key] = closed, flat_fun.out_tree
-    return closed, flat_fun.out_tree, tracers
 
 
 def _chosen_devices(
@@ -221,11 +264,15 @@ def _delete_arrays(tree: Any) -> None:
             leaf.delete()
 
 
-def _at_axis(x: Any, axis: int | None) -> Any:
-    """A result, whose axis 0 is that of the devices, as out_axes ask for it."""
-    if axis is None:
-        return x[0]
-    ndim = get_aval(x).ndim
-    if not -ndim <= axis < ndim:
-        raise ValueError(f"pmap out_axes {axis} is out of range for a result of rank {ndim}")
-    return moveaxis(x, 0, axis) if axis else x
+def _out_dims(outs: Sequence[Any], tree: Any, out_axes: Any, more: int) -> list[int | None]:
+    """Where the devices' axis is in each result, which has it, or has one axis more with it."""
+    dims = flat_out_axes("pmap", tree, out_axes)
+    return [_out_dim(dim, get_aval(x).ndim + more) for x, dim in zip(outs, dims)]
+
+
+def _out_dim(dim: int | None, ndim: int) -> int | None:
+    if dim is None:
+        return None
+    if not -ndim <= dim < ndim:
+        raise ValueError(f"pmap out_axes {dim} is out of range for a result of rank {ndim - 1}")
+    return dim % ndim

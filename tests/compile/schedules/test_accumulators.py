@@ -1,7 +1,33 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from loop_nests import assert_computes_the_same, column_sums, doubled, row_sums
+from loop_nests import (
+    ACC,
+    F32,
+    A,
+    B,
+    C,
+    assert_computes_the_same,
+    axis,
+    column_sums,
+    doubled,
+    loop,
+    row_sums,
+)
 
+from tinyjax.compile.kernel.indices import index
+from tinyjax.compile.kernel.kernel_ir import (
+    Allocate,
+    Buffer,
+    Combine,
+    Const,
+    Kernel,
+    Let,
+    Load,
+    PrivateArray,
+    Store,
+)
 from tinyjax.compile.schedules.accumulators import Accumulators
 from tinyjax.compile.schedules.interchange import Interchange
 from tinyjax.compile.schedules.split import Split
@@ -64,3 +90,35 @@ def test_why_there_can_not_be_several_is_explained():
     assert "no axis 'i7'" in Accumulators("i7", 4).why_not(doubled(8))
     assert Accumulators("i1", 4).why_not(doubled(8)) == "the loop over i1 combines nothing"
     assert "fewer than 4 iterations" in Accumulators("i2", 4).why_not(row_sums(3, 3))
+
+
+def test_a_sum_that_begins_with_a_number_has_one_accumulator():
+    kernel = row_sums(3, 40, initial=1.0)
+    assert "would begin with 1.0 in acc1" in Accumulators("i2", 4).why_not(kernel)
+
+
+def test_a_sum_that_each_iteration_reads_has_one_accumulator():
+    x, y = (Buffer(name, F32, 40, role) for name, role in (("x_in", "in"), ("y_out", "out")))
+    i = axis("i1", 40)
+    sums = [Load(A, x, i), Combine(ACC, index(0), "add", A), Load(B, ACC, index(0)), Store(y, i, B)]
+    body = [Allocate(ACC, Const(np.float32(0), F32)), loop(i, 40, *sums)]
+    reason = Accumulators("i1", 4).why_not(Kernel("k0", [x, y], 1, body))
+    assert reason == "each iteration loads acc1, which the one before it leaves"
+
+
+def test_iterations_that_need_each_other_for_more_than_the_sum_do_not_take_turns():
+    x, y = (Buffer(name, F32, 1, role) for name, role in (("x_in", "in"), ("y_out", "out")))
+    carry, i, zero = PrivateArray("carry", F32, 1), axis("i1", 40), Const(np.float32(0), F32)
+    step = [Load(A, carry, index(0)), Let(B, "add", (A, A)), Store(carry, index(0), B)]
+    sums = loop(i, 40, *step, Combine(ACC, index(0), "add", A))
+    body = [Allocate(carry, zero), Allocate(ACC, zero), sums, Load(C, ACC, index(0))]
+    kernel = Kernel("k0", [x, y], 1, [*body, Store(y, index(0), C)])
+    assert "needs what others leave in carry" in Accumulators("i1", 4).why_not(kernel)
+
+
+def test_a_loop_that_does_not_begin_at_a_multiple_is_refused():
+    kernel = row_sums(1, 40)
+    (outer,) = kernel.body
+    sums = replace(outer.body[1], start=index(3))
+    kernel = replace(kernel, body=[outer.body[0], sums, *outer.body[2:]])
+    assert "not 4 at a time" in Accumulators("i2", 4).why_not(kernel)

@@ -175,9 +175,19 @@ def test_the_first_element_alone_stores_what_is_the_same_in_all(size):
 # ---- what can't be vectors ----
 
 
+def test_an_iteration_within_a_vector_is_not_taken_for_the_first():
+    y, z = Buffer("y_out", F32, 32, "out"), Buffer("z_out", F32, 1, "out")
+    one, i, is_13 = Const(np.float32(1), F32), axis("i1", 32), Value("t1", np.dtype(bool))
+    guarded = [Let(is_13, "eq", (i + 3, index(16))), If(is_13, [Store(z, index(0), one)])]
+    kernel = Split("i1", 16).apply(
+        Kernel("k0", [y, z], 1, [loop(i, 32, Store(y, i, one), *guarded)])
+    )
+    assert "go different ways" in Vectorize("i1_inner", 16).why_not(kernel)
+
+
 def test_an_accumulator_that_does_not_begin_with_the_identity_would_count_often():
     kernel = Split("i2", 16).apply(row_sums(3, 32, "add", 1.0))
-    assert "each lane would begin with 1.0" in Vectorize("i2_inner", 16).why_not(kernel)
+    assert "each copy would begin with 1.0" in Vectorize("i2_inner", 16).why_not(kernel)
 
 
 @pytest.mark.parametrize(

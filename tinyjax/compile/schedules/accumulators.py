@@ -4,7 +4,7 @@ After this file you can say why a sum has four accumulators. An addition takes a
 and it could begin two in each; but each addition to an accumulator waits for the one before. So the loop
 is unrolled by four, each copy adds to an accumulator of its own, and at the end these are added in pairs.
 That is also more accurate than one long sum. Where the accumulator is an element of an array, the terms
-of the copies are added in pairs before they go there. Builds on unroll_and_jam.
+of the copies are added in pairs before they go there. Builds on lanes and unroll_and_jam.
 
     acc1:f32 = variable of 0.0           acc1:f32 = variable of 0.0
     for i2 in 0 .. 40:                   acc1_y1:f32 = variable of 0.0
@@ -38,8 +38,9 @@ from tinyjax.compile.kernel.kernel_ir import (
 )
 from tinyjax.compile.kernel.substitution import every_statement, replaced
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
+from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
-from tinyjax.compile.schedules.unroll_and_jam import unroll_and_jam
+from tinyjax.compile.schedules.unroll_and_jam import unroll_and_jam, why_not_by
 
 MARK = "y"  # names of copies end in _y1, _y2, ...
 
@@ -53,7 +54,11 @@ class Accumulators(LoopDirective):
     def _why_not(self, kernel: Kernel, loop: For) -> str:
         if loop.variable.hi + 1 < self.count:
             return f"{self.axis} has fewer than {self.count} iterations"
-        return "" if combined(loop.body) else f"the loop over {self.axis} combines nothing"
+        sums = combined(loop.body)
+        if not sums:
+            return f"the loop over {self.axis} combines nothing"
+        reason = why_not_by(loop, self.count)
+        return reason or why_no_parts(kernel, loop, sums, in_one_loop=False)
 
     def _applied(self, kernel: Kernel) -> Kernel:
         loop = loop_over(kernel, self.axis)

@@ -45,12 +45,16 @@ class Lanes:
         in_chunk = starts_at_multiple(self.first, self.width)
         return at.stride(self.axis, self.width if in_chunk else 1)
 
+    def at_first(self, at: Index) -> Index:
+        """What an index is in the first lane."""
+        return at.with_variables(lambda v: self.first if v.args[0] == self.axis else v)
+
     def have_room(self, memory: ir.Buffer | ir.PrivateArray, at: Index) -> bool:
         """Whether each lane has an element, also beyond the end: in a private array, vectors from multiples
         of the width on are theirs."""
         if isinstance(memory, ir.Buffer):
             return False
-        first = at.with_variables(lambda v: self.first if v.args[0] == self.axis else v)
+        first = self.at_first(at)
         is_aligned = starts_at_multiple(first, self.width)
         return is_aligned and first.hi + self.width <= memory.size
 
@@ -92,7 +96,7 @@ class Lanes:
         """Whether it asks for an iteration that is the first of a vector: others of it are never that."""
         match let:
             case ir.Let(_, "eq", (Index() as at, Index(op="const") as number)):
-                is_aligned = starts_at_multiple(self.first, self.width)
+                is_aligned = starts_at_multiple(self.at_first(at), self.width)
                 return is_aligned and self.stride(at) == 1 and number.lo % self.width == 0
         return False
 
@@ -155,12 +159,19 @@ def _obstacles_in(
             yield from _obstacles_in(part, lanes, own, inner)
 
 
-def why_no_parts(kernel: ir.Kernel, loop: ir.For, accumulators: Container[ir.PrivateArray]) -> str:
-    """Why parts of the loop can't have accumulators of their own, and run in any order; empty if they can."""
+def why_no_parts(
+    kernel: ir.Kernel,
+    loop: ir.For,
+    accumulators: Container[ir.PrivateArray],
+    in_one_loop: bool = True,
+) -> str:
+    """Why parts of the loop can't have accumulators of their own, and run in any order; empty if they can.
+    Those that are there for all of the kernel may be vectors, or of other loops too."""
     inside = every_statement(loop.body)
     sums = [s for s in inside if isinstance(s, ir.Combine) and s.array in accumulators]
     for s in sums:
-        if reason := next(_why_no_sum(kernel, set(map(id, inside)), s.array, s.op), ""):
+        within = set(map(id, inside))
+        if reason := next(_why_no_sum(kernel, within, s.array, s.op, in_one_loop), ""):
             return reason
     rest = replace(loop, body=replaced(loop.body, lambda s: [] if s in sums else [s]))
     if (left := carried(rest)) and why_dependent(rest):
@@ -169,17 +180,19 @@ def why_no_parts(kernel: ir.Kernel, loop: ir.For, accumulators: Container[ir.Pri
 
 
 def _why_no_sum(
-    kernel: ir.Kernel, inside: set[int], array: ir.PrivateArray, op: str
+    kernel: ir.Kernel, inside: set[int], array: ir.PrivateArray, op: str, in_one_loop: bool = True
 ) -> Iterator[str]:
     """Why there can't be an accumulator for each lane."""
     initial = _initial(kernel, array)
     value = array.dtype.type(initial.value)
-    if array.width > 1 or not np.array_equal(apply_op(op, array.dtype, [value, value]), value):
-        yield f"each lane would begin with {initial} in {array.name}, and so it would count often"
+    if in_one_loop and array.width > 1:
+        yield f"{array.name} is made of vectors already"
+    if not np.array_equal(apply_op(op, array.dtype, [value, value]), value):
+        yield f"each copy would begin with {initial} in {array.name}, and so it would count often"
     for s in every_statement(kernel.body):
         match s:
             case ir.Combine(combined, _, other) if combined == array:
-                if id(s) not in inside or other != op:
+                if other != op or (in_one_loop and id(s) not in inside):
                     yield f"{array.name} is combined elsewhere too, or otherwise"
             case ir.Store(stored) if stored == array:
                 yield f"{array.name} is stored to"

@@ -132,7 +132,7 @@ def _advance_together(draft: Draft, main: str, target: Target) -> None:
         if draft.size(axis) > 1:
             count = min(UNROLLED, draft.size(axis))
             why = "the sums are loaded and stored once for so many terms"
-            draft.apply(Accumulators(axis, count, why=why))
+            draft.apply_if_possible(Accumulators(axis, count, why=why))
 
 
 def _loop_around(kernel: Kernel, axis: str) -> str:

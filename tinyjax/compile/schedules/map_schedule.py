@@ -130,7 +130,8 @@ def vectorize_sums(draft: Draft, width: int) -> None:
         if is_sum and count >= 2 * width > 2 and draft.can_be_vectors(axis, width):
             _vectorize(draft, axis, width, "an accumulator for each lane")
         elif is_sum and count >= 4 * ACCUMULATORS:
-            draft.apply(Accumulators(axis, ACCUMULATORS, why="sums that need not wait for another"))
+            why = "sums that need not wait for another"
+            draft.apply_if_possible(Accumulators(axis, ACCUMULATORS, why=why))
 
 
 def _vector_width(kernel: Kernel, target: Target) -> int:

@@ -39,11 +39,7 @@ class UnrollAndJam(LoopDirective):
     count: int
 
     def _why_not(self, kernel: Kernel, loop: For) -> str:
-        last = index(loop.variable.hi + 1)
-        bounds = [loop.start, *(end for end in ends(loop.stop) if end != last)]
-        if not all(starts_at_multiple(at, self.count) for at in bounds):
-            return f"{self.axis} runs from {loop.start} to {loop.stop}, not {self.count} at a time"
-        return why_dependent(loop)
+        return why_not_by(loop, self.count) or why_dependent(loop)
 
     def _changed(self, loop: For) -> list[Statement]:
         name = f"{self.axis}_by{self.count}"
@@ -51,6 +47,15 @@ class UnrollAndJam(LoopDirective):
         if isinstance(first, For) and first.start.is_const(0) and first.stop.is_const(1):
             return [first, *rest] if rest else substituted(first.body, {name: index(0)})
         return [first, *rest]
+
+
+def why_not_by(loop: For, count: int) -> str:
+    """Why the iterations can't be taken `count` at a time, from the first on; empty if they can."""
+    last = index(loop.variable.hi + 1)
+    bounds = [loop.start, *(end for end in ends(loop.stop) if end != last)]
+    if all(starts_at_multiple(at, count) for at in bounds):
+        return ""
+    return f"{axis_of(loop)} runs from {loop.start} to {loop.stop}, not {count} at a time"
 
 
 def unroll_and_jam(

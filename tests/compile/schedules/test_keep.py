@@ -15,6 +15,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     PrivateArray,
     Store,
 )
+from tinyjax.compile.kernel.substitution import substituted
 from tinyjax.compile.schedules.directive import axis_of, loops_of
 from tinyjax.compile.schedules.keep import Keep, repeated_work
 from tinyjax.compile.schedules.schedule import scheduled
@@ -64,6 +65,16 @@ def test_what_is_kept_is_what_was_computed(columns, directives):
 def test_what_is_not_computed_can_not_be_kept():
     assert "no axis 'i7'" in Keep("e", "i7").why_not(softmax(5, 40))
     assert Keep("e", "i2").why_not(softmax(5, 40)) == "the loop over i2 computes no 'e'"
+
+
+def test_what_is_computed_again_where_it_could_not_be_loaded_is_not_kept():
+    x, y = Buffer("x_in", F32, 4, "in"), Buffer("y_out", F32, 16, "out")
+    outer, inner = axis("i1", 2), axis("i2", 4)
+    row = [Load(A, x, inner), Let(B, "exp", (A,)), Store(y, outer * 4 + inner, B)]
+    rows = [loop(outer, 2, loop(inner, 4, *row))]
+    again = substituted(rows, {}, {"a": "d", "b": "e", "i1": "i3", "i2": "i4"})
+    reason = Keep("b", "i2").why_not(Kernel("k0", [x, y], 1, [*rows, *again]))
+    assert reason == "no loop that stands after that over i2 computes 'b' again"
 
 
 def test_what_is_made_of_the_same_value_many_times_over_is_found_at_once():

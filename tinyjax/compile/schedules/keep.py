@@ -36,9 +36,10 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
     Store,
     Value,
+    inner_bodies,
 )
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
-from tinyjax.compile.kernel.substitution import replaced
+from tinyjax.compile.kernel.substitution import every_statement, replaced
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
@@ -63,21 +64,16 @@ class Keep(Directive):
             return no_such_axis(kernel, self.axis)
         if not any(isinstance(s, Let) and s.target.name == self.value for s in loop.body):
             return f"the loop over {self.axis} computes no {self.value!r}"
+        if not _readers(kernel, loop, self.value):
+            return f"no loop that stands after that over {self.axis} computes {self.value!r} again"
         return ""
 
     def _applied(self, kernel: Kernel) -> Kernel:
         loop = loop_over(kernel, self.axis)
-        numbers: Numbers = {}
-        meaning = _meanings(loop, numbers)[self.value]
         made = _statement(loop, self.value)
         target = made.target
         kept = PrivateArray(Fresh(kernel)("kept"), target.dtype, loop.stop.hi, target.width)
-        readers = {
-            axis_of(other): name
-            for other in _loops_after(kernel, loop)
-            for name, found in _meanings(other, numbers).items()
-            if found == meaning
-        }
+        readers = _readers(kernel, loop, self.value)
 
         def change(statement: Statement) -> list[Statement]:
             if not isinstance(statement, For):
@@ -96,10 +92,23 @@ def _statement(loop: For, name: str) -> Let:
     return next(s for s in loop.body if isinstance(s, Let) and s.target.name == name)
 
 
+def _readers(kernel: Kernel, loop: For, value: str) -> dict[str, str]:
+    """The axes of loops after it that compute the value again, each with its name there."""
+    numbers: Numbers = {}
+    meaning = _meanings(loop, numbers)[value]
+    return {
+        axis_of(other): name
+        for other in _loops_after(kernel, loop)
+        for name, found in _meanings(other, numbers).items()
+        if found == meaning
+    }
+
+
 def _loops_after(kernel: Kernel, loop: For) -> list[For]:
-    """The loops with the same bounds that stand after a loop."""
-    loops = loops_of(kernel.body)
-    after = loops[loops.index(loop) + 1 :]
+    """The loops with the same bounds after a loop, where they can load what is allocated before it."""
+    inner = (body for s in every_statement(kernel.body) for body in inner_bodies(s))
+    body = next(b for b in (kernel.body, *inner) if any(s is loop for s in b))
+    after = loops_of(body[body.index(loop) + 1 :])
     return [other for other in after if (other.start, other.stop) == (loop.start, loop.stop)]
 
 

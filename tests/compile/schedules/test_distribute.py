@@ -8,16 +8,16 @@ from tinyjax.compile.schedules.split import Split
 def test_sums_are_kept_in_an_array_until_they_are_needed():
     kernel = Distribute(("i1",), "i2").apply(row_sums(3, 5))
     assert str(kernel).splitlines()[1:] == [
-        "  sums1:f32 = 4 elements",
+        "  each_acc1:f32 = 4 elements",
         "  for i1 in 0 .. 3:",
         "    acc1:f32 = variable of 0.0",
         "    for i2 in 0 .. 5:",
         "      a:f32 = x_in[i1 * 5 + i2]",
         "      acc1[0] = add acc1[0] a",
         "    t1:f32 = acc1",
-        "    sums1[i1] = t1",
+        "    each_acc1[i1] = t1",
         "  for i3 in 0 .. 3:",
-        "    b:f32 = sums1[i3]",
+        "    b:f32 = each_acc1[i3]",
         "    c:f32 = add b b",
         "    y_out[i3] = c",
     ]

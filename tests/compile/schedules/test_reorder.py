@@ -17,10 +17,10 @@ def test_two_loops_change_places():
 def test_a_sum_whose_loop_moves_out_has_an_accumulator_for_each_row():
     kernel = Reorder("i2", ("i1",)).apply(row_sums(3, 5))
     assert str(kernel).splitlines()[1:5] == [
-        "  sums1:f32 = 4 elements of 0.0",
+        "  each_acc1:f32 = 4 elements of 0.0",
         "  for i2 in 0 .. 5:",
         "    for i1 in 0 .. 3:",
-        "      t1:f32 = sums1[i1]",
+        "      t1:f32 = each_acc1[i1]",
     ]
     assert_computes_the_same(kernel, row_sums(3, 5))
 

@@ -122,7 +122,9 @@ class _Expansion:
     def _allocate(self, maker: Let | Load | Allocate, is_set: bool) -> None:
         thing = _made_by(maker)
         size = getattr(thing, "size", 1)
-        array = PrivateArray(self.fresh("sums"), thing.dtype, size * self.count, thing.width)
+        array = PrivateArray(
+            self.fresh(f"each_{thing.name}"), thing.dtype, size * self.count, thing.width
+        )
         self.arrays[thing.name] = array
         initial = maker.initial if isinstance(maker, Allocate) and (is_set or size > 1) else None
         self.allocations.append(Allocate(array, initial, origin=maker.origin))

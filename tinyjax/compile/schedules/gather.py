@@ -4,12 +4,12 @@ After this file you can say how a loop becomes vectors that reads every second e
 element whose index is data: there is no vector load for these. A loop of its own copies them, element by
 element, to a private array, and vectors are loaded from there. Builds on distribute and lanes.
 
-    for i1 in 0 .. 16:                 sums1:f32 = 16 elements of 0.0
+    for i1 in 0 .. 16:                 each_a1:f32 = 16 elements of 0.0
       a:f32 = a_in[i1 * 2]             for i2 in 0 .. 16:
       ...                                a:f32 = a_in[i2 * 2]
-                                         sums1[i2] = a
+                                         each_a1[i2] = a
                                        for i1 in 0 .. 16:
-                                         a:f32 = sums1[i1]
+                                         a:f32 = each_a1[i1]
                                          ...
 """
 

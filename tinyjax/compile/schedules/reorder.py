@@ -5,12 +5,12 @@ another, all that an iteration of the inner one needs was there before. Where a 
 more in it, that one is distributed, and variables become arrays: the accumulator of a sum, one for each
 element of a tile. Builds on distribute.
 
-    for row in 0 .. 4:               sums1 = 4 elements of 0.0
+    for row in 0 .. 4:               each_acc1 = 4 elements of 0.0
       acc1 = 0.0                     for run in 0 .. 3:
       for run in 0 .. 3:               for row in 0 .. 4:
         ...                              ...
       a_out[row] = acc1              for row1 in 0 .. 4:
-                                       a_out[row1] = sums1[row1]
+                                       a_out[row1] = each_acc1[row1]
 """
 
 from __future__ import annotations

@@ -65,7 +65,8 @@ function drawTimes() {
     root.append(element("p", { class: "note" }, "Nothing runs: what the function gives is known when it is compiled."));
     return;
   }
-  const lanes = Map.groupBy(data.times.map((_, number) => number), (number) => data.times[number].lane);
+  const lanes = new Map(); // to the numbers of what ran there
+  data.times.forEach((event, number) => lanes.set(event.lane, [...(lanes.get(event.lane) ?? []), number]));
   const chart = element("div", { class: "chart" }, axis(), ...[...lanes].map(([name, numbers]) => lane(name, numbers)));
   timeRows.push(...data.times.map(timeRow));
   const heads = ["what ran", "began", "took", "waited in the queue", "memory", "operations"];

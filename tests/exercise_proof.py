@@ -73,12 +73,12 @@ def enter(codes: Codes, living: Living) -> None:
             function.__code__ = code
 
 
-class Prover:
-    """The plugin: collects the tests once, and runs each state's in a fork."""
+class InForks:
+    """A plugin of pytest that collects all tests once, and runs those of each trial in a fork."""
 
-    def __init__(self, states: list[State], src: Path):
-        self.states, self.src = states, src
-        self.results: list[dict[str, str | None]] = []
+    def __init__(self, trials: list[dict[str, Any]]):
+        self.trials = trials
+        self.results: list[Any] = []
         self.errors: list[str] = []
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
@@ -89,25 +89,41 @@ class Prover:
         if sys.modules["tinyjax.runtime.devices"].are_known():
             self.errors.append("a test looks for devices while it is imported: no fork can compute")
         living = living_functions()
+        by_name: dict[str, list[pytest.Item]] = {}
+        for item in session.items:
+            for name in {item.nodeid, item.nodeid.partition("[")[0]}:
+                by_name.setdefault(name, []).append(item)
         gc.freeze()  # what is there stays as it is in memory, which the forks share
-        for state in self.states:
-            wanted = set(state["tests"])
-            items = [i for i in session.items if {i.nodeid, i.nodeid.partition("[")[0]} & wanted]
-            codes = codes_for(state, self.src)
-            self.results.append(in_a_fork(outcomes, codes, living, items))
+        for trial in self.trials:
+            self.errors += [f"there is no {test}" for test in trial["tests"] if test not in by_name]
+            items = [item for test in trial["tests"] for item in by_name.get(test, [])]
+            self.results.append(in_a_fork(self.tried, trial, living, list(dict.fromkeys(items))))
         return True
 
+    def tried(self, trial: dict[str, Any], living: Living, items: list[pytest.Item]) -> Any:
+        """What comes out of a trial with these tests."""
+        raise NotImplementedError
 
-def outcomes(codes: Codes, living: Living, items: list[pytest.Item]) -> dict[str, str | None]:
-    """With these codes: for each test None, or what it said when it failed."""
-    enter(codes, living)
-    found: dict[str, str | None] = {}
-    for item in items:
-        found[item.nodeid] = None
-        for report in runtestprotocol(item, log=False, nextitem=None):
-            if not report.passed:
-                found[item.nodeid] = f"{report.outcome}: {report.longrepr}"[-1500:]
-    return found
+
+class Prover(InForks):
+    """Runs all tests of each state."""
+
+    def __init__(self, states: list[State], src: Path):
+        super().__init__(states)
+        self.src = src
+
+    def tried(
+        self, state: State, living: Living, items: list[pytest.Item]
+    ) -> dict[str, str | None]:
+        """For each test None, or what it said when it failed."""
+        enter(codes_for(state, self.src), living)
+        found: dict[str, str | None] = {}
+        for item in items:
+            found[item.nodeid] = None
+            for report in runtestprotocol(item, log=False, nextitem=None):
+                if not report.passed:
+                    found[item.nodeid] = f"{report.outcome}: {report.longrepr}"[-1500:]
+        return found
 
 
 def in_a_fork(function: Callable[..., Any], *args: Any) -> Any:

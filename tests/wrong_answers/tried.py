@@ -9,7 +9,6 @@ are. All that is not part of the answer is the reference.
 
 from __future__ import annotations
 
-import gc
 import json
 import linecache
 import re
@@ -22,7 +21,7 @@ from typing import Any, NoReturn
 
 import pytest
 from _pytest.runner import runtestprotocol
-from exercise_proof import Codes, Living, codes_of, enter, in_a_fork, living_functions
+from exercise_proof import Codes, InForks, Living, codes_of, enter
 
 from tinyjax.studio.learn.exercises import in_clone
 from tinyjax.studio.learn.functions import with_function
@@ -38,35 +37,15 @@ class EndlessError(Exception):
     """The tests took too long."""
 
 
-class Prover:
-    """The plugin: collects the tests once, and tries each answer in a fork."""
+class Prover(InForks):
+    """Runs the tests of each answer until one fails."""
 
     def __init__(self, answers: list[Answer]):
-        self.answers = answers
-        self.results: list[dict[str, str] | None] = []
-        self.errors: list[str] = []
+        super().__init__(answers)
         self.own: set[tuple[str, str]] = set()  # the functions of the answer that is tried
         self.failure: dict[str, str] | None = None
 
-    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if report.failed:
-            self.errors.append(str(report.longrepr))
-
-    def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        if sys.modules["tinyjax.runtime.devices"].are_known():
-            self.errors.append("a test looks for devices while it is imported: no fork can compute")
-        living = living_functions()
-        by_name: dict[str, list[pytest.Item]] = {}
-        for item in session.items:
-            for name in {item.nodeid, item.nodeid.partition("[")[0]}:
-                by_name.setdefault(name, []).append(item)
-        gc.freeze()  # what is there stays as it is in memory, which the forks share
-        for answer in self.answers:
-            items = [item for test in answer["tests"] for item in by_name[test]]
-            self.results.append(in_a_fork(self.first_failure, answer, living, items))
-        return True
-
-    def first_failure(
+    def tried(
         self, answer: Answer, living: Living, items: list[pytest.Item]
     ) -> dict[str, str] | None:
         """What the first test that fails says; None if all pass."""

@@ -144,6 +144,14 @@ def test_the_passes_of_an_own_schedule_are_those_of_its_directives():
     assert own.as_text(own.passes[-1].title) == own.as_text("kernel")
 
 
+def test_the_passes_of_a_loop_have_the_name_of_its_kernel():
+    lowered = jax.jit(lambda x: lax.fori_loop(0, 9, lambda i, c: c * 0.5 + x, x)).lower(data(100))
+    own = lowered.with_schedule("k0", [Split("i1", 8)])
+    assert "vectorize of k0_scan" in [record.title for record in lowered.passes]
+    assert [r.title for r in own.passes if "k0_scan" in r.title] == ["split of k0_scan"]
+    assert own.as_text("split of k0_scan") == own.as_text("kernel")
+
+
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_any_directive_can_be_left_out(number):
     """And with it those that can't be applied without it."""

@@ -86,3 +86,13 @@ def test_what_is_the_same_in_all_iterations_is_computed_once():
 def test_a_chunk_that_may_be_shorter_is_not_unrolled():
     kernel = Split("i1", 4).apply(row_sums(10, 5))
     assert "not 3 at a time" in UnrollAndJam("i1_inner", 3).why_not(kernel)
+
+
+def test_vectors_advance_together_though_a_scalar_is_a_result_too():
+    def f(x):
+        return lax.fori_loop(0, 5, lambda i, c: (c[0] * 2 + x, c[1] + 1.5), (x, 0.0))
+
+    x = np.arange(3000, dtype=np.float32)
+    assert "UnrollAndJam" in jax.jit(f).lower(x).as_text("schedule of k0").partition("# not")[0]
+    for found, wanted in zip(jax.jit(f)(x), f(x), strict=True):
+        np.testing.assert_array_equal(found, wanted)

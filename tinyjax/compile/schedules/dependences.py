@@ -19,6 +19,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Combine,
     For,
     IfLast,
+    Let,
     Load,
     Statement,
     Store,
@@ -39,6 +40,7 @@ class _Access:
     reach: int
     end: Linear | None  # elements from there on are not accessed
     is_store: bool
+    when: str  # the condition by which only one iteration has it, if there is one
 
     def may_meet(self, other: _Access, varying: set[str]) -> bool:
         """Whether both may be to the same element, in whichever iterations; `varying` are the names of what
@@ -65,10 +67,13 @@ def why_dependent(loop: For) -> str:
     if any(isinstance(s, IfLast) for s in inside):
         return f"'{loop.variable}' has a part that is for the last work-item"
     own = {s.array.name for s in inside if isinstance(s, Allocate)}
-    accesses = list(_accesses(loop.body, {loop.variable: loop}))
     varying = {axis_of(loop), _counter(loop).args[0], *_made_within(loop)}
+    once = {s.target.name for s in inside if isinstance(s, Let) and _holds_once(s, loop, varying)}
+    accesses = list(_accesses(loop.body, {loop.variable: loop}, once))
     for memory in {a.memory for a in accesses if a.is_store} - own:
         of_it = [a for a in accesses if a.memory == memory]
+        if len(conditions := {a.when for a in of_it}) == 1 and "" not in conditions:
+            continue
         stores = [a for a in of_it if a.is_store]
         meeting = [a for a in of_it if any(a.may_meet(store, varying) for store in stores)]
         if not _are_apart(loop, meeting):
@@ -116,6 +121,14 @@ def _are_apart(loop: For, accesses: Sequence[_Access]) -> bool:
     return True
 
 
+def _holds_once(let: Let, loop: For, varying: set[str]) -> bool:
+    """Whether it is a condition that holds in one iteration at most."""
+    match let:
+        case Let(_, "eq", (Index() as at, Index(op="const"))):
+            return bool(at.stride(axis_of(loop))) and at.names & varying == {axis_of(loop)}
+    return False
+
+
 def _made_within(loop: For) -> set[str]:
     """The names of values that an iteration computes, and of the loops in it."""
     loops = [s for s in every_statement(loop.body) if isinstance(s, For)]
@@ -126,20 +139,24 @@ def _made_within(loop: For) -> set[str]:
 # ---- accesses ----
 
 
-def _accesses(body: Sequence[Statement], loops: Mapping[Index, For]) -> Iterator[_Access]:
+def _accesses(
+    body: Sequence[Statement], loops: Mapping[Index, For], once: set[str], when: str = ""
+) -> Iterator[_Access]:
     for statement in body:
         match statement:
             case Load(target, memory, at, end):
                 reach, last = _reach(memory, target), None if end is None else _sum(end, loops)
-                yield _Access(memory.name, _sum(at, loops), reach, last, False)
+                yield _Access(memory.name, _sum(at, loops), reach, last, False, when)
             case Store(memory, at, value, end):
                 reach, last = _reach(memory, value), None if end is None else _sum(end, loops)
-                yield _Access(memory.name, _sum(at, loops), reach, last, True)
+                yield _Access(memory.name, _sum(at, loops), reach, last, True, when)
             case Combine(memory, at):
-                yield _Access(memory.name, _sum(at, loops), 1, None, True)
+                yield _Access(memory.name, _sum(at, loops), 1, None, True, when)
         inner = {statement.variable: statement} if isinstance(statement, For) else {}
-        for part in inner_bodies(statement):
-            yield from _accesses(part, {**loops, **inner})
+        condition = getattr(getattr(statement, "condition", None), "name", "")
+        for number, part in enumerate(inner_bodies(statement)):
+            here = condition if condition in once and number == 0 else when
+            yield from _accesses(part, {**loops, **inner}, once, here)
 
 
 def _reach(memory: object, value: object) -> int:

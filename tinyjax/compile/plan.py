@@ -18,7 +18,7 @@ from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.rules import rewrites_for_steps
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
-from tinyjax.compile.record import PassRecord, records_so_far, run_pass
+from tinyjax.compile.record import give_name, run_pass
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
 from tinyjax.compile.schedules.lower import lower_group
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
@@ -108,7 +108,6 @@ class _Planner:
     def __init__(self, target: Target):
         self.target = target
         self.shared: dict[Hashable, Kernel] = {}  # by what it computes
-        self.unnamed: dict[JaxprEqn, list[PassRecord]] = {}  # until their loop has a number
 
     def plan(self, closed: ClosedJaxpr, names: dict[Var, str], prefix: str) -> Plan:
         """`prefix` begins the kernels' names, so that no two of a program are alike."""
@@ -131,12 +130,11 @@ class _Planner:
     def _loops(self, jaxpr: Jaxpr, names: dict[Var, str]) -> dict[JaxprEqn, LoopKernel | str]:
         """The kernel of each loop, or why it has none: it says what of the loop's operands is stored."""
         producer = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
-        loops = {}
-        for eqn in filter(is_control_flow, jaxpr.eqns):
-            before = len(records_so_far())
-            loops[eqn] = loop_kernel(eqn, producer, names, self.target)
-            self.unnamed[eqn] = records_so_far()[before:]
-        return loops
+        return {
+            eqn: loop_kernel(eqn, producer, names, self.target)
+            for eqn in jaxpr.eqns
+            if is_control_flow(eqn)
+        }
 
     def _kernel(self, group: KernelGroup, names: dict[Var, str], prefix: str) -> Kernel:
         key = _meaning_of_group(group)
@@ -150,13 +148,9 @@ class _Planner:
         self, plan: Plan, number: int, group: LoopGroup, made: LoopKernel | str, prefix: str
     ) -> None:
         """One kernel if that can be, else a plan for each of the loop's jaxprs."""
-        name = f"{prefix}{group.eqn.primitive.name}"
-        for record in self.unnamed[group.eqn]:
-            record.subject = name
-            record.before, record.after = (
-                replace(kernel, name=name) for kernel in (record.before, record.after)
-            )
         if isinstance(made, LoopKernel):
+            name = f"{prefix}{group.eqn.primitive.name}"
+            give_name(made.kernel.name, name)
             naive = made.kernel.naive and replace(made.kernel.naive, name=name)
             plan.kernels[number] = replace(made.kernel, name=name, naive=naive)
             return

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -149,6 +149,16 @@ def run_pass(
     finally:
         _recorder.running = outer
     return record.after
+
+
+def give_name(old: str, new: str) -> None:
+    """Passes of the kernel `old` were of one that has a name now."""
+    for record in records_so_far():
+        if record.subject == old:
+            record.subject = new
+            record.before, record.after = (
+                replace(kernel, name=new) for kernel in (record.before, record.after)
+            )
 
 
 def subject_of_pass() -> str:

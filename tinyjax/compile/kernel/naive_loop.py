@@ -84,6 +84,8 @@ class LoopNest:
     ):  # fmt: skip
         self.found = found
         self.eqn = eqn = found.eqn
+        results = [names[v] for v in eqn.outvars if v in names]
+        self.name = "_".join([eqn.primitive.name, *results[:1]])  # until the loop has a number
         self.b = b
         self.computed = {v: e for e in before for v in e.outvars}
         read = dict.fromkeys([*self.operands(), *(v for e in before for v in e.invars)])
@@ -105,7 +107,7 @@ class LoopNest:
     def made(self) -> LoopKernel:
         """The kernel of all that was written."""
         buffers = [*self.inputs.values(), *self.outputs]
-        kernel = Kernel(self.eqn.primitive.name, buffers, 1, self.b.body)
+        kernel = Kernel(self.name, buffers, 1, self.b.body)
         return LoopKernel(kernel, list(self.inputs), self.elements, self.b.main_axis)
 
     def write(self) -> None:

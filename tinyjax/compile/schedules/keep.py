@@ -19,7 +19,7 @@ and store_at.) Builds on nests.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Container, Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -27,7 +27,6 @@ from tinyjax.compile.kernel.indices import Index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Atom,
-    Buffer,
     For,
     Kernel,
     Let,
@@ -48,7 +47,7 @@ from tinyjax.compile.schedules.directive import (
     loops_of,
     no_such_axis,
 )
-from tinyjax.compile.schedules.nests import Fresh, names_in, without_unused
+from tinyjax.compile.schedules.nests import Fresh, names_in, stored_names, without_unused
 
 
 @dataclass(frozen=True)
@@ -94,22 +93,18 @@ def _statement(loop: For, name: str) -> Let:
 
 def _readers(kernel: Kernel, loop: For, value: str) -> dict[str, str]:
     """The axes of loops after it that compute the value again, each with its name there."""
-    numbers: Numbers = {}
-    meaning = _meanings(loop, numbers)[value]
-    return {
-        axis_of(other): name
-        for other in _loops_after(kernel, loop)
-        for name, found in _meanings(other, numbers).items()
-        if found == meaning
-    }
-
-
-def _loops_after(kernel: Kernel, loop: For) -> list[For]:
-    """The loops with the same bounds after a loop, where they can load what is allocated before it."""
     inner = (body for s in every_statement(kernel.body) for body in inner_bodies(s))
     body = next(b for b in (kernel.body, *inner) if any(s is loop for s in b))
-    after = loops_of(body[body.index(loop) + 1 :])
-    return [other for other in after if (other.start, other.stop) == (loop.start, loop.stop)]
+    _, *after = here = body[body.index(loop) :]  # where what is allocated before it can be loaded
+    numbers, stored = Numbers(), stored_names(here)
+    meaning = _meanings(loop, numbers, stored)[value]
+    return {
+        axis_of(other): name
+        for other in loops_of(after)
+        if (other.start, other.stop) == (loop.start, loop.stop)
+        for name, found in _meanings(other, numbers, stored).items()
+        if found == meaning
+    }
 
 
 def _storing(loop: For, made: Let, kept: PrivateArray) -> For:
@@ -132,14 +127,14 @@ def _loading(loop: For, name: str, kept: PrivateArray) -> For:
 # ---- what is computed twice ----
 
 
-Numbers = dict[
-    Hashable, int
-]  # what has been seen: an operation with its operands' numbers, or a load
+# What has been seen: an operation with its operands' numbers, or a load.
+Numbers = dict[Hashable, int]
 
 
-def _meanings(loop: For, numbers: Numbers) -> dict[str, int]:
+def _meanings(loop: For, numbers: Numbers, stored: Container[str]) -> dict[str, int]:
     """A number for each value of a loop's body: the same for equal values, and for those of an iteration
-    of another loop with the same `numbers`. (Local value numbering: Cocke and Schwartz, 1970.)"""
+    of another loop with the same `numbers`, if only the memory of the names `stored` changes meanwhile.
+    (Local value numbering: Cocke and Schwartz, 1970.)"""
     meanings: dict[str, int] = {}
     here = index_var("here", loop.variable.lo, loop.variable.hi)
 
@@ -156,9 +151,10 @@ def _meanings(loop: For, numbers: Numbers) -> dict[str, int]:
         match statement:
             case Let(target, op, args):
                 what = (op, target.dtype, *map(meaning, args))
-            case Load(target, Buffer(role="in") as source, at, end):
-                what = (source.name, place(at), None if end is None else place(end))
-            case Load(target):  # of memory that may have changed: a value that no other loop has
+            case Load(target, source, at, end) if source.name not in stored:
+                last = None if end is None else place(end)
+                what = (source.name, place(at), last, target.width)
+            case Load(target):  # a value that no other loop has
                 what = (axis_of(loop), target.name)
             case _:
                 continue
@@ -179,8 +175,8 @@ def repeated_work(kernel: Kernel, axes: Sequence[str]) -> list[Repeated]:
     each other, the last."""
     found_loops = (find_loop(kernel, axis) for axis in axes)
     loops = [loop for loop in found_loops if loop is not None]
-    numbers: Numbers = {}
-    meanings = [_meanings(loop, numbers) for loop in loops]
+    numbers, stored = Numbers(), stored_names(kernel.body)
+    meanings = [_meanings(loop, numbers, stored) for loop in loops]
     found: dict[int, Repeated] = {}
     for number, loop in enumerate(loops):
         known = set(meanings[number].values())

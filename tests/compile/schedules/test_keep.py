@@ -77,6 +77,18 @@ def test_what_is_computed_again_where_it_could_not_be_loaded_is_not_kept():
     assert reason == "no loop that stands after that over i2 computes 'b' again"
 
 
+def test_what_costs_little_once_its_operand_is_kept_is_not_kept():
+    def loss(x):
+        return (jax.nn.log_softmax(jax.numpy.tanh(x)) ** 2).sum()
+
+    (kernel,) = stages(jax.grad(loss), aval(40, 10))[2]
+    operations = [
+        line.split(" = ")[1].split()[0] for line in str(kernel).splitlines() if " = " in line
+    ]
+    assert operations.count("tanh") == operations.count("exp") == 4  # rows at once
+    assert sum(isinstance(directive, Keep) for directive in kernel.schedule) == 2
+
+
 def test_what_is_made_of_what_is_kept_can_be_kept_too():
     kernel = softmax(5, 40, lambda x: jax.numpy.tanh(jax.numpy.exp(x)))
     *_, first, second = (k for k in repeated_work(kernel, ["i2", "i3", "i4"]))

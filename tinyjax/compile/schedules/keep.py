@@ -19,7 +19,8 @@ and store_at.) Builds on nests.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Mapping, Sequence, Set
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -27,6 +28,7 @@ from tinyjax.compile.kernel.indices import Index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Atom,
+    Combine,
     For,
     Kernel,
     Let,
@@ -47,7 +49,7 @@ from tinyjax.compile.schedules.directive import (
     loops_of,
     no_such_axis,
 )
-from tinyjax.compile.schedules.nests import Fresh, names_in, stored_names, without_unused
+from tinyjax.compile.schedules.nests import Fresh, names_in, without_unused
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def _readers(kernel: Kernel, loop: For, value: str) -> dict[str, str]:
     inner = (body for s in every_statement(kernel.body) for body in inner_bodies(s))
     body = next(b for b in (kernel.body, *inner) if any(s is loop for s in b))
     _, *after = here = body[body.index(loop) :]  # where what is allocated before it can be loaded
-    numbers, stored = Numbers(), stored_names(here)
+    numbers, stored = Numbers(), _stores(here)
     meaning = _meanings(loop, numbers, stored)[value]
     return {
         axis_of(other): name
@@ -131,9 +133,15 @@ def _loading(loop: For, name: str, kept: PrivateArray) -> For:
 Numbers = dict[Hashable, int]
 
 
-def _meanings(loop: For, numbers: Numbers, stored: Container[str]) -> dict[str, int]:
+def _stores(body: Sequence[Statement]) -> Counter[str]:
+    """How many statements store to each memory."""
+    found = (s for s in every_statement(body) if isinstance(s, Store | Combine))
+    return Counter(s.destination.name if isinstance(s, Store) else s.array.name for s in found)
+
+
+def _meanings(loop: For, numbers: Numbers, stored: Counter[str]) -> dict[str, int]:
     """A number for each value of a loop's body: the same for equal values, and for those of an iteration
-    of another loop with the same `numbers`, if only the memory of the names `stored` changes meanwhile.
+    of another loop with the same `numbers`. So many statements as `stored` says change memory meanwhile.
     (Local value numbering: Cocke and Schwartz, 1970.)"""
     meanings: dict[str, int] = {}
     here = index_var("here", loop.variable.lo, loop.variable.hi)
@@ -151,11 +159,14 @@ def _meanings(loop: For, numbers: Numbers, stored: Container[str]) -> dict[str, 
         match statement:
             case Let(target, op, args):
                 what = (op, target.dtype, *map(meaning, args))
-            case Load(target, source, at, end) if source.name not in stored:
-                last = None if end is None else place(end)
-                what = (source.name, place(at), last, target.width)
-            case Load(target):  # a value that no other loop has
-                what = (axis_of(loop), target.name)
+            case Load(target, source, at, end):
+                what = (source.name, place(at), None if end is None else place(end), target.width)
+                if source.name in stored and what not in numbers:
+                    what = (axis_of(loop), target.name)  # a value that no other loop has
+            case Store(memory, at, Value(name, _, width), None) if stored[memory.name] == 1:
+                if name in meanings:  # loops after this one load the value
+                    numbers[memory.name, place(at), None, width] = meanings[name]
+                continue
             case _:
                 continue
         meanings[target.name] = numbers.setdefault(what, len(numbers))
@@ -175,7 +186,7 @@ def repeated_work(kernel: Kernel, axes: Sequence[str]) -> list[Repeated]:
     each other, the last."""
     found_loops = (find_loop(kernel, axis) for axis in axes)
     loops = [loop for loop in found_loops if loop is not None]
-    numbers, stored = Numbers(), stored_names(kernel.body)
+    numbers, stored = Numbers(), _stores(kernel.body)
     meanings = [_meanings(loop, numbers, stored) for loop in loops]
     found: dict[int, Repeated] = {}
     for number, loop in enumerate(loops):
@@ -194,12 +205,10 @@ def repeated_work(kernel: Kernel, axes: Sequence[str]) -> list[Repeated]:
 
 def _wanted(loop: For, meanings: Mapping[str, int], known: Set[int]) -> set[int]:
     """What a loop needs for something that is not known from a loop before."""
-    new = (
-        statement
-        for statement in loop.body
-        if not (isinstance(statement, Let) and meanings[statement.target.name] in known)
-    )
-    return {meanings[name] for statement in new for name in names_in(statement) if name in meanings}
+    lets = {s.target.name for s in loop.body if isinstance(s, Let)}
+    is_known = {name for name in lets if meanings[name] in known}
+    new = (s for s in loop.body if not (isinstance(s, Let) and s.target.name in is_known))
+    return {meanings[name] for s in new for name in names_in(s) & lets}
 
 
 def work_of(let: Let) -> int:

@@ -97,14 +97,7 @@ def _rows(choice: _Choice, axes: ReductionAxes) -> None:
     sweeps = [draft.one_axis(sweep, "a row is contiguous") for sweep in axes.sweeps]
     unrolled = [choice.unrolled(sweep) for sweep in sweeps]
     sweeps = [choice.vectorized(s) if choice.can_be_vectors(s) else s for s in sweeps]
-    kept = 0
-    for value, axis, cost in _costly(draft.kernel, sweeps):
-        size = columns * value.dtype.itemsize
-        if kept + size <= KEPT_BYTES:
-            draft.apply(
-                Keep(value.name, axis, why=f"{cost:.0f} operations, and it stays in the cache")
-            )
-            kept += size
+    kept = _kept(draft, columns, sweeps)
     at_once = min(UNROLLED, rows) if kept * UNROLLED <= KEPT_BYTES else 1
     for sweep, several in zip(sweeps, unrolled):
         if sweep.endswith("_outer") and (columns % choice.width or columns == choice.width):
@@ -122,8 +115,20 @@ def _rows(choice: _Choice, axes: ReductionAxes) -> None:
             draft.apply(UnrollAndJam(row, at_once, why=why))
 
 
-def _costly(kernel: Kernel, sweeps: Sequence[str]) -> list:
-    return [r for r in repeated_work(kernel, sweeps) if r[2] > CHEAP_WORK]
+def _kept(draft: Draft, columns: int, sweeps: Sequence[str]) -> int:
+    """Keeps what is costly and has room, one after the other; gives the bytes."""
+    kept = 0
+    while True:
+        for value, axis, cost in repeated_work(draft.kernel, sweeps):
+            size = columns * value.dtype.itemsize
+            keep = Keep(value.name, axis, why=f"{cost:.0f} operations, and it stays in the cache")
+            if cost <= CHEAP_WORK or kept + size > KEPT_BYTES or keep.why_not(draft.kernel):
+                continue
+            draft.apply(keep)
+            kept += size
+            break
+        else:
+            return kept
 
 
 # ---- columns ----

@@ -130,6 +130,7 @@ def test_live_needs_a_file(capsys):
 
 @pytest.mark.slow
 def test_a_program_that_never_ends_is_ended(server, monkeypatch):
+    state_when_done(server)  # of the file, which is looked at first
     monkeypatch.setattr(live_module, "SECONDS", 5)
     server.live.edit(ENDLESS)
     assert "endless loop" in state_when_done(server)["error"]
@@ -147,6 +148,7 @@ def test_a_new_version_ends_the_one_before(server):
 
 @pytest.mark.slow
 def test_a_program_that_crashes_says_how_it_ended(server):
+    state_when_done(server)
     server.live.edit("import os\nos.abort()\n")
     assert "it ended with status -6" in state_when_done(server)["error"]
 

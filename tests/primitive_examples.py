@@ -22,6 +22,8 @@ from tinyjax.random.threefry import threefry2x32_p
 from tinyjax.scipy import special
 from tinyjax.scipy.special import hypergeometric
 from tinyjax.scipy.special.complex_gamma import complex_digamma_p
+from tinyjax.sharding import Mesh
+from tinyjax.sharding import PartitionSpec as P
 from tinyjax.transform.custom import linear_call
 from tinyjax.transform.custom.custom_vmap import custom_vmap
 from tinyjax.transform.jvp import add_any_p
@@ -67,6 +69,12 @@ twice = np.array([[1], [1]], np.int32)
 outside = np.array([[-1], [2], [7]], np.int32)
 of_batch = np.array([[3], [0]], np.int32)
 two_rows = floats(2, 3, low=-1.9, high=1.7, seed=2)
+
+
+def over_mesh(fun: Callable, out_specs: P) -> Callable:
+    """What the one device of a mesh computes with all rows."""
+    mesh = Mesh(jax.devices()[:1], ("i",))
+    return jax.shard_map(fun, mesh=mesh, in_specs=P("i"), out_specs=out_specs)
 
 
 def add_and_mix(a: Any, b: Any) -> Any:
@@ -538,7 +546,12 @@ EXAMPLES: dict[str, list[Example]] = {
     "debug_check": unary(lambda a: (debug_check(True, "never fails"), lax.sin(a))[1]),
     "io_callback": step(lambda a: io_callback(np.sin, a, a), x),
     # ---- over named axes ----
-    "pmap": unary(lambda a: jax.pmap(lambda r: jnp.sin(lax.psum(r, "i")), "i")(a[None])[0], x),
+    "shard_map": unary(over_mesh(lambda r: jnp.sin(lax.psum(r, "i")), P()), x),
+    "pvary": unary(over_mesh(lambda r: r * lax.pcast(one, "i", to="varying"), P("i")), x),
+    "psum_invariant": unary(over_mesh(lambda r: lax.psum(r, "i"), P()), x),
+    "all_gather_invariant": unary(
+        over_mesh(lambda r: lax.all_gather(r, "i", to="invarying"), P()), x
+    ),
     "psum": unary(over_rows(lambda r: lax.psum(r, "i")), x),
     "pmax": step(over_rows(lambda r: lax.pmax(r, "i")), x),
     "pmin": step(over_rows(lambda r: lax.pmin(r, "i")), x),

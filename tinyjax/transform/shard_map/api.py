@@ -22,7 +22,6 @@ from tinyjax.core.varying import pvary_to
 from tinyjax.sharding.current_mesh import get_abstract_mesh, use_abstract_mesh
 from tinyjax.sharding.mesh import AxisType, Mesh
 from tinyjax.sharding.partition_spec import PartitionSpec
-from tinyjax.transform.shard_map import rules as _rules  # noqa: F401  (their tables)
 from tinyjax.transform.shard_map.nested_vmap import Specs
 from tinyjax.transform.shard_map.primitive import (
     manual_env,

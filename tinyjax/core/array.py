@@ -196,6 +196,11 @@ class ArrayImpl(Array):
         """Whether nobody has seen the elements as a NumPy array, and so nobody holds on to them."""
         return self._host is None
 
+    @property
+    def is_block(self) -> bool:
+        """Whether only a block of the array is here, and other processes have the rest."""
+        return hasattr(self.buffer, "own")
+
     def is_deleted(self) -> bool:
         return self._host is None and self.buffer is None
 
@@ -279,6 +284,8 @@ class ArrayImpl(Array):
     def __repr__(self) -> str:
         if self.dtype == dtypes.key_dtype:
             return f"Array({self.shape}, dtype=key<fry>) overlaying:\n{self._value['fry']}"
+        if self.is_block:
+            return f"Array(shape={self.shape}, dtype={self.dtype.name})"
         weak = ", weak_type=True" if self.weak_type else ""
         suffix = f"dtype={self.dtype.name}{weak})"
         width = np.get_printoptions()["linewidth"]
@@ -293,7 +300,8 @@ class ArrayImpl(Array):
         return f"Array({body},{' ' if fits else '      '}{suffix}"
 
     def __str__(self) -> str:
-        return repr(self) if self.dtype == dtypes.key_dtype else str(self._value)
+        is_described = self.dtype == dtypes.key_dtype or self.is_block
+        return repr(self) if is_described else str(self._value)
 
     def __format__(self, spec: str) -> str:
         if self.dtype == dtypes.key_dtype:

@@ -23,6 +23,7 @@ from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.core.tree_util.pytrees import LEAF, PyTreeDef, kind_of
 from tinyjax.fast.prepared_launch import prepared
 from tinyjax.runtime.devices import Device, default_device
+from tinyjax.runtime.distributed.processes import process_count
 from tinyjax.transform.jit.api import PjitFunction
 from tinyjax.transform.jit.primitive import committed_to, compiled
 
@@ -103,8 +104,8 @@ def _remember(
     function: PjitFunction, args: tuple, kwargs: dict, key: Any, arrays: list[ArrayImpl]
 ) -> None:
     """Notes what the call led to, unless that is still being built, or results are looked at, which only the
-    plain way does."""
-    if config.jax_debug_nans or config.jax_debug_infs:
+    plain way does, or there are other processes."""
+    if config.jax_debug_nans or config.jax_debug_infs or process_count() > 1:
         return
     traced = function.cache.get(function.cache_key(args, kwargs)[1])
     if traced is None:  # jit is disabled

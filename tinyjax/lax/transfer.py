@@ -24,6 +24,7 @@ from tinyjax.core.bind import (
     Primitive,
     Tracer,
     abstract_eval_rules,
+    as_array,
     impl_rules,
     no_rule_reasons,
 )
@@ -31,6 +32,7 @@ from tinyjax.core.tree_util import tree_flatten, tree_leaves, tree_map, tree_unf
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.runtime.devices import Device, default_backend, devices
 from tinyjax.runtime.placement import Place, commit
+from tinyjax.sharding.blocks import from_block, own_block, spans_processes
 from tinyjax.sharding.partition_spec import PartitionSpec
 from tinyjax.sharding.sharding import Sharding, place_of
 from tinyjax.transform.batching import batch_rules
@@ -65,6 +67,8 @@ def _device_put_impl(
 def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
     if isinstance(place, Sharding):
         place.shard_shape(np.shape(x))  # raises, if it can't be spread so
+        if isinstance(place, Sharding) and spans_processes(getattr(place, "mesh", None)):
+            return from_block(own_block(as_array(x), place), place)
         place = place_of(place)
     if not isinstance(x, ArrayImpl):  # to_numpy copies: whoever changes x changes no Array
         aval = get_aval(x)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tinyjax.runtime.devices import Device
+from tinyjax.runtime.distributed.processes import process_index
 
 Index = tuple[slice, ...]
 
@@ -46,8 +47,10 @@ class Sharding:
 
     @property
     def home(self) -> Device:
-        """The device whose queue computes with the whole array, where all share one memory: the first."""
-        return self.devices_in_order[0]
+        """The device whose queue computes with the whole array, where all share one memory: the first of this
+        process."""
+        own = (d for d in self.devices_in_order if d.process_index == process_index())
+        return next(own, self.devices_in_order[0])
 
     @property
     def replicated(self) -> Sharding:
@@ -60,8 +63,8 @@ class Sharding:
 
     @property
     def addressable_devices(self) -> set[Device]:
-        """The devices of this process: all."""
-        return self.device_set
+        """The devices of this process."""
+        return {d for d in self.devices_in_order if d.process_index == process_index()}
 
     @property
     def num_devices(self) -> int:
@@ -69,14 +72,15 @@ class Sharding:
 
     @property
     def is_fully_addressable(self) -> bool:
-        """True: there are no other processes."""
-        return True
+        """Whether no device is another process's."""
+        return len(self.addressable_devices) == len(self.device_set)
 
     def addressable_devices_indices_map(
         self, global_shape: Sequence[int]
     ) -> Mapping[Device, Index]:
         """As devices_indices_map, of the devices of this process."""
-        return self.devices_indices_map(global_shape)
+        own = self.addressable_devices
+        return {d: i for d, i in self.devices_indices_map(global_shape).items() if d in own}
 
     def check_compatible_aval(self, aval_shape: Sequence[int]) -> None:
         """Raises ValueError if arrays of this shape can't be spread so."""

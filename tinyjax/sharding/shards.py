@@ -16,6 +16,7 @@ from typing import Any
 from tinyjax.core.array import Array, ArrayImpl, ShapedArray
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.placement import commit
+from tinyjax.sharding.blocks import part_of
 from tinyjax.sharding.sharding import Index, Sharding, as_sharding
 
 
@@ -34,8 +35,10 @@ class Shard:
     def data(self) -> Array:
         if self.index == (slice(None),) * self.whole.ndim and self.whole.device is self.device:
             return self.whole
-        aval = self.whole.aval.update(shape=self.whole._value[self.index].shape)
-        return commit(ArrayImpl(self.whole._value[self.index], aval), self.device)
+        elements = part_of(self.whole, self.index)
+        return commit(
+            ArrayImpl(elements, self.whole.aval.update(shape=elements.shape)), self.device
+        )
 
     def __repr__(self) -> str:
         return (
@@ -52,8 +55,10 @@ def _shards(array: ArrayImpl) -> list[Shard]:
     """Its parts, one a device."""
     seen: list[Index] = []
     shards = []
+    own = array.sharding.addressable_devices
     for device, index in array.sharding.devices_indices_map(array.shape).items():
-        shards.append(Shard(device, index, seen.count(index), array))
+        if device in own:
+            shards.append(Shard(device, index, seen.count(index), array))
         seen.append(index)
     return shards
 

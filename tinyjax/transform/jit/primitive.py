@@ -7,7 +7,7 @@ as any other. Builds on tracing and shortcuts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tinyjax.core.array import ArrayImpl
@@ -19,6 +19,7 @@ from tinyjax.core.nan_checks import check_finite
 from tinyjax.core.shortcuts import are_on, with_shortcut
 from tinyjax.core.tracing import JaxprTrace, staging_rules
 from tinyjax.runtime.devices import Device, default_device
+from tinyjax.runtime.distributed.processes import process_count
 from tinyjax.runtime.placement import Place, commit, committed_place, home_of, place_of_results
 
 if TYPE_CHECKING:
@@ -28,11 +29,19 @@ if TYPE_CHECKING:
 jit_p = Primitive("jit", multiple_results=True, takes_arrays=True)
 
 
+# `run(jaxpr, arrays)` gives the results of a program that several processes have parts of, None for others:
+# transform/shard_map/across_processes.py, once it is imported.
+run_across_processes: list[Callable[[ClosedJaxpr, Sequence[ArrayImpl]], list[Any] | None]] = []
+
+
 def _jit_impl(
     *args: Any, jaxpr: ClosedJaxpr, device: Device | None, **params: Any
 ) -> list[ArrayImpl]:
     """Runs the compiled jaxpr; compiles it at the first call on a device."""
     arrays = [as_array(x) for x in args]
+    for run_across in run_across_processes if process_count() > 1 else ():
+        if (results := run_across(jaxpr, arrays)) is not None:
+            return results
     place = device or committed_to(jaxpr, arrays, params["name"])
     run = compiled(
         jaxpr, home_of(place or default_device()), params["name"], params["donated_invars"]

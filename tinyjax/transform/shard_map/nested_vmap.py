@@ -33,16 +33,18 @@ Specs = tuple[PartitionSpec, ...]
 
 @cached_on_jaxpr
 def nested_vmaps(
-    body: ClosedJaxpr, axes: MeshAxes, in_specs: Specs, out_specs: Specs
+    body: ClosedJaxpr, mapped: tuple[AxisData, ...], in_specs: Specs, out_specs: Specs
 ) -> ClosedJaxpr:
-    """The program of whole arrays, from that of one device."""
+    """The program of whole arrays, from that of one device; `mapped` are the mesh's axes. Of those that
+    several processes share, a process has a part: the program is that of its blocks of the arrays."""
     axes_of_outs: list[list[Hashable]] = [[] for _ in out_specs]
-    with extend_axis_env(axes):
+    axes = tuple([(axis.name, axis.size) for axis in mapped])
+    with extend_axis_env(tuple([entry for axis in mapped for entry in axis.env])):
         batched = body
-        for name, size in reversed(axes):  # the innermost first
+        for axis in reversed(mapped):  # the innermost first
+            name = axis.name
             dims = tuple([0 if name in spec.names else not_mapped for spec in in_specs])
             at_front = tuple([name in spec.names for spec in out_specs])
-            axis = AxisData(name, size, of_devices=True)
             batched, out_dims = batch_jaxpr(batched, axis, dims, at_front)
             for its_axes, dim in zip(axes_of_outs, out_dims):
                 if dim is not not_mapped:

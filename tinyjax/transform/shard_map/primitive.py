@@ -26,10 +26,11 @@ from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.core.varying import ManualAxis
 from tinyjax.runtime.placement import commit
-from tinyjax.sharding.current_mesh import get_mesh
-from tinyjax.sharding.mesh import AbstractMesh
+from tinyjax.sharding.blocks import spans_processes
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.sharding.partition_spec import PartitionSpec
+from tinyjax.transform.batching import AxisData
+from tinyjax.transform.shard_map.across_processes import mesh_of, shard_map_of_own_part
 from tinyjax.transform.shard_map.nested_vmap import (
     MeshAxes,
     Specs,
@@ -74,7 +75,8 @@ def whole_aval(aval: ShapedArray, spec: PartitionSpec, params: dict[str, Any]) -
 def unrolled(params: dict[str, Any]) -> ClosedJaxpr:
     """The program of whole arrays that an equation stands for."""
     specs = params["in_specs"], params["out_specs"]
-    return nested_vmaps(params["jaxpr"], mapped_axes(params), *specs)
+    axes = tuple([AxisData(name, size, of_devices=True) for name, size in mapped_axes(params)])
+    return nested_vmaps(params["jaxpr"], axes, *specs)
 
 
 def _shard_map_avals(
@@ -101,7 +103,9 @@ printed_params["shard_map"] = _printed
 
 def _shard_map_impl(*args: Any, **params: Any) -> list[ArrayImpl]:
     """Equation by equation; the results lie on the mesh, as their specs say."""
-    mesh = get_mesh() if isinstance(params["mesh"], AbstractMesh) else params["mesh"]
+    mesh = mesh_of(params)
+    if spans_processes(mesh):
+        return shard_map_of_own_part(args, params)
     places: list[Any] = [NamedSharding(mesh, spec) for spec in params["out_specs"]]
     outs = map(as_array, inlined_fun(unrolled(params))(*args))
     return [commit(ArrayImpl(x._host, x.aval, x.buffer), at) for x, at in zip(outs, places)]

@@ -11,11 +11,11 @@ import pytest
 from golden_cases.four_devices import answers_with_four_devices
 
 import tinyjax.numpy as jnp
+from tinyjax.runtime.client import device_count
 from tinyjax.runtime.devices import (
     Device,
     _with_inline_device,
     default_backend,
-    device_count,
     devices,
     local_devices,
 )

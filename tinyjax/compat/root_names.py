@@ -46,12 +46,11 @@ from tinyjax.lax.transfer import block_until_ready as block_until_ready
 from tinyjax.lax.transfer import device_get as device_get
 from tinyjax.lax.transfer import device_put as device_put
 from tinyjax.lax.transfer import live_arrays as live_arrays
-from tinyjax.runtime import client as _client  # noqa: F401  (gives devices their client)
+from tinyjax.runtime.client import device_count as device_count
+from tinyjax.runtime.client import local_device_count as local_device_count
 from tinyjax.runtime.devices import Device as Device
 from tinyjax.runtime.devices import default_backend as default_backend
-from tinyjax.runtime.devices import device_count as device_count
 from tinyjax.runtime.devices import devices as devices
-from tinyjax.runtime.devices import local_device_count as local_device_count
 from tinyjax.runtime.devices import local_devices as local_devices
 from tinyjax.runtime.distributed.processes import process_count as process_count
 from tinyjax.runtime.distributed.processes import process_index as process_index

@@ -196,11 +196,6 @@ class ArrayImpl(Array):
         """Whether nobody has seen the elements as a NumPy array, and so nobody holds on to them."""
         return self._host is None
 
-    @property
-    def is_block(self) -> bool:
-        """Whether only a block of the array is here, and other processes have the rest."""
-        return hasattr(self.buffer, "own")
-
     def is_deleted(self) -> bool:
         return self._host is None and self.buffer is None
 
@@ -284,7 +279,7 @@ class ArrayImpl(Array):
     def __repr__(self) -> str:
         if self.dtype == dtypes.key_dtype:
             return f"Array({self.shape}, dtype=key<fry>) overlaying:\n{self._value['fry']}"
-        if self.is_block:
+        if hasattr(self.buffer, "own"):  # a block: other processes have the rest
             return f"Array(shape={self.shape}, dtype={self.dtype.name})"
         weak = ", weak_type=True" if self.weak_type else ""
         suffix = f"dtype={self.dtype.name}{weak})"
@@ -300,7 +295,7 @@ class ArrayImpl(Array):
         return f"Array({body},{' ' if fits else '      '}{suffix}"
 
     def __str__(self) -> str:
-        is_described = self.dtype == dtypes.key_dtype or self.is_block
+        is_described = self.dtype == dtypes.key_dtype or hasattr(self.buffer, "own")
         return repr(self) if is_described else str(self._value)
 
     def __format__(self, spec: str) -> str:

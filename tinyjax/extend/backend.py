@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from tinyjax.core.missing_names import getattr_of
 from tinyjax.runtime.client import Client, client_of
+from tinyjax.runtime.client import device_count as device_count
 from tinyjax.runtime.devices import Device, default_backend, default_device, devices, platforms
-from tinyjax.runtime.devices import device_count as device_count
 from tinyjax.runtime.devices import local_devices as local_devices
 from tinyjax.transform.jit.api import clear_caches as clear_backends  # noqa: F401
 

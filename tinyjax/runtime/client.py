@@ -1,4 +1,4 @@
-"""`device.client`: what all devices of a platform have in common.
+"""`device.client`: what all devices of a platform have in common; and how many there are.
 
 After this file you can say which driver a platform has. Builds on devices, to which it gives `client`.
 
@@ -48,3 +48,11 @@ class Client:
 client_of = functools.cache(Client)
 
 Device.client = property(lambda device: client_of(device.platform))  # type: ignore[attr-defined]
+
+
+def device_count(backend: str | None = None) -> int:
+    return len(devices(backend))
+
+
+def local_device_count(backend: str | None = None) -> int:
+    return len(local_devices(backend=backend))

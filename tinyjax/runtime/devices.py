@@ -230,17 +230,9 @@ def local_devices(
     return [device for device in devices(backend) if device.process_index == asked]
 
 
-def device_count(backend: str | None = None) -> int:
-    return len(devices(backend))
-
-
 def platforms() -> list[str]:
     """The platforms that have devices, the default one first."""
     return list(_devices_by_platform())
-
-
-def local_device_count(backend: str | None = None) -> int:
-    return len(local_devices(backend=backend))
 
 
 def are_known() -> bool:

@@ -1,4 +1,4 @@
-"""Say what works on this machine, and how to mend what does not: Python, OpenCL, graphs, a browser.
+"""Say what works on this machine, and how to mend what does not: Python, OpenCL, MPI, graphs, a browser.
 
 Example: python -m tinyjax doctor
 """
@@ -21,6 +21,7 @@ import graphviz
 
 import tinyjax as jax
 from tinyjax.studio import viz
+from tinyjax.studio.cli.mpi_check import mpi_finding
 from tinyjax.studio.viz.output import layout_program
 
 OLDEST_PYTHON = (3, 11)
@@ -150,6 +151,12 @@ def device_finding(found: tuple[str, str, str, bool, bool, float]) -> Finding:
     return Finding(name, True, says)
 
 
+def check_mpi() -> Iterator[Finding]:
+    """Two processes meet."""
+    works, says, mend = mpi_finding()
+    yield Finding("MPI", works, says, mend)
+
+
 def check_graphs() -> Iterator[Finding]:
     """A small graph is laid out."""
     program = layout_program()
@@ -193,6 +200,7 @@ CHECKS: tuple[Callable[[], Iterator[Finding]], ...] = (
     check_python,
     check_packages,
     check_devices,
+    check_mpi,
     check_graphs,
     check_browser,
     check_lessons,

@@ -1,0 +1,51 @@
+"""What `python -m tinyjax doctor` asks of MPI: two processes, each with a number, and their sum."""
+
+import shutil
+import subprocess
+import sys
+from importlib import util
+from pathlib import Path
+
+PROBE = """
+import time
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.sharding import PartitionSpec as P
+
+jax.distributed.initialize()
+mesh = jax.make_mesh((jax.process_count(),), ("i",), devices=[
+    jax.local_devices(process)[0] for process in range(jax.process_count())
+])
+total = jax.jit(jax.shard_map(lambda x: jax.lax.psum(x, "i"), mesh=mesh, in_specs=P("i"), out_specs=P()))
+x = jnp.arange(1.0, 3.0)
+right = total(x)[0] == 3
+began = time.perf_counter()
+for _ in range(10):
+    total(x)
+milliseconds = 100 * (time.perf_counter() - began)
+if jax.process_index() == 0:
+    print("right" if right else "wrong", f"{milliseconds:.2f}")
+"""
+LONGEST = 60  # seconds
+MEND = (
+    "pip install 'tinyjax-readable[mpi]', which brings mpi4py and MPICH. It is for programs of several "
+    "processes alone: `mpiexec -n 2 python program.py`."
+)
+
+
+def mpi_finding() -> tuple[bool | None, str, str]:
+    """Whether two processes add their numbers (None: MPI is missing), what to say, and how to mend it."""
+    beside = Path(sys.executable).parent / "mpiexec"
+    mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if util.find_spec("mpi4py") is None or mpiexec is None:
+        return None, "mpi4py or mpiexec is not installed", MEND
+    command = [mpiexec, "-n", "2", sys.executable, "-c", PROBE]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST)
+    except subprocess.TimeoutExpired:
+        return False, f"two processes gave no answer in {LONGEST} s", f"Reinstall it: {MEND}"
+    answer = done.stdout.split()
+    if done.returncode or answer[:1] != ["right"]:
+        last = (done.stderr.strip().splitlines() or ["a wrong sum"])[-1]
+        return False, last, f"mpiexec and mpi4py must be of one MPI: {MEND}"
+    return True, f"two processes added their numbers, in {answer[1]} ms", ""

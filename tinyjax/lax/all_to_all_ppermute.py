@@ -132,17 +132,28 @@ def _all_to_all_along(x: Any, dim: int | None, axis: AxisData, params: dict[str,
     return fold_axes(primitives.transpose(x, permutation), place), dim
 
 
-def _all_to_all_one_by_one(x: Any, params: dict[str, Any]) -> Any:
-    """What is cut for the outer names is cut in turn for the inner ones; what the names bring is collected
-    along new axes in front, one a name, which in the end are one part of the concatenated axis."""
-    names, split, concat = params["axis_name"], params["split_axis"], params["concat_axis"]
-    for i, name in enumerate(names):
-        x = split_axis_in_two(x, split + i, group_size(name, None))
-        x = all_to_all(x, name, split + i, i)
-        # `name` is axis i now, and what it was cut from, without its part, is where it was
-    for _ in names[1:]:
-        x = fold_axes(x, 0)
-    return fold_axes(moveaxis(x, 0, concat), concat)
+def _all_to_all_among(x: Any, dim: int | None, axis: AxisData, params: dict[str, Any]) -> Any:
+    """One exchange after the other, of the outer names, ours and the inner names. What they bring is
+    collected along three new axes in front, which in the end are one part of the concatenated axis."""
+    names, split, concat = (
+        names_of(params["axis_name"]),
+        params["split_axis"],
+        params["concat_axis"],
+    )
+    outer, inner = names[: names.index(axis.name)], names[names.index(axis.name) + 1 :]
+    x = shapes.broadcast(x, (axis.size,)) if dim is not_mapped else moveaxis(x, dim, 0)
+    x = shapes.expand_dims(x, (0, 2))  # outer, ours, inner, ...
+    split, concat = split + 3, concat + 3
+    if outer:
+        changed = {"axis_name": outer, "split_axis": split, "concat_axis": 0}
+        x = all_to_all_p.bind(x, **(params | changed))
+    x, out_dim = split_axis_in_two(x, split, axis.size), split
+    concat += split <= concat
+    if inner:
+        changed = {"axis_name": inner, "split_axis": split + 1, "concat_axis": 2}
+        x = all_to_all_p.bind(x, **(params | changed))
+    x = fold_axes(fold_axes(x, 0), 0)  # the three axes as one
+    return fold_axes(moveaxis(x, 0, concat - 3), concat - 3), out_dim - 3
 
 
 def _all_to_all_beside(dim: int, params: dict[str, Any]) -> Any:
@@ -168,7 +179,7 @@ def_collective(
     _all_to_all_along,
     _all_to_all_beside,
     _all_to_all_transpose,
-    _all_to_all_one_by_one,
+    among=_all_to_all_among,
 )
 
 

@@ -305,13 +305,15 @@ def def_collective(
     along: Callable,
     beside: Callable,
     transpose: Callable,
-    one_by_one: Callable,
+    one_by_one: Any = None,
+    among: Callable | None = None,
 ) -> None:
     """All rules of a primitive, linear in its one operand, that has a parameter `axis_name`.
 
     `along(x, dim, axis, params) -> (out, out_dim)` batches it over the axis that it names;
     `beside(dim, params) -> (changed params, out_dim)` over another axis of the operand;
-    `one_by_one(x, params) -> out` is the same by collectives that name one axis each."""
+    `one_by_one(x, params) -> out` is the same by collectives that name one axis each, or `among` is as
+    `along`, over one of several axes."""
 
     def batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
         (x,), (dim,) = vals, dims
@@ -321,8 +323,8 @@ def def_collective(
             return primitive.bind(x, **(params | changed)), dim
         if params.get("axis_index_groups") is not None:
             return in_groups(primitive, axis, x, dim, params)
-        if names == (axis.name,):
-            return along(x, dim, axis, params)
+        if names == (axis.name,) or among is not None:
+            return (along if len(names) == 1 else among)(x, dim, axis, params)  # type: ignore[misc]
         trace = BatchTrace(core.context.trace, axis)
         with core.set_current_trace(trace):
             return trace.val_and_dim(one_by_one(trace.tracer(x, dim), params))

@@ -315,6 +315,8 @@ for _ in range(5):
     print(f"rate {rate}, error {squared_error(params, xs, ys):.4f}")
 
 # %% [markdown]
+# All of these need one result, and inputs that can move a little. `grad` checks both:
+#
 # <details><summary><code>grad(f)</code> works at 3.0. Does it at three numbers, and at the integer
 # 3?</summary>
 #

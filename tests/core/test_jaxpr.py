@@ -192,6 +192,17 @@ def test_dead_code_elimination_lets_an_equation_make_itself_smaller(monkeypatch)
     assert used_invars == [True, False], "what the smaller equation needs, not the one before"
 
 
+def test_dead_code_within_an_equation_is_looked_for_also_where_all_its_results_are_used(
+    monkeypatch,
+):
+    call_p, a, b = bind.Primitive("call"), Var(scalar), Var(scalar)
+    monkeypatch.setitem(dce_rules, call_p, lambda eqn, used: eqn.replace(params={"used": used}))
+    smaller, _, _ = dce_jaxpr(Jaxpr([], [a], [b], [JaxprEqn(call_p, [a], [b], {})]), [True])
+    assert smaller.eqns[0].params == {"used": [True]}, (
+        "the equation that its rule in dce_rules gave"
+    )
+
+
 def test_a_literal_keeps_its_weak_type():
     weak = ShapedArray((), np.dtype("float32"), weak_type=True)
     (out,) = eval_jaxpr(Jaxpr([], [], [Literal(2.0, weak)], []), [])

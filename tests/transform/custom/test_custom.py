@@ -95,6 +95,12 @@ def test_what_the_rules_of_defjvps_give_is_added_up_leaf_by_leaf():
     assert tangents == (2.0, 50.0), "each leaf has the sum of its two parts: 1 + 1, and 30 + 20"
 
 
+def test_where_all_rules_of_defjvps_are_none_the_tangent_is_zero():
+    floor = jax.custom_jvp(jnp.floor)
+    floor.defjvps(None)
+    assert jax.jvp(floor, (2.5,), (1.0,)) == (2.0, 0.0)
+
+
 def test_a_rule_is_given_arrays_for_tangents_that_are_zero():
     product = jax.custom_jvp(lambda x, y: x * y)
     seen = []

@@ -57,8 +57,8 @@ def _custom_lin_transpose(
     """The cotangents of the operands: None for each residual, then those that bwd gives.
 
     bwd(residuals, cts) gives one for each argument of the function; those whose tangent was Zero
-    (`in_zeros`) are no operands here, and left out. A cotangent may be a Zero: what bwd sees in its
-    place, `shown_zero` says."""
+    (`in_zeros`) are no operands here, and left out. A cotangent may be a Zero: this bwd, which calls
+    the user's, knows what to show in its place."""
     wanted = drop(bwd(args[:num_res], cts), in_zeros)
     return [None] * num_res + wanted
 

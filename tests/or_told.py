@@ -17,4 +17,6 @@ def or_told(promise: str) -> Iterator[None]:
     except (AssertionError, NotImplementedError):
         raise
     except Exception as error:
-        raise AssertionError(f"{promise}. It ended with {type(error).__name__}: {error}") from error
+        raise AssertionError(
+            f"{promise}. It ended with\n{type(error).__name__}: {error}"
+        ) from error

@@ -20,8 +20,8 @@ def states(optimizer, gradients, x=X):
     return [jax.tree.leaves(state) for state in found]
 
 
-def close(got, want):
-    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
+def close(got, want, told=""):
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6, err_msg=told)
 
 
 # ---- momentum ----
@@ -64,13 +64,13 @@ def test_adam_begins_with_means_of_zero():
 
 def test_the_first_step_of_adam_has_the_step_size_whatever_the_gradient():
     _, (x, _, _) = states(optimizers.adam(0.1), [G])
-    close(x, X - 0.1 * np.sign(G))
+    close(x, X - 0.1 * np.sign(G), "a step of 0.1 against each gradient that is not 0")
 
 
 def test_adam_keeps_means_of_gradients_and_of_their_squares():
     *_, (_, m, v) = states(optimizers.adam(0.1, b1=0.5, b2=0.75), [G, 2 * G])
-    close(m, 0.5 * (0.5 * G) + 0.5 * (2 * G))
-    close(v, 0.75 * (0.25 * G**2) + 0.25 * (2 * G) ** 2)
+    close(m, 0.5 * (0.5 * G) + 0.5 * (2 * G), "m in the state is the mean before its correction")
+    close(v, 0.75 * (0.25 * G**2) + 0.25 * (2 * G) ** 2, "v, too, is kept before its correction")
 
 
 def test_adam_steps_by_its_corrected_means():

@@ -38,7 +38,9 @@ def test_the_size_of_an_axis_is_a_python_number():
 def test_nested_vmaps_have_a_name_each():
     both = over(over(lambda x: lax.psum(x, "j") + 100 * lax.psum(x, "i"), "j"))
     np.testing.assert_array_equal(
-        both(table), table.sum(1, keepdims=True) + 100 * table.sum(0, keepdims=True)
+        both(table),
+        table.sum(1, keepdims=True) + 100 * table.sum(0, keepdims=True),
+        "sums over j, each with 100 times the sum over i",
     )
 
 

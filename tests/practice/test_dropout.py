@@ -54,6 +54,13 @@ def test_the_numbers_may_be_traced():
     assert got == want, f"under vmap, steps 0 to 2 have the keys {got}, not {want}"
 
 
+def test_there_may_be_any_number_of_steps_and_layers():
+    far = [(0, 99), (0, 100), (0, 1000), (99, 0), (100, 0), (1000, 0), (1000, 1000)]
+    keys = [words(key_for(KEY, *pair)) for pair in far]
+    alike = [pair for pair, key in zip(far, keys) if keys.count(key) > 1]
+    assert not alike, f"these pairs of a step and a layer have equal keys: {alike}"
+
+
 # ---- dropout ----
 
 ONES = jnp.ones((40, 50))

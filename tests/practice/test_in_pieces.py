@@ -59,6 +59,17 @@ def test_no_more_than_a_piece_is_worked_on_at_a_time():
     assert set(shapes) == {(4, 2)}, f"the loss is to be given 4 examples, not arrays of {shapes}"
 
 
+def test_gradients_are_added_up_on_the_way_not_kept_for_each_piece():
+    program = jax.make_jaxpr(lambda p: value_and_grad_in_pieces(loss, p, BATCH, 6))(PARAMS)
+    kept = [
+        v.aval.str_short()
+        for eqn in program.eqns
+        if eqn.primitive is jax.lax.scan_p
+        for v in eqn.outvars[eqn.params["num_carry"] :]
+    ]
+    assert not kept, f"the loop gives its last carry alone, and no ys, which are stacked: {kept}"
+
+
 def test_the_program_is_as_long_for_twelve_pieces_as_for_two():
     def lines(pieces):
         program = jax.make_jaxpr(lambda p: value_and_grad_in_pieces(loss, p, BATCH, pieces))(PARAMS)

@@ -7,6 +7,7 @@ from practice.scan_of_batch import scan_of_batch
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
+from tinyjax.transform.batching import axis_batch_rules
 
 
 def step(w, h, x):
@@ -25,9 +26,43 @@ def operands(dims):
     return tuple(x if dim == 0 else x[0] for x, dim in zip((W, H, XS), dims))
 
 
+class Mapped(Exception):
+    """lax.scan is called within vmap."""
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """`scan_of_batch` of three examples, whose lax.scan is not to be mapped over."""
+
+    def refuse(*args, **params):
+        raise Mapped
+
+    monkeypatch.setitem(axis_batch_rules, lax.scan_p, refuse)
+
+    def run(dims, *given):
+        try:
+            return scan_of_batch(step, given or operands(dims), dims, 3)
+        except Mapped:
+            pass
+        raise AssertionError("lax.scan itself is mapped over: map over the step, within one loop")
+
+    return run
+
+
+def loops(run, dims):
+    """The shapes of states and xs of each scan in the program."""
+    program = jax.make_jaxpr(lambda *given: run(dims, *given))(*operands(dims))
+    found = []
+    for eqn in program.eqns:
+        if eqn.primitive is lax.scan_p:
+            shapes = [v.aval.shape for v in eqn.invars[eqn.params["num_consts"] :]]
+            found.append((shapes[: eqn.params["num_carry"]], shapes[eqn.params["num_carry"] :]))
+    return found
+
+
 @pytest.mark.parametrize("dims", [(None, None, 0), (0, None, None), (None, 0, 0), (0, 0, 0)])
-def test_results_are_those_of_a_loop_for_each_example(dims):
-    states, ys = scan_of_batch(step, operands(dims), dims, 3)
+def test_results_are_those_of_a_loop_for_each_example(run, dims):
+    states, ys = run(dims)
     for i in range(3):
         w, h, xs = (x[i if dim == 0 else 0] for x, dim in zip((W, H, XS), dims))
         want_state, want_ys = lax.scan(lambda h, x: step(w, h, x), h, xs)  # noqa: B023
@@ -39,37 +74,19 @@ def test_results_are_those_of_a_loop_for_each_example(dims):
         assert np.allclose(ys[i], want_ys, atol=1e-6), f"ys of example {i}: {ys[i]}, not {want_ys}"
 
 
-def test_the_loop_is_one_and_goes_over_steps_not_over_examples(monkeypatch):
-    given = []
-
-    def noting(step, init, xs, *args, **kwargs):
-        given.append((np.shape(init), np.shape(xs)))
-        return scan(step, init, xs, *args, **kwargs)
-
-    scan = lax.scan
-    monkeypatch.setattr(lax, "scan", noting)
-    scan_of_batch(step, operands((None, None, 0)), (None, None, 0), 3)
-    assert given == [((3, 2), (4, 3))], (
-        "one lax.scan, whose state has the shape (3, 2) and whose xs (4, 3): the examples behind the "
-        f"steps; it was called with {given}"
+def test_the_loop_is_one_and_goes_over_steps_not_over_examples(run):
+    found = loops(run, (None, None, 0))
+    assert found == [([(3, 2)], [(4, 3)])], (
+        "one scan, whose state has the shape (3, 2) and whose xs (4, 3), the examples behind the steps; "
+        f"the program has scans with these states and xs: {found}"
     )
 
 
-def test_what_is_the_same_for_all_is_not_repeated(monkeypatch):
-    given = []
-
-    def noting(step, init, xs, *args, **kwargs):
-        given.append((np.shape(init), np.shape(xs)))
-        return scan(step, init, xs, *args, **kwargs)
-
-    scan = lax.scan
-    monkeypatch.setattr(lax, "scan", noting)
-    scan_of_batch(step, operands((0, 0, None)), (0, 0, None), 3)
-    assert given == [((3, 2), (4,))], f"xs that are the same for all stay (4,): {given}"
+def test_what_is_the_same_for_all_is_not_repeated(run):
+    found = loops(run, (0, 0, None))
+    assert found == [([(3, 2)], [(4,)])], f"xs that are the same for all stay (4,): {found}"
 
 
-def test_in_the_program_there_is_one_scan():
-    dims = (None, 0, 0)
-    jaxpr = jax.make_jaxpr(lambda *xs: scan_of_batch(step, xs, dims, 3))(*operands(dims))
-    names = [eqn.primitive.name for eqn in jaxpr.eqns]
-    assert names.count("scan") == 1, f"one scan for all examples; the equations are {names}"
+def test_in_the_program_there_is_one_scan(run):
+    found = len(loops(run, (None, 0, 0)))
+    assert found == 1, f"one scan for all examples; there are {found}"

@@ -29,7 +29,8 @@ def test_all_bits_survive_a_rotation():
 
 def test_threefry_encrypts_the_test_vectors_of_its_paper():
     words = np.array([[0x13198A2E], [0x03707344], [0x243F6A88], [0x85A308D3]], "uint32")
-    assert [hex(x) for (x,) in threefry2x32(*words)] == ["0xc4923a9c", "0x483df7a0"]
+    got = [hex(x) for (x,) in threefry2x32(*words)]
+    assert got == ["0xc4923a9c", "0x483df7a0"], f"the paper has 0xc4923a9c 0x483df7a0, not {got}"
 
 
 def test_threefry_encrypts_zeros_and_ones_as_its_paper_does():
@@ -41,7 +42,7 @@ def test_threefry_encrypts_zeros_and_ones_as_its_paper_does():
 def test_split_words_encrypt_a_counter():
     words = np.array([[0, 0], [0, 7]], "uint32")
     keys = keys_by_counting(words, (3,))
-    assert keys.shape == (2, 3, 2)
+    assert keys.shape == (2, 3, 2), f"2 keys, 3 of each, 2 words: (2, 3, 2), not {keys.shape}"
     for (k1, k2), of_key in zip(words, keys):
         for i in range(3):
             encrypted = threefry2x32(*(np.array([x], "uint32") for x in (k1, k2, 0, i)))
@@ -61,6 +62,11 @@ def test_folded_words_encrypt_a_number():
     assert folded.tolist() == [[2716826189, 292468403], [954670714, 4016809582]]
     (folded,) = fold_in_words(np.array([[5, 1]], "uint32"), np.array([7], "uint32")).tolist()
     assert folded == [1709693199, 1086094739], f"7 encrypted with the key of 5 and 1, not {folded}"
+    key, large = np.array([[5, 1]], "uint32"), np.array([(3 << 32) + 7], "uint64")
+    want = threefry2x32(*(np.array([x], "uint32") for x in (5, 1, 3, 7)))
+    assert (fold_in_words(key, large) == np.stack(want, -1)).all(), (
+        "a number of 64 bits is two words, of which the high one is encrypted too"
+    )
 
 
 def test_the_cipher_as_a_primitive_encrypts_the_halves_of_an_array_together():
@@ -140,7 +146,8 @@ def test_bits_become_the_fraction_of_a_float_from_one_up_to_two(dtype):
     bits = jnp.array(np.array([none, half, all_of_them], f"uint{width}"))
     floats = one_to_two(bits, width, dtype)
     assert floats.dtype == dtype
-    np.testing.assert_array_equal(floats, [1, 1.5, 2 - np.finfo(dtype).eps])
+    told = f"bits 00..0, 10..0 and 11..1 make 1, 1.5 and the {dtype} just below 2"
+    np.testing.assert_array_equal(floats, [1, 1.5, 2 - np.finfo(dtype).eps], told)
 
 
 def test_bits_of_another_width_than_the_float_are_converted():

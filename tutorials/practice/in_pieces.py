@@ -21,8 +21,9 @@ def value_and_grad_in_pieces(
 
     `loss` is a mean over examples. `batch` is a tree of arrays with the examples along axis 0; those of a
     piece stand together in it. `params` is a tree too. One `lax.scan` goes over the pieces: no more than one
-    is worked on at a time, and the program is as long for a hundred as for two. The number of examples is a
-    multiple of `pieces`: else this is a ValueError that names both."""
+    is worked on at a time, its gradients are added to those so far and not kept, and the program is as long
+    for a hundred as for two. The number of examples is a multiple of `pieces`: else this is a ValueError that
+    names both."""
     examples = len(jax.tree.leaves(batch)[0])
     if examples % pieces:
         raise ValueError(f"{examples} examples cannot be cut into {pieces} equal pieces")

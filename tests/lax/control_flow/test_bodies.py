@@ -50,7 +50,8 @@ def test_a_property_may_need_many_iterations_to_arrive():
 def test_what_a_part_of_the_carry_has_once_it_has_always():
     """Each step hands a property on to the next part."""
     step = lambda carry: (False, *carry[:-1])  # noqa: E731
-    assert fixed_point(step, (False, True, False, False)) == (False, True, True, True)
+    got = fixed_point(step, (False, True, False, False))
+    assert got == (False, True, True, True), f"the second part has it, and hands it on: {got}"
 
 
 # ---- a function is traced once ----

@@ -40,5 +40,20 @@ def test_a_wrong_result_is_told_with_all_exercises_that_the_program_called():
     assert where.strip() == "what it called of yours: 01.1 parts, 07.1 dead_code"
 
 
+@pytest.mark.slow
+def test_a_lesson_may_say_how_many_devices_there_are(tmp_path, monkeypatch):
+    """Lesson 16 does; the programs before it have looked for the devices."""
+    lesson = tmp_path / "tutorials" / "01_primitives.py"
+    lesson.parent.mkdir()
+    lesson.write_text(
+        "import tinyjax as jax\njax.config.update('jax_num_cpu_devices', 2)\n"
+        "assert len(jax.devices('cpu')) == 2\n"
+    )
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "tinyjax").symlink_to(PACKAGE)
+    monkeypatch.setattr(whole, "ROOT", tmp_path)
+    assert whole.check(types.SimpleNamespace(path=tmp_path, lesson=1, exercises=[])) == []
+
+
 def test_a_folder_of_an_older_tinyjax_is_left_alone(tmp_path):
     assert whole.check(types.SimpleNamespace(path=tmp_path)) == []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import faulthandler
 import hashlib
+import itertools
 import json
 import os
 import re
@@ -92,12 +93,16 @@ def first_lines(error: BaseException, most: int = 3) -> list[str]:
 
 
 def what_differs(lines: list[str], most: int = 8) -> list[str]:
-    """Where NumPy compared two arrays: both, or if they are large, one element of each."""
+    """Where NumPy compared two arrays: what the test says of them, and both, or if they are large, one
+    element of each."""
     begin = [i for i, line in enumerate(lines) if line.startswith(" ACTUAL:")]
-    arrays = lines[begin[0] :] if begin else []
+    if not begin:
+        return []
+    said = list(itertools.takewhile(lambda line: "ismatch" not in line, lines[1 : begin[0]]))
+    arrays = lines[begin[0] :]
     if len(arrays) <= most:
-        return arrays
-    return [line for line in lines if "ismatch" in line or "(ACTUAL)" in line][:3]
+        return said + arrays
+    return said + [line for line in lines if "ismatch" in line or "(ACTUAL)" in line][:3]
 
 
 def short(line: str, most: int = 160) -> str:

@@ -40,14 +40,21 @@ def check(folder: WorkFolder) -> list[str]:
     src = folder.path / "src"
     if not (src / "tinyjax/studio/learn/whole.py").exists():
         return []  # a copy of an older tinyjax
-    task = {
-        "script": str(ROOT / "tutorials" / f"{NAMES[folder.lesson - 1]}.py"),
-        "functions": [
-            [str(src / file), name, f"{e.number} {e.name}"]
-            for e in folder.exercises
-            for file, name in e.places
-        ],
-    }
+    functions = [
+        [str(src / file), name, f"{e.number} {e.name}"]
+        for e in folder.exercises
+        for file, name in e.places
+    ]
+    script = ROOT / "tutorials" / f"{NAMES[folder.lesson - 1]}.py"
+    found = _run(src, {"functions": functions})
+    # A process of its own: a lesson may say how many devices there are, and must be the first to.
+    return found or (
+        _run(src, {"functions": functions, "script": str(script)}) if script.exists() else []
+    )
+
+
+def _run(src: Path, task: dict[str, Any]) -> list[str]:
+    """What `main` finds in a process on the copy in `src`, in lines."""
     quietly = {"TINYJAX_FAST": "0", "TINYJAX_BACKGROUND_BUILD": "0", "PYTHONPATH": str(src)}
     with tempfile.TemporaryDirectory() as temporary:
         Path(temporary, "task.json").write_text(json.dumps(task), encoding="utf-8")
@@ -161,12 +168,11 @@ def compare(program: Callable[[], tuple[Any, Any]]) -> None:
 
 
 def main(task: dict[str, Any]) -> None:
+    """Runs the script of the task, or the programs, if it names none; prints the complaints."""
     exercises = {(file, name): exercise for file, name, exercise in task["functions"]}
     found: list[str] = []
-    for what, program in programs().items():
-        found += complaints(what, lambda program=program: compare(program), exercises)  # type: ignore[misc]
-    script = Path(task["script"])
-    if not found and script.exists():
+    if "script" in task:
+        script = Path(task["script"])
         sys.argv = [str(script)]
         sys.path.append(str(script.parent))  # after the copy, which has its own practice/
 
@@ -174,6 +180,9 @@ def main(task: dict[str, Any]) -> None:
             runpy.run_path(str(script), run_name="__main__")
 
         found += complaints(f"tutorials/{script.name}", lesson, exercises)
+    else:
+        for what, program in programs().items():
+            found += complaints(what, lambda program=program: compare(program), exercises)  # type: ignore[misc]
     print("\n" + json.dumps(found))
 
 

@@ -229,7 +229,7 @@ print(*toy.body, sep="\n")
 #
 # ## The kernel language
 #
-# Between the equations and C there is a language of its own, with nine kinds of statements. A
+# Between the equations and C there is a language of its own, with ten kinds of statements. A
 # kernel is a piece of data. You can print it, look at its parts, check it, run it.
 
 # %%
@@ -239,7 +239,7 @@ print(inspect.getsource(kernel_ir.Load))
 print(inspect.getsource(kernel_ir.Store))
 
 # %% [markdown]
-# What do "a wide target" and `end` mean? Give the kernel a hundred elements:
+# What do "a vector" and `end` mean? Give the kernel a hundred elements:
 #
 # <details><summary>A hundred elements, sixteen at a time: how many iterations are that, and what does the
 # last one do?</summary>
@@ -256,7 +256,7 @@ print(vector_kernel)
 # %% [markdown]
 # Processors can do the same operation on several numbers at once. `x16` is a
 # **[vector](glossary.md#vector)**: sixteen neighbours in one variable. So there are 7 iterations for 100
-# elements, and the last has only four. `a_in[i1 * 16 x16 before 100]` loads sixteen elements from there
+# elements, and the last has only four. `a_in[i1_outer * 16 x16 before 100]` loads sixteen from there
 # on, those before the end, 100. In place of the others it takes copies of the first, so that there is
 # something to compute with; the store leaves them out.
 #

@@ -327,7 +327,7 @@ print(buffer_of)
 # <details><summary>Draw a table before you look: a row for each buffer, a column for each kernel. Which value
 # is in which buffer, when?</summary>
 #
-# The next cell prints it. Two buffers do for five values: they take turns.
+# Two buffers do for five values: they take turns.
 # </details>
 
 # %%

@@ -26,19 +26,23 @@ def test_a_kernel_works_in_place_where_it_reads_each_element_before_it_writes_th
 
 
 @pytest.mark.parametrize(
-    "body",
+    "body, why",
     [
-        [Load(A, X, index(7) - AT), Store(OUT, AT, A)],  # another place
-        [Load(A, X, AT), Store(OUT, AT, A), Load(B, X, AT)],  # too late
-        [Load(A, X, AT)],  # where nothing is stored, another iteration may
-        [Load(A, X, AT), Store(OUT, AT, A), Store(OUT, index(7) - AT, A)],  # over another's
-        [Load(A, X, (AT * 2).min(6)), Store(OUT, (AT * 2).min(6), A)],  # pieces that overlap
-        [Load(A, X, AT, index(8)), Store(OUT, AT, A)],  # all of a vector, or a part of it
-        [Load(Value("a", F32, 2), X, AT), Store(OUT, AT, A)],  # its neighbour, too
+        ([Load(A, X, index(7) - AT), Store(OUT, AT, A)], "another place"),
+        ([Load(A, X, AT), Store(OUT, AT, A), Load(B, X, AT)], "loaded after the store"),
+        ([Load(A, X, AT)], "where nothing is stored, another iteration may have stored"),
+        (
+            [Load(A, X, AT), Store(OUT, AT, A), Store(OUT, index(7) - AT, A)],
+            "stored over another's",
+        ),
+        ([Load(A, X, (AT * 2).min(6)), Store(OUT, (AT * 2).min(6), A)], "pieces that overlap"),
+        ([Load(A, X, AT, index(8)), Store(OUT, AT, A)], "all of a vector, or a part of it"),
+        ([Load(Value("a", F32, 2), X, AT), Store(OUT, AT, A)], "its neighbour is loaded, too"),
     ],
 )
-def test_else_it_does_not(body):
-    assert not can_be_in_place(loop(*body), X, OUT)
+def test_else_it_does_not(body, why):
+    kernel = loop(*body)
+    assert not can_be_in_place(kernel, X, OUT), f"{why}:\n{kernel}"
 
 
 def test_what_another_loop_reads_is_not_written_over():

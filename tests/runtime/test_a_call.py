@@ -77,6 +77,10 @@ class Kernel:
         assert self.lock.held, "an argument is set while another thread may launch the same kernel"
         self.args[number] = buffer
 
+    def set_args(self, *buffers):
+        for number, buffer in enumerate(buffers):
+            self.set_arg(number, buffer)
+
 
 class Lock:
     held = False

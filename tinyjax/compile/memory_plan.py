@@ -226,8 +226,9 @@ def _body_bytes(label: str, body: MemoryPlan) -> int:
 def can_be_in_place(kernel: Kernel, source: Buffer, destination: Buffer) -> bool:
     """Whether `kernel` may have the input `source` and the output `destination` in the same memory.
 
-    Each element of an output is stored once. So it will do if, wherever the source is loaded, the very
-    element is stored to in the same iteration of the same loop, and only later."""
+    So it will do if, wherever the source is loaded, the very element is stored to in the same iteration of
+    the same loop, and only later. Each element must be stored once: an index with a `min` or `max` in it is
+    that of pieces that overlap, which store some elements twice, and will not do."""
     if (source.dtype, source.size) != (destination.dtype, destination.size):
         return False
     return all(_loads_come_first(body, source, destination) for body in _all_bodies(kernel.body))

@@ -77,6 +77,8 @@ class HostStep:
     dies: list[int]
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
+        """Computes the results, as arrays that share no memory with the operands, and uploads them. A
+        primitive that `takes_arrays` is called by `_call_with_arrays`, and what it gives is copied."""
         args = [slots[slot].read() for slot in self.inputs]
         if self.eqn.primitive.takes_arrays:
             values = [np.array(x) for x in self._call_with_arrays(args)]

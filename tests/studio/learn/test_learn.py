@@ -281,6 +281,18 @@ def test_a_hint_more_is_given_each_time(folder, capsys):
     assert "the idea" in capsys.readouterr().out
 
 
+def test_an_exercise_of_another_lesson_is_found_by_its_number(folder, capsys, monkeypatch):
+    function, known = "tinyjax.core.lists:pick", exercises.load()
+    other = Exercise(2, "other", 1, (function,), "Write it.", ("another nudge",), (MERGE,), "02.1")
+    monkeypatch.setattr(exercises, "load", lambda: [*known, other])
+    main(["learn", "start", "2"])
+    for number, told in (("2.1", "another nudge"), ("01.1", "a nudge")):
+        capsys.readouterr()
+        assert main(["learn", "hint", number]) == 0 and told in capsys.readouterr().out
+    assert main(["learn", "hint", "3.1"]) == 1
+    assert "no work folder for lesson 03" in capsys.readouterr().err
+
+
 @pytest.mark.slow
 def test_an_exercise_that_passed_once_and_fails_now_has_hints_again(folder, capsys):
     answer(folder, **{name: RIGHT[name] for name in ("split_list", "drop", "merge_lists")})

@@ -130,9 +130,10 @@ def _check_access(
 ) -> None:
     """Checks that the memory is known, and that `width` elements from the index `at` on are all in it;
     with an `end`, those before it, and the first in any case. A private array may hold
-    vectors: `at` is then the number of one, and `width` theirs.
+    vectors: `at` is then the number of one, and `width` must be theirs.
 
-    Raises KernelError such as 'x_in is not defined', or 'index i1 + 1 spans 1 .. 8, x_in has 8 elements'."""
+    Raises KernelError such as 'x_in is not defined', 'index i1 + 1 spans 1 .. 8, x_in has 8 elements', or
+    'kept has elements of another width'."""
     _require(scope.get(memory.name) == memory, f"{memory.name} is not defined")
     _check_atom(at, scope)
     last = at.hi

@@ -94,7 +94,8 @@ def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
     """x / 8 = x * 0.125: both are the same number, rounded once. Of floats of 32 and 64 bits.
 
     The divisor is a power of two, of either sign, whose exponent is at most 100 (in np.frexp's terms),
-    so that its inverse is exact."""
+    so that its inverse is exact. If it is an array of one number, the factor is the number alone: a
+    literal without axes."""
     (x, y), (out,) = eqn.invars, eqn.outvars
     value = constant(y, producer)
     if out.aval.dtype.name not in ("float32", "float64") or value is None or not value:

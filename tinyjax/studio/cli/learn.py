@@ -17,6 +17,7 @@ from tinyjax.studio.cli.learn_course import ask_, finish_, list_, next_, noteboo
 from tinyjax.studio.cli.learn_folders import (
     chosen,
     enclosing_folder,
+    folder_of,
     reset,
     start_,
     this_folder,
@@ -168,7 +169,7 @@ def watch(options: argparse.Namespace) -> int:
 
 def hint(options: argparse.Namespace) -> int:
     """a hint for an exercise (by default, the first that has not passed); one more each time"""
-    folder = this_folder()
+    folder = folder_of(options.exercise)
     e = chosen(folder, options.exercise)
     if e is None:
         print("All exercises of this lesson have passed: no hint is needed.")
@@ -190,7 +191,7 @@ def hint(options: argparse.Namespace) -> int:
 
 def diff(options: argparse.Namespace) -> int:
     """what you wrote beside the reference: of exercises that pass, or of the one that is named"""
-    folder = this_folder()
+    folder = folder_of(options.exercise)
     named = options.exercise and [catalogue.find(folder.exercises, options.exercise)]
     passed = [e for e in folder.exercises if e.name in folder.notes["passed"]]
     for e in named or passed:

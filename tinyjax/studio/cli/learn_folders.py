@@ -59,6 +59,12 @@ def this_folder(lesson: str | None = None) -> WorkFolder:
     return folder
 
 
+def folder_of(exercise: str | None) -> WorkFolder:
+    """The work folder of the lesson of an exercise that is named by its number ("11.3"), else this one."""
+    lesson, dot, _ = (exercise or "").partition(".")
+    return this_folder(lesson if dot and lesson.isdecimal() else None)
+
+
 def shown(path: Path) -> str:
     """A path as one would type it here."""
     here = Path.cwd()

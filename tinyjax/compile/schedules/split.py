@@ -42,6 +42,8 @@ class Split(LoopDirective):
         return ""
 
     def _changed(self, loop: For) -> list[Statement]:
+        """The two loops. A stop that is the smallest of several `ends` needs a minimum with those alone that
+        are no multiples of the factor."""
         factor, whole = self.factor, loop.variable
         first = _quotient(loop.start, factor)
         assert first is not None

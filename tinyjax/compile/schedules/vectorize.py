@@ -90,7 +90,8 @@ class _Vectors:
         return [statement]
 
     def _combined(self, load: ir.Load, op: str) -> list[ir.Statement]:
-        """A load of an accumulator: its lanes, combined in pairs."""
+        """A load of an accumulator: its lanes, combined in pairs. Of b, and 4 lanes: they are loaded as b_v4,
+        whose halves b_low2 and b_high2 make b_v2, whose halves b_low1 and b_high1 make b."""
         target, width = load.target, self.lanes.width
         value = replace(target, name=f"{target}_v{width}", width=width)
         body: list[ir.Statement] = [replace(load, target=value, source=self._array(load.source))]

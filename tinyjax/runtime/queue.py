@@ -93,8 +93,7 @@ class Queue:
         return Memory(self, buffer, None, shape, dtype)
 
     def upload(self, array: np.ndarray) -> Memory:
-        """Memory with the elements of `array`, which must not change afterwards. The driver's errors become
-        a DeviceError by `named_errors`: "copying float32[2, 4] to the device", or the like."""
+        """Memory with the elements of `array`, which must not change afterwards."""
         array = np.ascontiguousarray(array).reshape(array.shape)
         if array.nbytes == 0:
             return Memory(self, None, array, array.shape, array.dtype)
@@ -108,8 +107,7 @@ class Queue:
         return self.upload(array)
 
     def read(self, memory: Memory) -> np.ndarray:
-        """The elements, when what makes them is done. Errors are named "copying a result from the device";
-        a fork can't wait (`check_process`)."""
+        """The elements, when what makes them is done."""
         if memory.host is not None:
             return memory.host
         self.check_process()

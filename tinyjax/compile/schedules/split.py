@@ -42,8 +42,7 @@ class Split(LoopDirective):
         return ""
 
     def _changed(self, loop: For) -> list[Statement]:
-        """The two loops. A stop that is the smallest of several `ends` needs a minimum with those alone that
-        are no multiples of the factor."""
+        """Of several `ends` of the loop, those alone that are no multiple of the factor need a minimum."""
         factor, whole = self.factor, loop.variable
         first = _quotient(loop.start, factor)
         assert first is not None

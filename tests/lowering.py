@@ -11,7 +11,8 @@ from tinyjax.compile.schedules.lower import lower_group
 from tinyjax.core.jaxpr import eval_jaxpr
 from tinyjax.core.pretty_printer import variable_names
 from tinyjax.core.primitives import broadcast_in_dim, mul, reduce_sum, sin
-from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
+from tinyjax.core.structs import ShapeDtypeStruct
+from tinyjax.core.tracing import make_jaxpr
 
 
 def aval(*shape, dtype="float32"):

@@ -36,9 +36,11 @@ LATE = {
     "tinyjax.compile.lowered": "with the first jit",
     "tinyjax.runtime.executable": "60: with the first jit",
     "tinyjax.random.multivariate": "26, most of it lax.linalg: with the first orthogonal matrix",
-    "tinyjax.sharding.current_mesh": "2, with the other two: with the first mesh",
+    "tinyjax.sharding.auto": "with the first result on a mesh",
+    "tinyjax.sharding.current_mesh": "2, with the other four: with the first mesh",
     "tinyjax.sharding.mesh": "with the first mesh",
     "tinyjax.sharding.named_sharding": "with the first mesh",
+    "tinyjax.sharding.types": "with the first mesh of explicit axes",
 }
 
 

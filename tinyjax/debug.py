@@ -1,5 +1,6 @@
 """jax.debug: looking into running programs."""
 
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.lax.debugging import DebugEffect as DebugEffect
 from tinyjax.lax.debugging import OrderedDebugEffect as OrderedDebugEffect
 from tinyjax.lax.debugging import debug_callback as callback
@@ -8,3 +9,6 @@ from tinyjax.lax.debugging import debug_print as print
 from tinyjax.studio.debugger import breakpoint as breakpoint
 
 __all__ = ["DebugEffect", "OrderedDebugEffect", "breakpoint", "callback", "log", "print"]
+_VISUALIZE = ("inspect_array_sharding", "visualize_array_sharding", "visualize_sharding")
+_LAZY_NAMES = {"studio.viz.shardings": _VISUALIZE}
+__getattr__ = getattr_of(__name__)

@@ -100,10 +100,10 @@ def record_promotion(x64: bool) -> str:
     return importlib.import_module("golden_cases.promotion").table(jax, jnp, x64)
 
 
-def record_with_four_devices(cases: str) -> str:
-    """In a process of its own, which has four CPU devices."""
-    four_devices = importlib.import_module("golden_cases.four_devices")
-    return json.dumps(four_devices.answers_with_four_devices(cases, "jax"), indent=1) + "\n"
+def record_with_many_devices(cases: str) -> str:
+    """In a process of its own, which has several CPU devices."""
+    many_devices = importlib.import_module("golden_cases.many_devices")
+    return json.dumps(many_devices.answers_with_many_devices(cases, "jax"), indent=1) + "\n"
 
 
 def record_shard_map() -> str:
@@ -160,8 +160,13 @@ FILES = {
     "derivatives": ("derivatives.json", lambda: record_values("derivatives")),
     "errors": ("errors.json", record_errors),
     "promotion": ("promotion.txt", lambda: record_promotion(False)),
-    "placement": ("placement.json", lambda: record_with_four_devices("placement")),
-    "pmap": ("pmap.json", lambda: record_with_four_devices("pmap")),
+    "placement": ("placement.json", lambda: record_with_many_devices("placement")),
+    "pmap": ("pmap.json", lambda: record_with_many_devices("pmap")),
+    "meshes": ("meshes.json", lambda: record_with_many_devices("meshes")),
+    "sharded_programs": (
+        "sharded_programs.json",
+        lambda: record_with_many_devices("sharded_programs"),
+    ),
     "shard_map": ("shard_map.json", record_shard_map),
     "chex": ("chex.txt", record_chex),
     "optax": ("optax.json", record_optax),

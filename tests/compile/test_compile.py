@@ -11,7 +11,8 @@ from tinyjax.compile.lowered import lower_jaxpr
 from tinyjax.core import bind, primitives
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval
-from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
+from tinyjax.core.structs import ShapeDtypeStruct
+from tinyjax.core.tracing import make_jaxpr
 from tinyjax.runtime.devices import devices
 from tinyjax.runtime.errors import DeviceError, KernelBuildError, OutOfDeviceMemory
 from tinyjax.runtime.executable import compile_jaxpr

@@ -1,4 +1,4 @@
-"""Where arrays are: calls whose answers are recorded from JAX with four CPU devices (four_devices.py)."""
+"""Where arrays are: calls whose answers are recorded from JAX with four CPU devices (many_devices.py)."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""One program on four devices: calls whose answers are recorded from JAX (four_devices.py)."""
+"""One program on four devices: calls whose answers are recorded from JAX (many_devices.py)."""
 
 import functools
 

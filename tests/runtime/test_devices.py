@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from golden_cases.four_devices import answers_with_four_devices
+from golden_cases.many_devices import answers_with_many_devices
 
 import tinyjax.numpy as jnp
 from tinyjax.runtime.client import device_count
@@ -151,7 +151,7 @@ PLACEMENT = json.loads((HERE / "golden" / "placement.json").read_text())
 @pytest.fixture(scope="module")
 def placement():
     """What tinyjax answers with four CPU devices."""
-    return answers_with_four_devices("placement", "tinyjax")
+    return answers_with_many_devices("placement", "tinyjax")
 
 
 @pytest.mark.parametrize("call", PLACEMENT)

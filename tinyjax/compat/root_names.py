@@ -36,7 +36,7 @@ from tinyjax.core.config import no_tracing as no_tracing
 from tinyjax.core.config import numpy_dtype_promotion as numpy_dtype_promotion
 from tinyjax.core.config import numpy_rank_promotion as numpy_rank_promotion
 from tinyjax.core.config import threefry_partitionable as threefry_partitionable
-from tinyjax.core.tracing import ShapeDtypeStruct as ShapeDtypeStruct
+from tinyjax.core.structs import ShapeDtypeStruct as ShapeDtypeStruct
 from tinyjax.core.tracing import eval_shape as eval_shape
 from tinyjax.core.tracing import make_jaxpr as make_jaxpr
 from tinyjax.lax.jacobian import hessian as hessian
@@ -106,6 +106,12 @@ LAZY_NAMES = {
     "studio.environment": ("print_environment_info",),
     "transform.fwd_and_bwd": ("fwd_and_bwd",),
     "lax.jacobian": ("jacobian",),
+    "lax.constraints": ("reshard",),
+    "sharding.arrays": (
+        "make_array_from_callback",
+        "make_array_from_process_local_data",
+        "make_array_from_single_device_arrays",
+    ),
     "sharding.current_mesh": ("set_mesh",),
     "sharding.mesh": ("make_mesh",),
     "sharding.named_sharding": ("NamedSharding",),

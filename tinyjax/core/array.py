@@ -23,16 +23,17 @@ class ShapedArray:
     """An abstract value: all arrays of one shape and dtype.
 
     `weak_type` is True where the dtype came from Python scalars alone and gives way in promotion.
-    `vma` are the mesh axes along which devices may have different values (core/varying.py).
-    Equal avals are one object, made once: they are compared and looked up all the time. `sharding`,
-    where JAX's types can say how an array is spread, says nothing here.
+    `vma` are the mesh axes along which devices may have different values (core/varying.py). `sharding`
+    says how an array is split over explicit axes of a mesh (sharding/types.py); None, that it is not.
+    Equal avals are one object, made once: they are compared and looked up all the time.
     """
 
-    __slots__ = ("shape", "dtype", "weak_type", "vma")
+    __slots__ = ("shape", "dtype", "weak_type", "vma", "_sharding")
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
     vma: frozenset[Hashable]
+    _sharding: Any
 
     def __new__(
         cls,
@@ -44,9 +45,9 @@ class ShapedArray:
         sharding: Any = None,
     ) -> ShapedArray:
         try:
-            return _avals[shape, dtype, weak_type, vma]
+            return _avals[shape, dtype, weak_type, vma, sharding]
         except (KeyError, TypeError):  # a new one, or a shape that is a list
-            return _new_aval(shape, dtype, weak_type, vma)
+            return _new_aval(shape, dtype, weak_type, vma, sharding)
 
     @property
     def ndim(self) -> int:
@@ -57,8 +58,16 @@ class ShapedArray:
         return math.prod(self.shape)
 
     def update(self, **changes: Any) -> ShapedArray:
-        """A copy with some of shape, dtype, weak_type and vma changed."""
-        fields: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__}
+        """A copy with some of shape, dtype, weak_type, vma and sharding changed; what that says of the axes
+        of one shape, it does not say of another's."""
+        fields = {
+            "shape": self.shape,
+            "dtype": self.dtype,
+            "weak_type": self.weak_type,
+            "vma": self.vma,
+        }
+        if "shape" not in changes:
+            fields["sharding"] = self._sharding
         return ShapedArray(**(fields | changes))
 
     def to_tangent_aval(self) -> ShapedArray:
@@ -68,12 +77,13 @@ class ShapedArray:
         return ShapedArray(self.shape, dtypes.float0, self.weak_type, self.vma)
 
     def strip_weak_type(self) -> ShapedArray:
-        return ShapedArray(self.shape, self.dtype, vma=self.vma)
+        return ShapedArray(self.shape, self.dtype, vma=self.vma, sharding=self._sharding)
 
     def str_short(self, short_dtypes: bool = False) -> str:
         """As in messages, float32[2,3]; with short_dtypes as in printed jaxprs, f32[2,3]."""
         name = dtypes.short_name(self.dtype) if short_dtypes else dtypes.long_name(self.dtype)
-        return f"{name}[{','.join(map(str, self.shape))}]{self._vma_text()}"
+        spec = self._sharding.spec if self._sharding is not None else (None,) * self.ndim
+        return f"{name}[{','.join(map(_axis_text, self.shape, spec))}]{self._vma_text()}"
 
     def _vma_text(self) -> str:
         names = ",".join(sorted(map(str, self.vma)))
@@ -82,8 +92,8 @@ class ShapedArray:
     def __str__(self) -> str:
         return ("~" if self.weak_type else "") + self.str_short()
 
-    def __reduce__(self) -> tuple[type, tuple]:
-        return ShapedArray, (self.shape, self.dtype, self.weak_type, self.vma)
+    def __reduce__(self) -> tuple[Any, tuple]:
+        return _new_aval, (self.shape, self.dtype, self.weak_type, self.vma, self._sharding)
 
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
@@ -93,11 +103,23 @@ class ShapedArray:
 _avals: dict[tuple, ShapedArray] = {}  # every aval that there is
 
 
-def _new_aval(shape: Sequence[int], dtype: Any, weak_type: bool, vma: frozenset) -> ShapedArray:
-    key = tuple(map(operator.index, shape)), dtypes.np_dtype(dtype), bool(weak_type), vma
+def _axis_text(size: int, entry: Any) -> str:
+    """An axis as types show it: 8, 8@x, or 8@(x,y)."""
+    if entry is None:
+        return str(size)
+    return f"{size}@({','.join(entry)})" if isinstance(entry, tuple) else f"{size}@{entry}"
+
+
+def _new_aval(
+    shape: Sequence[int], dtype: Any, weak_type: bool, vma: frozenset, sharding: Any
+) -> ShapedArray:
+    if sharding is not None and not any(sharding.spec):
+        sharding = None  # it says nothing
+    sizes = tuple(map(operator.index, shape))
+    key = sizes, dtypes.np_dtype(dtype), bool(weak_type), vma, sharding
     if key not in _avals:
         aval = object.__new__(ShapedArray)
-        aval.shape, aval.dtype, aval.weak_type, aval.vma = key
+        aval.shape, aval.dtype, aval.weak_type, aval.vma, aval._sharding = key
         _avals.setdefault(key, aval)  # another thread may have been faster
     return _avals[key]
 

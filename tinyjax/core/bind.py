@@ -106,6 +106,17 @@ def missing_rule(primitive: Primitive, table_name: str) -> NoReturn:
     )
 
 
+def type_of_result(
+    primitive: Primitive, rule: Callable, avals: Sequence[ShapedArray], params: dict[str, Any]
+) -> Any:
+    """What the abstract_eval rule gives. Where types say how arrays are split over devices, the rule does not
+    know of that, and their sharding adds it."""
+    for aval in avals:
+        if aval._sharding is not None:
+            return aval._sharding.result_types(primitive, rule, avals, params)
+    return rule(*avals, **params)
+
+
 # ---- traces and tracers ----
 
 
@@ -213,7 +224,7 @@ def new_array(host: np.ndarray, aval: ShapedArray) -> ArrayImpl:
     """An array of known elements. A scalar that is made while tracing becomes a literal."""
     if not aval.shape and is_staging():
         return LiteralArray(host, aval)
-    return watched(None, (), [ArrayImpl(host, aval)])[0]
+    return watched(None, {}, (), [ArrayImpl(host, aval)])[0]
 
 
 # ---- eager evaluation ----
@@ -249,20 +260,20 @@ class EvalTrace(Trace):
         abstract_eval = abstract_eval_rules.get(primitive)
         if abstract_eval is None:  # one in the making, as in JAX: its result is what impl gives
             return run_quietly(impl, *values, **params)
-        out_aval = abstract_eval(*avals, **params)
+        out_aval = type_of_result(primitive, abstract_eval, avals, params)
         out = run_quietly(impl, *values, **params)
         if primitive.multiple_results:
             results = [ArrayImpl(np.asarray(v), aval) for v, aval in zip(out, out_aval)]
         else:
             results = [ArrayImpl(np.asarray(out), out_aval)]
         for watcher in watchers:
-            watcher(primitive, args, results)
+            watcher(primitive, params, args, results)
         return results if primitive.multiple_results else results[0]
 
 
-# Called as (primitive, operands, results) after each evaluation, by who has to look at it: for NaNs, or for
-# the device that the results go to. An array that is made of a NumPy value is the result of None.
-Watcher = Callable[[Primitive | None, Sequence[Any], Sequence[ArrayImpl]], None]
+# Called as (primitive, params, operands, results) after each evaluation, by who has to look at it: for NaNs,
+# or for the device that the results go to. An array that is made of a NumPy value is the result of None.
+Watcher = Callable[[Primitive | None, dict[str, Any], Sequence[Any], Sequence[ArrayImpl]], None]
 watchers: list[Watcher] = []
 
 
@@ -273,11 +284,14 @@ def watch(watcher: Watcher) -> None:
 
 
 def watched(
-    primitive: Primitive | None, operands: Sequence[Any], results: list[ArrayImpl]
+    primitive: Primitive | None,
+    params: dict[str, Any],
+    operands: Sequence[Any],
+    results: list[ArrayImpl],
 ) -> list[ArrayImpl]:
     """The results, when all watchers have seen them."""
     for watcher in watchers:
-        watcher(primitive, operands, results)
+        watcher(primitive, params, operands, results)
     return results
 
 

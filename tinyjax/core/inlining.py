@@ -35,8 +35,8 @@ CALLS: dict[str, str | Callable[[dict[str, Any]], ClosedJaxpr]] = {
     "custom_vmap_call": "call",
     "remat2": "jaxpr",
 }
-# primitives whose results are their operands: a program runs on one device
-FORWARDS = ("device_put",)
+# primitives whose results are their operands: a program computes with whole arrays, on one device
+FORWARDS = ("device_put", "sharding_constraint", "reshard")
 
 
 def inline_calls(
@@ -89,8 +89,13 @@ def _copy(v: Var) -> Var:
 
 
 def called_jaxpr(eqn: JaxprEqn) -> ClosedJaxpr:
-    where = CALLS[eqn.primitive.name]
-    called = eqn.params[where] if isinstance(where, str) else where(eqn.params)
+    return called_by(eqn.primitive.name, eqn.params)
+
+
+def called_by(name: str, params: Any) -> ClosedJaxpr:
+    """The jaxpr that an equation of a primitive of this name calls."""
+    where = CALLS[name]
+    called = params[where] if isinstance(where, str) else where(params)
     return called if isinstance(called, ClosedJaxpr) else ClosedJaxpr(called, ())
 
 

@@ -16,7 +16,13 @@ from typing import Any
 
 from tinyjax.core.array import LiteralArray, ShapedArray
 from tinyjax.core.avals import to_numpy
-from tinyjax.core.bind import Primitive, abstract_eval_rules, context, missing_rule
+from tinyjax.core.bind import (
+    Primitive,
+    abstract_eval_rules,
+    context,
+    missing_rule,
+    type_of_result,
+)
 from tinyjax.core.config import config
 from tinyjax.core.dtypes import is_python_scalar
 from tinyjax.core.lists import pick
@@ -262,7 +268,7 @@ def _check_eqn(eqn: JaxprEqn) -> None:
     for sub in subjaxprs(eqn.params):
         check_jaxpr(sub)
     rule = abstract_eval_rules.get(eqn.primitive) or missing_rule(eqn.primitive, "abstract_eval")
-    out = rule(*(v.aval for v in eqn.invars), **eqn.params)
+    out = type_of_result(eqn.primitive, rule, [v.aval for v in eqn.invars], eqn.params)
     expected = out if eqn.primitive.multiple_results else [out]
     for v, aval in zip(eqn.outvars, expected, strict=True):
         aval = result_aval(eqn.primitive, [v.aval for v in eqn.invars], aval, eqn.params)

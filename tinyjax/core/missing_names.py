@@ -44,10 +44,12 @@ def not_there_yet(jax_name: str) -> str:
 
 def lazy_names(module: str) -> dict[str, str]:
     """{name: the module that has it}, of names that a package imports when they are first asked for.
-    A package lists them as `_LAZY_NAMES = {"its module": ("name", ...)}`, a module by tinyjax's."""
+    A package lists them as `_LAZY_NAMES = {"its module": ("name", ...)}`, a module by tinyjax's; either may
+    also give the whole name of a module."""
     listed = vars(sys.modules[module]).get("_LAZY_NAMES", {})
     package = module if "__path__" in vars(sys.modules[module]) else "tinyjax"
-    return {name: f"{package}.{part}" for part, names in listed.items() for name in names}
+    places = {part: part if part.startswith("tinyjax.") else f"{package}.{part}" for part in listed}
+    return {name: places[part] for part, names in listed.items() for name in names}
 
 
 def getattr_of(module: str) -> Callable[[str], Any]:

@@ -30,7 +30,10 @@ def check_finite(name: str, results: Sequence[ArrayImpl]) -> None:
 
 
 def _check_results(
-    primitive: Primitive | None, operands: Sequence[Any], results: Sequence[ArrayImpl]
+    primitive: Primitive | None,
+    params: dict[str, Any],
+    operands: Sequence[Any],
+    results: Sequence[ArrayImpl],
 ) -> None:
     if primitive is not None:
         check_finite(primitive.name, results)

@@ -318,10 +318,19 @@ def _jit_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
     shown: Params = [("name", eqn.params["name"])]
     if any(eqn.params["donated_invars"]):
         shown.append(("donated_invars", eqn.params["donated_invars"]))
+    places = {k: eqn.params.get(k, ()) for k in ("in_shardings", "out_shardings")}
+    if any(places["in_shardings"]):
+        shown.append(("in_shardings", _places_text(places["in_shardings"])))
     shown.append(("jaxpr", eqn.params["jaxpr"]))
     if eqn.params["keep_unused"]:
         shown.append(("keep_unused", True))
+    if any(places["out_shardings"]):
+        shown.append(("out_shardings", _places_text(places["out_shardings"])))
     return shown
+
+
+def _places_text(places: tuple) -> str:
+    return str(places).replace("None,", "UnspecifiedValue,").replace("None)", "UnspecifiedValue)")
 
 
 printed_params["broadcast_in_dim"] = _broadcast_params

@@ -35,6 +35,7 @@ from tinyjax.core.bind import (
     extend_axis_env,
     missing_rule,
     set_current_trace,
+    type_of_result,
 )
 from tinyjax.core.config import config
 from tinyjax.core.errors import UnexpectedTracerError, escaped_tracer_error
@@ -48,6 +49,7 @@ from tinyjax.core.jaxpr import (
     Var,
     check_jaxpr,
 )
+from tinyjax.core.structs import ShapeDtypeStruct, arg_aval, struct_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 from tinyjax.core.varying import manual_axes, result_aval, varying_alike
 
@@ -176,7 +178,7 @@ class JaxprTrace(Trace):
             x.atom if type(x) is JaxprTracer and x._trace is self else self.atom(x) for x in args
         ]
         rule = abstract_eval_rules.get(primitive) or missing_rule(primitive, "abstract_eval")
-        out = rule(*[atom.aval for atom in atoms], **params)
+        out = type_of_result(primitive, rule, [atom.aval for atom in atoms], params)
         source = user_line()
         outvars = [Var(aval) for aval in out] if primitive.multiple_results else [Var(out)]
         self.eqns.append(JaxprEqn(primitive, atoms, outvars, params, source))
@@ -272,48 +274,10 @@ def make_jaxpr(
             closed_jaxpr = trace_to_jaxpr(flat_fun, [arg_aval(x) for x in leaves])
         if not return_shape:
             return closed_jaxpr
-        structs = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in closed_jaxpr.out_avals]
+        structs = list(map(struct_of, closed_jaxpr.out_avals))
         return closed_jaxpr, tree_unflatten(flat_fun.out_tree, structs)
 
     return make_jaxpr_f
-
-
-class ShapeDtypeStruct:
-    """The shape and dtype of an array without the array; can stand for one in eval_shape."""
-
-    __slots__ = ("shape", "dtype", "weak_type")
-
-    def __init__(self, shape: Sequence[int], dtype: Any, weak_type: bool = False):
-        if dtype is None:
-            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
-        self.shape = tuple(shape)
-        self.dtype = dtypes.canonicalize_dtype(dtype)
-        self.weak_type = weak_type
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        return ShapedArray(self.shape, self.dtype).size
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ShapeDtypeStruct) and arg_aval(self) == arg_aval(other)
-
-    def __hash__(self) -> int:
-        return hash(arg_aval(self))
-
-    def __repr__(self) -> str:
-        weak = ", weak_type=True" if self.weak_type else ""
-        name = dtypes.long_name(self.dtype)
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{weak})"
-
-
-def arg_aval(x: Any) -> ShapedArray:
-    if isinstance(x, ShapeDtypeStruct):
-        return ShapedArray(x.shape, x.dtype, x.weak_type)
-    return get_aval(x)
 
 
 def named_avals(

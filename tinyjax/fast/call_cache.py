@@ -25,7 +25,7 @@ from tinyjax.fast.prepared_launch import prepared
 from tinyjax.runtime.devices import Device, default_device
 from tinyjax.runtime.distributed.processes import process_count
 from tinyjax.transform.jit.api import PjitFunction
-from tinyjax.transform.jit.primitive import committed_to, compiled
+from tinyjax.transform.jit.primitive import compiled, place_of_call
 
 
 class _Known(NamedTuple):
@@ -112,7 +112,7 @@ def _remember(
         return
     jaxpr, out_tree, donated = traced
     name = function.params["name"]
-    place = function.device or committed_to(jaxpr, arrays, name)
+    place = function.device or place_of_call(jaxpr, arrays, name)
     if not isinstance(place, Device | None):  # results are labelled by the plain way
         return
     program = compiled(jaxpr, place or default_device(), name, donated)

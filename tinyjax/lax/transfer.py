@@ -69,6 +69,7 @@ def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
         place.shard_shape(np.shape(x))  # raises, if it can't be spread so
         if isinstance(place, Sharding) and spans_processes(getattr(place, "mesh", None)):
             return from_block(own_block(as_array(x), place), place)
+        place.is_fully_addressable  # noqa: B018  (raises, if it has no devices)
         place = place_of(place)
     if not isinstance(x, ArrayImpl):  # to_numpy copies: whoever changes x changes no Array
         aval = get_aval(x)
@@ -106,7 +107,10 @@ def _device_put_transpose(
 
 
 impl_rules[device_put_p] = _device_put_impl
-abstract_eval_rules[device_put_p] = lambda *avals, **params: list(avals)
+abstract_eval_rules[device_put_p] = lambda *avals, devices, **params: [
+    place.typed(aval) if isinstance(place, Sharding) else aval
+    for aval, place in zip(avals, devices)
+]
 deflinear2(device_put_p, _device_put_transpose)
 batch_rules[device_put_p] = lambda xs, dims, **params: (device_put_p.bind(*xs, **params), dims)
 no_rule_reasons[device_put_p, "lowering"] = (

@@ -106,7 +106,7 @@ def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:
             rows = [lax.concatenate(rows[i : i + 16], 0) for i in range(0, len(rows), 16)]
         return lax.concatenate(rows, 0)
     host = np.array(_as_numpy(data), dtype)
-    return watched(None, leaves, [ArrayImpl(host, ShapedArray(host.shape, dtype))])[0]
+    return watched(None, {}, leaves, [ArrayImpl(host, ShapedArray(host.shape, dtype))])[0]
 
 
 def _leaves(data: Any) -> Any:

@@ -18,7 +18,8 @@ from tinyjax import lax
 from tinyjax.core.array import Array
 from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
-from tinyjax.core.tracing import ShapeDtypeStruct, eval_shape
+from tinyjax.core.structs import ShapeDtypeStruct
+from tinyjax.core.tracing import eval_shape
 from tinyjax.lax.shape import canonicalize_axis
 from tinyjax.numpy import cumulative, elementary, logic, reductions, ufuncs
 from tinyjax.numpy.logic import equal

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from tinyjax.core.array import ArrayImpl
+from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.bind import Primitive, watch
 from tinyjax.core.config import config, when_set
 from tinyjax.runtime.devices import Device, default_device
@@ -26,9 +26,25 @@ PLATFORM_NAMES = ("cpu", "gpu", "cuda", "rocm", "tpu")  # of jax_default_device
 class Spread(Protocol):
     """What this file knows of a sharding."""
 
-    home: Device
-    devices_in_order: tuple[Device, ...]
-    replicated: Spread
+    @property
+    def home(self) -> Device: ...
+
+    @property
+    def devices_in_order(self) -> tuple[Device, ...]: ...
+
+    @property
+    def whole_everywhere(self) -> Spread: ...
+
+    def of_results(self, params: dict[str, Any], places: Sequence[Any]) -> list[Any]:
+        """The shardings of the results of a jit equation, given those of its operands."""
+
+    def typed(self, aval: ShapedArray) -> ShapedArray:
+        """The type of an array that is there."""
+
+    def label_results(
+        self, name: str, params: dict[str, Any], operands: Sequence[Any], results: Sequence[Any]
+    ) -> None:
+        """Says where the results of a primitive are of which some operands are there."""
 
 
 Place = Device | Spread
@@ -43,29 +59,47 @@ def devices_of(place: Place) -> tuple[Device, ...]:
     return (place,) if isinstance(place, Device) else place.devices_in_order
 
 
-def place_of_results(place: Place) -> Place:
-    """Where that is which is computed of something at a place: there, or, if nothing is known of how it is
-    spread, all of it on each of the place's devices."""
-    return place if isinstance(place, Device) else place.replicated
-
-
 def commit(x: ArrayImpl, place: Place) -> ArrayImpl:
     """`x`, which nobody else has yet, put at `place`."""
     x._device, x.committed = place, True
+    if not isinstance(place, Device):
+        x.aval = place.typed(x.aval)
+    elif x.aval._sharding is not None:
+        x.aval = x.aval.update(sharding=None)
     watch(follow_operands)
     return x
 
 
-def follow_operands(
-    primitive: Primitive | None, operands: Sequence[Any], results: Sequence[ArrayImpl]
+def put_results(
+    place: Place, name: str, params: dict[str, Any], operands: Sequence[Any], results: Sequence[Any]
 ) -> None:
-    """Results are on the device that their operands were put on, or on a default device if one is
-    configured just now."""
-    place = committed_place(operands, primitive.name if primitive else "array")
-    if place is not None or config.jax_default_device is not None:
-        at = place_of_results(place) if place else default_device()
+    """Results that were computed at a place are there; if that is a sharding, it says which parts where."""
+    if not isinstance(place, Device):
+        place.label_results(name, params, operands, results)
+        return
+    for result in results:
+        result._device, result.committed = place, True
+
+
+def follow_operands(
+    primitive: Primitive | None,
+    params: dict[str, Any],
+    operands: Sequence[Any],
+    results: Sequence[ArrayImpl],
+) -> None:
+    """Results are where their operands were put, or on a default device if one is configured just now."""
+    name = primitive.name if primitive else "array"
+    place = committed_place(operands, name) or current_mesh_place()
+    if place is not None:
+        put_results(place, name, params, operands, results)
+    elif config.jax_default_device is not None:
         for result in results:
-            result._device, result.committed = at, place is not None
+            result._device = default_device()
+
+
+def current_mesh_place() -> Place | None:
+    """Where what depends on nothing is within `with jax.set_mesh(mesh):`, on the mesh; else None."""
+    return getattr(config.mesh, "whole_everywhere", None)
 
 
 def committed_place(values: Sequence[Any], name: str) -> Place | None:

@@ -19,5 +19,6 @@ _LAZY_NAMES = {
     "mesh": ("AbstractDevice", "AbstractMesh", "AxisType", "Mesh"),
     "named_sharding": ("NamedSharding",),
     "partition_spec": ("PartitionSpec",),
+    "tinyjax.lax.constraints": ("reshard",),
 }
 __getattr__ = getattr_of(__name__)

@@ -13,10 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.core.bind import watch
 from tinyjax.core.config import config
+from tinyjax.runtime.placement import follow_operands
 from tinyjax.sharding.mesh import EMPTY_ABSTRACT_MESH, AbstractMesh, Mesh
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.sharding.partition_spec import PartitionSpec
+from tinyjax.sharding.sharding import Sharding
 
 
 class set_mesh:  # noqa: N801  (used as a function)
@@ -64,6 +67,7 @@ def _set(mesh: Mesh | AbstractMesh | None) -> None:
         vars(config).pop("mesh", None)
     else:
         vars(config)["mesh"] = mesh
+        watch(follow_operands)  # arrays that are made from now on are on the mesh
 
 
 def get_mesh() -> Mesh:
@@ -79,6 +83,11 @@ def get_abstract_mesh() -> AbstractMesh:
     return EMPTY_ABSTRACT_MESH if config.mesh is None else config.mesh.abstract_mesh
 
 
+def current_mesh() -> Any:
+    """What with_sharding_constraint takes: the mesh of set_mesh, without devices, or that of `with mesh:`."""
+    return config.block_mesh if config.mesh is None else config.mesh.abstract_mesh
+
+
 def named(spec: Any, what: str) -> Any:
     """A PartitionSpec as a NamedSharding on the current mesh; other shardings as they are.
 
@@ -90,3 +99,38 @@ def named(spec: Any, what: str) -> Any:
             f"Please set a mesh via `jax.set_mesh` if a PartitionSpec is passed to {what}"
         )
     return NamedSharding(config.mesh, spec)
+
+
+def on_mesh(place: Any, function: str, argument: str) -> Any:
+    """A sharding that a function was given; a PartitionSpec is one on the current mesh, which is known
+    without its devices while a function is traced.
+
+    Raises TypeError for what is none, RuntimeError where there is no current mesh."""
+    if isinstance(place, Sharding):
+        return place
+    if not isinstance(place, PartitionSpec):
+        raise TypeError(
+            f"{argument} leaf specifications are expected to be PartitionSpec instances or None, but got "
+            f"{place}"
+        )
+    mesh = current_mesh()
+    if mesh is None or function == "jit" and config.mesh is None:
+        raise RuntimeError(
+            f"{function} requires a non-empty mesh in context if you are passing `PartitionSpec`s to "
+            f"{argument}. You can define a context mesh via `jax.set_mesh(mesh)`. Alternatively, provide "
+            f"`Sharding`s to {argument} and then the mesh context manager is not required"
+        )
+    return NamedSharding(mesh, place)
+
+
+def with_devices(sharding: Any) -> Any:
+    """A sharding on an AbstractMesh as that on the current mesh; others as they are.
+
+    Raises ValueError where there is no current mesh."""
+    if not isinstance(sharding, NamedSharding) or sharding.has_devices:
+        return sharding
+    if not isinstance(config.mesh, Mesh):
+        raise ValueError(
+            f"{sharding} has no devices: run this within `with jax.set_mesh(mesh):`, where mesh has them"
+        )
+    return NamedSharding(config.mesh, sharding.spec)

@@ -12,6 +12,7 @@ Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.Mesh
 from __future__ import annotations
 
 import enum
+import functools
 import math
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ import numpy as np
 from tinyjax.core.config import config
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.devices import devices as listed_devices
+from tinyjax.sharding.partition_spec import PartitionSpec
 
 
 class AxisType(enum.Enum):
@@ -245,6 +247,13 @@ class Mesh(_Axes):
         """A copy with other devices, axis_names or axis_types."""
         kept = ("devices", "axis_names", "axis_types")
         return Mesh(**{name: getattr(self, name) for name in kept} | changes)
+
+    @functools.cached_property
+    def whole_everywhere(self) -> Any:
+        """The sharding by which each of its devices has all of an array."""
+        from tinyjax.sharding.named_sharding import NamedSharding
+
+        return NamedSharding(self, PartitionSpec())
 
     def __enter__(self) -> Mesh:
         """`with mesh:` is the older way; only with_sharding_constraint knows of it. Use jax.set_mesh."""

@@ -11,11 +11,12 @@ Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.NamedShard
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from tinyjax.core.array import ShapedArray
 from tinyjax.runtime.devices import Device
 from tinyjax.sharding.mesh import AbstractMesh, Mesh
 from tinyjax.sharding.partition_spec import UNCONSTRAINED, PartitionSpec, names_of
@@ -42,7 +43,8 @@ class NamedSharding(Sharding):
             raise TypeError(
                 f"NamedSharding takes a PartitionSpec, such as jax.P('x', None), got {spec!r}"
             )
-        self.mesh, self.spec = mesh, spec
+        self.mesh: Any = mesh
+        self.spec = spec
         _check_spec(mesh, spec)
         if memory_kind not in (None, *MEMORY_KINDS):
             raise ValueError(
@@ -72,8 +74,50 @@ class NamedSharding(Sharding):
         return self.mesh.flat_devices
 
     @property
-    def replicated(self) -> NamedSharding:
+    def is_fully_addressable(self) -> bool:
+        if not self.has_devices:
+            raise ValueError(
+                "is_fully_addressable is not implemented for `jax.sharding.AbstractMesh`."
+            )
+        return super().is_fully_addressable
+
+    @property
+    def has_devices(self) -> bool:
+        return isinstance(self.mesh, Mesh)
+
+    # ---- what becomes of it ----
+
+    def label_results(
+        self, name: str, params: Mapping[str, Any], operands: Sequence[Any], results: Sequence[Any]
+    ) -> None:
+        """Says where the results of a primitive are, of which some operands are on this mesh."""
+        from tinyjax.sharding.auto import label_results  # imported when first used
+
+        label_results(self.mesh, name, params, operands, results)
+
+    def typed(self, aval: ShapedArray) -> ShapedArray:
+        """It says what is split over axes that are Explicit."""
+        if not self.mesh.explicit_axes:
+            return aval.update(sharding=None)
+        from tinyjax.sharding.types import type_on
+
+        return type_on(self, aval)
+
+    @property
+    def whole_everywhere(self) -> NamedSharding:
         return self.update(spec=PartitionSpec())
+
+    def of_results(self, params: Mapping[str, Any], places: Sequence[Any]) -> list[Any]:
+        """The shardings of the results of a jit equation, given those of its operands."""
+        from tinyjax.sharding.auto import shardings_of_results
+
+        return shardings_of_results(self.mesh, params, places)
+
+    def result_types(self, *use: Any) -> Any:
+        """The types of a primitive's results, where those of its operands say how they are split."""
+        from tinyjax.sharding.types import result_types
+
+        return result_types(*use)
 
     # ---- what each device has ----
 

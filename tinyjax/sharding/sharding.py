@@ -11,7 +11,9 @@ Source: https://docs.jax.dev/en/latest/jax.sharding.html
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from tinyjax.core.array import ShapedArray
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.distributed.processes import process_index
 
@@ -46,6 +48,11 @@ class Sharding:
         raise NotImplementedError
 
     @property
+    def has_devices(self) -> bool:
+        """Whether it says which devices: that of an AbstractMesh does not."""
+        return True
+
+    @property
     def home(self) -> Device:
         """The device whose queue computes with the whole array, where all share one memory: the first of this
         process."""
@@ -53,8 +60,22 @@ class Sharding:
         return next(own, self.devices_in_order[0])
 
     @property
-    def replicated(self) -> Sharding:
-        """The sharding by which each of its devices has the whole array."""
+    def whole_everywhere(self) -> Sharding:
+        """The sharding by which each of its devices has all of an array."""
+        raise NotImplementedError
+
+    def of_results(self, params: Mapping[str, Any], places: Sequence[Any]) -> list[Any]:
+        """The shardings of the results of a jit equation, given those of its operands."""
+        raise NotImplementedError
+
+    def typed(self, aval: ShapedArray) -> ShapedArray:
+        """The type of an array that is spread so: types say nothing of most shardings."""
+        return aval.update(sharding=None)
+
+    def label_results(
+        self, name: str, params: Mapping[str, Any], operands: Sequence[Any], results: Sequence[Any]
+    ) -> None:
+        """Says where the results of a primitive are of which some operands are spread so."""
         raise NotImplementedError
 
     @property
@@ -113,10 +134,6 @@ class SingleDeviceSharding(Sharding):
     @property
     def devices_in_order(self) -> tuple[Device, ...]:
         return (self._device,)
-
-    @property
-    def replicated(self) -> SingleDeviceSharding:
-        return self
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         return tuple(global_shape)

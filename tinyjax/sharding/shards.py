@@ -10,6 +10,7 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.Array.html
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,6 +69,12 @@ def _addressable_data(array: ArrayImpl, index: int) -> Array:
     return array.addressable_shards[index].data
 
 
+def _on_device_size_in_bytes(array: ArrayImpl) -> int:
+    """The bytes of all parts, where each device has its own."""
+    sharding = array.sharding
+    return math.prod(sharding.shard_shape(array.shape)) * sharding.num_devices * array.itemsize
+
+
 def _is_ready(array: ArrayImpl) -> bool:
     """Whether the elements are there: reading them would not wait."""
     memory: Any = array.buffer
@@ -78,15 +85,17 @@ def _copy_to_host_async(array: ArrayImpl) -> None:
     """Nothing to do: results that are computed in the host's memory are there."""
 
 
-def _sharding_of_type(aval: ShapedArray) -> Sharding:
-    """What the type of an array says of its place: that its axes lie along none of a mesh's."""
+def sharding_of_type(aval: ShapedArray) -> Sharding:
+    """What the type of an array says of its place: mostly, that its axes lie along none of a mesh's."""
+    if aval._sharding is not None:
+        return aval._sharding
     from tinyjax.sharding.mesh import EMPTY_ABSTRACT_MESH
     from tinyjax.sharding.named_sharding import NamedSharding, PartitionSpec
 
     return NamedSharding(EMPTY_ABSTRACT_MESH, PartitionSpec(*(None,) * aval.ndim))
 
 
-ShapedArray.sharding = property(_sharding_of_type)  # type: ignore[attr-defined]
+ShapedArray.sharding = property(sharding_of_type)  # type: ignore[attr-defined]
 ArrayImpl.sharding = property(_sharding)  # type: ignore[attr-defined]
 ArrayImpl.devices = lambda array: array.sharding.device_set  # type: ignore[attr-defined]
 ArrayImpl.addressable_shards = property(_shards)  # type: ignore[attr-defined]
@@ -94,7 +103,7 @@ ArrayImpl.global_shards = property(_shards)  # type: ignore[attr-defined]
 ArrayImpl.addressable_data = _addressable_data  # type: ignore[attr-defined]
 ArrayImpl.is_ready = _is_ready  # type: ignore[attr-defined]
 ArrayImpl.copy_to_host_async = _copy_to_host_async  # type: ignore[attr-defined]
-ArrayImpl.on_device_size_in_bytes = lambda array: array.nbytes  # type: ignore[attr-defined]
+ArrayImpl.on_device_size_in_bytes = _on_device_size_in_bytes  # type: ignore[attr-defined]
 ArrayImpl.platform = lambda array: array.sharding.home.platform  # type: ignore[attr-defined]
 ArrayImpl.is_fully_addressable = property(  # type: ignore[attr-defined]
     lambda array: array.sharding.is_fully_addressable

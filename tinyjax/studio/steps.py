@@ -26,9 +26,9 @@ CHAPTERS = (
             "core.array": "avals and values",
             "core.avals": "what a number or an array is to a trace",
             "core.primitives": "the first ten, and what a primitive needs",
-            "core.dtypes": "which dtypes there are, and how they promote",
         },
         {
+            "core.dtypes": "which dtypes there are, and how they promote",
             "core.errors": "what goes wrong with tracers",
             "core.config": "the flags",
             "core.quiet": "NumPy without its warnings",
@@ -54,7 +54,10 @@ CHAPTERS = (
             "core.bodies": "functions within a program as jaxprs",
             "core.inlining": "calls within a jaxpr, put in their place",
         },
-        {"core.varying": "over which axes of a mesh of devices a value varies"},
+        {
+            "core.varying": "over which axes of a mesh of devices a value varies",
+            "core.structs": "what is known of an array, without the array",
+        },
     ),
     Chapter(
         "Forward mode",
@@ -260,6 +263,18 @@ CHAPTERS = (
         },
     ),
     Chapter(
+        "Arrays on many devices",
+        {"sharding.named_sharding": "which device has which part of an array"},
+        {
+            "sharding.sharding": "where arrays are, as an object",
+            "sharding.partition_spec": "how an array is cut",
+            "sharding.mesh": "devices along axes that have names",
+            "sharding.propagation": "how results are split: a table with an entry for each primitive",
+            "sharding.auto": "where results are",
+            "sharding.types": "types that say how arrays are split",
+        },
+    ),
+    Chapter(
         "jit",
         {
             "transform.jit.stages": "trace, lower, compile",
@@ -270,7 +285,8 @@ CHAPTERS = (
         {
             "transform.jit.cache_misses": "why a jitted function is traced again",
             "runtime.placement": "on which device an operation runs",
-            "sharding.sharding": "where arrays are, as an object",
+            "sharding.current_mesh": "the mesh that names of axes are of",
+            "transform.jit.shardings": "jit's in_shardings and out_shardings",
             "core.nan_checks": "what jax_debug_nans looks for",
         },
     ),
@@ -310,7 +326,6 @@ CHAPTERS = (
         {
             "transform.shard_map.nested_vmap": "what shard_map computes: a vmap over each axis of a mesh"
         },
-        {"sharding.partition_spec": "how an array is cut"},
     ),
 )
 

@@ -23,7 +23,8 @@ from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, as_array, context, missing_rule, set_current_trace
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_on_jaxpr, literal_value
 from tinyjax.core.lists import drop, pick
-from tinyjax.core.tracing import JaxprTrace, arg_aval, trace_to_jaxpr
+from tinyjax.core.structs import arg_aval
+from tinyjax.core.tracing import JaxprTrace, trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.transform.jvp import (
     Zero,

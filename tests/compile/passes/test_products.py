@@ -13,7 +13,8 @@ from tinyjax.compile.passes.products import multiplications, sides_of
 from tinyjax.compile.schedules.lower import lower_group
 from tinyjax.compile.schedules.product_schedule import rows_at_once
 from tinyjax.core.pretty_printer import variable_names
-from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
+from tinyjax.core.structs import ShapeDtypeStruct
+from tinyjax.core.tracing import make_jaxpr
 
 
 def data(*shape, dtype="float32"):

@@ -17,7 +17,8 @@ from tinyjax.compile.schedules.schedule import Draft, scheduled
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam
 from tinyjax.compile.schedules.vectorize import Vectorize
 from tinyjax.core.pretty_printer import variable_names
-from tinyjax.core.tracing import ShapeDtypeStruct, make_jaxpr
+from tinyjax.core.structs import ShapeDtypeStruct
+from tinyjax.core.tracing import make_jaxpr
 
 
 def naive(f, *shapes):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from cpu_devices import cpu_devices
-from golden_cases.four_devices import answers_with_four_devices
+from golden_cases.many_devices import answers_with_many_devices
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -24,7 +24,7 @@ RECORDED = json.loads((Path(__file__).parents[2] / "golden" / "pmap.json").read_
 
 @pytest.fixture(scope="module")
 def answers():
-    return answers_with_four_devices("pmap", "tinyjax")
+    return answers_with_many_devices("pmap", "tinyjax")
 
 
 @pytest.mark.parametrize("call", RECORDED)

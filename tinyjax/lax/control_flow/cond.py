@@ -51,7 +51,7 @@ def _cond_impl(index: Any, *operands: Any, branches: Sequence[ClosedJaxpr]) -> l
     outs = inlined_fun(branches[int(index)])(*operands)
     # Branches may differ in weak types: the first one's hold for all.
     outs = [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(outs, branches[0].out_avals)]
-    return watched(cond_p, (index, *operands), outs)
+    return watched(cond_p, {"branches": branches}, (index, *operands), outs)
 
 
 def _cond_aval(

@@ -72,7 +72,8 @@ def _scan_impl(
     carry = run_scan(step, init, xs, ys, length, reverse)
     carry = [ArrayImpl(to_numpy(x, aval), aval) for x, aval in zip(carry, carry_avals)]
     stacks = [ArrayImpl(y, stacked_aval(aval, length)) for y, aval in zip(ys, y_avals)]
-    return watched(scan_p, args, [*carry, *stacks])
+    params = {"jaxpr": jaxpr, "num_carry": num_carry, "num_consts": num_consts}
+    return watched(scan_p, params, args, [*carry, *stacks])
 
 
 def run_scan(

@@ -67,7 +67,8 @@ def _while_impl(
 
     carry = run_while(predicate, step, [as_array(x) for x in init])
     outs = [ArrayImpl(x._value, aval) for x, aval in zip(carry, body_jaxpr.out_avals)]
-    return watched(while_p, args, outs)
+    params = {"cond_nconsts": cond_nconsts, "body_nconsts": body_nconsts, "body_jaxpr": body_jaxpr}
+    return watched(while_p, params, args, outs)
 
 
 def run_while(

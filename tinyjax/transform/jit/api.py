@@ -32,12 +32,20 @@ from tinyjax.core.compile_log import logged_time
 from tinyjax.core.config import config
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
 from tinyjax.core.shortcuts import with_shortcut
-from tinyjax.core.tracing import ShapeDtypeStruct, named_avals, trace_to_jaxpr
+from tinyjax.core.structs import struct_of
+from tinyjax.core.tracing import named_avals, trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.runtime.devices import Device, devices
 from tinyjax.runtime.placement import committed_place
 from tinyjax.transform.jit.cache_misses import explain_miss
 from tinyjax.transform.jit.primitive import jit_p
+from tinyjax.transform.jit.shardings import (
+    JitShardings,
+    jit_shardings,
+    place_said,
+    places_of_arguments,
+    said_of,
+)
 from tinyjax.transform.jit.stages import Traced
 
 # ---- jitted functions ----
@@ -68,6 +76,7 @@ class PjitFunction:
         keep_unused: bool,
         place: Device | str | None,
         inline: bool,
+        shardings: JitShardings | None = None,
     ):
         functools.update_wrapper(self, fun)
         _jit_functions.add(self)
@@ -82,7 +91,8 @@ class PjitFunction:
             "inline": inline,
         }
         self.place = place  # a backend, by its name, is looked for at the first call
-        options = (static_argnums, static_argnames, donate_argnums, donate_argnames)
+        self.shardings = shardings  # None: nothing is said of where arguments and results are
+        options = (static_argnums, static_argnames, donate_argnums, donate_argnames, shardings)
         self.cache = _cache_of(fun, options)
         # What a shortcut knows of calls.
         self.calls: dict[Any, Any] = _cache_of(fun, (*options, "calls"))
@@ -105,6 +115,7 @@ class PjitFunction:
             donated_invars=(False,) * len(consts) + donated,
             device=self.device,
             **self.params,
+            **said_of(self, args, kwargs, consts, out_tree),
         )
         return tree_unflatten(out_tree, outs)
 
@@ -122,6 +133,8 @@ class PjitFunction:
         leaves, in_tree = tree_flatten(dynamic)
         static_positions = positions(self.static_argnums, len(args))
         avals = named_avals(self.fun, static_positions, in_tree, leaves)
+        if self.shardings is not None:
+            avals = self.shardings.typed(dynamic, avals)
         return leaves, (in_tree, avals, static, context.axis_env, config.key)
 
     def trace_cached(self, args: tuple, kwargs: dict) -> tuple[list, tuple, list]:
@@ -168,8 +181,10 @@ class PjitFunction:
         dynamic, _ = split_static(args, kwargs, self.static_argnums, self.static_argnames)
         in_tree = tree_flatten(dynamic)[1]
         name = self.params["name"]
-        place = self.device or committed_place(leaves, name)
-        return Traced(jaxpr, in_tree, out_tree, name, place, consts, donated)
+        said = said_of(self, args, kwargs, consts, out_tree)
+        places = places_of_arguments(leaves, said)
+        place = self.device or committed_place(leaves, name) or place_said(places)
+        return Traced(jaxpr, in_tree, out_tree, name, place, consts, donated, places, said)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """As trace(...).lower(): the OpenCL program and its schedule, not yet built."""
@@ -178,7 +193,7 @@ class PjitFunction:
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """The result's tree of ShapeDtypeStructs."""
         _, (jaxpr, out_tree, _), _ = self.trace_cached(args, kwargs)
-        structs = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in jaxpr.out_avals]
+        structs = list(map(struct_of, jaxpr.out_avals))
         return tree_unflatten(out_tree, structs)
 
     def clear_cache(self) -> None:
@@ -234,12 +249,14 @@ def jit(
     device: Device | None = None,
     backend: str | None = None,
     inline: bool = False,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
 ) -> Any:
     """`fun`, compiled to OpenCL: traced once per tree, shapes, dtypes and static values it meets.
 
     Static arguments must be hashable, and are Python values inside; donated ones can't be used after
-    the call; `inline` leaves the function's equations in an outer jaxpr. Usable as a decorator, and
-    with keywords alone (`@jit(static_argnums=0)`).
+    the call; `inline` leaves the function's equations in an outer jaxpr. `in_shardings` and `out_shardings`
+    say where arguments and results are (jit/shardings.py). Usable as a decorator, with keywords alone too.
     Raises TypeError if `fun` can't be called, ValueError for static_argnums out of range.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
     """
@@ -254,6 +271,8 @@ def jit(
             device=device,
             backend=backend,
             inline=inline,
+            in_shardings=in_shardings,
+            out_shardings=out_shardings,
         )
     check_callable(fun, "jit")
     place = _checked_place(device, backend)
@@ -268,7 +287,15 @@ def jit(
             "argument has no memory to give away"
         )
     return PjitFunction(
-        fun, numbers, names, donate_numbers, donate_names, keep_unused, place, inline
+        fun,
+        numbers,
+        names,
+        donate_numbers,
+        donate_names,
+        keep_unused,
+        place,
+        inline,
+        jit_shardings(in_shardings, out_shardings),
     )
 
 

@@ -20,12 +20,26 @@ from tinyjax.core.shortcuts import are_on, with_shortcut
 from tinyjax.core.tracing import JaxprTrace, staging_rules
 from tinyjax.runtime.devices import Device, default_device
 from tinyjax.runtime.distributed.processes import process_count
-from tinyjax.runtime.placement import Place, commit, committed_place, home_of, place_of_results
+from tinyjax.runtime.placement import (
+    Place,
+    committed_place,
+    current_mesh_place,
+    home_of,
+    put_results,
+)
+from tinyjax.transform.jit.shardings import (
+    place_said,
+    place_within,
+    put_arguments,
+    put_outputs,
+    typed_results,
+)
 
 if TYPE_CHECKING:
     from tinyjax.runtime.executable import Executable
 
-# Parameters: name, jaxpr, donated_invars, keep_unused, inline and device (None: follow the arguments).
+# Parameters: name, jaxpr, donated_invars, keep_unused, inline and device (None: follow the arguments); and if
+# somebody says where arguments and results are, in_shardings and out_shardings, with an entry each.
 jit_p = Primitive("jit", multiple_results=True, takes_arrays=True)
 
 
@@ -42,25 +56,27 @@ def _jit_impl(
     for run_across in run_across_processes if process_count() > 1 else ():
         if (results := run_across(jaxpr, arrays)) is not None:
             return results
-    place = device or committed_to(jaxpr, arrays, params["name"])
-    run = compiled(
-        jaxpr, home_of(place or default_device()), params["name"], params["donated_invars"]
-    )
-    outs = run(arrays)
+    said = params.get("in_shardings", ()), params.get("out_shardings", ())
+    arrays = put_arguments(arrays, said[0]) if any(said[0]) else arrays
+    place = device or place_of_call(jaxpr, arrays, params["name"]) or place_said(said[1])
+    home = home_of(place or default_device())
+    outs = compiled(jaxpr, home, params["name"], params["donated_invars"])(arrays)
     if place is not None:
-        for out in outs:
-            commit(out, place_of_results(place))
+        put_results(place, "jit", params | {"jaxpr": jaxpr}, arrays, outs)
+        put_outputs(outs, said[1])
     if config.jax_debug_nans or config.jax_debug_infs:
         _find_first_nan(outs, jaxpr, arrays, params["name"])
     return outs
 
 
-def committed_to(jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str) -> Place | None:
-    """Where the arguments were put of which the jaxpr reads something; None if none was put anywhere.
-    Raises ValueError if they were put on different devices."""
+def place_of_call(jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str) -> Place | None:
+    """Where the arguments were put of which the jaxpr reads something, or what it says itself of a mesh; None
+    if nothing was put anywhere. Raises ValueError if arguments were put on different devices."""
+    inner = current_mesh_place() or place_within(jaxpr)
     if not any([x.committed for x in arrays]):
-        return None
-    return committed_place([x if r else None for x, r in zip(arrays, read_arguments(jaxpr))], name)
+        return inner
+    read = [x if r else None for x, r in zip(arrays, read_arguments(jaxpr))]
+    return committed_place(read, name) or inner
 
 
 @cached_on_jaxpr
@@ -108,6 +124,8 @@ def _jit_staging(trace: JaxprTrace, args: Sequence[Any], params: dict) -> Any:
 
 
 impl_rules[jit_p] = _jit_impl
-abstract_eval_rules[jit_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
+abstract_eval_rules[jit_p] = lambda *avals, jaxpr, out_shardings=(), **params: typed_results(
+    jaxpr.out_avals, out_shardings
+)
 staging_rules[jit_p] = _jit_staging
 no_rule_reasons[jit_p, "lowering"] = "compile/passes/inline.py puts its equations in its place"

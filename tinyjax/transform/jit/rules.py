@@ -34,8 +34,9 @@ from tinyjax.transform.transposition import (
 
 
 def with_inputs(params: dict[str, Any], jaxpr: ClosedJaxpr) -> dict[str, Any]:
-    """The parameters for a transformed jaxpr, whose arguments are not donated."""
-    return params | {"jaxpr": jaxpr, "donated_invars": (False,) * len(jaxpr.in_avals)}
+    """The parameters for a transformed jaxpr, whose arguments are not donated, and on any device."""
+    kept = {k: v for k, v in params.items() if k not in ("in_shardings", "out_shardings")}
+    return kept | {"jaxpr": jaxpr, "donated_invars": (False,) * len(jaxpr.in_avals)}
 
 
 def _jit_jvp(primals: Any, tangents: Any, *, jaxpr: ClosedJaxpr, **params: Any) -> Any:

@@ -21,13 +21,12 @@ from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import Tracer
 from tinyjax.core.jaxpr import ClosedJaxpr
-from tinyjax.core.tracing import ShapeDtypeStruct
+from tinyjax.core.structs import struct_of
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.prefixes import equality_errors
-from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.runtime.devices import default_device
-from tinyjax.runtime.placement import Place, commit, home_of, place_of_results
-from tinyjax.sharding.sharding import SingleDeviceSharding
+from tinyjax.runtime.placement import Place, home_of, put_results
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
     from tinyjax.compile.cost import CompiledMemoryStats
@@ -103,8 +102,7 @@ class _Signature:
     def out_info(self) -> Any:
         """A tree of ShapeDtypeStructs."""
         avals = self.traced.jaxpr.out_avals
-        structs = [ShapeDtypeStruct(a.shape, a.dtype, a.weak_type) for a in avals]
-        return tree_unflatten(self.out_tree, structs)
+        return tree_unflatten(self.out_tree, list(map(struct_of, avals)))
 
 
 class Traced(_Signature):
@@ -119,8 +117,12 @@ class Traced(_Signature):
         device: Place | None,
         consts: Sequence[Any] = (),
         donated: Sequence[bool] = (),
+        places: Sequence[Any] = (),
+        sharding_params: dict[str, Any] | None = None,
     ):
         self.traced = self
+        self._places = tuple(places)  # of the arguments: a sharding, or None
+        self._sharding_params = sharding_params or {}
         self.jaxpr = jaxpr
         self.fun_name = fun_name
         self.device = device
@@ -239,20 +241,6 @@ class Compiled(_Signature):
         lowered = self.executable.lowered
         return memory_stats(lowered.memory, lowered.as_text("opencl"))
 
-    @property
-    def input_shardings(self) -> Any:
-        """Where the arguments are read: a tree of shardings for the pair (args, kwargs)."""
-        return tree_map(
-            lambda _: SingleDeviceSharding(self.executable.lowered.device), self.args_info
-        )
-
-    @property
-    def output_shardings(self) -> Any:
-        """Where the results are: the result's tree of shardings."""
-        return tree_map(
-            lambda _: SingleDeviceSharding(self.executable.lowered.device), self.out_info
-        )
-
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the program.
 
@@ -268,8 +256,8 @@ class Compiled(_Signature):
         ]
         outs = self.executable(arrays)
         if self.traced.device is not None:
-            for out in outs:
-                commit(out, place_of_results(self.traced.device))
+            params = self.traced._sharding_params | {"jaxpr": self.traced.jaxpr}
+            put_results(self.traced.device, "jit", params, arrays, outs)
         return tree_unflatten(self.out_tree, outs)
 
     def _check_leaves(self, leaves: Sequence[Any]) -> None:

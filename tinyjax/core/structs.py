@@ -1,0 +1,65 @@
+"""ShapeDtypeStruct: what is known of an array, without the array.
+
+After this file you can trace a function for arguments that there are not yet. Builds on avals.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.ShapeDtypeStruct.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tinyjax.core import dtypes
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.avals import get_aval
+
+
+class ShapeDtypeStruct:
+    """The shape and dtype of an array without the array; can stand for one in eval_shape. `sharding` says
+    where the array is; None, if nothing is said."""
+
+    __slots__ = ("shape", "dtype", "weak_type", "sharding")
+
+    def __init__(
+        self, shape: Sequence[int], dtype: Any, weak_type: bool = False, *, sharding: Any = None
+    ):
+        if dtype is None:
+            raise ValueError("ShapeDtypeStruct: dtype must be specified.")
+        self.sharding = sharding
+        if sharding is not None:
+            sharding.check_compatible_aval(shape)
+        self.shape = tuple(shape)
+        self.dtype = dtypes.canonicalize_dtype(dtype)
+        self.weak_type = weak_type
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        return ShapedArray(self.shape, self.dtype).size
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ShapeDtypeStruct) and arg_aval(self) == arg_aval(other)
+
+    def __hash__(self) -> int:
+        return hash(arg_aval(self))
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        name = dtypes.long_name(self.dtype)
+        place = "" if self.sharding is None else f", sharding={self.sharding}"
+        return f"ShapeDtypeStruct(shape={self.shape}, dtype={name}{weak}{place})"
+
+
+def struct_of(aval: ShapedArray) -> ShapeDtypeStruct:
+    return ShapeDtypeStruct(aval.shape, aval.dtype, aval.weak_type, sharding=aval._sharding)
+
+
+def arg_aval(x: Any) -> ShapedArray:
+    if isinstance(x, ShapeDtypeStruct):
+        aval = ShapedArray(x.shape, x.dtype, x.weak_type)
+        return aval if x.sharding is None else x.sharding.typed(aval)
+    return get_aval(x)

@@ -1,0 +1,185 @@
+"""Auto mode: where the results of operations on spread arrays are.
+
+After this file you can follow a sharding through a program: each equation's results are split as the table
+of propagation.py says, the jaxprs of calls and branches are walked through, and those of loops until what
+they carry is split the same before and after an iteration. All of it is about labels: the program computes
+with whole arrays. Builds on propagation and named_sharding.
+
+Source: https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tinyjax.core.array import ArrayImpl
+from tinyjax.core.inlining import CALLS, called_by
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_on_jaxpr
+from tinyjax.sharding.mesh import Mesh
+from tinyjax.sharding.named_sharding import NamedSharding
+from tinyjax.sharding.partition_spec import UNCONSTRAINED, PartitionSpec, names_of
+from tinyjax.sharding.propagation import Shape, Spec, Use, entry, propagate, whole
+
+# ---- specs of values ----
+
+
+def spec_of(place: Any, ndim: int, mesh: Any) -> Spec:
+    """How a value at a place is split over the mesh; whole, if the place has nothing to do with it."""
+    if not isinstance(place, NamedSharding) or place.mesh.axis_names != mesh.axis_names:
+        return whole((0,) * ndim)
+    entries = [names_of(e) for e in place.spec]
+    return (*entries, *((),) * (ndim - len(entries)))
+
+
+def label_of(mesh: Mesh, spec: Spec) -> NamedSharding:
+    """The sharding of a result; without entries for the last axes that are whole, unless the mesh is one
+    of types, which say all."""
+    entries = [entry(names) for names in spec]
+    while not mesh.are_all_axes_explicit and entries and entries[-1] is None:
+        entries.pop()
+    return NamedSharding(mesh, PartitionSpec(*entries))
+
+
+def label_results(
+    mesh: Mesh,
+    name: str,
+    params: Mapping[str, Any],
+    operands: Sequence[Any],
+    results: Sequence[ArrayImpl],
+) -> None:
+    """Labels the results of a primitive of which some operands are spread over the mesh."""
+    values = [x if isinstance(x, ArrayImpl) else None for x in operands]
+    shapes = [() if x is None else x.aval.shape for x in values]
+    specs = [
+        spec_of(x._device, x.ndim, mesh) if x is not None and x.committed else whole(shape)
+        for x, shape in zip(values, shapes)
+    ]
+    outs = specs_of_results(name, params, shapes, specs, [r.aval.shape for r in results], mesh)
+    for result, spec in zip(results, outs):
+        sharding = result.aval._sharding
+        label = NamedSharding(mesh, sharding.spec) if sharding else label_of(mesh, spec)
+        result._device, result.committed = label, True
+
+
+def shardings_of_results(
+    mesh: Mesh, params: Mapping[str, Any], places: Sequence[Any]
+) -> list[NamedSharding]:
+    """The shardings of the results of a jit equation, given those of its operands, or None."""
+    closed = params["jaxpr"]
+    specs = [spec_of(place, a.ndim, mesh) for place, a in zip(places, closed.in_avals)]
+    return [label_of(mesh, spec) for spec in _specs_of_called(closed, specs, params, mesh)]
+
+
+# ---- equations and jaxprs ----
+
+
+def specs_of_results(
+    name: str,
+    params: Mapping[str, Any],
+    shapes: list[Shape],
+    specs: list[Spec],
+    out_shapes: list[Shape],
+    mesh: Any,
+) -> list[Spec]:
+    """The specs of the results of an equation."""
+    if name in CALLS:
+        return _specs_of_called(called_by(name, params), specs, params, mesh)
+    if name in _OF_BODIES:
+        return _OF_BODIES[name](params, specs, mesh)
+    if name in _PLACING:
+        places = _PLACING[name](params, len(shapes))
+        return [_placed(place, spec, mesh) for place, spec in zip(places, specs)]
+    return propagate(Use(name, shapes, specs, out_shapes, params, mesh.shape))
+
+
+def _placed(place: Any, spec: Spec, mesh: Any) -> Spec:
+    """A spec that a constraint replaces; where it does not say, it stays."""
+    if place is None:
+        return spec
+    if not isinstance(place, NamedSharding):
+        return whole((0,) * len(spec))
+    kept = [i for i, e in enumerate(place.spec) if e is UNCONSTRAINED]
+    new = spec_of(place, len(spec), mesh)
+    return tuple(spec[i] if i in kept else new[i] for i in range(len(spec)))
+
+
+_PLACING = {
+    "sharding_constraint": lambda params, n: [params["sharding"]],
+    "reshard": lambda params, n: [params["dst_sharding"]],
+    "device_put": lambda params, n: params["devices"],
+}
+
+
+def _specs_of_called(
+    closed: ClosedJaxpr, specs: Sequence[Spec], params: Mapping[str, Any], mesh: Any
+) -> list[Spec]:
+    given = params.get("in_shardings") or (None,) * len(specs)
+    specs = [_placed(place, spec, mesh) for place, spec in zip(given, specs)]
+    outs = specs_of_jaxpr(closed, tuple(specs), mesh)
+    asked = params.get("out_shardings") or (None,) * len(outs)
+    return [_placed(place, spec, mesh) for place, spec in zip(asked, outs)]
+
+
+@cached_on_jaxpr
+def specs_of_jaxpr(closed: ClosedJaxpr, in_specs: tuple[Spec, ...], mesh: Any) -> list[Spec]:
+    """The specs of a jaxpr's results, given those of its arguments."""
+    jaxpr: Jaxpr = closed.jaxpr
+    known: dict[Var, Spec] = dict(zip(jaxpr.invars, in_specs))
+
+    def spec(atom: Any) -> Spec:
+        if isinstance(atom, Literal) or atom not in known:
+            return whole(atom.aval.shape)
+        return known[atom]
+
+    for eqn in jaxpr.eqns:
+        shapes = [v.aval.shape for v in eqn.invars]
+        out_shapes = [v.aval.shape for v in eqn.outvars]
+        specs = [spec(v) for v in eqn.invars]
+        outs = specs_of_results(eqn.primitive.name, eqn.params, shapes, specs, out_shapes, mesh)
+        known.update(zip(eqn.outvars, outs))
+    return [spec(v) for v in jaxpr.outvars]
+
+
+# ---- bodies of loops and branches ----
+
+
+def _both(a: Spec, b: Spec) -> Spec:
+    """What two specs agree on."""
+    return tuple(x if x == y else () for x, y in zip(a, b))
+
+
+def _of_cond(params: Mapping[str, Any], specs: list[Spec], mesh: Any) -> list[Spec]:
+    first, *others = [specs_of_jaxpr(b, tuple(specs[1:]), mesh) for b in params["branches"]]
+    for other in others:
+        first = [_both(a, b) for a, b in zip(first, other)]
+    return first
+
+
+def _of_while(params: Mapping[str, Any], specs: list[Spec], mesh: Any) -> list[Spec]:
+    before = params["cond_nconsts"] + params["body_nconsts"]
+    consts, carry = specs[params["cond_nconsts"] : before], specs[before:]
+    return _carried(params["body_jaxpr"], consts, carry, [], mesh)
+
+
+def _of_scan(params: Mapping[str, Any], specs: list[Spec], mesh: Any) -> list[Spec]:
+    num_consts, num_carry = params["num_consts"], params["num_carry"]
+    consts, carry = specs[:num_consts], specs[num_consts : num_consts + num_carry]
+    xs = [spec[1:] for spec in specs[num_consts + num_carry :]]
+    outs = _carried(params["jaxpr"], consts, carry, xs, mesh)
+    return [*outs[:num_carry], *[((), *spec) for spec in outs[num_carry:]]]
+
+
+def _carried(
+    body: ClosedJaxpr, consts: list[Spec], carry: list[Spec], xs: list[Spec], mesh: Any
+) -> list[Spec]:
+    """The specs of a loop's results: the body's, when what is carried is split the same before and after."""
+    while True:
+        outs = specs_of_jaxpr(body, (*consts, *carry, *xs), mesh)
+        agreed = [_both(a, b) for a, b in zip(carry, outs)]
+        if agreed == carry:
+            return [*carry, *outs[len(carry) :]]
+        carry = agreed
+
+
+_OF_BODIES = {"cond": _of_cond, "while": _of_while, "scan": _of_scan}

@@ -1,0 +1,183 @@
+"""A picture of which device has which part of an array: of boxes in the terminal, or as SVG.
+
+After this file you can see a sharding: `jax.debug.visualize_array_sharding(x)` prints a rectangle for each
+part, with the devices that have it, and `viz.sharding(x)` draws the same for a notebook or a file. Rows are
+axis 0, columns axis 1. Builds on sharding.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.visualize_array_sharding.html
+"""
+
+from __future__ import annotations
+
+import html
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax.core.array import ArrayImpl
+from tinyjax.core.avals import get_aval
+from tinyjax.core.tree_util.pytrees import tree_leaves
+from tinyjax.sharding.sharding import Sharding
+from tinyjax.sharding.shards import sharding_of_type
+from tinyjax.studio.viz.style import BLUE, GREEN, GREY, ORANGE, PINK, YELLOW
+
+Grid = list[list[str]]  # of each part, the devices that have it
+COLOURS = (BLUE, ORANGE, GREEN, PINK, YELLOW)
+CHARACTER = 2.5  # how much higher than wide a character is, with the space between lines
+
+
+# ---- which devices have which part ----
+
+
+def parts(shape: Sequence[int], sharding: Sharding) -> Grid:
+    """The names of the devices that have each part, row by row.
+
+    Raises ValueError for arrays that have not one or two axes."""
+    if len(shape) not in (1, 2):
+        raise ValueError(
+            "`visualize_sharding` only works for shapes with 1 and 2 dimensions: take a slice, or reshape"
+        )
+    owners: dict[tuple[int, ...], list[Any]] = {}
+    for device, index in sharding.devices_indices_map(shape).items():
+        starts = tuple(part.start or 0 for part in index)
+        owners.setdefault((0, *starts)[-2:], []).append(device)
+    rows = sorted({row for row, _ in owners})
+    columns = sorted({column for _, column in owners})
+    return [[_names(owners[row, column]) for column in columns] for row in rows]
+
+
+def _names(devices: Sequence[Any]) -> str:
+    ids = ",".join(str(device.id) for device in sorted(devices, key=lambda d: d.id))
+    return f"{devices[0].platform.upper()} {ids}"
+
+
+def _colours(grid: Grid) -> dict[str, str]:
+    """A colour for each part, none like that of the part before."""
+    names = dict.fromkeys(name for row in grid for name in row)
+    return {name: COLOURS[i % len(COLOURS)] for i, name in enumerate(names)}
+
+
+# ---- in the terminal ----
+
+
+def text(
+    shape: Sequence[int],
+    sharding: Sharding,
+    scale: float = 1.0,
+    min_width: int = 9,
+    max_width: int = 80,
+    fill: Callable[[str, str], str] = lambda line, name: line,
+) -> str:
+    """The picture as lines of text; `fill(line, name)` may colour a line of a part."""
+    grid = parts(shape, sharding)
+    height = int(10 * scale)
+    width = CHARACTER * int(height * (shape[1] if len(shape) == 2 else 1) / max(shape[0], 1))
+    rows = max(int(height / len(grid)) - 1, 1) if len(shape) == 2 else 1
+    longest = max(len(name) for row in grid for name in row)
+    room = (max_width - 1) // len(grid[0]) - 1
+    columns, wanted = len(grid[0]), max(int(width / len(grid[0])), min_width) - 2
+    inside = max(min(wanted, room), longest)
+
+    def rule(left: str, middle: str, right: str) -> str:
+        return left + middle.join(["─" * inside] * columns) + right
+
+    lines = [rule("┌", "┬", "┐")]
+    for number, row in enumerate(grid):
+        if number:
+            lines.append(rule("├", "┼", "┤"))
+        for at in range(rows):
+            cells = [_centred(name if at == (rows - 1) // 2 else "", inside) for name in row]
+            lines.append("│" + "│".join(map(fill, cells, row)) + "│")
+    return "\n".join([*lines, rule("└", "┴", "┘")])
+
+
+def _centred(name: str, width: int) -> str:
+    left = (width - len(name)) // 2
+    return " " * left + name + " " * (width - len(name) - left)
+
+
+def visualize_sharding(
+    shape: Sequence[int],
+    sharding: Sharding,
+    *,
+    use_color: bool = True,
+    scale: float = 1.0,
+    min_width: int = 9,
+    max_width: int = 80,
+    color_map: Any = None,
+) -> None:
+    """Prints which devices have which part of an array of this shape; in colours, in a terminal.
+
+    Raises ValueError for arrays that have not one or two axes.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.visualize_sharding.html
+    """
+    colours = _colours(parts(shape, sharding))
+
+    def coloured(line: str, name: str) -> str:
+        red, green, blue = (int(colours[name][i : i + 2], 16) for i in (1, 3, 5))
+        return f"\033[30;48;2;{red};{green};{blue}m{line}\033[0m"
+
+    fill = coloured if use_color and sys.stdout.isatty() else lambda line, name: line
+    print(text(shape, sharding, scale, min_width, max_width, fill))
+
+
+def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
+    """Prints which devices have which part of an array; options as of visualize_sharding.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.visualize_array_sharding.html
+    """
+    inspect_array_sharding(arr, callback=lambda s: visualize_sharding(arr.shape, s, **kwargs))
+
+
+def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) -> None:
+    """Calls `callback` with the sharding of each array of a pytree; while a function is traced, with what the
+    types of its values say.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.inspect_array_sharding.html
+    """
+    for leaf in tree_leaves(value):
+        callback(leaf.sharding if isinstance(leaf, ArrayImpl) else sharding_of_type(get_aval(leaf)))
+
+
+# ---- as SVG ----
+
+
+class ShardingPicture:
+    """An SVG, which notebooks show; `save(path)` writes it."""
+
+    def __init__(self, svg: str):
+        self.svg = svg
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, path: Any) -> None:
+        with open(path, "w") as file:
+            file.write(self.svg)
+
+
+def sharding(array: Any, width: int = 480) -> ShardingPicture:
+    """A picture of which devices have which part of an array of one or two axes, `width` pixels wide."""
+    grid = parts(array.shape, array.sharding)
+    colours = _colours(grid)
+    cell = width / len(grid[0])
+    line = (
+        40
+        if array.ndim == 1
+        else max(28, min(width * array.shape[0] / array.shape[1], 480) / len(grid))
+    )
+    boxes = []
+    for i, row in enumerate(grid):
+        for j, name in enumerate(row):
+            x, y = j * cell + 1, i * line + 1
+            label = html.escape(name)
+            boxes.append(
+                f'<rect x="{x:.1f}" y="{y:.1f}" width="{cell:.1f}" height="{line:.1f}" '
+                f'fill="{colours[name]}" stroke="{GREY}"/>'
+                f'<text x="{x + cell / 2:.1f}" y="{y + line / 2 + 4:.1f}">{label}</text>'
+            )
+    return ShardingPicture(
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 2}" height="{line * len(grid) + 2:.0f}" '
+        'font-family="Arial" font-size="12" fill="#111111" text-anchor="middle">'
+        f"{''.join(boxes)}</svg>"
+    )

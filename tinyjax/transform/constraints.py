@@ -1,0 +1,111 @@
+"""sharding_constraint and reshard: primitives by which a program says where a value is to be.
+
+After this file you can say what they compute: nothing. Both give their operand back, with another label, and
+reshard with another type. Their tangents and cotangents are put where the values are. lax/constraints.py has
+the functions that users call. Builds on sharding, batching and transposition.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.with_sharding_constraint.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tinyjax.core.array import ArrayImpl
+from tinyjax.core.bind import (
+    Primitive,
+    abstract_eval_rules,
+    impl_rules,
+    no_rule_reasons,
+)
+from tinyjax.core.jaxpr import JaxprEqn
+from tinyjax.core.pretty_printer import printed_params
+from tinyjax.runtime.placement import commit
+from tinyjax.sharding.auto import label_of
+from tinyjax.sharding.current_mesh import with_devices
+from tinyjax.sharding.named_sharding import NamedSharding, whole_spec
+from tinyjax.sharding.partition_spec import UNCONSTRAINED, PartitionSpec, names_of
+from tinyjax.sharding.sharding import place_of
+from tinyjax.transform.batching import batch_rules
+from tinyjax.transform.transposition import deflinear2
+
+# ---- the primitives ----
+
+# Parameters: sharding; unconstrained_dims, the axes of which it says nothing; context_mesh, the current mesh,
+# and layout, which is None: both as in JAX's jaxprs.
+sharding_constraint_p = Primitive("sharding_constraint", takes_arrays=True)
+# Parameter: dst_sharding.
+reshard_p = Primitive("reshard", takes_arrays=True)
+
+
+def at_place(x: ArrayImpl, sharding: Any) -> ArrayImpl:
+    """The same elements with another label; on the current mesh, where the sharding has no devices."""
+    sharding = with_devices(sharding)
+    sharding.shard_shape(x.shape)  # raises, if it can't be spread so
+    return commit(ArrayImpl(x._host, x.aval, x.buffer), place_of(sharding))
+
+
+def _constraint_impl(x: Any, *, sharding: Any, unconstrained_dims: frozenset, **_: Any) -> Any:
+    if unconstrained_dims:
+        spec = (() if e is UNCONSTRAINED else names_of(e) for e in sharding.spec)
+        sharding = label_of(sharding.mesh, tuple(spec))
+    return at_place(x, sharding)
+
+
+def _constraint_batch(vals: Any, dims: Any, **params: Any) -> Any:
+    """The batch axis is where the compiler wants it."""
+    (x,), (dim,) = vals, dims
+    return sharding_constraint_p.bind(x, **_with_batch_axis(params, x.ndim - 1, dim)), dim
+
+
+def _with_batch_axis(params: dict[str, Any], ndim: int, dim: int) -> dict[str, Any]:
+    sharding = params["sharding"]
+    if not isinstance(sharding, NamedSharding):
+        return params
+    entries = list(whole_spec(sharding.spec, ndim))
+    entries.insert(dim, UNCONSTRAINED)
+    free = {d + (d >= dim) for d in params["unconstrained_dims"]} | {dim}
+    new = sharding.update(spec=PartitionSpec(*entries))
+    return params | {"sharding": new, "unconstrained_dims": frozenset(free)}
+
+
+def _reshard_batch(vals: Any, dims: Any, *, dst_sharding: Any) -> Any:
+    (x,), (dim,) = vals, dims
+    entries = list(whole_spec(dst_sharding.spec, x.ndim - 1))
+    entries.insert(dim, None)
+    new = dst_sharding.update(spec=PartitionSpec(*entries))
+    return reshard_p.bind(x, dst_sharding=new), dim
+
+
+impl_rules[sharding_constraint_p] = _constraint_impl
+impl_rules[reshard_p] = lambda x, *, dst_sharding: at_place(x, dst_sharding)
+abstract_eval_rules[sharding_constraint_p] = lambda x, **params: x
+abstract_eval_rules[reshard_p] = lambda x, *, dst_sharding: dst_sharding.typed(x)
+batch_rules[sharding_constraint_p] = _constraint_batch
+batch_rules[reshard_p] = _reshard_batch
+
+
+def _constraint_transpose(ct: Any, x: Any, **params: Any) -> list[Any]:
+    return [sharding_constraint_p.bind(ct, **params)]
+
+
+def _reshard_transpose(ct: Any, x: Any, *, dst_sharding: Any) -> list[Any]:
+    """The cotangent is put where the operand was."""
+    return [reshard_p.bind(ct, dst_sharding=dst_sharding.update(spec=x.aval.sharding.spec))]
+
+
+deflinear2(sharding_constraint_p, _constraint_transpose)
+deflinear2(reshard_p, _reshard_transpose)
+for _primitive in (sharding_constraint_p, reshard_p):
+    no_rule_reasons[_primitive, "lowering"] = (
+        "compile/passes/inline.py leaves it out: a program computes with whole arrays"
+    )
+
+
+def _constraint_params(eqn: JaxprEqn, context: Any) -> list[tuple[str, Any]]:
+    free = eqn.params["unconstrained_dims"]
+    return sorted((eqn.params | {"unconstrained_dims": f"frozenset({set(free) or '{}'})"}).items())
+
+
+printed_params["sharding_constraint"] = _constraint_params
+printed_params["reshard"] = lambda eqn, context: []

@@ -1,6 +1,7 @@
 """Following a value stays possible: how many Python calls a debugger would step through, and that the
 rules which the lessons show are among them, at each call."""
 
+import gc
 import sys
 
 import pytest
@@ -30,11 +31,14 @@ def python_calls(fun, *args):
         if event == "call":
             calls.append(frame.f_code)
 
+    gc.collect()
+    gc.disable()  # what other tests have left is not freed within the call
     sys.setprofile(note)
     try:
         fun(*args)
     finally:
         sys.setprofile(None)
+        gc.enable()
     return calls
 
 

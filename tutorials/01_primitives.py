@@ -388,7 +388,9 @@ viz.values(f, 3.0)
 # ## Exercises
 #
 # Write the real ones: `python -m tinyjax learn start 01` makes a folder in which these functions are
-# empty; `python -m tinyjax learn test`, in that folder, says what works.
+# empty; `python -m tinyjax learn test`, in that folder, says what works. (What a later lesson asks for stands
+# there still, in the same files sometimes: the batching rule in `moving_mean.py` is exercise 05.7, for one.
+# Read past it if you want to write it yourself.)
 #
 # ## Where this lives in JAX
 #

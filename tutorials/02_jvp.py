@@ -357,7 +357,8 @@ viz.jvp(f, 3.0)
 # ## Exercises
 #
 # Write the real rules: `python -m tinyjax learn start 02`. The trace itself, `JVPTrace`, is
-# waiting in lesson 3; it stands in the same file, so read past that class if you want to write it yourself.
+# waiting in lesson 3, and the function `jvp` in lesson 4; both stand in the same file, so read past them if
+# you want to write them yourself.
 #
 # ## Where this lives in JAX
 #

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from or_told import or_told
 
 from tinyjax import numpy as jnp
 from tinyjax.core import bind, dtypes, errors, primitives
@@ -80,7 +81,10 @@ def test_equal_shapes_ones_and_scalars_broadcast(operands, result):
     "operands", [[(3,), (4,)], [(2, 3), (3,)], [(3,), (3, 2)], [(2, 3), (3, 2)]]
 )
 def test_other_shapes_do_not_broadcast_nor_are_dimensions_added(operands):
-    with pytest.raises(TypeError, match="add got incompatible shapes for broadcasting") as raised:
+    with (
+        or_told("shapes that do not fit are a TypeError"),
+        pytest.raises(TypeError, match="add got incompatible shapes for broadcasting") as raised,
+    ):
         out = primitives.broadcast_shapes("add", *shapes(*operands))
         pytest.fail(f"{operands} do not fit, but {out} is what came out")
     for shape in operands:

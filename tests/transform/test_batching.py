@@ -318,9 +318,9 @@ def test_mapped_axes_must_have_one_size():
 
 
 def test_in_axes_must_fit_the_arguments():
-    with pytest.raises(ValueError, match=r"len\(in_axes\)=1, len\(args\)=2"):
+    with pytest.raises(ValueError, match="in_axes.*1.*2"):
         jax.vmap(add, in_axes=(0,))(x, x)
-    with pytest.raises(TypeError, match="in_axes must be an int, None, or a tuple"):
+    with pytest.raises(TypeError, match="in_axes.*int, None,? or a tuple"):
         jax.vmap(add, in_axes="0")
     with pytest.raises(ValueError, match="axis 2.*rank should be at least 3.*is only 2"):
         jax.vmap(sin, in_axes=2)(x)

@@ -20,7 +20,8 @@ moving_mean_p = Primitive("moving_mean")
 
 def moving_mean(x: Any, window: int) -> Any:
     """The means of each `window` neighbours along the last axis of `x`, which gets shorter: of
-    [1, 3, 5, 9] and a window of 2, they are [2, 4, 7]. Binds moving_mean_p; the window is a parameter."""
+    [1., 3., 5., 9.] and a window of 2, they are [2., 4., 7.]. Binds
+    moving_mean_p; the window is a parameter."""
     return moving_mean_p.bind(x, window=window)
 
 

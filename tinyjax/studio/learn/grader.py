@@ -155,14 +155,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [i for i in items if {i.nodeid, i.nodeid.partition("[")[0]} & wanted]
 
 
-def pytest_collectreport(report: pytest.CollectReport) -> None:
-    if report.failed and report.nodeid:
-        lines = [line[2:].strip() for line in str(report.longrepr).splitlines() if line[:2] == "E "]
-        tell(
-            broken=[
-                f"{report.nodeid} cannot be read: {short(lines[0])}" if lines else report.nodeid
-            ]
-        )
+def pytest_exception_interact(call: pytest.CallInfo, report: Any) -> None:
+    """Where a file of tests cannot be read: usually because of a file of the learner's that it imports."""
+    if isinstance(report, pytest.CollectReport) and call.excinfo:
+        error = (
+            call.excinfo.value.__cause__ or call.excinfo.value
+        )  # pytest's own is around an ImportError
+        tell(broken=[f"{report.nodeid} cannot be read.", *why_no_import(error)])
 
 
 def pytest_runtest_logstart(nodeid: str, location: tuple) -> None:

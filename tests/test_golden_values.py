@@ -27,12 +27,14 @@ RECORDED = {
     for file in FILES
     for name, calls in json.loads((GOLDEN / f"{file}.json").read_text()).items()
 }
+SLOW = ("odeint", "odeint in float64")  # loops of many equations, compiled for each call
 GROUPS = {group.name: (group, names) for groups, names in FILES.values() for group in groups}
 
 
 def _case(group, call):
     case_id = f"{group}: {call}"
-    return pytest.param(group, call, id=case_id, marks=marks(case_id, call))
+    slow = [pytest.mark.slow] if group in SLOW else []
+    return pytest.param(group, call, id=case_id, marks=[*marks(case_id, call), *slow])
 
 
 @pytest.fixture

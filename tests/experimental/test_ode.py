@@ -119,6 +119,7 @@ def test_gradient_of_decay_by_its_rate():
     np.testing.assert_allclose(gradient, -2 * np.exp(-1.0), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_gradient_against_finite_differences():
     gradients = jax.grad(angle_at_the_end, (0, 1))(1.0, 3.0)
     h = 1e-2
@@ -147,6 +148,7 @@ def test_an_integer_argument_has_no_gradient_and_does_not_hinder_others():
     np.testing.assert_allclose(jax.grad(at_the_end)(1.0, 2), np.exp(-2.0), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_jacrev_of_a_linear_equation_is_its_propagator():
     rotate = lambda y, t: jnp.stack([-y[1], y[0]])  # noqa: E731
     at_the_end = lambda y: odeint(rotate, y, TIMES)[-1]  # noqa: E731
@@ -162,6 +164,7 @@ def test_vmap_over_initial_values_solves_each_by_itself():
     np.testing.assert_allclose(together, one_by_one, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_vmap_of_the_gradient():
     angles = jnp.array([0.1, 1.0])
     one_by_one = [jax.grad(angle_at_the_end)(angle, 3.0) for angle in angles]
@@ -169,6 +172,7 @@ def test_vmap_of_the_gradient():
     np.testing.assert_allclose(together, one_by_one, rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_jit_of_value_and_gradient():
     f = jax.value_and_grad(angle_at_the_end)
     np.testing.assert_allclose(jax.jit(f)(1.0, 3.0), f(1.0, 3.0), rtol=1e-4)

@@ -14,8 +14,7 @@ import numpy as np
 
 from tinyjax.core import dtypes
 from tinyjax.core.array import ArrayImpl, ShapedArray
-from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core.bind import Primitive, Tracer, abstract_eval_rules, impl_rules, no_rule_reasons
 from tinyjax.core.primitives import broadcast_in_dim, shape_of
 from tinyjax.core.varying import pvary_to
 from tinyjax.lax.conversion import convert_type
@@ -136,8 +135,8 @@ def full_like(
 
 def like(out: Any, x: Any) -> Any:
     """`out`, on the device that `x` was put on, and as varying as x within shard_map."""
-    if vma := get_aval(x).vma:
-        return pvary_to(out, vma)
+    if isinstance(x, Tracer) and x.aval.vma:
+        return pvary_to(out, x.aval.vma)
     if isinstance(x, ArrayImpl) and isinstance(out, ArrayImpl) and x.committed:
         return commit(ArrayImpl(out._host, out.aval, out.buffer), x.device)
     return out

@@ -31,6 +31,7 @@ from tinyjax.core.bind import (
 from tinyjax.core.tree_util import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.runtime.devices import Device, default_backend, devices
+from tinyjax.runtime.distributed.processes import process_index
 from tinyjax.runtime.placement import Place, commit
 from tinyjax.sharding.blocks import from_block, own_block, spans_processes
 from tinyjax.sharding.partition_spec import PartitionSpec
@@ -64,6 +65,15 @@ def _device_put_impl(
     return [_put(x, d, how) for x, d, how in zip(xs, devices, copy_semantics)]
 
 
+def _check_is_here(place: Place | None) -> None:
+    """Raises ValueError for a device of another process."""
+    if isinstance(place, Device) and place.process_index != process_index():
+        raise ValueError(
+            f"device_put takes devices of this process, and {place!r} is one of process "
+            f"{place.process_index}: see jax.local_devices(), or spread the array over a mesh of all"
+        )
+
+
 def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
     if isinstance(place, Sharding):
         place.shard_shape(np.shape(x))  # raises, if it can't be spread so
@@ -71,6 +81,7 @@ def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
             return from_block(own_block(as_array(x), place), place)
         place.is_fully_addressable  # noqa: B018  (raises, if it has no devices)
         place = place_of(place)
+    _check_is_here(place)
     if not isinstance(x, ArrayImpl):  # to_numpy copies: whoever changes x changes no Array
         aval = get_aval(x)
         copied = ArrayImpl(to_numpy(x, aval), aval)

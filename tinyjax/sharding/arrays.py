@@ -17,6 +17,7 @@ from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.tree_util.pytrees import tree_map
 from tinyjax.runtime.placement import commit
+from tinyjax.sharding.blocks import spans_processes
 from tinyjax.sharding.sharding import Sharding, place_of
 
 
@@ -29,9 +30,11 @@ def make_array_from_callback(
     """An array of this shape, of which `data_callback(index)` gives the part at an index; it is called once
     for each index that some device has. `dtype` is the one that the parts have.
 
-    Raises ValueError if the shape can't be spread so, or a part has another shape or dtype.
+    Raises ValueError if the shape can't be spread so, or a part has another shape or dtype, and
+    NotImplementedError if other processes have parts.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_callback.html
     """
+    _check_is_of_one_process(sharding)
     shape = tuple(shape)
     parts: list[tuple[Any, Any]] = []
     for index in sharding.devices_indices_map(shape).values():
@@ -52,9 +55,11 @@ def make_array_from_single_device_arrays(
 ) -> ArrayImpl:
     """An array of this shape, whose parts are `arrays`: one on each device of the sharding.
 
-    Raises ValueError if there are too few, or one has another shape or is on no device of the sharding.
+    Raises ValueError if there are too few, or one has another shape or is on no device of the sharding, and
+    NotImplementedError if other processes have parts.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_single_device_arrays.html
     """
+    _check_is_of_one_process(sharding)
     shape = tuple(shape)
     places = sharding.devices_indices_map(shape)
     if len(arrays) != len(places):
@@ -82,9 +87,10 @@ def make_array_from_single_device_arrays(
 def make_array_from_process_local_data(
     sharding: Sharding, local_data: Any, global_shape: Any = None
 ) -> Any:
-    """An array of what each process has of it; `local_data` may be a tree. With one process, that is all.
+    """An array of what the process has of it; `local_data` may be a tree. With one process, that is all.
 
-    Raises ValueError if the shape is not `global_shape`, or can't be spread so.
+    Raises ValueError if the shape is not `global_shape`, or can't be spread so, and NotImplementedError if
+    other processes have parts.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_process_local_data.html
     """
 
@@ -98,6 +104,15 @@ def make_array_from_process_local_data(
         return make_array_from_callback(shape, sharding, lambda index: data[index])
 
     return tree_map(whole, local_data)
+
+
+def _check_is_of_one_process(sharding: Sharding) -> None:
+    """Raises NotImplementedError where other processes have parts."""
+    if spans_processes(getattr(sharding, "mesh", None)):
+        raise NotImplementedError(
+            f"{sharding} has devices of several processes: tinyjax makes arrays of parts within one only. "
+            "Give each process the whole by jax.device_put(x, sharding), which keeps its part of it"
+        )
 
 
 def _joined(shape: tuple[int, ...], sharding: Sharding, parts: Sequence[Any]) -> ArrayImpl:

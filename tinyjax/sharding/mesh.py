@@ -23,6 +23,7 @@ import numpy as np
 from tinyjax.core.config import config
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.devices import devices as listed_devices
+from tinyjax.runtime.distributed.processes import process_index
 from tinyjax.sharding.partition_spec import PartitionSpec
 
 
@@ -218,9 +219,8 @@ class Mesh(_Axes):
 
     @property
     def local_devices(self) -> list[Device]:
-        return [
-            d for d in self.flat_devices if d.process_index == listed_devices()[0].process_index
-        ]
+        """Those of this process."""
+        return [d for d in self.flat_devices if d.process_index == process_index()]
 
     @property
     def local_mesh(self) -> Mesh:

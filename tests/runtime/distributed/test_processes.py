@@ -12,7 +12,13 @@ from tinyjax.runtime.distributed.processes import Meeting, everybody
 jax.distributed.initialize(*globals().get("place", ()))
 """
 FROM_SHELL = "place = address, count, process\n" + START
-LIST = START + "print(jax.process_index(), jax.process_count(), jax.devices(), jax.local_devices())"
+LIST = (
+    START
+    + """
+told = jax.process_index(), jax.process_count(), jax.devices(), jax.local_devices()
+print(" ".join(map(str, told)) + "\\n", end="", flush=True)  # at once: several print
+"""
+)
 LISTED = (
     "{} 2 [CpuDevice(id=0), CpuDevice(id=1), CpuDevice(id=2048), CpuDevice(id=2049)] "
     "[CpuDevice(id={}), CpuDevice(id={})]"

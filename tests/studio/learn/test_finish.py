@@ -13,6 +13,7 @@ from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.exercises import LearnError, in_clone
 from tinyjax.studio.learn.functions import function_text, with_function
 from tinyjax.studio.learn.keep import Kept
+from tinyjax.studio.learn.progress import functions
 from tinyjax.studio.learn.safely import read, write
 from tinyjax.studio.learn.work_folder import WorkFolder
 
@@ -69,8 +70,8 @@ def test_a_learner_goes_through_lessons_to_digits_read(tmp_path, capfd, monkeypa
         write_the_reference(WorkFolder(tmp_path / "learn" / name))
     assert main(["learn", "finish"]) == 0
     said = capfd.readouterr().out
-    total = len({place for e in catalogue.load() for place in e.places})
-    own = len({place for e in catalogue.load() if e.lesson in LESSONS for place in e.places})
+    everything = catalogue.load()
+    own, total = functions(everything, {e.name for e in everything if e.lesson in LESSONS})
     assert f"{own} of the {total} functions of the exercises are yours" in said
     at_work = int(re.search("([0-9]+) of your", said)[1])
     assert at_work > own / 2

@@ -215,9 +215,11 @@ def end_all(last_words: str) -> NoReturn:
     sys.stdout.flush()
     sys.stderr.flush()
     if made.watch is None:
+        time.sleep(0.3)  # mpiexec, which ends at once then, first passes on what was printed
         made.mpi.COMM_WORLD.Abort(1)
     else:
-        made.watch.sendall(f"{json.dumps(last_words)}\n".encode())
+        with contextlib.suppress(OSError):  # the others may have gone already
+            made.watch.sendall(f"{json.dumps(last_words)}\n".encode())
     os._exit(1)
 
 

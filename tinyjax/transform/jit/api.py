@@ -133,14 +133,15 @@ class PjitFunction:
         leaves, in_tree = tree_flatten(dynamic)
         static_positions = positions(self.static_argnums, len(args))
         avals = named_avals(self.fun, static_positions, in_tree, leaves)
-        if self.shardings is not None:
-            avals = self.shardings.typed(dynamic, avals)
         return leaves, (in_tree, avals, static, context.axis_env, config.key)
 
     def trace_cached(self, args: tuple, kwargs: dict) -> tuple[list, tuple, list]:
         """The dynamic leaves, the entry of the cache for them, and closed-over tracers."""
         leaves, key = self.cache_key(args, kwargs)
-        in_tree, avals, static, *_ = key
+        in_tree, avals, static, *others = key
+        if self.shardings is not None:
+            avals = self.shardings.typed(tree_unflatten(in_tree, leaves), avals)
+            key = in_tree, avals, static, *others
         try:
             entry = self.cache.get(key)
         except TypeError:

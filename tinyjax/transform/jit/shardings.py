@@ -80,6 +80,10 @@ class JitShardings:
 
 def jit_shardings(in_shardings: Any, out_shardings: Any) -> JitShardings | None:
     """None, if nothing is said. Raises TypeError for a leaf that is no sharding."""
+    if (
+        in_shardings is None and out_shardings is None
+    ):  # a function of tinyjax, while it is imported
+        return None
     for what, tree in (("in_shardings", in_shardings), ("out_shardings", out_shardings)):
         for leaf in tree_leaves(tree):
             if not isinstance(leaf, Sharding | PartitionSpec):

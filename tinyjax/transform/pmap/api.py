@@ -35,6 +35,7 @@ from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.devices import devices as listed_devices
+from tinyjax.runtime.distributed.processes import process_count
 from tinyjax.runtime.placement import commit
 from tinyjax.sharding.mesh import Mesh
 from tinyjax.sharding.named_sharding import NamedSharding
@@ -243,7 +244,13 @@ def _traced(flat_fun: FlatFun, slices: Sequence[Any]) -> list[Any]:
 def _chosen_devices(
     size: int, devices: Sequence[Device] | None, backend: str | None
 ) -> tuple[Device, ...]:
-    """A device for each slice. Raises ValueError if there are too few, or no slices."""
+    """A device for each slice. Raises ValueError if there are too few, or no slices,
+    and NotImplementedError with several processes."""
+    if process_count() > 1:
+        raise NotImplementedError(
+            "pmap maps over the devices of one process, and there are several: write "
+            "jax.shard_map(f, mesh=..., in_specs=..., out_specs=...) over a mesh of jax.devices()"
+        )
     if size == 0:
         raise ValueError("pmap maps one slice to each device, but the mapped axis has size 0")
     present = list(devices) if devices is not None else listed_devices(backend)

@@ -41,8 +41,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """
     if to in ("reduced", "unreduced"):
         raise NotImplementedError(
-            f"pcast to={to!r} is a type of explicit sharding, which tinyjax does not have: use psum where "
-            "a sum is meant"
+            f"pcast to={to!r} is a type that tinyjax does not have: use psum where a sum is meant"
         )
     if to != "varying":
         raise ValueError(

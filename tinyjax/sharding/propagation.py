@@ -4,7 +4,7 @@ After this file you can say along which mesh axes each axis of a result lies. Mo
 becomes of the operands' axes: that axis 1 of a transpose's result is axis 0 of its operand, that a sum
 drops some. Then "an axis that survives keeps what it is split over; the first claim wins". What the table
 does not have gives results that are whole everywhere, which is right for any program: how a value is
-split never changes it. explicit.py refuses what types can't say. Builds on nothing.
+split never changes it. types.py refuses what types can't say. Builds on nothing.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """

@@ -1,9 +1,9 @@
 """Meshes of devices, and arrays that are spread over them. `jax.sharding`'s names.
 
 After this folder you can say which device has which part of an array, and what its type says of that. The
-files, in the order to read them: partition_spec, mesh, sharding, named_sharding, shards, arrays, current_mesh;
-propagation, auto, types; blocks (several processes).
-Builds on core and runtime; transformations build on it.
+files, in the order to read them: partition_spec, mesh, sharding, named_sharding, shards, arrays,
+current_mesh; propagation, auto, types; blocks, for several processes. Builds on core and runtime;
+transformations build on it.
 
 Source: https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automatic_parallelization.html
 """

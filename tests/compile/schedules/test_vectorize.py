@@ -205,6 +205,12 @@ def test_neighbours_that_are_apart_are_no_vector(position, reason):
         Vectorize("i1_inner", 16).apply(kernel)
 
 
+@pytest.mark.parametrize("count", [5, 16, 17, 33, 100])
+def test_places_that_begin_anew_at_a_multiple_are_loaded_up_to_the_loops_end(count):
+    kernel = gathered(count, lambda i: i % 32 + 1)
+    assert_computes_the_same(vectors(kernel, "i1"), kernel)
+
+
 def body_of_16(*body, dtype=F32):
     x, y = Buffer("x_in", dtype, 16, "in"), Buffer("y_out", dtype, 16, "out")
     i, a = axis("i1", 16), Value("a", dtype)

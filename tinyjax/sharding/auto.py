@@ -18,8 +18,8 @@ from tinyjax.core.inlining import CALLS, called_by
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_on_jaxpr
 from tinyjax.sharding.mesh import Mesh
 from tinyjax.sharding.named_sharding import NamedSharding
-from tinyjax.sharding.partition_spec import UNCONSTRAINED, PartitionSpec, names_of
-from tinyjax.sharding.propagation import Shape, Spec, Use, entry, propagate, whole
+from tinyjax.sharding.partition_spec import UNCONSTRAINED, PartitionSpec, entry_of, names_at
+from tinyjax.sharding.propagation import Shape, Spec, Use, propagate, whole
 
 # ---- specs of values ----
 
@@ -28,14 +28,13 @@ def spec_of(place: Any, ndim: int, mesh: Any) -> Spec:
     """How a value at a place is split over the mesh; whole, if the place has nothing to do with it."""
     if not isinstance(place, NamedSharding) or place.mesh.axis_names != mesh.axis_names:
         return whole((0,) * ndim)
-    entries = [names_of(e) for e in place.spec]
-    return (*entries, *((),) * (ndim - len(entries)))
+    return tuple(names_at(place.spec, axis) for axis in range(ndim))
 
 
 def label_of(mesh: Mesh, spec: Spec) -> NamedSharding:
     """The sharding of a result; without entries for the last axes that are whole, unless the mesh is one
     of types, which say all."""
-    entries = [entry(names) for names in spec]
+    entries = [entry_of(names) for names in spec]
     while not mesh.are_all_axes_explicit and entries and entries[-1] is None:
         entries.pop()
     return NamedSharding(mesh, PartitionSpec(*entries))

@@ -20,7 +20,7 @@ from tinyjax.core.array import ArrayImpl
 from tinyjax.core.errors import JaxRuntimeError
 from tinyjax.runtime.distributed import processes
 from tinyjax.runtime.placement import commit
-from tinyjax.sharding.partition_spec import PartitionSpec, names_of
+from tinyjax.sharding.partition_spec import PartitionSpec, names_at
 
 if TYPE_CHECKING:
     from tinyjax.sharding.mesh import Mesh
@@ -108,7 +108,7 @@ def from_block(own: ArrayImpl, sharding: Any) -> ArrayImpl:
     for part in own_parts(sharding.mesh):
         if part.ranks:
             shape = tuple(
-                size * len(part.ranks) if part.name in _names_at(sharding.spec, axis) else size
+                size * len(part.ranks) if part.name in names_at(sharding.spec, axis) else size
                 for axis, size in enumerate(shape)
             )
     return commit(ArrayImpl(None, own.aval.update(shape=shape), Block(own)), sharding)
@@ -147,7 +147,3 @@ def own_block(x: Any, sharding: Any) -> ArrayImpl:
         return ArrayImpl(x._host, x.aval, x.buffer)
     block = x._value[block_index(x.shape, sharding)]
     return ArrayImpl(block, x.aval.update(shape=block.shape))
-
-
-def _names_at(spec: PartitionSpec, axis: int) -> tuple:
-    return names_of(spec[axis]) if axis < len(spec) else ()

@@ -19,7 +19,7 @@ import numpy as np
 from tinyjax.core.array import ShapedArray
 from tinyjax.runtime.devices import Device
 from tinyjax.sharding.mesh import AbstractMesh, Mesh
-from tinyjax.sharding.partition_spec import UNCONSTRAINED, PartitionSpec, names_of
+from tinyjax.sharding.partition_spec import UNCONSTRAINED, PartitionSpec, names_at, names_of
 from tinyjax.sharding.sharding import Index, IndivisibleError, Sharding
 
 MEMORY_KINDS = ("device", "pinned_host", "unpinned_host")
@@ -165,9 +165,9 @@ class NamedSharding(Sharding):
     def _part_numbers(self, place: dict[Any, int], ndim: int) -> list[int]:
         """Which part of each axis the device at `place` in the mesh has."""
         sizes, numbers = self.mesh.shape, []
-        for entry in (*self.spec, *(None,) * (ndim - len(self.spec))):
+        for axis in range(ndim):
             number = 0
-            for name in names_of(entry):
+            for name in names_at(self.spec, axis):
                 number = number * sizes[name] + place[name]
             numbers.append(number)
         return numbers

@@ -108,7 +108,8 @@ class PartitionSpec:
         parts = repr(self.partitions)[1:-1]
         for what in ("unreduced", "reduced"):
             if names := getattr(self, what):
-                parts = f"{parts.rstrip(',')}{', ' if parts else ''}{what}={set(sorted(names))!r}"
+                in_order = ", ".join(sorted(map(repr, names)))
+                parts = f"{parts.rstrip(',')}{', ' if parts else ''}{what}={{{in_order}}}"
         return f"P({parts})"
 
 
@@ -124,6 +125,11 @@ def names_of(entry: Any) -> tuple:
     if entry is None or entry is UNCONSTRAINED:
         return ()
     return entry if isinstance(entry, tuple) else (entry,)
+
+
+def names_at(spec: PartitionSpec, axis: int) -> tuple:
+    """The mesh axes that an axis of the array is split over; a spec may leave out the last axes."""
+    return names_of(spec[axis]) if axis < len(spec) else ()
 
 
 def entry_of(names: tuple) -> Any:

@@ -4,7 +4,7 @@ After this file you can say along which mesh axes each axis of a result lies. Mo
 becomes of the operands' axes: that axis 1 of a transpose's result is axis 0 of its operand, that a sum
 drops some. Then "an axis that survives keeps what it is split over; the first claim wins". What the table
 does not have gives results that are whole everywhere, which is right for any program: how a value is
-split never changes it. types.py refuses what types can't say. Builds on nothing.
+split never changes it. types.py refuses what types can't say. Builds on partition_spec.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """
@@ -15,6 +15,8 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from tinyjax.sharding.partition_spec import entry_of
 
 Shape = tuple[int, ...]
 Spec = tuple[tuple[Any, ...], ...]  # for each axis of an array, the mesh axes that it is split over
@@ -129,8 +131,8 @@ def dot_general(use: Use) -> Axes:
 
 def _split_sums(use: Use, lhs: list[int], rhs: list[int]) -> dict[Source, str]:
     """A sum over an axis that both operands have split: each device would have a part of the sum."""
-    lhs_spec = tuple(entry(use.specs[0][axis]) for axis in lhs)
-    rhs_spec = tuple(entry(use.specs[1][axis]) for axis in rhs)
+    lhs_spec = tuple(entry_of(use.specs[0][axis]) for axis in lhs)
+    rhs_spec = tuple(entry_of(use.specs[1][axis]) for axis in rhs)
     unclear = (
         "Contracting dimensions are sharded and it is ambiguous how the output should be sharded. Please "
         f"specify the output sharding via the `out_sharding` parameter. Got lhs_contracting_spec={lhs_spec} "
@@ -268,11 +270,6 @@ def _first_claims(use: Use, axes: list[list[Source]], shape: Shape) -> Spec:
 def whole(shape: Shape) -> Spec:
     """The spec of an array that is split nowhere."""
     return ((),) * len(shape)
-
-
-def entry(names: tuple) -> Any:
-    """A spec's entry, as PartitionSpec writes it."""
-    return None if not names else names[0] if len(names) == 1 else names
 
 
 # ---- reshape ----

@@ -22,7 +22,7 @@ from tinyjax.core.bind import extend_axis_env
 from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tracing import trace_to_jaxpr
-from tinyjax.sharding.partition_spec import PartitionSpec, names_of
+from tinyjax.sharding.partition_spec import PartitionSpec, names_at
 from tinyjax.transform.batching import AxisData, not_mapped
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 
@@ -66,7 +66,7 @@ def split(x: Any, spec: PartitionSpec, axes: MeshAxes) -> Any:
     place_of: dict[Hashable, int] = {}
     own = []
     for i, size in enumerate(shape_of(x)):
-        for name in _names_at(spec, i):
+        for name in names_at(spec, i):
             place_of[name] = len(shape)
             shape.append(sizes[name])
             size //= sizes[name]
@@ -85,15 +85,10 @@ def join(x: Any, spec: PartitionSpec, names: Sequence[Hashable]) -> Any:
     shape, order, count = shape_of(x), [], len(names)
     whole = []
     for i, size in enumerate(shape[count:]):
-        places = [names.index(name) for name in _names_at(spec, i)]
+        places = [names.index(name) for name in names_at(spec, i)]
         order += [*places, count + i]
         whole.append(size * math.prod([shape[place] for place in places]))
     return primitives.reshape(primitives.transpose(x, order), whole)
-
-
-def _names_at(spec: PartitionSpec, axis: int) -> tuple:
-    """The mesh axes that an axis of the array is split over."""
-    return names_of(spec[axis]) if axis < len(spec) else ()
 
 
 def part_shape(shape: Sequence[int], spec: PartitionSpec, axes: MeshAxes) -> tuple[int, ...]:
@@ -108,4 +103,4 @@ def whole_shape(shape: Sequence[int], spec: PartitionSpec, axes: MeshAxes) -> tu
 
 def _parts(spec: PartitionSpec, axis: int, axes: MeshAxes) -> int:
     """How many parts an axis of the array is cut into."""
-    return math.prod([dict(axes)[name] for name in _names_at(spec, axis)])
+    return math.prod([dict(axes)[name] for name in names_at(spec, axis)])

@@ -1,0 +1,13 @@
+"""How an array is cut, by names."""
+
+from tinyjax.sharding.partition_spec import P, names_at
+
+
+def test_sets_of_names_are_printed_in_order():
+    names = {f"axis{i}" for i in range(9)}
+    assert repr(P("x", unreduced=names)) == f"P('x', unreduced={{{str(sorted(names))[1:-1]}}})"
+
+
+def test_an_axis_that_a_spec_leaves_out_is_whole():
+    spec = P("x", ("y", "z"))
+    assert [names_at(spec, axis) for axis in range(3)] == [("x",), ("y", "z"), ()]

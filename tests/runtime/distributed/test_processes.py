@@ -1,5 +1,7 @@
 """Processes that meet, disagree and end. Each test starts some, so all are slow."""
 
+import textwrap
+
 import pytest
 from processes import by_mpiexec, from_shells, needs_mpi
 
@@ -115,4 +117,47 @@ def test_a_program_parts_by_itself_and_by_shutdown():
     ended = by_mpiexec(
         START + "jax.distributed.shutdown(); print(jax.distributed.is_initialized())"
     )
-    assert (ended.status, ended.out) == (0, "False\nFalse\n")
+    assert (ended.status, ended.out.count("False")) == (0, 2)
+
+
+CROSSED = """
+process = jax.process_index()
+with Meeting('psum over i', ((0, 1), (1, 2), (0, 2))[process]):
+    pass
+"""
+
+
+def test_processes_that_wait_for_each_other_end_within_seconds():
+    ended = by_mpiexec(START + CROSSED, 3)
+    assert ended.status != 0 and ended.seconds < 30
+    told = "process 0: psum over i, of processes 0, 1\n  process 1: psum over i, of processes 1, 2"
+    assert "The processes wait for each other: each has to come" in ended.err
+    assert told in ended.err
+
+
+def test_who_comes_late_is_waited_for():
+    code = """
+    import time
+    if jax.process_index() == 1:
+        time.sleep(4)
+    ranks = (0, 1), (1, 2), (0, 1, 2)
+    for which in ranks:
+        if jax.process_index() in which:
+            with Meeting('psum over i', which):
+                pass
+    """
+    ended = by_mpiexec(START + textwrap.dedent(code), 3)
+    assert (ended.status, ended.err) == (0, "")
+
+
+def test_a_killed_program_leaves_no_shared_memory_of_its_own():
+    code = """
+    import re
+    maps = open("/proc/self/maps").read()
+    names = re.findall("/dev/shm/mpich_shm_.*", maps)
+    print(*names, sep=";")
+    with Meeting("here", everybody()): pass
+    """
+    ended = by_mpiexec(START + textwrap.dedent(code))
+    assert ended.status == 0, ended.err
+    assert all(name.endswith(" (deleted)") for name in ended.out.strip().split(";"))

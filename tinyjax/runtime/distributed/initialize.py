@@ -1,20 +1,23 @@
 """`jax.distributed.initialize`: from one process to many.
 
 After this file you can say where a process's number comes from: from `mpiexec -n 4 python program.py`, which
-tells MPI, or from the call, in programs that somebody starts one by one. Builds on rendezvous, processes and
-devices, which must not have been looked for before: all processes list theirs together.
+tells MPI, or from the call, in programs that somebody starts one by one. Builds on rendezvous, processes,
+whereabouts and devices, which must not have been looked for before: all processes list theirs together.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 from collections.abc import Sequence
 
 from tinyjax.runtime import devices
 from tinyjax.runtime.distributed import processes
 from tinyjax.runtime.distributed.rendezvous import host_and_port, join
+from tinyjax.runtime.distributed.whereabouts import Directory
 
 # What mpiexec of MPICH, of Open MPI, and other launchers set.
 LAUNCHERS = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK")
@@ -65,6 +68,9 @@ def initialize(
     else:
         _check_mpi()
     world = processes.start_mpi(watch)
+    if world.count > 1:
+        world.directory = Directory(world)
+        _unlink_shared_memory()
     for name, said, true in (
         ("num_processes", num_processes, world.count),
         ("process_id", process_id, world.index),
@@ -92,6 +98,16 @@ def _checked(address: str | None, count: int | None, process: int | None) -> tup
             f"process_id must be one of 0 .. {count - 1}, as num_processes={count}, got {process}"
         )
     return address, count, process
+
+
+def _unlink_shared_memory() -> None:
+    """Takes its name from the memory that MPICH shares between processes of this machine, all of which have
+    it by now: a program that is killed leaves nothing behind. It is a file that is mapped into this
+    process, with a name that MPICH has made for this run."""
+    with contextlib.suppress(OSError), open("/proc/self/maps") as maps:
+        for path in set(re.findall(r" (/dev/shm/mpich_shm_[0-9a-f]+_\d+)$", maps.read(), re.M)):
+            with contextlib.suppress(FileNotFoundError):  # another one did it
+                os.unlink(path)
 
 
 def _check_mpi() -> None:

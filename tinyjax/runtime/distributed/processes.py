@@ -3,9 +3,10 @@
 After this file you can say what keeps a program of several processes from hanging. Before the processes
 compute something together, they *agree*: each has a short text of what it is about to do, and one small
 message finds out whether all texts are equal. If not, they exchange the texts, and each of them raises an
-error that says who did what. The end of a program is such a text too. An exception that nobody catches ends
-all processes, with its message; so does a process that is killed, and one that waits for longer than
-`tinyjax_collective_timeout_seconds`. Builds on rendezvous and config.
+error that says who did what. The end of a program is such a text too. Processes that wait for each other,
+each at a meeting with others, notice it (whereabouts.py). An exception that nobody catches ends all
+processes, with its message; so does a process that is killed, and one that waits for longer than
+`tinyjax_collective_timeout_seconds`. Builds on config.
 
 Until `jax.distributed.initialize` there is one process, and mpi4py is not imported.
 
@@ -36,6 +37,7 @@ from tinyjax.core.config import config
 from tinyjax.core.errors import JaxRuntimeError
 
 THE_END = "the end of the program"
+PATIENCE = 1.0  # seconds, after which a process that waits asks where the others are
 
 # ---- this process, and the others ----
 
@@ -54,7 +56,10 @@ class World:
     def __post_init__(self) -> None:
         self.lock = threading.RLock()  # MPI is called by one thread at a time
         self.groups: dict[tuple[int, ...], Group] = {}
-        self.waiting: tuple[str, float] | None = None  # in what, and since when
+        self.entered: dict[tuple[int, ...], int] = {}  # to how many meetings of each group
+        self.waiting: Meeting | None = None  # and if so, since when
+        self.since = 0.0
+        self.directory: Any = None  # of whereabouts.py, once it is there
 
 
 _worlds: list[World] = []  # one, once it is entered
@@ -169,9 +174,10 @@ class Meeting:
         self.number = zlib.crc32(text.encode())
 
     def __enter__(self) -> Group:
-        self.world = world()
-        self.world.lock.acquire()
-        self.world.waiting = self.text, time.monotonic()
+        made = self.world = world()
+        made.lock.acquire()
+        made.entered[self.ranks] = made.entered.get(self.ranks, 0) + 1
+        made.since, made.waiting = time.monotonic(), self
         try:
             group = group_of(self.ranks)
             group.agree(self.text, self.number)
@@ -235,19 +241,28 @@ def _end_by_exception(
 
 
 def _watch_over(made: World) -> None:
-    """The thread that notices when another process has failed, or when this one waits for too long."""
+    """The thread that notices when another process has failed, or this one waits in vain, or too long."""
+    asked = 0.0  # when it was
     while not made.is_over:
         if made.watch is None:
             time.sleep(0.2)
         elif select.select([made.watch], [], [], 0.2)[0]:
             _stop(made, _news(made.watch))
-        limit, waiting = config.tinyjax_collective_timeout_seconds, made.waiting
-        if waiting is not None and time.monotonic() - waiting[1] > limit:
+        waiting = made.waiting
+        if waiting is None:
+            asked = 0.0
+            continue
+        limit, now = config.tinyjax_collective_timeout_seconds, time.monotonic()
+        if now - made.since > limit:
             _stop(
                 made,
-                f"it has waited for {limit:g} s for the others at: {waiting[0]}. One of them is elsewhere, "
+                f"it has waited for {limit:g} s for the others at: {waiting.text}. One of them is elsewhere, "
                 "or slow: tinyjax_collective_timeout_seconds is the limit",
             )
+        if made.directory is not None and now - max(made.since, asked) > PATIENCE:
+            if news := made.directory.news():
+                _stop(made, news)
+            asked = time.monotonic()
 
 
 def _news(watch: socket.socket) -> str:

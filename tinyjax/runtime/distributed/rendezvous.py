@@ -22,6 +22,7 @@ import socket
 import subprocess
 import sys
 import time
+import uuid
 
 # ---- the server ----
 
@@ -29,8 +30,9 @@ import time
 class Member:
     """One connection of a process: its number, and what it has sent of a line so far."""
 
-    def __init__(self, connection: socket.socket, process: int, host: str):
-        self.connection, self.process, self.host = connection, process, host
+    def __init__(self, connection: socket.socket):
+        self.connection = connection
+        self.process, self.host = -1, ""  # until it has said so
         self.rest = b""
         self.has_finished = False
 
@@ -47,7 +49,7 @@ class Member:
         except OSError:
             return None
         *lines, self.rest = (self.rest + received).split(b"\n")
-        return [line.decode() for line in lines] if received else None
+        return [line.decode(errors="replace") for line in lines] if received else None
 
 
 class Server:
@@ -64,40 +66,62 @@ class Server:
 
     def run(self) -> None:
         error = self._gather()
+        self.listener.close()
         for member in self.watch.values():
             member.say(json.dumps(error))
         if not error:
             self._serve()
 
     def _gather(self) -> str:
-        """Waits for all processes; gives what is wrong, or nothing."""
+        """Waits for all processes; gives what is wrong, or nothing. A process that ends meanwhile is noticed;
+        `strangers` have not said yet who they are."""
         ends, error = time.monotonic() + self.seconds, ""
+        strangers: dict[socket.socket, Member] = {}
         while len(self.mpi) + len(self.watch) < 2 * self.count:
-            self.listener.settimeout(max(0.01, ends - time.monotonic()))
-            try:
-                connection, _ = self.listener.accept()
-            except TimeoutError:
+            known = {m.connection: m for m in [*self.mpi.values(), *self.watch.values()]}
+            rest = max(0.0, ends - time.monotonic())
+            ready = select.select([self.listener, *strangers, *known], [], [], rest)[0]
+            if not ready:
                 missing = sorted({*range(self.count)} - self.mpi.keys())
                 return error or (
                     f"after {self.seconds:g} s, of {self.count} processes these have not called "
                     f"jax.distributed.initialize: {missing}"
                 )
-            if wrong := self._welcome(connection):
-                error, ends = error or wrong, time.monotonic() + 1  # others are told too
+            wrong = ""
+            for connection in ready:
+                if connection is self.listener:
+                    stranger = Member(self.listener.accept()[0])
+                    strangers[stranger.connection] = stranger
+                elif connection in strangers:
+                    lines = strangers[connection].lines()
+                    if lines is None or lines:
+                        wrong = wrong or self._welcome(strangers.pop(connection), lines or [""])
+                else:  # nobody says anything before it is answered
+                    failed = known[connection].process
+                    wrong = wrong or f"process {failed} has ended before all others were there"
+                    self.mpi.pop(failed, None)
+                    self.watch.pop(failed, None)
+            if wrong:
+                if not self.watch:
+                    return wrong
+                error, ends = error or wrong, min(ends, time.monotonic() + 1)  # others are told too
         return error
 
-    def _welcome(self, connection: socket.socket) -> str:
-        """Notes whose connection this is; gives what is wrong, or nothing."""
-        connection.settimeout(5)
+    def _welcome(self, member: Member, lines: list[str]) -> str:
+        """Notes whose connection this is; gives what is wrong, or nothing. Somebody else, who knows the port
+        from elsewhere, is let go."""
         try:
-            kind, process, count, host = json.loads(connection.makefile().readline())
-        except (OSError, ValueError):  # somebody else, who knows the port from elsewhere
+            kind, process, count, host = json.loads(lines[0])
+        except (ValueError, TypeError):
+            kind = process = count = host = None
+        members = {"mpi": self.mpi, "watch": self.watch}.get(str(kind))
+        if members is None or type(process) is not int or type(count) is not int:
+            member.connection.close()
             return ""
-        connection.settimeout(None)
-        members = self.mpi if kind == "mpi" else self.watch
         is_new = process not in members
-        members[process if is_new else -1 - len(members)] = Member(connection, process, host)
-        if count != self.count:
+        member.process, member.host = process, str(host)
+        members[process if is_new else -1 - len(members)] = member
+        if count != self.count or not 0 <= process < count:
             return f"process {process} says num_processes={count}, process 0 {self.count}"
         return "" if is_new else f"two processes say process_id={process}"
 
@@ -184,7 +208,7 @@ def join(
         _start_server(bind_address or address, count, seconds)
     watch, mpi = (_connection(address, ends) for _ in range(2))
     for kind, connection in (("watch", watch), ("mpi", mpi)):
-        hello = [kind, process, count, socket.gethostname()]
+        hello = [kind, process, count, this_host()]
         connection.sendall(f"{json.dumps(hello)}\n".encode())
     watch.settimeout(
         max(1.0, ends - time.monotonic()) + 5
@@ -197,6 +221,18 @@ def join(
     place = {"PMI_FD": mpi.detach(), "PMI_RANK": process, "PMI_SIZE": count}
     os.environ.update({name: str(value) for name, value in place.items()})
     return watch
+
+
+def this_host() -> str:
+    """What processes say alike that can share memory: this machine, since it was started, and its folder for
+    that. Names alone are not enough: containers on several machines may all be called "localhost"."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id") as file:
+            machine = file.read().strip()
+        folder = os.stat("/dev/shm").st_dev
+    except OSError:  # not Linux
+        machine, folder = f"{uuid.getnode():x}", 0
+    return f"{socket.gethostname()} {machine} {folder}"
 
 
 def host_and_port(address: str) -> tuple[str, int]:
@@ -214,11 +250,14 @@ def _start_server(address: str, count: int, seconds: float) -> None:
     family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
     with socket.create_server((host, port), family=family) as listener:
         command = [sys.executable, "-I", __file__, listener.fileno(), family, count, seconds]
-        subprocess.Popen(
+        subprocess.run(  # it goes on in a process of its own, which is nobody's child
             list(map(str, command)),
             pass_fds=[listener.fileno()],
             stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,  # who reads what this process says need not wait for the server's end
+            stderr=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C is for the processes, whose end it tells
+            check=True,
         )
 
 
@@ -239,4 +278,6 @@ def _connection(address: str, ends: float) -> socket.socket:
 if __name__ == "__main__":
     _fd, _family, _count, _seconds = sys.argv[1:]
     _listener = socket.socket(int(_family), socket.SOCK_STREAM, fileno=int(_fd))
+    if os.fork():
+        os._exit(0)
     Server(_listener, int(_count), float(_seconds)).run()

@@ -1,8 +1,8 @@
-"""A picture of which device has which part of an array: of boxes in the terminal, or as SVG.
+"""A picture of which device has which part of an array: of boxes in the terminal, or as a graph.
 
 After this file you can see a sharding: `jax.debug.visualize_array_sharding(x)` prints a rectangle for each
-part, with the devices that have it, and `viz.sharding(x)` draws the same for a notebook or a file. Rows are
-axis 0, columns axis 1. Builds on sharding.
+part, with the devices that have it, and `viz.sharding(x)` draws the same, of one array or of several side
+by side. Rows are axis 0, columns axis 1. Builds on sharding.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.debug.visualize_array_sharding.html
 """
@@ -16,13 +16,17 @@ from typing import Any
 
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval
+from tinyjax.core.tree_util.key_paths import keystr, tree_leaves_with_path
 from tinyjax.core.tree_util.pytrees import tree_leaves
 from tinyjax.sharding.sharding import Sharding
 from tinyjax.sharding.shards import sharding_of_type
-from tinyjax.studio.viz.style import BLUE, GREEN, GREY, ORANGE, PINK, YELLOW
+from tinyjax.studio.viz.output import Graph
+from tinyjax.studio.viz.style import BLUE, GRAPH, GREEN, GREY, NODE, ORANGE, PINK, YELLOW
 
 Grid = list[list[str]]  # of each part, the devices that have it
 COLOURS = (BLUE, ORANGE, GREEN, PINK, YELLOW)
+SIDE = 150  # of an array that is drawn, the longer one; in points
+LIGHT_GREY = "#e4e4e4"  # of what all devices have
 CHARACTER = 2.5  # how much higher than wide a character is, with the space between lines
 
 
@@ -139,45 +143,41 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) 
         callback(leaf.sharding if isinstance(leaf, ArrayImpl) else sharding_of_type(get_aval(leaf)))
 
 
-# ---- as SVG ----
+# ---- as a graph ----
 
 
-class ShardingPicture:
-    """An SVG, which notebooks show; `save(path)` writes it."""
+def sharding(arrays: Any) -> Graph:
+    """A picture of which devices have which part of an array of one or two axes; of the arrays of a pytree,
+    side by side, each below its path. A part that all devices have is grey.
 
-    def __init__(self, svg: str):
-        self.svg = svg
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-    def save(self, path: Any) -> None:
-        with open(path, "w") as file:
-            file.write(self.svg)
+    Raises ValueError for arrays that have not one or two axes."""
+    graph = Graph(graph_attr=GRAPH, node_attr=NODE | {"shape": "plain", "style": ""})
+    for number, (path, array) in enumerate(tree_leaves_with_path(arrays)):
+        title = f"{keystr(path, simple=True)} {array.aval.str_short()}".strip()
+        graph.node(str(number), f"<{_table(title, array)}>")
+    return graph
 
 
-def sharding(array: Any, width: int = 480) -> ShardingPicture:
-    """A picture of which devices have which part of an array of one or two axes, `width` pixels wide."""
+def _table(title: str, array: Any) -> str:
+    """The parts as a table of Graphviz, as high and wide as the array is."""
     grid = parts(array.shape, array.sharding)
     colours = _colours(grid)
-    cell = width / len(grid[0])
-    line = (
-        40
-        if array.ndim == 1
-        else max(28, min(width * array.shape[0] / array.shape[1], 480) / len(grid))
-    )
-    boxes = []
-    for i, row in enumerate(grid):
-        for j, name in enumerate(row):
-            x, y = j * cell + 1, i * line + 1
-            label = html.escape(name)
-            boxes.append(
-                f'<rect x="{x:.1f}" y="{y:.1f}" width="{cell:.1f}" height="{line:.1f}" '
-                f'fill="{colours[name]}" stroke="{GREY}"/>'
-                f'<text x="{x + cell / 2:.1f}" y="{y + line / 2 + 4:.1f}">{label}</text>'
-            )
-    return ShardingPicture(
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width + 2}" height="{line * len(grid) + 2:.0f}" '
-        'font-family="Arial" font-size="12" fill="#111111" text-anchor="middle">'
-        f"{''.join(boxes)}</svg>"
+    high, wide = (array.shape if array.ndim == 2 else (1, array.shape[0])) or (1, 1)
+    points = SIDE / max(high, wide, 1)
+    height, width = max(points * high / len(grid), 20), max(points * wide / len(grid[0]), 20)
+    is_whole = array.sharding.is_fully_replicated
+    rows = [
+        "".join(
+            f'<td width="{width:.0f}" height="{height:.0f}" '
+            f'bgcolor="{LIGHT_GREY if is_whole else colours[name]}">{html.escape(name)}</td>'
+            for name in row
+        )
+        for row in grid
+    ]
+    boxes = "".join(f"<tr>{row}</tr>" for row in rows)
+    style = f'border="0" cellborder="1" cellspacing="0" cellpadding="3" color="{GREY}"'
+    return (
+        f'<table border="0" cellspacing="4">'
+        f'<tr><td><font color="{GREY}">{html.escape(title)}</font></td></tr>'
+        f"<tr><td><table {style}>{boxes}</table></td></tr></table>"
     )

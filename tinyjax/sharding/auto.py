@@ -82,6 +82,9 @@ def specs_of_results(
     mesh: Any,
 ) -> list[Spec]:
     """The specs of the results of an equation."""
+    if name == "shard_map" and params["mesh"].axis_names == mesh.axis_names:
+        outs = zip(params["out_specs"], out_shapes)
+        return [tuple(names_at(spec, axis) for axis in range(len(shape))) for spec, shape in outs]
     if name in CALLS:
         return _specs_of_called(called_by(name, params), specs, params, mesh)
     if name in _OF_BODIES:

@@ -99,6 +99,17 @@ def test_results_lie_on_the_mesh_as_their_specs_say(line):
     assert total.is_fully_replicated
 
 
+def test_so_do_those_of_a_jitted_one(line):
+    f = jax.shard_map(
+        lambda a, w: (lax.psum_scatter(a @ w, "x", tiled=True), a),
+        mesh=line,
+        in_specs=(P(None, "x"), P("x")),
+        out_specs=(P("x"), P(None, "x")),
+    )
+    args = jax.device_put((jnp.ones((4, 8)), jnp.ones((8, 3))), NamedSharding(line, P()))
+    assert [x.sharding.spec for x in jax.jit(f)(*args)] == [P("x"), P(None, "x")]
+
+
 def test_the_gradient_of_shared_weights_is_summed_though_nobody_says_so(line):
     """The type of w says that it is equal on all devices, so that of its gradient does."""
     grad = jax.grad(lambda w, a: jnp.sum(w * a))

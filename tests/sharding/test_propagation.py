@@ -28,6 +28,64 @@ def test_the_first_claim_wins():
     assert propagate(use) == [(("x",), ())]
 
 
+X, Y, XY, NONE = ("x",), ("y",), ("x", "y"), ()
+SIZES = {"x": 4, "y": 2}
+
+
+def split_as(name, shapes, specs, out_shape, **params):
+    """The spec of the one result."""
+    (spec,) = propagate(Use(name, shapes, specs, [out_shape], params, SIZES))
+    return spec
+
+
+def test_a_transpose_takes_each_axis_with_what_it_is_split_over():
+    got = split_as("transpose", [(4, 2, 8)], [(X, Y, NONE)], (8, 4, 2), permutation=(2, 0, 1))
+    assert got == (NONE, X, Y), "permutation[i] is an axis of the operand"
+
+
+def product(lhs, rhs, summed=((1,), (0,)), batch=((), ()), shapes=((8, 8), (8, 8)), out=(8, 8)):
+    return split_as("dot_general", [*shapes], [lhs, rhs], out, dimension_numbers=(summed, batch))
+
+
+def test_a_product_has_the_rows_of_one_and_the_columns_of_the_other():
+    assert product((X, NONE), (NONE, Y)) == (X, Y)
+    assert product((NONE, X), (X, NONE)) == (NONE, NONE), "what is summed over is gone"
+    assert product((X, Y), (Y, NONE)) == (X, NONE)
+    assert product((NONE, X), (Y, NONE), summed=((0,), (1,))) == (X, Y), "rows are summed over"
+
+
+def test_in_a_product_of_batches_the_batch_axes_are_first_and_those_of_both():
+    shapes = ((8, 4, 8), (4, 8, 8))
+    given = {"summed": ((1,), (0,)), "batch": ((2,), (1,)), "shapes": shapes, "out": (8, 8, 8)}
+    assert product((NONE, NONE, X), (NONE, NONE, NONE), **given) == (X, NONE, NONE)
+    assert product((NONE, NONE, NONE), (NONE, X, Y), **given) == (X, NONE, Y)
+    assert product((Y, NONE, NONE), (NONE, NONE, X), **given) == (NONE, Y, X)
+    given = {"summed": ((1, 2), (0, 1)), "shapes": ((8, 4, 8), (4, 8, 8)), "out": (8, 8)}
+    assert product((X, NONE, NONE), (NONE, NONE, Y), **given) == (X, Y)
+
+
+def test_in_a_product_the_rows_claim_before_the_columns():
+    assert product((X, NONE), (NONE, X)) == (X, NONE), "x can't split both"
+
+
+def test_a_claim_of_nothing_is_none():
+    assert split_as("add", [(4, 4), (4, 4)], [(NONE, NONE), (X, Y)], (4, 4)) == (X, Y)
+
+
+def test_an_axis_takes_the_first_claim_that_fits():
+    got = split_as("mul", [(4, 4), (4, 4)], [(X, X), (X, Y)], (4, 4))
+    assert got == (X, Y), "axis 0 has x; axis 1 can't have it too, and takes what the other claims"
+    got = split_as("mul", [(4, 4), (4, 4)], [(NONE, XY), (X, NONE)], (4, 4))
+    assert got == (X, NONE), "x and y can't split axis 1, as axis 0 has x"
+
+
+def test_parts_are_equal():
+    assert split_as("slice", [(8,)], [(X,)], (6,)) == (NONE,), "six are not four equal parts"
+    assert split_as("slice", [(8,)], [(Y,)], (6,)) == (Y,)
+    got = split_as("slice", [(16,)], [(XY,)], (4,))
+    assert got == (NONE,), "four are not eight parts"
+
+
 def test_what_has_no_rule_is_whole_everywhere():
     use = Use("a_new_primitive", [(4,)], [(("x",),)], [(4,), (2, 2)], {}, {"x": 2})
     assert propagate(use) == [((),), ((), ())]

@@ -85,6 +85,9 @@ def _all_gather_aval(
 
 
 def _all_gather_along(x: Any, dim: int | None, axis: AxisData, params: dict[str, Any]) -> Any:
+    """What is gathered over the axis of a vmap, which is `axis`: (result, not_mapped), as all get
+    the same. The batch dim of `x` goes to all_gather_dimension. An `x` that is not mapped is repeated
+    there, as often as there are examples. Tiled, it is one axis with the one behind it."""
     place = params["all_gather_dimension"]
     if dim is not_mapped:
         shape = shapes.insert(shape_of(x), place, axis.size)
@@ -106,6 +109,9 @@ def _all_gather_one_by_one(x: Any, params: dict[str, Any]) -> Any:
 
 
 def _all_gather_beside(dim: int, params: dict[str, Any]) -> Any:
+    """What is gathered over another name, of examples along `dim`: (the parameters that change, the batch dim
+    of the result). all_gather_dimension is an axis of one example's result. The new axis (there is none if
+    tiled) may move the batch dim."""
     place = params["all_gather_dimension"]
     if dim <= place:
         return {"all_gather_dimension": place + 1}, dim

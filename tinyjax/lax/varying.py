@@ -121,11 +121,17 @@ def _psum_invariant_batch(axis: AxisData, vals: Any, dims: Any, *, axes: Any) ->
     return psum_invariant_p.bind(*vals, axes=axes), dims[0]
 
 
+def _psum_invariant_transpose(ct: Any, x: Any, *, axes: Any) -> list[Any]:
+    """The sum is one value for all devices, and so is its cotangent, which each operand gets as it is: only
+    its type changes, to one that varies as the operand's does."""
+    return [pvary_to(ct, frozenset(axes))]
+
+
 staging_rules[psum_p] = _stage_psum
 impl_rules[psum_invariant_p] = not_evaluated
 abstract_eval_rules[psum_invariant_p] = lambda x, *, axes: x.strip_weak_type()
 axis_batch_rules[psum_invariant_p] = _psum_invariant_batch
-deflinear2(psum_invariant_p, lambda ct, x, *, axes: [pvary_to(ct, frozenset(axes))])
+deflinear2(psum_invariant_p, _psum_invariant_transpose)
 no_rule_reasons[psum_invariant_p, "lowering"] = NAME_IS_GONE
 
 

@@ -65,6 +65,7 @@ def _same_axes(use: Use, shape: Shape) -> list[list[Source]]:
 
 
 def transpose(use: Use) -> Axes:
+    """Axis i of the result is axis permutation[i] of the operand."""
     return Axes([[[(0, axis)] for axis in use.params["permutation"]]])
 
 
@@ -121,6 +122,8 @@ def along(parameter: str, why: str) -> Rule:
 
 
 def dot_general(use: Use) -> Axes:
+    """The batch axes, which are axes of both operands; then the others of lhs, then those of rhs, in order,
+    but for those that are summed over: `_split_sums` says which of these types can't have split."""
     (lhs_summed, rhs_summed), (lhs_batch, rhs_batch) = use.params["dimension_numbers"]
     batch = [[(0, a), (1, b)] for a, b in zip(lhs_batch, rhs_batch)]
     lhs = [a for a in range(len(use.shapes[0])) if a not in (*lhs_summed, *lhs_batch)]
@@ -256,6 +259,8 @@ def propagate(use: Use) -> list[Spec]:
 
 
 def _first_claims(use: Use, axes: list[list[Source]], shape: Shape) -> Spec:
+    """The spec of a result, given what its axes are. Each is split as the first of its sources whose claim
+    fits: that is split at all, into equal parts, over mesh axes of which no axis before has any. Else: ()."""
     spec: list[tuple] = []
     taken: set[Any] = set()
     for sources, size in zip(axes, shape):

@@ -60,7 +60,10 @@ def nested_vmaps(
 
 
 def split(x: Any, spec: PartitionSpec, axes: MeshAxes) -> Any:
-    """The parts of an array: the mesh axes of its spec in front, in the mesh's order, then a part's own."""
+    """The parts of an array: the mesh axes of its spec in front, in the mesh's order, then a part's own.
+
+    `axes` are the names and sizes of the mesh's axes. Of several names for one axis of the array, the first
+    counts most. What the spec does not name is whole."""
     sizes = dict(axes)
     shape: list[int] = []
     place_of: dict[Hashable, int] = {}
@@ -77,8 +80,8 @@ def split(x: Any, spec: PartitionSpec, axes: MeshAxes) -> Any:
 
 
 def join(x: Any, spec: PartitionSpec, names: Sequence[Hashable]) -> Any:
-    """The opposite of split, of parts that have the mesh axes `names` in front. Along an axis that the spec
-    does not name, the first device's part is the result."""
+    """The opposite of split, of parts that have the mesh axes `names` in front, in this order. Along one that
+    the spec does not name, all devices have the same: the first one's part is taken."""
     for name in [name for name in names if name not in spec.names]:
         x = x[(slice(None),) * names.index(name) + (0,)]
         names = [other for other in names if other != name]

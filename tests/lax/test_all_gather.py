@@ -1,0 +1,76 @@
+"""What vmap makes of an all_gather."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+
+TABLE = np.arange(6.0, dtype=np.float32).reshape(3, 2)
+
+
+def gathered(x, in_axes=0, **options):
+    """What all examples get, which is one for all."""
+    gather = jax.vmap(
+        lambda x: lax.all_gather(x, "i", **options), in_axes, out_axes=None, axis_name="i"
+    )
+    return np.asarray(gather(x))
+
+
+def test_each_example_gets_all_of_them():
+    each = jax.vmap(lambda x: lax.all_gather(x, "i"), axis_name="i")(TABLE)
+    np.testing.assert_array_equal(each, [TABLE] * 3)
+
+
+def test_what_is_gathered_is_one_for_all():
+    np.testing.assert_array_equal(gathered(TABLE), TABLE, "out_axes=None: it is not mapped")
+
+
+def test_examples_are_stacked_along_the_axis_that_is_asked_for():
+    np.testing.assert_array_equal(gathered(TABLE, axis=1), TABLE.T)
+    np.testing.assert_array_equal(gathered(TABLE, axis=-1), TABLE.T)
+
+
+def test_examples_along_any_axis_are_gathered():
+    np.testing.assert_array_equal(gathered(TABLE, in_axes=1), TABLE.T, "the batch dim is 1")
+    np.testing.assert_array_equal(gathered(TABLE, in_axes=1, axis=1), TABLE, "the batch dim is 1")
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_tiled_they_are_put_together_along_it(axis):
+    cube = np.arange(24.0, dtype=np.float32).reshape(3, 2, 4)
+    want = np.concatenate(list(cube), axis)
+    np.testing.assert_array_equal(gathered(cube, axis=axis, tiled=True), want, "as concatenated")
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_what_all_examples_share_is_repeated(axis):
+    def of_shared(**options):
+        program = jax.vmap(
+            lambda _: lax.all_gather(jnp.asarray(TABLE), "i", **options),
+            out_axes=None,
+            axis_name="i",
+        )
+        return np.asarray(program(np.zeros(4)))
+
+    np.testing.assert_array_equal(of_shared(axis=axis), np.stack([TABLE] * 4, axis))
+    want = np.concatenate([TABLE] * 4, axis)
+    np.testing.assert_array_equal(of_shared(axis=axis, tiled=True), want, "as concatenated")
+
+
+@pytest.mark.parametrize("tiled", [False, True])
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("dim", [0, 1, 2])
+def test_over_another_name_each_example_is_gathered_by_itself(dim, axis, tiled):
+    """Two devices "j", each with five examples, which are matrices of 3 times 2."""
+    x = np.arange(60.0, dtype=np.float32).reshape(2, 5, 3, 2)
+    put_together = np.concatenate if tiled else np.stack
+    want = np.stack([put_together(list(x[:, i]), axis) for i in range(5)])
+
+    def of_device(matrices):
+        gather = lambda m: lax.all_gather(m, "j", axis=axis, tiled=tiled)  # noqa: E731
+        return jax.vmap(gather, in_axes=dim)(matrices)
+
+    got = jax.vmap(of_device, out_axes=None, axis_name="j")(np.moveaxis(x, 1, dim + 1))
+    np.testing.assert_array_equal(got, want, f"examples along axis {dim}, {axis=}, {tiled=}")

@@ -1,0 +1,100 @@
+"""Sums over devices, and what grad makes of them: types say who has equal values."""
+
+import numpy as np
+import pytest
+from cpu_devices import cpu_devices
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+from tinyjax.sharding import Mesh
+from tinyjax.sharding import PartitionSpec as P
+
+A = np.linspace(0, 2, 8, dtype=np.float32).reshape(4, 2)
+
+
+@pytest.fixture(scope="module")
+def mesh():
+    return Mesh(np.array(cpu_devices(4), object).reshape(2, 2), ("x", "y"))
+
+
+def of_parts(mesh, f, *in_specs, out=None):
+    return jax.shard_map(
+        f, mesh=mesh, in_specs=in_specs, out_specs=P("x", "y") if out is None else out
+    )
+
+
+def test_a_loss_of_all_devices_is_one_number_and_each_has_its_gradient_once(mesh):
+    grad = jax.grad(lambda a: lax.psum(jnp.sum(jnp.sin(a)), ("x", "y")))
+    got = of_parts(mesh, grad, P("x", "y"))(A)
+    np.testing.assert_allclose(got, np.cos(A), rtol=1e-6, err_msg="counted once, not once a device")
+
+
+def test_the_gradient_of_what_all_devices_share_is_the_sum_of_theirs(mesh):
+    grad = jax.grad(lambda w, a: jnp.sum(w * a))
+    got = of_parts(mesh, grad, P(), P("x", "y"), out=P())(np.float32(1), A)
+    np.testing.assert_allclose(got, A.sum(), rtol=1e-6)
+
+
+def test_a_cotangent_is_summed_over_the_axes_along_which_the_value_was_one(mesh):
+    grad = jax.grad(lambda w, a: jnp.sum(w * a))
+    got = of_parts(mesh, grad, P("x"), P("x", "y"), out=P("x"))(np.ones((4, 1), np.float32), A)
+    np.testing.assert_allclose(
+        got, A.sum(1, keepdims=True), rtol=1e-6, err_msg="over y, not over x"
+    )
+
+
+def test_a_psum_over_one_axis_of_two(mesh):
+    """The sum over y of the squares of sums over x."""
+
+    def loss(a):
+        return lax.psum(jnp.sum(lax.psum(jnp.sin(a), "x") ** 2), "y")
+
+    got = of_parts(mesh, jax.grad(loss), P("x", "y"))(A)
+    sums = np.sin(A[:2]) + np.sin(A[2:])
+    want = 2 * np.concatenate([sums, sums]) * np.cos(A)
+    np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+def test_cotangents_have_the_types_of_what_they_belong_to(mesh):
+    """The cotangent of what varies does, and that of what is equal is equal."""
+    seen = {}
+
+    def look(a, w):
+        total, back = jax.vjp(lambda a: lax.psum(a, "x"), a)
+        seen["a"] = jax.typeof(back(total)[0]).vma
+        spread, back = jax.vjp(lambda w: lax.pcast(w, "x", to="varying"), w)
+        seen["w"] = jax.typeof(back(spread)[0]).vma
+        return total
+
+    of_parts(mesh, look, P("x", "y"), P(None, "y"), out=P(None, "y"))(A, A[:2])
+    assert seen == {"a": {"x", "y"}, "w": {"y"}}
+
+
+# ---- without types, under vmap ----
+
+
+def psums(fun, *args, **env):
+    """The parameters of the psums of a gradient."""
+    jaxpr = jax.make_jaxpr(jax.grad(fun), axis_env=list(env.items()))(*args)
+    return [eqn.params for eqn in jaxpr.eqns if eqn.primitive.name == "psum"]
+
+
+def test_a_sum_over_positions_is_spread_out():
+    w = np.array([1.0, 2.0, 3.0, 4.0], np.float32)
+    got = jax.grad(lambda a: jnp.sum(lax.psum(a, 1) * w))(A)
+    np.testing.assert_allclose(got, np.stack([w, w], 1))
+
+
+def test_a_sum_over_a_name_and_a_position_is_spread_out_and_summed():
+    grad = jax.grad(lambda a: lax.psum(jnp.sin(a), ("i", 0)))
+    got = jax.vmap(grad, axis_name="i")(A)
+    np.testing.assert_allclose(got, 4 * np.cos(A), rtol=1e-6, err_msg="each of four got the sum")
+    named = [params["axes"] for params in psums(lambda a: lax.psum(a, ("i", 0)), A[0], i=4)]
+    assert named == [("i", 0), ("i",)], "the cotangent is summed over the names alone"
+
+
+def test_a_cotangent_is_summed_in_the_same_groups():
+    groups = [[0, 3], [1, 2]]
+    found = psums(lambda a: lax.psum(a, "i", axis_index_groups=groups), np.float32(1), i=4)
+    assert [params["axis_index_groups"] for params in found] == [((0, 3), (1, 2))] * 2

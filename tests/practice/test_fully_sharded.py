@@ -1,0 +1,97 @@
+"""Fully sharded training: a part of the params on each device."""
+
+import numpy as np
+import pytest
+from cpu_devices import cpu_devices
+from practice.fully_sharded import fully_sharded_step
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.core.jaxpr import subjaxprs
+from tinyjax.sharding import Mesh
+from tinyjax.sharding import PartitionSpec as P
+
+RATE = 0.25
+PARAMS = {"w": np.linspace(-1, 1, 32, dtype=np.float32).reshape(8, 4), "b": np.ones(4, np.float32)}
+BATCH = (np.linspace(0, 2, 96, dtype=np.float32).reshape(12, 8), np.arange(12, dtype=np.float32))
+
+
+def loss(params, batch):
+    xs, ys = batch
+    return jnp.mean((jnp.sum(jnp.tanh(xs @ params["w"] + params["b"]), axis=1) - ys) ** 2)
+
+
+def mesh(count=4):
+    return Mesh(np.array(cpu_devices(count), object), ("d",))
+
+
+@pytest.mark.parametrize("count", [2, 4])
+def test_a_step_is_that_of_one_device_with_the_whole_batch(count):
+    step = fully_sharded_step(loss, mesh(count), RATE)
+    params, value = step(PARAMS, BATCH)
+    want, grads = jax.value_and_grad(loss)(PARAMS, BATCH)
+    np.testing.assert_allclose(value, want, rtol=1e-5, err_msg="the loss of the whole batch")
+    for name, grad in grads.items():
+        told = f"{name}: down by the rate times the gradient of the whole batch"
+        np.testing.assert_allclose(params[name], PARAMS[name] - RATE * grad, 1e-4, 1e-5, told)
+
+
+def test_each_device_keeps_its_part_of_the_params():
+    split = jax.device_put(PARAMS, jax.NamedSharding(mesh(), P("d")))
+    params, value = fully_sharded_step(loss, mesh(), RATE)(split, BATCH)
+    shapes = {name: x.addressable_shards[0].data.shape for name, x in params.items()}
+    assert shapes == {"w": (2, 4), "b": (1,)}, "a quarter of each, along axis 0"
+    assert value.is_fully_replicated
+
+
+def test_a_device_computes_with_all_params_and_its_part_of_the_batch():
+    seen = []
+
+    def looked_at(params, batch):
+        seen.append((params["w"].shape, batch[0].shape, batch[1].shape))
+        return loss(params, batch)
+
+    fully_sharded_step(looked_at, mesh(), RATE)(PARAMS, BATCH)
+    assert set(seen) == {((8, 4), (3, 8), (3,))}
+
+
+def test_the_parts_are_gathered_and_put_together_in_order():
+    def last_row(params, batch):
+        return jnp.mean(batch) * jnp.sum(params[-1])
+
+    params, value = fully_sharded_step(last_row, mesh(), 1.0)(np.arange(8.0), np.ones(4))
+    assert value == 7.0, "the last of the params is the last device's"
+    assert params.tolist() == [0, 1, 2, 3, 4, 5, 6, 6]
+
+
+def collectives(jaxpr):
+    """Each collective in a program, with the number of elements of its operand."""
+    found = []
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name in ("psum", "psum_invariant", "all_gather", "reduce_scatter"):
+            found.append((eqn.primitive.name, eqn.invars[0].aval.size))
+        for inner in subjaxprs(eqn.params):
+            found += collectives(inner)
+    return found
+
+
+def test_gradients_are_added_up_where_they_are_kept():
+    """A psum of all gradients would give each device all of them; it needs a part."""
+    step = fully_sharded_step(loss, mesh(), RATE)
+    found = collectives(jax.make_jaxpr(step)(PARAMS, BATCH).jaxpr)
+    sums = [size for name, size in found if name.startswith("psum")]
+    assert max(sums, default=0) <= 8, f"a psum of more than a part of the params: {found}"
+    assert [name for name, _ in found].count("reduce_scatter") == 2, (
+        f"one psum_scatter for w, one for b: {found}"
+    )
+
+
+def test_steps_are_compiled_once():
+    traced = []
+    step = fully_sharded_step(lambda p, b: (traced.append(1), loss(p, b))[1], mesh(), 0.01)
+    params, first = step(PARAMS, BATCH)
+    params, _ = step(params, BATCH)
+    before = len(traced)
+    _, last = step(params, BATCH)
+    assert len(traced) == before, "the third step was traced again: is it jitted?"
+    assert last < first, "the loss goes down"

@@ -60,15 +60,17 @@ def test_cotangents_have_the_types_of_what_they_belong_to(mesh):
     """The cotangent of what varies does, and that of what is equal is equal."""
     seen = {}
 
-    def look(a, w):
+    def look(a, w, c):
         total, back = jax.vjp(lambda a: lax.psum(a, "x"), a)
         seen["a"] = jax.typeof(back(total)[0]).vma
         spread, back = jax.vjp(lambda w: lax.pcast(w, "x", to="varying"), w)
         seen["w"] = jax.typeof(back(spread)[0]).vma
+        one, back = jax.vjp(lambda c: lax.psum(c, "x"), c)
+        seen["c"] = jax.typeof(back(one)[0]).vma
         return total
 
-    of_parts(mesh, look, P("x", "y"), P(None, "y"), out=P(None, "y"))(A, A[:2])
-    assert seen == {"a": {"x", "y"}, "w": {"y"}}
+    of_parts(mesh, look, P("x", "y"), P(None, "y"), P("x"), out=P(None, "y"))(A, A[:2], A)
+    assert seen == {"a": {"x", "y"}, "w": {"y"}, "c": {"x"}}
 
 
 # ---- without types, under vmap ----

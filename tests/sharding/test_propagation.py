@@ -9,7 +9,7 @@ import tinyjax.numpy as jnp
 from tinyjax.sharding.mesh import Mesh
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.sharding.partition_spec import P
-from tinyjax.sharding.propagation import Use, propagate
+from tinyjax.sharding.propagation import Use, propagate, rules
 
 
 @pytest.fixture
@@ -66,6 +66,17 @@ def test_in_a_product_of_batches_the_batch_axes_are_first_and_those_of_both():
 
 def test_in_a_product_the_rows_claim_before_the_columns():
     assert product((X, NONE), (NONE, X)) == (X, NONE), "x can't split both"
+
+
+def test_what_types_cant_have_split_is_said_of_a_product():
+    def refused(lhs, rhs):
+        params = {"dimension_numbers": (((1,), (0,)), ((), ()))}
+        return rules["dot_general"](
+            Use("dot_general", [(8, 8)] * 2, [lhs, rhs], [(8, 8)], params, SIZES)
+        ).whole
+
+    assert list(refused((NONE, X), (X, NONE))) == [(0, 1)], "a sum over what both have split"
+    assert refused((X, NONE), (NONE, Y)) == {}
 
 
 def test_a_claim_of_nothing_is_none():

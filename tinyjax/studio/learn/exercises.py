@@ -45,6 +45,7 @@ LESSONS: dict[str, tuple[str, ...]] = {
     "15_random": ("05_vmap",),
     "16_training": ("12_fusion", "14_scan", "15_random"),
     "17_device": ("12_fusion",),
+    "18_devices": ("16_training",),
 }
 NAMES = tuple(LESSONS)  # NAMES[0] is lesson 1
 

@@ -153,8 +153,8 @@ def sharding(arrays: Any) -> Graph:
     Raises ValueError for arrays that have not one or two axes."""
     graph = Graph(graph_attr=GRAPH, node_attr=NODE | {"shape": "plain", "style": ""})
     for number, (path, array) in enumerate(tree_leaves_with_path(arrays)):
-        title = f"{keystr(path, simple=True)} {array.aval.str_short()}".strip()
-        graph.node(str(number), f"<{_table(title, array)}>")
+        name = keystr(path, simple=True, separator=" ")
+        graph.node(str(number), f"<{_table(f'{name} {array.aval.str_short()}'.strip(), array)}>")
     return graph
 
 

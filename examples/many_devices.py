@@ -175,7 +175,7 @@ def draw(file, mesh):
 
     shapes = {"up": (DEVICES, WIDTH, INNER), "down": (DEVICES, INNER, WIDTH)}
     figure, rows = plt.subplots(len(shapes), len(WAYS), figsize=(9, 4.2))
-    colours = plt.get_cmap("tab10").colors
+    colours = plt.get_cmap("Set1").colors  # eight that are not grey
     for column, (way, (_, specs, _)) in enumerate(WAYS.items()):
         for row, (name, shape) in enumerate(shapes.items()):
             picture = jnp.full((*shape, 3), 0.85)

@@ -63,7 +63,7 @@ def results(pictures):
     if not needs_matplotlib.args[0]:
         for name in PICTURED:
             commands[name] += ["--picture", str(pictures / f"{name}.svg")]
-    alone = {name: commands.pop(name)[1:] for name in ("data_parallel", "many_devices")}
+    alone = {"many_devices": commands.pop("many_devices")[1:]}
     process = subprocess.run(
         [sys.executable, "-c", RUN_ALL],
         input=json.dumps(commands),
@@ -92,7 +92,6 @@ def printed(results, name):
 RESULTS = {
     "advi": lambda off: off < 0.05,
     "cnn": lambda percent: percent > 40,
-    "data_parallel": lambda percent: percent > 85,
     "dp_sgd": lambda percent: percent > 60,
     "gaussian_process": lambda percent: percent > 90,
     "gcn": lambda percent: percent > 90,
@@ -167,7 +166,6 @@ def test_sparse_matrices_do_for_the_graph_too(results):
 WORDS = {
     "advi": {"Uphill", "step", "mean", "spread"},
     "cnn": {"How it learns", "epoch", "What the first layer looks for"},
-    "data_parallel": {"step", "loss", "four devices"},
     "dp_sgd": {"The noise costs accuracy", "and buys privacy", "step", "noise 2"},
     "gaussian_process": {"Before: a guess", "After: the most likely", "x", "y", "truth"},
     "gcn": {"epoch", "test nodes that are right", "33"},

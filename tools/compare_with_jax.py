@@ -28,7 +28,6 @@ RECORDED = ROOT / "tests" / "golden" / "examples.json"
 SMALL = {
     "advi": "--steps 400",
     "cnn": "--epochs 1",
-    "data_parallel": "--steps 51",
     "many_devices": "--steps 21",
     "dp_sgd": "--steps 20",
     "gaussian_process": "--steps 51",

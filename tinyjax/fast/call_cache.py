@@ -25,7 +25,7 @@ from tinyjax.fast.prepared_launch import prepared
 from tinyjax.runtime.devices import Device, default_device
 from tinyjax.runtime.distributed.processes import process_count
 from tinyjax.transform.jit.api import PjitFunction
-from tinyjax.transform.jit.primitive import compiled, place_of_call
+from tinyjax.transform.jit.primitive import compiled, place_of_call, runs_in_parts
 
 
 class _Known(NamedTuple):
@@ -104,13 +104,15 @@ def _remember(
     function: PjitFunction, args: tuple, kwargs: dict, key: Any, arrays: list[ArrayImpl]
 ) -> None:
     """Notes what the call led to, unless that is still being built, or results are looked at, which only the
-    plain way does, or there are other processes."""
+    plain way does, or there are other processes, or devices with parts of it."""
     if config.jax_debug_nans or config.jax_debug_infs or process_count() > 1:
         return
     traced = function.cache.get(function.cache_key(args, kwargs)[1])
     if traced is None:  # jit is disabled
         return
     jaxpr, out_tree, donated = traced
+    if any(is_one(jaxpr, arrays) for is_one, _ in runs_in_parts):
+        return
     name = function.params["name"]
     place = function.device or place_of_call(jaxpr, arrays, name)
     if not isinstance(place, Device | None):  # results are labelled by the plain way

@@ -22,8 +22,7 @@ from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rul
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.slicing import slice_in_dim
-from tinyjax.runtime.distributed import processes
-from tinyjax.runtime.distributed.collectives import Gather, Sum
+from tinyjax.runtime.collectives import collective
 from tinyjax.transform.batching import AxisData, batch_rules, moveaxis, not_mapped
 
 # Of several operands, each the sum of those of the processes `ranks`. As all collectives of processes, these
@@ -32,37 +31,39 @@ process_psum_p = Primitive("process_psum", multiple_results=True, has_effects=Tr
 process_all_gather_p = Primitive("process_all_gather", has_effects=True)
 
 
-def process_psum(xs: Any, ranks: tuple[int, ...]) -> list[Any]:
+def process_psum(xs: Any, ranks: tuple[Any, ...]) -> list[Any]:
     """The sums of the processes' arrays."""
     return process_psum_p.bind(*xs, ranks=ranks)
 
 
-def process_all_gather(x: Any, ranks: tuple[int, ...]) -> Any:
+def process_all_gather(x: Any, ranks: tuple[Any, ...]) -> Any:
     """The processes' arrays, stacked along a new axis 0."""
     return process_all_gather_p.bind(x, ranks=ranks)
 
 
-def _psum_impl(*xs: np.ndarray, ranks: tuple[int, ...]) -> list[np.ndarray]:
+def _psum_impl(*xs: np.ndarray, ranks: tuple[Any, ...]) -> list[np.ndarray]:
     sums = [np.empty(x.shape, x.dtype) for x in xs]
-    Sum([(x.shape, x.dtype) for x in xs], ranks, "process_psum")(xs, sums)
+    kinds = [(x.shape, x.dtype) for x in xs]
+    collective("process_psum", kinds, ranks, "process_psum")(xs, sums)
     return sums
 
 
-def _all_gather_impl(x: np.ndarray, *, ranks: tuple[int, ...]) -> np.ndarray:
+def _all_gather_impl(x: np.ndarray, *, ranks: tuple[Any, ...]) -> np.ndarray:
     out = np.empty((len(ranks), *x.shape), x.dtype)
-    Gather([(x.shape, x.dtype)], ranks, "process_all_gather")([x], [out])
+    kinds = [(x.shape, x.dtype)]
+    collective("process_all_gather", kinds, ranks, "process_all_gather")([x], [out])
     return out
 
 
-def _gathered_aval(x: ShapedArray, *, ranks: tuple[int, ...]) -> ShapedArray:
+def _gathered_aval(x: ShapedArray, *, ranks: tuple[Any, ...]) -> ShapedArray:
     return x.update(shape=(len(ranks), *x.shape), weak_type=False)
 
 
-def _psum_batch(vals: Any, dims: Any, *, ranks: tuple[int, ...]) -> Any:
+def _psum_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...]) -> Any:
     return process_psum(vals, ranks), list(dims)
 
 
-def _all_gather_batch(vals: Any, dims: Any, *, ranks: tuple[int, ...]) -> Any:
+def _all_gather_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...]) -> Any:
     return process_all_gather(vals[0], ranks), dims[0] + 1
 
 
@@ -80,21 +81,21 @@ for _primitive in (process_psum_p, process_all_gather_p):
 # ---- the batching rules of collectives ----
 
 
-def over_processes(rule: Callable, is_sum: bool = False) -> Callable:
+def over_processes(rule: Callable, is_sum: bool = False, binds_each: bool = False) -> Callable:
     """`rule`, which batches a collective of one operand, or none, also where several processes have a part
-    each of the axis that it names; `is_sum` for psum."""
+    each of the axis that it names; `is_sum` for psum, `binds_each` if of several names it binds a collective
+    for each."""
 
     def shared(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
         names = params.get("axes", params.get("axis_name"))
         names = names if isinstance(names, (tuple, list)) else (names,)
-        one_by_one = "axes" not in params and len(names) > 1  # the rule binds one for each name
-        if not axis.ranks or axis.name not in names or one_by_one:
+        if not axis.ranks or axis.name not in names or (binds_each and len(names) > 1):
             return rule(axis, vals, dims, **params)
-        of_all = axis._replace(size=axis.size * len(axis.ranks), ranks=())
+        of_all = axis._replace(size=axis.size * len(axis.ranks), ranks=(), place=0)
         if not vals or dims[0] is not_mapped:  # the same everywhere: each does what all do
             return _own_part(axis, *rule(of_all, vals, dims, **params))
         if is_sum and params["axis_index_groups"] is None:
-            out, dim = rule(axis._replace(ranks=()), vals, dims, **params)
+            out, dim = rule(axis._replace(ranks=(), place=0), vals, dims, **params)
             return process_psum([out], axis.ranks)[0], dim
         of_processes = process_all_gather(moveaxis(vals[0], dims[0], 0), axis.ranks)
         size, *rest = shape_of(of_processes)[1:]
@@ -108,5 +109,5 @@ def _own_part(axis: AxisData, out: Any, dim: int | None) -> Any:
     """The examples that are here, of those of all processes."""
     if dim is not_mapped:
         return out, not_mapped
-    first = axis.size * axis.ranks.index(processes.process_index())
+    first = axis.size * axis.place
     return slice_in_dim(out, first, first + axis.size, axis=dim), dim

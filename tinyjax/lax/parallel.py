@@ -331,7 +331,7 @@ def def_collective(
 
     impl_rules[primitive] = not_evaluated
     abstract_eval_rules[primitive] = aval_rule
-    axis_batch_rules[primitive] = over_processes(batch)
+    axis_batch_rules[primitive] = over_processes(batch, binds_each=among is None)
     deflinear2(primitive, lambda ct, x, **params: [transpose(ct, params)])
     no_rule_reasons[primitive, "lowering"] = NAME_IS_GONE
 

@@ -34,6 +34,7 @@ from tinyjax.runtime.devices import Device, default_backend, devices
 from tinyjax.runtime.distributed.processes import process_index
 from tinyjax.runtime.placement import Place, commit
 from tinyjax.sharding.blocks import from_block, own_block, spans_processes
+from tinyjax.sharding.device_blocks import spans_devices, spread
 from tinyjax.sharding.partition_spec import PartitionSpec
 from tinyjax.sharding.sharding import Sharding, place_of
 from tinyjax.transform.batching import batch_rules
@@ -79,13 +80,13 @@ def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
         place.shard_shape(np.shape(x))  # raises, if it can't be spread so
         if isinstance(place, Sharding) and spans_processes(getattr(place, "mesh", None)):
             return from_block(own_block(as_array(x), place), place)
+        if spans_devices(getattr(place, "mesh", None)):
+            return spread(_copied(x), place)
         place.is_fully_addressable  # noqa: B018  (raises, if it has no devices)
         place = place_of(place)
     _check_is_here(place)
-    if not isinstance(x, ArrayImpl):  # to_numpy copies: whoever changes x changes no Array
-        aval = get_aval(x)
-        copied = ArrayImpl(to_numpy(x, aval), aval)
-        return copied if place is None else commit(copied, place)
+    if not isinstance(x, ArrayImpl):
+        return _copied(x) if place is None else commit(_copied(x), place)
     if how is ArrayCopySemantics.ALWAYS_COPY:
         copied = ArrayImpl(x._value.copy(), x.aval, None, x._device)
         at = place or (x.device if x.committed else None)
@@ -98,6 +99,14 @@ def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
         # No computation may write over what two arrays see.
         x.buffer.has_one_owner = False  # type: ignore[attr-defined]
     return commit(ArrayImpl(x._host, x.aval, x.buffer), place)
+
+
+def _copied(x: Any) -> ArrayImpl:
+    """An Array as it is, other values as one. (to_numpy copies: whoever changes x changes no Array.)"""
+    if isinstance(x, ArrayImpl):
+        return x
+    aval = get_aval(x)
+    return ArrayImpl(to_numpy(x, aval), aval)
 
 
 def _device_put_transpose(

@@ -134,8 +134,11 @@ class Executable:
 
 
 def memory_of(array: ArrayImpl, queue: Any) -> Memory:
-    """The array's memory on the queue's device; it is brought there once, and stays."""
+    """The array's memory on the queue's device; it is brought there once, and stays. An array that several
+    devices have blocks of stays with them: a copy is brought here."""
     memory: Any = array.buffer
+    if memory is not None and memory.queue is None:
+        return queue.upload(array._value)
     if memory is None or memory.queue is not queue:
         memory = array.buffer = queue.upload(array._value)
     return memory

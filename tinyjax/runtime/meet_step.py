@@ -1,4 +1,4 @@
-"""Collectives of processes in the schedule: from device memory into device memory, by MPI.
+"""Collectives of a group in the schedule: from device memory into device memory, by MPI or by NumPy.
 
 After this file you can say what a `meet` line of a schedule costs: one wait for what makes its operands, and
 the messages. On a device that works in the host's memory its arrays are NumPy arrays, which MPI reads and
@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from tinyjax.core.jaxpr import JaxprEqn
-from tinyjax.runtime.distributed.collectives import COLLECTIVES
+from tinyjax.runtime.collectives import collective
 from tinyjax.runtime.memory import Memory
 from tinyjax.runtime.schedule import Output
 
 
 @dataclass
 class MeetStep:
-    """Waits for the device, and meets the other processes; `name` is the jitted function's."""
+    """Waits for the device, and meets the other processes, or devices; `name` is the jitted function's."""
 
     eqn: JaxprEqn
     inputs: list[int]
@@ -31,7 +31,7 @@ class MeetStep:
         primitive = self.eqn.primitive.name
         kinds = [(v.aval.shape, v.aval.dtype) for v in self.eqn.invars]
         at = f"jit({self.name}): {primitive}"
-        self.collective = COLLECTIVES[primitive](kinds, self.eqn.params["ranks"], at)
+        self.collective = collective(primitive, kinds, self.eqn.params["ranks"], at)
 
     def run(self, queue: Any, slots: list[Memory]) -> None:
         outs = [output.memory(queue, slots).host for output in self.outputs]

@@ -117,19 +117,34 @@ def committed_place(values: Sequence[Any], name: str) -> Place | None:
     return place
 
 
+def check_devices(
+    values: Sequence[Any], name: str, devices: tuple[Device, ...], whose: str
+) -> None:
+    """Raises ValueError if one of those values that are arrays was put elsewhere than on the devices of
+    `whose`."""
+    for x in values:
+        if getattr(x, "committed", False) and devices_of(x._device) != devices:
+            raise _incompatible_devices(values, name, (x,), f" and {whose} with {_ids(devices)}")
+
+
 def _incompatible_devices(
-    values: Sequence[Any], name: str, found: tuple[ArrayImpl, ArrayImpl]
+    values: Sequence[Any], name: str, found: Sequence[ArrayImpl], other: str = ""
 ) -> ValueError:
     got = " and ".join(
-        f"argument args[{i}] of {name} with shape {x.aval.str_short()} and with device ids "
-        f"{[d.id for d in devices_of(x._device)]} on platform {home_of(x._device).platform.upper()}"
+        f"argument args[{i}] of {name} with shape {x.aval.str_short()} and with "
+        f"{_ids(devices_of(x._device))}"
         for i, x in enumerate(values)
         if any(x is y for y in found)
     )
+    got += other
     return ValueError(
         f"Received incompatible devices for jitted computation. Got {got}. An array that was put on a "
         "device stays there: bring them together with jax.device_put(x, device)"
     )
+
+
+def _ids(devices: Sequence[Device]) -> str:
+    return f"device ids {[d.id for d in devices]} on platform {devices[0].platform.upper()}"
 
 
 def _device(self: ArrayImpl) -> Place:

@@ -18,6 +18,7 @@ from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.tree_util.pytrees import tree_map
 from tinyjax.runtime.placement import commit
 from tinyjax.sharding.blocks import spans_processes
+from tinyjax.sharding.device_blocks import made_of, spans_devices, spread
 from tinyjax.sharding.sharding import Sharding, place_of
 
 
@@ -81,6 +82,11 @@ def make_array_from_single_device_arrays(
                 f"No array of the list is on {device!r}, which has a part by {sharding}: put it there by "
                 "jax.device_put(part, device)"
             )
+    if (
+        spans_devices(getattr(sharding, "mesh", None))
+        and (made := made_of(found, sharding)) is not None
+    ):
+        return made
     return _joined(shape, sharding, [(index, found[device]) for device, index in places.items()])
 
 
@@ -122,4 +128,6 @@ def _joined(shape: tuple[int, ...], sharding: Sharding, parts: Sequence[Any]) ->
     for index, part in parts:
         whole[index] = to_numpy(part, aval)
     result = ArrayImpl(whole, aval.update(shape=shape, weak_type=False))
+    if spans_devices(getattr(sharding, "mesh", None)):
+        return spread(result, sharding)
     return commit(result, place_of(sharding))

@@ -11,13 +11,14 @@ Source: https://docs.jax.dev/en/latest/multi_process.html
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.errors import JaxRuntimeError
+from tinyjax.runtime.devices import Device
 from tinyjax.runtime.distributed import processes
 from tinyjax.runtime.placement import commit
 from tinyjax.sharding.partition_spec import PartitionSpec, names_at
@@ -30,11 +31,12 @@ if TYPE_CHECKING:
 
 class OwnPart(NamedTuple):
     """What a process has of an axis of a mesh: `size` places of it. `ranks` are the processes that have parts
-    of it, this one among them, in their order; none if this one has all."""
+    of it, in their order, and `place` is this one's among them; none if this one has all."""
 
     name: Any
     size: int
-    ranks: tuple[int, ...]
+    ranks: tuple[Any, ...]
+    place: int
 
 
 def spans_processes(mesh: Any) -> bool:
@@ -48,28 +50,41 @@ def own_parts(mesh: Mesh) -> tuple[OwnPart, ...]:
     """This process's part of each axis of a mesh.
 
     Raises ValueError if it has no device there, or its devices don't lie next to each other."""
-    owners = np.vectorize(lambda device: device.process_index, otypes=[int])(mesh.devices)
-    places = np.argwhere(owners == processes.process_index())
+    owners = np.vectorize(lambda device: device.process_index, otypes=[object])(mesh.devices)
+    return parts_of(mesh, owners, processes.process_index())
+
+
+def parts_of(mesh: Mesh, owners: np.ndarray, owner: Any) -> tuple[OwnPart, ...]:
+    """The part that one owner has of each axis of a mesh; `owners` says whose each device is.
+
+    Raises ValueError if it has no device there, or an owner's devices don't lie next to each other."""
+    places = np.argwhere(owners == owner)
     if not len(places):
-        raise ValueError(f"process {processes.process_index()} has no device of the mesh {mesh}")
+        raise ValueError(f"process {owner} has no device of the mesh {mesh}")
     first, sizes = places.min(0), np.ptp(places, 0) + 1
     parts = []
     for axis, name in enumerate(mesh.axis_names):
         line: list[Any] = list(first)
         line[axis] = slice(first[axis] % sizes[axis], None, sizes[axis])
-        ranks = tuple(map(int, owners[tuple(line)]))
+        ranks = tuple(owners[tuple(line)])
         if len(places) != sizes.prod() or len(set(ranks)) < len(ranks):
             raise ValueError(
                 f"the devices of a process must lie next to each other in a mesh, and those of all alike: "
                 f"{mesh} has devices of the processes {owners.tolist()}. jax.make_mesh lays them out so"
             )
-        parts.append(OwnPart(name, int(sizes[axis]), ranks if len(ranks) > 1 else ()))
+        several, place = (ranks, ranks.index(owner)) if len(ranks) > 1 else ((), 0)
+        parts.append(OwnPart(name, int(sizes[axis]), several, place))
     return tuple(parts)
 
 
 def is_split(spec: PartitionSpec, mesh: Mesh) -> bool:
     """Whether an array that is spread so is in blocks, one a process; else each process has all of it."""
-    return any(part.ranks and part.name in spec.names for part in own_parts(mesh))
+    return is_split_over(spec, own_parts(mesh))
+
+
+def is_split_over(spec: PartitionSpec, parts: Sequence[OwnPart]) -> bool:
+    """Whether it names an axis that several have parts of."""
+    return any(part.ranks and part.name in spec.names for part in parts)
 
 
 # ---- a process's block of an array ----
@@ -104,19 +119,31 @@ def from_block(own: ArrayImpl, sharding: Any) -> ArrayImpl:
     splits it over no other processes."""
     if not is_split(sharding.spec, sharding.mesh):
         return commit(ArrayImpl(own._host, own.aval, own.buffer), sharding)
-    shape = own.shape
-    for part in own_parts(sharding.mesh):
+    shape = shape_of_blocks(own.shape, sharding.spec, own_parts(sharding.mesh))
+    return commit(ArrayImpl(None, own.aval.update(shape=shape), Block(own)), sharding)
+
+
+def shape_of_blocks(
+    shape: Sequence[int], spec: PartitionSpec, parts: Sequence[OwnPart]
+) -> tuple[int, ...]:
+    """The shape of the array whose blocks have this one."""
+    for part in parts:
         if part.ranks:
             shape = tuple(
-                size * len(part.ranks) if part.name in names_at(sharding.spec, axis) else size
+                size * len(part.ranks) if part.name in names_at(spec, axis) else size
                 for axis, size in enumerate(shape)
             )
-    return commit(ArrayImpl(None, own.aval.update(shape=shape), Block(own)), sharding)
+    return tuple(shape)
 
 
 def block_index(shape: Sequence[int], sharding: Any) -> tuple[np.ndarray, ...]:
     """Which elements of an array of this shape are in this process's block, as an index for NumPy."""
     own = {d for d in sharding.mesh.flat_devices if d.process_index == processes.process_index()}
+    return index_of(own, shape, sharding)
+
+
+def index_of(own: Collection[Device], shape: Sequence[int], sharding: Any) -> tuple[Any, ...]:
+    """Which elements of an array of this shape some devices have, as an index for NumPy."""
     index = [np.zeros(size, bool) for size in shape]
     for device, slices in sharding.devices_indices_map(tuple(shape)).items():
         for mask, piece in zip(index, slices if device in own else ()):

@@ -18,6 +18,7 @@ from tinyjax.core.array import Array, ArrayImpl, ShapedArray
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.placement import commit
 from tinyjax.sharding.blocks import part_of
+from tinyjax.sharding.device_blocks import block_at
 from tinyjax.sharding.sharding import Index, Sharding, as_sharding
 
 
@@ -36,6 +37,8 @@ class Shard:
     def data(self) -> Array:
         if self.index == (slice(None),) * self.whole.ndim and self.whole.device is self.device:
             return self.whole
+        if (own := block_at(self.whole, self.device, self.index)) is not None:
+            return commit(own, self.device)
         elements = part_of(self.whole, self.index)
         return commit(
             ArrayImpl(elements, self.whole.aval.update(shape=elements.shape)), self.device

@@ -41,13 +41,14 @@ not_mapped = None  # the batch dim of a value that is the same for all examples
 
 class AxisData(NamedTuple):
     """The axis that a vmap adds: its name (None: it has none), its size, and whether not examples are
-    along it, but devices, which pmap brought together. Where several processes have a part of it each, of
-    this size, `ranks` are their numbers in the order of the parts."""
+    along it, but devices, which pmap brought together. Where several processes, or devices of one, have a
+    part of it each, of this size, `ranks` are these in the order of the parts, and `place` is ours."""
 
     name: Hashable | None
     size: int
     of_devices: bool = False
-    ranks: tuple[int, ...] = ()
+    ranks: tuple[Any, ...] = ()
+    place: int = 0
 
     @property
     def env(self) -> AxisEnv:

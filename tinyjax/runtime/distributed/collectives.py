@@ -89,9 +89,3 @@ def _bytes(array: np.ndarray) -> np.ndarray:
 def described(kinds: Kinds) -> str:
     """Shapes and dtypes in words: float32[8], int32[2,3]."""
     return ", ".join(f"{dtype.name}[{','.join(map(str, shape))}]" for shape, dtype in kinds)
-
-
-COLLECTIVES: dict[str, type[Sum | Gather]] = {  # by the primitive
-    "process_psum": Sum,
-    "process_all_gather": Gather,
-}

@@ -14,14 +14,14 @@ from tinyjax.core.array import ArrayImpl
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.core.config import config
 from tinyjax.core.inlining import inlined_fun
-from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, eval_jaxpr
+from tinyjax.core.jaxpr import ClosedJaxpr, all_jaxprs, cached_on_jaxpr, eval_jaxpr
 from tinyjax.core.nan_checks import check_finite
 from tinyjax.core.shortcuts import are_on, with_shortcut
 from tinyjax.core.tracing import JaxprTrace, staging_rules
 from tinyjax.runtime.devices import Device, default_device
-from tinyjax.runtime.distributed.processes import process_count
 from tinyjax.runtime.placement import (
     Place,
+    check_devices,
     committed_place,
     current_mesh_place,
     home_of,
@@ -43,9 +43,10 @@ if TYPE_CHECKING:
 jit_p = Primitive("jit", multiple_results=True, takes_arrays=True)
 
 
-# `run(jaxpr, arrays)` gives the results of a program that several processes have parts of, None for others:
-# transform/shard_map/across_processes.py, once it is imported.
-run_across_processes: list[Callable[[ClosedJaxpr, Sequence[ArrayImpl]], list[Any] | None]] = []
+# Pairs (is_one, run), for programs that several processes, or several devices of this one, have parts of:
+# `is_one(jaxpr, arrays)` says whether this is one, `run(jaxpr, arrays, out_shardings)` gives its results.
+# They are made in transform/shard_map/, by across_processes and across_devices.
+runs_in_parts: list[tuple[Callable[..., bool], Callable[..., list[Any]]]] = []
 
 
 def _jit_impl(
@@ -53,12 +54,16 @@ def _jit_impl(
 ) -> list[ArrayImpl]:
     """Runs the compiled jaxpr; compiles it at the first call on a device."""
     arrays = [as_array(x) for x in args]
-    for run_across in run_across_processes if process_count() > 1 else ():
-        if (results := run_across(jaxpr, arrays)) is not None:
-            return results
     said = params.get("in_shardings", ()), params.get("out_shardings", ())
     arrays = put_arguments(arrays, said[0]) if any(said[0]) else arrays
     place = device or place_of_call(jaxpr, arrays, params["name"]) or place_said(said[1])
+    for is_one, run in runs_in_parts:
+        if is_one(jaxpr, arrays):
+            outs = run(jaxpr, arrays, said[1])
+            for x, is_donated in zip(arrays, params["donated_invars"]):
+                if is_donated:
+                    x.delete()
+            return outs
     home = home_of(place or default_device())
     outs = compiled(jaxpr, home, params["name"], params["donated_invars"])(arrays)
     if place is not None:
@@ -76,7 +81,17 @@ def place_of_call(jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str) ->
     if not any([x.committed for x in arrays]):
         return inner
     read = [x if r else None for x, r in zip(arrays, read_arguments(jaxpr))]
+    for mesh in mapped_meshes(jaxpr):
+        check_devices(read, name, mesh.flat_devices, "shard_map inside jit")
     return committed_place(read, name) or inner
+
+
+@cached_on_jaxpr
+def mapped_meshes(jaxpr: ClosedJaxpr) -> list[Any]:
+    """The meshes of the shard_maps in a jaxpr; none of those whose mesh is the one that is set."""
+    eqns = [eqn for each in all_jaxprs(jaxpr.jaxpr) for eqn in each.eqns]
+    meshes = [eqn.params["mesh"] for eqn in eqns if eqn.primitive.name == "shard_map"]
+    return [mesh for mesh in dict.fromkeys(meshes) if hasattr(mesh, "flat_devices")]
 
 
 @cached_on_jaxpr

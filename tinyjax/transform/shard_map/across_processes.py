@@ -28,12 +28,13 @@ from tinyjax.core.jaxpr import (
 )
 from tinyjax.core.primitives import shape_of
 from tinyjax.runtime.devices import default_device
+from tinyjax.runtime.distributed.processes import process_count
 from tinyjax.sharding.blocks import Block, from_block, own_block, own_parts, spans_processes
 from tinyjax.sharding.current_mesh import get_mesh
 from tinyjax.sharding.mesh import AbstractMesh
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.transform.batching import AxisData
-from tinyjax.transform.jit.primitive import compiled, jit_p, run_across_processes
+from tinyjax.transform.jit.primitive import compiled, jit_p, runs_in_parts
 from tinyjax.transform.shard_map.nested_vmap import nested_vmaps
 
 
@@ -48,7 +49,7 @@ def shard_map_of_own_part(args: Sequence[Any], params: dict[str, Any]) -> list[A
     mesh, names = mesh_of(params), params["newly_manual_axes"]
     in_specs, out_specs = params["in_specs"], params["out_specs"]
     parts = [part for part in own_parts(mesh) if part.name in names]
-    axes = tuple([AxisData(part.name, part.size, True, part.ranks) for part in parts])
+    axes = tuple([AxisData(part.name, part.size, True, part.ranks, part.place) for part in parts])
     blocks = [own_block(as_array(x), NamedSharding(mesh, s)) for x, s in zip(args, in_specs)]
     program = nested_vmaps(params["jaxpr"], axes, in_specs, out_specs)
     outs = compiled(program, default_device(), "shard_map")(blocks)
@@ -58,10 +59,15 @@ def shard_map_of_own_part(args: Sequence[Any], params: dict[str, Any]) -> list[A
 # ---- jitted programs ----
 
 
-def run(jaxpr: ClosedJaxpr, args: Sequence[ArrayImpl]) -> list[Any] | None:
-    """The results of a jaxpr, if it has to do with several processes; else None."""
-    if not has_spanning_mesh(jaxpr) and not any(isinstance(x.buffer, Block) for x in args):
-        return None
+def is_shared(jaxpr: ClosedJaxpr, args: Sequence[ArrayImpl]) -> bool:
+    """Whether a program has to do with several processes."""
+    if process_count() == 1:
+        return False
+    return has_spanning_mesh(jaxpr) or any(isinstance(x.buffer, Block) for x in args)
+
+
+def run(jaxpr: ClosedJaxpr, args: Sequence[ArrayImpl], out_shardings: Sequence[Any]) -> list[Any]:
+    """The results of a jaxpr that has to do with several processes."""
     return [as_array(x) for x in _evaluate(jaxpr, args)]
 
 
@@ -114,4 +120,4 @@ def _blocks(eqn: JaxprEqn, vals: list[Any], first: ArrayImpl) -> list[Any]:
     ]
 
 
-run_across_processes.append(run)
+runs_in_parts.append((is_shared, run))

@@ -25,11 +25,13 @@ from tinyjax.core.inlining import CALLS, inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.core.varying import ManualAxis
-from tinyjax.runtime.placement import commit
+from tinyjax.runtime.placement import check_devices, commit
 from tinyjax.sharding.blocks import spans_processes
+from tinyjax.sharding.device_blocks import spans_devices
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.sharding.partition_spec import PartitionSpec
 from tinyjax.transform.batching import AxisData
+from tinyjax.transform.shard_map.across_devices import shard_map_on_devices
 from tinyjax.transform.shard_map.across_processes import mesh_of, shard_map_of_own_part
 from tinyjax.transform.shard_map.nested_vmap import (
     MeshAxes,
@@ -104,8 +106,11 @@ printed_params["shard_map"] = _printed
 def _shard_map_impl(*args: Any, **params: Any) -> list[ArrayImpl]:
     """Equation by equation; the results lie on the mesh, as their specs say."""
     mesh = mesh_of(params)
+    check_devices(args, "shard_map", mesh.flat_devices, "shard_map")
     if spans_processes(mesh):
         return shard_map_of_own_part(args, params)
+    if spans_devices(mesh):
+        return shard_map_on_devices(args, mesh, params)
     places: list[Any] = [NamedSharding(mesh, spec) for spec in params["out_specs"]]
     outs = map(as_array, inlined_fun(unrolled(params))(*args))
     return [commit(ArrayImpl(x._host, x.aval, x.buffer), at) for x, at in zip(outs, places)]

@@ -1,0 +1,140 @@
+"""Several OpenCL devices of one process: a thread for each runs its program, and how these threads meet.
+
+After this file you can say what keeps such a call from hanging. A device that comes to a collective leaves
+there what the others are to see, and waits for them; all are told what they came for, and that has to be the
+same. A thread that fails, or has come to its end, is waited for no longer: who waits for it gets an error,
+and the call raises the first one. Builds on devices.
+
+Source: https://docs.python.org/3/library/threading.html#condition-objects
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from typing import Any, NamedTuple, TypeVar
+
+from tinyjax.core.config import config
+from tinyjax.core.errors import JaxRuntimeError
+from tinyjax.runtime.devices import Device
+
+T = TypeVar("T")
+
+
+class LeftAlone(JaxRuntimeError):
+    """A device waited for one that failed, or that had come to its end."""
+
+
+class Round:
+    """What some devices bring to one meeting."""
+
+    def __init__(self) -> None:
+        self.things: dict[Device, tuple[str, Any]] = {}
+        self.is_complete = False
+
+
+class Call:
+    """One call of a program that several devices run, each in a thread."""
+
+    def __init__(self, devices: Sequence[Device]):
+        self.devices = devices
+        self.changed = threading.Condition()
+        self.rounds: dict[tuple[Device, ...], Round] = {}  # by who is to come
+        self.ended: set[Device] = set()
+
+    def meet(self, device: Device, group: tuple[Device, ...], text: str, thing: Any) -> list[Any]:
+        """What all of the group bring, in their order, once all of them are here.
+
+        Raises JaxRuntimeError if they came for something else, or one of them does not come any more."""
+        with self.changed:
+            this = self.rounds.setdefault(group, Round())
+            this.things[device] = text, thing
+            if len(this.things) == len(group):
+                del self.rounds[group]  # the next one is another
+                this.is_complete = True
+                self.changed.notify_all()
+            else:
+                gone = self.ended.intersection
+                self.changed.wait_for(lambda: this.is_complete or gone(group))
+        if not this.is_complete:
+            raise LeftAlone(
+                f"INTERNAL: {device!r} is at {text}, where others of {group} do not come: each device has to "
+                "come to the same collectives, in the same order"
+            )
+        if len({said for said, _ in this.things.values()}) > 1:
+            lines = "\n  ".join(f"{d!r}: {this.things[d][0]}" for d in group)
+            raise JaxRuntimeError(
+                "INTERNAL: The devices don't do the same: each has to come to the same collectives, in the "
+                f"same order, with the same shapes. They are at\n  {lines}"
+            )
+        return [this.things[d][1] for d in group]
+
+    def end(self, device: Device) -> None:
+        """Notes that a device comes to no meeting any more."""
+        with self.changed:
+            self.ended.add(device)
+            self.changed.notify_all()
+
+
+class Seat(NamedTuple):
+    """Whose program a thread runs, in which call."""
+
+    call: Call
+    device: Device
+
+
+_of_thread = threading.local()  # its `seat`
+
+
+def meet(group: tuple[Device, ...], text: str, thing: Any) -> list[Any]:
+    """What all devices of the group bring, in their order; this thread brings `thing`, for what the text
+    says."""
+    seat: Seat = _of_thread.seat
+    return seat.call.meet(seat.device, group, text, thing)
+
+
+def own_place(group: tuple[Device, ...]) -> int:
+    """The place in the group of the device whose program this thread runs."""
+    return group.index(_of_thread.seat.device)
+
+
+@functools.cache
+def _threads() -> ThreadPoolExecutor:
+    """Threads that wait for work; new ones, if all are at work."""
+    return ThreadPoolExecutor(max_workers=1024, thread_name_prefix="device")
+
+
+def on_all(devices: Sequence[Device], work: Callable[[Device], T]) -> list[T]:
+    """work(device) for each at the same time: in this thread for the first, in others for the others.
+
+    Raises what one of them raised, when all have ended."""
+    call = Call(devices)
+    settings = dict(vars(config))  # what `with` blocks of this thread have set
+
+    def at(device: Device) -> T:
+        before = getattr(_of_thread, "seat", None)
+        _of_thread.seat = Seat(call, device)
+        try:
+            return work(device)
+        finally:
+            _of_thread.seat = before
+            call.end(device)
+
+    def elsewhere(device: Device) -> T:
+        with config.as_in(settings):
+            return at(device)
+
+    others = [_threads().submit(elsewhere, device) for device in devices[1:]]
+    errors: list[BaseException | None] = []
+    try:
+        first = at(devices[0])
+    except BaseException as error:  # the others end before it is raised
+        errors.append(error)
+    wait(others)
+    errors += [future.exception() for future in others]
+    raised = [error for error in errors if error is not None]
+    if raised:
+        raise next((e for e in raised if not isinstance(e, LeftAlone)), raised[0])
+    return [first, *(future.result() for future in others)]

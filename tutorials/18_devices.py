@@ -196,10 +196,10 @@ def share_by_hand(table):
 print("the same:", np.array_equal(share_by_hand(table), shared))
 
 # %% [markdown]
-# That is no likeness. It is how tinyjax computes it ([nested_vmap.py](
-# ../tinyjax/transform/shard_map/nested_vmap.py)): eight devices of one machine share its memory, so their
-# parts are a batch. What is not split over an axis is [not mapped](glossary.md#not-mapped), and computed
-# once. Here is the program that is compiled. No device is left in it, and no name:
+# That is no likeness. [nested_vmap.py](../tinyjax/transform/shard_map/nested_vmap.py) computes it so: our
+# eight devices are one processor, so their parts are a batch. What is not split over an axis is [not
+# mapped](glossary.md#not-mapped), and computed once. Here is the program that is compiled. No device is
+# left in it, and no name:
 
 # %%
 lowered = jax.jit(share_by_hand).lower(table)
@@ -446,7 +446,7 @@ compare(*after_20(jax.jit(jax.shard_map(tensor_parallel, mesh=line, **specs))))
 #
 # ## From one process to many
 #
-# Eight devices in one process are one machine. More machines are more processes. Of the program above, three
+# Our eight devices are one processor. More machines are more processes. Of the program above, three
 # lines change:
 #
 # ```python
@@ -470,8 +470,9 @@ compare(*after_20(jax.jit(jax.shard_map(tensor_parallel, mesh=line, **specs))))
 #
 # ## Where tinyjax differs from JAX
 #
-# - The devices of one process compute a batch, in one program; on the CPU, a spread array is one buffer with
-#   a label. In JAX each device has a memory and a program of its own, and all run at the same time.
+# - Devices that are one processor compute a batch, in one program, and an array that is spread over them is
+#   one buffer with a label. Real devices, such as two GPUs, have memory of their own, run a program each, and
+#   meet as processes do. In JAX each device always has a program of its own.
 # - Between processes JAX has Gloo, on GPUs NCCL, where tinyjax has MPI.
 # - In Auto mode XLA decides how values are split that nobody speaks of, and looks at the whole program.
 #   tinyjax looks at one equation at a time.

@@ -1,5 +1,7 @@
 """Fully sharded training: a part of the params on each device."""
 
+import functools
+
 import numpy as np
 import pytest
 from cpu_devices import cpu_devices
@@ -21,6 +23,7 @@ def loss(params, batch):
     return jnp.mean((jnp.sum(jnp.tanh(xs @ params["w"] + params["b"]), axis=1) - ys) ** 2)
 
 
+@functools.cache
 def mesh(count=4):
     return Mesh(np.array(cpu_devices(count), object), ("d",))
 

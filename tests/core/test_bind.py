@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from or_told import or_told
 
+import tinyjax as jax
 from tinyjax import numpy as jnp
 from tinyjax.core import bind, dtypes, errors, primitives
 from tinyjax.core.array import ArrayImpl, ShapedArray
@@ -109,6 +110,22 @@ def test_broadcast_dimensions_say_where_each_dimension_goes_and_ones_stretch():
     x = np.arange(2.0).reshape(2, 1)
     out = broadcast_in_dim(x, (2, 3, 4), (0, 2))
     np.testing.assert_array_equal(out, np.broadcast_to(x[:, None, :], (2, 3, 4)))
+
+
+def test_dimensions_may_change_their_order_which_is_a_transposition_before():
+    x = np.arange(6, dtype=np.float32).reshape(2, 3)
+    cotangent = np.arange(24, dtype=np.float32).reshape(3, 4, 2)
+
+    def f(x):
+        return primitives.broadcast_in_dim(x, (3, 4, 2), (2, 0))
+
+    want = np.broadcast_to(x.T[:, None], (3, 4, 2))
+    np.testing.assert_array_equal(f(x), want)
+    np.testing.assert_array_equal(jax.jit(f)(x), want)
+    np.testing.assert_array_equal(jax.vmap(f, 1)(np.stack([x, -x], 1)), [want, -want])
+    np.testing.assert_array_equal(jax.vjp(f, x)[1](cotangent)[0], cotangent.sum(1).T)
+    with pytest.raises(TypeError, match="behind that of the one before it"):
+        primitives.broadcast_in_dim_p.bind(x, shape=(3, 2), broadcast_dimensions=(1, 0))
 
 
 def test_a_scalar_fills_an_array_and_nothing_is_added_without_need():

@@ -139,7 +139,8 @@ abstract_eval_rules[reduce_sum_p] = _reduce_sum_aval
 def _broadcast_in_dim_impl(
     x: np.ndarray, *, shape: tuple[int, ...], broadcast_dimensions: tuple[int, ...]
 ) -> np.ndarray:
-    """`x` with its dimension i at broadcast_dimensions[i] of `shape`, repeated along all others."""
+    """`x` with its dimension i at broadcast_dimensions[i] of `shape`, repeated along all others. The
+    broadcast_dimensions increase."""
     unit_shape = [1] * len(shape)
     for size, dimension in zip(x.shape, broadcast_dimensions):
         unit_shape[dimension] = size
@@ -159,7 +160,7 @@ def _broadcast_in_dim_aval(
 ) -> ShapedArray:
     fits = (
         len(broadcast_dimensions) == x.ndim
-        and len(set(broadcast_dimensions)) == x.ndim
+        and list(broadcast_dimensions) == sorted(set(broadcast_dimensions))
         and all(0 <= d < len(shape) for d in broadcast_dimensions)
         and all(size in (1, shape[d]) for size, d in zip(x.shape, broadcast_dimensions))
     )
@@ -167,7 +168,7 @@ def _broadcast_in_dim_aval(
         raise TypeError(
             f"broadcast_in_dim can't bring an operand of shape {x.shape} to shape {shape} with "
             f"broadcast_dimensions {broadcast_dimensions}: each operand dimension needs a place of its "
-            "own, and a size of 1 or the target's size there"
+            "own, behind that of the one before it, and a size of 1 or the target's size there"
         )
     return ShapedArray(shape, x.dtype, x.weak_type)
 
@@ -240,6 +241,10 @@ def broadcast_in_dim(x: Any, shape: Sequence[int], broadcast_dimensions: Sequenc
     """Puts dimension i of `x` at broadcast_dimensions[i] of `shape`, and repeats it elsewhere."""
     if not len(broadcast_dimensions) and not len(shape) and isinstance(x, Array):
         return x
+    in_order = sorted(broadcast_dimensions)
+    if in_order != [*broadcast_dimensions] and len(in_order) == len(shape_of(x)):
+        x = transpose(x, [[*broadcast_dimensions].index(d) for d in in_order])
+        broadcast_dimensions = in_order
     return broadcast_in_dim_p.bind(
         x, shape=tuple(shape), broadcast_dimensions=tuple(broadcast_dimensions)
     )

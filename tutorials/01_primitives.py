@@ -249,7 +249,7 @@ with core.set_current_trace(Diary(core.context.trace)):
 # %% [markdown]
 # The largest element is subtracted first, so that no `exp` gets too large; that takes the first six lines.
 #
-# A trace that is in charge may do more than watch. In exercise 01.3 you write one that gives *another
+# A trace that is in charge may do more than watch. In exercise 01.2 you write one that gives *another
 # answer*: for each primitive in a table, a function of yours is called in its place. Here `f` runs with
 # the first two terms of a series in place of the sine:
 
@@ -351,7 +351,7 @@ attempt(jax.jvp, cube, (3.0,), (1.0,))
 
 # %% [markdown]
 # That is the subject of the next lesson. A primitive that changes the shape of its operand, and has a
-# parameter, is exercise 01.8.
+# parameter, is exercise 01.7.
 #
 # ## Where tinyjax differs from JAX
 #

@@ -204,7 +204,7 @@ print("twice as fast:", jax.jvp(area, (2.0, 3.0), (2.0, 2.0)))
 # the fourth is twice the third. One run gives one direction. To know how a function of a million
 # weights moves with each of them, you would need a million runs; for that there is a better way, in
 # lesson 8. For a few directions, one run each is just right: if both sides are measured with errors, how
-# exact is the area? That is exercise 02.6.
+# exact is the area? That is exercise 02.5.
 #
 # For arrays, each element has its own speed:
 
@@ -248,6 +248,9 @@ print(jax.jvp(lambda x: f(cube_p.bind(x)), (2.0,), (1.0,)))
 # We wrote one rule for one primitive, and every function that contains it has a derivative. The rule is
 # written with functions of `lax`, not of NumPy: it binds primitives, and so it can itself be
 # differentiated, batched and compiled.
+#
+# A rule needs no formula of its primitive. Where a planet is on its ellipse has to be searched for: in
+# exercise 02.4 you find out how the answer moves, without another search.
 #
 # ## What does not move
 #

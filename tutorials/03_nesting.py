@@ -302,7 +302,7 @@ for order in range(6):
 # The number doubles and more with each order. Many of them compute the same: sine and cosine of 3 over
 # and over. The compiler of `jit` finds such repetitions, and computes nothing twice (second column).
 # For the tenth derivative there is a better way than nesting, which carries all orders at once:
-# `jax.experimental.jet`. For a few orders nesting does: exercise 03.4 makes a polynomial of a function, by
+# `jax.experimental.jet`. For a few orders nesting does: exercise 03.3 makes a polynomial of a function, by
 # its derivatives at one point.
 #
 # ## Any transformation in any other

@@ -57,6 +57,14 @@ def test_a_window_that_does_not_fit_is_refused_before_anything_is_computed(windo
     assert "window" in str(raised.value)
 
 
+@pytest.mark.parametrize("dtype", ["int32", "uint8", "bool"])
+def test_whole_numbers_are_refused_as_their_means_are_none(dtype):
+    rule = abstract_eval_rules[moving_mean_p]
+    with pytest.raises(TypeError, match=dtype):
+        out = rule(ShapedArray((4,), np.dtype(dtype)), window=2)
+        pytest.fail(f"the means of {dtype}s are no {dtype}s, but {out} was announced")
+
+
 def test_a_window_may_be_as_long_as_the_axis():
     out = abstract_eval_rules[moving_mean_p](ShapedArray((4,), ROWS.dtype), window=4)
     assert out.shape == (1,)
@@ -66,7 +74,10 @@ def test_called_like_any_other_operation_it_gives_an_array_of_its_aval():
     out = moving_mean(ROWS, 2)
     assert isinstance(out, ArrayImpl)
     np.testing.assert_array_equal(out, [[2, 4, 7], [3, 3, 3]])
-    assert np.asarray(out).dtype == out.dtype == np.float32
+    for dtype in ("float32", "float16"):
+        out = moving_mean(ROWS.astype(dtype), 2)
+        assert out.dtype == dtype, "the aval's dtype is that of the operand"
+        assert np.asarray(out).dtype == dtype, f"the elements must have the aval's dtype, {dtype}"
 
 
 # ---- the others ----

@@ -50,6 +50,15 @@ def test_a_zero_is_neutral_in_a_sum_of_tangents():
     assert jvp_module.add_tangents(nothing, tangent) is tangent
     assert jvp_module.add_tangents(nothing, nothing) is nothing
     assert float(jvp_module.add_tangents(tangent, bind.as_array(3.0))) == 5.0
+    bound = []
+
+    class Notes(bind.Trace):
+        def process_primitive(self, primitive, args, params):
+            bound.append(primitive)
+
+    with bind.set_current_trace(Notes()):
+        jvp_module.add_tangents(tangent, tangent)
+    assert bound == [jvp_module.add_any_p], f"add_any_p adds two tangents, not {bound}"
 
 
 def test_a_zero_becomes_an_array_where_one_is_needed():
@@ -280,6 +289,8 @@ def test_has_aux_passes_a_value_that_is_not_differentiated():
     assert float(y_dot) == 1.0 and aux == "note"
     aux = jax.jvp(lambda x: (sin(x), {"twice": x + x}), (1.0,), (1.0,), has_aux=True)[2]
     assert not isinstance(aux["twice"], JVPTracer), "a tracer of aux is taken apart: its primal"
+    aux = jax.jvp(lambda x: (sin(x), x + x), (1.0,), (1.0,), has_aux=True)[2]
+    assert not isinstance(aux, JVPTracer), "also where aux is a tracer itself, and no container"
 
 
 def test_a_tangent_must_have_the_primals_dtype():

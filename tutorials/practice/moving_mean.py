@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive
 from tinyjax.transform.batching import batch_rules, moveaxis
@@ -33,7 +34,10 @@ def moving_mean_impl(x: np.ndarray, *, window: int) -> np.ndarray:
 def moving_mean_aval(x: ShapedArray, *, window: int) -> ShapedArray:
     """The aval of the means: of x's dtype, and the last axis shorter by `window - 1`.
 
-    Raises ValueError, which names the window, where it is less than 1 or larger than the last axis."""
+    Raises ValueError, which names the window, where it is less than 1 or larger than the last axis; and
+    TypeError, which names the dtype, where it is none of floats."""
+    if not dtypes.is_inexact(x.dtype):
+        raise TypeError(f"a moving mean is of floats, and this array is of {x.dtype}")
     if not 1 <= window <= x.shape[-1]:
         raise ValueError(f"a window of {window} does not fit an array of shape {x.shape}")
     return ShapedArray((*x.shape[:-1], x.shape[-1] - window + 1), x.dtype)

@@ -119,15 +119,30 @@ def test_the_functions_of_two_exercises_that_are_one_now_arrive(tmp_path):
     places = {
         "rules_of_sin_and_cos": [f"{module}:sin_jvp", f"{module}:cos_jvp"],
         "rules_of_a_product": [f"{module}:mul_jvp_x", f"{module}:mul_jvp_y"],
+        "rules_of_linear_primitives": [f"{module}:_linear_jvp"],
     }
-    names = ("sin_jvp", "cos_jvp", "mul_jvp_x", "mul_jvp_y")
+    names = ("sin_jvp", "cos_jvp", "mul_jvp_x", "mul_jvp_y", "_linear_jvp")
     folder = made_before(
         tmp_path, 2, {"tinyjax/transform/jvp.py": "\n".join(map(written, names))}, places
     )
     renewal.renew(folder)
     here = WorkFolder(tmp_path)
     assert all(here.text("tinyjax/transform/jvp.py", name) == written(name) for name in names)
-    assert here.notes["passed"] == ["rules_of_sin_cos_and_mul"]
+    assert here.notes["passed"] == ["rules_of_primitives"]
+
+
+def test_an_exercise_that_has_a_function_more_has_not_passed(tmp_path):
+    function = "tinyjax.transform.jvp:_linear_jvp"
+    folder = made_before(
+        tmp_path,
+        2,
+        {"tinyjax/transform/jvp.py": written("_linear_jvp")},
+        {"rules_of_linear_primitives": [function]},
+    )
+    renewal.renew(folder)
+    here = WorkFolder(tmp_path)
+    assert here.text("tinyjax/transform/jvp.py", "_linear_jvp") == written("_linear_jvp")
+    assert here.notes["passed"] == []
 
 
 def test_names_are_renamed_to_some_that_are_there():

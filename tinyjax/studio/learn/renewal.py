@@ -45,8 +45,10 @@ def renew(folder: WorkFolder) -> list[str]:
     given = empty_sources(folder.exercises, sources)
     sources, told_of_own = carried(own, given)
     names = {**names_today(folder.notes["exercises"]), **names_today(folder.notes.get("kept", []))}
+    whole = {e.name for e in folder.exercises if set(e.places) <= {place for place, _, _ in own}}
+    passed = passed_today(folder.notes["passed"], names)
     notes = folder.notes | {
-        "passed": passed_today(folder.notes["passed"], names),
+        "passed": [name for name in passed if name in whole],  # others have a function more now
         "hints": {names.get(name) or name: n for name, n in folder.notes["hints"].items()},
         "kept": [
             {"name": e.name, "functions": e.functions}

@@ -271,7 +271,7 @@ print(type(out).__name__, out.low, out.high)
 # One piece of advice: let `__init__` of such a class not check or convert its arguments. It will be
 # called with tracers, with `None`, with whatever a transformation happens to put into the leaves'
 # places. What if `__init__` takes something else, such as the sizes of arrays that it makes? That is
-# exercise 04.8.
+# exercise 04.7.
 #
 # ## One value for many leaves
 #
@@ -297,7 +297,7 @@ print(broadcast_prefix(({"scale": "A", "shift": "B"}, "x"), arguments))
 attempt(broadcast_prefix, ("params", "x", "more"), arguments)
 
 # %% [markdown]
-# In exercise 04.5 you write this for nested lists, and then, in 04.6, the real one.
+# In exercise 04.4 you write this for nested lists, and then, in 04.5, the real one.
 #
 # (There is one difficulty: `None` is a node without leaves, but in `in_axes` it has to be a value. So
 # `in_axes` is flattened with `is_leaf=lambda x: x is None`. Wherever there is `is_leaf`, it is asked at

@@ -231,7 +231,7 @@ for y, y_dim in [(a, 0), (a.T, 1), (jnp.ones(3), None), (2.0, None), (jnp.ones(2
 #    axes up from the right. So `y` gets axes of size 1 *behind* its batch dim, until both have the same
 #    number of axes: `(2, 1)`.
 #
-# Exercise 05.3 is these five lines in plain NumPy, and 05.4 the rule itself.
+# Exercise 05.2 is these five lines in plain NumPy, and 05.3 the rule itself.
 #
 # ## The trace
 #
@@ -356,6 +356,8 @@ table = jax.vmap(jax.vmap(jnp.multiply, in_axes=(None, 0)), in_axes=(0, None))
 print(table(jnp.arange(1.0, 5.0), jnp.arange(1.0, 8.0)))
 
 # %% [markdown]
+# (Exercise 05.6 makes tables of distances between points, and of what many models say to many inputs.)
+#
 # <details><summary>The outer <code>vmap</code> maps <code>x</code> and the inner one <code>y</code>. What
 # does the innermost function see when it prints <code>x</code>?</summary>
 #
@@ -466,8 +468,8 @@ viz.vmap(weighted, rows.T, weights, in_axes=(1, None))
 #
 # ## Exercises
 #
-# The rules, the trace, `vmap` itself; and last the rule of a primitive that you made in lesson 1, the means
-# of neighbours: `python -m tinyjax learn start 05`
+# The rules, the trace, `vmap` itself; tables of each with each; and last the rule of a primitive that you
+# made in lesson 1, the means of neighbours: `python -m tinyjax learn start 05`
 #
 # ## Where this lives in JAX
 #

@@ -170,11 +170,10 @@ print(notes)
 # Two things happen for each operation. The primitive's `abstract_eval` rule finds the aval of the result
 # from the avals of the operands: no values are needed. And a line is written, in which the result has a
 # new name. What the function gets back is a `Note`, a tracer with that name and aval. `NoteTrace` is in
-# [tutorials/practice/note_trace.py](practice/note_trace.py), and the method that does all this is
-# exercise 06.1: five lines.
+# [tutorials/practice/note_trace.py](practice/note_trace.py); the method that does all this is five lines.
 #
 # What is written down can be run, with any value for the name of the argument. A dict holds the value of
-# each name (exercise 06.5):
+# each name. Both are exercise 06.1:
 
 # %%
 for name, value in run_notes(notes.equations, {"a": 3.0}).items():
@@ -351,7 +350,7 @@ print(eval_jaxpr(changed, [], 3.0), "is", jnp.cos(3.0) * 3.0)
 
 # %% [markdown]
 # A program that *reads* programs is the same kind of loop. Nothing has to be computed for it, nor even be
-# there. This one is exercise 06.8, and says how many multiplications a program will do. Jaxprs may stand
+# there. This one is exercise 06.7, and says how many multiplications a program will do. Jaxprs may stand
 # within equations, as that of a jitted function does: `subjaxprs(eqn.params)` gives them.
 
 # %%

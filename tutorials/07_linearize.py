@@ -336,7 +336,7 @@ print(jax.vmap(g_jvp)(jnp.eye(2)).T)
 #
 # Or ask for one direction after the other, each chosen by what the last one gave. That is how large
 # systems of equations are solved without a matrix. Newton's method for `g(x) = 0` goes from `x` to where
-# the *linear* function would be zero, and does that again from there. Exercise 07.6 is three lines of
+# the *linear* function would be zero, and does that again from there. Exercise 07.5 is three lines of
 # `linearize`:
 
 # %%

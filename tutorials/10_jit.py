@@ -236,7 +236,7 @@ print(jax.make_jaxpr(lambda x: fast_power(x, n=3))(3.0))
 #
 # So an argument should be static if Python itself must look at it, and only then. What does a choice cost?
 # In [practice/static_arguments.py](practice/static_arguments.py) is a function to choose for, and one that
-# counts traces; both are exercise 10.5.
+# counts traces; both are exercise 10.4.
 #
 # <details><summary><code>blurred(x, times, rate, edge)</code> has a loop over <code>range(times)</code> and
 # an <code>if edge == "zero"</code>. Called with three rates, how often is it traced, if all but x are
@@ -306,7 +306,7 @@ with jax.explain_cache_misses():
 # %% [markdown]
 # The cache belongs to the function, and each round has a new one. `jax.jit(f)` twice of the same
 # `f` is fine. (`fit_slowly`, in [practice/retraced.py](practice/retraced.py), does all of this in five lines.
-# Exercise 10.6 is to find it, and mend it.)
+# Exercise 10.5 is to find it, and mend it.)
 #
 # The other question is what is compiled at all, and how long each stage takes. `jax.log_compiles()` tells.
 # (If you run this lesson, it says that NumPy answers: kernels are built in the background then, as told at

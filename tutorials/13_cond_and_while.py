@@ -212,8 +212,8 @@ print(jax.grad(lambda x: jax.vmap(by_cond)(x).sum())(points))
 
 # %% [markdown]
 # The same can be had of `where`, with one more of it: let each function see a constant where it is not
-# asked. Here are three functions, and an index that says which of them an example takes. (Exercise 13.4
-# writes it, and 13.5 then what `vmap` makes of a `cond`.)
+# asked. Here are three functions, and an index that says which of them an example takes. (Exercise 13.3
+# writes it, and 13.4 then what `vmap` makes of a `cond`.)
 
 # %%
 from practice.switch_of_many import switch_of_many
@@ -300,7 +300,8 @@ print(x, x_dot, 1 / jax.grad(f)(x))
 # iteration it depends on `target`, and has one. So the rule must ask again, with that part marked, until
 # nothing changes any more. Such an answer is called a **[fixed point](glossary.md#fixed-point)**. Take
 # a carry of four parts, of which one iteration makes the next four. A toy of it says only what is made of
-# what, line by line; `after_one_round` marks what is made of something that is marked (exercise 13.1).
+# what, line by line; `after_one_round` marks what is made of something that is marked. (It is the first half
+# of exercise 13.1.)
 
 # %%
 from practice.after_one_round import Body, after_one_round
@@ -327,7 +328,7 @@ print(fixed_point(one_round, (True, False, False, False)))
 # iteration it had one. Marks are only ever added, so this ends, after at most as many rounds as there are
 # parts, and one. The rules of `while_loop` and of [scan](14_scan.py) ask this question of tangents, of batch
 # dims, of what is known, and of what is used. All call this one function, `fixed_point` in
-# [lax/control_flow/bodies.py](../tinyjax/lax/control_flow/bodies.py) (exercise 13.2).
+# [lax/control_flow/bodies.py](../tinyjax/lax/control_flow/bodies.py) (the second half).
 #
 # ## vmap: until the last one is done
 #
@@ -376,7 +377,7 @@ except ValueError as error:
 # `jax.custom_vjp`, which for a solver is also cheaper and more exact.
 #
 # The other thing that goes wrong is a loop that never ends. Near 100,000, say, neighbours among float32s are
-# 0.008 apart: a loop that halves an interval until it is no longer than 0.001 goes on for ever. Exercise 13.6
+# 0.008 apart: a loop that halves an interval until it is no longer than 0.001 goes on for ever. Exercise 13.5
 # finds where a function is zero by halving an interval, and ends.
 #
 # To look at each iteration, run the loop as plain Python. Under `jax.disable_jit()` a `print` in the body,

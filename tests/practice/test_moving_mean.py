@@ -101,6 +101,12 @@ def test_the_batching_rule_gives_the_means_of_each_example(dim):
     np.testing.assert_allclose(got, loop, err_msg=f"x has shape (2, 3, 4), its batch dim is {dim}")
 
 
+def test_a_batch_dim_that_is_in_nobodys_way_stays():
+    for dim in (0, 1):
+        out_dim = module.moving_mean_batch((CUBE,), (dim,), window=2)[1]
+        assert out_dim == dim, f"of three axes the means are along the last: {dim} can stay"
+
+
 @pytest.mark.parametrize("in_axes", [0, 1])
 def test_vmap_maps_it_over_rows_or_columns(in_axes):
     out = jax.vmap(lambda x: moving_mean(x, 2), in_axes=in_axes)(ROWS if in_axes == 0 else ROWS.T)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tinyjax.core import dtypes
+from tinyjax.core import dtypes, primitives
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive
 from tinyjax.transform.batching import batch_rules, moveaxis
@@ -44,9 +44,12 @@ def moving_mean_aval(x: ShapedArray, *, window: int) -> ShapedArray:
 
 
 def moving_mean_batch(vals: Any, dims: Any, *, window: int) -> Any:
-    """The batching rule: the means of each example, wherever the batch dim is; and where it is then."""
+    """The batching rule: the means of each example, wherever the batch dim is; and where it is then. A batch
+    dim that is in nobody's way stays."""
     (x,), (dim,) = vals, dims
-    return moving_mean_p.bind(moveaxis(x, dim, 0), window=window), 0
+    if dim == len(primitives.shape_of(x)) - 1:
+        x, dim = moveaxis(x, dim, 0), 0
+    return moving_mean_p.bind(x, window=window), dim
 
 
 moving_mean_p.def_impl(moving_mean_impl)

@@ -1,0 +1,86 @@
+"""Tables by two vmaps."""
+
+import numpy as np
+from practice.each_with_each import distances, predictions
+
+import tinyjax.numpy as jnp
+
+POINTS = np.array([[0, 0], [3, 4], [6, 8]], np.float32)
+OTHERS = np.array([[0, 0], [3, 0], [0, 4], [1, 1]], np.float32)
+
+
+def straight(p, q):
+    return jnp.sqrt(jnp.sum((p - q) ** 2))
+
+
+def uphill(p, q):
+    """Shorter downhill: no two ways are as long as their ways back."""
+    return q[1] - 2.0 * p[0]
+
+
+def test_each_row_of_the_table_is_of_one_point():
+    table = distances(straight, POINTS, OTHERS)
+    assert table.shape == (3, 4), "a row for each of the points, a column for each of the others"
+    want = np.sqrt(((POINTS[:, None] - OTHERS[None]) ** 2).sum(-1))
+    np.testing.assert_allclose(table, want, rtol=1e-6)
+
+
+def test_the_way_there_may_be_longer_than_the_way_back():
+    table = distances(uphill, POINTS, OTHERS)
+    want = [[uphill(p, q) for q in OTHERS] for p in POINTS]
+    np.testing.assert_allclose(table, want)
+    np.testing.assert_allclose(
+        distances(uphill, POINTS, POINTS), [[uphill(p, q) for q in POINTS] for p in POINTS]
+    )
+
+
+def test_the_distance_is_asked_for_once_of_one_point_and_another():
+    asked = []
+    distances(lambda p, q: asked.append((p.shape, q.shape)) or straight(p, q), POINTS, OTHERS)
+    assert asked == [((2,), (2,))], f"one call, with one point and another; the calls had {asked}"
+
+
+def test_points_may_be_trees():
+    place = {"x": POINTS[:, 0], "y": POINTS[:, 1]}
+    other = {"x": OTHERS[:, 0], "y": OTHERS[:, 1]}
+    table = distances(lambda p, q: abs(p["x"] - q["x"]) + abs(p["y"] - q["y"]), place, other)
+    np.testing.assert_allclose(table, np.abs(POINTS[:, None] - OTHERS[None]).sum(-1))
+
+
+def models(count, width):
+    weight = np.arange(count * width, dtype=np.float32).reshape(count, width) ** 2
+    return {"weight": weight, "bias": 10 * np.arange(count, dtype=np.float32), "scale": 0.5}
+
+
+def inputs(count, width):
+    return np.cos(np.arange(count * width, dtype=np.float32)).reshape(width, count)
+
+
+def predict(model, x):
+    return model["scale"] * (jnp.sum(model["weight"] * x) + model["bias"])
+
+
+def table_of(models, inputs):
+    return 0.5 * (models["weight"] @ inputs + models["bias"][:, None])
+
+
+def test_each_model_predicts_each_input():
+    out = predictions(predict, models(2, 3), inputs(5, 3))
+    assert out.shape == (2, 5), "a row for each model, a column for each input"
+    np.testing.assert_allclose(out, table_of(models(2, 3), inputs(5, 3)), rtol=1e-5)
+
+
+def test_a_model_has_its_own_weights_and_the_common_scale():
+    seen = []
+
+    def look(model, x):
+        seen.append({name: np.shape(part) for name, part in model.items()} | {"input": x.shape})
+        return predict(model, x)
+
+    predictions(look, models(2, 3), inputs(5, 3))
+    assert seen == [{"weight": (3,), "bias": (), "scale": (), "input": (3,)}]
+
+
+def test_as_many_models_as_inputs_or_weights_confuse_nothing():
+    out = predictions(predict, models(3, 3), inputs(3, 3))
+    np.testing.assert_allclose(out, table_of(models(3, 3), inputs(3, 3)), rtol=1e-5)

@@ -1,0 +1,83 @@
+"""A training that ends by itself. Here a step counts, and a table says the loss of each number."""
+
+import numpy as np
+import pytest
+from or_told import or_told
+from practice.early_stopping import train
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+
+def count(i, params):
+    return params + 1.0
+
+
+def of_table(table):
+    losses = jnp.array(table)
+    return lambda params: losses[params.astype(int)]
+
+
+def trained(table, patience, most=100):
+    best, loss, steps = train(count, of_table(table), jnp.float32(0.0), patience, most)
+    return float(best), round(float(loss), 4), int(steps)
+
+
+def test_it_ends_when_patience_is_over_and_gives_the_best_not_the_last():
+    assert trained([5.0, 3.0, 1.0, 2.0, 2.0, 2.0, 2.0, 0.0], patience=3) == (2.0, 1.0, 5)
+    assert trained([5.0, 3.0, 1.0, 2.0, 0.5, 2.0, 2.0, 2.0], patience=1) == (2.0, 1.0, 3)
+
+
+def test_patience_begins_anew_with_each_best():
+    table = [9.0, 9.5, 8.0, 8.5, 7.0, 7.5, 7.5, 7.5, 7.5]
+    assert trained(table, patience=2) == (4.0, 7.0, 6)
+
+
+def test_what_is_better_than_the_step_before_but_not_than_the_best_is_no_best():
+    assert trained([1.0, 5.0, 4.0, 3.0, 2.0, 0.5], patience=3) == (0.0, 1.0, 3)
+
+
+def test_an_equal_loss_is_no_better():
+    assert trained([1.0, 1.0, 1.0, 1.0, 1.0], patience=2) == (0.0, 1.0, 2)
+
+
+def test_the_given_parameters_may_be_the_best():
+    assert trained([1.0, 2.0, 3.0, 4.0], patience=2) == (0.0, 1.0, 2)
+
+
+def test_no_more_than_so_many_steps_are_done():
+    assert trained([5.0, 4.0, 3.0, 2.0, 1.0], patience=9, most=3) == (3.0, 2.0, 3)
+    assert trained([5.0, 4.0, 3.0], patience=9, most=0) == (0.0, 5.0, 0)
+
+
+def test_a_step_is_told_its_number_and_parameters_may_be_a_tree():
+    def step(i, params):
+        return {"x": params["x"] + jnp.array([1.0, 10.0]) * i, "steps": [params["steps"][0] + 1.0]}
+
+    def loss(params):
+        return 100.0 - params["x"][1]
+
+    start = {"x": jnp.zeros(2), "steps": [jnp.float32(0.0)]}
+    best, value, steps = train(step, loss, start, 5, 4)
+    np.testing.assert_allclose(best["x"], [6.0, 60.0])  # 0 + 1 + 2 + 3
+    assert float(best["steps"][0]) == 4.0 and float(value) == 40.0 and int(steps) == 4
+
+
+def test_it_is_one_loop_that_can_be_traced():
+    with or_told("a training is to be one while_loop, which runs under make_jaxpr and jit"):
+        jaxpr = jax.make_jaxpr(lambda x: train(count, lambda p: p * p, x, 3, 1000))(0.5)
+    assert [eqn.primitive.name for eqn in jaxpr.eqns].count("while") == 1, f"this is\n{jaxpr}"
+    assert len(jaxpr.eqns) < 20, f"a while_loop, and little else: this is\n{jaxpr}"
+
+
+@pytest.mark.parametrize("patience", [1, 3])
+def test_of_many_trainings_at_once_each_ends_by_itself(patience):
+    def one(start):
+        return train(lambda i, x: x - 1.0, lambda x: abs(x - 0.4), start, patience, 50)
+
+    starts = jnp.array([3.0, 8.0, -2.0, 0.0])
+    with or_told("it is to be mapped like any other function"):
+        best, losses, steps = jax.vmap(one)(starts)
+    np.testing.assert_allclose(best, [0.0, 0.0, -2.0, 0.0])
+    np.testing.assert_allclose(losses, [0.4, 0.4, 2.4, 0.4], rtol=1e-5)
+    np.testing.assert_array_equal(steps, [3 + patience, 8 + patience, patience, patience])

@@ -328,7 +328,7 @@ print(fixed_point(one_round, (True, False, False, False)))
 # iteration it had one. Marks are only ever added, so this ends, after at most as many rounds as there are
 # parts, and one. The rules of `while_loop` and of [scan](14_scan.py) ask this question of tangents, of batch
 # dims, of what is known, and of what is used. All call this one function, `fixed_point` in
-# [lax/control_flow/bodies.py](../tinyjax/lax/control_flow/bodies.py) (the second half).
+# [lax/control_flow/bodies.py](../tinyjax/lax/control_flow/bodies.py) (the second half of that exercise).
 #
 # ## vmap: until the last one is done
 #

@@ -293,6 +293,51 @@ def test_an_exercise_of_another_lesson_is_found_by_its_number(folder, capsys, mo
     assert "no work folder for lesson 03" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("what", ["1.2", "drop"])
+def test_an_exercise_is_reset_in_the_folder_of_its_lesson(folder, monkeypatch, what):
+    answer(folder, drop=RIGHT["drop"])
+    function, known = "tinyjax.core.lists:pick", exercises.load()
+    other = Exercise(2, "other", 1, (function,), "Write it.", ("a nudge",), (MERGE,), "02.1")
+    monkeypatch.setattr(exercises, "load", lambda: [*known, other])
+    main(["learn", "start", "2"])  # and is the folder used last
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    assert main(["learn", "reset", what]) == 0
+    here = WorkFolder(folder)
+    assert here.is_empty(here.exercises[1])
+
+
+@pytest.mark.slow
+def test_only_the_folder_that_is_tested_is_renewed(folder, monkeypatch, capsys):
+    function, known = "tinyjax.core.lists:pick", exercises.load()
+    other = Exercise(2, "other", 1, (function,), "Write it.", ("a nudge",), (MERGE,), "02.1")
+    monkeypatch.setattr(exercises, "load", lambda: [*known, other])
+    main(["learn", "start", "2"])
+    folders = [folder, folder.parent / "02_jvp"]
+    for path in folders:
+        old = WorkFolder(path)
+        old.notes["fingerprint"] = "that of another version"
+        old.save()
+    monkeypatch.chdir(folder.parent)
+    main(["learn", "test", "01"])
+    fingerprints = [WorkFolder(path).notes["fingerprint"] for path in folders]
+    assert [text == "that of another version" for text in fingerprints] == [False, True]
+
+
+@pytest.mark.slow
+def test_an_earlier_exercise_that_is_wrong_is_named_where_a_later_one_calls_it(
+    folder, capsys, monkeypatch
+):
+    calls_parts = (
+        "def merge_lists(flags, dropped, picked):\n    return split_list(picked, [])[-1]\n"
+    )
+    wrong = "def {}(*args):\n    return []\n".format
+    answer(folder, split_list=wrong("split_list"), drop=RIGHT["drop"], merge_lists=calls_parts)
+    main(["learn", "test"])
+    said = capsys.readouterr().out
+    assert "first mend 01.1 parts: this calls it" in said.partition("01.3 merge")[2]
+    assert said.count("first mend") == 1, "the first one is wrong by itself"
+
+
 @pytest.mark.slow
 def test_an_exercise_that_passed_once_and_fails_now_has_hints_again(folder, capsys):
     answer(folder, **{name: RIGHT[name] for name in ("split_list", "drop", "merge_lists")})

@@ -107,7 +107,7 @@ def show_test(folder: WorkFolder) -> int:
         count = f"  {v.passed} of {len(v.exercise.tests)} tests pass" if v.state == "failed" else ""
         print(f"{v.state:8} {v.exercise.number} {v.exercise.name}{count}{unfinished(folder, v)}")
         if v.state == "failed":
-            print(*why(v), sep="\n")
+            print(*needs_first(v, verdicts), *why(v), sep="\n")
     done = sum(v.state == "passed" for v in verdicts)
     bar = progress.bar(done, len(verdicts))
     elsewhere = "" if enclosing_folder() else f", {folder.path}"
@@ -137,6 +137,17 @@ def unfinished(folder: WorkFolder, v: Verdict) -> str:
     """What is still to be written of an exercise that is begun."""
     left = [name for file, name in v.exercise.places if folder.is_empty_function(file, name)]
     return f": {' and '.join(left)} to be written" if 0 < len(left) < len(v.exercise.places) else ""
+
+
+def needs_first(v: Verdict, verdicts: list[Verdict]) -> list[str]:
+    """The first exercise before this one that is not right either, and whose functions its test calls."""
+    called = v.failure.get("called", [])
+    earlier = verdicts[: verdicts.index(v)]
+    wrong = [e.exercise for e in earlier if e.state == "failed" and e.exercise.name in called]
+    return [
+        f"{'':9}first mend {e.number} {e.name}: this calls it, and it is not right yet"
+        for e in wrong[:1]
+    ]
 
 
 def why(v: Verdict) -> list[str]:

@@ -60,9 +60,13 @@ def this_folder(lesson: str | None = None) -> WorkFolder:
 
 
 def folder_of(exercise: str | None) -> WorkFolder:
-    """The work folder of the lesson of an exercise that is named by its number ("11.3"), else this one."""
+    """The work folder of the lesson of an exercise that is named by its number ("11.3") or its name, else
+    this one."""
     lesson, dot, _ = (exercise or "").partition(".")
-    return this_folder(lesson if dot and lesson.isdecimal() else None)
+    if dot and lesson.isdecimal():
+        return this_folder(lesson)
+    named = [str(e.lesson) for e in catalogue.load() if e.name == exercise]
+    return this_folder(named[0] if named else None)
 
 
 def shown(path: Path) -> str:
@@ -113,8 +117,8 @@ def print_exercise(folder: WorkFolder, e: Exercise) -> None:
 
 def reset(options: argparse.Namespace) -> int:
     """begin again: with the whole lesson, one exercise (02.1), or a file (tinyjax/core/bind.py)"""
-    folder = this_folder()
     what = options.what
+    folder = folder_of(what)
     is_file = what is not None and what.endswith(".py")
     exercise = None if what is None or is_file else catalogue.find(folder.exercises, what)
     words = what if is_file else exercise.number if exercise else f"all of {folder.path}"

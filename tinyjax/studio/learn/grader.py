@@ -17,7 +17,7 @@ import signal
 import sys
 import traceback
 from pathlib import Path
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, NoReturn
 
 import pytest
@@ -121,6 +121,41 @@ def failure(error: BaseException) -> dict[str, Any]:
     }
 
 
+# ---- which exercises a test is about ----
+
+
+def functions_of_exercises() -> dict[tuple[str, str], str]:
+    """The exercise of each function that is to be written, by its file and its qualified name."""
+    found = {}
+    for exercise in LESSON["exercises"]:
+        for function in exercise["functions"]:
+            module, _, name = function.partition(":")
+            path = SRC.joinpath(*module.split("."))
+            file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+            found[str(file), name] = exercise["name"]
+    return found
+
+
+def called_by(test: Any) -> list[str]:
+    """The exercises of which the test calls a function: it is run a second time, and only looked at."""
+    known, called = functions_of_exercises(), {}
+
+    def look(frame: FrameType, event: str, argument: Any) -> None:
+        if event == "call":
+            name = frame.f_code.co_qualname.partition(".<locals>")[0]
+            if exercise := known.get((frame.f_code.co_filename, name)):
+                called[exercise] = None
+
+    sys.setprofile(look)
+    try:
+        test()
+    except BaseException:  # it failed before
+        pass
+    finally:
+        sys.setprofile(None)
+    return list(called)
+
+
 # ---- pytest's hooks ----
 
 
@@ -182,7 +217,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Any:
     report = yield
     if call.excinfo is not None and report.failed:
-        tell(failed=item.nodeid, printed=report.capstdout, **failure(call.excinfo.value))
+        # Not of one that takes long: a test has only so much time.
+        again = REPORT and call.when == "call" and call.duration < 1
+        called = called_by(item.runtest) if again else []
+        what = failure(call.excinfo.value)
+        tell(failed=item.nodeid, printed=report.capstdout, called=called, **what)
     elif report.skipped:
         tell(failed=item.nodeid, message=[f"was skipped: {call.excinfo and call.excinfo.value}"])
     elif call.when == "call":

@@ -99,7 +99,9 @@ def test_an_elementwise_operation_keeps_its_parameters():
 
 
 def test_operands_with_equal_batch_dims_are_multiplied_as_they_are():
-    assert_is_batch(batch_rules[primitives.mul_p]((x, x), (1, 1)), [x, x], [1, 1], np.multiply)
+    out, dim = batch_rules[primitives.mul_p]((x, x), (1, 1))
+    assert_is_batch((out, dim), [x, x], [1, 1], np.multiply)
+    assert dim == 1, "where all shapes and batch dims are equal nothing needs to move"
 
 
 def test_batch_dims_are_brought_together():
@@ -293,6 +295,19 @@ def test_axes_can_be_given_for_parts_of_a_tree():
 def test_within_vmap_the_axis_has_the_name_that_was_given():
     sizes = jax.vmap(lambda row: jax.lax.psum(1, "i"), axis_name="i")(x)
     np.testing.assert_array_equal(sizes, [2, 2])
+
+
+def test_within_vmap_an_axis_without_a_name_is_no_axis_for_others():
+    seen = []
+    jax.vmap(lambda row: seen.append(bind.context.axis_env) or row)(x)
+    assert seen == [()], f"no axis has a name here, but these are named: {seen}"
+
+
+def test_a_mapped_function_has_its_name():
+    def scored(row):
+        return row
+
+    assert jax.vmap(scored).__name__ == "scored", "messages and jaxprs show the name: keep it"
 
 
 def test_nested_vmaps_map_two_axes():

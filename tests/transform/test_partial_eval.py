@@ -48,6 +48,14 @@ def test_what_has_an_unknown_operand_is_written_down(trace):
     assert [eqn.primitive for eqn in trace.unknown.eqns] == [primitives.mul_p]
 
 
+def test_how_an_operation_is_written_down_says_the_trace_that_writes(trace, monkeypatch):
+    handed = []
+    monkeypatch.setattr(trace.unknown, "process_primitive", lambda *args: handed.append(args))
+    t = trace.unknown.new_arg(scalar)
+    trace.process_primitive(primitives.mul_p, [5.0, t], {})
+    assert handed == [(primitives.mul_p, [5.0, t], {})], "hand it over as bind would"
+
+
 def test_a_known_array_in_an_unknown_operation_is_a_residual(trace):
     t, known = trace.unknown.new_arg(scalar), bind.as_array(np.float32(3))
     out = trace.process_primitive(primitives.mul_p, [known, t], {})
@@ -219,6 +227,9 @@ def test_a_const_of_the_jaxpr_is_a_source_of_its_own():
     closed = jax.make_jaxpr(lambda y: mul(y, array))(2.0)
     known, _, _, _, residuals = partial_eval_jaxpr(closed, (True,))
     assert residuals == [("const", array)] and known.out_avals == []
+    closed = jax.make_jaxpr(lambda x, y: (5.0, y))(2.0, 2.0)
+    known, _, _, outs, _ = partial_eval_jaxpr(closed, (False, True))
+    assert outs == [("out", 0)], "5.0 is no const of the jaxpr: the known part gives it"
 
 
 def test_neither_part_has_dead_code():

@@ -71,6 +71,8 @@ def test_argnums_chooses_what_to_differentiate():
     assert float(jax.grad(mul, argnums=1)(3.0, 4.0)) == 3.0
     assert [float(g) for g in jax.grad(mul, argnums=(0, 1))(3.0, 4.0)] == [4.0, 3.0]
     assert float(jax.grad(mul, argnums=-1)(3.0, 4.0)) == 3.0
+    gradient = jax.grad(mul, argnums=(1,))(3.0, 4.0)
+    assert isinstance(gradient, tuple), "of a tuple of argnums the gradient is one too, also of one"
 
 
 def test_the_value_comes_with_the_gradient():

@@ -336,13 +336,13 @@ for statement in kernel.body:
 # %% [markdown]
 # ## One statement, one line of C
 #
-# What is left is to print. For the toy's five statements, that takes a dozen lines (exercise 11.10):
+# What is left is to print. For the toy's five statements, that takes a dozen lines (half of exercise 11.10):
 
 # %%
 print(*c_lines([toy]), sep="\n")
 
 # %% [markdown]
-# And the real one, for a hundred elements (exercise 11.11 is how it prints loops). `float16` is OpenCL's
+# And the real one, for a hundred elements (its other half is how it prints loops). `float16` is OpenCL's
 # type for sixteen floats, and what is done to it is done to all of them:
 
 # %%

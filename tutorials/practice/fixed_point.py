@@ -37,7 +37,7 @@ def sum_of_powers(slopes: Any) -> Any:
 def fixed_point(step: Callable, a: Any, start: Any) -> Any:
     """The vector x with x = step(x, a), found by `repeat`; differentiable by `a`, which may be any pytree.
 
-    No derivative goes through the loop. Move a: then x moves so that x = step(x, a) still holds,
+    No derivative goes through the loop that finds x. Move a: then x moves so that x = step(x, a) still holds,
 
         x_dot = slopes @ x_dot + part        so        (1 - slopes) @ x_dot = part
 

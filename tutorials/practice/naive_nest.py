@@ -19,7 +19,7 @@ def naive_nest(eqns: Sequence[Equation], result: str, size: int, total: bool = F
 
     With `total`, what is stored is their sum: element 0 is set to 0.0 before the loop, and added to in it.
     What no equation makes is an argument, `a` say, and loaded from `a_in`. Only what the result needs is
-    loaded or computed, each once."""
+    loaded or computed, each once. The equations may be in any order."""
     made = {out: (op, operands) for op, operands, out in eqns}
     body: list[Any] = []
 

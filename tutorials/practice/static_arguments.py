@@ -26,8 +26,9 @@ def blurred(x: Any, times: int, rate: Any, edge: str) -> Any:
 
 
 def compiled() -> Any:
-    """`blurred`, jitted. It can be called with any of its arguments by position or by name, and is traced as
-    seldom as it can be: an experiment has a few different `times` and `edge`, and hundreds of rates."""
+    """`blurred`, jitted, by one call of `jax.jit`. Its arguments can be given by position or by name, and
+    calls of one form are traced as seldom as can be: an experiment has a few different `times` and `edge`, and
+    hundreds of rates."""
     return jax.jit(blurred, static_argnames=("times", "edge"))
 
 

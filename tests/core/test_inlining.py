@@ -276,6 +276,12 @@ def test_calls_that_keep_names_stay_and_read_what_was_opened_before():
     whole = inline_calls(after)
     assert str(whole) == str(inline_calls(before)), "what stays does not read what it did"
 
+    def opened_one(x):
+        return kept(wave(x))
+
+    within = inline_calls(jax.make_jaxpr(jax.jit(opened_one))(3.0), keep)
+    assert names(within) == ["sin", "mul", "jit"], "keep is asked of calls within calls too"
+
 
 def test_what_moves_a_value_to_a_device_is_gone_as_a_program_runs_on_one():
     _, after = opened(lambda x: primitives.sin(jax.device_put(wave(x))), 3.0)

@@ -1,5 +1,6 @@
 """What is computed once."""
 
+import tinyjax as jax
 import tinyjax.core.primitives as primitives
 from tinyjax import debug, numpy
 from tinyjax.compile.passes.cse import cse
@@ -52,6 +53,10 @@ def test_equations_with_effects_are_all_kept():
         return x
 
     assert primitive_names(f, 1.0) == ["debug_print"] * 2
+    shout = jax.jit(lambda x: debug.print("{}", x) or primitives.sin(x))
+    found = cse(make_jaxpr(lambda x: primitives.add(shout(x), shout(x)))(1.0))
+    names = [eqn.primitive.name for eqn in found.eqns]
+    assert names == ["jit", "jit", "add"], "also where what prints is in a jaxpr within"
 
 
 def test_a_result_that_was_computed_before_is_given():

@@ -138,7 +138,8 @@ def functions_of_exercises() -> dict[tuple[str, str], str]:
 
 def called_by(test: Any) -> list[str]:
     """The exercises of which the test calls a function: it is run a second time, and only looked at."""
-    known, called = functions_of_exercises(), {}
+    known = functions_of_exercises()
+    called: dict[str, None] = {}
 
     def look(frame: FrameType, event: str, argument: Any) -> None:
         if event == "call":

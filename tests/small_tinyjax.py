@@ -44,14 +44,14 @@ EXERCISES = [
 
 def use(root: Path, monkeypatch) -> None:
     """Make it in `root`, and have `learn` take it for tinyjax."""
-    for file, text in {
-        "tinyjax/__init__.py": "",
-        FILE: SOURCE,
-        "tests/test_three.py": TESTS,
-        "tests/conftest.py": "",
-    }.items():
+    write(root, monkeypatch, {FILE: SOURCE, "tests/test_three.py": TESTS})
+    monkeypatch.setattr(exercises, "load", lambda: EXERCISES)
+
+
+def write(root: Path, monkeypatch, files: dict[str, str]) -> None:
+    """Make a tinyjax of these files in `root`, and have `learn` take it for the clone."""
+    for file, text in {"tinyjax/__init__.py": "", "tests/conftest.py": "", **files}.items():
         (root / file).parent.mkdir(parents=True, exist_ok=True)
         (root / file).write_text(text)
     for module in (exercises, work_folder):
         monkeypatch.setattr(module, "ROOT", root)
-    monkeypatch.setattr(exercises, "load", lambda: EXERCISES)

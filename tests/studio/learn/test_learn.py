@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import pytest
+import small_tinyjax
 
 from tinyjax.__main__ import main
 from tinyjax.studio.learn import changes, exercises, judge, progress
@@ -15,6 +16,7 @@ from tinyjax.studio.learn.lesson_map import lesson_map
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 LISTS = "src/tinyjax/core/lists.py"
+TESTS = "tests/core/test_lists.py"
 SPLIT = "tests/core/test_lists.py::test_a_list_in_parts_of_given_sizes_and_the_rest"
 MERGE = "tests/core/test_lists.py::test_flags_part_a_list_in_two_and_merge_lists_puts_it_together"
 INSTALLED = {
@@ -41,7 +43,7 @@ def exercise(number, name, function, test):
 
 
 @pytest.fixture
-def learner(tmp_path, monkeypatch):
+def whole_learner(tmp_path, monkeypatch):
     """A learner in a folder without anything, for whom lesson 1 has three exercises."""
     three = [
         exercise("01.1", "parts", "split_list", SPLIT),
@@ -58,10 +60,28 @@ def learner(tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def learner(whole_learner, tmp_path_factory, monkeypatch):
+    """The same with a tinyjax of one file, of which a folder is made at once."""
+    root = tmp_path_factory.mktemp("clone")
+    files = {name: (ROOT / name).read_text() for name in (LISTS.removeprefix("src/"), TESTS)}
+    small_tinyjax.write(root, monkeypatch, {**files, "tinyjax/core/__init__.py": ""})
+
+
+@pytest.fixture
 def folder(learner, tmp_path, capsys):
+    return begun(tmp_path, capsys)
+
+
+@pytest.fixture
+def whole_folder(whole_learner, tmp_path, capsys):
+    """One with all of tinyjax in it."""
+    return begun(tmp_path, capsys)
+
+
+def begun(path, capsys):
     assert main(["learn", "start", "1"]) == 0
     capsys.readouterr()
-    return tmp_path / "learn" / "01_primitives"
+    return path / "learn" / "01_primitives"
 
 
 def answer(folder, **functions):
@@ -143,12 +163,12 @@ def test_an_untouched_folder_does_not_pass(folder, capsys):
 
 
 @pytest.mark.slow
-def test_all_passes_with_the_reference_and_only_in_the_learners_folder(folder, capsys):
-    answer(folder, **{name: RIGHT[name] for name in ("split_list", "drop", "merge_lists")})
+def test_all_passes_with_the_reference_and_only_in_the_learners_folder(whole_folder, capsys):
+    answer(whole_folder, **{name: RIGHT[name] for name in ("split_list", "drop", "merge_lists")})
     assert main(["learn", "test"]) == 0
     said = capsys.readouterr().out
     assert "3 of 3" in said and "It runs on what you wrote" in said
-    assert progress.passed([WorkFolder(folder)]) == {"drop", "merge", "parts"}
+    assert progress.passed([WorkFolder(whole_folder)]) == {"drop", "merge", "parts"}
     main(["learn", "diff"])
     assert capsys.readouterr().out.count("the same as the reference") == 3
     main(["learn", "next"])
@@ -156,7 +176,7 @@ def test_all_passes_with_the_reference_and_only_in_the_learners_folder(folder, c
 
 
 def test_each_exercise_is_told_with_the_first_thing_that_fails(folder, capsys, monkeypatch):
-    monkeypatch.setattr(judge, "SECONDS", 2)
+    monkeypatch.setattr(judge, "SECONDS", 1)
     answer(
         folder,
         split_list="def split_list(xs, *sizes):\n    while True:\n        pass\n",
@@ -167,7 +187,7 @@ def test_each_exercise_is_told_with_the_first_thing_that_fails(folder, capsys, m
     assert main(["learn", "test"]) == 1
     loop, drop, merge, _ = capsys.readouterr().out.split("\n\n")[0].split("failed ")[1:] + [""]
     assert (
-        "did not end within 2 seconds" in loop and f"{LISTS}:" in loop and "in split_list" in loop
+        "did not end within 1 seconds" in loop and f"{LISTS}:" in loop and "in split_list" in loop
     )
     assert "DID NOT RAISE" in drop
     assert (
@@ -191,17 +211,18 @@ def test_time_in_which_others_have_the_processor_does_not_count(folder, capsys, 
 
 
 @pytest.mark.slow
-def test_plain_pytest_runs_the_lessons_tests_on_the_learners_copy(folder):
-    answer(folder, split_list="def split_list(xs, *sizes):\n    return ['mine']\n")
+def test_plain_pytest_runs_the_lessons_tests_on_the_learners_copy(whole_folder):
+    answer(whole_folder, split_list="def split_list(xs, *sizes):\n    return ['mine']\n")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=folder, env=INSTALLED, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=whole_folder, env=INSTALLED, capture_output=True, text=True)
     assert "3 failed" in done.stdout
     assert "exercise 01.2 (drop): write drop" in done.stdout and "['mine']" in done.stdout
 
 
-def test_what_is_judged_runs_without_shortcuts(folder, capsys):
+@pytest.mark.slow
+def test_what_is_judged_runs_without_shortcuts(whole_folder, capsys):
     value = "__import__('tinyjax').config.tinyjax_fast"
-    answer(folder, split_list=f"def split_list(xs, *sizes):\n    return [{value}]\n")
+    answer(whole_folder, split_list=f"def split_list(xs, *sizes):\n    return [{value}]\n")
     main(["learn", "test"])
     assert "[False]" in capsys.readouterr().out
 
@@ -219,24 +240,27 @@ def test_a_file_that_is_no_python_is_told_in_two_lines(folder, capsys):
     assert said[3] == ""
 
 
-def test_a_lost_file_is_not_taken_from_an_installed_tinyjax(folder):
-    (folder / LISTS).unlink()
+def test_a_lost_file_is_not_taken_from_an_installed_tinyjax(whole_folder):
+    (whole_folder / LISTS).unlink()
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=folder, env=INSTALLED, capture_output=True, text=True)
+    done = subprocess.run(command, cwd=whole_folder, env=INSTALLED, capture_output=True, text=True)
     assert done.returncode != 0
     assert "tinyjax.core.lists" in done.stderr and "passed" not in done.stdout
     assert len(done.stderr.splitlines()) <= 5
 
 
-def test_a_circular_import_is_told_in_the_line_that_began_it(folder, capsys):
-    answer(folder, drop=RIGHT["drop"])
-    (folder / LISTS).write_text("import tinyjax.core.jaxpr\n" + (folder / LISTS).read_text())
+@pytest.mark.slow
+def test_a_circular_import_is_told_in_the_line_that_began_it(whole_folder, capsys):
+    answer(whole_folder, drop=RIGHT["drop"])
+    (whole_folder / LISTS).write_text(
+        "import tinyjax.core.jaxpr\n" + (whole_folder / LISTS).read_text()
+    )
     text = (
-        (folder / LISTS)
+        (whole_folder / LISTS)
         .read_text()
         .replace("import tinyjax.core.jaxpr", "from tinyjax.core.jaxpr import Var", 1)
     )
-    (folder / LISTS).write_text(text.replace("from __future__ import annotations\n", ""))
+    (whole_folder / LISTS).write_text(text.replace("from __future__ import annotations\n", ""))
     main(["learn", "test"])
     said = capsys.readouterr().out
     assert f"{LISTS}:1: from tinyjax.core.jaxpr import Var" in said
@@ -356,7 +380,7 @@ def test_the_reference_is_shown_of_an_exercise_that_is_named(folder, capsys):
     assert "start += size" in capsys.readouterr().out
 
 
-def test_the_reference_of_a_toy_is_shown_too(learner, capsys, monkeypatch):
+def test_the_reference_of_a_toy_is_shown_too(whole_learner, capsys, monkeypatch):
     function, test = "practice.run_notes:run_notes", "tests/practice/test_run_notes.py::test_an"
     toy = Exercise(1, "toy", 1, (function,), "Write it.", ("a nudge",), (test,), "01.1")
     monkeypatch.setattr(exercises, "load", lambda: [toy])

@@ -290,6 +290,13 @@ def test_examples_that_take_another_branch_do_not_spoil_the_gradient():
     of_batch = jax.grad(lambda x: jax.vmap(safe_log)(x).sum())
     np.testing.assert_array_equal(of_batch(x), [0.5, 2, 2], told)
 
+    def of_one_for_all(y):
+        choose = lambda takes_log, y: lax.cond(takes_log, jnp.log, lambda y: 2 * y, y)  # noqa: E731
+        return jax.vmap(choose, in_axes=(0, None))(jnp.array([False, False]), y).sum()
+
+    told = "an operand that no example maps needs guarding too: both take 2 * y, at y = 0"
+    np.testing.assert_array_equal(jax.grad(of_one_for_all)(0.0), 4.0, told)
+
 
 def test_a_branch_that_calls_out_has_no_batch():
     calls_out = lambda x: jax.experimental.io_callback(print, None, x)  # noqa: E731

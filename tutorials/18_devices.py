@@ -450,7 +450,7 @@ compare(*after_20(jax.jit(jax.shard_map(tensor_parallel, mesh=line, **specs))))
 # lines change:
 #
 # ```python
-# jax.distributed.initialize()                  # at the beginning
+# jax.distributed.initialize()  # at the beginning
 # line = Mesh(np.array(jax.devices()), ("d",))  # the devices of all processes
 # ```
 # ```sh

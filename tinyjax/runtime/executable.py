@@ -26,6 +26,7 @@ from tinyjax.runtime.devices import Device
 from tinyjax.runtime.errors import OutOfDeviceMemory, named_error
 from tinyjax.runtime.memory import LAUNCHED, Memory
 from tinyjax.runtime.queues import queue_of
+from tinyjax.runtime.schedule import EmptyStep, KernelStep
 from tinyjax.runtime.schedule_builder import ScheduleBuilder, stored_bytes
 
 # ---- compiling ----
@@ -55,6 +56,8 @@ def compile_lowered(lowered: LoweredProgram) -> Executable:
 
 # ---- the executable ----
 
+LAUNCHES = (KernelStep, EmptyStep)
+
 
 class Executable:
     """A compiled jaxpr: `executable(args)` gives the results for a list of arrays of its avals."""
@@ -68,6 +71,8 @@ class Executable:
         self._builder = builder
         self.new_entries = builder.new_entries  # programs by the files to keep them in
         self.routine = builder.routine(lowered.plan, lowered.memory, of_program=True)
+        # Whether a call never waits, for a device or another member of its group.
+        self.only_launches = all(type(step) in LAUNCHES for step in self.routine.steps)
         self.donated = [i for i, is_donated in enumerate(lowered.donated) if is_donated]
         self.out_avals = lowered.closed.out_avals
         in_avals = [v.aval for v in lowered.closed.jaxpr.invars]

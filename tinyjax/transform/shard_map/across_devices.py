@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.bind import as_array
@@ -62,37 +62,45 @@ def shard_map_on_devices(
     args: Sequence[Any], mesh: Mesh, params: dict[str, Any]
 ) -> list[ArrayImpl]:
     """The results of a shard_map, each device's of its blocks."""
-    workers = workers_of(mesh)
-    in_places = [NamedSharding(mesh, spec) for spec in params["in_specs"]]
+    specs = params["in_specs"], params["out_specs"]
+    parts = _parts(params["jaxpr"], mesh, params["newly_manual_axes"], *specs)
     arrays = [as_array(x) for x in args]
     calls = {}
-    for worker in workers:
-        specs = params["in_specs"], params["out_specs"]
-        program = _program(params["jaxpr"], mesh, worker, params["newly_manual_axes"], *specs)
-        blocks = [block_of(x, place, worker) for x, place in zip(arrays, in_places)]
+    for worker, program in parts.programs.items():
+        blocks = [block_of(x, place, worker) for x, place in zip(arrays, parts.in_places)]
         calls[worker] = compiled(program, worker, "shard_map"), blocks
 
     def results(worker: Device) -> list[ArrayImpl]:
-        program, blocks = calls[worker]
-        return program(blocks)
+        executable, blocks = calls[worker]
+        return executable(blocks)
 
-    outs = zip(*on_all(workers, results))
-    return [from_blocks(o, NamedSharding(mesh, s)) for o, s in zip(outs, params["out_specs"])]
+    # One thread starts them all, if none of them waits. (That is not known of what is being built.)
+    if all(getattr(executable, "only_launches", False) for executable, _ in calls.values()):
+        outs = zip(*map(results, calls))
+    else:
+        outs = zip(*on_all(tuple(calls), results))
+    return list(map(from_blocks, outs, parts.out_places))
+
+
+class Parts(NamedTuple):
+    """What the devices compute: a program for each, and how its operands and results are spread."""
+
+    programs: dict[Device, ClosedJaxpr]
+    in_places: list[NamedSharding]
+    out_places: list[NamedSharding]
 
 
 @cached_on_jaxpr
-def _program(
-    body: ClosedJaxpr,
-    mesh: Mesh,
-    worker: Device,
-    names: frozenset,
-    in_specs: Specs,
-    out_specs: Specs,
-) -> ClosedJaxpr:
-    """What one device computes with its blocks."""
-    parts = [part for part in parts_of_worker(mesh, worker) if part.name in names]
-    axes = tuple([AxisData(part.name, part.size, True, part.ranks, part.place) for part in parts])
-    return nested_vmaps(body, axes, in_specs, out_specs)
+def _parts(
+    body: ClosedJaxpr, mesh: Mesh, names: frozenset, in_specs: Specs, out_specs: Specs
+) -> Parts:
+    programs = {}
+    for worker in workers_of(mesh):
+        own = [part for part in parts_of_worker(mesh, worker) if part.name in names]
+        axes = tuple([AxisData(p.name, p.size, True, p.ranks, p.place) for p in own])
+        programs[worker] = nested_vmaps(body, axes, in_specs, out_specs)
+    places = ([NamedSharding(mesh, spec) for spec in specs] for specs in (in_specs, out_specs))
+    return Parts(programs, *places)
 
 
 # ---- jitted programs ----

@@ -65,6 +65,31 @@ def test_training_gives_what_one_device_gives():
 
 
 @pytest.mark.slow
+def test_what_is_between_shard_maps_is_done_where_the_blocks_are():
+    by_two_devices("""
+    w = jax.device_put(x, NamedSharding(mesh, P("i")))
+    both = dict(mesh=mesh, in_specs=P("i"), out_specs=P("i"))
+    double = jax.shard_map(lambda w: 2 * w, **both)
+    total = jax.shard_map(lambda w: lax.psum(w, "i"), mesh=mesh, in_specs=P("i"), out_specs=P())
+
+    @jax.jit
+    def step(w):
+        whole = total(w)
+        return w - 0.5 * jnp.sin(double(w)), whole @ whole.T
+
+    cut, whole = step(w)
+    for array, own_shape in ((cut, (4, 2)), (whole, (4, 4))):
+        assert [block.shape for block in array.buffer.blocks] == [own_shape] * 2
+        assert are_on_their_devices(array)
+    t = x[:4] + x[4:]
+    np.testing.assert_allclose(cut, x - 0.5 * np.sin(2 * x), rtol=1e-5)
+    np.testing.assert_allclose(whole, t @ t.T, rtol=1e-5)
+    gathered = jax.jit(lambda w: double(w).T @ w)(w)
+    np.testing.assert_allclose(gathered, 2 * x.T @ x, rtol=1e-5)
+    """)
+
+
+@pytest.mark.slow
 def test_large_arrays_are_summed_a_part_by_each():
     by_two_devices("""
     big = np.random.default_rng(0).normal(size=(4, 30001)).astype(np.float32)

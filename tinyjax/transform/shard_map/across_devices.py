@@ -6,9 +6,9 @@ is the nested vmaps over that part, and its blocks of the operands, in its memor
 these programs; where one comes to a collective over an axis that other devices have parts of, it waits for
 them, and takes what they bring (runtime/device_threads.py). Results are blocks, and stay where they are.
 
-Of a jitted program, each shard_map runs so, and what is between them is compiled for the first device, which
-gathers what it reads of spread arrays: right for any program, and the slower the more is outside.
-Builds on nested_vmap and sharding/device_blocks.py.
+Of a jitted program, each shard_map runs so, and what is between them, if devices can do it block by block
+(block_by_block.py). Else it is compiled for the first device, which gathers what it reads: right for any
+program, and slow. Builds on nested_vmap and sharding/device_blocks.py.
 
 Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 """
@@ -39,6 +39,7 @@ from tinyjax.runtime.device_threads import on_all
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.placement import put_results
 from tinyjax.sharding.device_blocks import (
+    DeviceBlocks,
     block_of,
     from_blocks,
     parts_of_worker,
@@ -50,6 +51,7 @@ from tinyjax.transform.batching import AxisData
 from tinyjax.transform.jit.primitive import compiled, runs_in_parts
 from tinyjax.transform.jit.shardings import put_outputs
 from tinyjax.transform.shard_map.across_processes import mesh_of
+from tinyjax.transform.shard_map.block_by_block import as_shard_map, spec_here
 from tinyjax.transform.shard_map.nested_vmap import Specs, nested_vmaps
 
 if TYPE_CHECKING:
@@ -135,12 +137,24 @@ def run(
             outs = segment.eqn.primitive.bind(*operands, **segment.eqn.params)
             outs = outs if segment.eqn.primitive.multiple_results else [outs]
         else:
-            outs = compiled(segment.jaxpr, place.home, "jitted")(operands)
-            put_results(place, "jit", {"jaxpr": segment.jaxpr}, operands, outs)
+            outs = _between(segment.jaxpr, operands, place)
         env.update(zip(segment.makes, outs))
     results = [_as_new(as_array(value(v))) for v in jaxpr.outvars]
     put_outputs(results, out_shardings)
     return results
+
+
+def _between(
+    closed: ClosedJaxpr, operands: list[ArrayImpl], place: NamedSharding
+) -> list[ArrayImpl]:
+    """The results of equations that are outside of all shard_maps."""
+    specs = [spec_here(x, place.mesh) for x in operands]
+    if None not in specs and any(isinstance(x.buffer, DeviceBlocks) for x in operands):
+        if (params := as_shard_map(closed, tuple(specs), place.mesh)) is not None:
+            return shard_map_on_devices(operands, place.mesh, params)
+    outs = compiled(closed, place.home, "jitted")(operands)
+    put_results(place, "jit", {"jaxpr": closed}, operands, outs)
+    return outs
 
 
 def _as_new(x: ArrayImpl) -> ArrayImpl:

@@ -19,6 +19,7 @@ def probe_gives(monkeypatch, returncode=0, stdout="", stderr=""):
     monkeypatch.setattr(doctor.subprocess, "run", ended)
 
 
+@pytest.mark.slow
 def test_this_machine_is_well(capsys):
     assert main(["doctor"]) == 0
     shown = capsys.readouterr().out

@@ -229,6 +229,7 @@ def on_a_terminal(arguments, **environment):
     return shown.decode()
 
 
+@pytest.mark.slow
 def test_colours_are_for_terminals_unless_they_are_not_wanted(step):
     assert "\033[35mtrace" in on_a_terminal(GRAD)
     assert "\033[35m" not in on_a_terminal(GRAD, NO_COLOR="1")

@@ -35,6 +35,7 @@ LATE = {
     "tinyjax.compile.kernel.kernel_ir": "with the first jit",
     "tinyjax.compile.lowered": "with the first jit",
     "tinyjax.runtime.executable": "60: with the first jit",
+    "tinyjax.lax.processes": "with the first call of a program of several processes",
     "tinyjax.random.multivariate": "26, most of it lax.linalg: with the first orthogonal matrix",
     "tinyjax.sharding.auto": "with the first result on a mesh",
     "tinyjax.sharding.current_mesh": "2, with the other four: with the first mesh",

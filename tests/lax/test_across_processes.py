@@ -25,7 +25,7 @@ jax.devices()
 
 
 def mapped(f, size, ranks=()):
-    axis = AxisData("i", size, True, ranks)
+    axis = AxisData("i", size, True, ranks, process if ranks else 0)
 
     def of_all(x):
         with extend_axis_env(axis.env):

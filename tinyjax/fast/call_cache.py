@@ -25,7 +25,12 @@ from tinyjax.fast.prepared_launch import prepared
 from tinyjax.runtime.devices import Device, default_device
 from tinyjax.runtime.distributed.processes import process_count
 from tinyjax.transform.jit.api import PjitFunction
-from tinyjax.transform.jit.primitive import compiled, place_of_call, runs_in_parts
+from tinyjax.transform.jit.primitive import (
+    call_across_processes,
+    compiled,
+    place_of_call,
+    runs_in_parts,
+)
 
 
 class _Known(NamedTuple):
@@ -104,8 +109,8 @@ def _remember(
     function: PjitFunction, args: tuple, kwargs: dict, key: Any, arrays: list[ArrayImpl]
 ) -> None:
     """Notes what the call led to, unless that is still being built, or results are looked at, which only the
-    plain way does, or there are other processes, or devices with parts of it."""
-    if config.jax_debug_nans or config.jax_debug_infs or process_count() > 1:
+    plain way does, or devices of this process have parts of it."""
+    if config.jax_debug_nans or config.jax_debug_infs:
         return
     traced = function.cache.get(function.cache_key(args, kwargs)[1])
     if traced is None:  # jit is disabled
@@ -114,6 +119,11 @@ def _remember(
     if any(is_one(jaxpr, arrays) for is_one, _ in runs_in_parts):
         return
     name = function.params["name"]
+    if process_count() > 1 and function.shardings is None:
+        how = {"name": name, "donated_invars": donated}
+        if (across := call_across_processes(jaxpr, arrays, how)) is not None:
+            function.calls[key] = _Known(config.settings, across, out_tree, False)
+            return
     place = function.device or place_of_call(jaxpr, arrays, name)
     if not isinstance(place, Device | None):  # results are labelled by the plain way
         return

@@ -24,58 +24,69 @@ from tinyjax.lax import shape as shapes
 from tinyjax.lax.slicing import slice_in_dim
 from tinyjax.runtime.collectives import collective
 from tinyjax.transform.batching import AxisData, batch_rules, moveaxis, not_mapped
+from tinyjax.transform.jit.primitive import find_calls_across_processes
 
-# Of several operands, each the sum of those of the processes `ranks`. As all collectives of processes, these
-# have effects: they keep their order, which must be the same in all processes.
+# Of several operands, each the sum of those of the processes `ranks`; `at` says which of a program's meetings
+# it is, to find out who is elsewhere. As all collectives of processes, these have effects: they keep their
+# order, which must be the same in all processes.
 process_psum_p = Primitive("process_psum", multiple_results=True, has_effects=True)
 process_all_gather_p = Primitive("process_all_gather", has_effects=True)
 
 
 def process_psum(xs: Any, ranks: tuple[Any, ...]) -> list[Any]:
     """The sums of the processes' arrays."""
-    return process_psum_p.bind(*xs, ranks=ranks)
+    return process_psum_p.bind(*xs, ranks=ranks, at="")
 
 
 def process_all_gather(x: Any, ranks: tuple[Any, ...]) -> Any:
     """The processes' arrays, stacked along a new axis 0."""
-    return process_all_gather_p.bind(x, ranks=ranks)
+    return process_all_gather_p.bind(x, ranks=ranks, at="")
 
 
-def _psum_impl(*xs: np.ndarray, ranks: tuple[Any, ...]) -> list[np.ndarray]:
+def _psum_impl(*xs: np.ndarray, ranks: tuple[Any, ...], at: str) -> list[np.ndarray]:
     sums = [np.empty(x.shape, x.dtype) for x in xs]
     kinds = [(x.shape, x.dtype) for x in xs]
-    collective("process_psum", kinds, ranks, "process_psum")(xs, sums)
+    collective("process_psum", kinds, ranks, f"process_psum {at}".rstrip())(xs, sums)
     return sums
 
 
-def _all_gather_impl(x: np.ndarray, *, ranks: tuple[Any, ...]) -> np.ndarray:
+def _all_gather_impl(x: np.ndarray, *, ranks: tuple[Any, ...], at: str) -> np.ndarray:
     out = np.empty((len(ranks), *x.shape), x.dtype)
     kinds = [(x.shape, x.dtype)]
-    collective("process_all_gather", kinds, ranks, "process_all_gather")([x], [out])
+    collective("process_all_gather", kinds, ranks, f"process_all_gather {at}".rstrip())([x], [out])
     return out
 
 
-def _gathered_aval(x: ShapedArray, *, ranks: tuple[Any, ...]) -> ShapedArray:
+def _gathered_aval(x: ShapedArray, *, ranks: tuple[Any, ...], at: str) -> ShapedArray:
     return x.update(shape=(len(ranks), *x.shape), weak_type=False)
 
 
-def _psum_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...]) -> Any:
+def _psum_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) -> Any:
     return process_psum(vals, ranks), list(dims)
 
 
-def _all_gather_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...]) -> Any:
+def _all_gather_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) -> Any:
     return process_all_gather(vals[0], ranks), dims[0] + 1
 
 
 impl_rules[process_psum_p] = _psum_impl
 impl_rules[process_all_gather_p] = _all_gather_impl
-abstract_eval_rules[process_psum_p] = lambda *xs, ranks: [x.strip_weak_type() for x in xs]
+abstract_eval_rules[process_psum_p] = lambda *xs, ranks, at: [x.strip_weak_type() for x in xs]
 abstract_eval_rules[process_all_gather_p] = _gathered_aval
 batch_rules[process_psum_p] = _psum_batch
 batch_rules[process_all_gather_p] = _all_gather_batch
 for _primitive in (process_psum_p, process_all_gather_p):
     lowering_rules[_primitive] = Meet("the processes meet")
     no_rule_reasons[_primitive, "jvp"] = "programs are differentiated before processes divide them"
+
+
+def _find_call(*call: Any) -> Any:
+    from tinyjax.lax.processes.calls import find_call  # with the first call
+
+    return find_call(*call)
+
+
+find_calls_across_processes.append(_find_call)
 
 
 # ---- the batching rules of collectives ----
@@ -95,6 +106,10 @@ def over_processes(rule: Callable, is_sum: bool = False, binds_each: bool = Fals
         if not vals or dims[0] is not_mapped:  # the same everywhere: each does what all do
             return _own_part(axis, *rule(of_all, vals, dims, **params))
         if is_sum and params["axis_index_groups"] is None:
+            if axis.size == 1 and len(names) == 1:  # there is nothing to add here
+                shape = shape_of(vals[0])[: dims[0]] + shape_of(vals[0])[dims[0] + 1 :]
+                own = shapes.reshape(vals[0], shape)
+                return process_psum([own], axis.ranks)[0], not_mapped
             out, dim = rule(axis._replace(ranks=(), place=0), vals, dims, **params)
             return process_psum([out], axis.ranks)[0], dim
         of_processes = process_all_gather(moveaxis(vals[0], dims[0], 0), axis.ranks)

@@ -33,11 +33,12 @@ from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.runtime.devices import Device, default_backend, devices
 from tinyjax.runtime.distributed.processes import process_index
 from tinyjax.runtime.placement import Place, commit
-from tinyjax.sharding.blocks import from_block, own_block, spans_processes
+from tinyjax.sharding.blocks import Block, from_block, own_block, spans_processes
 from tinyjax.sharding.device_blocks import spans_devices, spread
 from tinyjax.sharding.partition_spec import PartitionSpec
 from tinyjax.sharding.sharding import Sharding, place_of
 from tinyjax.transform.batching import batch_rules
+from tinyjax.transform.jit.primitive import spread_anew
 from tinyjax.transform.jvp import Zero
 from tinyjax.transform.transposition import deflinear2, is_undefined_primal
 
@@ -79,7 +80,10 @@ def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
     if isinstance(place, Sharding):
         place.shard_shape(np.shape(x))  # raises, if it can't be spread so
         if isinstance(place, Sharding) and spans_processes(getattr(place, "mesh", None)):
-            return from_block(own_block(as_array(x), place), place)
+            x = as_array(x)
+            if isinstance(x.buffer, Block) and not place.is_equivalent_to(x.sharding, x.ndim):
+                return spread_anew(x, place)
+            return from_block(own_block(x, place), place)
         if spans_devices(getattr(place, "mesh", None)):
             return spread(_copied(x), place)
         place.is_fully_addressable  # noqa: B018  (raises, if it has no devices)

@@ -30,7 +30,7 @@ class MeetStep:
     def __post_init__(self) -> None:
         primitive = self.eqn.primitive.name
         kinds = [(v.aval.shape, v.aval.dtype) for v in self.eqn.invars]
-        at = f"jit({self.name}): {primitive}"
+        at = f"jit({self.name}): {primitive} {self.eqn.params['at']}".rstrip()
         self.collective = collective(primitive, kinds, self.eqn.params["ranks"], at)
 
     def run(self, queue: Any, slots: list[Memory]) -> None:

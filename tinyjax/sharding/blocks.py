@@ -154,7 +154,7 @@ def index_of(own: Collection[Device], shape: Sequence[int], sharding: Any) -> tu
 def part_of(x: ArrayImpl, index: tuple[slice, ...]) -> np.ndarray:
     """The elements at an index: of an array in blocks, one that is in this process's."""
     if not isinstance(x.buffer, Block):
-        return x._value[index]
+        return np.asarray(x._value[index])
     places = block_index(x.shape, x.sharding)
     within = [
         np.searchsorted(at.ravel(), np.arange(n)[i]) for at, n, i in zip(places, x.shape, index)

@@ -9,6 +9,7 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.set_mesh.html
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,12 @@ def _set(mesh: Mesh | AbstractMesh | None) -> None:
     else:
         vars(config)["mesh"] = mesh
         watch(follow_operands)  # arrays that are made from now on are on the mesh
+
+
+def mesh_of(params: Mapping[str, Any]) -> Any:
+    """The mesh that an equation speaks of, with its devices."""
+    mesh = params["mesh"]
+    return get_mesh() if isinstance(mesh, AbstractMesh) else mesh
 
 
 def get_mesh() -> Mesh:

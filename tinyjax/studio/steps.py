@@ -289,6 +289,7 @@ CHAPTERS = (
             "transform.jit.cache_misses": "why a jitted function is traced again",
             "runtime.placement": "on which device an operation runs",
             "sharding.current_mesh": "the mesh that names of axes are of",
+            "sharding.blocks": "arrays that several processes have blocks of",
             "transform.jit.shardings": "jit's in_shardings and out_shardings",
             "core.nan_checks": "what jax_debug_nans looks for",
         },

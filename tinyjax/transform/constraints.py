@@ -15,6 +15,7 @@ from tinyjax.core.array import ArrayImpl
 from tinyjax.core.bind import (
     Primitive,
     abstract_eval_rules,
+    as_array,
     impl_rules,
     no_rule_reasons,
 )
@@ -22,11 +23,13 @@ from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.runtime.placement import commit
 from tinyjax.sharding.auto import label_of
+from tinyjax.sharding.blocks import Block, from_block, own_block, spans_processes
 from tinyjax.sharding.current_mesh import with_devices
 from tinyjax.sharding.named_sharding import NamedSharding, whole_spec
 from tinyjax.sharding.partition_spec import UNCONSTRAINED, PartitionSpec, names_of
 from tinyjax.sharding.sharding import place_of
 from tinyjax.transform.batching import batch_rules
+from tinyjax.transform.jit.primitive import spread_anew
 from tinyjax.transform.transposition import deflinear2
 
 # ---- the primitives ----
@@ -42,6 +45,10 @@ def at_place(x: ArrayImpl, sharding: Any) -> ArrayImpl:
     """The same elements with another label; on the current mesh, where the sharding has no devices."""
     sharding = with_devices(sharding)
     sharding.shard_shape(x.shape)  # raises, if it can't be spread so
+    if isinstance(x.buffer, Block):
+        return spread_anew(x, sharding)
+    if spans_processes(getattr(sharding, "mesh", None)):
+        return from_block(own_block(x, sharding), sharding)
     return commit(ArrayImpl(x._host, x.aval, x.buffer), place_of(sharding))
 
 
@@ -49,7 +56,7 @@ def _constraint_impl(x: Any, *, sharding: Any, unconstrained_dims: frozenset, **
     if unconstrained_dims:
         spec = (() if e is UNCONSTRAINED else names_of(e) for e in sharding.spec)
         sharding = label_of(sharding.mesh, tuple(spec))
-    return at_place(x, sharding)
+    return at_place(as_array(x), sharding)
 
 
 def _constraint_batch(vals: Any, dims: Any, **params: Any) -> Any:
@@ -78,7 +85,7 @@ def _reshard_batch(vals: Any, dims: Any, *, dst_sharding: Any) -> Any:
 
 
 impl_rules[sharding_constraint_p] = _constraint_impl
-impl_rules[reshard_p] = lambda x, *, dst_sharding: at_place(x, dst_sharding)
+impl_rules[reshard_p] = lambda x, *, dst_sharding: at_place(as_array(x), dst_sharding)
 abstract_eval_rules[sharding_constraint_p] = lambda x, **params: x
 abstract_eval_rules[reshard_p] = lambda x, *, dst_sharding: dst_sharding.typed(x)
 batch_rules[sharding_constraint_p] = _constraint_batch

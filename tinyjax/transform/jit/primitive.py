@@ -14,11 +14,12 @@ from tinyjax.core.array import ArrayImpl
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.core.config import config
 from tinyjax.core.inlining import inlined_fun
-from tinyjax.core.jaxpr import ClosedJaxpr, all_jaxprs, cached_on_jaxpr, eval_jaxpr
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, all_jaxprs, cached_on_jaxpr, eval_jaxpr
 from tinyjax.core.nan_checks import check_finite
 from tinyjax.core.shortcuts import are_on, with_shortcut
 from tinyjax.core.tracing import JaxprTrace, staging_rules
 from tinyjax.runtime.devices import Device, default_device
+from tinyjax.runtime.distributed.processes import process_count
 from tinyjax.runtime.placement import (
     Place,
     check_devices,
@@ -43,10 +44,24 @@ if TYPE_CHECKING:
 jit_p = Primitive("jit", multiple_results=True, takes_arrays=True)
 
 
-# Pairs (is_one, run), for programs that several processes, or several devices of this one, have parts of:
+# Pairs (is_one, run), for programs that several devices of this process have parts of:
 # `is_one(jaxpr, arrays)` says whether this is one, `run(jaxpr, arrays, out_shardings)` gives its results.
-# They are made in transform/shard_map/, by across_processes and across_devices.
+# One is made in transform/shard_map/across_devices.py.
 runs_in_parts: list[tuple[Callable[..., bool], Callable[..., list[Any]]]] = []
+Call = Callable[[Sequence[ArrayImpl]], list[ArrayImpl]]
+# `find(jaxpr, arrays, params)` gives what calls a program that several processes have parts of, None for
+# others; it is one of lax's.
+find_calls_across_processes: list[Callable[..., Call | None]] = []
+
+
+def call_across_processes(
+    jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], params: dict[str, Any]
+) -> Call | None:
+    """What calls a program with these arguments, if several processes have parts of it; else None."""
+    if process_count() > 1:
+        for find in find_calls_across_processes:
+            return find(jaxpr, arrays, params)
+    return None
 
 
 def _jit_impl(
@@ -56,6 +71,8 @@ def _jit_impl(
     arrays = [as_array(x) for x in args]
     said = params.get("in_shardings", ()), params.get("out_shardings", ())
     arrays = put_arguments(arrays, said[0]) if any(said[0]) else arrays
+    if (across := call_across_processes(jaxpr, arrays, params)) is not None:
+        return across(arrays)
     place = device or place_of_call(jaxpr, arrays, params["name"]) or place_said(said[1])
     for is_one, run in runs_in_parts:
         if is_one(jaxpr, arrays):
@@ -72,6 +89,16 @@ def _jit_impl(
     if config.jax_debug_nans or config.jax_debug_infs:
         _find_first_nan(outs, jaxpr, arrays, params["name"])
     return outs
+
+
+def spread_anew(x: ArrayImpl, sharding: Any) -> ArrayImpl:
+    """An array that several processes have blocks of, spread in another way over them: a program that gives
+    its argument."""
+    v = Var(x.aval.update(sharding=None))
+    how = {"name": "device_put", "out_shardings": (sharding,)}
+    call = call_across_processes(ClosedJaxpr(Jaxpr([], [v], [v], [])), [x], how)
+    assert call is not None
+    return call([x])[0]
 
 
 def place_of_call(jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str) -> Place | None:

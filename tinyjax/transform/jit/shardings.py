@@ -20,6 +20,7 @@ from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.placement import Place, commit
+from tinyjax.sharding.blocks import from_block, own_block, spans_processes
 from tinyjax.sharding.partition_spec import PartitionSpec
 from tinyjax.sharding.sharding import Sharding, SingleDeviceSharding, as_sharding, place_of
 from tinyjax.transform.jit.stages import Compiled
@@ -145,6 +146,8 @@ def put_arguments(arrays: Sequence[ArrayImpl], places: Sequence[Any]) -> list[Ar
 
 def _put_argument(x: ArrayImpl, place: Any) -> ArrayImpl:
     if not x.committed:
+        if spans_processes(getattr(place, "mesh", None)):
+            return from_block(own_block(x, place), place)
         return commit(ArrayImpl(x._host, x.aval, x.buffer), place_of(place))
     if not place.is_equivalent_to(x.sharding, x.ndim):
         raise ValueError(

@@ -1,7 +1,7 @@
 """shard_map over a mesh of several OpenCL devices of this process: each runs the program of its own part.
 
 After this file you can follow a psum from one GPU to the other. It is what several processes do
-(across_processes.py), in one: each device has its part of each axis of the mesh, a program of its own, which
+(lax/processes/), in one: each device has its part of each axis of the mesh, a program of its own, which
 is the nested vmaps over that part, and its blocks of the operands, in its memory. A thread for each launches
 these programs; where one comes to a collective over an axis that other devices have parts of, it waits for
 them, and takes what they bring (runtime/device_threads.py). Results are blocks, and stay where they are.
@@ -38,6 +38,7 @@ from tinyjax.core.jaxpr import (
 from tinyjax.runtime.device_threads import on_all
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.placement import put_results
+from tinyjax.sharding.current_mesh import mesh_of
 from tinyjax.sharding.device_blocks import (
     DeviceBlocks,
     block_of,
@@ -50,7 +51,6 @@ from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.transform.batching import AxisData
 from tinyjax.transform.jit.primitive import compiled, runs_in_parts
 from tinyjax.transform.jit.shardings import put_outputs
-from tinyjax.transform.shard_map.across_processes import mesh_of
 from tinyjax.transform.shard_map.block_by_block import as_shard_map, spec_here
 from tinyjax.transform.shard_map.nested_vmap import Specs, nested_vmaps
 

@@ -22,17 +22,18 @@ from tinyjax.core.bind import (
     no_rule_reasons,
 )
 from tinyjax.core.inlining import CALLS, inlined_fun
-from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.core.varying import ManualAxis
 from tinyjax.runtime.placement import check_devices, commit
 from tinyjax.sharding.blocks import spans_processes
+from tinyjax.sharding.current_mesh import mesh_of
 from tinyjax.sharding.device_blocks import spans_devices
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.sharding.partition_spec import PartitionSpec
 from tinyjax.transform.batching import AxisData
+from tinyjax.transform.jit.primitive import call_across_processes
 from tinyjax.transform.shard_map.across_devices import shard_map_on_devices
-from tinyjax.transform.shard_map.across_processes import mesh_of, shard_map_of_own_part
 from tinyjax.transform.shard_map.nested_vmap import (
     MeshAxes,
     Specs,
@@ -104,16 +105,32 @@ printed_params["shard_map"] = _printed
 
 
 def _shard_map_impl(*args: Any, **params: Any) -> list[ArrayImpl]:
-    """Equation by equation; the results lie on the mesh, as their specs say."""
+    """Equation by equation; the results lie on the mesh, as their specs say. Where several processes have
+    parts of that, as a program of one equation."""
     mesh = mesh_of(params)
     check_devices(args, "shard_map", mesh.flat_devices, "shard_map")
     if spans_processes(mesh):
-        return shard_map_of_own_part(args, params)
+        arrays = [as_array(x) for x in args]
+        avals, key = tuple([x.aval for x in arrays]), tuple(sorted(params.items()))
+        closed = _of_one_equation(params["jaxpr"], avals, key)
+        call = call_across_processes(closed, arrays, {"name": "shard_map"})
+        assert call is not None
+        return call(arrays)
     if spans_devices(mesh):
         return shard_map_on_devices(args, mesh, params)
     places: list[Any] = [NamedSharding(mesh, spec) for spec in params["out_specs"]]
     outs = map(as_array, inlined_fun(unrolled(params))(*args))
     return [commit(ArrayImpl(x._host, x.aval, x.buffer), at) for x, at in zip(outs, places)]
+
+
+@cached_on_jaxpr
+def _of_one_equation(
+    body: ClosedJaxpr, avals: tuple[ShapedArray, ...], params: tuple[tuple[str, Any], ...]
+) -> ClosedJaxpr:
+    invars = list(map(Var, avals))
+    outvars = list(map(Var, _shard_map_avals(*avals, **dict(params))))
+    eqn = JaxprEqn(shard_map_p, invars, outvars, dict(params))
+    return ClosedJaxpr(Jaxpr([], invars, outvars, [eqn]))
 
 
 impl_rules[shard_map_p] = _shard_map_impl

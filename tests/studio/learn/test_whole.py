@@ -29,6 +29,19 @@ def test_an_error_is_told_with_the_exercise_that_it_went_through():
     assert "07.1 dead_code" in where and "01.1" not in where
 
 
+def test_an_error_that_went_through_a_function_of_an_earlier_lesson_names_that():
+    own, kept = PLACES.copy(), {}
+    place = (str(PACKAGE / "core" / "lists.py"), "pick")
+    kept[place] = f"{own.pop(place)}, of an earlier lesson"
+
+    def program():
+        lists.split_list([1, 2], 1)
+        lists.pick([1, 2], [True])
+
+    _, where = whole.complaints("program", program, own, kept)
+    assert where.strip() == "what it called of yours: 07.1 dead_code, of an earlier lesson"
+
+
 def test_a_wrong_result_is_told_with_all_exercises_that_the_program_called():
     def program():
         lists.split_list([1, 2], 1)
@@ -52,7 +65,12 @@ def test_a_lesson_may_say_how_many_devices_there_are(tmp_path, monkeypatch):
     (tmp_path / "src").mkdir()
     (tmp_path / "src" / "tinyjax").symlink_to(PACKAGE)
     monkeypatch.setattr(whole, "ROOT", tmp_path)
-    assert whole.check(types.SimpleNamespace(path=tmp_path, lesson=1, exercises=[])) == []
+    folder = types.SimpleNamespace(path=tmp_path, lesson=1, exercises=[], notes={"kept": []})
+    assert whole.check(folder) == []
+    lesson.write_text("raise KeyError('axes')")
+    said, where, command = whole.check(folder)
+    assert said == "tutorials/01_primitives.py: KeyError: 'axes'"
+    assert f"PYTHONPATH={tmp_path}/src python {lesson}" in command
 
 
 def test_a_folder_of_an_older_tinyjax_is_left_alone(tmp_path):

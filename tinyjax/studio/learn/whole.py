@@ -11,6 +11,7 @@ this file as a process of its own, in the copy. Builds on work_folder.
 from __future__ import annotations
 
 import contextlib
+import functools
 import io
 import json
 import os
@@ -28,10 +29,14 @@ import numpy as np
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.studio.learn.exercises import NAMES, ROOT
+from tinyjax.studio.learn.exercises import NAMES, ROOT, place_of
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 SECONDS = 300  # that all of it may take
+QUIETLY = {
+    "TINYJAX_FAST": "0",
+    "TINYJAX_BACKGROUND_BUILD": "0",
+}  # errors are told, not answered by NumPy
 Place = tuple[str, str]  # a file and the qualified name of a function in it
 
 
@@ -45,17 +50,24 @@ def check(folder: WorkFolder) -> list[str]:
         for e in folder.exercises
         for file, name in e.places
     ]
+    kept = [
+        [str(src / file), name, f"{e['name']}, of an earlier lesson"]
+        for e in folder.notes["kept"]
+        for file, name in (place_of(function, src) for function in e["functions"])
+    ]
     script = ROOT / "tutorials" / f"{NAMES[folder.lesson - 1]}.py"
-    found = _run(src, {"functions": functions})
+    task = {"functions": functions, "kept": kept}
+    if (found := _run(src, task)) or not script.exists():
+        return found
     # A process of its own: a lesson may say how many devices there are, and must be the first to.
-    return found or (
-        _run(src, {"functions": functions, "script": str(script)}) if script.exists() else []
-    )
+    if found := _run(src, {**task, "script": str(script)}):
+        settings = " ".join(f"{name}={value}" for name, value in QUIETLY.items())
+        found.append(f"    all of it: {settings} PYTHONPATH={src} python {script}")
+    return found
 
 
 def _run(src: Path, task: dict[str, Any]) -> list[str]:
     """What `main` finds in a process on the copy in `src`, in lines."""
-    quietly = {"TINYJAX_FAST": "0", "TINYJAX_BACKGROUND_BUILD": "0", "PYTHONPATH": str(src)}
     with tempfile.TemporaryDirectory() as temporary:
         Path(temporary, "task.json").write_text(json.dumps(task), encoding="utf-8")
         command = [sys.executable, "-m", "tinyjax.studio.learn.whole", "task.json"]
@@ -63,7 +75,7 @@ def _run(src: Path, task: dict[str, Any]) -> list[str]:
             done = subprocess.run(
                 command,
                 cwd=temporary,
-                env={**os.environ, **quietly},
+                env={**os.environ, **QUIETLY, "PYTHONPATH": str(src)},
                 capture_output=True,
                 text=True,
                 errors="replace",
@@ -136,8 +148,14 @@ class Called:
         return next((name for f in reversed(frames) if (name := self.exercise_of(f))), None)
 
 
-def complaints(what: str, run: Callable[[], None], exercises: dict[Place, str]) -> list[str]:
-    """What is said of a program that fails: its error, and the exercise that it is likely to come from."""
+def complaints(
+    what: str,
+    run: Callable[[], None],
+    exercises: dict[Place, str],
+    kept: dict[Place, str] | None = None,
+) -> list[str]:
+    """What is said of a program that fails: its error, and the exercise that it is likely to come from, of
+    this lesson or, where an error went through one, of those that were carried on."""
     called = Called(exercises)
     sys.setprofile(called)
     try:
@@ -148,7 +166,7 @@ def complaints(what: str, run: Callable[[], None], exercises: dict[Place, str]) 
         sys.setprofile(None)
         said = (str(error).splitlines() or [""])[0][:200]
         kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
-        likely = called.in_traceback(error)
+        likely = Called({**exercises, **(kept or {})}).in_traceback(error)
         where = [likely] if likely else list(called.names)
         return [
             f"{what}: {kind}{said}",
@@ -169,7 +187,10 @@ def compare(program: Callable[[], tuple[Any, Any]]) -> None:
 
 def main(task: dict[str, Any]) -> None:
     """Runs the script of the task, or the programs, if it names none; prints the complaints."""
-    exercises = {(file, name): exercise for file, name, exercise in task["functions"]}
+    exercises, kept = (
+        {(file, name): exercise for file, name, exercise in task[which]}
+        for which in ("functions", "kept")
+    )
     found: list[str] = []
     if "script" in task:
         script = Path(task["script"])
@@ -179,10 +200,11 @@ def main(task: dict[str, Any]) -> None:
         def lesson() -> None:
             runpy.run_path(str(script), run_name="__main__")
 
-        found += complaints(f"tutorials/{script.name}", lesson, exercises)
+        found += complaints(f"tutorials/{script.name}", lesson, exercises, kept)
     else:
         for what, program in programs().items():
-            found += complaints(what, lambda program=program: compare(program), exercises)  # type: ignore[misc]
+            compared = functools.partial(compare, program)
+            found += complaints(what, compared, exercises, kept)
     print("\n" + json.dumps(found))
 
 

@@ -17,7 +17,14 @@ from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.tree_util.pytrees import tree_map
 from tinyjax.runtime.placement import commit
-from tinyjax.sharding.blocks import spans_processes
+from tinyjax.sharding.blocks import (
+    block_index,
+    from_block,
+    own_block,
+    own_parts,
+    shape_of_blocks,
+    spans_processes,
+)
 from tinyjax.sharding.device_blocks import made_of, spans_devices, spread
 from tinyjax.sharding.sharding import Sharding, place_of
 
@@ -29,16 +36,14 @@ def make_array_from_callback(
     dtype: Any = None,
 ) -> ArrayImpl:
     """An array of this shape, of which `data_callback(index)` gives the part at an index; it is called once
-    for each index that some device has. `dtype` is the one that the parts have.
+    for each index that some device of this process has. `dtype` is the one that the parts have.
 
-    Raises ValueError if the shape can't be spread so, or a part has another shape or dtype, and
-    NotImplementedError if other processes have parts.
+    Raises ValueError if the shape can't be spread so, or a part has another shape or dtype.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_callback.html
     """
-    _check_is_of_one_process(sharding)
     shape = tuple(shape)
     parts: list[tuple[Any, Any]] = []
-    for index in sharding.devices_indices_map(shape).values():
+    for index in sharding.addressable_devices_indices_map(shape).values():
         if all(index != known for known, _ in parts):
             parts.append((index, data_callback(index)))
     for _, part in parts:
@@ -54,15 +59,13 @@ def make_array_from_callback(
 def make_array_from_single_device_arrays(
     shape: Sequence[int], sharding: Sharding, arrays: Sequence[Any], *, dtype: Any = None
 ) -> ArrayImpl:
-    """An array of this shape, whose parts are `arrays`: one on each device of the sharding.
+    """An array of this shape, whose parts are `arrays`: one on each device that this process has of it.
 
-    Raises ValueError if there are too few, or one has another shape or is on no device of the sharding, and
-    NotImplementedError if other processes have parts.
+    Raises ValueError if there are too few, or one has another shape or is on no device of the sharding.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_single_device_arrays.html
     """
-    _check_is_of_one_process(sharding)
     shape = tuple(shape)
-    places = sharding.devices_indices_map(shape)
+    places = sharding.addressable_devices_indices_map(shape)
     if len(arrays) != len(places):
         raise ValueError(
             f"Expected {len(places)} per-device arrays (this is how many devices are addressable by the "
@@ -93,14 +96,15 @@ def make_array_from_single_device_arrays(
 def make_array_from_process_local_data(
     sharding: Sharding, local_data: Any, global_shape: Any = None
 ) -> Any:
-    """An array of what the process has of it; `local_data` may be a tree. With one process, that is all.
+    """An array of what each process has of it: along each axis its block, or all. `local_data` may be a tree.
 
-    Raises ValueError if the shape is not `global_shape`, or can't be spread so, and NotImplementedError if
-    other processes have parts.
+    Raises ValueError if the shape does not fit `global_shape`, or can't be spread so.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_process_local_data.html
     """
 
     def whole(data: Any) -> ArrayImpl:
+        if spans_processes(getattr(sharding, "mesh", None)):
+            return _of_own_data(data, sharding, global_shape)
         shape = np.shape(data)
         if global_shape is not None and tuple(global_shape) != shape:
             raise ValueError(
@@ -112,13 +116,26 @@ def make_array_from_process_local_data(
     return tree_map(whole, local_data)
 
 
-def _check_is_of_one_process(sharding: Sharding) -> None:
-    """Raises NotImplementedError where other processes have parts."""
-    if spans_processes(getattr(sharding, "mesh", None)):
-        raise NotImplementedError(
-            f"{sharding} has devices of several processes: tinyjax makes arrays of parts within one only. "
-            "Give each process the whole by jax.device_put(x, sharding), which keeps its part of it"
-        )
+def _of_own_data(data: Any, sharding: Sharding, global_shape: Any) -> ArrayImpl:
+    """The array of which this process has a block, of `data`: along each axis that is the block, or all."""
+    mesh, spec = sharding.mesh, sharding.spec  # type: ignore[attr-defined]
+    data = np.asarray(data)
+    if global_shape is None:
+        global_shape = shape_of_blocks(data.shape, spec, own_parts(mesh))
+    if None in global_shape:
+        raise ValueError(f"global_shape={global_shape} has Nones. This is not supported.")
+    sharding.shard_shape(global_shape)  # raises, if it can't be spread so
+    for axis, places in enumerate(block_index(global_shape, sharding)):
+        if data.shape[axis] == global_shape[axis]:
+            data = data.take(places.ravel(), axis)
+        elif data.shape[axis] != places.size:
+            raise ValueError(
+                "Invalid host data, each dimension should match either global or process shape. In dimension "
+                f"{axis}, the process data has {data.shape[axis]} elements. Process addresses {places.size} "
+                f"elements and global_shape={tuple(global_shape)}."
+            )
+    aval = get_aval(data)
+    return from_block(ArrayImpl(to_numpy(data, aval), aval), sharding)
 
 
 def _joined(shape: tuple[int, ...], sharding: Sharding, parts: Sequence[Any]) -> ArrayImpl:
@@ -128,6 +145,8 @@ def _joined(shape: tuple[int, ...], sharding: Sharding, parts: Sequence[Any]) ->
     for index, part in parts:
         whole[index] = to_numpy(part, aval)
     result = ArrayImpl(whole, aval.update(shape=shape, weak_type=False))
+    if spans_processes(getattr(sharding, "mesh", None)):  # what others have is not filled in
+        return from_block(own_block(result, sharding), sharding)
     if spans_devices(getattr(sharding, "mesh", None)):
         return spread(result, sharding)
     return commit(result, place_of(sharding))

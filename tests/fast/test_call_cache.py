@@ -2,9 +2,12 @@
 
 import numpy as np
 import pytest
+from cpu_devices import cpu_devices
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.sharding import Mesh, NamedSharding
+from tinyjax.sharding.partition_spec import P
 from tinyjax.transform.jit.api import PjitFunction
 
 
@@ -30,6 +33,13 @@ ARGUMENTS = {
     "a keyword": ((), {"x": jnp.ones(3)}),
     "on a device": ((jax.device_put(np.ones(3, np.float32), jax.devices()[0]),), {}),
 }
+
+
+def test_what_was_said_of_shardings_holds_for_each_call():
+    mesh = Mesh(cpu_devices(2), "x")
+    split = NamedSharding(mesh, P("x"))
+    for f in (jax.jit(jnp.sin, out_shardings=split), jax.jit(jnp.sin, in_shardings=split)):
+        assert [f(jnp.ones(4)).sharding for _ in range(3)] == [split] * 3
 
 
 @pytest.mark.parametrize("kind", ARGUMENTS)

@@ -108,9 +108,12 @@ def _structure(node: Any, leaves: list[Any]) -> tuple[Any, ...]:
 def _remember(
     function: PjitFunction, args: tuple, kwargs: dict, key: Any, arrays: list[ArrayImpl]
 ) -> None:
-    """Notes what the call led to, unless that is still being built, or results are looked at, which only the
-    plain way does, or devices of this process have parts of it."""
+    """Notes what the call led to, unless that is still being built, or the plain way has more to do: it looks
+    at results, does as in_shardings and out_shardings say, or asks devices of this process."""
     if config.jax_debug_nans or config.jax_debug_infs:
+        return
+        return
+    if function.shardings is not None:
         return
     traced = function.cache.get(function.cache_key(args, kwargs)[1])
     if traced is None:  # jit is disabled

@@ -42,6 +42,7 @@ LATE = {
     "tinyjax.sharding.mesh": "with the first mesh",
     "tinyjax.sharding.named_sharding": "with the first mesh",
     "tinyjax.sharding.types": "with the first mesh of explicit axes",
+    "tinyjax.transform.constraints": "with the first sharding",
 }
 
 

@@ -20,17 +20,14 @@ from tinyjax.core.array import ArrayImpl
 from tinyjax.core.bind import EvalTrace, Tracer, as_array, context
 from tinyjax.core.config import Config, config
 from tinyjax.core.shortcuts import shortcut_for
-from tinyjax.core.tree_util.pytrees import LEAF, PyTreeDef, kind_of
+from tinyjax.core.tree_util.pytrees import LEAF, PyTreeDef, kind_of, tree_leaves
 from tinyjax.fast.prepared_launch import prepared
-from tinyjax.runtime.devices import Device, default_device
+from tinyjax.runtime.devices import default_device
 from tinyjax.runtime.distributed.processes import process_count
+from tinyjax.runtime.placement import Place, home_of
 from tinyjax.transform.jit.api import PjitFunction
-from tinyjax.transform.jit.primitive import (
-    call_across_processes,
-    compiled,
-    place_of_call,
-    runs_in_parts,
-)
+from tinyjax.transform.jit.primitive import call_across_processes, compiled, runs_in_parts
+from tinyjax.transform.jit.shardings import place_of_call
 
 
 class _Known(NamedTuple):
@@ -39,7 +36,7 @@ class _Known(NamedTuple):
     settings: object
     program: Callable
     out_tree: PyTreeDef
-    commits: bool  # whether the results are put on the program's device, as the arguments were
+    places: list[Place]  # where the results are put; empty if nobody put the arguments anywhere
 
 
 @shortcut_for(PjitFunction.__call__)
@@ -54,12 +51,11 @@ def call(plain: Callable, function: PjitFunction, *args: Any, **kwargs: Any) -> 
         return plain(function, *args, **kwargs)
     if known is None or known.settings is not Config.settings:
         result = plain(function, *args, **kwargs)
-        _remember(function, args, kwargs, key, arrays)
+        _remember(function, args, kwargs, key, arrays, result)
         return result
     outs = known.program(arrays)
-    if known.commits:
-        for out in outs:
-            out.committed = True
+    for out, place in zip(outs, known.places):
+        out._device, out.committed = place, True
     return outs[0] if known.out_tree is LEAF else known.out_tree.unflatten(outs)
 
 
@@ -106,12 +102,16 @@ def _structure(node: Any, leaves: list[Any]) -> tuple[Any, ...]:
 
 
 def _remember(
-    function: PjitFunction, args: tuple, kwargs: dict, key: Any, arrays: list[ArrayImpl]
+    function: PjitFunction,
+    args: tuple,
+    kwargs: dict,
+    key: Any,
+    arrays: list[ArrayImpl],
+    result: Any,
 ) -> None:
     """Notes what the call led to, unless that is still being built, or the plain way has more to do: it looks
     at results, does as in_shardings and out_shardings say, or asks devices of this process."""
     if config.jax_debug_nans or config.jax_debug_infs:
-        return
         return
     if function.shardings is not None:
         return
@@ -125,13 +125,12 @@ def _remember(
     if process_count() > 1 and function.shardings is None:
         how = {"name": name, "donated_invars": donated}
         if (across := call_across_processes(jaxpr, arrays, how)) is not None:
-            function.calls[key] = _Known(config.settings, across, out_tree, False)
+            function.calls[key] = _Known(config.settings, across, out_tree, [])
             return
     place = function.device or place_of_call(jaxpr, arrays, name)
-    if not isinstance(place, Device | None):  # results are labelled by the plain way
-        return
-    program = compiled(jaxpr, place or default_device(), name, donated)
+    program = compiled(jaxpr, home_of(place or default_device()), name, donated)
     program = getattr(program, "executable", program)  # None: not yet, in a BackgroundBuild
     if program is not None:
-        known = _Known(config.settings, prepared(program), out_tree, place is not None)
+        places = [] if place is None else [x._device for x in tree_leaves(result)]
+        known = _Known(config.settings, prepared(program), out_tree, places)
         function.calls[key] = known

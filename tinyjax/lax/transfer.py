@@ -32,11 +32,11 @@ from tinyjax.core.tree_util import tree_flatten, tree_leaves, tree_map, tree_unf
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.runtime.devices import Device, default_backend, devices
 from tinyjax.runtime.distributed.processes import process_index
-from tinyjax.runtime.placement import Place, commit
+from tinyjax.runtime.placement import Place, commit, put_at
 from tinyjax.sharding.blocks import Block, from_block, own_block, spans_processes
 from tinyjax.sharding.device_blocks import spans_devices, spread
 from tinyjax.sharding.partition_spec import PartitionSpec
-from tinyjax.sharding.sharding import Sharding, place_of
+from tinyjax.sharding.sharding import Sharding, place_of, places_asked
 from tinyjax.transform.batching import batch_rules
 from tinyjax.transform.jit.primitive import spread_anew
 from tinyjax.transform.jvp import Zero
@@ -99,10 +99,7 @@ def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
         return x
     if x.is_deleted():
         x._value  # noqa: B018  (raises)
-    if x.buffer is not None:
-        # No computation may write over what two arrays see.
-        x.buffer.has_one_owner = False  # type: ignore[attr-defined]
-    return commit(ArrayImpl(x._host, x.aval, x.buffer), place)
+    return put_at(x, place)
 
 
 def _copied(x: Any) -> ArrayImpl:
@@ -134,6 +131,10 @@ impl_rules[device_put_p] = _device_put_impl
 abstract_eval_rules[device_put_p] = lambda *avals, devices, **params: [
     place.typed(aval) if isinstance(place, Sharding) else aval
     for aval, place in zip(avals, devices)
+]
+# Of a Device a compiled program knows nothing: it runs where its arguments are.
+places_asked["device_put"] = lambda params: [
+    place if isinstance(place, Sharding) else None for place in params["devices"]
 ]
 deflinear2(device_put_p, _device_put_transpose)
 batch_rules[device_put_p] = lambda xs, dims, **params: (device_put_p.bind(*xs, **params), dims)

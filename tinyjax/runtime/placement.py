@@ -13,7 +13,7 @@ Source: https://docs.jax.dev/en/latest/faq.html#controlling-data-and-computation
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.bind import Primitive, watch
@@ -70,6 +70,14 @@ def commit(x: ArrayImpl, place: Place) -> ArrayImpl:
     return x
 
 
+def put_at(x: ArrayImpl, place: Place) -> ArrayImpl:
+    """The elements of `x` as another array, at `place`. Both look at the same memory, so no computation may
+    write over it."""
+    if x.buffer is not None:
+        x.buffer.has_one_owner = False  # type: ignore[attr-defined]
+    return commit(ArrayImpl(x._host, x.aval, x.buffer), place)
+
+
 def put_results(
     place: Place, name: str, params: dict[str, Any], operands: Sequence[Any], results: Sequence[Any]
 ) -> None:
@@ -89,7 +97,7 @@ def follow_operands(
 ) -> None:
     """Results are where their operands were put, or on a default device if one is configured just now."""
     name = primitive.name if primitive else "array"
-    place = committed_place(operands, name) or current_mesh_place()
+    place = committed_place(operands, name, asked_by_set_mesh())
     if place is not None:
         put_results(place, name, params, operands, results)
     elif config.jax_default_device is not None:
@@ -102,49 +110,54 @@ def current_mesh_place() -> Place | None:
     return getattr(config.mesh, "whole_everywhere", None)
 
 
-def committed_place(values: Sequence[Any], name: str) -> Place | None:
-    """Where those values that are arrays were put; None if that is true of none. Of several shardings
-    over the same devices, the first.
+class Asked(NamedTuple):
+    """A place that something asks for: an argument, an equation, out_shardings."""
 
-    `name` is the function's whose arguments they are. Raises ValueError for other devices."""
+    who: str
+    place: Place
+
+
+def asked_by_set_mesh() -> tuple[Asked, ...]:
+    """What the block `with jax.set_mesh(mesh):` asks for, if there is one."""
+    place = current_mesh_place()
+    return () if place is None else (Asked("the mesh of jax.set_mesh", place),)
+
+
+def committed_place(values: Sequence[Any], name: str, asked: Sequence[Asked] = ()) -> Place | None:
+    """Where those values that are arrays were put, or else the first place that is asked for; None if there
+    is neither. Of several shardings over the same devices, the first.
+
+    `name` is the function's whose arguments the values are. Raises ValueError for other devices."""
     committed = [x for x in values if getattr(x, "committed", False)]
-    if not committed:
+    if not committed and not asked:
         return None
-    place = committed[0]._device
-    for x in committed:
-        if x._device is not place and devices_of(x._device) != devices_of(place):
-            raise _incompatible_devices(values, name, (committed[0], x))
+    place = committed[0]._device if committed else asked[0].place
+    for other in (*[x._device for x in committed], *[each.place for each in asked]):
+        if other is not place and devices_of(other) != devices_of(place):
+            raise _incompatible_devices(values, name, asked)
     return place
 
 
-def check_devices(
-    values: Sequence[Any], name: str, devices: tuple[Device, ...], whose: str
-) -> None:
-    """Raises ValueError if one of those values that are arrays was put elsewhere than on the devices of
-    `whose`."""
-    for x in values:
-        if getattr(x, "committed", False) and devices_of(x._device) != devices:
-            raise _incompatible_devices(values, name, (x,), f" and {whose} with {_ids(devices)}")
-
-
-def _incompatible_devices(
-    values: Sequence[Any], name: str, found: Sequence[ArrayImpl], other: str = ""
-) -> ValueError:
-    got = " and ".join(
-        f"argument args[{i}] of {name} with shape {x.aval.str_short()} and with "
-        f"{_ids(devices_of(x._device))}"
+def _incompatible_devices(values: Sequence[Any], name: str, asked: Sequence[Asked]) -> ValueError:
+    """Names the first, and the first that has other devices."""
+    arguments = [
+        Asked(f"argument args[{i}] of {name} with shape {x.aval.str_short()} and", x._device)
         for i, x in enumerate(values)
-        if any(x is y for y in found)
+        if getattr(x, "committed", False)
+    ]
+    everybody = [*arguments, *asked]
+    first = everybody[0]
+    other = next(o for o in everybody if devices_of(o.place) != devices_of(first.place))
+    got = " and ".join(
+        f"{who} with device ids {[d.id for d in devices_of(place)]} on platform "
+        f"{home_of(place).platform.upper()}"
+        for who, place in (first, other)
     )
-    got += other
     return ValueError(
-        f"Received incompatible devices for jitted computation. Got {got}. An array that was put on a "
-        "device stays there: bring them together with jax.device_put(x, device)"
+        f"Received incompatible devices for jitted computation. Got {got}. An array that was put on "
+        "devices stays there, and a program runs on the same ones: bring them together with "
+        "jax.device_put(x, place)"
     )
-
-
-def _ids(devices: Sequence[Device]) -> str:
-    return f"device ids {[d.id for d in devices]} on platform {devices[0].platform.upper()}"
 
 
 def _device(self: ArrayImpl) -> Place:

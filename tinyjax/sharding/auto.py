@@ -10,23 +10,25 @@ Source: https://docs.jax.dev/en/latest/notebooks/Distributed_arrays_and_automati
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tinyjax.core.array import ArrayImpl
+from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.inlining import CALLS, called_by
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_on_jaxpr
 from tinyjax.sharding.mesh import Mesh
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.sharding.partition_spec import UNCONSTRAINED, PartitionSpec, entry_of, names_at
 from tinyjax.sharding.propagation import Shape, Spec, Use, propagate, whole
+from tinyjax.sharding.sharding import places_asked
 
 # ---- specs of values ----
 
 
 def spec_of(place: Any, ndim: int, mesh: Any) -> Spec:
-    """How a value at a place is split over the mesh; whole, if the place has nothing to do with it."""
-    if not isinstance(place, NamedSharding) or place.mesh.axis_names != mesh.axis_names:
+    """How a value at a place is split over the mesh; whole, if the place is none on such a mesh."""
+    if not isinstance(place, NamedSharding) or place.mesh.shape_tuple != mesh.shape_tuple:
         return whole((0,) * ndim)
     return tuple(names_at(place.spec, axis) for axis in range(ndim))
 
@@ -50,24 +52,28 @@ def label_results(
     """Labels the results of a primitive of which some operands are spread over the mesh."""
     values = [x if isinstance(x, ArrayImpl) else None for x in operands]
     shapes = [() if x is None else x.aval.shape for x in values]
-    specs = [
-        spec_of(x._device, x.ndim, mesh) if x is not None and x.committed else whole(shape)
-        for x, shape in zip(values, shapes)
-    ]
-    outs = specs_of_results(name, params, shapes, specs, [r.aval.shape for r in results], mesh)
-    for result, spec in zip(results, outs):
-        sharding = result.aval._sharding
-        label = NamedSharding(mesh, sharding.spec) if sharding else label_of(mesh, spec)
+    places = [x._device if x is not None and x.committed else None for x in values]
+    avals = [r.aval for r in results]
+    labels = shardings_of_results(mesh, name, params, shapes, places, avals)
+    for result, label in zip(results, labels):
         result._device, result.committed = label, True
 
 
 def shardings_of_results(
-    mesh: Mesh, params: Mapping[str, Any], places: Sequence[Any]
+    mesh: Mesh,
+    name: str,
+    params: Mapping[str, Any],
+    shapes: list[Shape],
+    places: Sequence[Any],
+    out_avals: Sequence[ShapedArray],
 ) -> list[NamedSharding]:
-    """The shardings of the results of a jit equation, given those of its operands, or None."""
-    closed = params["jaxpr"]
-    specs = [spec_of(place, a.ndim, mesh) for place, a in zip(places, closed.in_avals)]
-    return [label_of(mesh, spec) for spec in _specs_of_called(closed, specs, params, mesh)]
+    """The shardings of the results of a primitive, given its operands' places; None: nobody put it there."""
+    specs = [spec_of(place, len(shape), mesh) for place, shape in zip(places, shapes)]
+    outs = specs_of_results(name, params, shapes, specs, [a.shape for a in out_avals], mesh)
+    return [
+        NamedSharding(mesh, a._sharding.spec) if a._sharding else label_of(mesh, spec)
+        for a, spec in zip(out_avals, outs)
+    ]
 
 
 # ---- equations and jaxprs ----
@@ -82,45 +88,46 @@ def specs_of_results(
     mesh: Any,
 ) -> list[Spec]:
     """The specs of the results of an equation."""
-    if name == "shard_map" and params["mesh"].axis_names == mesh.axis_names:
-        outs = zip(params["out_specs"], out_shapes)
-        return [tuple(names_at(spec, axis) for axis in range(len(shape))) for spec, shape in outs]
+    if name in places_asked:
+        return _placed(places_asked[name](params), specs, out_shapes, mesh)
     if name in CALLS:
         return _specs_of_called(called_by(name, params), specs, params, mesh)
     if name in _OF_BODIES:
         return _OF_BODIES[name](params, specs, mesh)
-    if name in _PLACING:
-        places = _PLACING[name](params, len(shapes))
-        return [_placed(place, spec, mesh) for place, spec in zip(places, specs)]
     return propagate(Use(name, shapes, specs, out_shapes, params, mesh.shape))
 
 
-def _placed(place: Any, spec: Spec, mesh: Any) -> Spec:
-    """A spec that a constraint replaces; where it does not say, it stays."""
-    if place is None:
-        return spec
-    if not isinstance(place, NamedSharding):
-        return whole((0,) * len(spec))
-    kept = [i for i, e in enumerate(place.spec) if e is UNCONSTRAINED]
-    new = spec_of(place, len(spec), mesh)
-    return tuple(spec[i] if i in kept else new[i] for i in range(len(spec)))
+def _placed(
+    places: Sequence[Any], specs: Sequence[Spec], shapes: Sequence[Shape], mesh: Any
+) -> list[Spec]:
+    """Specs of values that are asked for at places; they stay where nothing is asked for. (The places of a
+    shard_map's results say all, and there may be more of them than operands.)"""
+    found = []
+    for i, (place, shape) in enumerate(zip(places, shapes)):
+        found.append(specs[i] if place is None else _asked(place, specs[i : i + 1], shape, mesh))
+    return found
 
 
-_PLACING = {
-    "sharding_constraint": lambda params, n: [params["sharding"]],
-    "reshard": lambda params, n: [params["dst_sharding"]],
-    "device_put": lambda params, n: params["devices"],
-}
+def _asked(place: Any, before: Sequence[Spec], shape: Shape, mesh: Any) -> Spec:
+    """What a place asks for; at axes of which it says nothing, the spec that there was before."""
+    spec = list(spec_of(place, len(shape), mesh))
+    names = {name for entry in spec for name in entry}
+    for axis, entry in enumerate(place.spec if isinstance(place, NamedSharding) else ()):
+        if entry is UNCONSTRAINED and names.isdisjoint(before[0][axis]):
+            spec[axis] = before[0][axis]
+    parts = [math.prod(mesh.shape[name] for name in entry) for entry in spec]
+    return tuple(e if size % n == 0 else () for e, size, n in zip(spec, shape, parts))
 
 
 def _specs_of_called(
     closed: ClosedJaxpr, specs: Sequence[Spec], params: Mapping[str, Any], mesh: Any
 ) -> list[Spec]:
-    given = params.get("in_shardings") or (None,) * len(specs)
-    specs = [_placed(place, spec, mesh) for place, spec in zip(given, specs)]
+    if given := params.get("in_shardings"):
+        specs = _placed(given, specs, [a.shape for a in closed.in_avals], mesh)
     outs = specs_of_jaxpr(closed, tuple(specs), mesh)
-    asked = params.get("out_shardings") or (None,) * len(outs)
-    return [_placed(place, spec, mesh) for place, spec in zip(asked, outs)]
+    if asked := params.get("out_shardings"):
+        outs = _placed(asked, outs, [a.shape for a in closed.out_avals], mesh)
+    return outs
 
 
 @cached_on_jaxpr

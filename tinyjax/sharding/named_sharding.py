@@ -111,7 +111,9 @@ class NamedSharding(Sharding):
         """The shardings of the results of a jit equation, given those of its operands."""
         from tinyjax.sharding.auto import shardings_of_results
 
-        return shardings_of_results(self.mesh, params, places)
+        closed = params["jaxpr"]
+        shapes = [a.shape for a in closed.in_avals]
+        return shardings_of_results(self.mesh, "jit", params, shapes, places, closed.out_avals)
 
     def result_types(self, *use: Any) -> Any:
         """The types of a primitive's results, where those of its operands say how they are split."""
@@ -176,10 +178,10 @@ class NamedSharding(Sharding):
     def is_fully_replicated(self) -> bool:
         return all(count == 1 for count in self.parts(0))
 
-    def _places(self, ndim: int) -> tuple:
+    def parts_in_order(self, ndim: int) -> tuple[Index, ...] | None:
         if self.is_fully_replicated:
-            return (self.devices_in_order, None)
-        return self.devices_in_order, tuple(self.devices_indices_map(self.parts(ndim)).items())
+            return None
+        return tuple(self.devices_indices_map(self.parts(ndim)).values())
 
     def __eq__(self, other: object) -> bool:
         return self is other or (

@@ -10,7 +10,7 @@ Source: https://docs.jax.dev/en/latest/jax.sharding.html
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tinyjax.core.array import ShapedArray
@@ -18,6 +18,10 @@ from tinyjax.runtime.devices import Device
 from tinyjax.runtime.distributed.processes import process_index
 
 Index = tuple[slice, ...]
+
+# primitive name -> the places that its parameters ask for, one a result; None for a result that goes with the
+# operands. By who puts values elsewhere.
+places_asked: dict[str, Callable[[Mapping[str, Any]], Sequence[Sharding | None]]] = {}
 
 
 class IndivisibleError(ValueError):
@@ -108,11 +112,16 @@ class Sharding:
 
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
         """Whether an array with `ndim` axes is at the same places by both."""
-        return self._places(ndim) == other._places(ndim) and self.memory_kind == other.memory_kind
+        return (
+            self.devices_in_order == other.devices_in_order
+            and self.parts_in_order(ndim) == other.parts_in_order(ndim)
+            and self.memory_kind == other.memory_kind
+        )
 
-    def _places(self, ndim: int) -> tuple:
-        """The devices in order, and what decides which part each has: equal, where all parts are."""
-        raise NotImplementedError
+    def parts_in_order(self, ndim: int) -> tuple[Index, ...] | None:
+        """The parts that its devices have, in their order, of an array that has one element for each part;
+        None if each has all."""
+        return None
 
 
 class SingleDeviceSharding(Sharding):
@@ -144,8 +153,18 @@ class SingleDeviceSharding(Sharding):
     def with_memory_kind(self, kind: str) -> SingleDeviceSharding:
         return SingleDeviceSharding(self._device, memory_kind=kind)
 
-    def _places(self, ndim: int) -> tuple:
-        return self.devices_in_order, None
+    @property
+    def whole_everywhere(self) -> SingleDeviceSharding:
+        return self
+
+    def of_results(self, params: Mapping[str, Any], places: Sequence[Any]) -> list[Any]:
+        return [self for _ in params["jaxpr"].out_avals]
+
+    def label_results(
+        self, name: str, params: Mapping[str, Any], operands: Sequence[Any], results: Sequence[Any]
+    ) -> None:
+        for result in results:
+            result._device, result.committed = place_of(self), True
 
     def __eq__(self, other: object) -> bool:
         return (

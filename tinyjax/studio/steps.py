@@ -291,6 +291,7 @@ CHAPTERS = (
             "sharding.current_mesh": "the mesh that names of axes are of",
             "sharding.blocks": "arrays that several processes have blocks of",
             "transform.jit.shardings": "jit's in_shardings and out_shardings",
+            "transform.constraints": "where a value is to be, said within a program",
             "core.nan_checks": "what jax_debug_nans looks for",
         },
     ),

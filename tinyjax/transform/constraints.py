@@ -21,13 +21,13 @@ from tinyjax.core.bind import (
 )
 from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.pretty_printer import printed_params
-from tinyjax.runtime.placement import commit
+from tinyjax.runtime.placement import Asked, committed_place, put_at
 from tinyjax.sharding.auto import label_of
 from tinyjax.sharding.blocks import Block, from_block, own_block, spans_processes
 from tinyjax.sharding.current_mesh import with_devices
 from tinyjax.sharding.named_sharding import NamedSharding, whole_spec
 from tinyjax.sharding.partition_spec import UNCONSTRAINED, PartitionSpec, names_of
-from tinyjax.sharding.sharding import place_of
+from tinyjax.sharding.sharding import place_of, places_asked
 from tinyjax.transform.batching import batch_rules
 from tinyjax.transform.jit.primitive import spread_anew
 from tinyjax.transform.transposition import deflinear2
@@ -41,22 +41,37 @@ sharding_constraint_p = Primitive("sharding_constraint", takes_arrays=True)
 reshard_p = Primitive("reshard", takes_arrays=True)
 
 
-def at_place(x: ArrayImpl, sharding: Any) -> ArrayImpl:
-    """The same elements with another label; on the current mesh, where the sharding has no devices."""
+def constrained(x: Any, place: Any) -> Any:
+    """`x` at a place that was checked: by reshard, where that is part of its type. None: as it is."""
+    if place is None:
+        return x
+    if place.typed(x.aval)._sharding is not None:
+        return reshard_p.bind(x, dst_sharding=place.update(spec=whole_spec(place.spec, x.ndim)))
+    return sharding_constraint_p.bind(
+        x, sharding=place, layout=None, context_mesh="Mesh()", unconstrained_dims=frozenset()
+    )
+
+
+def at_place(x: ArrayImpl, sharding: Any, name: str) -> ArrayImpl:
+    """The same elements with another label; on the current mesh, where the sharding has no devices.
+
+    Raises ValueError for an array that was put on other devices: only device_put brings it from there."""
     sharding = with_devices(sharding)
     sharding.shard_shape(x.shape)  # raises, if it can't be spread so
     if isinstance(x.buffer, Block):
         return spread_anew(x, sharding)
     if spans_processes(getattr(sharding, "mesh", None)):
         return from_block(own_block(x, sharding), sharding)
-    return commit(ArrayImpl(x._host, x.aval, x.buffer), place_of(sharding))
+    place = place_of(sharding)
+    committed_place([x], name, [Asked("its sharding", place)])
+    return put_at(x, place)
 
 
 def _constraint_impl(x: Any, *, sharding: Any, unconstrained_dims: frozenset, **_: Any) -> Any:
     if unconstrained_dims:
         spec = (() if e is UNCONSTRAINED else names_of(e) for e in sharding.spec)
         sharding = label_of(sharding.mesh, tuple(spec))
-    return at_place(as_array(x), sharding)
+    return at_place(as_array(x), sharding, "with_sharding_constraint")
 
 
 def _constraint_batch(vals: Any, dims: Any, **params: Any) -> Any:
@@ -85,9 +100,11 @@ def _reshard_batch(vals: Any, dims: Any, *, dst_sharding: Any) -> Any:
 
 
 impl_rules[sharding_constraint_p] = _constraint_impl
-impl_rules[reshard_p] = lambda x, *, dst_sharding: at_place(as_array(x), dst_sharding)
+impl_rules[reshard_p] = lambda x, *, dst_sharding: at_place(as_array(x), dst_sharding, "reshard")
 abstract_eval_rules[sharding_constraint_p] = lambda x, **params: x
 abstract_eval_rules[reshard_p] = lambda x, *, dst_sharding: dst_sharding.typed(x)
+places_asked["sharding_constraint"] = lambda params: [params["sharding"]]
+places_asked["reshard"] = lambda params: [params["dst_sharding"]]
 batch_rules[sharding_constraint_p] = _constraint_batch
 batch_rules[reshard_p] = _reshard_batch
 

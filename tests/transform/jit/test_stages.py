@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from cpu_devices import cpu_devices
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -13,6 +14,7 @@ from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.compile.plan import make_plan
 from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.runtime.devices import default_device, devices
+from tinyjax.sharding import Mesh, NamedSharding, PartitionSpec
 from tinyjax.sharding.sharding import SingleDeviceSharding
 
 needs_opencl = pytest.mark.usefixtures("opencl")  # no device is looked for while this is imported
@@ -255,3 +257,42 @@ def test_a_compiled_function_has_its_static_arguments_inside():
 
 def test_what_has_stages_is_a_wrapped_function():
     assert isinstance(jax.jit(f), jax.stages.Wrapped) and not isinstance(f, jax.stages.Wrapped)
+
+
+# ---- shardings ----
+
+
+@pytest.fixture(scope="module")
+def split():
+    return NamedSharding(Mesh(cpu_devices(2), "x"), PartitionSpec("x"))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda split: jax.jit(f, out_shardings=split),
+        lambda split: jax.jit(lambda x: jax.lax.with_sharding_constraint(f(x), split)),
+    ],
+)
+def test_a_compiled_program_puts_its_results_where_it_was_asked_to(make, split):
+    compiled = make(split).lower(jnp.ones(4)).compile()
+    assert compiled.output_shardings == compiled(jnp.ones(4)).sharding == split
+
+
+def test_an_argument_that_was_put_nowhere_is_where_the_traced_one_was(split):
+    compiled = jax.jit(f).lower(jax.device_put(jnp.ones(4), split)).compile()
+    assert compiled(np.ones(4, np.float32)).sharding == split
+
+
+def test_an_argument_that_is_split_in_another_way_than_the_traced_one_is_refused(split):
+    x = jax.device_put(jnp.ones(4), split)
+    whole = jax.device_put(x, split.whole_everywhere)
+    with pytest.raises(
+        ValueError, match=r"args\[0\] is committed to .*P\(\).* traced for .*P\('x'"
+    ):
+        jax.jit(f).lower(x).compile()(whole)
+    with pytest.raises(ValueError, match="traced for SingleDeviceSharding"):
+        jax.jit(f).lower(jnp.ones(4)).compile()(x)
+    unread = jax.jit(lambda x, y: x + 1).lower(x, x).compile()
+    assert unread.input_shardings == ((split, None), {})
+    assert unread(x, whole).sharding == split

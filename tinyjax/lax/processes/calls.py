@@ -24,7 +24,7 @@ from tinyjax.sharding.blocks import Block, spans_processes
 from tinyjax.sharding.current_mesh import mesh_of
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.transform.jit.primitive import compiled
-from tinyjax.transform.jit.shardings import place_within
+from tinyjax.transform.jit.shardings import asked_within
 
 
 class Call:
@@ -98,9 +98,8 @@ def _wanted(place: Any) -> Any:
 @cached_on_jaxpr
 def has_spanning_mesh(closed: ClosedJaxpr) -> bool:
     """Whether something in a program is spread over a mesh of several processes."""
-    within: Any = place_within(closed)
     return (
-        spans_processes(getattr(within, "mesh", None))
+        any(spans_processes(getattr(place, "mesh", None)) for _, place in asked_within(closed))
         or any(map(is_in_blocks, closed.consts))
         or any(map(_has_shard_map, closed.eqns))
     )

@@ -36,14 +36,13 @@ from tinyjax.core.structs import struct_of
 from tinyjax.core.tracing import named_avals, trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
 from tinyjax.runtime.devices import Device, devices
-from tinyjax.runtime.placement import committed_place
 from tinyjax.transform.jit.cache_misses import explain_miss
 from tinyjax.transform.jit.primitive import jit_p
 from tinyjax.transform.jit.shardings import (
     JitShardings,
     jit_shardings,
-    place_said,
-    places_of_arguments,
+    place_before_call,
+    places_before_call,
     said_of,
 )
 from tinyjax.transform.jit.stages import Traced
@@ -183,9 +182,9 @@ class PjitFunction:
         in_tree = tree_flatten(dynamic)[1]
         name = self.params["name"]
         said = said_of(self, args, kwargs, consts, out_tree)
-        places = places_of_arguments(leaves, said)
-        place = self.device or committed_place(leaves, name) or place_said(places)
-        return Traced(jaxpr, in_tree, out_tree, name, place, consts, donated, places, said)
+        places, out_places = places_before_call(leaves, said)
+        place = self.device or place_before_call(jaxpr, places, name, out_places)
+        return Traced(jaxpr, in_tree, out_tree, name, place, consts, donated, places, out_places)
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """As trace(...).lower(): the OpenCL program and its schedule, not yet built."""

@@ -14,23 +14,15 @@ from tinyjax.core.array import ArrayImpl
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.core.config import config
 from tinyjax.core.inlining import inlined_fun
-from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, all_jaxprs, cached_on_jaxpr, eval_jaxpr
+from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, cached_on_jaxpr, eval_jaxpr
 from tinyjax.core.nan_checks import check_finite
 from tinyjax.core.shortcuts import are_on, with_shortcut
 from tinyjax.core.tracing import JaxprTrace, staging_rules
 from tinyjax.runtime.devices import Device, default_device
 from tinyjax.runtime.distributed.processes import process_count
-from tinyjax.runtime.placement import (
-    Place,
-    check_devices,
-    committed_place,
-    current_mesh_place,
-    home_of,
-    put_results,
-)
+from tinyjax.runtime.placement import home_of, put_results
 from tinyjax.transform.jit.shardings import (
-    place_said,
-    place_within,
+    place_of_call,
     put_arguments,
     put_outputs,
     typed_results,
@@ -73,7 +65,7 @@ def _jit_impl(
     arrays = put_arguments(arrays, said[0]) if any(said[0]) else arrays
     if (across := call_across_processes(jaxpr, arrays, params)) is not None:
         return across(arrays)
-    place = device or place_of_call(jaxpr, arrays, params["name"]) or place_said(said[1])
+    place = device or place_of_call(jaxpr, arrays, params["name"], said[1])
     for is_one, run in runs_in_parts:
         if is_one(jaxpr, arrays):
             outs = run(jaxpr, arrays, said[1])
@@ -99,33 +91,6 @@ def spread_anew(x: ArrayImpl, sharding: Any) -> ArrayImpl:
     call = call_across_processes(ClosedJaxpr(Jaxpr([], [v], [v], [])), [x], how)
     assert call is not None
     return call([x])[0]
-
-
-def place_of_call(jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str) -> Place | None:
-    """Where the arguments were put of which the jaxpr reads something, or what it says itself of a mesh; None
-    if nothing was put anywhere. Raises ValueError if arguments were put on different devices."""
-    inner = current_mesh_place() or place_within(jaxpr)
-    if not any([x.committed for x in arrays]):
-        return inner
-    read = [x if r else None for x, r in zip(arrays, read_arguments(jaxpr))]
-    for mesh in mapped_meshes(jaxpr):
-        check_devices(read, name, mesh.flat_devices, "shard_map inside jit")
-    return committed_place(read, name) or inner
-
-
-@cached_on_jaxpr
-def mapped_meshes(jaxpr: ClosedJaxpr) -> list[Any]:
-    """The meshes of the shard_maps in a jaxpr; none of those whose mesh is the one that is set."""
-    eqns = [eqn for each in all_jaxprs(jaxpr.jaxpr) for eqn in each.eqns]
-    meshes = [eqn.params["mesh"] for eqn in eqns if eqn.primitive.name == "shard_map"]
-    return [mesh for mesh in dict.fromkeys(meshes) if hasattr(mesh, "flat_devices")]
-
-
-@cached_on_jaxpr
-def read_arguments(jaxpr: ClosedJaxpr) -> list[bool]:
-    """Which arguments the jaxpr reads, or gives back."""
-    read = {*jaxpr.jaxpr.outvars, *(v for eqn in jaxpr.jaxpr.eqns for v in eqn.invars)}
-    return [v in read for v in jaxpr.jaxpr.invars]
 
 
 def compiled(

@@ -9,7 +9,7 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, dce_closed_jaxpr, dce_rules, has_effects
@@ -17,6 +17,7 @@ from tinyjax.core.lists import drop, merge_lists, pick
 from tinyjax.transform.batching import AxisData, axis_batch_rules
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jit.primitive import jit_p
+from tinyjax.transform.jit.shardings import constraints_within
 from tinyjax.transform.jvp import Zero, jvp_rules
 from tinyjax.transform.jvp_of_jaxpr import jvp_jaxpr, primals_and_tangents
 from tinyjax.transform.partial_eval import (
@@ -59,6 +60,7 @@ def _jit_batch(axis: AxisData, vals: Any, dims: Any, *, jaxpr: ClosedJaxpr, **pa
 
 def _jit_partial_eval(trace: PartialEvalTrace, args: Sequence[Any], params: dict) -> list[Any]:
     """One jit for the known part, now, and one for the unknown part, later."""
+    params = constraints_within(params)
     unknown_ins = tuple(trace.is_unknown(x) for x in args)
     known, unknown, unknown_outs, out_sources, residual_sources = partial_eval_jaxpr(
         params["jaxpr"], unknown_ins
@@ -86,16 +88,23 @@ def _jit_transpose(cts: Any, *args: Any, jaxpr: ClosedJaxpr, **params: Any) -> l
 
 
 def _jit_dce(eqn: JaxprEqn, used_outputs: list[bool]) -> JaxprEqn:
-    jaxpr, used_inputs = dce_closed_jaxpr(eqn.params["jaxpr"], tuple(used_outputs))
+    params = constraints_within(eqn.params)
+    jaxpr, used_inputs = dce_closed_jaxpr(params["jaxpr"], tuple(used_outputs))
     return eqn.replace(
         invars=pick(eqn.invars, used_inputs),
         outvars=pick(eqn.outvars, used_outputs),
-        params=with_inputs(eqn.params, jaxpr),
+        params=with_inputs(params, jaxpr),
     )
 
 
-jvp_rules[jit_p] = _jit_jvp
-axis_batch_rules[jit_p] = _jit_batch
+def _of_constraints(rule: Callable) -> Callable:
+    """The rule, of the equation whose in_shardings and out_shardings are constraints within its jaxpr: these
+    have rules of their own."""
+    return lambda *args, **params: rule(*args, **constraints_within(params))
+
+
+jvp_rules[jit_p] = _of_constraints(_jit_jvp)
+axis_batch_rules[jit_p] = _of_constraints(_jit_batch)
 partial_eval_rules[jit_p] = _jit_partial_eval
-transpose_rules[jit_p] = _jit_transpose
+transpose_rules[jit_p] = _of_constraints(_jit_transpose)
 dce_rules[jit_p] = _jit_dce

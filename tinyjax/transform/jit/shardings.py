@@ -2,28 +2,44 @@
 
 After this file you can say what becomes of them: a tree prefix becomes a sharding for each argument and each
 result, in parameters of the jit equation. An argument that was put nowhere is put there, one that is
-elsewhere is an error, and results are labelled. Builds on sharding and tree prefixes.
+elsewhere is an error, and results are labelled. All that says where a program runs must
+name the same devices: its arguments, equations within, out_shardings and the current mesh. Builds on
+sharding and tree prefixes.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tinyjax.core.api_util import split_static
 from tinyjax.core.array import ArrayImpl, ShapedArray
-from tinyjax.core.jaxpr import ClosedJaxpr, all_jaxprs, cached_on_jaxpr
+from tinyjax.core.jaxpr import (
+    ClosedJaxpr,
+    JaxprEqn,
+    all_jaxprs,
+    cached_on_jaxpr,
+    jaxpr_as_fun,
+    without_dead_code,
+)
 from tinyjax.core.structs import ShapeDtypeStruct
+from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.prefixes import flatten_axes
-from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
-from tinyjax.runtime.devices import Device
-from tinyjax.runtime.placement import Place, commit
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves
+from tinyjax.runtime.placement import (
+    Asked,
+    Place,
+    asked_by_set_mesh,
+    commit,
+    committed_place,
+    devices_of,
+    put_at,
+)
 from tinyjax.sharding.blocks import from_block, own_block, spans_processes
 from tinyjax.sharding.partition_spec import PartitionSpec
-from tinyjax.sharding.sharding import Sharding, SingleDeviceSharding, as_sharding, place_of
-from tinyjax.transform.jit.stages import Compiled
+from tinyjax.sharding.sharding import Sharding, as_sharding, place_of, places_asked
 
 
 class JitShardings:
@@ -119,7 +135,7 @@ def _check(place: Any, shape: Sequence[int], of: str) -> None:
     place.shard_shape(shape)
 
 
-# ---- arguments and results of a call ----
+# ---- what is said of a call ----
 
 
 def said_of(function: Any, *call: Any) -> dict[str, Any]:
@@ -127,10 +143,11 @@ def said_of(function: Any, *call: Any) -> dict[str, Any]:
     return {} if function.shardings is None else function.shardings.params(function, *call)
 
 
-def places_of_arguments(leaves: Sequence[Any], said: dict[str, Any]) -> list[Any]:
-    """Where each argument is: by in_shardings, or where it was put, or None."""
+def places_before_call(leaves: Sequence[Any], said: dict[str, Any]) -> tuple[list[Any], list[Any]]:
+    """Where each argument is: by in_shardings, or where it was put, or None; and what out_shardings say."""
     asked = said.get("in_shardings") or (None,) * len(leaves)
-    return [place or _place_of(x) for place, x in zip(asked, leaves)]
+    ins = [_concrete(place) if place else _place_of(x) for place, x in zip(asked, leaves)]
+    return ins, [place and _concrete(place) for place in said.get("out_shardings", ())]
 
 
 def _place_of(x: Any) -> Any:
@@ -139,23 +156,120 @@ def _place_of(x: Any) -> Any:
     return as_sharding(x.device) if getattr(x, "committed", False) else None
 
 
+# ---- where a program runs ----
+
+
+def place_of_call(
+    jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], name: str, out_places: Sequence[Any] = ()
+) -> Place | None:
+    """Where the arguments were put of which the jaxpr reads something, or else what the current mesh,
+    an equation or out_shardings ask for; None if there is none. Raises ValueError if two of them have other
+    devices."""
+    asked = _asked(jaxpr, out_places)
+    if not asked and not any([x.committed for x in arrays]):
+        return None
+    read = [x if r else None for x, r in zip(arrays, read_arguments(jaxpr))]
+    return committed_place(read, name, asked)
+
+
+def place_before_call(
+    jaxpr: ClosedJaxpr, places: Sequence[Any], name: str, out_places: Sequence[Any] = ()
+) -> Place | None:
+    """The same of arguments of which only the places are known; None, if nobody put one anywhere."""
+    arguments = [
+        Asked(f"argument args[{i}] of {name}", place_of(place))
+        for i, (place, read) in enumerate(zip(places, read_arguments(jaxpr)))
+        if place is not None and read
+    ]
+    return committed_place((), name, (*arguments, *_asked(jaxpr, out_places)))
+
+
+@cached_on_jaxpr
+def read_arguments(jaxpr: ClosedJaxpr) -> list[bool]:
+    """Which arguments the jaxpr reads, or gives back."""
+    read = {*jaxpr.jaxpr.outvars, *(v for eqn in jaxpr.jaxpr.eqns for v in eqn.invars)}
+    return [v in read for v in jaxpr.jaxpr.invars]
+
+
+def _asked(jaxpr: ClosedJaxpr, out_places: Sequence[Any]) -> tuple[Asked, ...]:
+    """The places that are asked for by others than the arguments."""
+    by_results = [Asked("out_shardings", place_of(_concrete(p))) for p in out_places if p]
+    return (*asked_by_set_mesh(), *asked_within(jaxpr), *by_results)
+
+
+@cached_on_jaxpr
+def asked_within(jaxpr: ClosedJaxpr) -> tuple[Asked, ...]:
+    """What equations of a jaxpr ask for: of each set of devices the first."""
+    if not any(map(_places_of, _equations(jaxpr))):  # most
+        return ()
+    found: dict[Any, Asked] = {}
+    for eqn in _equations(without_dead_code(jaxpr)):
+        for place in _places_of(eqn):
+            found.setdefault(devices_of(place), Asked(f"{eqn.primitive} within it", place))
+    return tuple(found.values())
+
+
+def _equations(jaxpr: ClosedJaxpr) -> Iterator[JaxprEqn]:
+    return (eqn for each in all_jaxprs(jaxpr.jaxpr) for eqn in each.eqns)
+
+
+def _places_of(eqn: JaxprEqn) -> list[Place]:
+    """The places that an equation asks for; one without devices is on the current mesh, which asks itself."""
+    if eqn.primitive.name == "jit":
+        said = (*eqn.params.get("in_shardings", ()), *eqn.params.get("out_shardings", ()))
+    elif eqn.primitive.name in places_asked:
+        said = tuple(places_asked[eqn.primitive.name](eqn.params))
+    else:
+        said = ()
+    return [place_of(place) for place in said if place is not None and place.has_devices]
+
+
+# ---- within transformations ----
+
+
+def constraints_within(params: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a jit equation, with constraints in its jaxpr in place of in_shardings and
+    out_shardings."""
+    ins, outs = params.get("in_shardings", ()), params.get("out_shardings", ())
+    if not any((*ins, *outs)):
+        return params
+    return params | {
+        "jaxpr": _constrained(params["jaxpr"], ins, outs),
+        "in_shardings": (),
+        "out_shardings": (),
+    }
+
+
+@cached_on_jaxpr
+def _constrained(jaxpr: ClosedJaxpr, ins: tuple, outs: tuple) -> ClosedJaxpr:
+    from tinyjax.transform.constraints import constrained  # with the first sharding
+
+    def fun(*args: Any) -> list[Any]:
+        results = jaxpr_as_fun(jaxpr)(*map(constrained, args, ins))
+        return list(map(constrained, results, outs))
+
+    return trace_to_jaxpr(fun, jaxpr.in_avals)
+
+
+# ---- arguments and results of a call ----
+
+
 def put_arguments(arrays: Sequence[ArrayImpl], places: Sequence[Any]) -> list[ArrayImpl]:
     """The arguments where in_shardings say; ValueError for one that was put elsewhere."""
     return [x if p is None else _put_argument(x, _concrete(p)) for x, p in zip(arrays, places)]
 
 
 def _put_argument(x: ArrayImpl, place: Any) -> ArrayImpl:
-    if not x.committed:
-        if spans_processes(getattr(place, "mesh", None)):
-            return from_block(own_block(x, place), place)
-        return commit(ArrayImpl(x._host, x.aval, x.buffer), place_of(place))
-    if not place.is_equivalent_to(x.sharding, x.ndim):
+    if not x.committed and spans_processes(getattr(place, "mesh", None)):
+        return from_block(own_block(x, place), place)
+    if x.committed and place.parts_in_order(x.ndim) != x.sharding.parts_in_order(x.ndim):
         raise ValueError(
             "Sharding passed to jit does not match the sharding on the respective arg. Got jit sharding: "
             f"{place},\narg sharding: {x.sharding} for arg type: {x.aval.str_short()}. Put it there by "
             "jax.device_put(x, sharding), or leave in_shardings out"
         )
-    return x
+    at = place_of(place)
+    return x if x.committed and x._device == at else put_at(x, at)
 
 
 def put_outputs(outs: Sequence[ArrayImpl], places: Sequence[Any]) -> None:
@@ -167,12 +281,6 @@ def put_outputs(outs: Sequence[ArrayImpl], places: Sequence[Any]) -> None:
             commit(out, place_of(place))
 
 
-def place_said(places: Sequence[Any]) -> Any:
-    """The first place of several; None, if all are None."""
-    said = [_concrete(place) for place in places if place is not None]
-    return place_of(said[0]) if said else None
-
-
 def _concrete(place: Any) -> Any:
     if place.has_devices:
         return place
@@ -181,60 +289,8 @@ def _concrete(place: Any) -> Any:
     return with_devices(place)
 
 
-@cached_on_jaxpr
-def place_within(jaxpr: ClosedJaxpr) -> Place | None:
-    """The place on a mesh that an equation of the jaxpr asks for; None if none does."""
-    for each in all_jaxprs(jaxpr.jaxpr):
-        for eqn in each.eqns:
-            if (parameter := ASKS_FOR_A_PLACE.get(eqn.primitive.name)) is not None:
-                places = eqn.params[parameter]
-                for place in places if isinstance(places, tuple) else (places,):
-                    if isinstance(place, Sharding) and place.has_devices and place.num_devices > 1:
-                        return place
-    return None
-
-
-# primitive name -> the parameter that says where its results are to be
-ASKS_FOR_A_PLACE = {
-    "sharding_constraint": "sharding",
-    "reshard": "dst_sharding",
-    "device_put": "devices",
-}
-
-
 def typed_results(avals: list[ShapedArray], places: Sequence[Any]) -> list[ShapedArray]:
     """The types of results; out_shardings on explicit axes are part of them."""
     if not places:
         return avals
     return [a if place is None else place.typed(a) for a, place in zip(avals, places)]
-
-
-# ---- what compiled programs know of it ----
-
-
-def _input_shardings(compiled: Compiled) -> Any:
-    """Where the arguments are read: a tree of shardings for the pair (args, kwargs)."""
-    whole = _whole_everywhere(compiled)
-    places = [whole if place is None else place for place in compiled.traced._places]
-    return tree_unflatten(compiled.in_tree, places)
-
-
-def _output_shardings(compiled: Compiled) -> Any:
-    """Where the results are: the result's tree of shardings."""
-    traced = compiled.traced
-    if isinstance(traced.device, Device | None):
-        outs = [_whole_everywhere(compiled)] * len(traced.jaxpr.out_avals)
-    else:
-        params = traced._sharding_params | {"jaxpr": traced.jaxpr}
-        outs = traced.device.of_results(params, traced._places)
-    return tree_unflatten(compiled.out_tree, outs)
-
-
-def _whole_everywhere(compiled: Compiled) -> Any:
-    """Where an array is of which nothing is said."""
-    place = compiled.traced.device or compiled.executable.lowered.device
-    return SingleDeviceSharding(place) if isinstance(place, Device) else place.whole_everywhere
-
-
-Compiled.input_shardings = property(_input_shardings)  # type: ignore[attr-defined]
-Compiled.output_shardings = property(_output_shardings)  # type: ignore[attr-defined]

@@ -11,6 +11,7 @@ Source: https://docs.jax.dev/en/latest/aot.html, https://docs.jax.dev/en/latest/
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -24,9 +25,11 @@ from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.structs import struct_of
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.prefixes import equality_errors
-from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_unflatten
+from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from tinyjax.runtime.devices import default_device
-from tinyjax.runtime.placement import Place, home_of, put_results
+from tinyjax.runtime.placement import Place, commit, home_of
+from tinyjax.sharding.sharding import Sharding, as_sharding, place_of
+from tinyjax.transform.jit.shardings import read_arguments
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
     from tinyjax.compile.cost import CompiledMemoryStats
@@ -118,11 +121,11 @@ class Traced(_Signature):
         consts: Sequence[Any] = (),
         donated: Sequence[bool] = (),
         places: Sequence[Any] = (),
-        sharding_params: dict[str, Any] | None = None,
+        out_places: Sequence[Any] = (),
     ):
         self.traced = self
-        self._places = tuple(places)  # of the arguments: a sharding, or None
-        self._sharding_params = sharding_params or {}
+        self._places = tuple(places) or (None,) * len(jaxpr.in_avals)  # a sharding, or None
+        self._out_places = tuple(out_places) or (None,) * len(jaxpr.out_avals)
         self.jaxpr = jaxpr
         self.fun_name = fun_name
         self.device = device
@@ -225,6 +228,26 @@ class Compiled(_Signature):
         """What runs: takes and gives flat lists of arrays, and checks nothing."""
         return self.executable
 
+    @property
+    def input_shardings(self) -> Any:
+        """Where the arguments are read: a tree of shardings of (args, kwargs); None, where nowhere."""
+        whole, read = self._place.whole_everywhere, read_arguments(self.traced.jaxpr)
+        places = [place or whole if r else None for place, r in zip(self.traced._places, read)]
+        return tree_unflatten(self.in_tree, places)
+
+    @functools.cached_property
+    def output_shardings(self) -> Any:
+        """Where the results are: the result's tree of shardings."""
+        traced = self.traced
+        outs = self._place.of_results({"jaxpr": traced.jaxpr}, traced._places)
+        places = [asked or out for asked, out in zip(traced._out_places, outs)]
+        return tree_unflatten(self.out_tree, places)
+
+    @property
+    def _place(self) -> Sharding:
+        place: Any = self.traced.device or self.executable.lowered.device
+        return as_sharding(place)
+
     def cost_analysis(self) -> dict[str, float]:
         """As Lowered.cost_analysis, of the steps that run: fused equations hand each other their values
         for nothing. `as_text("cost")` has a line for each step, and `compiler_ir("cost")` a Cost."""
@@ -256,8 +279,8 @@ class Compiled(_Signature):
         ]
         outs = self.executable(arrays)
         if self.traced.device is not None:
-            params = self.traced._sharding_params | {"jaxpr": self.traced.jaxpr}
-            put_results(self.traced.device, "jit", params, arrays, outs)
+            for out, sharding in zip(outs, tree_leaves(self.output_shardings)):
+                commit(out, place_of(sharding))
         return tree_unflatten(self.out_tree, outs)
 
     def _check_leaves(self, leaves: Sequence[Any]) -> None:
@@ -269,18 +292,29 @@ class Compiled(_Signature):
         pairs = list(zip(self.traced.jaxpr.in_avals, map(get_aval, leaves)))
         if any((got.shape, got.dtype) != (exp.shape, exp.dtype) for exp, got in pairs):
             raise self._type_error(pairs)
-        device = self.executable.lowered.device
         for number, x in enumerate(leaves):
             if isinstance(x, ArrayImpl) and x.is_deleted():
                 raise ValueError(
                     f"INVALID_ARGUMENT: {self._name(number)} has been deleted or donated: its memory may "
                     "hold something else by now. Donate only what is not used again"
                 )
-            if isinstance(x, ArrayImpl) and x.committed and home_of(x.device) != device:
+            if isinstance(x, ArrayImpl) and x.committed and not self._takes(number, x):
+                wanted = self.traced._places[number] or self._place
                 raise ValueError(
-                    f"Computation was compiled for {device!r}, and {self._name(number)} is committed to "
-                    f"{x.device!r}: bring it there by jax.device_put, or call the jitted function itself"
+                    "Computation was compiled for input shardings that disagree with those of the arguments: "
+                    f"{self._name(number)} is committed to {x.device!r}, and was traced for {wanted!r}. "
+                    "Bring it there by jax.device_put, or call the jitted function itself"
                 )
+
+    def _takes(self, number: int, x: ArrayImpl) -> bool:
+        """Whether an array is where the argument was that it stands for; if that had no place, any of its
+        devices; and if the program does not read it, anywhere."""
+        place, got = self.traced._places[number], as_sharding(x.device)
+        if not read_arguments(self.traced.jaxpr)[number]:
+            return True
+        if place is None:
+            return got.devices_in_order == self._place.devices_in_order
+        return place.is_equivalent_to(got, x.ndim)
 
     # ---- errors ----
 

@@ -25,12 +25,13 @@ from tinyjax.core.inlining import CALLS, inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Var, cached_on_jaxpr
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.core.varying import ManualAxis
-from tinyjax.runtime.placement import check_devices, commit
+from tinyjax.runtime.placement import Asked, committed_place, put_at
 from tinyjax.sharding.blocks import spans_processes
 from tinyjax.sharding.current_mesh import mesh_of
 from tinyjax.sharding.device_blocks import spans_devices
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.sharding.partition_spec import PartitionSpec
+from tinyjax.sharding.sharding import places_asked
 from tinyjax.transform.batching import AxisData
 from tinyjax.transform.jit.primitive import call_across_processes
 from tinyjax.transform.shard_map.across_devices import shard_map_on_devices
@@ -108,7 +109,7 @@ def _shard_map_impl(*args: Any, **params: Any) -> list[ArrayImpl]:
     """Equation by equation; the results lie on the mesh, as their specs say. Where several processes have
     parts of that, as a program of one equation."""
     mesh = mesh_of(params)
-    check_devices(args, "shard_map", mesh.flat_devices, "shard_map")
+    committed_place(args, "shard_map", [Asked("its mesh", mesh.whole_everywhere)])
     if spans_processes(mesh):
         arrays = [as_array(x) for x in args]
         avals, key = tuple([x.aval for x in arrays]), tuple(sorted(params.items()))
@@ -120,7 +121,7 @@ def _shard_map_impl(*args: Any, **params: Any) -> list[ArrayImpl]:
         return shard_map_on_devices(args, mesh, params)
     places: list[Any] = [NamedSharding(mesh, spec) for spec in params["out_specs"]]
     outs = map(as_array, inlined_fun(unrolled(params))(*args))
-    return [commit(ArrayImpl(x._host, x.aval, x.buffer), at) for x, at in zip(outs, places)]
+    return [put_at(x, at) for x, at in zip(outs, places)]
 
 
 @cached_on_jaxpr
@@ -137,3 +138,6 @@ impl_rules[shard_map_p] = _shard_map_impl
 abstract_eval_rules[shard_map_p] = _shard_map_avals
 no_rule_reasons[shard_map_p, "lowering"] = "nested vmaps take its place before anything is compiled"
 CALLS["shard_map"] = unrolled
+places_asked["shard_map"] = lambda params: [
+    NamedSharding(params["mesh"], spec) for spec in params["out_specs"]
+]

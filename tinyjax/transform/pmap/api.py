@@ -29,14 +29,15 @@ from tinyjax.core.api_util import (
 )
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.avals import get_aval
-from tinyjax.core.bind import Tracer
+from tinyjax.core.bind import Tracer, as_array
 from tinyjax.core.tracing import named_avals
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.devices import devices as listed_devices
-from tinyjax.runtime.distributed.processes import process_count
+from tinyjax.runtime.distributed.processes import process_count, process_index
 from tinyjax.runtime.placement import commit
+from tinyjax.sharding.blocks import Block, from_block, spans_processes
 from tinyjax.sharding.mesh import Mesh
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.sharding.partition_spec import PartitionSpec
@@ -106,7 +107,7 @@ def pmap(
         if mapped is None:
             flat_fun = FlatFun(with_static(fun, static), in_tree)
             mapped = known[key] = _Mapped(flat_fun, dims, chosen, name, out_axes)
-        outs, out_tree = tree_flatten(mapped.jitted(*map(_unplaced, leaves)))
+        outs, out_tree = tree_flatten(mapped.jitted(*mapped.arguments(leaves)))
         _delete_arrays([args[i] for i in positions(donated, len(args))])
         out_dims = _out_dims(outs, out_tree, out_axes, 0)
         return tree_unflatten(out_tree, list(map(mapped.placed, outs, out_dims)))
@@ -128,15 +129,34 @@ class _Mapped:
     ):
         self.name, self.mesh = name, Mesh(np.array(devices, object), (name,))
         self.jitted = jit(_of_slices(flat_fun, dims, self.mesh, out_axes))
-        self.jitted.place = devices[0]
+        self.spans = spans_processes(self.mesh)
+        own = [d for d in devices if d.process_index == process_index()]
+        self.results_mesh = Mesh(np.array(own, object), (name,))
+        if not self.spans:
+            self.jitted.place = devices[0]
+        self.dims = dims
         self.places: dict[int | None, Any] = {}
+
+    def arguments(self, leaves: Sequence[Any]) -> list[Any]:
+        """What is jitted of them: of devices of several processes, this one's block of an array of all."""
+        unplaced = list(map(_unplaced, leaves))
+        if not self.spans or any(isinstance(x, Tracer) for x in unplaced):
+            return unplaced
+        return [
+            x
+            if d is None
+            else from_block(as_array(x), NamedSharding(self.mesh, _spec(d, self.name)))
+            for x, d in zip(unplaced, self.dims)
+        ]
 
     def placed(self, x: Any, dim: int | None) -> Any:
         """A result, which nobody else has yet, cut along an axis."""
         if isinstance(x, Tracer):
             return x
+        if isinstance(x.buffer, Block):
+            x = x.buffer.own
         if dim not in self.places:
-            self.places[dim] = NamedSharding(self.mesh, _spec(dim, self.name))
+            self.places[dim] = NamedSharding(self.results_mesh, _spec(dim, self.name))
         return commit(x, self.places[dim])
 
 
@@ -244,16 +264,20 @@ def _traced(flat_fun: FlatFun, slices: Sequence[Any]) -> list[Any]:
 def _chosen_devices(
     size: int, devices: Sequence[Device] | None, backend: str | None
 ) -> tuple[Device, ...]:
-    """A device for each slice. Raises ValueError if there are too few, or no slices,
-    and NotImplementedError with several processes."""
-    if process_count() > 1:
-        raise NotImplementedError(
-            "pmap maps over the devices of one process, and there are several: write "
-            "jax.shard_map(f, mesh=..., in_specs=..., out_specs=...) over a mesh of jax.devices()"
-        )
+    """A device for each slice; of several processes, which all have slices, the devices of all. Raises
+    ValueError if there are too few, or no slices."""
     if size == 0:
         raise ValueError("pmap maps one slice to each device, but the mapped axis has size 0")
     present = list(devices) if devices is not None else listed_devices(backend)
+    own = [d for d in present if d.process_index == process_index()]
+    if len(own) < len(present):
+        if size != len(own):
+            raise ValueError(
+                f"pmap maps over the devices of {process_count()} processes, of which this one has "
+                f"{len(own)}, and takes a slice for each, but got {size}. To map over its own alone, give "
+                "devices=jax.local_devices()"
+            )
+        return tuple(present)
     if size > len(present):
         where = "were given" if devices is not None else "are available"
         raise ValueError(

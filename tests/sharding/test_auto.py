@@ -136,3 +136,9 @@ def test_an_argument_keeps_its_memory_that_in_shardings_bring_elsewhere(split):
     x = jax.jit(lambda x: x + 1)(jnp.zeros(8))
     jax.jit(lambda x: x * 2, in_shardings=split, donate_argnums=0)(x)
     assert x.tolist() == [1.0] * 8
+
+
+def test_jit_takes_a_device_or_shardings(split, devices):
+    with pytest.raises(ValueError, match="If backend or device is specified on jit"):
+        with pytest.warns(DeprecationWarning):
+            jax.jit(jnp.sin, device=devices[1], out_shardings=split)

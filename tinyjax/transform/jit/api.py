@@ -295,7 +295,7 @@ def jit(
         keep_unused,
         place,
         inline,
-        jit_shardings(in_shardings, out_shardings),
+        jit_shardings(in_shardings, out_shardings, place),
     )
 
 

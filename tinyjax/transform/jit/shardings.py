@@ -95,8 +95,9 @@ class JitShardings:
         return {"in_shardings": ins, "out_shardings": tuple(self.of_results(out_tree))}
 
 
-def jit_shardings(in_shardings: Any, out_shardings: Any) -> JitShardings | None:
-    """None, if nothing is said. Raises TypeError for a leaf that is no sharding."""
+def jit_shardings(in_shardings: Any, out_shardings: Any, device: Any) -> JitShardings | None:
+    """None, if nothing is said. Raises TypeError for a leaf that is no sharding, ValueError where a device or
+    backend was given too."""
     if (
         in_shardings is None and out_shardings is None
     ):  # a function of tinyjax, while it is imported
@@ -109,6 +110,11 @@ def jit_shardings(in_shardings: Any, out_shardings: Any) -> JitShardings | None:
                     f"{leaf}"
                 )
     if tree_leaves((in_shardings, out_shardings)):
+        if device is not None:
+            raise ValueError(
+                "If backend or device is specified on jit, then in_shardings and out_shardings should not "
+                "be: they say on which devices the function runs"
+            )
         return JitShardings(in_shardings, out_shardings)
     return None
 

@@ -146,6 +146,15 @@ def test_several_axes_are_combined_in_a_loop_each():
     np.testing.assert_array_equal(run(kernel, x)[0], x.sum((0, 2)))
 
 
+def test_how_many_elements_are_combined_is_what_the_primitives_rule_says():
+    x = np.arange(6, dtype=np.float32)
+    try:
+        _, kernel = nest_of_all(lambda x: lax.dot(x, x), aval(6))
+    except KeyError as error:
+        pytest.fail(f"a product has no parameter {error}: `rule.sizes` knows how many there are")
+    np.testing.assert_array_equal(run(kernel, x)[0], 55)
+
+
 @pytest.mark.parametrize("f", [lambda x: x, lambda x: lax.concatenate([x, x], 1)])
 def test_of_no_elements_a_sum_is_zero(f):
     try:

@@ -205,7 +205,7 @@ class Builder:
     def _reduce(self, ctx: LoweringRuleContext, eqn: JaxprEqn, rule: Reduction) -> ir.Scalar:
         """Loops over the combined elements, an axis each, in which an accumulator takes in one term after the
         other; then its value, in the result's dtype. (Halves are added up in a longer one.) Of no elements,
-        it is the rule's identity."""
+        it is the rule's identity. How many there are, the rule says: products have no parameter `axes`."""
         sizes, dtype = rule.sizes(eqn), eqn.outvars[0].aval.dtype
         if 0 in sizes:  # nothing to combine, and no place to ask rules about
             return ir.Const(rule.identity(dtype), dtype)

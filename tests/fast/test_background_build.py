@@ -30,13 +30,15 @@ def in_the_background():
         yield
 
 
+def builds_of(f, *args) -> list:
+    """What is built, or was, for the jitted function's calls with these arguments."""
+    made = f.trace(*args).jaxpr.cache.values()
+    return [build for build in made if isinstance(build, (BackgroundBuild, executable.Executable))]
+
+
 def build_of(f, *args) -> BackgroundBuild:
     """The build that the jitted function's calls with these arguments wait for, or not."""
-    (build,) = [
-        made
-        for made in f.trace(*args).jaxpr.cache.values()
-        if isinstance(made, (BackgroundBuild, executable.Executable))
-    ]
+    (build,) = builds_of(f, *args)
     return build
 
 
@@ -87,7 +89,7 @@ def test_jitted_functions_inside_build_nothing_of_their_own():
     f = jax.jit(lambda x: inner(x) + 1)
     with build_thread.at_work:
         assert f(1.0) == 3.0
-        assert not inner.trace(1.0).jaxpr.cache
+        assert not builds_of(inner, 1.0)
 
 
 # ---- what does not wait, and what does ----

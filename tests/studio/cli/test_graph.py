@@ -30,7 +30,7 @@ def draw_here(tmp_path, monkeypatch, capsys):
     """The same in this process: quicker."""
     (tmp_path / "model.py").write_text(MODEL)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", [*sys.path])
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     sys.modules.pop("model", None)
 
     def draw(*arguments):

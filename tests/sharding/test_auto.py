@@ -50,6 +50,12 @@ def test_the_results_of_shard_map_are_where_its_specs_say(mesh):
         assert each(jnp.ones(8)).sharding == NamedSharding(mesh, spec)
 
 
+def test_operands_may_be_numpy_arrays(mesh):
+    f = jax.shard_map(lambda x: x @ x, mesh=mesh, in_specs=P(), out_specs=P())
+    ones = np.ones((2, 2), np.float32)
+    assert jax.vjp(f, ones)[1](f(ones))[0].tolist() == [[8.0, 8.0], [8.0, 8.0]]
+
+
 def test_a_wish_that_cannot_be_split_evenly_is_left_out(split):
     assert jax.jit(lambda x: WSC(x, split))(jnp.ones(7)).sharding.spec == P()
 

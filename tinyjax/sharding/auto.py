@@ -14,6 +14,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.inlining import CALLS, called_by
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_on_jaxpr
@@ -51,7 +53,7 @@ def label_results(
 ) -> None:
     """Labels the results of a primitive of which some operands are spread over the mesh."""
     values = [x if isinstance(x, ArrayImpl) else None for x in operands]
-    shapes = [() if x is None else x.aval.shape for x in values]
+    shapes = [np.shape(x) for x in operands]
     places = [x._device if x is not None and x.committed else None for x in values]
     avals = [r.aval for r in results]
     labels = shardings_of_results(mesh, name, params, shapes, places, avals)

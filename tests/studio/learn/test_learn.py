@@ -240,6 +240,17 @@ def test_a_file_that_is_no_python_is_told_in_two_lines(folder, capsys):
     assert said[3] == ""
 
 
+def test_the_line_that_is_told_is_not_that_of_a_file_of_the_same_name(
+    folder, monkeypatch, tmp_path
+):
+    shadow = tmp_path / "clone" / "tinyjax" / "core" / "lists.py"
+    shadow.parent.mkdir(parents=True)
+    shadow.write_text("if True:\n    the_answer = 1\n")
+    monkeypatch.chdir(tmp_path / "clone")
+    (folder / LISTS).write_text("if True:\nmy_own_line = 1\n")
+    assert changes.unreadable(WorkFolder(folder))[0] == f"{LISTS}:2: my_own_line = 1"
+
+
 def test_a_lost_file_is_not_taken_from_an_installed_tinyjax(whole_folder):
     (whole_folder / LISTS).unlink()
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider"]

@@ -19,7 +19,8 @@ def unreadable(folder: WorkFolder) -> list[str]:
     told = []
     for file in folder.changed_files():
         try:
-            compile(folder.source(file), file, "exec")
+            # the whole path: Python reads the line that it shows from the file of this name
+            compile(folder.source(file), str(folder.path / "src" / file), "exec")
         except FileNotFoundError:
             told.append(f"src/{file} is gone: `learn reset {file}` puts it back.")
         except SyntaxError as error:  # wrong indentation is one

@@ -34,6 +34,8 @@ LATE = {
     "tinyjax.compile.fusion.cost_record": "with the cost of a lowered function",
     "tinyjax.compile.kernel.kernel_ir": "with the first jit",
     "tinyjax.compile.lowered": "with the first jit",
+    "tinyjax.lax.axis_types": "with the first out_sharding of a function of many equations",
+    "tinyjax.lax.constraints": "with the first out_sharding of an array",
     "tinyjax.runtime.executable": "60: with the first jit",
     "tinyjax.lax.processes": "with the first call of a program of several processes",
     "tinyjax.random.multivariate": "26, most of it lax.linalg: with the first orthogonal matrix",

@@ -163,6 +163,8 @@ FILES = {
     "placement": ("placement.json", lambda: record_with_many_devices("placement")),
     "pmap": ("pmap.json", lambda: record_with_many_devices("pmap")),
     "meshes": ("meshes.json", lambda: record_with_many_devices("meshes")),
+    "explicit_rules": ("explicit_rules.json", lambda: record_with_many_devices("explicit_rules")),
+    "explicit_types": ("explicit_types.json", lambda: record_with_many_devices("explicit_types")),
     "sharded_programs": (
         "sharded_programs.json",
         lambda: record_with_many_devices("sharded_programs"),

@@ -6,10 +6,11 @@ from cpu_devices import cpu_devices
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.sharding.axes import Use
 from tinyjax.sharding.mesh import Mesh
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.sharding.partition_spec import P
-from tinyjax.sharding.propagation import Use, propagate, rules
+from tinyjax.sharding.propagation import propagate, rules
 
 
 @pytest.fixture

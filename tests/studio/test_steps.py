@@ -51,7 +51,7 @@ def test_the_story_can_be_read():
 TESTED_THROUGH_OTHERS = {
     *("core.api_util", "core.bodies", "transform.jvp_of_jaxpr"),
     *("transform.batching_of_jaxpr", "compile.kernel.scalar_ops"),
-    *("compile.fusion.cost_model", "compile.fusion.groups", "compile.fusion.backward_slice"),
+    *("compile.fusion.groups", "compile.fusion.backward_slice"),
     "compile.kernel.builder",
     *("runtime.loops", "runtime.schedule_builder", "runtime.executable"),
 }

@@ -58,8 +58,7 @@ class ShapedArray:
         return math.prod(self.shape)
 
     def update(self, **changes: Any) -> ShapedArray:
-        """A copy with some of shape, dtype, weak_type, vma and sharding changed; what that says of the axes
-        of one shape, it does not say of another's."""
+        """A copy with some fields changed; what a sharding says of one shape, it does not of another."""
         fields = {
             "shape": self.shape,
             "dtype": self.dtype,
@@ -69,6 +68,17 @@ class ShapedArray:
         if "shape" not in changes:
             fields["sharding"] = self._sharding
         return ShapedArray(**(fields | changes))
+
+    def without_axis(self, axis: int) -> ShapedArray:
+        """The aval of a slice along an axis."""
+        sharding = self._sharding and self._sharding.without_axis(axis)
+        shape = self.shape[:axis] + self.shape[axis + 1 :]
+        return ShapedArray(shape, self.dtype, self.weak_type, self.vma, sharding=sharding)
+
+    def with_axis(self, axis: int, size: int) -> ShapedArray:
+        """The aval of a stack of `size` along a new axis, which is not split."""
+        sharding = self._sharding and self._sharding.with_axis(axis)
+        return self.update(shape=(*self.shape[:axis], size, *self.shape[axis:]), sharding=sharding)
 
     def to_tangent_aval(self) -> ShapedArray:
         """The aval of this value's tangents: the same for floats, float0 for integers."""

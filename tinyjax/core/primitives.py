@@ -233,12 +233,15 @@ def gt(x: Any, y: Any) -> Any:
     return gt_p.bind(x, y)
 
 
-def reduce_sum(x: Any, axes: Sequence[int]) -> Any:
-    return reduce_sum_p.bind(x, axes=tuple(axes))
+def reduce_sum(x: Any, axes: Sequence[int], **place: Any) -> Any:
+    return reduce_sum_p.bind(x, axes=tuple(axes), **place)
 
 
-def broadcast_in_dim(x: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]) -> Any:
-    """Puts dimension i of `x` at broadcast_dimensions[i] of `shape`, and repeats it elsewhere."""
+def broadcast_in_dim(
+    x: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int], **place: Any
+) -> Any:
+    """Puts dimension i of `x` at broadcast_dimensions[i] of `shape`, and repeats it elsewhere. `place`: a
+    `sharding` says how the result is split over devices."""
     if not len(broadcast_dimensions) and not len(shape) and isinstance(x, Array):
         return x
     in_order = sorted(broadcast_dimensions)
@@ -246,14 +249,14 @@ def broadcast_in_dim(x: Any, shape: Sequence[int], broadcast_dimensions: Sequenc
         x = transpose(x, [[*broadcast_dimensions].index(d) for d in in_order])
         broadcast_dimensions = in_order
     return broadcast_in_dim_p.bind(
-        x, shape=tuple(shape), broadcast_dimensions=tuple(broadcast_dimensions)
+        x, shape=tuple(shape), broadcast_dimensions=tuple(broadcast_dimensions), **place
     )
 
 
-def reshape(x: Any, new_sizes: Sequence[int]) -> Any:
-    if shape_of(x) == tuple(new_sizes) and isinstance(x, Array):
+def reshape(x: Any, new_sizes: Sequence[int], **place: Any) -> Any:
+    if shape_of(x) == tuple(new_sizes) and isinstance(x, Array) and not place:
         return x
-    return reshape_p.bind(x, new_sizes=tuple(new_sizes))
+    return reshape_p.bind(x, new_sizes=tuple(new_sizes), **place)
 
 
 def transpose(x: Any, permutation: Sequence[int]) -> Any:

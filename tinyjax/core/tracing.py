@@ -305,8 +305,11 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     Arguments may be arrays or anything with `shape` and `dtype`; gives a tree of ShapeDtypeStruct.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.eval_shape.html
     """
-    as_struct = lambda x: (  # noqa: E731
-        x if isinstance(x, Array) or not hasattr(x, "dtype") else ShapeDtypeStruct(x.shape, x.dtype)
-    )
+
+    def as_struct(x: Any) -> Any:
+        if isinstance(x, Array | ShapeDtypeStruct) or not hasattr(x, "dtype"):
+            return x
+        return ShapeDtypeStruct(x.shape, x.dtype)
+
     args, kwargs = tree_map(as_struct, (args, kwargs))
     return make_jaxpr(fun, return_shape=True)(*args, **kwargs)[1]

@@ -143,10 +143,7 @@ class BackgroundBuild:
             check_donated(number, args)
         simplified = simplify(self.closed)
         # Without the devices that they were put on: what a program closes over comes along to its own.
-        consts, values = (
-            [ArrayImpl(to_numpy(x, get_aval(x)), get_aval(x)) for x in xs]
-            for xs in (simplified.consts, args)
-        )
+        consts, values = (list(map(_put_nowhere, xs)) for xs in (simplified.consts, args))
         outs = eval_jaxpr(simplified.jaxpr, consts, *values)
         results = [
             ArrayImpl(np.array(to_numpy(out, aval)), aval, None, self.device)
@@ -235,3 +232,8 @@ os.register_at_fork(
     after_in_parent=lambda: build_thread.at_work.release(),
     after_in_child=lambda: build_thread.begin_anew(),
 )
+
+
+def _put_nowhere(x: Any) -> ArrayImpl:
+    aval = get_aval(x)
+    return ArrayImpl(to_numpy(x, aval), aval.update(sharding=None))

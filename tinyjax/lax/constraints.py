@@ -118,17 +118,11 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
 def _resharded(x: Any, place: Any) -> Any:
     if place is None:
         raise ValueError(
-            "Reshard API does not support None as an out_sharding. Please specify a valid sharding"
+            "Reshard should only be used with out_shardings that are not None: give a NamedSharding, or a "
+            "PartitionSpec within jax.set_mesh"
         )
-    x, sharding = as_array(x), explicit_sharding(place)
+    x, sharding = as_array(x), explicit_sharding(place, "reshard")
     mesh = sharding.mesh
-    for name in sharding.spec.names:
-        if name not in mesh.explicit_axes:
-            kind = dict(zip(mesh.axis_names, mesh.axis_types))[name]
-            raise ValueError(
-                "PartitionSpec passed to reshard cannot contain axis names that are of type Auto or Manual. "
-                f"Got PartitionSpec: {sharding.spec} with axis name: {name} of type: {kind}"
-            )
     check_divisible(sharding, x.shape)
     if not isinstance(mesh, Mesh) and isinstance(config.mesh, Mesh):
         sharding = sharding.update(mesh=config.mesh)

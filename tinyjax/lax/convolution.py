@@ -31,6 +31,7 @@ from tinyjax.lax.convolution_product import convolve
 from tinyjax.lax.sliding_windows import dilated
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.transposition import defbilinear
+from tinyjax.transform.typed_rules import place_of_cotangent, placed
 
 conv_general_dilated_p = Primitive("conv_general_dilated")
 
@@ -71,6 +72,7 @@ def _conv_aval(
     feature_group_count: int,
     batch_group_count: int,
     preferred_element_type: Any,
+    out_sharding: Any = None,
     **_: Any,
 ) -> ShapedArray:
     images = [lhs.shape[axis] for axis in dimension_numbers.lhs_spec]
@@ -91,7 +93,8 @@ def _conv_aval(
     )
     dtype = _result_dtype(lhs, rhs, preferred_element_type)
     weak = lhs.weak_type and rhs.weak_type
-    return ShapedArray(in_layout(shape, dimension_numbers.out_spec), dtype, weak)
+    aval = ShapedArray(in_layout(shape, dimension_numbers.out_spec), dtype, weak)
+    return placed(aval, out_sharding)
 
 
 def _check_groups(images: Sequence[int], kernels: Sequence[int], features: int, batch: int) -> None:
@@ -197,7 +200,8 @@ def _transpose_lhs(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
         feature_group_count=groups,
         batch_group_count=1,
     )
-    out = conv_general_dilated_p.bind(*_of_one_dtype(ct, rhs), **(params | backward._asdict()))
+    params |= backward._asdict() | _place(lhs.aval, ct, rhs)
+    out = conv_general_dilated_p.bind(*_of_one_dtype(ct, rhs), **params)
     if conv.batch_group_count > 1:  # the groups come out as features, and belong to the batch
         out = split_axis(out, lhs_spec[1], conv.batch_group_count)
         out = merge_axes(out, lhs_spec[1], lhs_spec[0])
@@ -222,8 +226,15 @@ def _transpose_rhs(ct: Any, lhs: Any, rhs: Any, **params: Any) -> Any:
         feature_group_count=conv.batch_group_count,
         batch_group_count=conv.feature_group_count,
     )
-    out = conv_general_dilated_p.bind(*_of_one_dtype(lhs, ct), **(params | backward._asdict()))
+    params |= backward._asdict() | _place(rhs.aval, ct, lhs)
+    out = conv_general_dilated_p.bind(*_of_one_dtype(lhs, ct), **params)
     return convert_type(out, rhs.aval.dtype, rhs.aval.weak_type)
+
+
+def _place(aval: ShapedArray, *cts: Any) -> dict[str, Any]:
+    """How a cotangent is split, where types say such things."""
+    place = place_of_cotangent(aval, *cts)
+    return {} if place is None else {"out_sharding": place}
 
 
 def _extents(shape: Sequence[int], spec: Sequence[int], dilation: Sequence[int]) -> list[int]:
@@ -246,6 +257,10 @@ def _of_one_dtype(x: Any, y: Any) -> list[Any]:
 
 def _conv_batch(vals: Any, dims: Any, **params: Any) -> Any:
     """Of no examples: nothing, of the shape that one would have."""
+    if params.get("out_sharding") is not None:
+        raise NotImplementedError(
+            "conv_general_dilated with out_sharding under vmap: give it the examples as one batch"
+        )
     if shapes.batch_size(vals, dims):
         return _conv_examples(vals, dims, **params)
     avals = [

@@ -22,6 +22,7 @@ from tinyjax.lax.convolution import check_window, conv_general_dilated_p
 from tinyjax.lax.convolution_dims import conv_dimension_numbers, transposed_pads
 from tinyjax.lax.creation import broadcasted_iota
 from tinyjax.lax.dot_product import dot_general
+from tinyjax.lax.out_sharding import place_params
 from tinyjax.lax.precision import canonicalize_precision
 from tinyjax.lax.sliding_windows import dilated, padtype_to_pads
 
@@ -38,7 +39,7 @@ def conv_general_dilated(
     batch_group_count: int = 1,
     precision: Any = None,
     preferred_element_type: Any = None,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Array:
     """The convolution of images `lhs` with kernels `rhs`, over any number of spatial axes.
 
@@ -48,6 +49,7 @@ def conv_general_dilated(
     is what (see conv_dimension_numbers). With `feature_group_count`, the features are in as many groups,
     and each part of the kernels sees one of them; with `batch_group_count`, one part of the batch.
     Both sides are of one dtype, in which sums are kept, or in a wider `preferred_element_type`.
+    `out_sharding` says how the result is split over devices.
     Raises TypeError and ValueError for parameters that fit neither each other nor the shapes.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.conv_general_dilated.html
     """
@@ -79,6 +81,7 @@ def conv_general_dilated(
         batch_group_count=batch_group_count,
         precision=canonicalize_precision(precision),
         preferred_element_type=None if preferred is None else dtypes.canonicalize_dtype(preferred),
+        **place_params("conv_general_dilated", out_sharding),
     )
 
 

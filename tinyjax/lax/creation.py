@@ -19,27 +19,33 @@ from tinyjax.core.primitives import broadcast_in_dim, shape_of
 from tinyjax.core.varying import pvary_to
 from tinyjax.lax.conversion import convert_type
 from tinyjax.lax.elementwise import NUMBER, canonicalize_shape, canonicalize_user_dtype
+from tinyjax.lax.out_sharding import place_params
 from tinyjax.runtime.placement import commit
+from tinyjax.transform.typed_rules import placed
 
 # ---- iota ----
 
 iota_p = Primitive("iota")
 
 
-def _iota_impl(*, dtype: np.dtype, shape: tuple[int, ...], dimension: int) -> np.ndarray:
+def _iota_impl(
+    *, dtype: np.dtype, shape: tuple[int, ...], dimension: int, sharding: Any = None
+) -> np.ndarray:
     along = [1] * len(shape)
     along[dimension] = shape[dimension]
     return np.broadcast_to(np.arange(shape[dimension]).astype(dtype).reshape(along), shape)
 
 
-def _iota_aval(*, dtype: np.dtype, shape: tuple[int, ...], dimension: int) -> ShapedArray:
+def _iota_aval(
+    *, dtype: np.dtype, shape: tuple[int, ...], dimension: int, sharding: Any = None
+) -> ShapedArray:
     if dtypes.kind(dtype) not in NUMBER:
         raise TypeError(f"iota does not accept dtype {dtype.name}: it counts in integers or floats")
     if not 0 <= dimension < len(shape):
         raise ValueError(
             f"iota dimension must be between 0 and len(shape), got {dimension=} for {shape=}"
         )
-    return ShapedArray(shape, dtype)
+    return placed(ShapedArray(shape, dtype), sharding)
 
 
 for _table in ("jvp", "transpose", "batch"):
@@ -56,15 +62,19 @@ def iota(dtype: Any, size: int) -> Any:
     return broadcasted_iota(dtype, (size,), 0)
 
 
-def broadcasted_iota(dtype: Any, shape: Sequence[int], dimension: int) -> Any:
-    """An array of `shape` in which each element is its own index along `dimension`.
+def broadcasted_iota(
+    dtype: Any, shape: Sequence[int], dimension: int, *, out_sharding: Any = None
+) -> Any:
+    """An array of `shape` in which each element is its own index along `dimension`; split over devices as
+    `out_sharding` says.
 
     Raises TypeError for a dtype or shape that can't be, ValueError if there is no such dimension.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.broadcasted_iota.html
     """
     dtype = canonicalize_user_dtype(dtype, "broadcasted_iota")
     shape = canonicalize_shape(shape, "iota")
-    return iota_p.bind(dtype=dtype, shape=shape, dimension=int(dimension))
+    place = place_params("iota", out_sharding)
+    return iota_p.bind(dtype=dtype, shape=shape, dimension=int(dimension), **place)
 
 
 # ---- empty ----
@@ -95,8 +105,9 @@ def empty_like_aval(aval: ShapedArray) -> Any:
 # ---- full ----
 
 
-def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
-    """An array of `shape` filled with the scalar `fill_value`, in `dtype` or the scalar's own.
+def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
+    """An array of `shape` filled with the scalar `fill_value`, in `dtype` or the scalar's own; split over
+    devices as `sharding` says.
 
     Without dtype a Python scalar makes a weakly typed array. Raises TypeError if fill_value is no
     scalar, or shape no sequence of integers.
@@ -104,12 +115,16 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None) -> Any:
     """
     sizes = canonicalize_shape(shape, "full")
     if dtype is None:
-        return _filled(sizes, fill_value, None, dtypes.is_weakly_typed(fill_value))
-    return _filled(sizes, fill_value, canonicalize_user_dtype(dtype, "full"), False)
+        return _filled(sizes, fill_value, None, dtypes.is_weakly_typed(fill_value), sharding)
+    return _filled(sizes, fill_value, canonicalize_user_dtype(dtype, "full"), False, sharding)
 
 
 def _filled(
-    shape: tuple[int, ...], fill_value: Any, dtype: np.dtype | None, weak_type: bool
+    shape: tuple[int, ...],
+    fill_value: Any,
+    dtype: np.dtype | None,
+    weak_type: bool,
+    sharding: Any = None,
 ) -> Any:
     if shape_of(fill_value):
         raise TypeError(
@@ -117,19 +132,31 @@ def _filled(
             "use jnp.broadcast_to for an array"
         )
     scalar = convert_type(fill_value, dtype, weak_type)
-    return broadcast_in_dim(scalar, shape, ()) if shape else scalar
+    if not shape:
+        return scalar
+    place = place_params("broadcast_in_dim", sharding)
+    return broadcast_in_dim(scalar, shape, (), **place)
 
 
 def full_like(
-    x: Any, fill_value: Any, dtype: Any = None, shape: Sequence[int] | None = None
+    x: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    shape: Sequence[int] | None = None,
+    sharding: Any = None,
 ) -> Any:
-    """An array like `x`, in dtype, weak type and shape where these are not given, of `fill_value`.
+    """An array like `x`, in dtype, weak type, shape and sharding where these are not given, of `fill_value`.
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.full_like.html
     """
     weak_type = dtype is None and dtypes.is_weakly_typed(x)
     new_dtype = dtypes.dtype(x) if dtype is None else canonicalize_user_dtype(dtype, "full_like")
     sizes = shape_of(x) if shape is None else canonicalize_shape(shape, "full_like")
+    if sharding is not None:
+        return _filled(sizes, fill_value, new_dtype, weak_type, sharding)
+    if isinstance(x, Tracer) and shape is None:
+        sharding = x.aval._sharding
+        return like(_filled(sizes, fill_value, new_dtype, weak_type, sharding), x)
     return like(_filled(sizes, fill_value, new_dtype, weak_type), x)
 
 
@@ -138,7 +165,10 @@ def like(out: Any, x: Any) -> Any:
     if isinstance(x, Tracer) and x.aval.vma:
         return pvary_to(out, x.aval.vma)
     if isinstance(x, ArrayImpl) and isinstance(out, ArrayImpl) and x.committed:
-        return commit(ArrayImpl(out._host, out.aval, out.buffer), x.device)
+        place = x.device
+        if out.aval.shape != x.aval.shape:  # how x is split says nothing of another shape
+            place = getattr(place, "whole_everywhere", place)
+        return commit(ArrayImpl(out._host, out.aval, out.buffer), place)
     return out
 
 

@@ -24,9 +24,11 @@ from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.pretty_printer import printed_params
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.conversion import convert_type
+from tinyjax.lax.out_sharding import place_params
 from tinyjax.lax.precision import canonicalize_precision
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.transposition import defbilinear, inverse
+from tinyjax.transform.typed_rules import batched_place, place_of_cotangent, placed
 
 # ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))
 DotDimensionNumbers = tuple[
@@ -68,6 +70,7 @@ def _dot_general_impl(
     dimension_numbers: Any,
     precision: Any,
     preferred_element_type: Any,
+    out_sharding: Any = None,
 ) -> np.ndarray:
     """Brings both sides to (batch, rows, contracted) and (batch, contracted, columns)."""
     left_axes, right_axes, rows, columns = _layout(dimension_numbers, lhs.ndim, rhs.ndim)
@@ -108,6 +111,7 @@ def _dot_general_aval(
     dimension_numbers: Any,
     precision: Any,
     preferred_element_type: Any,
+    out_sharding: Any = None,
 ) -> ShapedArray:
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = dimension_numbers
     _check_axes("lhs", lhs, lhs_contract, lhs_batch)
@@ -119,7 +123,8 @@ def _dot_general_aval(
     shape = tuple(lhs.shape[axis] for axis in (*lhs_batch, *lhs_kept))
     shape += tuple(rhs.shape[axis] for axis in rhs_kept)
     dtype = _result_dtype(lhs.dtype, rhs.dtype, preferred_element_type)
-    return ShapedArray(shape, dtype, lhs.weak_type and rhs.weak_type)
+    aval = ShapedArray(shape, dtype, lhs.weak_type and rhs.weak_type)
+    return placed(aval, out_sharding)
 
 
 def _check_axes(side: str, x: ShapedArray, contract: Sequence[int], batch: Sequence[int]) -> None:
@@ -201,15 +206,18 @@ def _transpose_lhs(
     ans_batch = list(range(len(x_batch)))
     behind = len(x_batch) if swap_ans else len(x_batch) + len(x_kept)
     ans_y = list(range(behind, behind + len(y_kept)))
+    # `out` has x's batch axes, then those it kept, then those contracted, in y's order.
+    axes = [*x_batch, *x_kept, *[x_contract[i] for i in inverse(y_contract)]]
+    params.pop("out_sharding", None)
+    if (place := place_of_cotangent(x.aval, ct, y)) is not None:
+        params["out_sharding"] = place.with_axes(axes)
     out = dot_general_p.bind(
         ct,
         y,
         dimension_numbers=((tuple(ans_y), tuple(y_kept)), (tuple(ans_batch), tuple(y_batch))),
         **params,
     )
-    # `out` has x's batch axes, then those it kept, then those contracted, in y's order.
-    x_contract_in_y_order = [x_contract[i] for i in inverse(y_contract)]
-    x_ct = primitives.transpose(out, inverse([*x_batch, *x_kept, *x_contract_in_y_order]))
+    x_ct = primitives.transpose(out, inverse(axes))
     if x_ct.dtype != x.aval.dtype:
         x_ct = convert_type(x_ct, x.aval.dtype, x.aval.weak_type)
     return x_ct
@@ -243,6 +251,8 @@ def _dot_general_batch(vals: Any, dims: Any, *, dimension_numbers: Any, **params
         rhs_kept = _remaining(rhs_ndim, rhs_contract, rhs_batch)
         out_dim = lhs_ndim - len(lhs_contract) + rhs_kept.index(rhs_dim)
     numbers = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
+    if "out_sharding" in params:
+        params["out_sharding"] = batched_place(params["out_sharding"], vals, dims, out_dim)
     return dot_general_p.bind(lhs, rhs, dimension_numbers=_as_ints(numbers), **params), out_dim
 
 
@@ -252,10 +262,11 @@ def _bump(axes: Sequence[int], dim: int) -> tuple[int, ...]:
 
 
 def _printed_dot_general(eqn: Any, context: Any) -> list[tuple[str, Any]]:
-    """Parameters that are None are not shown, and dimension numbers are shown as lists."""
+    """Parameters that are None are not shown, nor how the result is split, which its type says; dimension
+    numbers are shown as lists."""
     (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = eqn.params["dimension_numbers"]
     lists = ((list(lhs_contract), list(rhs_contract)), (list(lhs_batch), list(rhs_batch)))
-    shown = {**eqn.params, "dimension_numbers": lists}
+    shown = {**eqn.params, "dimension_numbers": lists, "out_sharding": None}
     return [(name, value) for name, value in sorted(shown.items()) if value is not None]
 
 
@@ -276,13 +287,15 @@ def dot_general(
     precision: Any = None,
     preferred_element_type: Any = None,
     *,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Array:
     """The general product: sums over the contracting axes, side by side over the batch axes.
 
     `dimension_numbers` is ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch)); the result has
     the batch axes, then lhs's others, then rhs's others. Sums are kept in `preferred_element_type`,
-    which is also the result's dtype. Raises TypeError where axes, sizes or dtypes do not fit.
+    which is also the result's dtype. `out_sharding`, a PartitionSpec, says how the result is split over
+    "Explicit" axes of a mesh. Raises TypeError where axes, sizes or dtypes do not fit, ShardingTypeError
+    where the result's type is not clear from those of lhs and rhs.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.dot_general.html
     """
     preferred = preferred_element_type
@@ -292,6 +305,7 @@ def dot_general(
         dimension_numbers=_as_ints(dimension_numbers),
         precision=canonicalize_precision(precision),
         preferred_element_type=None if preferred is None else dtypes.canonicalize_dtype(preferred),
+        **place_params("dot_general", out_sharding),
     )
 
 
@@ -302,7 +316,7 @@ def dot(
     dimension_numbers: DotDimensionNumbers | None = None,
     precision: Any = None,
     preferred_element_type: Any = None,
-    out_sharding: None = None,
+    out_sharding: Any = None,
 ) -> Array:
     """A product of vectors and matrices (shapes (n) or (m, n) by (n) or (n, k)), or dot_general.
 
@@ -317,7 +331,9 @@ def dot(
                 f"lhs_shape={lhs_shape} rhs_shape={rhs_shape}"
             )
         dimension_numbers = (((len(lhs_shape) - 1,), (0,)), ((), ()))
-    return dot_general(lhs, rhs, dimension_numbers, precision, preferred_element_type)
+    return dot_general(
+        lhs, rhs, dimension_numbers, precision, preferred_element_type, out_sharding=out_sharding
+    )
 
 
 def batch_matmul(lhs: Any, rhs: Any, precision: Any = None) -> Array:

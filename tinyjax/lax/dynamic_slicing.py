@@ -98,7 +98,7 @@ def _dynamic_slice_jvp(primals: Any, tangents: Any, *, slice_sizes: tuple[int, .
 def _dynamic_slice_transpose(
     ct: Any, x: Any, *start_indices: Any, slice_sizes: tuple[int, ...]
 ) -> list[Any]:
-    zeros = full(x.aval.shape, 0, x.aval.dtype)
+    zeros = full(x.aval.shape, 0, x.aval.dtype, sharding=x.aval._sharding)
     return [dynamic_update_slice_p.bind(zeros, ct, *start_indices)] + [None] * len(start_indices)
 
 

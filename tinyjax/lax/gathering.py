@@ -127,7 +127,7 @@ def _gather_transpose(
     fill_value: Any,
 ) -> list[Any]:
     x_ct = scatter_add(
-        full(x.aval.shape, 0, ct.dtype),
+        full(x.aval.shape, 0, ct.dtype, sharding=x.aval._sharding),
         indices,
         ct,
         ScatterDimensionNumbers(*dimension_numbers),

@@ -24,6 +24,7 @@ from tinyjax.lax.arithmetic import div
 from tinyjax.lax.comparison import eq
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full
+from tinyjax.lax.out_sharding import place_params
 from tinyjax.transform.batching import defreducer
 from tinyjax.transform.jvp import defjvp2, defzero, jvp, jvp_rules
 
@@ -192,9 +193,10 @@ _def_arg_extreme(argmin_p, np.argmin)
 # ---- public functions ----
 
 
-def reduce_sum(operand: Any, axes: Sequence[int]) -> Array:
-    """The sum over `axes`. Raises ValueError for an axis out of range or named twice."""
-    return primitives.reduce_sum(operand, axes)
+def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Array:
+    """The sum over `axes`, split over devices as `out_sharding` says. Raises ValueError for an axis out of
+    range or named twice."""
+    return primitives.reduce_sum(operand, axes, **place_params("reduce_sum", out_sharding))
 
 
 def reduce_prod(operand: Any, axes: Sequence[int]) -> Array:

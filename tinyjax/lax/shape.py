@@ -24,6 +24,7 @@ from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import canonicalize_shape
+from tinyjax.lax.out_sharding import place_params
 from tinyjax.transform import batching
 from tinyjax.transform.batching import batch_rules, not_mapped
 from tinyjax.transform.transposition import deflinear2
@@ -135,24 +136,30 @@ batch_rules[rev_p] = _rev_batch
 # ---- public functions ----
 
 
-def broadcast(operand: Any, sizes: Sequence[int]) -> Array:
+def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Array:
     """Repeats `operand` along new leading axes of `sizes`; as jax.lax.broadcast."""
-    if not len(sizes):
+    if not len(sizes) and out_sharding is None:
         return as_array(operand)
     shape = shape_of(operand)
     dimensions = range(len(sizes), len(sizes) + len(shape))
-    return primitives.broadcast_in_dim(operand, (*sizes, *shape), dimensions)
+    place = place_params("broadcast_in_dim", out_sharding, "broadcast")
+    return primitives.broadcast_in_dim(operand, (*sizes, *shape), dimensions, **place)
 
 
 def broadcast_in_dim(
-    operand: Any, shape: Sequence[int], broadcast_dimensions: Sequence[int]
+    operand: Any,
+    shape: Sequence[int],
+    broadcast_dimensions: Sequence[int],
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """Puts axis i of `operand` at broadcast_dimensions[i] of `shape`, and repeats it elsewhere.
 
+    `out_sharding`, a PartitionSpec, says how the result is split over "Explicit" axes of a mesh.
     Raises TypeError where a size is neither 1 nor that of its place; as jax.lax.broadcast_in_dim."""
-    return primitives.broadcast_in_dim(
-        operand, canonicalize_shape(shape, "broadcast_in_dim"), broadcast_dimensions
-    )
+    place = place_params("broadcast_in_dim", out_sharding)
+    sizes = canonicalize_shape(shape, "broadcast_in_dim")
+    return primitives.broadcast_in_dim(operand, sizes, broadcast_dimensions, **place)
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
@@ -171,18 +178,24 @@ def broadcast_to_rank(x: Any, rank: int) -> Array:
 
 
 def reshape(
-    operand: Any, new_sizes: Sequence[int], dimensions: Sequence[int] | None = None
+    operand: Any,
+    new_sizes: Sequence[int],
+    dimensions: Sequence[int] | None = None,
+    *,
+    out_sharding: Any = None,
 ) -> Array:
     """The elements of `operand`, in row-major order, in a new shape of the same size.
 
-    With `dimensions`, a permutation, they are read in that order of the axes.
+    With `dimensions`, a permutation, they are read in that order of the axes. `out_sharding`, a
+    PartitionSpec, says how the result is split over "Explicit" axes of a mesh.
     Raises TypeError where the sizes differ; as jax.lax.reshape."""
     new_sizes = canonicalize_shape(new_sizes, "reshape")
     if dimensions is not None:
         operand = primitives.transpose(operand, tuple(dimensions))
-    if shape_of(operand) == new_sizes and new_sizes and isinstance(operand, Array):
+    place = place_params("reshape", out_sharding)
+    if shape_of(operand) == new_sizes and new_sizes and isinstance(operand, Array) and not place:
         return operand
-    return primitives.reshape_p.bind(operand, new_sizes=new_sizes)
+    return primitives.reshape_p.bind(operand, new_sizes=new_sizes, **place)
 
 
 def transpose(operand: Any, permutation: Sequence[int]) -> Array:

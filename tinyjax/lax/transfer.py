@@ -78,7 +78,8 @@ def _check_is_here(place: Place | None) -> None:
 
 def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
     if isinstance(place, Sharding):
-        place.shard_shape(np.shape(x))  # raises, if it can't be spread so
+        place.typed(get_aval(x))  # raises, as the next line, if it can't be spread so
+        place.shard_shape(np.shape(x))
         if isinstance(place, Sharding) and spans_processes(getattr(place, "mesh", None)):
             x = as_array(x)
             if isinstance(x.buffer, Block) and not place.is_equivalent_to(x.sharding, x.ndim):

@@ -174,8 +174,9 @@ def _contains(self: Any, other: Any) -> Any:
 # ---- methods ----
 
 
-def _reshape(self: Any, *args: Any, order: str = "C") -> Any:
-    return manipulation.reshape(self, args[0] if len(args) == 1 else args, order)
+def _reshape(self: Any, *args: Any, order: str = "C", out_sharding: Any = None) -> Any:
+    shape = args[0] if len(args) == 1 else args
+    return manipulation.reshape(self, shape, order, out_sharding=out_sharding)
 
 
 def _transpose(self: Any, *args: Any) -> Any:

@@ -8,6 +8,7 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html
 
 from __future__ import annotations
 
+import functools
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -21,6 +22,7 @@ from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.gather_plan import gather_plan
 from tinyjax.numpy.index_parts import expand_masks, parse
 from tinyjax.numpy.indexing import rewriting_take
+from tinyjax.numpy.placing import with_place
 from tinyjax.numpy.promotion import promote_dtypes
 from tinyjax.numpy.ufuncs import divide, power
 from tinyjax.numpy.util import broadcast_to, constant, convert, weak_constant_like
@@ -46,7 +48,8 @@ class IndexUpdateRef:
 
     Options of all methods: indices_are_sorted and unique_indices (promises), mode ('drop' or 'fill'
     ignore what is out of range, the default; 'clip' clamps; 'promise_in_bounds'), and
-    wrap_negative_indices (False: negative indices are out of range).
+    wrap_negative_indices (False: negative indices are out of range); and out_sharding, which says how the
+    result is split over devices.
     """
 
     __slots__ = ("array", "index")
@@ -66,17 +69,20 @@ class IndexUpdateRef:
         mode: Any = None,
         fill_value: Any = None,
         wrap_negative_indices: bool = True,
+        out_sharding: Any = None,
     ) -> Any:
-        """x[index]; with mode='fill', `fill_value` (NaN by default) where it is out of range."""
-        return rewriting_take(
-            self.array,
-            self.index,
-            indices_are_sorted,
-            unique_indices,
-            mode,
-            fill_value,
-            wrap_negative_indices,
+        """x[index]; with mode='fill', `fill_value` (NaN by default) where it is out of range. `out_sharding`
+        says how the result is split over devices."""
+        take = functools.partial(
+            rewriting_take,
+            index=self.index,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+            mode=mode,
+            fill_value=fill_value,
+            wrap_negative=wrap_negative_indices,
         )
+        return with_place(take, out_sharding, "get")(self.array)
 
     def set(self, values: Any, **options: Any) -> Any:
         """x with x[index] = values. Which of several values for one element wins is not defined."""
@@ -134,11 +140,20 @@ def scatter_update(
     unique_indices: bool = False,
     mode: Any = None,
     wrap_negative_indices: bool = True,
+    out_sharding: Any = None,
 ) -> Any:
     """`x` with `values` brought into x[index] by a lax scatter; the dtype is that of x.
 
     Warns (FutureWarning) if values do not fit the dtype. Raises ValueError if their shape does not fit
     that of x[index]."""
+    if out_sharding is not None:
+        options = {"indices_are_sorted": indices_are_sorted, "unique_indices": unique_indices}
+        options |= {"mode": mode, "wrap_negative_indices": wrap_negative_indices}
+
+        def update(x: Any, values: Any) -> Any:
+            return scatter_update(x, index, values, scatter, **options)
+
+        return with_place(update, out_sharding, "set")(x, _as_values(values, x.dtype))
     dtype, weak_type = x.dtype, x.weak_type
     values = _as_values(values, dtype)
     _warn_if_unsafe_cast(values, dtype)

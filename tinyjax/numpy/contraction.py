@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import collections
 import functools
-import math
 import string
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +21,9 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.primitives import shape_of
+from tinyjax.lax.out_sharding import place_params
+from tinyjax.numpy.contraction_order import contraction_path
+from tinyjax.numpy.placing import with_place
 from tinyjax.numpy.util import constant, convert, ensure_arraylike, user_dtype
 
 
@@ -33,6 +35,7 @@ def einsum(
     optimize: Any = "auto",
     precision: Any = None,
     preferred_element_type: Any = None,
+    out_sharding: Any = None,
     _dot_general: Callable = lax.dot_general,
 ) -> Array:
     """The contraction that `subscripts` says, such as "ij,jk->ik"; as numpy.einsum.
@@ -40,6 +43,7 @@ def einsum(
     Letters name axes, '...' stands for broadcast ones, without '->' the letters that occur once come
     out in alphabetical order. The form einsum(a, [0, 1], b, [1, 2], [0, 2]) works too. `optimize` picks
     the order of contraction: False is from left to right, a list of pairs is taken as it is.
+    `out_sharding` says how the result is split over devices.
     `_dot_general` is what libraries put in lax.dot_general's place. Raises ValueError for subscripts that
     do not fit the operands.
     """
@@ -49,6 +53,11 @@ def einsum(
         subscripts, operands = _from_lists(subscripts, *operands)
     ensure_arraylike("einsum", *operands)
     arrays = [ensure_arraylike("einsum", x) for x in operands]
+    if out_sharding is not None and len(arrays) != 2:
+        options = {"precision": precision, "preferred_element_type": preferred_element_type}
+        options |= {"optimize": optimize, "_dot_general": _dot_general}
+        whole = functools.partial(einsum, subscripts, **options)
+        return with_place(whole, out_sharding, "einsum")(*arrays)
     inputs, output = parse_subscripts(subscripts, [x.shape for x in arrays])
     if preferred_element_type is not None:
         dtype, weak_type = user_dtype(preferred_element_type, "einsum"), False
@@ -58,7 +67,10 @@ def einsum(
         result = _reduce_one(arrays[0], inputs[0], output, dtype)
     else:
         path = contraction_path(inputs, output, [x.shape for x in arrays], optimize)
-        dot = functools.partial(_dot_general, precision=precision, preferred_element_type=dtype)
+        options = {"precision": precision, "preferred_element_type": dtype}
+        dot: Any = functools.partial(_dot_general, **options)
+        if out_sharding is not None:
+            dot = _Placed(dot, output, out_sharding)
         result = _contract_all(arrays, inputs, output, path, dot, dtype)
     return convert(result, dtype, weak_type)
 
@@ -68,6 +80,20 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
     inputs, output = parse_subscripts(subscripts, [shape_of(x) for x in operands])
     path = contraction_path(inputs, output, [shape_of(x) for x in operands], optimize)
     return path, f"{','.join(inputs)}->{output} by {path}"
+
+
+class _Placed(NamedTuple):
+    """The one product of two operands, whose result, with the letters of `output`, is to be split so."""
+
+    dot: Callable
+    output: str
+    out_sharding: Any
+
+    def in_order(self, names: str) -> Callable:
+        """The product that has these letters as axes."""
+        (place,) = place_params("dot_general", self.out_sharding, "einsum").values()
+        place = place.with_axes([self.output.index(c) for c in names])
+        return functools.partial(self.dot, out_sharding=place)
 
 
 # ---- reading the subscripts ----
@@ -134,65 +160,6 @@ def _from_lists(*args: Any) -> tuple[str, tuple[Any, ...]]:
     if output is not None:
         text += "->" + "".join(letter(i) for i in output)
     return text, operands
-
-
-# ---- in which order ----
-
-
-def contraction_path(
-    inputs: Sequence[str], output: str, shapes: Sequence[tuple[int, ...]], optimize: Any
-) -> list[tuple[int, ...]]:
-    """Pairs of positions to contract; each result goes to the end of the operands.
-
-    Up to four operands the cheapest of all orders, above that the cheapest pair at each step."""
-    if isinstance(optimize, (list, tuple)):
-        return [tuple(pair) for pair in optimize if not isinstance(pair, str)]
-    count = len(inputs)
-    if optimize is False:
-        return [(0, 1)] * (count - 1)
-    sizes = {c: max(1, n) for letters, shape in zip(inputs, shapes) for c, n in zip(letters, shape)}
-    for letters, shape in zip(inputs, shapes):
-        for c, n in zip(letters, shape):
-            sizes[c] = max(sizes[c], n)
-    if count <= 4:
-        return _cheapest_path(tuple(frozenset(i) for i in inputs), frozenset(output), sizes)[1]
-    path: list[tuple[int, ...]] = []
-    operands = [frozenset(i) for i in inputs]
-    while len(operands) > 1:
-        pairs = [(i, j) for i in range(len(operands)) for j in range(i + 1, len(operands))]
-        best: tuple[int, int] = min(pairs, key=lambda pair: _cost(operands, pair, sizes))
-        path.append(best)
-        operands = _after(operands, best, frozenset(output))
-    return path
-
-
-def _cost(operands: Sequence[frozenset], pair: tuple[int, int], sizes: dict[str, int]) -> int:
-    return math.prod(sizes[c] for c in operands[pair[0]] | operands[pair[1]])
-
-
-def _after(
-    operands: Sequence[frozenset], pair: tuple[int, int], output: frozenset
-) -> list[frozenset]:
-    """The operands' letters once a pair is contracted: what nobody needs any more is gone."""
-    rest = [letters for k, letters in enumerate(operands) if k not in pair]
-    needed = output.union(*rest)
-    return [*rest, (operands[pair[0]] | operands[pair[1]]) & needed]
-
-
-def _cheapest_path(
-    operands: Sequence[frozenset], output: frozenset, sizes: dict[str, int]
-) -> tuple[int, list[tuple[int, ...]]]:
-    if len(operands) == 1:
-        return 0, []
-    best: tuple[int, list[tuple[int, ...]]] | None = None
-    for i in range(len(operands)):
-        for j in range(i + 1, len(operands)):
-            rest, path = _cheapest_path(_after(operands, (i, j), output), output, sizes)
-            cost = rest + _cost(operands, (i, j), sizes)
-            if best is None or cost < best[0]:
-                best = (cost, [(i, j), *path])
-    assert best is not None
-    return best
 
 
 # ---- contracting ----
@@ -269,10 +236,13 @@ def _contract_pair(
     rhs_rest = "".join(c for c in rhs_names if c not in removed)
     # With the operands swapped the axes may come out in order, which saves a transpose.
     swapped = "".join(batch) + rhs_rest + lhs_rest
+    straight = "".join(batch) + lhs_rest + rhs_rest
+    if isinstance(dot, _Placed):
+        dot = dot.in_order(kept if swapped == kept else straight)
     if swapped == kept:
         return dot(rhs, lhs, ((rhs_contract, lhs_contract), (rhs_batch, lhs_batch)))
     out = dot(lhs, rhs, ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch)))
-    return _in_order(out, "".join(batch) + lhs_rest + rhs_rest, kept)
+    return _in_order(out, straight, kept)
 
 
 def _squeeze_broadcast(

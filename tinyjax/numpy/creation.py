@@ -16,9 +16,10 @@ import numpy as np
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, ShapedArray
-from tinyjax.core.avals import check_unmasked
+from tinyjax.core.avals import check_unmasked, get_aval
 from tinyjax.core.bind import Tracer, as_array, new_array, watched
 from tinyjax.lax.transfer import device_put
+from tinyjax.numpy.placing import resharded
 from tinyjax.numpy.util import (
     as_value,
     broadcast_to,
@@ -42,6 +43,7 @@ def array(
     ndmin: int = 0,
     *,
     device: Any = None,
+    out_sharding: Any = None,
 ) -> Array:
     """An array of a (nested) list, a NumPy array, a scalar or an Array; as numpy.array.
 
@@ -54,7 +56,7 @@ def array(
     out = _from_data(object, wanted, copy)
     if ndmin > out.ndim:
         out = lax.expand_dims(out, range(ndmin - out.ndim))
-    return _on_device(out, device)
+    return _on_device(out, device, out_sharding)
 
 
 def _from_data(data: Any, dtype: np.dtype | None, copy: bool) -> Any:
@@ -100,7 +102,7 @@ def _from_sequence(data: Sequence[Any], dtype: np.dtype | None) -> Any:
     if dtype is None:
         leaves_or_arrays = [x if hasattr(x, "dtype") else _check_scalar(x) for x in leaves]
         dtype = dtypes.result_type(*leaves_or_arrays) if leaves else dtypes.default_dtype(float)
-    if any(isinstance(x, Tracer) for x in leaves):
+    if any(map(_is_joined, leaves)):
         rows = [lax.expand_dims(_from_data(x, dtype, copy=False), (0,)) for x in data]
         while len(rows) > 16:
             rows = [lax.concatenate(rows[i : i + 16], 0) for i in range(0, len(rows), 16)]
@@ -115,6 +117,11 @@ def _leaves(data: Any) -> Any:
             yield from _leaves(x)
         else:
             yield x.__jax_array__() if hasattr(x, "__jax_array__") else x
+
+
+def _is_joined(x: Any) -> bool:
+    """Whether it is joined to others by operations: it has no value yet, or types say how it is split."""
+    return isinstance(x, Tracer) or isinstance(x, ArrayImpl) and x.aval._sharding is not None
 
 
 def _check_scalar(x: Any) -> Any:
@@ -139,10 +146,11 @@ def asarray(
     *,
     copy: bool | None = None,
     device: Any = None,
+    out_sharding: Any = None,
 ) -> Array:
     """As `array`, but an Array that already fits is given back as it is; as numpy.asarray."""
     wanted = None if dtype is None else user_dtype(dtype, "asarray")
-    return _on_device(_from_data(a, wanted, bool(copy)), device)
+    return _on_device(_from_data(a, wanted, bool(copy)), device, out_sharding)
 
 
 def copy(a: Any, order: str | None = None) -> Array:
@@ -151,10 +159,15 @@ def copy(a: Any, order: str | None = None) -> Array:
     return array(a, copy=True)
 
 
-def _on_device(x: Any, device: Any) -> Any:
-    if device is None:
-        return as_value(x)
-    return device_put(x, device)
+def _on_device(x: Any, device: Any, out_sharding: Any = None) -> Any:
+    """`x`, put where the caller says. Raises ValueError if that is said twice."""
+    if device is not None and out_sharding is not None:
+        raise ValueError(
+            f"Only one of `device` or `out_sharding` can be set. Got {device=} and {out_sharding=}"
+        )
+    if out_sharding is not None and get_aval(x)._sharding is None:
+        return resharded(x, out_sharding)
+    return as_value(x) if device is None else device_put(x, device)
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Array:
@@ -193,22 +206,24 @@ def load(file: Any, *args: Any, **kwargs: Any) -> Any:
 # ---- of one value ----
 
 
-def zeros(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Zeros (float32 unless `dtype` says else); as numpy.zeros. Raises TypeError for a bad shape."""
-    return _constant_array("zeros", shape, 0, dtype, device)
+    return _constant_array("zeros", shape, 0, dtype, device, out_sharding)
 
 
-def ones(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Ones (float32 unless `dtype` says else); as numpy.ones. Raises TypeError for a bad shape."""
-    return _constant_array("ones", shape, 1, dtype, device)
+    return _constant_array("ones", shape, 1, dtype, device, out_sharding)
 
 
-def empty(shape: Any, dtype: Any = None, *, device: Any = None) -> Array:
+def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Array:
     """Zeros: no memory stays uninitialised here; as numpy.empty."""
-    return _constant_array("empty", shape, 0, dtype, device)
+    return _constant_array("empty", shape, 0, dtype, device, out_sharding)
 
 
-def _constant_array(name: str, shape: Any, value: int, dtype: Any, device: Any) -> Any:
+def _constant_array(
+    name: str, shape: Any, value: int, dtype: Any, device: Any, out_sharding: Any
+) -> Any:
     if isinstance(dtype, int) and isinstance(shape, int) and not isinstance(dtype, type):
         raise TypeError(
             f"Cannot interpret '{dtype}' as a data type. Did you accidentally write "
@@ -217,15 +232,25 @@ def _constant_array(name: str, shape: Any, value: int, dtype: Any, device: Any) 
     if hasattr(shape, "__next__"):
         raise TypeError("expected sequence object with len >= 0 or a single integer")
     dtype = user_dtype_or(dtype, dtypes.default_dtype(float), name)
-    return _on_device(_fill(canonicalize_shape(shape), constant(value, dtype)), device)
+    out = _fill(canonicalize_shape(shape), constant(value, dtype), out_sharding)
+    return _on_device(out, device, out_sharding)
 
 
-def _fill(shape: tuple[int, ...], scalar: Any) -> Any:
+def _fill(shape: tuple[int, ...], scalar: Any, out_sharding: Any = None) -> Any:
     """A scalar array repeated to a shape."""
-    return lax.broadcast_in_dim(scalar, shape, ()) if shape else scalar
+    if not shape:
+        return scalar
+    return lax.broadcast_in_dim(scalar, shape, (), out_sharding=out_sharding)
 
 
-def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) -> Array:
+def full(
+    shape: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Array:
     """`fill_value` broadcast to `shape`, in its own dtype unless one is given; as numpy.full.
 
     Raises TypeError for a bad shape, or a fill_value that is no array."""
@@ -233,17 +258,36 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None) 
     wanted = None if dtype is None else user_dtype(dtype, "full")
     fill = as_array(fill_value) if wanted is None else convert(fill_value, wanted)
     shape = canonicalize_shape(shape)
-    return _on_device(_fill(shape, fill) if not fill.shape else broadcast_to(fill, shape), device)
+    out = broadcast_to(fill, shape) if fill.shape else _fill(shape, fill, out_sharding)
+    return _on_device(out, device, out_sharding)
 
 
-def zeros_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Array:
+def zeros_like(
+    a: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Array:
     """Zeros of the shape and dtype of `a`, unless others are given; as numpy.zeros_like."""
-    return _on_device(_full_like("zeros_like", a, 0, dtype, shape), device)
+    return _on_device(
+        _full_like("zeros_like", a, 0, dtype, shape, out_sharding), device, out_sharding
+    )
 
 
-def ones_like(a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Array:
+def ones_like(
+    a: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Array:
     """Ones of the shape and dtype of `a`, unless others are given; as numpy.ones_like."""
-    return _on_device(_full_like("ones_like", a, 1, dtype, shape), device)
+    return _on_device(
+        _full_like("ones_like", a, 1, dtype, shape, out_sharding), device, out_sharding
+    )
 
 
 def empty_like(
@@ -254,14 +298,23 @@ def empty_like(
 
 
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
 ) -> Array:
     """`fill_value` in the shape and dtype of `a`, unless others are given; as numpy.full_like."""
     check_arraylike("full_like", fill_value)
-    return _on_device(_full_like("full_like", a, fill_value, dtype, shape), device)
+    out = _full_like("full_like", a, fill_value, dtype, shape, out_sharding)
+    return _on_device(out, device, out_sharding)
 
 
-def _full_like(name: str, a: Any, value: Any, dtype: Any, shape: Any) -> Any:
+def _full_like(
+    name: str, a: Any, value: Any, dtype: Any, shape: Any, out_sharding: Any = None
+) -> Any:
     if not (hasattr(a, "dtype") and hasattr(a, "shape")):
         a = ensure_arraylike(name, a)
     weak_type = dtype is None and dtypes.is_weakly_typed(a)
@@ -270,5 +323,9 @@ def _full_like(name: str, a: Any, value: Any, dtype: Any, shape: Any) -> Any:
     if new_dtype == dtypes.key_dtype:
         raise TypeError(f"jnp.{name} can't make random keys: use jax.random.key")
     fill = convert(value, new_dtype, weak_type)
-    out = broadcast_to(fill, new_shape) if fill.shape else _fill(new_shape, fill)
-    return lax.creation.like(out, a)
+    if fill.shape or out_sharding is not None:
+        out = broadcast_to(fill, new_shape) if fill.shape else _fill(new_shape, fill, out_sharding)
+        return out if out_sharding is not None else lax.creation.like(out, a)
+    if isinstance(a, Tracer) and shape is None:
+        return lax.creation.like(_fill(new_shape, fill, a.aval._sharding), a)
+    return lax.creation.like(_fill(new_shape, fill), a)

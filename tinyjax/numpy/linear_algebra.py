@@ -38,31 +38,50 @@ def _result_type(name: str, a: Any, b: Any, preferred: Any) -> tuple[np.dtype, b
 
 
 def _contract(
-    a: Any, b: Any, numbers: Any, precision: Any, result_type: tuple[np.dtype, bool]
+    a: Any,
+    b: Any,
+    numbers: Any,
+    precision: Any,
+    result_type: tuple[np.dtype, bool],
+    out_sharding: Any = None,
 ) -> Any:
     dtype, weak_type = result_type
-    out = lax.dot_general(
-        a, b, dimension_numbers=numbers, precision=precision, preferred_element_type=dtype
-    )
+    out = lax.dot_general(a, b, numbers, precision, dtype, out_sharding=out_sharding)
     return convert(out, dtype, weak_type)
 
 
-def dot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+def dot(
+    a: Any,
+    b: Any,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Array:
     """The last axis of `a` contracted with the second to last of `b` (its only one); as numpy.dot.
 
-    Scalars multiply. Raises TypeError if the sizes differ."""
+    Scalars multiply. `out_sharding` says how the result is split over devices. Raises TypeError if the
+    sizes differ."""
     a, b = ensure_arraylike("dot", a, b)
     result_type = _result_type("dot", a, b, preferred_element_type)
     if a.ndim == 0 or b.ndim == 0:
         contracting: Any = ((), ())
     else:
         contracting = ((a.ndim - 1,), (max(0, b.ndim - 2),))
-    return _contract(a, b, (contracting, ((), ())), precision, result_type)
+    return _contract(a, b, (contracting, ((), ())), precision, result_type, out_sharding)
 
 
-def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Array:
+def matmul(
+    a: Any,
+    b: Any,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Array:
     """The matrix product over the last two axes, the others broadcast; as numpy.matmul.
 
+    `out_sharding` says how the result is split over devices.
     A vector is a row on the left, a column on the right. Raises ValueError for scalars and batch axes
     that do not broadcast, TypeError if the contracted sizes differ."""
     a, b = ensure_arraylike("matmul", a, b)
@@ -74,11 +93,13 @@ def matmul(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any
     result_type = _result_type("matmul", a, b, preferred_element_type)
     if a.ndim <= 2 and b.ndim <= 2:
         numbers = (((a.ndim - 1,), (0,)), ((), ()))
-        return _contract(a, b, numbers, precision, result_type)
-    return _batched_matmul(a, b, precision, result_type)
+        return _contract(a, b, numbers, precision, result_type, out_sharding)
+    return _batched_matmul(a, b, precision, result_type, out_sharding)
 
 
-def _batched_matmul(a: Any, b: Any, precision: Any, result_type: tuple[np.dtype, bool]) -> Any:
+def _batched_matmul(
+    a: Any, b: Any, precision: Any, result_type: tuple[np.dtype, bool], out_sharding: Any
+) -> Any:
     """Batch axes that both have are batch dimensions; those of one side are kept on that side.
 
     An axis of size 1 is squeezed away and so never copied; the result's axes are put in order."""
@@ -129,9 +150,7 @@ def _batched_matmul(a: Any, b: Any, precision: Any, result_type: tuple[np.dtype,
     b = lax.squeeze(b, tuple(b_squeeze)) if b_squeeze else b
     numbers = (((a.ndim - 1,), (b.ndim - 1 - b_is_matrix,)), (a_dims, b_dims))
     dtype, weak_type = result_type
-    out = lax.dot_general(
-        a, b, dimension_numbers=numbers, precision=precision, preferred_element_type=dtype
-    )
+    out = lax.dot_general(a, b, numbers, precision, dtype, out_sharding=out_sharding)
     out = lax.transpose(out, order)
     if both_squeeze:
         out = lax.expand_dims(out, tuple(both_squeeze))
@@ -180,15 +199,22 @@ def vecmat(x1: Any, x2: Any, /) -> Array:
 
 
 def tensordot(
-    a: Any, b: Any, axes: Any = 2, *, precision: Any = None, preferred_element_type: Any = None
+    a: Any,
+    b: Any,
+    axes: Any = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
 ) -> Array:
     """`a` and `b` contracted over `axes`: a count, a pair of axes or of lists; as numpy.tensordot.
 
+    `out_sharding` says how the result is split over devices.
     Raises TypeError for axes of another form."""
     a, b = ensure_arraylike("tensordot", a, b)
     result_type = _result_type("tensordot", a, b, preferred_element_type)
     numbers = (_tensordot_axes(a, b, axes), ((), ()))
-    return _contract(a, b, numbers, precision, result_type)
+    return _contract(a, b, numbers, precision, result_type, out_sharding)
 
 
 def _tensordot_axes(a: Any, b: Any, axes: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -40,14 +40,20 @@ from tinyjax.transform.jit.api import jitted
 # ---- shape ----
 
 
-def reshape(a: Any, shape: Any, order: str = "C", *, copy: bool | None = None) -> Array:
-    """The elements of `a` in another shape, one size of which may be -1; as numpy.reshape.
-
-    Raises TypeError if the sizes do not fit, NotImplementedError for order 'A'."""
+def reshape(
+    a: Any,
+    shape: Any,
+    order: str = "C",
+    *,
+    copy: bool | None = None,
+    out_sharding: Any = None,
+) -> Array:
+    """The elements of `a` in another shape, one size of which may be -1; as numpy.reshape. `out_sharding`
+    says how it is split. Raises TypeError if the sizes do not fit, NotImplementedError for order 'A'."""
     a = ensure_arraylike("reshape", a)
     new_shape = _fill_in_unknown_size(a.shape, shape)
     if order == "C":
-        return lax.reshape(a, new_shape)
+        return lax.reshape(a, new_shape, out_sharding=out_sharding)
     if order == "F":  # column-major: reverse the axes, reshape, reverse back
         return transpose(lax.reshape(a, new_shape[::-1], range(a.ndim)[::-1]))
     if order == "A":
@@ -77,12 +83,12 @@ def _fill_in_unknown_size(old: tuple[int, ...], shape: Any) -> tuple[int, ...]:
     return tuple(size // others if n == -1 else n for n in new)
 
 
-def ravel(a: Any, order: str = "C") -> Array:
+def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Array:
     """`a` with one axis; as numpy.ravel."""
     a = ensure_arraylike("ravel", a)
     if order == "K":
         raise NotImplementedError("Ravel not implemented for order='K'.")
-    return reshape(a, (a.size,), order)
+    return reshape(a, (a.size,), order, out_sharding=out_sharding)
 
 
 def squeeze(a: Any, axis: Any = None) -> Array:

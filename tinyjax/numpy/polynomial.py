@@ -43,7 +43,8 @@ from tinyjax.transform.jit.api import jitted
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Array:
     """The polynomial `p` at `x`, by Horner's rule; as numpy.polyval."""
     p, x = promote_dtypes(*ensure_arraylike("polyval", p, x))
-    y: Any = lax.full_like(x, 0, shape=broadcast_shapes(p.shape[1:], x.shape))
+    shape = broadcast_shapes(p.shape[1:], x.shape)
+    y: Any = lax.full_like(x, 0) if shape == x.shape else lax.full_like(x, 0, shape=shape)
     return lax.scan(lambda y, a: (add(multiply(y, x), a), None), y, p, unroll=unroll)[0]
 
 

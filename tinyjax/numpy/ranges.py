@@ -36,7 +36,13 @@ from tinyjax.transform.jit.api import jitted
 
 
 def arange(
-    start: Any, stop: Any = None, step: Any = None, dtype: Any = None, *, device: Any = None
+    start: Any,
+    stop: Any = None,
+    step: Any = None,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
 ) -> Array:
     """start, start + step, ... before stop; arange(n) is 0 .. n-1; as numpy.arange.
 
@@ -62,24 +68,25 @@ def arange(
     if stop is None:
         start, stop = 0, start
     start, stop = _as_number(start), _as_number(stop)
-    return _on_device(_arange(start, stop, step, out_dtype), device)
+    out = _arange(start, stop, step, out_dtype, out_sharding)
+    return _on_device(out, device, out_sharding)
 
 
 def _as_number(x: Any) -> Any:
     return x.item() if hasattr(x, "item") else x
 
 
-def _arange(start: Any, stop: Any, step: Any, dtype: np.dtype) -> Any:
+def _arange(start: Any, stop: Any, step: Any, dtype: np.dtype, out_sharding: Any) -> Any:
     if step is None:
         size = max(0, int(np.ceil(stop - start)))
-        count = lax.broadcasted_iota(dtype, (size,), 0)
+        count = lax.broadcasted_iota(dtype, (size,), 0, out_sharding=out_sharding)
         return lax.add(constant(start, dtype), count) if start != 0 else count
     step = _as_number(step)
     # Half precision loses whole numbers above 2048: count in float32.
     small = dtypes.is_float(dtype) and dtype.itemsize < 4
     working = np.dtype("float32") if small else dtype
     size = max(0, int(np.ceil((stop - start) / step)))
-    count = lax.broadcasted_iota(working, (size,), 0)
+    count = lax.broadcasted_iota(working, (size,), 0, out_sharding=out_sharding)
     steps = lax.mul(convert(step, working), count)
     return convert(lax.add(convert(start, working), steps), dtype)
 

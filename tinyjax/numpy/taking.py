@@ -7,6 +7,7 @@ Sources: https://docs.jax.dev/en/latest/_autosummary/jax.numpy.<name>.html, one 
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -22,6 +23,7 @@ from tinyjax.numpy.creation import zeros, zeros_like
 from tinyjax.numpy.cumulative import cumsum
 from tinyjax.numpy.logic import less
 from tinyjax.numpy.manipulation import ravel, reshape, roll
+from tinyjax.numpy.placing import with_place
 from tinyjax.numpy.reductions import check_no_out
 from tinyjax.numpy.selecting import where_
 from tinyjax.numpy.ufuncs import add, remainder, subtract
@@ -137,13 +139,26 @@ def take_along_axis(
 
 
 def repeat(
-    a: Any, repeats: Any, axis: int | None = None, *, total_repeat_length: int | None = None
+    a: Any,
+    repeats: Any,
+    axis: int | None = None,
+    *,
+    total_repeat_length: int | None = None,
+    out_sharding: Any = None,
 ) -> Array:
     """Each element of `a` along `axis` repeated, by one count or one for each; as numpy.repeat.
 
+    `out_sharding` says how the result is split over devices.
     Counts that are traced need total_repeat_length: the size of the result (cut, or the last element
     repeated). Raises ConcretizationTypeError without it."""
     a = ensure_arraylike("repeat", a)
+    if out_sharding is not None:
+        options = {"axis": axis, "total_repeat_length": total_repeat_length}
+        if not isinstance(repeats, Array):
+            whole = functools.partial(repeat, repeats=repeats, **options)
+            return with_place(whole, out_sharding, "repeat")(a)
+        whole = functools.partial(repeat, **options)
+        return with_place(whole, out_sharding, "repeat")(a, repeats)
     if axis is None:
         a, axis = ravel(a), 0
     axis = concrete_int(axis, "'axis' argument of jnp.repeat()")

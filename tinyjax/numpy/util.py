@@ -213,14 +213,15 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
         ) from None
 
 
-def broadcast_to(x: Any, shape: Any) -> Any:
+def broadcast_to(x: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     """`x` repeated along new and size-1 axes to `shape`; as numpy.broadcast_to.
 
+    `out_sharding` says how the result is split over devices.
     Raises ValueError if the shapes do not fit."""
     x = ensure_arraylike("broadcast_to", x)
     shape = canonicalize_shape(shape)
     x_shape = x.aval.shape
-    if x_shape == shape:
+    if x_shape == shape and out_sharding is None:
         return x
     lead = len(shape) - len(x_shape)
     if lead < 0 or any(a not in (1, b) for a, b in zip(x_shape, shape[lead:])):
@@ -228,7 +229,8 @@ def broadcast_to(x: Any, shape: Any) -> Any:
             f"Incompatible shapes for broadcasting: {x_shape} and requested shape {shape}: "
             "trailing sizes must be equal, or 1 in the array"
         )
-    return lax.broadcast_in_dim(x, shape, tuple(range(lead, len(shape))))
+    dimensions = tuple(range(lead, len(shape)))
+    return lax.broadcast_in_dim(x, shape, dimensions, out_sharding=out_sharding)
 
 
 def broadcast_arrays(*args: Any) -> list[Any]:

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.bind import Primitive, watch
 from tinyjax.core.config import config, when_set
+from tinyjax.core.places import sharding_said
 from tinyjax.runtime.devices import Device, default_device
 
 PLATFORM_NAMES = ("cpu", "gpu", "cuda", "rocm", "tpu")  # of jax_default_device
@@ -95,9 +96,11 @@ def follow_operands(
     operands: Sequence[Any],
     results: Sequence[ArrayImpl],
 ) -> None:
-    """Results are where their operands were put, or on a default device if one is configured just now."""
+    """Results are where their operands were put, or where `out_sharding` says, or on a default device if one
+    is configured just now."""
     name = primitive.name if primitive else "array"
-    place = committed_place(operands, name, asked_by_set_mesh())
+    asked = (*asked_by_set_mesh(), *asked_of_result(name, params))
+    place = committed_place(operands, name, asked)
     if place is not None:
         put_results(place, name, params, operands, results)
     elif config.jax_default_device is not None:
@@ -121,6 +124,12 @@ def asked_by_set_mesh() -> tuple[Asked, ...]:
     """What the block `with jax.set_mesh(mesh):` asks for, if there is one."""
     place = current_mesh_place()
     return () if place is None else (Asked("the mesh of jax.set_mesh", place),)
+
+
+def asked_of_result(name: str, params: dict[str, Any]) -> tuple[Asked, ...]:
+    """What the `out_sharding` of a primitive asks for; one without devices is on the current mesh."""
+    said = sharding_said(name, params)
+    return () if said is None or not said.has_devices else (Asked(f"out_sharding of {name}", said),)
 
 
 def committed_place(values: Sequence[Any], name: str, asked: Sequence[Asked] = ()) -> Place | None:

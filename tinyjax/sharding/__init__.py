@@ -20,6 +20,7 @@ _LAZY_NAMES = {
     "mesh": ("AbstractDevice", "AbstractMesh", "AxisType", "Mesh"),
     "named_sharding": ("NamedSharding",),
     "partition_spec": ("PartitionSpec",),
+    "tinyjax.lax.axis_types": ("auto_axes", "explicit_axes"),
     "tinyjax.lax.constraints": ("reshard",),
 }
 __getattr__ = getattr_of(__name__)

@@ -19,11 +19,13 @@ import numpy as np
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.inlining import CALLS, called_by
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Literal, Var, cached_on_jaxpr
+from tinyjax.sharding.axes import Shape, Spec, Use, whole
 from tinyjax.sharding.mesh import Mesh
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.sharding.partition_spec import UNCONSTRAINED, PartitionSpec, entry_of, names_at
-from tinyjax.sharding.propagation import Shape, Spec, Use, propagate, whole
+from tinyjax.sharding.propagation import propagate
 from tinyjax.sharding.sharding import places_asked
+from tinyjax.sharding.types import spec_of_type
 
 # ---- specs of values ----
 
@@ -70,12 +72,24 @@ def shardings_of_results(
     out_avals: Sequence[ShapedArray],
 ) -> list[NamedSharding]:
     """The shardings of the results of a primitive, given its operands' places; None: nobody put it there."""
+    if mesh.are_all_axes_explicit:
+        return _labels_of_types(mesh, params, out_avals)
     specs = [spec_of(place, len(shape), mesh) for place, shape in zip(places, shapes)]
     outs = specs_of_results(name, params, shapes, specs, [a.shape for a in out_avals], mesh)
     return [
         NamedSharding(mesh, a._sharding.spec) if a._sharding else label_of(mesh, spec)
         for a, spec in zip(out_avals, outs)
     ]
+
+
+def _labels_of_types(
+    mesh: Mesh, params: Mapping[str, Any], out_avals: Sequence[ShapedArray]
+) -> list[NamedSharding]:
+    """The same where all axes of the mesh are explicit: types say it, and what jit was asked for."""
+    specs = [spec_of_type(a) for a in out_avals]
+    if asked := params.get("out_shardings"):
+        specs = _placed(asked, specs, [a.shape for a in out_avals], mesh)
+    return [label_of(mesh, spec) for spec in specs]
 
 
 # ---- equations and jaxprs ----

@@ -63,6 +63,20 @@ class use_abstract_mesh:  # noqa: N801  (used as a function)
         _set(self.before)
 
 
+class within_mesh:  # noqa: N801  (used as a function)
+    """`with within_mesh(mesh):` within the block a Mesh or an AbstractMesh is the current one."""
+
+    def __init__(self, mesh: Mesh | AbstractMesh):
+        self.mesh = mesh
+
+    def __enter__(self) -> None:
+        self.before = config.mesh
+        _set(self.mesh)
+
+    def __exit__(self, *exc: object) -> None:
+        _set(self.before)
+
+
 def _set(mesh: Mesh | AbstractMesh | None) -> None:
     if mesh is None:
         vars(config).pop("mesh", None)

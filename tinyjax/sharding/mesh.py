@@ -58,6 +58,15 @@ class _Axes:
         self.axis_names = (names,) if isinstance(names, str) else tuple(names)
         self.axis_types = _checked_types(types, self.axis_names)
 
+    def update(self, **changes: Any) -> Any:
+        """A copy with other fields."""
+        raise NotImplementedError
+
+    def update_axis_types(self, name_to_type: dict[Any, AxisType]) -> Any:
+        """A copy in which these axes have other types."""
+        pairs = zip(self.axis_names, self.axis_types)
+        return self.update(axis_types=tuple(name_to_type.get(n, t) for n, t in pairs))
+
     @property
     def shape(self) -> OrderedDict[Any, int]:
         """The sizes by name."""
@@ -158,11 +167,6 @@ class AbstractMesh(_Axes):
         """A copy with other axis_sizes, axis_names, axis_types or abstract_device."""
         kept = ("axis_sizes", "axis_names", "axis_types", "abstract_device")
         return AbstractMesh(**{name: getattr(self, name) for name in kept} | changes)
-
-    def update_axis_types(self, name_to_type: dict[Any, AxisType]) -> AbstractMesh:
-        """A copy in which these axes have other types."""
-        pairs = zip(self.axis_names, self.axis_types)
-        return self.update(axis_types=tuple(name_to_type.get(n, t) for n, t in pairs))
 
     @property
     def devices(self) -> Any:

@@ -62,6 +62,15 @@ class NamedSharding(Sharding):
     def with_memory_kind(self, kind: str) -> NamedSharding:
         return self.update(memory_kind=kind)
 
+    def without_axis(self, axis: int) -> NamedSharding:
+        return self.update(spec=self.spec.without_axis(axis))
+
+    def with_axis(self, axis: int, split: Any = None) -> NamedSharding:
+        return self.update(spec=self.spec.with_axis(axis, split))
+
+    def with_axes(self, axes: Sequence[int]) -> NamedSharding:
+        return self.update(spec=self.spec.with_axes(axes))
+
     # ---- the mesh's devices ----
 
     @property

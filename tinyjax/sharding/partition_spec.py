@@ -9,7 +9,7 @@ Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.PartitionS
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 
@@ -61,6 +61,24 @@ class PartitionSpec:
         """A copy with other `partitions`, `unreduced` or `reduced`."""
         fields = {"unreduced": self.unreduced, "reduced": self.reduced} | changes
         return PartitionSpec(*fields.pop("partitions", self.partitions), **fields)
+
+    def _entries(self, count: int) -> tuple:
+        return (*self.partitions, *(None,) * (count - len(self)))
+
+    def without_axis(self, axis: int) -> PartitionSpec:
+        """That of slices along an axis of the array, which is not split."""
+        entries = self._entries(axis + 1)
+        return self.update(partitions=(*entries[:axis], *entries[axis + 1 :]))
+
+    def with_axis(self, axis: int, split: Any = None) -> PartitionSpec:
+        """That of arrays stacked along a new axis, which may be split."""
+        entries = self._entries(axis)
+        return self.update(partitions=(*entries[:axis], split, *entries[axis:]))
+
+    def with_axes(self, axes: Sequence[int]) -> PartitionSpec:
+        """That of the array with its axes in this order."""
+        entries = self._entries(max(axes, default=-1) + 1)
+        return self.update(partitions=tuple(entries[a] for a in axes))
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self.partitions)

@@ -15,10 +15,13 @@ from typing import Any
 
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.config import config
+from tinyjax.core.places import sharding_said
+from tinyjax.sharding.axes import Spec, Use, whole
 from tinyjax.sharding.mesh import AbstractMesh
 from tinyjax.sharding.named_sharding import NamedSharding, whole_spec
 from tinyjax.sharding.partition_spec import PartitionSpec, entry_of, names_of
-from tinyjax.sharding.propagation import Spec, Use, reshaped, rules, whole
+from tinyjax.sharding.propagation import WITHOUT_RULE, rules
+from tinyjax.sharding.reshaping import reshaped
 
 
 class ShardingTypeError(Exception):
@@ -34,7 +37,12 @@ def type_on(sharding: NamedSharding, aval: ShapedArray) -> ShapedArray:
     entries = [
         entry_of(tuple(n for n in names_of(e) if n in mesh.explicit_axes)) for e in sharding.spec
     ]
-    spec = whole_spec(PartitionSpec(*entries), aval.ndim)
+    if any(entries[aval.ndim :]):
+        raise ValueError(
+            f"Sharding {sharding} has more entries than an array of type {aval.str_short()} has axes"
+        )
+    spec = whole_spec(PartitionSpec(*entries[: aval.ndim]), aval.ndim)
+    check_divisible(sharding, aval.shape)
     return aval.update(sharding=NamedSharding(mesh, spec))
 
 
@@ -44,16 +52,31 @@ def spec_of_type(aval: ShapedArray) -> Spec:
     return tuple(names_of(entry) for entry in aval._sharding.spec)
 
 
-def explicit_sharding(place: Any) -> NamedSharding:
-    """An `out_sharding=` as a NamedSharding: a PartitionSpec is one on the current mesh.
+def explicit_sharding(place: Any, function: str) -> NamedSharding:
+    """The `out_sharding=` of a function as a NamedSharding: a PartitionSpec is one on the current mesh.
 
-    Raises ValueError where there is none, TypeError for what is no sharding."""
-    if isinstance(place, NamedSharding):
-        return place
-    if not isinstance(place, PartitionSpec):
+    Raises TypeError for what is no sharding, ValueError where there is no mesh, or for a spec that names
+    an axis of the mesh that is not Explicit."""
+    if not isinstance(place, NamedSharding | PartitionSpec):
         raise TypeError(
-            f"`out_sharding` argument must be a NamedSharding or a PartitionSpec, got {place!r}"
+            f"`out_sharding` argument of {function} must be a NamedSharding or a PartitionSpec, got "
+            f"{place!r}"
         )
+    sharding = place if isinstance(place, NamedSharding) else _on_current_mesh(place)
+    if config.mesh is not None and function != "reshard":
+        sharding = sharding.update(mesh=sharding.mesh.abstract_mesh, memory_kind=None)
+    mesh = sharding.mesh
+    for name in sharding.spec.names:
+        if name not in mesh.explicit_axes:
+            kind = dict(zip(mesh.axis_names, mesh.axis_types))[name]
+            raise ValueError(
+                f"PartitionSpec passed to {function} cannot contain axis names that are of type Auto or "
+                f"Manual. Got PartitionSpec: {sharding.spec} with axis name: {name} of type: {kind}"
+            )
+    return sharding
+
+
+def _on_current_mesh(place: PartitionSpec) -> NamedSharding:
     if config.mesh is None:
         raise ValueError(
             "Using PartitionSpec when you are not under a mesh context is not allowed. Please pass a "
@@ -83,12 +106,17 @@ def result_types(
 
     Raises ShardingTypeError where that is not clear."""
     name = primitive.name
+    if name in WITHOUT_RULE:
+        raise ShardingTypeError(
+            f"sharding rule for {name} is not implemented. Call it in auto mode, and say how its results are "
+            "to be split: jax.sharding.auto_axes(fun, out_sharding=...)"
+        )
     if name not in rules and name != "reshape":
-        return rule(
-            *avals, **params
-        )  # calls and loops: their jaxprs say it; of others, results are whole
-    outs = rule(*[a.update(sharding=None) for a in avals], **params)
+        return rule(*avals, **params)  # calls and loops: their jaxprs say it; and what users define
     mesh = _mesh_of(name, avals)
+    outs = rule(*[a.update(sharding=None) for a in avals], **params)
+    if sharding_said(name, params) is not None:
+        return outs  # out_sharding says it
     results = list(outs) if primitive.multiple_results else [outs]
     specs, shapes = [spec_of_type(a) for a in avals], [a.shape for a in avals]
     use = Use(name, shapes, specs, [r.shape for r in results], params, mesh.shape)
@@ -127,11 +155,24 @@ def _reshape_spec(use: Use, avals: Sequence[ShapedArray]) -> list[Spec]:
 def _specs(use: Use, avals: Sequence[ShapedArray]) -> list[Spec]:
     axes = rules[use.name](use)
     for (operand, axis), why in axes.whole.items():
-        if use.specs[operand] and use.specs[operand][axis]:
+        if use.specs[operand][axis]:
             raise ShardingTypeError(
-                f"{why} Got {avals[operand].str_short()}, of which axis {axis} is split"
+                f"{why} Got {avals[operand].str_short()}, of which axis {axis} is split: reshard it first, "
+                "as in jax.sharding.reshard(x, P(...))"
             )
+    for group, why in axes.alike.items():
+        _check_alike(why, [avals[i] for i in group], [use.specs[i][: axes.common] for i in group])
     return [_one_spec(use, each, shape, avals) for each, shape in zip(axes.results, use.out_shapes)]
+
+
+def _check_alike(why: str, avals: Sequence[ShapedArray], specs: Sequence[Spec]) -> None:
+    """What is whole goes with all others."""
+    said = [spec for spec, a in zip(specs, avals) if a._sharding is not None]
+    if any(spec != said[0] for spec in said):
+        raise ShardingTypeError(
+            f"{why} Got {', '.join(a.str_short() for a in avals)}: reshard one of them first, as in "
+            "jax.sharding.reshard(x, P(...))"
+        )
 
 
 def _one_spec(use: Use, axes: Any, shape: Sequence[int], avals: Sequence[ShapedArray]) -> Spec:
@@ -142,14 +183,15 @@ def _one_spec(use: Use, axes: Any, shape: Sequence[int], avals: Sequence[ShapedA
         if any(claim != claims[0] for claim in claims):
             specs = ", ".join(str(tuple(map(entry_of, s))) for s in use.specs if any(s))
             raise ShardingTypeError(
-                f"{use.name} got incompatible shardings for broadcasting: {specs}."
+                f"{use.name} got incompatible shardings for broadcasting: {specs}. Reshard one of the "
+                "operands first, as in jax.sharding.reshard(x, P(...))"
             )
         names = claims[0] if claims else ()
         if size % use.parts(names):
             raise ShardingTypeError(
-                f"{use.name} on sharded dims where out dim ({size}) is not divisible by mesh axes "
-                f"({use.parts(names)}) with spec ({entry_of(names)}) is not implemented. Got input "
-                f"type={avals[0].str_short(True)} and output shape={tuple(shape)}"
+                f"{_SLICING.get(use.name, use.name)} on sharded dims where out dim ({size}) is not divisible "
+                f"by mesh axes ({use.parts(names)}) with spec ({entry_of(names)}) is not implemented. Got "
+                f"input type={avals[0].str_short(True)} and output shape={tuple(shape)}"
             )
         spec.append(names)
     named = [name for names in spec for name in names]
@@ -161,6 +203,16 @@ def _one_spec(use: Use, axes: Any, shape: Sequence[int], avals: Sequence[ShapedA
             f"{avals[0].str_short(True).split('[')[0]}[{dims}]"
         )
     return tuple(spec)
+
+
+# In messages.
+_SLICING = {
+    "pad": "padding",
+    "reduce_window_max": "reduce_window",
+    "reduce_window_min": "reduce_window",
+    "reduce_window_sum": "reduce_window",
+    "slice": "slicing",
+}
 
 
 def split_text(entry: Any) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 
 from tinyjax.core import primitives
 from tinyjax.core.api_util import check_callable
-from tinyjax.core.array import Array, LiteralArray, ShapedArray
+from tinyjax.core.array import Array, LiteralArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
     AxisEnv,
@@ -33,6 +33,7 @@ from tinyjax.core.config import config
 from tinyjax.core.tracing import check_leaks, check_output, line_text, user_line
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
+from tinyjax.transform import mapped_axes
 from tinyjax.transform.jvp import add_any_p
 from tinyjax.transform.mapped_axes import argument_paths, checked_dim, flat_out_axes, mapped_size
 
@@ -42,13 +43,15 @@ not_mapped = None  # the batch dim of a value that is the same for all examples
 class AxisData(NamedTuple):
     """The axis that a vmap adds: its name (None: it has none), its size, and whether not examples are
     along it, but devices, which pmap brought together. Where several processes, or devices of one, have a
-    part of it each, of this size, `ranks` are these in the order of the parts, and `place` is ours."""
+    part of it each, of this size, `ranks` are these in order, and `place` is ours. `split`: how types have
+    it split over a mesh."""
 
     name: Hashable | None
     size: int
     of_devices: bool = False
     ranks: tuple[Any, ...] = ()
     place: int = 0
+    split: Any = None
 
     @property
     def env(self) -> AxisEnv:
@@ -69,8 +72,7 @@ class BatchTracer(Tracer):
     def __init__(self, trace: BatchTrace, val: Any, batch_dim: int):
         self._trace = trace
         aval = get_aval(val)
-        shape = aval.shape[:batch_dim] + aval.shape[batch_dim + 1 :]
-        self.aval = ShapedArray(shape, aval.dtype, aval.weak_type, aval.vma)
+        self.aval = aval.without_axis(batch_dim)
         self.val = val
         self.batch_dim = batch_dim
         self.source_info = user_line()
@@ -305,7 +307,8 @@ def vmap(
         dims = [checked_dim(x, d, path, "vmap") for x, d, path in zip(leaves, dims, paths)]
         size = mapped_size(leaves, dims, paths, axis_size, "vmap")
 
-        trace = BatchTrace(context.trace, AxisData(axis_name, size))
+        split = mapped_axes.mapped_split(leaves, dims, spmd_axis_name)
+        trace = BatchTrace(context.trace, AxisData(axis_name, size, split=split))
         with set_current_trace(trace), extend_axis_env(trace.axis.env):
             args_in, kwargs_in = tree_unflatten(
                 in_tree, [trace.tracer(x, d) for x, d in zip(leaves, dims)]

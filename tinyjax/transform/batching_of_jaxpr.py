@@ -15,6 +15,7 @@ from tinyjax.core.jaxpr import ClosedJaxpr, cached_on_jaxpr, jaxpr_as_fun
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.varying import manual_axes
 from tinyjax.transform.batching import AxisData, BatchTrace, bdim_at_front, not_mapped
+from tinyjax.transform.mapped_axes import batch_aval
 
 
 @cached_on_jaxpr
@@ -43,12 +44,7 @@ def batch_jaxpr(
         return [val for val, _ in pairs]
 
     in_avals = [
-        aval.update(shape=bdim_shape(aval.shape, axis.size, d), vma=aval.vma & manual_axes())
+        batch_aval(aval, axis.size, axis.split, d).update(vma=aval.vma & manual_axes())
         for aval, d in zip(closed_jaxpr.in_avals, in_dims)
     ]
     return trace_to_jaxpr(batched, in_avals), tuple(out_dims)
-
-
-def bdim_shape(shape: tuple[int, ...], size: int, dim: int | None) -> tuple[int, ...]:
-    """The shape of a batch of arrays, along its axis `dim`."""
-    return shape if dim is not_mapped else (*shape[:dim], size, *shape[dim:])

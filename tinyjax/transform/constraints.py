@@ -31,6 +31,7 @@ from tinyjax.sharding.sharding import place_of, places_asked
 from tinyjax.transform.batching import batch_rules
 from tinyjax.transform.jit.primitive import spread_anew
 from tinyjax.transform.transposition import deflinear2
+from tinyjax.transform.typed_rules import batched_place, place_of_cotangent
 
 # ---- the primitives ----
 
@@ -93,9 +94,7 @@ def _with_batch_axis(params: dict[str, Any], ndim: int, dim: int) -> dict[str, A
 
 def _reshard_batch(vals: Any, dims: Any, *, dst_sharding: Any) -> Any:
     (x,), (dim,) = vals, dims
-    entries = list(whole_spec(dst_sharding.spec, x.ndim - 1))
-    entries.insert(dim, None)
-    new = dst_sharding.update(spec=PartitionSpec(*entries))
+    new = batched_place(dst_sharding, vals, dims, dim)
     return reshard_p.bind(x, dst_sharding=new), dim
 
 
@@ -115,7 +114,13 @@ def _constraint_transpose(ct: Any, x: Any, **params: Any) -> list[Any]:
 
 def _reshard_transpose(ct: Any, x: Any, *, dst_sharding: Any) -> list[Any]:
     """The cotangent is put where the operand was."""
-    return [reshard_p.bind(ct, dst_sharding=dst_sharding.update(spec=x.aval.sharding.spec))]
+    place = place_of_cotangent(x.aval, ct)
+    if place is None:
+        return [reshard_p.bind(ct, dst_sharding=dst_sharding.whole_everywhere)]
+    if dst_sharding.has_devices:
+        types = dict(zip(place.mesh.axis_names, place.mesh.axis_types))
+        place = place.update(mesh=dst_sharding.mesh.update_axis_types(types))
+    return [reshard_p.bind(ct, dst_sharding=place)]
 
 
 deflinear2(sharding_constraint_p, _constraint_transpose)

@@ -53,7 +53,10 @@ def full(aval: ShapedArray, value: float) -> Any:
     if aval.dtype == dtypes.float0:
         return np.zeros(aval.shape, dtypes.float0)
     scalar = LiteralArray(np.array(value, aval.dtype), ShapedArray((), aval.dtype, aval.weak_type))
-    out = primitives.broadcast_in_dim(scalar, aval.shape, ()) if aval.shape else scalar
+    out = scalar
+    if aval.shape:
+        place = {} if aval._sharding is None else {"sharding": aval._sharding}
+        out = primitives.broadcast_in_dim(scalar, aval.shape, (), **place)
     return pvary_to(out, aval.vma) if aval.vma else out
 
 

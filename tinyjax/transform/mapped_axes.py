@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.primitives import shape_of
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
@@ -81,3 +82,40 @@ def mapped_size(
             "axes need one size: use in_axes=None for an argument that all examples share"
         )
     return sizes[0][0]
+
+
+def mapped_split(leaves: Sequence[Any], dims: Sequence[int | None], spmd_axis_name: Any) -> Any:
+    """How all mapped axes are split over a mesh, as types say: a sharding of one axis; None, if they are not.
+
+    Raises ValueError if they are not split alike, or `spmd_axis_name` says something else."""
+    shardings = [(get_aval(x)._sharding, d) for x, d in zip(leaves, dims) if d is not None]
+    if all([sharding is None for sharding, _ in shardings]):
+        return None
+    splits = [None if sharding is None else sharding.spec[d] for sharding, d in shardings]
+    for split in splits:
+        if split != splits[0]:
+            raise ValueError(
+                "Mapped away dimension of inputs passed to vmap should be sharded the same: one is split "
+                f"over {splits[0]}, another over {split}. Reshard one of them, as in "
+                "jax.sharding.reshard(x, P(...))"
+            )
+    if splits[0] is not None and spmd_axis_name not in (None, splits[0]):
+        raise ValueError(
+            f"Only one of spmd_axis_name={spmd_axis_name!r} and arrays that are split over Explicit axes "
+            f"of a mesh, here {splits[0]!r}, can say how the mapped axis is split: leave spmd_axis_name out"
+        )
+    if splits[0] is None:
+        return None
+    sharding, dim = next((sharding, d) for sharding, d in shardings if sharding is not None)
+    return sharding.with_axes([dim])
+
+
+def batch_aval(aval: ShapedArray, size: int, split: Any, dim: int | None) -> ShapedArray:
+    """The aval of a batch of such arrays, along its axis `dim`; split along it as mapped_split says."""
+    if dim is None:
+        return aval
+    batch = aval.with_axis(dim, size)
+    if split is None:
+        return batch
+    sharding = aval._sharding or split.whole_everywhere
+    return sharding.with_axis(dim, split.spec[0]).typed(batch)

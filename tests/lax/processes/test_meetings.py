@@ -70,7 +70,7 @@ import tinyjax as jax
 from tinyjax import lax
 from tinyjax.sharding import PartitionSpec as P
 jax.distributed.initialize()
-mesh = jax.make_mesh((2,), ("i",))
+mesh = jax.make_mesh((2,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
 factor = 1.0 if jax.process_index() == 0 else 10.0
 f = jax.jit(jax.shard_map(
     lambda x: lax.psum(x * factor, "i"), mesh=mesh, in_specs=P("i"), out_specs=P()))

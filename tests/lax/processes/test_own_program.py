@@ -26,7 +26,7 @@ def check_parts(array, whole):
         np.testing.assert_allclose(part, np.asarray(whole)[index], rtol=1e-5)
 """
 ONE_AXIS = """
-mesh = jax.make_mesh((jax.device_count(),), ("i",))
+mesh = jax.make_mesh((jax.device_count(),), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
 split = jax.device_put(x, NamedSharding(mesh, P("i")))
 check_parts(split, x)
 assert not split.is_fully_addressable and repr(split) == "Array(shape=(8, 6), dtype=float32)"

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from tinyjax.compile.record import event, is_recording
 from tinyjax.core.inlining import CALLS, FORWARDS, called_jaxpr, inline_calls
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
+from tinyjax.core.places import without_places
 
 
 def inline(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -34,6 +35,7 @@ def is_rematerialised(eqn: JaxprEqn) -> bool:
 
 
 def _inline(closed: ClosedJaxpr, keep: Callable[[JaxprEqn], bool]) -> ClosedJaxpr:
+    closed = without_places(closed)  # a program runs on one device
     if next(_calls(closed.jaxpr, keep), None) is None:
         return closed
     if is_recording():

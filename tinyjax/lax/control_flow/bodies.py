@@ -61,6 +61,11 @@ def same_type(a: ShapedArray, b: ShapedArray) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and a.vma == b.vma
 
 
+def split_alike(a: ShapedArray, b: ShapedArray) -> bool:
+    """Whether they also have one type where types say how arrays are split."""
+    return same_type(a, b) and a._sharding == b._sharding
+
+
 def promote_weak_carry(
     init: Sequence[Any], in_avals: Sequence[ShapedArray], out_avals: Sequence[ShapedArray]
 ) -> tuple[list[Any], bool]:
@@ -110,7 +115,7 @@ def check_carry_type(
         f"{place(path)} has type {a.str_short()} but the corresponding output carry component has "
         f"type {b.str_short()}, so the {_what_differs(a, b)} do not match"
         for path, a, b in zip(paths, in_avals, out_avals)
-        if not same_type(a, b)
+        if not split_alike(a, b)
     ]
     if differences:
         raise TypeError(
@@ -124,7 +129,9 @@ def check_carry_type(
 def _what_differs(a: ShapedArray, b: ShapedArray) -> str:
     if a.shape != b.shape:
         return "shapes"
-    return "dtypes" if a.dtype != b.dtype else "manual axis types"
+    if a.dtype != b.dtype:
+        return "dtypes"
+    return "manual axis types" if a.vma != b.vma else "shardings"
 
 
 def pcast_advice(pairs: Iterable[tuple[ShapedArray, ShapedArray]], what: str) -> str:

@@ -35,7 +35,12 @@ from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_p
 from tinyjax.core.tree_util.prefixes import equality_errors
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.lax.comparison import ne
-from tinyjax.lax.control_flow.bodies import pcast_advice, same_type, with_common_consts
+from tinyjax.lax.control_flow.bodies import (
+    pcast_advice,
+    same_type,
+    split_alike,
+    with_common_consts,
+)
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.selection import clamp
 
@@ -275,7 +280,7 @@ def _check_same_results(name: str, a_name: str, a: Traced, b_name: str, b: Trace
             f"the output of {a_name}{_at(path)} has type {ours.str_short()} but the corresponding "
             f"output of {b_name} has type {theirs.str_short()}"
             for path, ours, theirs in zip(paths, a_body.out_avals, b_body.out_avals)
-            if not same_type(ours, theirs)
+            if not split_alike(ours, theirs)
         ]
         what = "branches must have equal output types"
     if differences:

@@ -61,8 +61,7 @@ def _scan_split(policy: Policy, unknown: Flags, available: Flags, eqn: JaxprEqn)
     split = split_at(carry_uk)
     number = split.num_residuals
     stacked = [
-        Var(aval.update(shape=(eqn.params["length"], *aval.shape)))
-        for aval in split.staged.in_avals[:number]
+        Var(aval.with_axis(0, eqn.params["length"])) for aval in split.staged.in_avals[:number]
     ]
     known = eqn.replace(
         invars=drop(eqn.invars, (*consts_uk, *carry_uk, *xs_uk)),

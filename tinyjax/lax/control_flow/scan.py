@@ -96,7 +96,7 @@ def run_scan(
 
 
 def stacked_aval(aval: ShapedArray, length: int) -> ShapedArray:
-    return aval.update(shape=(length, *aval.shape))
+    return aval.with_axis(0, length)
 
 
 def _scan_aval(
@@ -158,7 +158,7 @@ def scan(
         return _python_scan(f, init, xs, length, reverse)
 
     in_tree = tree_flatten(((init, xs), {}))[1]
-    x_avals = [aval.update(shape=aval.shape[1:]) for aval in xs_avals]
+    x_avals = [aval.without_axis(0) for aval in xs_avals]
     jaxpr, consts, out_tree = trace_body(f, in_tree, init_avals + x_avals)
     if len(out_tree.child_defs) != 2:
         out = tree_unflatten(out_tree, jaxpr.out_avals)
@@ -183,6 +183,12 @@ def _scan_length(xs_avals: Sequence[ShapedArray], length: Any) -> int:
         raise ValueError(
             f"scan got value with no leading axis to scan over: {', '.join(scalars)} in xs. Let the "
             "body close over what is the same at each iteration"
+        )
+    split = [a.str_short() for a in xs_avals if a._sharding and a._sharding.spec[0] is not None]
+    if split:
+        raise ValueError(
+            f"0th dimension of xs that scan goes along must not be sharded, got {', '.join(split)}. Reshard "
+            "it first: jax.sharding.reshard(xs, P(None, ...))"
         )
     lengths = [aval.shape[0] for aval in xs_avals]
     if isinstance(length, Tracer):

@@ -186,7 +186,7 @@ def _scan_transpose(
     sliced += drop(xs, xs_lin)
 
     avals = [get_aval(x) for x in (*each_iteration, *so_far, *ct_carry)]
-    avals += [aval.update(shape=aval.shape[1:]) for aval in map(get_aval, sliced)]
+    avals += [get_aval(x).without_axis(0) for x in sliced]
     zero_ys = tuple(type(ct) is Zero for ct in ct_ys)
     outs = scan_p.bind(
         *each_iteration,

@@ -31,10 +31,11 @@ from tinyjax.lax.processes.moving_blocks import (
     place_of_spec,
     spec_of,
 )
+from tinyjax.sharding.axes import Use
 from tinyjax.sharding.blocks import own_parts, spans_processes
 from tinyjax.sharding.current_mesh import get_mesh, mesh_of
 from tinyjax.sharding.named_sharding import NamedSharding
-from tinyjax.sharding.propagation import Use, rules
+from tinyjax.sharding.propagation import rules
 from tinyjax.transform.batching import AxisData
 from tinyjax.transform.shard_map.nested_vmap import nested_vmaps
 

@@ -24,6 +24,7 @@ from tinyjax.core.jaxpr import (
     jaxpr_as_fun,
     without_dead_code,
 )
+from tinyjax.core.places import sharding_said
 from tinyjax.core.structs import ShapeDtypeStruct
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.tree_util.prefixes import flatten_axes
@@ -221,12 +222,13 @@ def _equations(jaxpr: ClosedJaxpr) -> Iterator[JaxprEqn]:
 
 def _places_of(eqn: JaxprEqn) -> list[Place]:
     """The places that an equation asks for; one without devices is on the current mesh, which asks itself."""
-    if eqn.primitive.name == "jit":
+    name = eqn.primitive.name
+    if name == "jit":
         said = (*eqn.params.get("in_shardings", ()), *eqn.params.get("out_shardings", ()))
-    elif eqn.primitive.name in places_asked:
-        said = tuple(places_asked[eqn.primitive.name](eqn.params))
+    elif name in places_asked:
+        said = tuple(places_asked[name](eqn.params))
     else:
-        said = ()
+        said = (sharding_said(name, eqn.params),)
     return [place_of(place) for place in said if place is not None and place.has_devices]
 
 

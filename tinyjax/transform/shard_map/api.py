@@ -20,12 +20,13 @@ from tinyjax.core.tracing import named_avals, trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.core.varying import pvary_to
 from tinyjax.sharding.current_mesh import get_abstract_mesh, use_abstract_mesh
-from tinyjax.sharding.mesh import AxisType, Mesh
+from tinyjax.sharding.mesh import Mesh
 from tinyjax.sharding.partition_spec import PartitionSpec
 from tinyjax.transform.shard_map.nested_vmap import Specs
 from tinyjax.transform.shard_map.primitive import (
     manual_env,
     mapped_axes,
+    mesh_within,
     part_aval,
     shard_map_p,
 )
@@ -34,7 +35,9 @@ from tinyjax.transform.shard_map.specs import (
     check_arguments,
     check_results,
     check_specs,
+    check_types,
     flat_specs,
+    spec_of_argument,
 )
 
 
@@ -62,6 +65,8 @@ def shard_map(
 
     `in_specs`, a tree prefix of the tuple of arguments, has PartitionSpecs: an axis that names a mesh axis
     is cut into as many parts as that is long, and what a spec does not name is the same for all devices.
+    Along "Explicit" axes the types of the arguments say it: there in_specs are as they are, and can be left
+    out.
     `out_specs` say how parts of results are put together; an axis of the mesh that one does not name is a
     promise that the result is equal along it, which is proved from types, unless check_vma is False. Within
     `f`, the names of the axes are those of collectives, such as lax.psum. `mesh` is by default that of
@@ -118,20 +123,26 @@ def _checked_mesh(mesh: Any, names: frozenset) -> Any:
 def _call(f: Callable, args: tuple, in_specs: Any, out_specs: Any, params: dict[str, Any]) -> Any:
     """The results of a call, whose specs are checked."""
     axes, mesh, check_vma = mapped_axes(params), params["mesh"], params["check_vma"]
-    if in_specs is Infer:
+    is_explicit = all(name in mesh.explicit_axes for name, _ in axes)
+    if in_specs is Infer and not is_explicit:
         kinds = ", ".join(str(kind) for kind in mesh.axis_types)
         raise TypeError(
             "shard_map in_specs argument must be a pytree of `jax.sharding.PartitionSpec` instances, but "
-            f"it was left out, and axis_names={params['newly_manual_axes']} are of type {kinds}"
+            f"it was left out, and axis_names={params['newly_manual_axes']} are of type {kinds}: only where "
+            "they are Explicit do the arguments' types say how they are split"
         )
+    leaves, args_tree = tree_flatten(args)
+    tree = tree_flatten((args, {}))[1]
+    avals = named_avals(f, (), tree, leaves)
+    if in_specs is Infer:
+        in_specs = tree_unflatten(args_tree, [spec_of_argument(aval, axes) for aval in avals])
     in_specs = tuple(in_specs) if isinstance(in_specs, list) else in_specs
     check_specs("in_specs", in_specs, axes)
     check_specs("out_specs", out_specs, axes)
-    leaves, args_tree = tree_flatten(args)
-    tree = tree_flatten((args, {}))[1]
     specs = flat_specs("in_specs", in_specs, args_tree)
-    avals = named_avals(f, (), tree, leaves)
     check_arguments(f, mesh, axes, specs, avals, args)
+    if is_explicit and len(axes) == len(mesh.axis_names):
+        check_types(axes, specs, avals)
     flat_fun = FlatFun(f, tree)
 
     def of_parts(*parts: Any) -> tuple[list[Any], Specs]:
@@ -159,10 +170,8 @@ def bind_parts(
         outs, out_specs[:] = of_parts(*parts)
         return [pvary_to(x, frozenset(spec.names)) for x, spec in zip(outs, out_specs)]
 
-    mesh = params["mesh"].abstract_mesh
-    manual = {name: AxisType.Manual for name, _ in mapped_axes(params)}
     avals = [part_aval(get_aval(x), spec, params) for x, spec in zip(args, in_specs)]
-    with manual_env(params), use_abstract_mesh(mesh.update_axis_types(manual)):
+    with manual_env(params), use_abstract_mesh(mesh_within(params)):
         closed = trace_to_jaxpr(program, avals)
     return shard_map_p.bind(
         *closed.consts,

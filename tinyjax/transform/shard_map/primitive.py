@@ -10,6 +10,7 @@ Source: https://docs.jax.dev/en/latest/notebooks/shard_map.html
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
@@ -29,8 +30,9 @@ from tinyjax.runtime.placement import Asked, committed_place, put_at
 from tinyjax.sharding.blocks import spans_processes
 from tinyjax.sharding.current_mesh import mesh_of
 from tinyjax.sharding.device_blocks import spans_devices
+from tinyjax.sharding.mesh import AbstractMesh, AxisType
 from tinyjax.sharding.named_sharding import NamedSharding
-from tinyjax.sharding.partition_spec import PartitionSpec
+from tinyjax.sharding.partition_spec import PartitionSpec, names_at, names_of
 from tinyjax.sharding.sharding import places_asked
 from tinyjax.transform.batching import AxisData
 from tinyjax.transform.jit.primitive import call_across_processes
@@ -66,14 +68,45 @@ def manual_env(params: dict[str, Any]) -> extend_axis_env:
 def part_aval(aval: ShapedArray, spec: PartitionSpec, params: dict[str, Any]) -> ShapedArray:
     """The type of one device's part of an array: it varies over the axes that the spec names."""
     vma = aval.vma.union(spec.names) if params["check_vma"] else aval.vma
-    return aval.update(shape=part_shape(aval.shape, spec, mapped_axes(params)), vma=vma)
+    shape = part_shape(aval.shape, spec, mapped_axes(params))
+    return aval.update(shape=shape, vma=vma, sharding=_left_of_type(aval, params))
+
+
+def mesh_within(params: dict[str, Any]) -> AbstractMesh:
+    """The mesh that the program of one device sees: the axes that are mapped over are Manual."""
+    manual = dict.fromkeys(params["newly_manual_axes"], AxisType.Manual)
+    return params["mesh"].abstract_mesh.update_axis_types(manual)
+
+
+def _left_of_type(aval: ShapedArray, params: dict[str, Any]) -> NamedSharding | None:
+    """What the type of an array says of axes that are not mapped over, which are still Explicit."""
+    if aval._sharding is None:
+        return None
+    mesh = mesh_within(params)
+    kept = [[n for n in names_of(e) if n in mesh.explicit_axes] for e in aval._sharding.spec]
+    return NamedSharding(mesh, PartitionSpec(*kept)) if any(kept) else None
 
 
 def whole_aval(aval: ShapedArray, spec: PartitionSpec, params: dict[str, Any]) -> ShapedArray:
     """The type of the array that is made of such parts."""
-    axes = mapped_axes(params)
+    axes, mesh = mapped_axes(params), params["mesh"]
     vma = aval.vma - params["newly_manual_axes"]
-    return aval.update(shape=whole_shape(aval.shape, spec, axes), vma=vma)
+    made = aval.update(shape=whole_shape(aval.shape, spec, axes), vma=vma)
+    if not mesh.explicit_axes:
+        return made
+    return NamedSharding(mesh.abstract_mesh, _whole_spec(aval, spec)).typed(made)
+
+
+def _whole_spec(aval: ShapedArray, spec: PartitionSpec) -> PartitionSpec:
+    """How an array is split that is made of parts of this type: as the spec says, and as the type does."""
+    inner = PartitionSpec() if aval._sharding is None else aval._sharding.spec
+    rank = max(len(spec), len(inner))
+    return PartitionSpec(*[[*names_at(spec, i), *names_at(inner, i)] for i in range(rank)])
+
+
+def _places_of_results(mesh: Any, params: Mapping[str, Any]) -> list[NamedSharding]:
+    avals, specs = params["jaxpr"].out_avals, params["out_specs"]
+    return [NamedSharding(mesh, _whole_spec(aval, spec)) for aval, spec in zip(avals, specs)]
 
 
 def unrolled(params: dict[str, Any]) -> ClosedJaxpr:
@@ -119,8 +152,8 @@ def _shard_map_impl(*args: Any, **params: Any) -> list[ArrayImpl]:
         return call(arrays)
     if spans_devices(mesh):
         return shard_map_on_devices(args, mesh, params)
-    places: list[Any] = [NamedSharding(mesh, spec) for spec in params["out_specs"]]
-    outs = map(as_array, inlined_fun(unrolled(params))(*args))
+    places = _places_of_results(mesh, params)
+    outs = map(as_array, inlined_fun(unrolled(params))(*map(_without_type, args)))
     return [put_at(x, at) for x, at in zip(outs, places)]
 
 
@@ -134,10 +167,16 @@ def _of_one_equation(
     return ClosedJaxpr(Jaxpr([], invars, outvars, [eqn]))
 
 
+def _without_type(x: Any) -> Any:
+    """An array as nested vmaps take it, which know nothing of meshes."""
+    x = as_array(x)
+    if x.aval._sharding is None:
+        return x
+    return ArrayImpl(x._host, x.aval.update(sharding=None), x.buffer)
+
+
 impl_rules[shard_map_p] = _shard_map_impl
 abstract_eval_rules[shard_map_p] = _shard_map_avals
 no_rule_reasons[shard_map_p, "lowering"] = "nested vmaps take its place before anything is compiled"
 CALLS["shard_map"] = unrolled
-places_asked["shard_map"] = lambda params: [
-    NamedSharding(params["mesh"], spec) for spec in params["out_specs"]
-]
+places_asked["shard_map"] = lambda params: _places_of_results(params["mesh"], params)

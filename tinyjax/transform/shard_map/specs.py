@@ -19,7 +19,9 @@ from tinyjax.core.tree_util.key_paths import keystr, tree_leaves_with_path
 from tinyjax.core.tree_util.prefixes import broadcast_prefix, prefix_errors
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from tinyjax.sharding.mesh import Mesh
+from tinyjax.sharding.named_sharding import whole_spec
 from tinyjax.sharding.partition_spec import PartitionSpec, names_of
+from tinyjax.sharding.types import spec_of_type
 from tinyjax.transform.shard_map.nested_vmap import MeshAxes, Specs
 
 WHOLE = PartitionSpec()
@@ -101,6 +103,23 @@ def check_arguments(
                     "in_specs are correct, and if so consider changing the mesh axis sizes or else "
                     f"padding the input and adapting {fun_name(fun)!r} appropriately."
                 )
+
+
+def spec_of_argument(aval: ShapedArray, axes: MeshAxes) -> PartitionSpec:
+    """How an argument is cut, as its type says of the mapped axes."""
+    sizes = dict(axes)
+    return PartitionSpec(*[[n for n in names if n in sizes] for names in spec_of_type(aval)])
+
+
+def check_types(axes: MeshAxes, specs: Specs, avals: Sequence[ShapedArray]) -> None:
+    """Raises ValueError for a spec that is not that of its argument's type."""
+    for spec, aval in zip(specs, avals):
+        if whole_spec(spec, aval.ndim) != spec_of_argument(aval, axes):
+            raise ValueError(
+                f"in_specs passed to shard_map: {spec} does not match the type of the argument, "
+                f"{aval.str_short()}. Leave in_specs out, or reshard the argument first: "
+                f"jax.sharding.reshard(x, {spec})"
+            )
 
 
 _SCALARS_ARE_WHOLE = (

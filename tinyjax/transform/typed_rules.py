@@ -1,0 +1,152 @@
+"""Types that say how arrays are split, in the rules of broadcast_in_dim, reshape and reduce_sum.
+
+After this file you can say how the cotangent of an array gets the array's own type, whatever was summed or
+repeated on the way: transposes say it, in a parameter that is else the user's `out_sharding`. The rules of
+core and of the transformations stand for all that have no such types; these go before them. Builds on
+batching and transposition.
+
+Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax.core import primitives
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.places import PLACES
+from tinyjax.transform.batching import batch_rules, moveaxis, not_mapped
+from tinyjax.transform.transposition import transpose_rules
+
+# ---- what a program says of a result ----
+
+
+def placed(aval: ShapedArray, sharding: Any) -> ShapedArray:
+    """The aval of a result of which the program says, where `sharding` is not None, how it is split."""
+    return aval if sharding is None else sharding.typed(aval)
+
+
+def batched_place(sharding: Any, vals: Sequence[Any], dims: Sequence[Any], out_dim: int) -> Any:
+    """How a batch of results is split, of which the program says how each is: the batch dim as that of the
+    operands."""
+    if sharding is None:
+        return None
+    shardings = [(get_aval(x)._sharding, d) for x, d in zip(vals, dims) if d is not not_mapped]
+    split = [s.spec[d] for s, d in shardings if s is not None and s.spec[d] is not None]
+    return sharding.with_axis(out_dim, split[0] if split else None)
+
+
+def place_of_cotangent(aval: ShapedArray, *cts: Any) -> Any:
+    """How the cotangent of an operand is split: as the operand is. None, if no type speaks of that."""
+    if aval._sharding is not None:
+        return aval._sharding
+    known = [s for s in [get_aval(ct)._sharding for ct in cts] if s is not None]
+    return known[0].whole_everywhere if known else None
+
+
+# ---- the rules of three primitives ----
+
+
+def _without_place(primitive: Primitive, rules: dict[Primitive, Callable]) -> Callable[..., Any]:
+    """The rule that there is, which does not know of places."""
+    rule, parameter = rules[primitive], PLACES[primitive.name]
+
+    def without_place(*args: Any, **params: Any) -> Any:
+        params.pop(parameter, None)
+        return rule(*args, **params)
+
+    return without_place
+
+
+def _placed_aval(primitive: Primitive) -> Callable[..., ShapedArray]:
+    rule, parameter = abstract_eval_rules[primitive], PLACES[primitive.name]
+
+    def aval(*avals: ShapedArray, **params: Any) -> ShapedArray:
+        if parameter not in params:
+            return rule(*avals, **params)
+        sharding = params.pop(parameter)
+        return placed(rule(*avals, **params), sharding)
+
+    return aval
+
+
+def _with_place(
+    primitive: Primitive, batch: Callable[..., Any], transpose: Callable[..., Any]
+) -> None:
+    """Registers the rules; `batch` and `transpose` take the place first, and are asked where there is one."""
+    parameter = PLACES[primitive.name]
+    plain_batch, plain_transpose = batch_rules[primitive], transpose_rules[primitive]
+
+    def batched(vals: Any, dims: Any, **params: Any) -> Any:
+        sharding = params.pop(parameter, None)
+        rule = plain_batch if sharding is None else batch
+        place = () if sharding is None else (sharding,)
+        return rule(*place, vals, dims, **params)
+
+    def transposed(ct: Any, x: Any, **params: Any) -> Any:
+        params.pop(parameter, None)
+        place = place_of_cotangent(x.aval, ct)
+        return (
+            plain_transpose(ct, x, **params) if place is None else transpose(place, ct, x, **params)
+        )
+
+    abstract_eval_rules[primitive] = _placed_aval(primitive)
+    impl_rules[primitive] = _without_place(primitive, impl_rules)
+    batch_rules[primitive], transpose_rules[primitive] = batched, transposed
+
+
+def _batch_in_front(bind: Callable[..., Any]) -> Callable[..., Any]:
+    """A batch rule that has the batch dim in front, before and after."""
+
+    def batched(sharding: Any, vals: Any, dims: Any, **params: Any) -> Any:
+        place = batched_place(sharding, vals, dims, 0)
+        return bind(moveaxis(vals[0], dims[0], 0), sharding=place, **params), 0
+
+    return batched
+
+
+def _broadcast(x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any) -> Any:
+    dimensions = (0, *[d + 1 for d in broadcast_dimensions])
+    shape = (primitives.shape_of(x)[0], *shape)
+    return primitives.broadcast_in_dim(x, shape, dimensions, sharding=sharding)
+
+
+def _reshape(x: Any, *, new_sizes: Any, sharding: Any) -> Any:
+    return primitives.reshape(x, (primitives.shape_of(x)[0], *new_sizes), sharding=sharding)
+
+
+def _sum_batch(sharding: Any, vals: Any, dims: Any, *, axes: Any) -> Any:
+    (x,), (dim,) = vals, dims
+    out_dim = dim - sum(axis + (axis >= dim) < dim for axis in axes)
+    place = batched_place(sharding, vals, dims, out_dim)
+    axes = [axis + (axis >= dim) for axis in axes]
+    return primitives.reduce_sum(x, axes, out_sharding=place), out_dim
+
+
+def _broadcast_transpose(
+    place: Any, ct: Any, x: Any, *, shape: Any, broadcast_dimensions: Any
+) -> list[Any]:
+    """The sum over the copies: along axes that x did not have, or had with size 1."""
+    unit_dims = [i for i, size in enumerate(x.aval.shape) if size == 1]
+    kept = [d for i, d in enumerate(broadcast_dimensions) if i not in unit_dims]
+    for axis in reversed(unit_dims):
+        place = place.without_axis(axis)
+    axes = [axis for axis in range(len(shape)) if axis not in kept]
+    return [primitives.expand_dims(primitives.reduce_sum(ct, axes, out_sharding=place), unit_dims)]
+
+
+def _sum_transpose(place: Any, ct: Any, x: Any, *, axes: Any) -> list[Any]:
+    kept = [i for i in range(x.aval.ndim) if i not in axes]
+    return [primitives.broadcast_in_dim(ct, x.aval.shape, kept, sharding=place)]
+
+
+def _reshape_transpose(place: Any, ct: Any, x: Any, **params: Any) -> list[Any]:
+    return [primitives.reshape(ct, x.aval.shape, sharding=place)]
+
+
+_with_place(primitives.broadcast_in_dim_p, _batch_in_front(_broadcast), _broadcast_transpose)
+_with_place(primitives.reshape_p, _batch_in_front(_reshape), _reshape_transpose)
+_with_place(primitives.reduce_sum_p, _sum_batch, _sum_transpose)

@@ -5,7 +5,7 @@ the layer of what it is written with.
 """
 
 LAYERS = {
-    "operands": "util promotion dtype_tools selecting",
+    "operands": "util promotion dtype_tools selecting placing",
     "elementwise": "logic ufuncs elementary rounding gcd_lcm",
     "creation": "creation scalar_types ranges",
     "indexing": "index_parts gather_plan indexing at",
@@ -15,7 +15,7 @@ LAYERS = {
     ),
     "choosing and changing elements": "taking choosing editing setops triangles",
     "a function over axes": "mapping padding",
-    "products": "contraction linear_algebra convolution",
+    "products": "contraction_order contraction linear_algebra convolution",
     "composites": "polynomial statistics kaiser_window fft log_sums ravel_pytree dlpack",
     "linear algebra": (
         "linalg.decompositions linalg.solving linalg.norms_and_products linalg.determinants "

@@ -10,12 +10,11 @@ PROBE = """
 import time
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.sharding import PartitionSpec as P
+from tinyjax.sharding import AxisType, PartitionSpec as P
 
 jax.distributed.initialize()
-mesh = jax.make_mesh((jax.process_count(),), ("i",), devices=[
-    jax.local_devices(process)[0] for process in range(jax.process_count())
-])
+devices = [jax.local_devices(process)[0] for process in range(jax.process_count())]
+mesh = jax.make_mesh((len(devices),), ("i",), devices=devices, axis_types=(AxisType.Auto,))
 total = jax.jit(jax.shard_map(lambda x: jax.lax.psum(x, "i"), mesh=mesh, in_specs=P("i"), out_specs=P()))
 x = jnp.arange(1.0, 3.0)
 right = total(x)[0] == 3

@@ -2,7 +2,7 @@
 
 After this file you can say what `jnp.dot(x, y, out_sharding=P("x"))` does: the PartitionSpec becomes a
 NamedSharding on the current mesh, and a parameter of the primitive, which the result's type follows. Builds
-on core/inlining, which has the parameters' names.
+on core/places, which has the parameters' names, and on placement.
 
 Source: https://docs.jax.dev/en/latest/notebooks/explicit-sharding.html
 """
@@ -11,7 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from tinyjax.core.bind import watch
 from tinyjax.core.places import PLACES
+from tinyjax.runtime.placement import follow_operands
 
 
 def place_params(primitive: str, out_sharding: Any, function: str = "") -> dict[str, Any]:
@@ -22,4 +24,5 @@ def place_params(primitive: str, out_sharding: Any, function: str = "") -> dict[
         return {}
     from tinyjax.sharding.types import explicit_sharding  # imported when first used
 
+    watch(follow_operands)  # results are from now on where it says
     return {PLACES[primitive]: explicit_sharding(out_sharding, function or primitive)}

@@ -124,12 +124,6 @@ def record_optax() -> str:
     return codec.dump({name: found[name] for name in with_optax.groups()})
 
 
-def record_chex() -> str:
-    """What a program that uses chex prints."""
-    program = [sys.executable, str(TESTS / "programs" / "with_chex.py")]
-    return subprocess.run(program, capture_output=True, text=True, check=True).stdout
-
-
 def record_chapter(chapter: str) -> None:
     """Writes the data files of a chapter (golden_cases/chapters.py says which there are)."""
     codec = importlib.import_module("golden_cases.codec")
@@ -170,7 +164,6 @@ FILES = {
         lambda: record_with_many_devices("sharded_programs"),
     ),
     "shard_map": ("shard_map.json", record_shard_map),
-    "chex": ("chex.txt", record_chex),
     "optax": ("optax.json", record_optax),
     "promotion_x64": ("promotion_x64.txt", lambda: record_promotion(True)),
 }

@@ -1,6 +1,6 @@
-"""A program that uses chex as users do: what it prints is recorded from JAX (tools/record_golden.py chex).
+"""Assertions on shapes, types and trees, counted traces, dataclasses, variants, chexify.
 
-Assertions print whether they hold; messages are chex's own."""
+What holds prints what it gives; messages are chex's own."""
 
 import chex
 import jax

@@ -11,7 +11,6 @@ import argparse
 import importlib
 import json
 import re
-import subprocess
 import sys
 import warnings
 from pathlib import Path

@@ -19,7 +19,7 @@ import numpy as np
 from tinyjax.core.array import ShapedArray
 from tinyjax.runtime.devices import Device
 from tinyjax.sharding.mesh import AbstractMesh, Mesh
-from tinyjax.sharding.partition_spec import UNCONSTRAINED, PartitionSpec, names_at, names_of
+from tinyjax.sharding.partition_spec import PartitionSpec, names_at, names_of
 from tinyjax.sharding.sharding import Index, IndivisibleError, Sharding
 
 MEMORY_KINDS = ("device", "pinned_host", "unpinned_host")
@@ -224,7 +224,3 @@ def _check_spec(mesh: Any, spec: PartitionSpec) -> None:
 def whole_spec(spec: PartitionSpec, ndim: int) -> PartitionSpec:
     """The spec with an entry for each of an array's axes, None for those that it leaves out."""
     return spec.update(partitions=(*spec.partitions, *(None,) * (ndim - len(spec))))
-
-
-def without_unconstrained(spec: PartitionSpec) -> PartitionSpec:
-    return spec.update(partitions=tuple(None if e is UNCONSTRAINED else e for e in spec))

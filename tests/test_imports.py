@@ -43,6 +43,7 @@ LATE = {
     "tinyjax.sharding.current_mesh": "2, with the other four: with the first mesh",
     "tinyjax.sharding.mesh": "with the first mesh",
     "tinyjax.sharding.named_sharding": "with the first mesh",
+    "tinyjax.sharding.traffic": "with the first text of a schedule",
     "tinyjax.sharding.types": "with the first mesh of explicit axes",
     "tinyjax.transform.constraints": "with the first sharding",
 }

@@ -292,6 +292,8 @@ CHAPTERS = (
             "transform.jit.cache_misses": "why a jitted function is traced again",
             "runtime.placement": "on which device an operation runs",
             "sharding.current_mesh": "the mesh that names of axes are of",
+            "sharding.blockwise": "what devices can compute with their own blocks",
+            "sharding.traffic": "what devices send each other",
             "sharding.blocks": "arrays that several processes have blocks of",
             "transform.jit.shardings": "jit's in_shardings and out_shardings",
             "transform.typed_rules": "rules for types that say how arrays are split",

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import context
 from tinyjax.core.inlining import CALLS, called_by
@@ -33,9 +32,9 @@ from tinyjax.lax.processes.moving_blocks import (
 )
 from tinyjax.sharding.axes import Use
 from tinyjax.sharding.blocks import own_parts, spans_processes
+from tinyjax.sharding.blockwise import on_blocks
 from tinyjax.sharding.current_mesh import get_mesh, mesh_of
 from tinyjax.sharding.named_sharding import NamedSharding
-from tinyjax.sharding.propagation import rules
 from tinyjax.transform.batching import AxisData
 from tinyjax.transform.shard_map.nested_vmap import nested_vmaps
 
@@ -189,69 +188,26 @@ def _bound(eqn: JaxprEqn, xs: list[Any], **changes: Any) -> list[Any]:
 
 # ---- operations on blocks ----
 
-# Those that treat the axes evenly which their rules of propagation carry over to results. (Others, such as
-# concatenate, have rules that say how results are split, and need their neighbours' elements.)
-_EVEN = {
-    *("transpose", "squeeze", "broadcast_in_dim", "dot_general", "clamp", "argmax", "argmin"),
-    *("reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or"),
-}
-
 
 def _operation(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
     first = next((p.place for p in operands if p.place is not None and p.place.spec.names), None)
-    name = eqn.primitive.name
-    is_elementwise = isinstance(lowering_rules.get(eqn.primitive), Elementwise)
-    if first is None or not (is_elementwise or name in _EVEN):
-        return _of_all(eqn, operands)
-    if any(p.place is not None and p.place.mesh != first.mesh for p in operands):
-        return _of_all(eqn, operands)  # it is split over two meshes
-    shapes = [v.aval.shape for v in eqn.invars]
-    specs = [spec_of(p.place, len(shape)) for p, shape in zip(operands, shapes)]
+    if first is None or any(p.place is not None and p.place.mesh != first.mesh for p in operands):
+        return _of_all(eqn, operands)  # nothing is split, or it is over two meshes
+    name, shapes = eqn.primitive.name, [v.aval.shape for v in eqn.invars]
+    specs = [tuple(spec_of(p.place, len(shape))) for p, shape in zip(operands, shapes)]
     out_shapes = [v.aval.shape for v in eqn.outvars]
-    use = Use(name, shapes, list(map(tuple, specs)), out_shapes, eqn.params, first.mesh.shape)
-    rule = rules["add"] if is_elementwise else rules[name]
-    axes = rule(use).results[0]
-    spec: list[tuple] = []
-    needed: list[list[tuple]] = [[()] * len(shape) for shape in shapes]
-    for sources in axes:
-        claims = (specs[i][axis] for i, axis in sources if specs[i][axis])
-        names = next((c for c in claims if not {*c} & {n for each in spec for n in each}), ())
-        spec.append(names)
-        for i, axis in sources:
-            if shapes[i][axis] != 1 or not is_elementwise:
-                needed[i][axis] = names
-    summed = _summed(eqn, specs, spec, needed)
-    xs = [p.at(place_of_spec(first, n)) for p, n in zip(operands, needed)]
-    place = place_of_spec(first, spec)
+    plan = on_blocks(eqn, Use(name, shapes, specs, out_shapes, eqn.params, first.mesh.shape))
+    if plan is None:
+        return _of_all(eqn, operands)
+    xs = [p.at(place_of_spec(first, n)) for p, n in zip(operands, plan.needed)]
+    place = place_of_spec(first, plan.spec)
     changes = {}
     if name == "broadcast_in_dim":
         changes["shape"] = own_aval(eqn.outvars[0].aval, place).shape
     outs = _bound(eqn, xs, **changes)
-    for part in over_processes(summed, first):
+    for part in over_processes(plan.summed, first):
         outs = process_psum(outs, part.ranks)
     return [Part(out, place) for out in outs]
-
-
-def _summed(eqn: JaxprEqn, specs: Any, spec: list[tuple], needed: list[list[tuple]]) -> list[Any]:
-    """The mesh axes over which processes then add what they have: those that an axis which is summed is split
-    over. The operands stay so."""
-    name, taken = eqn.primitive.name, {n for each in spec for n in each}
-    if name == "reduce_sum":
-        pairs = [[(0, axis)] for axis in eqn.params["axes"]]
-    elif name == "dot_general":
-        lhs, rhs = eqn.params["dimension_numbers"][0]
-        pairs = [[(0, a), (1, b)] for a, b in zip(lhs, rhs)]
-    else:
-        return []
-    summed: list[Any] = []
-    for pair in pairs:
-        names = next((specs[i][axis] for i, axis in pair if specs[i][axis]), ())
-        if names and not taken & {*names}:
-            taken |= {*names}
-            summed += names
-            for i, axis in pair:
-                needed[i][axis] = names
-    return summed
 
 
 # ---- loops and branches ----

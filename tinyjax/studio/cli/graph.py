@@ -11,12 +11,15 @@ from typing import Any
 import graphviz
 
 import tinyjax as jax
+from tinyjax.core.tree_util.pytrees import tree_leaves
+from tinyjax.sharding.traffic import places_of
 from tinyjax.studio import viz
 from tinyjax.studio.cli import functions
 
 
 def _jaxpr(function: Callable[..., Any], *args: Any) -> graphviz.Digraph:
-    return viz.dot(jax.make_jaxpr(function)(*args))
+    places = places_of(tree_leaves(args))
+    return viz.dot(jax.make_jaxpr(function)(*args), in_shardings=places)
 
 
 def _kernels(function: Callable[..., Any], *args: Any) -> graphviz.Digraph:

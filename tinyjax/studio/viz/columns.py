@@ -20,6 +20,7 @@ from tinyjax.compile.plan import Plan, step_word
 from tinyjax.core.api_util import fun_name
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, SourceLine, Var, subjaxprs
 from tinyjax.core.pretty_printer import literal_text
+from tinyjax.sharding.traffic import Traffic, traffic_lines, traffic_of
 from tinyjax.studio.viz.drawing import told_params
 from tinyjax.studio.viz.event_text import short_file
 from tinyjax.studio.viz.provenance import Seen, mark_of, marked, origins, printed_eqns
@@ -47,7 +48,7 @@ def columns_of(
     compiled = traced.lower().compile()
     times = jax.profiler.step_times(lambda: compiled(*args))
     plan = compiled.compiler_ir("schedule")
-    return _Columns(f, own, traced.jaxpr, origin, plan, here).made(
+    return _Columns(f, own, traced.jaxpr, origin, plan, here, traced._places).made(
         times, (name_of(f), name_of(f, transforms))
     )
 
@@ -87,8 +88,10 @@ class _Columns:
         origin: Sequence[int | None],
         plan: Plan,
         here: SourceLine | None,
+        places: Sequence[Any],
     ):
         self.f = f
+        self.places = places
         self.traced = traced
         self.transformed = transformed
         self.plan = plan
@@ -185,11 +188,13 @@ class _Columns:
     def jaxpr(self, kind: str, closed: ClosedJaxpr, names: dict[Var, str]) -> list[Section]:
         """A jaxpr, an item an equation."""
         numbers = {eqn: n for n, (_, eqn) in enumerate(printed_eqns(closed.jaxpr))}
-        typed = [f"{names.get(v, '_')}:{_type(v)}" for v in closed.jaxpr.invars]
+        arguments = closed.jaxpr.invars
+        traffic = traffic_of(closed, self.places if len(arguments) == len(self.places) else ())
+        typed = [f"{names.get(v, '_')}:{traffic.type_text(v)}" for v in arguments]
         head = self.item(f"lambda {' '.join(typed)}. let", [])
         items = [
             self.item(
-                "  " * (depth + 1) + eqn_text(eqn, names),
+                "  " * (depth + 1) + eqn_text(eqn, names, traffic),
                 {(kind, numbers[e]) for e in [eqn, *_within(eqn)]},
             )
             for depth, eqn in printed_eqns(closed.jaxpr)
@@ -199,7 +204,8 @@ class _Columns:
             for v in closed.jaxpr.outvars
         ]
         ending = f"in ({', '.join(results)}{',' * (len(results) == 1)})"
-        return [Section("", [head, *items, self.item(ending, [])])]
+        sent = traffic_lines(traffic)[-1].strip().capitalize() if traffic.exchanges else ""
+        return [Section("", [head, *items, self.item(ending, [])], sent)]
 
     # ---- groups, kernels, times ----
 
@@ -257,13 +263,17 @@ class _Columns:
 # ---- text ----
 
 
-def eqn_text(eqn: JaxprEqn, names: dict[Var, str]) -> str:
-    """An equation on one line, without the jaxprs among its parameters."""
-    outs = " ".join(f"{names.get(v, '_')}:{_type(v)}" for v in eqn.outvars)
+def eqn_text(eqn: JaxprEqn, names: dict[Var, str], traffic: Traffic | None = None) -> str:
+    """An equation on one line, without the jaxprs among its parameters; on a mesh, types say how values are
+    split, and a remark what devices send each other for it."""
+    type_text = traffic.type_text if traffic else _type
+    outs = " ".join(f"{names.get(v, '_')}:{type_text(v)}" for v in eqn.outvars)
     args = [names.get(v, "_") if isinstance(v, Var) else f"{literal_text(v)}" for v in eqn.invars]
     params = " ".join(told_params(eqn))
     params = f"[{params}]" if params else ""
-    return " ".join([outs, "=" if outs else "", f"{eqn.primitive.name}{params}", *args]).strip()
+    remarks = [f" # {exchange.short}" for exchange in (traffic.of(eqn) if traffic else ())]
+    words = [outs, "=" if outs else "", f"{eqn.primitive.name}{params}", *args, *remarks]
+    return " ".join(words).strip()
 
 
 def _type(v: Var) -> str:

@@ -7,16 +7,23 @@
 Builds on drawing.py.
 """
 
+from typing import Any
+
 import graphviz
 
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
+from tinyjax.core.tree_util.pytrees import tree_leaves
 from tinyjax.studio.viz.drawing import Drawing, opened
 
 
-def dot(jaxpr: Jaxpr | ClosedJaxpr, open_calls: bool = True) -> graphviz.Digraph:
+def dot(
+    jaxpr: Jaxpr | ClosedJaxpr, open_calls: bool = True, in_shardings: Any = ()
+) -> graphviz.Digraph:
     """Draw `jaxpr`, jaxprs inside it included; equal jaxprs give an equal `.source`.
 
-    Without `open_calls`, a call is a box like any other equation: what it calls is not drawn.
+    Without `open_calls`, a call is a box like any other equation: what it calls is not drawn. With
+    `in_shardings`, a pytree of a sharding or None for each input, types say how values are split, and the
+    equations for which devices exchange bytes say how many.
 
     Raises TypeError if given anything else, such as the function itself.
     """
@@ -25,7 +32,8 @@ def dot(jaxpr: Jaxpr | ClosedJaxpr, open_calls: bool = True) -> graphviz.Digraph
             f"dot draws a Jaxpr or a ClosedJaxpr, not a {type(jaxpr).__name__}; for a function f "
             "write dot(jax.make_jaxpr(f)(*args))"
         )
-    drawing = Drawing(opened(jaxpr))
+    places = tree_leaves(in_shardings, is_leaf=lambda x: x is None)
+    drawing = Drawing(opened(jaxpr), places=places)
     drawing.open_calls = open_calls
     drawing.whole(opened(jaxpr))
     return drawing.finished()

@@ -20,6 +20,7 @@ import graphviz
 from tinyjax.compile.passes.loops import bodies_of
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, subjaxprs
 from tinyjax.core.pretty_printer import literal_text, variable_names
+from tinyjax.sharding.traffic import cut_texts, mesh_text, traffic_of
 from tinyjax.studio.viz import style
 from tinyjax.studio.viz.control import CONTROL, Bodies
 from tinyjax.studio.viz.fold import FoldedEqn, all_eqns, folded
@@ -47,10 +48,12 @@ class Drawing:
         jaxpr: Jaxpr,
         names: Mapping[Var, str] | None = None,
         numbers: Mapping[JaxprEqn, int] | None = None,
+        places: Sequence[Any] = (),
     ):
         self.graph = Graph(graph_attr=style.GRAPH, node_attr=style.NODE, edge_attr=style.EDGE)
         self.names = names or variable_names(jaxpr)
         self.numbers = numbers or {eqn: n for n, (_, eqn) in enumerate(printed_eqns(jaxpr))}
+        self.traffic = traffic_of(jaxpr, places)
         self.long_edges = long_edges(jaxpr)
         self.alone: set[str] = set()  # nodes that are a value's name
         self.notes: dict[Var, list[Note]] = {}
@@ -159,10 +162,12 @@ class Drawing:
         self, graph: graphviz.Digraph, eqn: JaxprEqn, inner: Jaxpr, operands: list[str]
     ) -> list[str]:
         """A frame around the one jaxpr that the equation runs on its operands."""
-        with self.frame(graph, f"{eqn.primitive.name} {eqn.params.get('name', '')}") as frame:
+        title = mesh_text(eqn) or eqn.params.get("name", "")
+        with self.frame(graph, f"{eqn.primitive.name} {title}") as frame:
             sources = self.inputs(frame, inner, style.INPUT)
-            for operand, source, var in zip(eqn.invars, operands, inner.invars):
-                self.edge(operand, source, sources[var])
+            parts = zip(eqn.invars, operands, inner.invars, cut_texts(eqn))
+            for operand, source, var, type_ in parts:
+                self.edge(operand, source, sources[var], type_)
             return self.body(frame, inner, sources)
 
     def hang(self, graph: graphviz.Digraph, box: str, title: str, inner: Jaxpr) -> None:
@@ -182,6 +187,7 @@ class Drawing:
             for v in eqn.outvars
             for note in self.notes.get(v, [])
         ]
+        notes += [Note(exchange.short) for exchange in self.traffic.of(eqn)]
         box = self.node(graph, label(lines, notes), self.look_of(eqn), self.classes(eqn))
         for source, values in _by_source(eqn, operands).items():
             if isinstance(eqn, FoldedEqn) and len(values) > _MANY:
@@ -192,7 +198,7 @@ class Drawing:
         return box
 
     def look_of(self, eqn: JaxprEqn) -> Look:
-        look = self.equation_look
+        look = style.COLLECTIVE if self.traffic.of(eqn) else self.equation_look
         border = {"peripheries": "2"} if isinstance(eqn, FoldedEqn) else {}
         return look._replace(style=look.style | border)
 
@@ -225,17 +231,19 @@ class Drawing:
         self.looks.append(look)
         return name
 
-    def edge(self, value: Atom, tail: str, head: str, **attributes: str) -> None:
+    def edge(self, value: Atom, tail: str, head: str, type_: str = "", **attributes: str) -> None:
         if isinstance(value, Var) and value in self.threads:
             self.looks.append(self.threads[value])
             attributes = self.threads[value].style | attributes
         if tail in self.alone:  # right above its use
             attributes["constraint"] = "true"
-        self.arrow(tail, head, self.edge_label(value), **attributes)
+        self.arrow(tail, head, self.edge_label(value, type_), **attributes)
 
-    def edge_label(self, value: Atom) -> str:
-        """Name and type; the spaces keep it off the arrow."""
-        type_ = value.aval.str_short(short_dtypes=True)
+    def edge_label(self, value: Atom, type_: str = "") -> str:
+        """Name and type, which says how it is split; the spaces keep it off the arrow."""
+        type_ = type_ or self.traffic.type_text(value)
+        if "@" in type_:
+            self.looks.append(style.SPLIT)
         return f" {type_} " if isinstance(value, Literal) else f" {self.names[value]}:{type_} "
 
     def arrow(self, tail: str, head: str, text: str = "", **attributes: str) -> None:

@@ -156,10 +156,10 @@ class _Kernels(Drawing):
         self.registers.add(name)
         return name
 
-    def edge(self, value: Atom, tail: str, head: str, **style: str) -> None:
+    def edge(self, value: Atom, tail: str, head: str, type_: str = "", **style: str) -> None:
         look = _IN_REGISTERS if tail in self.registers else _STORED
         self.looks += [look] * isinstance(value, Var)
-        super().edge(value, tail, head, **(style | look.style))
+        super().edge(value, tail, head, type_, **(style | look.style))
 
 
 def _name(plan: Plan, number: int) -> str:

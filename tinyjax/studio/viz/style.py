@@ -79,6 +79,7 @@ LOOP_BACK = Look(
     {"color": "#009e73", "penwidth": "2", "style": "dashed", "constraint": "false"}, "next step"
 )
 
+SPLIT = Look({}, "8@x: split over the mesh axis x")
 BATCHED = Look({"color": "#2f86c8", "penwidth": "2"}, "a batch: B is the size of its batch dim")
 RESIDUAL = Look(
     {"color": "#cc79a7", "penwidth": "2", "style": "dashed"}, "residual: kept for later"

@@ -16,6 +16,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import Tracer
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, literal_value
+from tinyjax.sharding.traffic import places_of
 from tinyjax.studio.viz.drawing import Drawing, Note
 from tinyjax.studio.viz.program import Program
 
@@ -29,7 +30,8 @@ def values(f: Callable[..., Any], *args: Any) -> graphviz.Digraph:
     are not taken have no values, nor has the inside of a loop, which has others at each step.
     """
     program = Program(f, args)
-    drawing = Drawing(program.closed.jaxpr, program.names, program.numbers)
+    places = places_of(program.leaves)
+    drawing = Drawing(program.closed.jaxpr, program.names, program.numbers, places)
     found = all_values(program.closed, program.leaves)
     drawing.notes = {v: [Note(value_text(x))] for v, x in found.items()}
     drawing.whole(program.closed.jaxpr)

@@ -95,9 +95,9 @@ class _Batched(Drawing):
                 if v in self.dims and v.aval.shape == eqn.outvars[0].aval.shape:
                     self.dims.setdefault(eqn.outvars[0], self.dims[v])
 
-    def edge_label(self, value: Atom) -> str:
+    def edge_label(self, value: Atom, type_: str = "") -> str:
         if value not in self.dims:
-            return super().edge_label(value)
+            return super().edge_label(value, type_)
         dtype, _, shape = value.aval.str_short(short_dtypes=True).rstrip("]").partition("[")
         sizes = shape.split(",")
         sizes[self.dims[value]] = f"B={sizes[self.dims[value]]}"

@@ -12,7 +12,7 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.jit.html
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tinyjax.core.api_util import split_static
 from tinyjax.core.array import ArrayImpl, ShapedArray
@@ -41,6 +41,9 @@ from tinyjax.runtime.placement import (
 from tinyjax.sharding.blocks import from_block, own_block, spans_processes
 from tinyjax.sharding.partition_spec import PartitionSpec
 from tinyjax.sharding.sharding import Sharding, as_sharding, place_of, places_asked
+
+if TYPE_CHECKING:
+    from tinyjax.compile.lowered import LoweredProgram
 
 
 class JitShardings:
@@ -302,3 +305,19 @@ def typed_results(avals: list[ShapedArray], places: Sequence[Any]) -> list[Shape
     if not places:
         return avals
     return [a if place is None else place.typed(a) for a, place in zip(avals, places)]
+
+
+# ---- what devices send each other ----
+
+
+def text_of_stage(
+    lowered: LoweredProgram, dialect: str | None, places: Sequence[Sharding | None]
+) -> str:
+    """What a stage of the compiler made, as text. Below the schedule of a program on a mesh is what its
+    devices send each other, if its arguments are at these places."""
+    text = lowered.as_text(dialect)
+    if dialect not in (None, "schedule"):
+        return text
+    from tinyjax.sharding.traffic import traffic_lines, traffic_of
+
+    return "\n".join([text, *traffic_lines(traffic_of(without_dead_code(lowered.closed), places))])

@@ -29,7 +29,7 @@ from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves,
 from tinyjax.runtime.devices import default_device
 from tinyjax.runtime.placement import Place, commit, home_of
 from tinyjax.sharding.sharding import Sharding, as_sharding, place_of
-from tinyjax.transform.jit.shardings import read_arguments
+from tinyjax.transform.jit.shardings import read_arguments, text_of_stage
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
     from tinyjax.compile.cost import CompiledMemoryStats
@@ -164,7 +164,7 @@ class Lowered(_Signature):
         what a pass made, by the title of its record: "cse", "fusion".
 
         Raises ValueError for a dialect that there is not; it says which there are."""
-        return self.lowered.as_text(dialect)
+        return text_of_stage(self.lowered, dialect, self.traced._places)
 
     @property
     def passes(self) -> list[PassRecord]:
@@ -218,7 +218,7 @@ class Compiled(_Signature):
 
     def as_text(self, dialect: str | None = None) -> str:
         """As Lowered.as_text."""
-        return self.executable.as_text(dialect)
+        return text_of_stage(self.executable.lowered, dialect, self.traced._places)
 
     def compiler_ir(self, dialect: str = "kernel") -> Any:
         """As Lowered.compiler_ir."""

@@ -6,7 +6,7 @@ from processes import by_mpiexec, needs_mpi
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax.lax.across_processes import process_all_gather, process_psum
+from tinyjax.lax.across_processes import group_all_gather, group_psum
 
 # `mapped(f, size, ranks)(x)`: f of each row of x, along the axis "i", of which this process has `size` rows.
 PROGRAM = """
@@ -80,34 +80,33 @@ def test_programs_that_differ_in_a_shape_are_named():
     code = "jax.jit(mapped(lambda x: lax.psum(x[process:], 'i'), 2, (0, 1)))(x[own])"
     ended = by_mpiexec(PROGRAM + code)
     assert ended.status != 0
-    assert "process 0: jit(of_all): process_psum of float32[4]\n" in ended.err
-    assert "process 1: jit(of_all): process_psum of float32[3]\n" in ended.err
+    assert "process 0: jit(of_all): group_psum of float32[4]\n" in ended.err
+    assert "process 1: jit(of_all): group_psum of float32[3]\n" in ended.err
 
 
 def test_a_sum_of_processes_is_a_line_of_the_schedule_and_works_in_place():
     @jax.jit
     def f(x):
-        return process_psum([x * 2], (0, 1))[0] + 1
+        return group_psum([x * 2], (0, 1))[0] + 1
 
     lowered = f.lower(jnp.ones(3000))
-    assert "meet    process_psum(b) -> c:f32[3000]  # the processes meet" in lowered.as_text(
-        "schedule"
-    )
+    line = "meet    group_psum(b) -> c:f32[3000]  # 2 processes meet: each sends 12,000 bytes, all 24,000"
+    assert line in lowered.as_text("schedule")
     assert "c:f32[3000]  12,000 bytes, the memory of b" in lowered.as_text("memory")
 
 
 def test_collectives_of_processes_are_not_merged_or_dropped():
     def f(x):
         return (
-            process_psum([x], (0, 1))[0],
-            process_psum([x], (0, 1))[0],
-            process_all_gather(x, (0, 1)),
+            group_psum([x], (0, 1))[0],
+            group_psum([x], (0, 1))[0],
+            group_all_gather(x, (0, 1)),
         )
 
     kept = jax.jit(lambda x: f(x)[0]).lower(np.float32(1)).as_text("simplified")
-    assert (kept.count("process_psum"), kept.count("process_all_gather")) == (2, 1)
+    assert (kept.count("group_psum"), kept.count("group_all_gather")) == (2, 1)
 
 
 def test_without_other_processes_there_is_nobody_to_meet():
     with pytest.raises(RuntimeError, match=r"jax.distributed.initialize\(\) first"):
-        process_psum([np.float32(1)], (0, 1))
+        group_psum([np.float32(1)], (0, 1))

@@ -2,7 +2,7 @@
 
 After this file you can say what becomes of `psum(x, "i")` where each process has a part of axis "i": the sum
 over the examples that are here, which is vmap's, and then that over the processes, a primitive by itself
-(`process_psum`), which is a step of the host in a compiled program. All other collectives have one rule: the
+(`group_psum`), which is a step of the host in a compiled program. All other collectives have one rule: the
 processes gather the examples of all, do what a single process would, and each keeps its own part.
 Builds on batching and runtime/distributed/collectives.py.
 
@@ -19,41 +19,43 @@ import numpy as np
 from tinyjax.compile.kernel.rules import Meet, lowering_rules
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules, no_rule_reasons
+from tinyjax.core.jaxpr import JaxprEqn
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax import shape as shapes
 from tinyjax.lax.slicing import slice_in_dim
-from tinyjax.runtime.collectives import collective
+from tinyjax.runtime.collectives import bytes_sent, collective
+from tinyjax.runtime.devices import Device
 from tinyjax.transform.batching import AxisData, batch_rules, moveaxis, not_mapped
 from tinyjax.transform.jit.primitive import find_calls_across_processes
 
-# Of several operands, each the sum of those of the processes `ranks`; `at` says which of a program's meetings
-# it is, to find out who is elsewhere. As all collectives of processes, these have effects: they keep their
-# order, which must be the same in all processes.
-process_psum_p = Primitive("process_psum", multiple_results=True, has_effects=True)
-process_all_gather_p = Primitive("process_all_gather", has_effects=True)
+# Of several operands, each the sum of those of a group: `ranks`, processes or OpenCL devices; `at` says which
+# of a program's meetings it is, to find out who is elsewhere. Collectives of a group have effects: they keep
+# their order, which must be the same for all.
+group_psum_p = Primitive("group_psum", multiple_results=True, has_effects=True)
+group_all_gather_p = Primitive("group_all_gather", has_effects=True)
 
 
-def process_psum(xs: Any, ranks: tuple[Any, ...]) -> list[Any]:
-    """The sums of the processes' arrays."""
-    return process_psum_p.bind(*xs, ranks=ranks, at="")
+def group_psum(xs: Any, ranks: tuple[Any, ...]) -> list[Any]:
+    """The sums of the group's arrays."""
+    return group_psum_p.bind(*xs, ranks=ranks, at="")
 
 
-def process_all_gather(x: Any, ranks: tuple[Any, ...]) -> Any:
-    """The processes' arrays, stacked along a new axis 0."""
-    return process_all_gather_p.bind(x, ranks=ranks, at="")
+def group_all_gather(x: Any, ranks: tuple[Any, ...]) -> Any:
+    """The group's arrays, stacked along a new axis 0."""
+    return group_all_gather_p.bind(x, ranks=ranks, at="")
 
 
 def _psum_impl(*xs: np.ndarray, ranks: tuple[Any, ...], at: str) -> list[np.ndarray]:
     sums = [np.empty(x.shape, x.dtype) for x in xs]
     kinds = [(x.shape, x.dtype) for x in xs]
-    collective("process_psum", kinds, ranks, f"process_psum {at}".rstrip())(xs, sums)
+    collective("group_psum", kinds, ranks, f"group_psum {at}".rstrip())(xs, sums)
     return sums
 
 
 def _all_gather_impl(x: np.ndarray, *, ranks: tuple[Any, ...], at: str) -> np.ndarray:
     out = np.empty((len(ranks), *x.shape), x.dtype)
     kinds = [(x.shape, x.dtype)]
-    collective("process_all_gather", kinds, ranks, f"process_all_gather {at}".rstrip())([x], [out])
+    collective("group_all_gather", kinds, ranks, f"group_all_gather {at}".rstrip())([x], [out])
     return out
 
 
@@ -62,21 +64,29 @@ def _gathered_aval(x: ShapedArray, *, ranks: tuple[Any, ...], at: str) -> Shaped
 
 
 def _psum_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) -> Any:
-    return process_psum(vals, ranks), list(dims)
+    return group_psum(vals, ranks), list(dims)
 
 
 def _all_gather_batch(vals: Any, dims: Any, *, ranks: tuple[Any, ...], at: str) -> Any:
-    return process_all_gather(vals[0], ranks), dims[0] + 1
+    return group_all_gather(vals[0], ranks), dims[0] + 1
 
 
-impl_rules[process_psum_p] = _psum_impl
-impl_rules[process_all_gather_p] = _all_gather_impl
-abstract_eval_rules[process_psum_p] = lambda *xs, ranks, at: [x.strip_weak_type() for x in xs]
-abstract_eval_rules[process_all_gather_p] = _gathered_aval
-batch_rules[process_psum_p] = _psum_batch
-batch_rules[process_all_gather_p] = _all_gather_batch
-for _primitive in (process_psum_p, process_all_gather_p):
-    lowering_rules[_primitive] = Meet("the processes meet")
+def _meet(eqn: JaxprEqn, target: Any) -> Meet:
+    """A line of the schedule, with the bytes that it moves."""
+    count, kind = len(eqn.params["ranks"]), eqn.primitive.name.removeprefix("group_")
+    who = "devices" if isinstance(eqn.params["ranks"][0], Device) else "processes"
+    sent = sum(bytes_sent(kind, v.aval.size * v.aval.dtype.itemsize, count) for v in eqn.invars)
+    return Meet(f"{count} {who} meet: each sends {sent:,} bytes, all {count * sent:,}")
+
+
+impl_rules[group_psum_p] = _psum_impl
+impl_rules[group_all_gather_p] = _all_gather_impl
+abstract_eval_rules[group_psum_p] = lambda *xs, ranks, at: [x.strip_weak_type() for x in xs]
+abstract_eval_rules[group_all_gather_p] = _gathered_aval
+batch_rules[group_psum_p] = _psum_batch
+batch_rules[group_all_gather_p] = _all_gather_batch
+for _primitive in (group_psum_p, group_all_gather_p):
+    lowering_rules[_primitive] = _meet
     no_rule_reasons[_primitive, "jvp"] = "programs are differentiated before processes divide them"
 
 
@@ -109,10 +119,10 @@ def over_processes(rule: Callable, is_sum: bool = False, binds_each: bool = Fals
             if axis.size == 1 and len(names) == 1:  # there is nothing to add here
                 shape = shape_of(vals[0])[: dims[0]] + shape_of(vals[0])[dims[0] + 1 :]
                 own = shapes.reshape(vals[0], shape)
-                return process_psum([own], axis.ranks)[0], not_mapped
+                return group_psum([own], axis.ranks)[0], not_mapped
             out, dim = rule(axis._replace(ranks=(), place=0), vals, dims, **params)
-            return process_psum([out], axis.ranks)[0], dim
-        of_processes = process_all_gather(moveaxis(vals[0], dims[0], 0), axis.ranks)
+            return group_psum([out], axis.ranks)[0], dim
+        of_processes = group_all_gather(moveaxis(vals[0], dims[0], 0), axis.ranks)
         size, *rest = shape_of(of_processes)[1:]
         gathered = shapes.reshape(of_processes, (len(axis.ranks) * size, *rest))
         return _own_part(axis, *rule(of_all, [gathered], [0], **params))

@@ -5,10 +5,6 @@ and for how many bytes. Within shard_map that is what the program says: its psum
 it follows from how values are split: a sum over a split axis is a psum, and an operation that a device can't
 do on its own block needs an all_gather. (That is how several processes compute. On devices that are one
 processor nothing is sent.) Builds on auto and blockwise.
-
-The bytes are those that the best algorithms send: a ring, or halving and doubling.
-Source: Chan, Heimlich, Purkayastha, van de Geijn, "Collective communication: theory, practice, and
-experience", 2007; Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009.
 """
 
 from __future__ import annotations
@@ -22,6 +18,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.inlining import CALLS, called_by
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, all_jaxprs
+from tinyjax.runtime.collectives import SENT, bytes_sent
 from tinyjax.sharding.auto import spec_of, specs_of_results
 from tinyjax.sharding.axes import Spec, Use, whole
 from tinyjax.sharding.blockwise import on_blocks
@@ -30,20 +27,6 @@ from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.sharding.partition_spec import names_at
 from tinyjax.sharding.sharding import places_asked
 from tinyjax.sharding.types import spec_of_type
-
-# By the primitive: the bytes that one of n devices sends, of which each has an operand of so many.
-SENT = {
-    "all_gather": lambda size, n: size * (n - 1),
-    "all_gather_invariant": lambda size, n: size * (n - 1),
-    "all_to_all": lambda size, n: size * (n - 1) / n,
-    "pbroadcast": lambda size, n: size * (n - 1) / n,
-    "pmax": lambda size, n: 2 * size * (n - 1) / n,
-    "pmin": lambda size, n: 2 * size * (n - 1) / n,
-    "ppermute": lambda size, n: size,
-    "psum": lambda size, n: 2 * size * (n - 1) / n,
-    "psum_invariant": lambda size, n: 2 * size * (n - 1) / n,
-    "reduce_scatter": lambda size, n: size * (n - 1) / n,
-}
 
 
 @dataclass(frozen=True)
@@ -63,7 +46,7 @@ class Exchange:
     @property
     def sent(self) -> int:
         """The bytes that each device sends, each time."""
-        return math.ceil(SENT[self.kind](self.operand, self.size))
+        return bytes_sent(self.kind, self.operand, self.size)
 
     @property
     def sent_by_all(self) -> int:

@@ -5,7 +5,7 @@ import pytest
 from processes import by_mpiexec, needs_mpi
 
 import tinyjax as jax
-from tinyjax.lax.across_processes import process_all_gather, process_psum
+from tinyjax.lax.across_processes import group_all_gather, group_psum
 from tinyjax.lax.processes.meetings import fingerprint, with_meetings
 
 x = np.ones(3, np.float32)
@@ -18,24 +18,24 @@ def meetings(f, *args):
 
 
 def total(x, ranks=(0, 1)):
-    return process_psum([x], ranks)[0]
+    return group_psum([x], ranks)[0]
 
 
 def test_sums_travel_together_until_one_is_read():
-    assert meetings(lambda x: (total(x), total(x * 2) + total(x.sum())), x) == [("process_psum", 3)]
-    assert meetings(lambda x: total(total(x) * 2), x) == [("process_psum", 1)] * 2
+    assert meetings(lambda x: (total(x), total(x * 2) + total(x.sum())), x) == [("group_psum", 3)]
+    assert meetings(lambda x: total(total(x) * 2), x) == [("group_psum", 1)] * 2
 
 
 def test_sums_of_other_processes_meet_by_themselves():
     assert meetings(lambda x: (total(x), total(x, (0, 2)), total(x + 1)), x) == [
-        ("process_psum", 2),
-        ("process_psum", 1),
+        ("group_psum", 2),
+        ("group_psum", 1),
     ]
 
 
 def test_other_effects_keep_their_place():
-    found = meetings(lambda x: (total(x), process_all_gather(x, (0, 1)), total(x * 2)), x)
-    assert [name for name, _ in found] == ["process_psum", "process_all_gather", "process_psum"]
+    found = meetings(lambda x: (total(x), group_all_gather(x, (0, 1)), total(x * 2)), x)
+    assert [name for name, _ in found] == ["group_psum", "group_all_gather", "group_psum"]
 
 
 def test_bodies_of_loops_meet_once_as_well():
@@ -85,4 +85,4 @@ def test_programs_of_equal_shapes_that_differ_are_an_error():
     assert ended.status != 0
     assert "The processes don't do the same" in ended.err
     for process in range(2):
-        assert f"process {process}: jit(<lambda>): process_psum number 1 of program " in ended.err
+        assert f"process {process}: jit(<lambda>): group_psum number 1 of program " in ended.err

@@ -16,7 +16,7 @@ from typing import Any
 
 from tinyjax.core.inlining import inline_calls
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn, Literal, Var, has_effects
-from tinyjax.lax.across_processes import process_all_gather_p, process_psum_p
+from tinyjax.lax.across_processes import group_all_gather_p, group_psum_p
 
 # ---- what program it is ----
 
@@ -83,10 +83,10 @@ def _merged(jaxpr: Jaxpr) -> Jaxpr:
 
     for eqn in jaxpr.eqns:
         if not unread.isdisjoint(v for v in eqn.invars if isinstance(v, Var)) or (
-            waiting and eqn.primitive is not process_psum_p and has_effects(eqn)
+            waiting and eqn.primitive is not group_psum_p and has_effects(eqn)
         ):
             meet()
-        if eqn.primitive is process_psum_p:
+        if eqn.primitive is group_psum_p:
             waiting.append(eqn)
             unread.update(eqn.outvars)
         else:
@@ -103,7 +103,7 @@ def _together(eqns: list[JaxprEqn]) -> JaxprEqn:
 def _named(jaxpr: Jaxpr, program: str, numbers: Iterator[int]) -> Jaxpr:
     eqns = []
     for eqn in jaxpr.eqns:
-        if eqn.primitive in (process_psum_p, process_all_gather_p):
+        if eqn.primitive in (group_psum_p, group_all_gather_p):
             at = f"number {next(numbers)} of program {program}"
             eqns.append(eqn.replace(params=eqn.params | {"at": at}))
         else:

@@ -1,7 +1,7 @@
 """From a process's block of an array to all of it, and back: in programs that are being traced.
 
 After this file you can say what it costs to change how an array is spread over processes: to keep a smaller
-part costs a slice, to have more of it a message to all who have the rest (`process_all_gather`). Axis by
+part costs a slice, to have more of it a message to all who have the rest (`group_all_gather`). Axis by
 axis, since a process's block is a part of each. Builds on sharding/blocks.py and lax/across_processes.py.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 from tinyjax.core import primitives
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.primitives import shape_of
-from tinyjax.lax.across_processes import process_all_gather
+from tinyjax.lax.across_processes import group_all_gather
 from tinyjax.lax.joining import concatenate
 from tinyjax.lax.slicing import slice_in_dim
 from tinyjax.sharding.blocks import Block, OwnPart, own_parts
@@ -59,7 +59,7 @@ def whole_of_own(x: Any, place: NamedSharding) -> Any:
     for axis, names in enumerate(spec_of(place, len(shape_of(x)))):
         shared = over_processes(names, place)
         for part in reversed(shared):
-            x = process_all_gather(x, part.ranks)
+            x = group_all_gather(x, part.ranks)
         if shared:
             x = _joined(x, axis, names, place, shared)
     return x

@@ -20,7 +20,7 @@ from tinyjax.core.bind import context
 from tinyjax.core.inlining import CALLS, called_by
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, Literal, Var, cached_on_jaxpr, literal_value
 from tinyjax.core.tracing import trace_to_jaxpr
-from tinyjax.lax.across_processes import process_psum
+from tinyjax.lax.across_processes import group_psum
 from tinyjax.lax.processes.moving_blocks import (
     alike,
     is_in_blocks,
@@ -206,7 +206,7 @@ def _operation(eqn: JaxprEqn, operands: list[Part]) -> list[Part]:
         changes["shape"] = own_aval(eqn.outvars[0].aval, place).shape
     outs = _bound(eqn, xs, **changes)
     for part in over_processes(plan.summed, first):
-        outs = process_psum(outs, part.ranks)
+        outs = group_psum(outs, part.ranks)
     return [Part(out, place) for out in outs]
 
 

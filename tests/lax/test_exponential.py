@@ -3,6 +3,7 @@
 import functools
 
 import numpy as np
+import pytest
 
 from tinyjax import lax
 from tinyjax.transform.vjp import grad
@@ -30,6 +31,11 @@ def test_expm1_keeps_the_digits_of_small_results():
     assert units.max() < 4
     edges = f32([0, -0.0, np.inf, -np.inf, np.nan])
     assert lax.expm1(edges)._value.tobytes() == np.expm1(edges).tobytes()
+
+
+@pytest.mark.parametrize("real", [np.inf, np.nan, 100.0, 1.0])
+def test_expm1_of_a_complex_number_on_the_real_line_stays_there(real):
+    assert lax.expm1(np.complex64(complex(real, 0)))._value.imag == 0
 
 
 def test_logistic_keeps_the_digits_of_small_results():

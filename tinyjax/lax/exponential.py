@@ -44,7 +44,10 @@ defjvp(log_p, lambda g, x: div(g, x))
 
 def _expm1_impl(x: np.ndarray) -> np.ndarray:
     """A float32's is made of tanh and exp, for which NumPy has vector instructions on more processors:
-    expm1(x) = tanh(x / 2) * (exp(x) + 1). It keeps the digits of small results, up to 4 units in the last."""
+    expm1(x) = tanh(x / 2) * (exp(x) + 1). It keeps the digits of small results, up to 4 units in the last.
+    A complex number on the real line stays there: NumPy gives inf + nan j where exp overflows."""
+    if np.iscomplexobj(x):
+        return np.where(x.imag == 0, np.expm1(x.real), np.expm1(x))
     if x.dtype != np.float32:
         return np.expm1(x)
     return np.tanh(x / np.float32(2)) * (np.exp(x) + np.float32(1))

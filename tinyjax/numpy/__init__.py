@@ -26,6 +26,7 @@ from tinyjax.core.dtypes import finfo, iinfo, issubdtype, promote_types
 from tinyjax.numpy import array_methods as _array_methods
 from tinyjax.numpy import linalg
 from tinyjax.numpy import ufunc_methods as _ufunc_methods
+from tinyjax.numpy.array_api import __array_namespace_info__
 from tinyjax.numpy.averages import average, mean, std, var
 from tinyjax.numpy.bits import packbits, unpackbits
 from tinyjax.numpy.choosing import choose, compress, extract, select, where

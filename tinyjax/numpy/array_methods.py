@@ -37,6 +37,7 @@ from tinyjax.numpy import (
     triangles,
     ufuncs,
 )
+from tinyjax.numpy.array_api import check_version
 from tinyjax.numpy.at import IndexUpdateHelper
 from tinyjax.numpy.util import concrete, convert, ensure_arraylike, index_tuple, user_dtype
 
@@ -338,8 +339,7 @@ def attach(namespace: ModuleType) -> None:
 
 def _attach_namespace(namespace: ModuleType) -> None:
     def array_namespace(self: Any, /, *, api_version: str | None = None) -> Any:
-        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
-            raise ValueError(f"api_version={api_version!r} is not available")
+        check_version(api_version)
         return namespace
 
     def array_module(self: Any, types: Any) -> Any:

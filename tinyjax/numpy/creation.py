@@ -191,7 +191,16 @@ def fromiter(*args: Any, **kwargs: Any) -> Array:
 
 
 def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Array:
-    """An array of another library's array, through DLPack; as numpy.from_dlpack."""
+    """A copy of another library's array, through DLPack; as numpy.from_dlpack.
+
+    Raises TypeError if `x` lacks its methods, and ValueError for copy=False: a JAX array never changes."""
+    if not (hasattr(x, "__dlpack__") and hasattr(x, "__dlpack_device__")):
+        raise TypeError(
+            "The array passed to from_dlpack must have __dlpack__ and __dlpack_device__ methods, "
+            f"and {type(x).__name__} has not: take jnp.asarray"
+        )
+    if copy is False:
+        raise ValueError("from_dlpack needs a copy of what others may change: copy=None or True")
     return _on_device(array(np.from_dlpack(x)), device)
 
 

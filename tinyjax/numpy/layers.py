@@ -21,5 +21,5 @@ LAYERS = {
         "linalg.decompositions linalg.solving linalg.norms_and_products linalg.determinants "
         "linalg.least_squares fitting"
     ),
-    "methods": "ufunc_methods array_methods",
+    "methods": "array_api ufunc_methods array_methods",
 }

@@ -1,0 +1,68 @@
+"""What jax.numpy says of itself to a library that is written for any array package.
+
+After this file you can ask the namespace of an array, `x.__array_namespace__().__array_namespace_info__()`,
+which dtypes and devices it has, and what it can't do. Builds on dtype_tools and the devices.
+
+Source: https://data-apis.org/array-api/2024.12/API_specification/inspection.html
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tinyjax.core.config import config
+from tinyjax.numpy.dtype_tools import isdtype
+from tinyjax.runtime.devices import devices
+
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+_WITHOUT_X64 = "bool int8 int16 int32 uint8 uint16 uint32 float32 complex64"
+_WITH_X64 = f"{_WITHOUT_X64} int64 uint64 float64 complex128"
+
+
+def check_version(api_version: str | None) -> None:
+    """Raises ValueError for a version of the standard that jax.numpy does not follow."""
+    if api_version not in (None, *VERSIONS):
+        raise ValueError(
+            f"api_version={api_version!r} is not available; available versions are: {VERSIONS}"
+        )
+
+
+class ArrayNamespaceInfo:
+    """The standard's five questions to a namespace. All devices have all dtypes: `device` changes nothing."""
+
+    def capabilities(self) -> dict[str, Any]:
+        """What may be asked of arrays: shapes never depend on values, as a jaxpr has to know them."""
+        return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 64}
+
+    def default_device(self) -> None:
+        """None: an array that was put nowhere follows those that it meets."""
+        return None
+
+    def devices(self) -> list[Any]:
+        """None, and all that jax.devices() lists."""
+        return [None, *devices()]
+
+    def default_dtypes(self, *, device: Any = None) -> dict[str, np.dtype]:
+        """The dtype of new arrays for each of four kinds; of 64 bits with jax_enable_x64."""
+        wide = config.jax_enable_x64
+        names = "float64 complex128 int64 int64" if wide else "float32 complex64 int32 int32"
+        kinds = ("real floating", "complex floating", "integral", "indexing")
+        return dict(zip(kinds, map(np.dtype, names.split()), strict=True))
+
+    def dtypes(
+        self, *, device: Any = None, kind: str | tuple[str, ...] | None = None
+    ) -> dict[str, np.dtype]:
+        """The standard's dtypes that there are, by name: all, or those of a kind or of several ("bool",
+        "integral", "signed integer", "unsigned integer", "real floating", "complex floating", "numeric").
+
+        Raises ValueError for an unknown kind."""
+        names = (_WITH_X64 if config.jax_enable_x64 else _WITHOUT_X64).split()
+        found = {name: np.dtype(name) for name in names}
+        return {n: d for n, d in found.items() if kind is None or isdtype(d, kind)}
+
+
+def __array_namespace_info__() -> ArrayNamespaceInfo:
+    """Which dtypes, devices and capabilities jax.numpy has; as the array API's function of this name."""
+    return ArrayNamespaceInfo()

@@ -1,0 +1,89 @@
+"""The site's pages, before Sphinx makes HTML of them."""
+
+import html
+import re
+
+import pytest
+import website_tools  # noqa: F401  (makes the next imports possible)
+from slowly import slowly
+from website.assets import NPM, with_files_for_names
+from website.exercises import exercise_html
+from website.lessons import lesson_page, lessons
+from website.names import entry
+from website.pages import Pages
+from website.policy import policy_of
+from website.sources import STEPS, file_of, pieces, source_html
+
+from tinyjax.studio.learn.cells import read_cells
+from tinyjax.studio.learn.exercises import ROOT, load
+
+HOSTILE = "<script>alert(1)</script><img src=x onerror=alert(2)> & `</code>`"
+
+
+@pytest.mark.parametrize("name", ["02_jvp", *slowly(*(n for n in lessons() if n != "02_jvp"))])
+def test_every_program_of_a_lesson_is_a_cell_with_its_text(name, tmp_path):
+    page = lesson_page(name, Pages(tmp_path))
+    shown = re.findall(r'class="cell".*?<pre class="code"[^>]*>(.*?)</pre>', page, re.DOTALL)
+    texts = [html.unescape(re.sub(r"<[^>]+>", "", code)) for code in shown]
+    cells = read_cells((ROOT / "tutorials" / f"{name}.py").read_text())
+    assert texts == [cell.text.strip("\n").rstrip() for cell in cells if cell.kind != "markdown"]
+    assert page.count('class="output"') == len(texts)
+    assert page.count("\n```python\n") == (1 if name == "18_devices" else 0)  # part of a text there
+
+
+def test_an_exercise_has_what_is_handed_out_and_hides_its_hints(tmp_path):
+    exercise = load()[0]
+    page = exercise_html(Pages(tmp_path), exercise, "exercises/01_primitives")
+    assert page.count('class="function"') == len(exercise.functions)
+    assert page.count("<li hidden>") == len(exercise.hints)
+    assert "raise" in page and "NotImplementedError" in page
+
+
+@pytest.mark.parametrize("step", [STEPS[0], *slowly(*STEPS[1:])])
+def test_a_source_beside_its_docstrings_leaves_nothing_out(step):
+    source = (ROOT / file_of(step)).read_text()
+    found = "\n".join(f"{piece.said}\n{piece.code}" for piece in pieces(source))
+    words = set(re.findall(r"\w+", source)) - {"r"}
+    assert words <= set(re.findall(r"\w+", found))
+
+
+def test_hostile_docstrings_and_programs_are_text():
+    shown = source_html(f'def f():\n    """{HOSTILE}"""\n    return "{HOSTILE}"\n')
+
+    def g():
+        pass
+
+    g.__doc__ = HOSTILE
+    for page in (shown, entry("jax.g", g)):
+        assert "<script" not in page and "<img" not in page
+        assert "&lt;script&gt;" in page
+
+
+def test_links_lead_to_pages_and_pictures_are_copied(tmp_path):
+    pages = Pages(tmp_path)
+    text = (
+        "[a](../glossary.md#bind) [b](../../tinyjax/core/bind.py) [c](01_primitives.md) [d](../practice) "
+        "![e](figures/map.svg) [f](https://x.org) `[g](h.md)`"
+    )
+    assert pages.with_links(text, "tutorials/rendered/02_jvp.md", "lessons/02_jvp") == (
+        "[a](../glossary.html#bind) [b](../source/tinyjax.core.bind.html) [c](01_primitives.html) d "
+        '<img loading="lazy" src="../_static/pictures/map.svg" alt="e"> [f](https://x.org) `[g](h.md)`'
+    )
+    assert (tmp_path / "_static" / "pictures" / "map.svg").exists()
+    assert pages.sources == {"tinyjax/core/bind.py"}
+
+
+def test_a_policy_names_the_scripts_that_a_page_has_and_no_others():
+    policy = policy_of("<script>one()</script><style>a{}</style>", "")
+    assert "'unsafe-inline'" not in policy and "'unsafe-eval'" not in policy
+    assert policy.count("'sha256-") == 2
+    assert "https:" not in policy
+    assert "connect-src 'self' https://cdn.org/p/;" in policy_of("", "https://cdn.org/p/")
+
+
+def test_imports_of_packages_become_imports_of_files():
+    text = 'import { a,\n  b } from "@codemirror/state";\nexport * from "crelt"\nimport x from "./y.js"'
+    assert with_files_for_names(text) == (
+        'import { a,\n  b } from "./state.js";\nexport * from "./crelt.js"\nimport x from "./y.js"'
+    )
+    assert all(len(digest) == 88 for _, digest, _, _ in NPM.values())

@@ -1,0 +1,111 @@
+"""Build the site: lessons, exercises and sources as pages that one reads and runs in a browser.
+
+    pip install -e ".[site]"
+    python tools/build_site.py -o site                  # Python is loaded from Pyodide's CDN at the first Run
+    python tools/build_site.py -o site --pyodide FOLDER # from the site, which gets a copy of the folder
+    python -m http.server -d site                       # any web server will do
+
+Sphinx makes the pages, the navigation and the search; what only this site has is in tools/website/.
+"""
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
+
+from website.assets import PYODIDE, write_assets  # noqa: E402
+from website.exercises import catalogue, write_exercises  # noqa: E402
+from website.frame import write_frame  # noqa: E402
+from website.lessons import code_html, write_lessons, write_map  # noqa: E402
+from website.mending import mend  # noqa: E402
+from website.names import write_names  # noqa: E402
+from website.pages import Pages, text_of  # noqa: E402
+from website.policy import add_policies  # noqa: E402
+from website.sources import fill_shell, write_order, write_shell  # noqa: E402
+
+WEBSITE = ROOT / "tools" / "website"
+PROGRAM = """\
+import jax
+import jax.numpy as jnp
+
+
+def f(x):
+    return jnp.sin(x) * x"""  # that the playground begins with
+
+
+def write_pages(folder: Path) -> Pages:
+    """All pages, as Markdown; but for the sources, a shell for them."""
+    pages = Pages(folder)
+    for page in ("index", "playground"):
+        text = (WEBSITE / f"{page}.md").read_text(encoding="utf-8")
+        pages.write(page, page, text.replace("@program@", code_html(PROGRAM)))
+    write_map(pages)
+    write_lessons(pages)
+    write_exercises(pages)
+    write_names(pages)
+    for file, page, title in (
+        ("tutorials/glossary.md", "glossary", "Glossary"),
+        ("examples/README.md", "examples/index", "Examples"),
+        ("benchmarks/RESULTS.md", "benchmarks", "Benchmarks"),
+    ):
+        pages.write(page, title, pages.with_links(text_of(file), file, page))
+    write_order(pages)
+    write_shell(pages)
+    return pages
+
+
+def make_html(folder: Path, site: Path) -> None:
+    """Let Sphinx make HTML of the pages."""
+    from sphinx.cmd.build import main as sphinx
+
+    shutil.copy(WEBSITE / "conf.py", folder / "conf.py")
+    shutil.copytree(WEBSITE / "static", folder / "_static", dirs_exist_ok=True)
+    with tempfile.TemporaryDirectory() as doctrees:
+        if sphinx(["-q", "-b", "html", "-d", doctrees, str(folder), str(site)]):
+            sys.exit("Sphinx could not make the pages: see above.")
+
+
+def put_pyodide(given: str, site: Path) -> str:
+    """Where pages load Pyodide from: an address, or the site itself, which gets a copy of a folder."""
+    if "://" in given:
+        return given if given.endswith("/") else f"{given}/"
+    if not Path(given, "pyodide-lock.json").exists():
+        sys.exit(f"{given} is no folder of Pyodide: there is no pyodide-lock.json in it.")
+    shutil.copytree(given, site / "pyodide")
+    return "pyodide/"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Build the site that the command line asks for; return the exit status."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("-o", "--output", type=Path, required=True, help="the folder of the site")
+    parser.add_argument("--pyodide", default=PYODIDE, help="an address, or a folder to copy")
+    parser.add_argument("--keep", type=Path, help="a folder that keeps what npm has fetched")
+    options = parser.parse_args(argv)
+    site = options.output
+    if site.exists() and not (site / "searchindex.js").exists():
+        parser.error(f"{site} is there, and is no site: name another folder")
+    shutil.rmtree(site, ignore_errors=True)
+    with tempfile.TemporaryDirectory() as temporary:
+        pages = write_pages(Path(temporary))
+        make_html(Path(temporary), site)
+    fill_shell(pages, site)
+    pyodide = put_pyodide(options.pyodide, site)
+    write_assets(site / "_static", pyodide, options.keep)
+    write_frame(site / "_static")
+    (site / "_static" / "exercises.json").write_text(catalogue(), encoding="utf-8")
+    mend(site)
+    add_policies(site, pyodide if "://" in pyodide else "")
+    print(f"wrote {site}: {sum(1 for _ in site.rglob('*.html'))} pages")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

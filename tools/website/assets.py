@@ -1,0 +1,211 @@
+"""What pages load when something runs: Pyodide, CodeMirror, viz.js, and tinyjax with its tests.
+
+After this file you can say what comes from where. Packages of npm are fetched by npm, in the versions below
+and no others: each tarball must have its digest. Their files go into the site as they are, but for the names
+in their imports, which become names of files; so there is no build step and no bundler.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Iterable
+from importlib import metadata
+from pathlib import Path
+
+from tinyjax.studio.learn.exercises import in_clone, load
+from tinyjax.studio.learn.work_folder import test_files
+from website.pages import ROOT
+
+PYODIDE = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
+MEGABYTES = 17.5  # that Python and NumPy have, without tinyjax
+
+# Pure Python that tinyjax needs; as it is installed here.
+PACKAGES = ("pytest", "pluggy", "iniconfig", "packaging", "graphviz", "pygments")
+
+# Of each package of npm: the version, the tarball's SHA-512, the file that pages load, and its name there.
+NPM = {
+    "@viz-js/viz": (
+        "3.31.0",
+        "r7zlQdRvcwvIpjHGgs+KNWHeE/P5/Dq7k8ZAKaMCbZqomxCBJV78gVuQYaHzFVca+kB0mX0fMW9UFevCOBG50A==",
+        "dist/viz.js",
+        "viz.js",
+    ),
+    "@codemirror/autocomplete": (
+        "6.20.4",
+        "yF8RhOf2SXlg00+qtupzLhrglcas61boqaONiNcbPIebHCpJocpqTBA6dyrtUrQO47hqyTdeob/3XnYilT7TaQ==",
+        "dist/index.js",
+        "codemirror/autocomplete.js",
+    ),
+    "@codemirror/commands": (
+        "6.11.1",
+        "O/4hG3SC1YwcmQ0d2UVNDs+AsaNWd1iHVxbTeEBuqH+6bExAiPK3iS/BvpY6rZGURALv4ZD3sIgcCmRvw3ehBg==",
+        "dist/index.js",
+        "codemirror/commands.js",
+    ),
+    "@codemirror/lang-python": (
+        "6.2.1",
+        "IRjC8RUBhn9mGR9ywecNhB51yePWCGgvHfY1lWN/Mrp3cKuHr0isDKia+9HnvhiWNnMpbGhWrkhuWOc09exRyw==",
+        "dist/index.js",
+        "codemirror/lang-python.js",
+    ),
+    "@codemirror/language": (
+        "6.13.1",
+        "zfvU2r3TyylQLMj/te+5CnQ0rSqZi8B1oTCBbQkagcLW4Xc6imab6qN+pEJhsuNOLaJqiRyBXp9UhWA1DhVvDw==",
+        "dist/index.js",
+        "codemirror/language.js",
+    ),
+    "@codemirror/state": (
+        "6.7.6",
+        "kAz+AncRtKuIknedxT1bq4XwXv4UowhbkHU1myPrtVb/jZtImWuV5BXzv5vK6i3kYACsdiZiQKFQQ5Mq7elW8w==",
+        "dist/index.js",
+        "codemirror/state.js",
+    ),
+    "@codemirror/view": (
+        "6.43.15",
+        "HHsfpqFeHyXLs983pSRe38Xajs0vFWZQ2BuX0m7Ki8w3jZ5iD8cuR3lBz2/5/X53Dhf32SBHKh6rtSTB6tKeGw==",
+        "dist/index.js",
+        "codemirror/view.js",
+    ),
+    "@lezer/common": (
+        "1.5.5",
+        "Pw7PVCndruF1pb3ebCxpSVpkMHSDjwRCLcTRw+RizUKco5QbWylwq2g4lnG/RYN7yTTQDXE9F77MwtkAyphrjg==",
+        "dist/index.js",
+        "codemirror/lezer-common.js",
+    ),
+    "@lezer/highlight": (
+        "1.2.5",
+        "O1GMVKgtf5YspFaRzpmqkVgMtIk2HG9uMAbH6wdAIdNh3TVzCsch/+cRi+6l2//UGDKe6NB9BW3cvuR5ezMQ0w==",
+        "dist/index.js",
+        "codemirror/lezer-highlight.js",
+    ),
+    "@lezer/lr": (
+        "1.4.12",
+        "On9HU4oMMiHPMkQDgoTnGahjgG5n/MkN38CgG77sMraKLL+3JBbeQNi1FcCXV9QRqwF9/BUXP3caHyJC1fBOTQ==",
+        "dist/index.js",
+        "codemirror/lezer-lr.js",
+    ),
+    "@lezer/python": (
+        "1.1.19",
+        "MhQIURHRytsNzP/YXnqpYKW6la6voAH3kyplTOOiCdjyFY6cWWGFVmYVdHIPrElqSDf4iCDktQCockB9FxuhzQ==",
+        "dist/index.js",
+        "codemirror/lezer-python.js",
+    ),
+    "@marijn/find-cluster-break": (
+        "1.0.4",
+        "Wy0V7+SGUjnF9/TkiM1hKVDPj7jKXduPNboMVtHTA8dySMURWqfg/JZ9E2Sq8JgSJmkl7k7Qe9FLeMSrSraWmQ==",
+        "src/index.js",
+        "codemirror/find-cluster-break.js",
+    ),
+    "crelt": (
+        "1.0.7",
+        "aK6BbWfhf4U/wCcLHKPJl/xa6VkVstRaPywWtMKGwuOLc/wZTyQYuoxgvZnNsBvv7Kg3YTBQYYBCggcviQczuA==",
+        "index.js",
+        "codemirror/crelt.js",
+    ),
+    "style-mod": (
+        "4.1.5",
+        "WQ2llCZa9sZSkJA+aOwpg5DkfbAXFKGh//t3MRTBeruFiSBC+GXUmbBzrw3bXyboCWAbtCW9InDfBsXrRD/rAg==",
+        "src/style-mod.js",
+        "codemirror/style-mod.js",
+    ),
+    "w3c-keyname": (
+        "2.2.8",
+        "dpojBhNsCNN7T82Tm7k26A6G9ML3NkhDsnw9n/eoxSRlVBB4CEtIQ/KTCLI2Fwf3ataSXRhYFkQi3SlnFwPvPQ==",
+        "index.js",
+        "codemirror/w3c-keyname.js",
+    ),
+}
+
+
+def write_assets(static: Path, pyodide: str, keep: Path | None = None) -> None:
+    """Put everything into the folder `_static`; `pyodide` is an address, for pages relative to the site."""
+    for package, (version, digest, file, name) in NPM.items():
+        text = from_npm(package, version, digest, file, keep)
+        (static / name).parent.mkdir(parents=True, exist_ok=True)
+        (static / name).write_text(with_files_for_names(text), encoding="utf-8")
+    setup = static / "codemirror" / "setup.js"
+    setup.write_text(with_files_for_names(setup.read_text(encoding="utf-8")), encoding="utf-8")
+    write_zip(static / "clone.zip", {str(p.relative_to(ROOT)): p for p in clone_files()})
+    write_zip(static / "packages.zip", dict(package_files()))
+    zips = sum((static / name).stat().st_size for name in ("clone.zip", "packages.zip"))
+    settings = {"pyodide": pyodide, "megabytes": round(MEGABYTES + zips / 1e6, 1)}
+    (static / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
+
+
+# ---- npm ----
+
+
+def from_npm(package: str, version: str, digest: str, file: str, keep: Path | None = None) -> str:
+    """A file of a package's tarball, which must have this digest. Tarballs are kept in the folder `keep`."""
+    folder = Path(tempfile.mkdtemp()) if keep is None else keep
+    tarball = folder / f"{package.removeprefix('@').replace('/', '-')}-{version}.tgz"
+    try:
+        if not tarball.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            command = ["npm", "pack", "--silent", f"{package}@{version}"]
+            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
+        found = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
+        if found != digest:
+            raise SystemExit(
+                f"{tarball.name} is not the file that was looked at: its SHA-512 is {found}"
+            )
+        with tarfile.open(tarball) as archive:
+            member = archive.extractfile(f"package/{file}")
+            assert member is not None, f"{package} has no {file}"
+            return member.read().decode("utf-8")
+    finally:
+        if keep is None:
+            shutil.rmtree(folder)
+
+
+def with_files_for_names(text: str) -> str:
+    """A module that imports files of the site where it imported packages."""
+    files = {package: f"./{Path(name).name}" for package, (_, _, _, name) in NPM.items()}
+
+    def rewritten(found: re.Match[str]) -> str:
+        return f"{found[1]}{found[2]}{files[found[3]]}{found[2]}" if found[3] in files else found[0]
+
+    return re.sub(
+        r"""^((?:import|export)\b[^;'"]*?)(['"])([^'"]+)\2""", rewritten, text, flags=re.MULTILINE
+    )
+
+
+# ---- tinyjax, and what it needs ----
+
+
+def clone_files() -> list[Path]:
+    """The files of the repository that lessons and exercises need: the package, the lessons, some tests."""
+    folders = [ROOT / "tinyjax", ROOT / "tutorials" / "practice"]
+    found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    found += [*(ROOT / "tutorials").glob("*.py"), ROOT / "tutorials" / "exercises.toml"]
+    for file in test_files(load()):
+        there = in_clone(file)
+        found += (
+            [there] if there.is_file() else [path for path in there.rglob("*") if path.is_file()]
+        )
+    return sorted(
+        path for path in set(found) if path.suffix != ".pyc" and "__pycache__" not in path.parts
+    )
+
+
+def package_files() -> Iterable[tuple[str, Path]]:
+    for package in PACKAGES:
+        for file in metadata.files(package) or []:
+            path = Path(str(file.locate()))
+            if ".." not in file.parts and path.suffix != ".pyc" and path.is_file():
+                yield str(file), path
+
+
+def write_zip(target: Path, files: dict[str, Path]) -> None:
+    """A zip whose bytes depend on the files alone."""
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, path in sorted(files.items()):
+            archive.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED, 9)

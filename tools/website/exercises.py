@@ -1,0 +1,103 @@
+"""The exercises as pages, a lesson a page: each with its goal, what is to be written, hints and a verdict.
+
+After this file you can say what an element of class `exercise` consists of. What is to be written is what
+`python -m tinyjax learn start` hands out: the function, emptied.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+
+from tinyjax.studio.learn.exercises import NAMES, Exercise, in_clone, load
+from tinyjax.studio.learn.functions import emptied, function_text
+from website.lessons import code_html, title_of, toctree
+from website.pages import Pages, prose, raw, relative
+
+
+def write_exercises(pages: Pages) -> None:
+    """A page for each lesson that has exercises, and one that lists them."""
+    everything = load()
+    rows = []
+    for number, name in enumerate(NAMES, start=1):
+        here = [e for e in everything if e.lesson == number]
+        if here:
+            title = f"Exercises of {title_of(name)}"
+            body = "\n".join(exercise_html(pages, e, f"exercises/{name}") for e in here)
+            there = relative(f"lessons/{name}", f"exercises/{name}")
+            lesson = f"[The lesson]({there}) tells what they are about."
+            pages.write(f"exercises/{name}", title, f"# {title}\n\n{HOW} {lesson}\n{body}")
+            rows.append(f"- [{title_of(name)}]({name}.html): {len(here)}")
+    listed = "\n".join(rows)
+    body = f"# Exercises\n\n{ABOUT}\n\n{listed}\n{raw(WORK)}\n{toctree(list(NAMES))}"
+    pages.write("exercises/index", "Exercises", body)
+
+
+HOW = (
+    "Each function below is one of tinyjax's own, emptied. Write it again and press *Judge*: the tests that "
+    "run are those that judge tinyjax itself."
+)
+ABOUT = (
+    "Functions of tinyjax's own source, emptied, for you to write again: here, or on your own machine by "
+    "`python -m tinyjax learn start 01`, where all of tinyjax then runs on your code. What you write here "
+    "is kept in this browser alone."
+)
+
+
+def exercise_html(pages: Pages, exercise: Exercise, page: str) -> str:
+    """One exercise: its heading is Markdown's, so that the table of contents has it."""
+    functions = "".join(
+        function_html(pages, exercise, place, page) for place in range(len(exercise.places))
+    )
+    hints = "".join(f"<li hidden>{prose(' '.join(hint.split()))}</li>" for hint in exercise.hints)
+    stars = "★" * exercise.grade
+    return f"({target(exercise)})=\n## {exercise.number} {exercise.name} {stars}\n" + raw(
+        f'<div class="exercise" data-number="{exercise.number}" data-name="{html.escape(exercise.name)}">'
+        f"{prose(exercise.goal)}{functions}"
+        '<div class="bar" hidden><button type="button" class="run">Judge</button>'
+        '<button type="button" class="hint">Hint</button></div>'
+        f'<details class="hints"><summary>Hints</summary><ol>{hints}</ol></details>'
+        '<div class="verdict" role="status"></div></div>'
+    )
+
+
+def target(exercise: Exercise) -> str:
+    return f"exercise-{exercise.number}"
+
+
+def function_html(pages: Pages, exercise: Exercise, place: int, page: str) -> str:
+    """A function that is to be written, as it is handed out."""
+    file, name = exercise.places[place]
+    source = in_clone(file).read_text(encoding="utf-8")
+    given = function_text(emptied(source, name, exercise.message(name)), name)
+    repository = file if file.startswith("tinyjax/") else f"tutorials/{file}"
+    there = (
+        relative(str(pages.page_of(repository)), page) if exercise.is_in_practice is False else ""
+    )
+    where = f'<a href="{there}">{html.escape(file)}</a>' if there else html.escape(file)
+    return (
+        f'<div class="function" data-function="{html.escape(exercise.functions[place])}">'
+        f'<p class="where"><code>{html.escape(name)}</code> in {where}</p>{code_html(given.rstrip())}</div>'
+    )
+
+
+def catalogue() -> str:
+    """Which exercises there are, as JSON: for progress, and to take work in and out."""
+    found = [
+        {
+            "lesson": NAMES[e.lesson - 1],
+            "number": e.number,
+            "name": e.name,
+            "functions": e.functions,
+        }
+        for e in load()
+    ]
+    return json.dumps(found, separators=(",", ":"))
+
+
+WORK = """<div id="your-work" hidden><h2>Your work</h2><p id="progress" role="status"></p>
+<div class="bar"><label>lesson <select id="lesson"></select></label>
+<button type="button" id="export">Export</button>
+<label class="button">Import <input type="file" id="import" accept=".zip"></label></div>
+<p>What is exported is a folder as <code>python -m tinyjax learn start</code> makes it, with what you wrote:
+go on there on your own machine, and bring it back as a zip.</p><p id="said" role="status"></p></div>"""

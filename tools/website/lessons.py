@@ -1,0 +1,138 @@
+"""The lessons as pages: each cell of a lesson's script, for the reader to run, with what it shows.
+
+After this file you can say what an element of class `cell` consists of. The texts, the programs and what
+they show are those of tutorials/rendered/; which program is a cell, the script says.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import PythonLexer
+
+from tinyjax.studio.learn.cells import read_cells
+from tinyjax.studio.learn.exercises import NAMES
+from website.pages import ROOT, Pages, raw, relative, text_of
+
+LEXER, FORMATTER = PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)
+
+# What stands below a program on its page: a question, what is printed, a picture.
+SHOWN = re.compile(
+    r"\s*(?P<question><details><summary><b>.*?</b></summary>)?"
+    r"(?:\s*(?:<!-- varies -->\n)?(?P<quoted>> ````?text\n(?:>.*\n)*))?"
+    r"(?:\s*(?:<!-- varies -->\n)?(?P<picture>!\[.*\]\(figures/\S+\)))?"
+)
+
+
+def lessons() -> list[str]:
+    """The names of all lessons, the whole story first."""
+    return ["00_story", *NAMES]
+
+
+def write_lessons(pages: Pages) -> None:
+    for name in lessons():
+        pages.write(f"lessons/{name}", title_of(name), lesson_page(name, pages))
+
+
+def title_of(name: str) -> str:
+    heading = re.search("^# (.*)$", text_of(f"tutorials/rendered/{name}.md"), re.MULTILINE)
+    return heading[1] if heading else name
+
+
+def lesson_page(name: str, pages: Pages) -> str:
+    """The rendered page with its programs as cells."""
+    file, page = f"tutorials/rendered/{name}.md", f"lessons/{name}"
+    text = re.sub(r"^.*\[map\]\(.*\n", "", text_of(file), flags=re.MULTILINE)
+    text = text.rstrip().removesuffix("---").lstrip()
+    parts, place = [], 0
+    for cell in read_cells(text_of(f"tutorials/{name}.py")):
+        if cell.kind == "markdown":
+            continue
+        fence = f"```python\n{cell.text.strip()}\n```\n"
+        begin = text.index(fence, place)
+        parts.append(text[place:begin])
+        shown = SHOWN.match(text, begin + len(fence))
+        assert shown is not None  # all of it may be missing
+        place, question = shown.end(), shown["question"] or ""
+        output = output_of(shown, pages, page)
+        parts.append(raw(cell_html(cell.text.strip("\n"), name, cell.line, output, question)))
+        if question:
+            end = text.index("</details>", place)
+            parts += [text[place:end], raw("</details></div>")]
+            place = end + len("</details>")
+    parts.append(text[place:])
+    return with_exercises(pages.with_links("".join(parts), file, page), name, page)
+
+
+def output_of(shown: re.Match[str], pages: Pages, page: str) -> str:
+    """What the rendered page shows below a program, as HTML."""
+    parts = []
+    if shown["quoted"]:
+        lines = [line[2:] for line in shown["quoted"].rstrip().splitlines()]
+        parts.append(f"<pre>{html.escape(chr(10).join(lines[1:-1]))}</pre>")
+    if shown["picture"]:
+        alt, source = re.fullmatch(r"!\[(.*)\]\((.*)\)", shown["picture"]).groups()  # type: ignore[union-attr]
+        alt = html.escape(alt.replace("\\", ""))
+        address = pages.picture(f"tutorials/rendered/{source}", page)
+        parts.append(f'<img loading="lazy" src="{html.escape(address)}" alt="the graph of {alt}">')
+    return "".join(parts)
+
+
+def cell_html(code: str, name: str, line: int, output: str, question: str = "") -> str:
+    """A cell: the program, buttons, what it shows. One with a question stays open: its answer follows."""
+    shown = f'<div class="output">{output}</div>'
+    return (
+        f'<div class="cell" data-name="{name}" data-line="{line}">{code_html(code)}'
+        '<div class="bar" hidden><button type="button" class="run">Run</button>'
+        '<button type="button" class="edit">Edit</button></div>'
+        + (
+            f"{question.replace('<details>', '<details class=question>')}{shown}"
+            if question
+            else f"{shown}</div>"
+        )
+    )
+
+
+def code_html(code: str) -> str:
+    """A program in colours; its text is that of the element."""
+    lines = highlight(code, LEXER, FORMATTER)
+    return f'<div class="highlight"><pre class="code" tabindex="0">{lines.rstrip()}</pre></div>'
+
+
+def with_exercises(text: str, name: str, page: str) -> str:
+    """The table of exercises, with links to where they are done."""
+    there = relative(f"exercises/{name}", page)
+    return re.sub(
+        r"^\| (\d\d\.\d+) \|", rf"| [\1]({there}#exercise-\1) |", text, flags=re.MULTILINE
+    )
+
+
+def write_map(pages: Pages) -> None:
+    """The page of all lessons: their map, which takes up progress, and the table."""
+    page, file = "lessons/index", "tutorials/README.md"
+    text = text_of(file)
+    body, _, _ = text.partition("## Who judges the judges")
+    picture = re.search(r"!\[.*\]\(rendered/figures/map\.svg\)", body)
+    assert picture is not None
+    svg = (ROOT / "tutorials" / "rendered" / "figures" / "map.svg").read_text(encoding="utf-8")
+    drawn = svg[svg.index("<svg") :].replace(
+        "<svg ", '<svg role="img" aria-label="The lessons" ', 1
+    )
+    drawn = re.sub(
+        r'<g id="\w+" class="node">\n<title>(\w+)</title>',
+        r'<g class="node" data-name="\1">',
+        drawn,
+    )
+    drawn = re.sub(r"<title>.*?</title>|<!--.*?-->", "", drawn, flags=re.DOTALL)
+    shown = raw(
+        f'<div class="map" id="lesson-map">{drawn}</div><p id="progress" role="status" hidden></p>'
+    )
+    body = pages.with_links(body.replace(picture[0], "@map@"), file, page).replace("@map@", shown)
+    pages.write(page, "Lessons", f"{body}\n{toctree(lessons())}")
+
+
+def toctree(names: list[str]) -> str:
+    return "\n".join(["```{toctree}", ":hidden:", "", *names, "```", ""])

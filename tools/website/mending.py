@@ -1,0 +1,20 @@
+"""What the theme leaves out for those who hear a page or go through it by keyboard, put in."""
+
+from pathlib import Path
+
+WORDS = {
+    '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
+    '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="All pages">',
+    '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
+    '<th class="head"></th>': "<td></td>",  # a corner of a table is no heading
+    '<div id="search-results">': '<h1>Search</h1><div id="search-results">',
+}
+
+
+def mend(site: Path) -> None:
+    """Put these words into each page that lacks them."""
+    for page in site.rglob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        for before, after in WORDS.items():
+            text = text.replace(before, after)
+        page.write_text(text, encoding="utf-8")

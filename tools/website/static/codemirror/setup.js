@@ -1,0 +1,41 @@
+// An editor for Python, of CodeMirror's parts.
+
+import { closeBrackets, closeBracketsKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { python } from "@codemirror/lang-python";
+import { bracketMatching, HighlightStyle, indentUnit, syntaxHighlighting } from "@codemirror/language";
+import { EditorState } from "@codemirror/state";
+import { EditorView, keymap } from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+// The colours are classes of site.css, which knows light and dark.
+const colours = HighlightStyle.define([
+  { tag: [tags.keyword, tags.operatorKeyword], class: "k" },
+  { tag: [tags.string, tags.special(tags.string)], class: "s" },
+  { tag: tags.comment, class: "c" },
+  { tag: [tags.number, tags.bool, tags.null], class: "m" },
+  { tag: [tags.function(tags.definition(tags.variableName)), tags.definition(tags.className)], class: "nf" },
+]);
+
+export function makeEditor(text, { label, run, changed }) {
+  const ours = keymap.of([
+    { key: "Ctrl-Enter", mac: "Cmd-Enter", run: () => (run(), true) },
+    { key: "Shift-Enter", run: () => (run(), true) },
+  ]);
+  return new EditorView({
+    doc: text,
+    extensions: [
+      ours,
+      history(),
+      closeBrackets(),
+      bracketMatching(),
+      python(),
+      indentUnit.of("    "),
+      EditorState.tabSize.of(4),
+      syntaxHighlighting(colours),
+      keymap.of([...closeBracketsKeymap, ...defaultKeymap, ...historyKeymap, indentWithTab]),
+      EditorView.contentAttributes.of({ "aria-label": label, spellcheck: "false" }),
+      EditorView.updateListener.of((update) => update.docChanged && changed(update.state.doc.toString())),
+    ],
+  });
+}

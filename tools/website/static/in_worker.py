@@ -1,0 +1,227 @@
+"""What the page's worker asks Python: run a cell, judge an exercise, explain a function, pack one's work.
+
+Each answer is JSON with plain texts; the page shows them as texts. Read worker.js beside it.
+"""
+
+import ast
+import base64
+import contextlib
+import importlib
+import io
+import json
+import linecache
+import os
+import shutil
+import sys
+import tempfile
+import traceback
+import types
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+CLONE = Path("/clone")
+sys.path[:0] = [str(CLONE), "/packages"]
+os.environ["TINYJAX_BACKGROUND_BUILD"] = "0"  # there are no threads
+MOST_PRINTED = 100_000  # characters of a cell
+modules: dict[str, types.ModuleType] = {}
+
+
+class Printed(io.TextIOBase):
+    """Hands on what is printed, as far as the page can show it."""
+
+    def __init__(self, show):
+        self.show, self.left = show, MOST_PRINTED
+
+    def write(self, text: str) -> int:
+        if self.left > 0:
+            self.show(text[: self.left])
+            self.left -= len(text)
+            if self.left <= 0:
+                self.show("\n... (more was printed than is shown)")
+        return len(text)
+
+
+def answer(kind: str, asked: str, show) -> str:
+    """The answer to one question of the page."""
+    try:
+        return json.dumps(ANSWERS[kind](show, **json.loads(asked)))
+    except ModuleNotFoundError as error:
+        if error.name and error.name.partition(".")[0] in ("scipy", "matplotlib"):
+            return json.dumps({"missing": error.name.partition(".")[0]})
+        raise
+
+
+# ---- cells ----
+
+
+def run_cell(show, name: str, line: int, text: str) -> dict:
+    """Run a cell in the module of its page: what it ends with, or what went wrong."""
+    module = modules.get(name) or begin_page(name)
+    file = place_of(name, line, text)
+    found: dict = {"graphs": [], "value": "", "error": ""}
+    printed = Printed(show)
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            tree = ast.parse("\n" * (line - 1) + text, file)
+            last = tree.body[-1] if tree.body else None
+            if isinstance(last, ast.Expr):
+                tree.body.pop()
+            exec(compile(tree, file, "exec"), module.__dict__)
+            if isinstance(last, ast.Expr):
+                value = eval(compile(ast.Expression(last.value), file, "eval"), module.__dict__)
+                if hasattr(value, "source"):
+                    found["graphs"].append(value.source)
+                elif value is not None:
+                    found["value"] = repr(value)
+        except ModuleNotFoundError as error:
+            if error.name and error.name.partition(".")[0] == "scipy":
+                raise
+            found["error"] = told(error)
+        except BaseException as error:
+            found["error"] = told(error)
+    return found
+
+
+def begin_page(name: str) -> types.ModuleType:
+    """An empty module for the cells of a page."""
+    module = modules[name] = types.ModuleType(name)
+    module.__file__ = str(CLONE / "tutorials" / f"{name}.py")
+    sys.modules[name] = module
+    tutorials = str(CLONE / "tutorials")
+    if tutorials not in sys.path:
+        sys.path.insert(0, tutorials)
+    return module
+
+
+def place_of(name: str, line: int, text: str) -> str:
+    """The file that a cell is of: the lesson's own, or if it was changed, one of its own."""
+    script = CLONE / "tutorials" / f"{name}.py"
+    lines = text.splitlines()
+    if (
+        script.exists()
+        and script.read_text().splitlines()[line - 1 : line - 1 + len(lines)] == lines
+    ):
+        return str(script)
+    changed = Path("/cells", f"{name}_line_{line}.py")
+    changed.parent.mkdir(exist_ok=True)
+    changed.write_text("\n" * (line - 1) + text + "\n")
+    linecache.checkcache(str(changed))
+    return str(changed)
+
+
+def told(error: BaseException) -> str:
+    """The lines of the reader's own program that led to the error, and what it says."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [
+        f for f in frames if f.filename.startswith(("/cells/", "/clone/tutorials/", "/playground"))
+    ]
+    lines = [f"line {f.lineno}, in {f.name}: {f.line}" for f in own[-6:]]
+    return "\n".join([*lines, *traceback.format_exception_only(error)]).rstrip()
+
+
+# ---- exercises ----
+
+
+def judge(show, number: str, texts: dict[str, str]) -> dict:
+    """Whether what was written of an exercise's functions passes its tests."""
+    in_process = importlib.import_module("tinyjax.studio.learn.in_process")
+    return in_process.judge_text(number, texts)
+
+
+# ---- the playground ----
+
+
+def explain(show, text: str, function: str, args: str, transforms: str) -> dict:
+    """What becomes of a function of the reader's program, as the data of a page of `viz.explain`."""
+    import tinyjax as jax
+    from tinyjax.studio import viz
+    from tinyjax.studio.cli.functions import transforms_named, value_of
+
+    jax.install_as_jax()
+    file = Path("/playground.py")
+    file.write_text(text)
+    linecache.checkcache(str(file))
+    module = sys.modules["playground"] = types.ModuleType("playground")
+    module.__file__ = str(file)
+    printed = Printed(show)
+    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+        try:
+            exec(compile(text, str(file), "exec"), module.__dict__)
+            chosen = getattr(module, function or last_function(text))
+            values = value_of(f"({args.rstrip(', ')},)" if args.strip() else "()")
+            found = transforms_named(transforms) if transforms else []
+            page = viz.explain(chosen, *values, transforms=found)
+        except ModuleNotFoundError as error:
+            if error.name == "scipy":
+                raise
+            return {"error": told(error)}
+        except BaseException as error:
+            return {"error": told(error)}
+    data = page.html.partition('id="data">')[2].partition("</script>")[0]
+    name, _, called = page.title.partition("(")
+    summary = "; ".join(" ".join(line.split()) for line in page.summary.splitlines())
+    return {"name": name, "args": f"({called}", "data": data, "summary": summary, "error": ""}
+
+
+def last_function(text: str) -> str:
+    found = [n.name for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)]
+    if not found:
+        raise ValueError("The program defines no function: write one, as def f(x): ...")
+    return found[-1]
+
+
+# ---- one's work, out and in ----
+
+
+def pack(show, lesson: str, texts: dict[str, str], passed: list[str]) -> dict:
+    """The folder that `learn start` makes, with what was written here, as a zip."""
+    from tinyjax.studio.learn.exercises import lesson_number, place_of
+    from tinyjax.studio.learn.functions import with_function
+    from tinyjax.studio.learn.work_folder import start
+
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = start(lesson_number(lesson), Path(temporary, lesson))
+        for function, text in texts.items():
+            file, name = place_of(function)
+            path = folder.path / "src" / file
+            path.write_text(with_function(path.read_text(), name, text))
+        folder.note_passed(passed)
+        folder.save()
+        archive = shutil.make_archive(f"{temporary}/packed", "zip", temporary, lesson)
+        return {
+            "zip": base64.b64encode(Path(archive).read_bytes()).decode(),
+            "name": f"{lesson}.zip",
+        }
+
+
+def unpack(show, zip: str) -> dict:
+    """What was written in a work folder, by function; nothing of the zip is run."""
+    from tinyjax.studio.learn.exercises import NAMES, load, place_of
+    from tinyjax.studio.learn.functions import function_text, is_empty_text
+
+    with zipfile.ZipFile(io.BytesIO(base64.b64decode(zip))) as archive:
+        notes = [name for name in archive.namelist() if name.endswith("lesson.json")]
+        if not notes:
+            raise ValueError(
+                "There is no lesson.json in it: pack a folder that `learn start` made."
+            )
+        root = min(notes, key=len).removesuffix("lesson.json")
+        number = json.loads(archive.read(f"{root}lesson.json"))["lesson"]
+        texts = {}
+        for function in [f for e in load() if e.lesson == number for f in e.functions]:
+            file, name = place_of(function)
+            with contextlib.suppress(KeyError, SyntaxError, UnicodeDecodeError):
+                text = function_text(archive.read(f"{root}src/{file}").decode(), name)
+                if not is_empty_text(text):
+                    texts[function] = text.rstrip()
+    return {"lesson": NAMES[number - 1], "texts": texts}
+
+
+ANSWERS: dict[str, Callable[..., dict]] = {
+    "cell": run_cell,
+    "judge": judge,
+    "explain": explain,
+    "pack": pack,
+    "unpack": unpack,
+}

@@ -1,0 +1,42 @@
+// What the reader writes, kept in this browser alone: texts by the place that they are written in.
+
+const PREFIX = "tinyjax:";
+
+export function read(key, otherwise = null) {
+  try {
+    const text = localStorage.getItem(PREFIX + key);
+    return text === null ? otherwise : JSON.parse(text);
+  } catch {
+    return otherwise; // there is no storage, or something else wrote there
+  }
+}
+
+export function write(key, value) {
+  try {
+    localStorage.setItem(PREFIX + key, JSON.stringify(value));
+    return true;
+  } catch {
+    return false; // it is full, or not allowed
+  }
+}
+
+export function forget(key) {
+  try {
+    localStorage.removeItem(PREFIX + key);
+  } catch {
+    // nothing was kept
+  }
+}
+
+/** All that is kept below a prefix such as "function:", by what comes after it. */
+export function all(prefix) {
+  const found = {};
+  try {
+    for (const key of Object.keys(localStorage)) {
+      if (key.startsWith(PREFIX + prefix)) found[key.slice((PREFIX + prefix).length)] = read(key.slice(PREFIX.length));
+    }
+  } catch {
+    // nothing was kept
+  }
+  return found;
+}

@@ -1,0 +1,17 @@
+// Texts and pictures of a run, as elements. Nothing in them is ever read as HTML.
+
+/** What went wrong. */
+export function note(text) {
+  const made = document.createElement("pre");
+  made.className = "error";
+  made.textContent = text;
+  return made;
+}
+
+/** A graph as a picture: nothing in it can run, and no link in it leads anywhere. */
+export function drawn(svg, words = "the graph that the cell ends with") {
+  const picture = document.createElement("img");
+  picture.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(svg)}`;
+  picture.alt = words;
+  return picture;
+}

@@ -1,0 +1,77 @@
+// Python in a worker, which is started when something is first to run, and ended by Stop.
+//
+// The worker is made of a blob, so that the page's Content-Security-Policy holds in it too: a program that
+// runs there can ask for the site's files, and for nobody else's.
+
+const ROOT = new URL(document.documentElement.dataset.content_root || "./", location.href);
+const STATIC = new URL("_static/", ROOT);
+
+export class Python {
+  constructor(tell) {
+    this.tell = tell; // is given a line that says what is being loaded, and "" when all is there
+    this.waiting = new Map();
+    this.number = 0;
+    this.starts = 0; // how often Python was started: what ran before is gone
+    this.ready = null;
+  }
+
+  get isBusy() {
+    return this.waiting.size > 0;
+  }
+
+  /** Ask the worker; what it prints meanwhile goes to `print`. */
+  async call(kind, asked, print = () => {}) {
+    const id = ++this.number;
+    return new Promise((resolve, reject) => {
+      this.waiting.set(id, { resolve, reject, print });
+      this.ready ??= this.start();
+      const { ready } = this;
+      ready.then(
+        (worker) => this.ready === ready && worker.postMessage({ id, kind, asked }),
+        (error) => this.fail(error),
+      );
+    });
+  }
+
+  async start() {
+    this.starts += 1;
+    this.tell("Loading Python ...");
+    const settings = await (await fetch(new URL("settings.json", STATIC))).json();
+    const source = await (await fetch(new URL("worker.js", STATIC))).text();
+    const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
+    const worker = new Worker(address, { type: "module" });
+    this.worker = worker;
+    worker.onmessage = ({ data }) => this.worker === worker && this.take(data);
+    worker.onerror = (event) => this.worker === worker && this.fail(new Error(event.message || "Python could not be loaded."));
+    worker.postMessage({ begin: { pyodide: new URL(settings.pyodide, ROOT).href, site: STATIC.href, megabytes: settings.megabytes } });
+    return worker;
+  }
+
+  take(message) {
+    if ("loading" in message) return this.tell(message.loading);
+    if ("broken" in message) return this.fail(new Error(message.broken));
+    const asked = this.waiting.get(message.id);
+    if (!asked) return;
+    if ("printed" in message) return asked.print(message.printed);
+    this.waiting.delete(message.id);
+    if ("failed" in message) asked.reject(new Error(message.failed));
+    else asked.resolve(message.answer);
+  }
+
+  /** End all that runs. What is asked next starts Python anew. */
+  stop(why = "stopped") {
+    this.worker?.terminate();
+    this.worker = this.ready = null;
+    this.tell("");
+    const waiting = [...this.waiting.values()];
+    this.waiting.clear();
+    for (const asked of waiting) asked.reject(new Error(why));
+  }
+
+  fail(error) {
+    const served = location.protocol === "file:" ? " Pages that run need a web server: python -m http.server" : "";
+    this.stop(`${error.message}${served}`);
+  }
+}
+
+export { ROOT, STATIC };

@@ -24,6 +24,9 @@ PLACES = {name: place for place, names in enumerate(FOLDERS) for name in names.s
 LATE = {
     "difflib": "2: once a flag is misspelt",
     "mpi4py": "it may not be installed: with jax.distributed.initialize",
+    "js": "it is there in a browser",
+    "pyodide": "it is there in a browser",
+    "pyodide_js": "it is there in a browser",
     "pyopencl": "100, and it may not be installed: with the first device",
     "scipy": "50 for scipy.linalg, 180 for scipy.special, 650 for scipy.signal: with the first array",
     "shutil": "8: with the first device",
@@ -37,6 +40,8 @@ LATE = {
     "tinyjax.lax.axis_types": "with the first out_sharding of a function of many equations",
     "tinyjax.lax.constraints": "with the first out_sharding of an array",
     "tinyjax.runtime.executable": "60: with the first jit",
+    "tinyjax.runtime.wasm.engines": "30: with the first device of a browser",
+    "tinyjax.runtime.wasm.queue": "with the first launch in a browser",
     "tinyjax.lax.processes": "with the first call of a program of several processes",
     "tinyjax.random.multivariate": "26, most of it lax.linalg: with the first orthogonal matrix",
     "tinyjax.sharding.auto": "with the first result on a mesh",
@@ -46,6 +51,7 @@ LATE = {
     "tinyjax.sharding.traffic": "with the first text of a schedule",
     "tinyjax.sharding.types": "with the first mesh of explicit axes",
     "tinyjax.transform.constraints": "with the first sharding",
+    "wasmtime": "it may not be installed",
 }
 
 

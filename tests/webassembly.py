@@ -1,13 +1,13 @@
 """Kernels run as WebAssembly, in wasmtime."""
 
 import ctypes
-import math
 
 import numpy as np
 import pytest
 
 from tinyjax.compile.codegen.webassembly import webassembly
 from tinyjax.core.dtypes import kind
+from tinyjax.runtime.wasm.engines import math_function
 
 wasmtime = pytest.importorskip("wasmtime")
 
@@ -22,15 +22,6 @@ def new_engine():
 
 
 ENGINE = new_engine()
-NAMES = {name: f"arc{name[1:]}" for name in "asin acos atan atan2 asinh acosh atanh".split()}
-
-
-def math_function(name):
-    """What Math.exp is in a browser."""
-    function = (
-        getattr(math, name, None) if name in ("erf", "erfc") else getattr(np, NAMES.get(name, name))
-    )
-    return lambda *numbers: float(function(*map(np.float64, numbers)))
 
 
 class Machine:

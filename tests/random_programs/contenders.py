@@ -142,7 +142,7 @@ def kernels_run_by(contender: Contender, coverage: Coverage | None = None) -> It
             yield
 
 
-def _build(builder: Any, engine: Any, name: str, text: str, inline: bool) -> list[Run]:
+def _build(builder: Any, engine: Any, name: str, inline: bool) -> list[Run]:
     return engine([launch.kernels[0] for launch in builder.kernels[inline].values()])
 
 

@@ -7,7 +7,7 @@ from tinyjax import lax
 from tinyjax.core.bind import Primitive
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.memory import Memory
-from tinyjax.runtime.queues import NumpyQueue
+from tinyjax.runtime.numpy_queue import NumpyQueue
 from tinyjax.runtime.schedule import HostStep
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from tinyjax.compile.codegen.codegen import CPU, GPU, Target
+from tinyjax.compile.codegen.codegen import CPU, GPU, WASM, Target
 from tinyjax.compile.codegen.program import program_text
 from tinyjax.compile.cost import cost_lines, step_costs
 from tinyjax.compile.explain import explain_lines, mapping
@@ -188,7 +188,7 @@ def lower_jaxpr(
     compiling_logger.log(log_level(), "Compiling jit(%s) for arguments (%s)", name, types)
     donated = usable_donations(closed, donated) if any(donated) else ()
     device.warn_without_opencl()
-    target = None if device.cl_device is None else target_of(device)
+    target = target_of(device) if device.runs_kernels else None
     with logged_time(f"lowering jit({name}) to OpenCL C"):
         planned = make_plan(run_passes(closed), target)
         return _with_memory(name, closed, device, target, planned, donated)
@@ -209,7 +209,7 @@ def _with_memory(
 
 
 def target_of(device: Device) -> Target:
-    return CPU if device.platform == "cpu" else GPU
+    return {"cpu": CPU, "wasm": WASM}.get(device.platform, GPU)
 
 
 def schedule_text(lowered: LoweredProgram) -> str:

@@ -12,27 +12,18 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
+from tinyjax.core import small_dtypes
 from tinyjax.core.config import config
 
-bfloat16 = np.dtype(ml_dtypes.bfloat16)
-
-# Numbers of 8 bits and less, which take little memory; NumPy computes with them one by one.
-SMALL_FLOATS = tuple(
-    np.dtype(getattr(ml_dtypes, name))
-    for name in (
-        "float8_e3m4", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e4m3fn", "float8_e4m3fnuz",
-        "float8_e5m2", "float8_e5m2fnuz", "float8_e8m0fnu", "float4_e2m1fn",
-    )
-)  # fmt: skip
-SMALL_INTEGERS = tuple(
-    np.dtype(getattr(ml_dtypes, name)) for name in ("int2", "int4", "uint2", "uint4")
-)
-BELOW_A_BYTE = {*SMALL_INTEGERS, np.dtype(ml_dtypes.float4_e2m1fn)}  # and kept in a byte each
 # The dtypes that NumPy itself does not know, by name; their kinds as `kind` gives them.
-EXTENSIONS = {dtype.name: dtype for dtype in (bfloat16, *SMALL_FLOATS, *SMALL_INTEGERS)}
+EXTENSIONS = {name: np.dtype(scalar) for name, scalar in small_dtypes.scalar_types.items()}
+bfloat16 = EXTENSIONS["bfloat16"]
+# Numbers of 8 bits and less, which take little memory; NumPy computes with them one by one.
+SMALL_FLOATS = tuple(map(EXTENSIONS.__getitem__, small_dtypes.FLOATS))
+SMALL_INTEGERS = tuple(map(EXTENSIONS.__getitem__, small_dtypes.INTEGERS))
+BELOW_A_BYTE = {*SMALL_INTEGERS, EXTENSIONS["float4_e2m1fn"]}  # and kept in a byte each
 _KINDS = {dtype: name[0] for name, dtype in EXTENSIONS.items()} | {bfloat16: "f"}
 float0 = np.dtype([("float0", np.void, 0)])  # the tangent dtype of integers: no information
 
@@ -73,7 +64,8 @@ _TO_32_BITS = {
     )
 }
 _NUMPY_DTYPES = map(np.dtype, "? i1 i2 i4 i8 u1 u2 u4 u8 f2 f4 f8 c8 c16".split())
-SUPPORTED = frozenset([*_NUMPY_DTYPES, *EXTENSIONS.values(), float0, key_dtype])
+_KNOWN = EXTENSIONS.values() if small_dtypes.are_here else ()
+SUPPORTED = frozenset([*_NUMPY_DTYPES, *_KNOWN, float0, key_dtype])
 _PYTHON_SCALARS = {
     bool: np.dtype("bool"),
     int: np.dtype("int64"),
@@ -88,6 +80,8 @@ def canonicalize_dtype(dtype: Any) -> Any:
     Raises TypeError if `dtype` names no dtype, or one that JAX has not (strings, objects, dates)."""
     dtype = np_dtype(dtype)
     if dtype not in SUPPORTED:
+        if dtype in _KINDS:
+            raise small_dtypes.missing(dtype.names[0])
         raise TypeError(
             f"dtype {dtype} is not a valid JAX array type: arrays hold bools, integers, floats and "
             "complex numbers"
@@ -202,8 +196,8 @@ def _is_extension(scalar_type: type) -> bool:
     return scalar_type.__name__ in EXTENSIONS
 
 
-finfo = ml_dtypes.finfo
-iinfo = ml_dtypes.iinfo
+finfo = small_dtypes.finfo
+iinfo = small_dtypes.iinfo
 
 
 def tangent_dtype(dtype: np.dtype) -> np.dtype:
@@ -242,7 +236,7 @@ def is_python_scalar(x: Any) -> bool:
 # weakly typed values: they sit below all sized dtypes of their kind, so they never widen one.
 _EDGES: dict[Any, list[Any]] = {
     "bool": [int],
-    int: ["uint8", "int8", *(dtype.name for dtype in SMALL_INTEGERS)],
+    int: ["uint8", "int8", *small_dtypes.INTEGERS],
     "uint8": ["int16", "uint16"],
     "uint16": ["int32", "uint32"],
     "uint32": ["int64", "uint64"],
@@ -251,7 +245,7 @@ _EDGES: dict[Any, list[Any]] = {
     "int16": ["int32"],
     "int32": ["int64"],
     "int64": [float],
-    float: ["bfloat16", "float16", complex, *(dtype.name for dtype in SMALL_FLOATS)],
+    float: ["bfloat16", "float16", complex, *small_dtypes.FLOATS],
     "bfloat16": ["float32"],
     "float16": ["float32"],
     "float32": ["float64", "complex64"],
@@ -260,7 +254,7 @@ _EDGES: dict[Any, list[Any]] = {
     "complex64": ["complex128"],
     "complex128": [],
     # Nothing above them: what would be lost or won by a wider dtype is for the user to say.
-    **{dtype.name: [] for dtype in (*SMALL_FLOATS, *SMALL_INTEGERS)},
+    **{name: [] for name in (*small_dtypes.FLOATS, *small_dtypes.INTEGERS)},
 }
 
 

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 
+from tinyjax.core.small_dtypes import StandIn, scalar_types
 from tinyjax.numpy.creation import asarray
 
 
@@ -36,6 +36,8 @@ class _ScalarMeta(type):
 
 
 def _make_scalar_type(np_type: Any) -> Any:
+    if issubclass(np_type, StandIn):
+        return np_type
     scalar_type = _ScalarMeta(np_type.__name__, (object,), {"dtype": np.dtype(np_type)})
     scalar_type.__module__ = "tinyjax.numpy"
     scalar_type.__doc__ = f"The dtype {np_type.__name__}; called, an array of it."
@@ -51,20 +53,20 @@ int8 = _make_scalar_type(np.int8)
 int16 = _make_scalar_type(np.int16)
 int32 = _make_scalar_type(np.int32)
 int64 = _make_scalar_type(np.int64)
-int2 = _make_scalar_type(ml_dtypes.int2)
-int4 = _make_scalar_type(ml_dtypes.int4)
-uint2 = _make_scalar_type(ml_dtypes.uint2)
-uint4 = _make_scalar_type(ml_dtypes.uint4)
-float4_e2m1fn = _make_scalar_type(ml_dtypes.float4_e2m1fn)
-float8_e3m4 = _make_scalar_type(ml_dtypes.float8_e3m4)
-float8_e4m3 = _make_scalar_type(ml_dtypes.float8_e4m3)
-float8_e4m3b11fnuz = _make_scalar_type(ml_dtypes.float8_e4m3b11fnuz)
-float8_e4m3fn = _make_scalar_type(ml_dtypes.float8_e4m3fn)
-float8_e4m3fnuz = _make_scalar_type(ml_dtypes.float8_e4m3fnuz)
-float8_e5m2 = _make_scalar_type(ml_dtypes.float8_e5m2)
-float8_e5m2fnuz = _make_scalar_type(ml_dtypes.float8_e5m2fnuz)
-float8_e8m0fnu = _make_scalar_type(ml_dtypes.float8_e8m0fnu)
-bfloat16 = _make_scalar_type(ml_dtypes.bfloat16)
+int2 = _make_scalar_type(scalar_types["int2"])
+int4 = _make_scalar_type(scalar_types["int4"])
+uint2 = _make_scalar_type(scalar_types["uint2"])
+uint4 = _make_scalar_type(scalar_types["uint4"])
+float4_e2m1fn = _make_scalar_type(scalar_types["float4_e2m1fn"])
+float8_e3m4 = _make_scalar_type(scalar_types["float8_e3m4"])
+float8_e4m3 = _make_scalar_type(scalar_types["float8_e4m3"])
+float8_e4m3b11fnuz = _make_scalar_type(scalar_types["float8_e4m3b11fnuz"])
+float8_e4m3fn = _make_scalar_type(scalar_types["float8_e4m3fn"])
+float8_e4m3fnuz = _make_scalar_type(scalar_types["float8_e4m3fnuz"])
+float8_e5m2 = _make_scalar_type(scalar_types["float8_e5m2"])
+float8_e5m2fnuz = _make_scalar_type(scalar_types["float8_e5m2fnuz"])
+float8_e8m0fnu = _make_scalar_type(scalar_types["float8_e8m0fnu"])
+bfloat16 = _make_scalar_type(scalar_types["bfloat16"])
 float16 = _make_scalar_type(np.float16)
 float32 = single = _make_scalar_type(np.float32)
 float64 = double = _make_scalar_type(np.float64)

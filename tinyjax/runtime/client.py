@@ -26,10 +26,11 @@ class Client:
 
     @property
     def platform_version(self) -> str:
-        """The driver's name and version; "NumPy" where NumPy computes."""
+        """The driver's name and version; "NumPy" where NumPy computes, and
+        "WebAssembly" in a browser."""
         cl_device = self.local_devices()[0].cl_device
         if cl_device is None:
-            return "NumPy"
+            return self.local_devices()[0].device_kind
         return f"{cl_device.platform.name} {cl_device.driver_version}"
 
     def devices(self) -> list[Device]:

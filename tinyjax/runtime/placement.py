@@ -21,7 +21,7 @@ from tinyjax.core.config import config, when_set
 from tinyjax.core.places import sharding_said
 from tinyjax.runtime.devices import Device, default_device
 
-PLATFORM_NAMES = ("cpu", "gpu", "cuda", "rocm", "tpu")  # of jax_default_device
+PLATFORM_NAMES = ("cpu", "wasm", "gpu", "cuda", "rocm", "tpu")  # of jax_default_device
 
 
 class Spread(Protocol):

@@ -2,14 +2,13 @@
 
 After this file you can say what a call on a CPU does not do: copy. There a NumPy array *is* device memory,
 new results stand where old ones stood, and a kernel can run in the thread that launches it, as a
-function that is called. Builds on queue and memory.
+function that is called. Builds on queue, numpy_queue and memory.
 """
 
 from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from tinyjax.runtime.devices import Device
 from tinyjax.runtime.errors import named_error
 from tinyjax.runtime.memory import MIN_BYTES, Memory, Pool, with_buffer_protocol
+from tinyjax.runtime.numpy_queue import NumpyQueue
 from tinyjax.runtime.queue import Queue
 
 
@@ -116,46 +116,6 @@ class SharedMemoryQueue(Queue):
             self.inline_queue.finish()
 
 
-class NumpyQueue:
-    """Stands in where there is no OpenCL: memory is a NumPy array, and there is nothing to wait for."""
-
-    driver_error = ()  # nothing to catch
-    is_fork = False
-    last_event = None
-    on_step: Callable[[Any, Any, list], None] | None = None
-
-    def __init__(self, device: Device):
-        self.device = device
-        self.lock = threading.RLock()
-
-    def upload(self, array: np.ndarray) -> Memory:
-        return Memory(self, None, array, array.shape, array.dtype, None)
-
-    def copy(self, memory: Memory) -> Memory:
-        return memory  # no step writes to memory that is there
-
-    def read(self, memory: Memory) -> np.ndarray:
-        return memory.host
-
-    def build(self, text: str, names: Sequence[str], inline: bool = False) -> list[Any]:
-        return []
-
-    def recycle(self, memory: Memory) -> None:
-        pass
-
-    def keep(self, things: Any, nbytes: int) -> None:
-        pass
-
-    def wait(self, memory: Memory) -> None:
-        pass
-
-    def finish(self) -> None:
-        pass
-
-    def settle(self) -> None:
-        pass
-
-
 def shares_host_memory(device: Device) -> bool:
     """Whether kernels can work in NumPy's memory: PoCL's CPU devices use the pointer as it is."""
     name = device.cl_device.platform.name
@@ -178,6 +138,10 @@ _opening = threading.Lock()
 
 
 def _new_queue(device: Device) -> Any:
+    if device.platform == "wasm":
+        from tinyjax.runtime.wasm.queue import WebAssemblyQueue
+
+        return WebAssemblyQueue(device)
     if device.cl_device is None:
         return NumpyQueue(device)
     return SharedMemoryQueue(device) if shares_host_memory(device) else Queue(device)
@@ -192,7 +156,7 @@ def listen(on_launch: Any, on_step: Any) -> None:
     """From now on, all queues tell these of launches, with times, and have them run the steps: a
     profiler. None ends it. Waits until all is done that has been launched so far."""
     with _opening:
-        Queue.on_launch = on_launch
+        Queue.on_launch = NumpyQueue.on_launch = on_launch
         Queue.on_step = NumpyQueue.on_step = on_step
         for queue in _queues.values():
             queue.finish()

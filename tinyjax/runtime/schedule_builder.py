@@ -26,6 +26,7 @@ from tinyjax.runtime.loops import ResumableLoopStep, loop_step
 from tinyjax.runtime.matmul_step import MatmulStep
 from tinyjax.runtime.meet_step import MeetStep
 from tinyjax.runtime.memory import Memory
+from tinyjax.runtime.numpy_queue import NumpyQueue
 from tinyjax.runtime.queues import SharedMemoryQueue
 from tinyjax.runtime.schedule import EmptyStep, HostStep, KernelStep, Output, Routine
 
@@ -46,13 +47,15 @@ class ScheduleBuilder:
         self.new_entries: dict[Path, Any] = {}
         for inline, launches in self.kernels.items():
             if launches:
-                text = text_of(list(launches.values()))
-                for name, kernel in zip(launches, self._build(lowered.name, text, inline)):
+                for name, kernel in zip(launches, self._build(lowered.name, inline)):
                     self.built[name, inline] = kernel
 
-    def _build(self, name: str, text: str, inline: bool) -> list[Any]:
+    def _build(self, name: str, inline: bool) -> list[Any]:
         """The kernels of a program, which may be in the compilation cache."""
-        names = list(self.kernels[inline])
+        launches = self.kernels[inline]
+        if isinstance(self.queue, NumpyQueue):  # of a device for WebAssembly
+            return self.queue.load([launch.kernels[0] for launch in launches.values()])
+        text, names = text_of(list(launches.values())), list(launches)
         if not compilation_cache.is_enabled():
             return self.queue.build(text, names, inline)
         path = compilation_cache.entry_path(name, text, *self.queue.build_target(inline))

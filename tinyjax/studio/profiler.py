@@ -25,7 +25,6 @@ import gzip
 import json
 import os
 import platform
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -33,7 +32,7 @@ from typing import Any
 
 from tinyjax.runtime.queues import listen
 from tinyjax.studio.recorder import Event as Event
-from tinyjax.studio.recorder import ProfileRecorder
+from tinyjax.studio.recorder import ProfileRecorder, own_thread
 from tinyjax.studio.recorder import step_times as step_times
 
 # ---- tracing ----
@@ -128,7 +127,7 @@ class TraceAnnotation(contextlib.ContextDecorator):
                 self.start,
                 _recorder.now(),
                 arguments=self.arguments,
-                thread=threading.get_native_id(),
+                thread=own_thread(),
             )
         )
 

@@ -54,6 +54,11 @@ class Event:
         return self.end - self.start
 
 
+def own_thread() -> int:
+    """The number of this thread, as the system has it: where it has none, as in a browser, Python's."""
+    return getattr(threading, "get_native_id", threading.get_ident)()
+
+
 class _CurrentStep(threading.local):
     """Where a thread is: in which step, within which loops."""
 
@@ -108,7 +113,7 @@ class ProfileRecorder:
                 self.current.loops = what["loops"]
             kind = "loop" if isinstance(group, LoopGroup) else "host"
             name = group.eqn.primitive.name
-            thread = threading.get_native_id()
+            thread = own_thread()
             self.events.append(Event(kind, name, start, self.now(), thread=thread, **what))
 
     def on_launch(self, kernel: Any, event: Any) -> None:

@@ -29,6 +29,7 @@ CHAPTERS = (
         },
         {
             "core.dtypes": "which dtypes there are, and how they promote",
+            "core.small_dtypes": "those that NumPy itself does not know",
             "core.errors": "what goes wrong with tracers",
             "core.config": "the flags",
             "core.quiet": "NumPy without its warnings",
@@ -251,6 +252,7 @@ CHAPTERS = (
             "runtime.executable": "all of it, and the call",
         },
         {
+            "runtime.numpy_queue": "where no kernels run",
             "runtime.errors": "what a device refuses",
             "runtime.programs": "programs, built once for devices that share them",
             "runtime.matmul_step": "large products: NumPy's BLAS in the device's memory",
@@ -262,6 +264,9 @@ CHAPTERS = (
             "runtime.distributed.processes": "several processes: how they meet, and end",
             "runtime.distributed.all_devices": "the devices of all of them",
             "runtime.compilation_cache": "compiled programs that outlive the process",
+            "runtime.wasm.availability": "whether kernels can be WebAssembly",
+            "runtime.wasm.engines": "what runs WebAssembly: a browser, and wasmtime",
+            "runtime.wasm.queue": "a device of a browser",
             "runtime.pocl.declarations": "the functions of OpenCL that kernels call",
             "runtime.pocl.linker": "what one OpenCL driver needs to build a kernel",
         },

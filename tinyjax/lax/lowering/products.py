@@ -47,7 +47,7 @@ def _dot_general(eqn: JaxprEqn, target: Target) -> Lowering:
     if depth == 1:
         return IndexMap(_only_term)
     total = multiplications(eqn)
-    if total <= SMALL or (target.name != "cpu" and target.group == 1):
+    if total <= SMALL or (target.name == "gpu" and target.group == 1):
         return REDUCTION
     is_large = dtypes.kind(out.dtype) == "f" and total > LARGE * max(1, left.size(left.batch))
     if target.name == "cpu" and is_large:

@@ -1,0 +1,1 @@
+"""The device of a browser: kernels as WebAssembly."""

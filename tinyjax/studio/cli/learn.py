@@ -27,11 +27,9 @@ from tinyjax.studio.learn import progress, renewal, whole
 from tinyjax.studio.learn.changes import others, unreadable
 from tinyjax.studio.learn.exercises import NAMES, LearnError, in_clone
 from tinyjax.studio.learn.functions import function_text
-from tinyjax.studio.learn.judge import Verdict, judge
+from tinyjax.studio.learn.judge import Verdict, judge, why
 from tinyjax.studio.learn.safely import explained, read
 from tinyjax.studio.learn.work_folder import WorkFolder
-
-PRINTED = 8  # lines of a failed test's output that are shown
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,8 +91,8 @@ def test(options: argparse.Namespace) -> int:
 
 def show_test(folder: WorkFolder) -> int:
     """Run the tests and print how each exercise stands; 0 if all pass."""
-    if told := renewal.originals(folder):
-        print(*told, "", sep="\n")
+    if changed := renewal.originals(folder):
+        print(*changed, "", sep="\n")
     run, verdicts = judge(folder)
     if not run.broken:
         folder.note_passed([v.exercise.name for v in verdicts if v.state == "passed"])
@@ -107,7 +105,7 @@ def show_test(folder: WorkFolder) -> int:
         count = f"  {v.passed} of {len(v.exercise.tests)} tests pass" if v.state == "failed" else ""
         print(f"{v.state:8} {v.exercise.number} {v.exercise.name}{count}{unfinished(folder, v)}")
         if v.state == "failed":
-            print(*needs_first(v, verdicts), *why(v), sep="\n")
+            print(*needs_first(v, verdicts), *told(v), sep="\n")
     done = sum(v.state == "passed" for v in verdicts)
     bar = progress.bar(done, len(verdicts))
     elsewhere = "" if enclosing_folder() else f", {folder.path}"
@@ -150,16 +148,13 @@ def needs_first(v: Verdict, verdicts: list[Verdict]) -> list[str]:
     ]
 
 
-def why(v: Verdict) -> list[str]:
+def told(v: Verdict) -> list[str]:
     """The first useful lines about a failure, and how to see all of it."""
-    failure = v.failure
-    if failure.get("message", [""])[0].startswith("NotImplementedError: exercise "):
-        return [f"{'':9}needs another first: {failure['message'][0].partition(': ')[2]}"]
-    lines = [failure.get("test", ""), failure.get("place", ""), *failure.get("message", [])]
-    printed = [line for line in failure.get("printed", "").splitlines() if line.strip()]
-    lines += [f"printed: {line}" for line in printed[-PRINTED:]]
-    return [f"{'':9}{line}" for line in lines if line] + [
-        f"{'':9}all of it: python -m pytest {v.test}"
+    lines = why(v.failure)
+    needs_another = lines and lines[0].startswith("needs another first")
+    return [
+        f"{'':9}{line}"
+        for line in [*lines, *([] if needs_another else [f"all of it: python -m pytest {v.test}"])]
     ]
 
 

@@ -28,7 +28,7 @@ LESSON = json.loads((FOLDER / "lesson.json").read_text(encoding="utf-8"))
 REPORT = os.environ.get("TINYJAX_LEARN_REPORT")  # a file, under `learn test`
 STACK = open(f"{REPORT}.stack", "w", encoding="utf-8") if REPORT else sys.stderr  # noqa: SIM115
 # That a test may take of the processor's time, so that a busy machine makes none fail; and ten times as
-# long by the clock, for one that waits.
+# long by the clock, for one that waits. 0: nobody watches.
 SECONDS = int(os.environ.get("TINYJAX_LEARN_SECONDS", "20"))
 sys.path.insert(0, str(SRC))
 os.environ.setdefault("TINYJAX_FAST", "0")  # what runs is what the lesson tells of
@@ -232,7 +232,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Any:
 
 def watch_over(seconds: int) -> None:
     """From here on, what comes may take so long; then Python writes where it is, and ends."""
-    if REPORT:
+    if REPORT and SECONDS:
         faulthandler.dump_traceback_later(10 * seconds, exit=True, file=STACK)
         if hasattr(signal, "setitimer"):  # Windows has none
             faulthandler.register(signal.SIGPROF, STACK, chain=True)  # and then the signal ends it

@@ -23,6 +23,7 @@ from tinyjax.studio.learn.safely import read
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 SECONDS = 20  # that a test may take, of the processor's time
+PRINTED = 8  # lines of a failed test's output that are shown
 
 
 @dataclass
@@ -75,6 +76,15 @@ def outcome(test: str, run: Run) -> str:
     return "passed" if ran else "not run"
 
 
+def why(failure: dict[str, Any]) -> list[str]:
+    """The first useful lines about a failure."""
+    if failure.get("message", [""])[0].startswith("NotImplementedError: exercise "):
+        return [f"needs another first: {failure['message'][0].partition(': ')[2]}"]
+    lines = [failure.get("test", ""), failure.get("place", ""), *failure.get("message", [])]
+    printed = [line for line in failure.get("printed", "").splitlines() if line.strip()]
+    return [line for line in [*lines, *(f"printed: {line}" for line in printed[-PRINTED:])] if line]
+
+
 # ---- running the tests ----
 
 
@@ -117,19 +127,7 @@ def run_once(folder: WorkFolder, tests: list[str], run: Run) -> str:
         )
         lines = [json.loads(line) for line in read(report).splitlines()]
         where = innermost(read(stack), folder.path / "src") if stack.exists() else ""
-    under_way, finished = "", False
-    for line in lines:
-        if "broken" in line:
-            run.broken = line["broken"]
-        elif "begun" in line:
-            under_way = line["begun"]
-        elif "failed" in line:
-            run.failures.setdefault(line["failed"], line)
-        elif "passed" in line:
-            run.passed.add(line["passed"])
-        elif "ended" in line:
-            under_way = ""
-        finished = finished or "finished" in line
+    under_way, finished = note(lines, run)
     if run.broken or finished and not under_way:
         return ""
     what = (
@@ -144,6 +142,24 @@ def run_once(folder: WorkFolder, tests: list[str], run: Run) -> str:
         said = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
         run.broken = [f"importing tinyjax {what}", where] if where or not said else said[:2]
     return under_way
+
+
+def note(report: list[dict[str, Any]], run: Run) -> tuple[str, bool]:
+    """Add to `run` what the grader reported. Gives the test that has not ended, and whether all have."""
+    under_way, finished = "", False
+    for line in report:
+        if "broken" in line:
+            run.broken = line["broken"]
+        elif "begun" in line:
+            under_way = line["begun"]
+        elif "failed" in line:
+            run.failures.setdefault(line["failed"], line)
+        elif "passed" in line:
+            run.passed.add(line["passed"])
+        elif "ended" in line:
+            under_way = ""
+        finished = finished or "finished" in line
+    return under_way, finished
 
 
 def innermost(stack: str, src: Path) -> str:

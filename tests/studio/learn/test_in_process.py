@@ -1,0 +1,53 @@
+"""Exercises judged in this process, as in a browser."""
+
+import sys
+
+import pytest
+
+import tinyjax as jax
+from tinyjax.studio.learn.exercises import LearnError, find, in_clone, load
+from tinyjax.studio.learn.functions import function_text
+from tinyjax.studio.learn.in_process import judge_text
+from tinyjax.studio.learn.safely import read
+
+
+def reference(number):
+    """The right text of each function of an exercise."""
+    exercise = find(load(), number)
+    places = zip(exercise.functions, exercise.places)
+    return {
+        function: function_text(read(in_clone(file)), name) for function, (file, name) in places
+    }
+
+
+def test_an_exercise_that_is_not_there_is_told():
+    with pytest.raises(LearnError, match="There is no exercise '02.99'"):
+        judge_text("02.99", {})
+
+
+@pytest.mark.slow
+def test_what_is_not_written_yet_is_empty_and_no_test_runs():
+    found = judge_text("02.2", {})
+    assert found["state"] == "empty" and found["passed"] == 0 and found["lines"] == []
+
+
+@pytest.mark.slow
+def test_a_text_that_is_no_python_is_told_with_its_line():
+    found = judge_text("02.2", dict.fromkeys(reference("02.2"), "def f(:\n    pass\n"))
+    assert found["state"] == "not run"
+    assert found["lines"][0].startswith("src/tinyjax/transform/jvp.py:")
+    assert "SyntaxError" in found["lines"][1]
+
+
+@pytest.mark.slow
+def test_right_and_wrong_answers_are_told_apart_and_all_modules_stay():
+    modules, right = dict(sys.modules), reference("02.2")
+    assert judge_text("02.2", right) == {"state": "passed", "passed": 7, "of": 7, "lines": []}
+    wrong = {name: text.replace("return ", "return 2 * ") for name, text in right.items()}
+    found = judge_text("02.2", wrong)
+    assert found["state"] == "failed" and 0 <= found["passed"] < 7
+    assert any("test_jvp.py" in line for line in found["lines"])
+    assert judge_text("02.2", right)["state"] == "passed"
+    ours = {n: m for n, m in sys.modules.items() if n.partition(".")[0] == "tinyjax"}
+    assert all(modules.get(name, module) is module for name, module in ours.items())
+    assert sys.modules["tinyjax"] is jax

@@ -1,0 +1,122 @@
+"""Judges an exercise in this very process: where there are no others, as in a browser.
+
+After this file you can say what that takes: the copy of the package that has the learner's functions is
+imported in place of this one, the exercise's tests run, and then all modules are as they were. The tests, the
+grader and the verdict are those of `learn test`. A test without an end keeps the process busy: whoever asks
+has to be able to end it. Builds on judge and work_folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import importlib.util
+import io
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tinyjax.studio.learn.changes import unreadable
+from tinyjax.studio.learn.exercises import PACKAGES, ROOT, Exercise, find, in_clone, load
+from tinyjax.studio.learn.functions import with_function
+from tinyjax.studio.learn.judge import Run, note, verdict, why
+from tinyjax.studio.learn.safely import read, write
+from tinyjax.studio.learn.work_folder import WorkFolder, empty_sources, start
+
+
+def judge_text(number: str, texts: Mapping[str, str]) -> dict[str, Any]:
+    """How the exercise `number`, such as "02.1", stands with these texts of its functions, by their names in
+    exercises.toml; one that is left out is as it was handed out.
+
+    `state` is "passed", "failed", "empty" or "not run"; so many as `passed` of its `of` tests pass; `lines`
+    say what failed first. Raises LearnError if there is no such exercise."""
+    exercise = find(load(), number)
+    folder = _folder(exercise.lesson)
+    _write(folder, exercise, texts)
+    run = Run(broken=unreadable(folder))
+    if not run.broken and not folder.is_empty(exercise):
+        run = _run(folder, exercise)
+    found = verdict(folder, exercise, run)
+    lines = run.broken if found.state == "not run" else why(found.failure)
+    counts = {"passed": found.passed, "of": len(exercise.tests)}
+    return {"state": found.state, **counts, "lines": lines}
+
+
+@functools.cache
+def _folder(lesson: int) -> WorkFolder:
+    """A folder of the lesson, for as long as the process lives."""
+    return start(lesson, Path(tempfile.mkdtemp(), f"lesson_{lesson:02}"))
+
+
+def _write(folder: WorkFolder, exercise: Exercise, texts: Mapping[str, str]) -> None:
+    """Puts the texts into the files. What the other exercises of the lesson ask for is written already."""
+    sources = {file: read(in_clone(file)) for file, _ in folder.places} | empty_sources([exercise])
+    for function, (file, name) in zip(exercise.functions, exercise.places):
+        if function in texts:
+            # After a text that is no Python, the rest of the file cannot be found; that is told later.
+            with contextlib.suppress(SyntaxError, KeyError):
+                sources[file] = with_function(sources[file], name, texts[function])
+    for file, source in sources.items():
+        path = folder.path / "src" / file
+        if read(path) != source:
+            write(path, source)
+            Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+
+
+def _run(folder: WorkFolder, exercise: Exercise) -> Run:
+    """Runs the tests of the exercise by pytest, as the grader has it."""
+    run, report = Run(), folder.path / "report"
+    report.write_text("")
+    settings = {"TINYJAX_LEARN_REPORT": str(report), "TINYJAX_LEARN_SECONDS": "0"}
+    plugins = ["no:cacheprovider", "no:faulthandler"]  # a browser has no files for these
+    options = ["--tb=native", "--capture=sys", *(f"-p{name}" for name in plugins)]
+    said = io.StringIO()
+    with _its_modules(folder, settings), contextlib.redirect_stdout(said):
+        status = pytest.main([*options, f"--rootdir={folder.path}", *exercise.tests])
+    begun, finished = note([json.loads(line) for line in read(report).splitlines()], run)
+    if not run.broken and (begun or not finished):
+        lines = [line for line in said.getvalue().splitlines() if "ERROR" in line]
+        run.broken = lines[:2] or [f"pytest ended with status {int(status)}"]
+    return run
+
+
+@contextlib.contextmanager
+def _its_modules(folder: WorkFolder, settings: Mapping[str, str]) -> Iterator[None]:
+    """Within the block tinyjax is the folder's copy; all is as before afterwards."""
+    modules, path, environment = dict(sys.modules), list(sys.path), dict(os.environ)
+    place, recursion = os.getcwd(), sys.getrecursionlimit()
+    for name in [name for name, module in modules.items() if _is_ours(name, module)]:
+        del sys.modules[name]
+    sys.path[:0] = [str(folder.path / "src"), str(folder.path / "tests")]
+    os.environ.update(settings)
+    os.chdir(folder.path)
+    try:
+        yield
+    finally:
+        os.chdir(place)
+        for name, module in list(sys.modules.items()):
+            if name not in modules and _is_of(module, folder.path) or _is_ours(name, module):
+                del sys.modules[name]
+        sys.modules.update({n: module for n, module in modules.items() if _is_ours(n, module)})
+        sys.path[:] = path
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.setrecursionlimit(recursion)
+
+
+def _is_ours(name: str, module: Any) -> bool:
+    """Whether there may be another of this module in a work folder: tinyjax, by any of its names, practice,
+    and what tests import."""
+    known = name.partition(".")[0] in (*PACKAGES, "jax", "jaxlib", "conftest")
+    return known or _is_of(module, ROOT / "tests")
+
+
+def _is_of(module: Any, folder: Path) -> bool:
+    file = getattr(module, "__file__", None)
+    return file is not None and Path(file).is_relative_to(folder)

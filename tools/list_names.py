@@ -36,7 +36,7 @@ MODULES = (
 HEADING = """# Names of JAX, and which of them tinyjax has
 
 Written by `python tools/list_names.py`; the names are those of JAX {version}. A missing one raises an
-AttributeError or ImportError that says so.
+AttributeError or ImportError that says so, and why it is missing.
 
 | module | names | there | missing |
 |---|---|---|---|
@@ -78,7 +78,17 @@ def table() -> str:
         missing = [n for n in names if n not in present]
         listed = ", ".join(f"`{n}`" for n in missing) if present else "all of it"
         text += f"| `{name}` | {len(names)} | {len(names) - len(missing)} | {listed or 'none'} |\n"
-    return text
+    return text + reasons()
+
+
+def reasons() -> str:
+    """Why the missing ones are missing (tinyjax/core/missing_reasons.py)."""
+    given = importlib.import_module("tinyjax.core.missing_reasons").REASONS
+    rows = [
+        f"| {', '.join(f'`{n}`' for n in names.split())} | {why} |\n"
+        for why, names in given.items()
+    ]
+    return "\n## Why some are missing\n\n| name | why |\n|---|---|\n" + "".join(rows)
 
 
 def names_there(module_name: str, names: list[str]) -> list[str]:

@@ -59,9 +59,12 @@ def results(library: str, folder: Path, on_jax: bool, options: list[str]) -> dic
     found: dict[str, Result] = {}
     for file in sorted(folder.rglob("*_test.py")):
         name = str(file.relative_to(folder))
-        found |= results_of_file(folder, name, on_jax, options)
-        failed = sum(result.outcome == "failed" for result in found.values())
-        print(f"{library}: {len(found)} tests, {failed} failed, after {name}", flush=True)
+        new = results_of_file(folder, name, on_jax, options)
+        failed = [test for test, result in new.items() if result.outcome == "failed"]
+        print(f"{library} {name}: {len(new)} tests, {len(failed)} failed", flush=True)
+        for test in failed:
+            print(f"    {test}: {new[test].reason}", flush=True)
+        found |= new
     return found
 
 

@@ -64,3 +64,10 @@ def test_conversion_to_the_same_type_leaves_no_equation():
 def test_conversion_of_a_constant_leaves_no_equation():
     jaxpr = make_jaxpr(lambda x: lax.mul(x, lax.convert_element_type(2, np.float32)))(f32(1))
     assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["mul"]
+
+
+@pytest.mark.parametrize(
+    "x, name", [(1, "int32"), (2.5, "float32"), (np.ones(2, bool), "bool"), ("int8", "int8")]
+)
+def test_dtype_is_that_of_an_array_of_it(x, name):
+    assert lax.dtype(x) == name

@@ -20,3 +20,7 @@ def test_iota_counts_along_its_dimension():
 def test_shape_that_depends_on_a_tracer_is_explained():
     with pytest.raises(TypeError, match="static"):
         make_jaxpr(lambda n: lax.full((n,), 0.0))(3)
+
+
+def test_empty_is_zeros():
+    assert lax.empty((2,), np.float32).tolist() == [0, 0]

@@ -197,3 +197,11 @@ def test_a_traced_mask_or_slice_end_raises():
 def test_a_value_that_does_not_fit_raises():
     with pytest.raises(ValueError, match="broadcasting"):
         jnp.zeros(3).at[:2].set(jnp.ones(3))
+
+
+def test_index_take_takes_slices_at_indices_of_several_axes():
+    x = np.arange(24.0, dtype=np.float32).reshape(2, 3, 4)
+    i, j = np.array([0, 1, -1]), np.array([1, -1, 5])  # 5 counts as 5 % 4
+    taken = jax.jit(lambda x: jax.lax.index_take(x, (i, j), (0, 2)))
+    np.testing.assert_array_equal(taken(x), x[i, :, j % 4])
+    np.testing.assert_array_equal(jax.grad(lambda x: taken(x).sum())(x).sum(), 9)

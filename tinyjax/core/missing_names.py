@@ -36,10 +36,8 @@ def is_jax_name(module: str, name: str) -> bool:
 
 
 def not_there_yet(jax_name: str) -> str:
-    return (
-        f"{jax_name} is a name of JAX that tinyjax does not have yet; docs/names.md lists which ones "
-        "are there"
-    )
+    why = importlib.import_module("tinyjax.core.missing_reasons").reason(jax_name)
+    return f"{jax_name} is a name of JAX that tinyjax does not have{': ' + why if why else ' yet'}"
 
 
 def lazy_names(module: str) -> dict[str, str]:

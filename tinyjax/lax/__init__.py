@@ -36,9 +36,10 @@ from tinyjax.lax.comparison import (
 from tinyjax.lax.complex_numbers import complex, complex_p, conj, conj_p, imag, imag_p, real, real_p
 from tinyjax.lax.conversion import (
     bitcast_convert_type, bitcast_convert_type_p, convert_element_type, convert_type, copy, copy_p,
+    dtype,
 )
 from tinyjax.lax.creation import (
-    broadcasted_iota, full, full_like, iota, ones_like_array, zeros_like_array,
+    broadcasted_iota, empty, full, full_like, iota, ones_like_array, zeros_like_array,
 )
 from tinyjax.lax.cumulative import (
     cumlogsumexp, cumlogsumexp_p, cummax, cummax_p, cummin, cummin_p, cumprod, cumprod_p, cumsum,
@@ -57,7 +58,7 @@ from tinyjax.lax.exponential import (
     acosh, acosh_p, asinh, asinh_p, atanh, atanh_p, cosh, cosh_p, exp, exp2, expm1, log, log1p,
     logistic, pow, pow_p, sinh, sinh_p, tanh,
 )
-from tinyjax.lax.gathering import gather, gather_p
+from tinyjax.lax.gathering import gather, gather_p, index_take
 from tinyjax.lax.general_reduction import reduce, reduce_p
 from tinyjax.lax.joining import (
     concatenate, concatenate_p, split, split_p, stack, stack_p, tile, tile_p, unstack, unstack_p,

@@ -105,6 +105,17 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     return convert_type(operand, canonicalize_user_dtype(new_dtype, "convert_element_type"))
 
 
+def dtype(x: Any) -> np.dtype:
+    """The dtype that an array of `x` would have: of a number, an array, or anything that names a dtype.
+
+    Raises TypeError if it is none of them.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.dtype.html
+    """
+    if isinstance(x, (type, str, np.dtype)):
+        return canonicalize_user_dtype(x, "dtype")
+    return dtypes.dtype(x)
+
+
 def convert_type(operand: Any, new_dtype: np.dtype | None = None, weak_type: bool = False) -> Any:
     """As convert_element_type, for a canonical dtype (None keeps it) and a weak type to set.
 

@@ -119,6 +119,14 @@ def full(shape: Sequence[int], fill_value: Any, dtype: Any = None, *, sharding: 
     return _filled(sizes, fill_value, canonicalize_user_dtype(dtype, "full"), False, sharding)
 
 
+def empty(shape: Sequence[int], dtype: Any, *, out_sharding: Any = None) -> Any:
+    """An array whose elements may be anything: here they are zeros, as no memory stays uninitialised.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.empty.html
+    """
+    return full(shape, 0, dtype, sharding=out_sharding)
+
+
 def _filled(
     shape: tuple[int, ...],
     fill_value: Any,

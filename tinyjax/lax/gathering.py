@@ -19,10 +19,12 @@ from tinyjax.core.array import Array, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.primitives import add, shape_of
+from tinyjax.lax.arithmetic import rem
 from tinyjax.lax.comparison import lt
 from tinyjax.lax.conversion import convert_element_type
 from tinyjax.lax.creation import full
 from tinyjax.lax.elementwise import canonicalize_shape, constant
+from tinyjax.lax.joining import concatenate
 from tinyjax.lax.scattering import scatter_add
 from tinyjax.lax.selection import select
 from tinyjax.lax.shape import broadcast_shapes, canonicalize_axis, reshape, squeeze
@@ -231,6 +233,31 @@ def gather(
 
 
 # ---- along an axis ----
+
+
+def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
+    """The slices of `src` at one index of each of `axes`: `idxs` has a vector of n integers for each of
+    them, which count modulo the axis's size. The result's first axis has length n.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.index_take.html
+    """
+    axes = tuple(canonicalize_axis(axis, src.ndim) for axis in axes)
+    sizes = [src.shape[axis] for axis in axes]
+    columns = [_modulo(idx, size) for idx, size in zip(idxs, sizes, strict=True)]
+    numbers = GatherDimensionNumbers(
+        offset_dims=tuple(range(1, src.ndim - len(axes) + 1)),
+        collapsed_slice_dims=tuple(sorted(axes)),
+        start_index_map=axes,
+    )
+    slice_sizes = [1 if axis in axes else size for axis, size in enumerate(src.shape)]
+    return gather(src, concatenate(columns, 1), numbers, slice_sizes)
+
+
+def _modulo(index: Any, size: int) -> Any:
+    """A vector of indices as a column; negative ones count from the end."""
+    index = reshape(index, (*shape_of(index), 1))
+    left = rem(index, constant(index, size))
+    return select(lt(left, constant(left, 0)), add(left, constant(left, size)), left)
 
 
 def gather_along_axis(

@@ -1,0 +1,85 @@
+"""Events that a library reports, and functions that listen to them.
+
+After this file you can count what a library says of itself: `record_event("/checkpoint/saved")` calls every
+listener with the name and what else is told. JAX itself reports its compilations in this way; tinyjax reports
+nothing of its own (`jax.config.update("jax_log_compiles", True)` tells of compilations). Builds on nothing.
+
+Source: https://docs.jax.dev/en/latest/jax.monitoring.html
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+Listener = Callable[..., None]
+
+_listeners: dict[str, list[Listener]] = {"event": [], "duration": [], "time span": [], "scalar": []}
+
+
+def record_event(event: str, **kwargs: str | int) -> None:
+    """Call each listener to events with the name, such as "/checkpoint/saved", and what else is given."""
+    for listener in _listeners["event"]:
+        listener(event, **kwargs)
+
+
+def record_event_duration_secs(event: str, duration: float, **kwargs: str | int) -> None:
+    """Call each listener to durations with the name and the seconds that it took."""
+    for listener in _listeners["duration"]:
+        listener(event, duration, **kwargs)
+
+
+def record_event_time_span(
+    event: str, start_time: float, end_time: float, **kwargs: str | int
+) -> None:
+    """Call each listener to time spans with the name, and when it began and ended, in seconds."""
+    for listener in _listeners["time span"]:
+        listener(event, start_time, end_time, **kwargs)
+
+
+def record_scalar(event: str, value: float | int, **kwargs: str | int) -> None:
+    """Call each listener to scalars with the name and the number."""
+    for listener in _listeners["scalar"]:
+        listener(event, value, **kwargs)
+
+
+def register_event_listener(callback: Listener) -> None:
+    """From now on, record_event calls `callback(event, **kwargs)`."""
+    _listeners["event"].append(callback)
+
+
+def register_event_duration_secs_listener(callback: Listener) -> None:
+    """From now on, record_event_duration_secs calls `callback(event, duration, **kwargs)`."""
+    _listeners["duration"].append(callback)
+
+
+def register_event_time_span_listener(callback: Listener) -> None:
+    """From now on, record_event_time_span calls `callback(event, start_time, end_time, **kwargs)`."""
+    _listeners["time span"].append(callback)
+
+
+def register_scalar_listener(callback: Listener) -> None:
+    """From now on, record_scalar calls `callback(event, value, **kwargs)`."""
+    _listeners["scalar"].append(callback)
+
+
+def unregister_event_listener(callback: Listener) -> None:
+    """Raises ValueError if it is not registered; so do the next three."""
+    _listeners["event"].remove(callback)
+
+
+def unregister_event_duration_listener(callback: Listener) -> None:
+    _listeners["duration"].remove(callback)
+
+
+def unregister_event_time_span_listener(callback: Listener) -> None:
+    _listeners["time span"].remove(callback)
+
+
+def unregister_scalar_listener(callback: Listener) -> None:
+    _listeners["scalar"].remove(callback)
+
+
+def clear_event_listeners() -> None:
+    """Forget all listeners of all four kinds."""
+    for listeners in _listeners.values():
+        listeners.clear()

@@ -22,8 +22,10 @@ import numpy as np
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax, random, viz
-from tinyjax.sharding import Mesh, NamedSharding
+from tinyjax.sharding import AbstractMesh, Mesh, NamedSharding
 from tinyjax.sharding import PartitionSpec as P
+from tinyjax.sharding.step_time import Network, step_seconds
+from tinyjax.sharding.traffic import traffic_of
 from tinyjax.studio.data import digits
 
 jax.config.update("jax_num_cpu_devices", 8)  # must come before any work
@@ -392,6 +394,30 @@ def compare(params, value):
 alone, value = after_20(step_alone)
 print(f"loss {value:.4f}, alone")
 compare(*after_20(step_together))
+
+# %% [markdown]
+# The sums that nobody wrote are in the program, and so they can be counted before it runs. Below a program's
+# schedule is what its devices send each other, were each of them a machine. (`python -m tinyjax explain` and
+# `graph` say the same beside the equations.)
+
+# %%
+schedule = step_together.lower(first, images, labels).as_text("schedule")
+print(schedule[schedule.index("collectives") :])
+
+# %% [markdown]
+# Two numbers of a network, what a message takes however short it is, and the bytes a second, turn that into
+# time. With no machine but this one, we can ask what a thousand would do. Let each compute for a millisecond.
+# ([step_time.py](../tinyjax/sharding/step_time.py) has the formulas, and
+# [RESULTS.md](../benchmarks/RESULTS.md) how well they fit.)
+
+# %%
+ethernet = Network(latency=50e-6, bandwidth=0.125e9)
+for machines in (8, 1024):
+    mesh_of_all = AbstractMesh((machines,), ("d",))
+    step = jax.shard_map(step_of_device, mesh=mesh_of_all, **specs)
+    types = [jax.ShapeDtypeStruct((16 * machines, *a.shape[1:]), a.dtype) for a in (images, labels)]
+    exchanges = traffic_of(jax.make_jaxpr(step)(first, *types)).exchanges
+    print(f"{machines:4} machines: {1e3 * step_seconds(1e-3, exchanges, ethernet):.2f} ms a step")
 
 # %% [markdown]
 # Or leave it to `jit`, which follows the data. Spread the images, and call the step of one device:

@@ -22,7 +22,6 @@ from tinyjax.runtime.collectives import SENT, bytes_sent
 from tinyjax.sharding.auto import spec_of, specs_of_results
 from tinyjax.sharding.axes import Spec, Use, whole
 from tinyjax.sharding.blockwise import on_blocks
-from tinyjax.sharding.current_mesh import mesh_of
 from tinyjax.sharding.named_sharding import NamedSharding
 from tinyjax.sharding.partition_spec import names_at
 from tinyjax.sharding.sharding import places_asked
@@ -140,7 +139,7 @@ def _meshes(jaxpr: Jaxpr, places: Sequence[Any]) -> Iterator[Any]:
         for eqn in inner.eqns:
             if eqn.primitive.name == "shard_map":
                 asked = [
-                    NamedSharding(mesh_of(eqn.params), spec) for spec in eqn.params["out_specs"]
+                    NamedSharding(eqn.params["mesh"], spec) for spec in eqn.params["out_specs"]
                 ]
             else:
                 asked = list(eqn.params.get("in_shardings", ()))
@@ -261,7 +260,7 @@ class _Walk:
     # ---- programs within programs ----
 
     def shard_map(self, eqn: JaxprEqn, specs: list[Spec], times: int) -> None:
-        params, mesh = eqn.params, mesh_of(eqn.params)
+        params, mesh = eqn.params, eqn.params["mesh"]
         for v, before, spec in zip(eqn.invars, specs, params["in_specs"]):
             self.moved(eqn, v, before, spec_of(NamedSharding(mesh, spec), v.aval.ndim, mesh), times)
         body, manual, devices = params["jaxpr"].jaxpr, self.manual, self.devices

@@ -39,7 +39,7 @@ FLAGS: dict[str, tuple[Any, tuple[Any, ...] | None, str]] = {
     "jax_persistent_cache_min_compile_time_secs": (1.0, None, "what took less is not kept there"),
     "jax_persistent_cache_min_entry_size_bytes": (0, None, "what is smaller is not kept there"),
     "jax_raise_persistent_cache_errors": (False, (False, True), "raise where that folder fails"),
-    "tinyjax_collective_timeout_seconds": (300.0, None, "as long processes wait for each other"),
+    "tinyjax_collective_timeout_seconds": (100.0, None, "as long processes wait for each other"),
     "jax_no_tracing": (False, (False, True), "raise where a jitted function would be traced"),
 }  # fmt: skip
 

@@ -42,7 +42,8 @@ def initialize(
     given the address of process 0 ("host:port", any port that is free), how many processes there are, and
     which one it is. `initialization_timeout`: for how many seconds the others are waited for;
     `coordinator_bind_address`: where process 0 listens, if not at its address. The other arguments have
-    no effect: the end of a process is noticed at once.
+    no effect: the end of a process is noticed at once, and one that does not come to a collective is
+    waited for as long as the flag `tinyjax_collective_timeout_seconds` says.
     Raises:
       RuntimeError: it was called before, or devices were used already; not all processes came in time, or
         they differ in num_processes; MPI is missing.

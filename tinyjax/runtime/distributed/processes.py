@@ -254,10 +254,12 @@ def _watch_over(made: World) -> None:
             continue
         limit, now = config.tinyjax_collective_timeout_seconds, time.monotonic()
         if now - made.since > limit:
+            missing = made.directory.missing() if made.directory is not None else ""
             _stop(
                 made,
-                f"it has waited for {limit:g} s for the others at: {waiting.text}. One of them is elsewhere, "
-                "or slow: tinyjax_collective_timeout_seconds is the limit",
+                f"it has waited for {limit:g} s at: {waiting.text}. It waits for "
+                f"{missing or 'one that is elsewhere, or slow'}. If that one is only slow, raise the limit, "
+                "TINYJAX_COLLECTIVE_TIMEOUT_SECONDS",
             )
         if made.directory is not None and now - max(made.since, asked) > PATIENCE:
             if news := made.directory.news():

@@ -112,6 +112,21 @@ class Directory:
             "They are at\n  " + "\n  ".join(lines)
         )
 
+    def missing(self) -> str:
+        """Who has not come to the meeting that this process waits in, and where they are."""
+        here = self.here().waiting
+        if here is None:
+            return ""
+        found = []
+        for process in here.ranks:
+            there = self.ask(process)
+            if there is None:
+                found.append(f"process {process}, which does not answer")
+            elif there.entered.get(here.ranks, 0) < here.number:
+                at = f"is at: {there.waiting.text}" if there.waiting else "is at no collective"
+                found.append(f"process {process}, which {at}")
+        return "; ".join(found)
+
     def here(self) -> Whereabouts:
         """Where this process is."""
         entered, at = self.world.entered.copy(), self.world.waiting

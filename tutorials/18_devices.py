@@ -408,7 +408,7 @@ print(schedule[schedule.index("collectives") :])
 # Two numbers of a network, what a message takes however short it is, and the bytes a second, turn that into
 # time. With no machine but this one, we can ask what a thousand would do. Let each compute for a millisecond.
 # ([step_time.py](../tinyjax/sharding/step_time.py) has the formulas, and
-# [RESULTS.md](../benchmarks/RESULTS.md) how well they fit.)
+# [scaling.py](../benchmarks/scaling.py) compares them with what is measured.)
 
 # %%
 ethernet = Network(latency=50e-6, bandwidth=0.125e9)

@@ -42,7 +42,7 @@ class _Known(NamedTuple):
 @shortcut_for(PjitFunction.__call__)
 def call(plain: Callable, function: PjitFunction, *args: Any, **kwargs: Any) -> Any:
     """The function's results: by what is known of the call, or plainly, and then it is known."""
-    if type(context.trace) is not EvalTrace or context.axis_env or vars(config):
+    if not isinstance(context.trace, EvalTrace) or context.axis_env or vars(config):
         return plain(function, *args, **kwargs)
     try:
         key, arrays = _key(function, args, kwargs)

@@ -25,6 +25,7 @@ from tinyjax.lax import shape as shapes
 from tinyjax.lax.slicing import slice_in_dim
 from tinyjax.runtime.collectives import bytes_sent, collective
 from tinyjax.runtime.devices import Device
+from tinyjax.runtime.distributed.processes import when_several
 from tinyjax.transform.batching import AxisData, batch_rules, moveaxis, not_mapped
 from tinyjax.transform.jit.primitive import find_calls_across_processes
 
@@ -96,7 +97,14 @@ def _find_call(*call: Any) -> Any:
     return find_call(*call)
 
 
+def _install() -> None:
+    from tinyjax.lax.processes.eager import install  # with the first process but this
+
+    install()
+
+
 find_calls_across_processes.append(_find_call)
+when_several.append(_install)
 
 
 # ---- the batching rules of collectives ----

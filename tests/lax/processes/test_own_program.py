@@ -38,6 +38,22 @@ numbered = jax.shard_map(lambda x: x + lax.axis_index("i"), mesh=mesh, in_specs=
 numbers = np.repeat(np.arange(jax.device_count()), 8 // jax.device_count())[:, None]
 check_parts(jax.jit(lambda x: numbered(x) * 2 + x)(split), 2 * (x + numbers) + x)
 """
+EAGER = """
+for kind in jax.sharding.AxisType.Auto, jax.sharding.AxisType.Explicit:
+    mesh = jax.make_mesh((jax.device_count(),), ("i",), axis_types=(kind,))
+    split = jax.device_put(x, NamedSharding(mesh, P("i")))
+    check_parts(split * 2 + jnp.sin(split), x * 2 + np.sin(x))
+    check_parts(-split.T, -x.T)
+    assert split.sum() == x.sum() and float(jnp.mean(split)) == x.mean()
+    check_parts(split @ np.ones((6, 2), np.float32), x @ np.ones((6, 2)))
+    check_parts(jax.grad(lambda x: jnp.sum(x * x))(split), 2 * x)
+    np.testing.assert_allclose(jnp.max(split, axis=0), x.max(0))
+auto = jax.make_mesh((jax.device_count(),), ("i",), axis_types=(kind.Auto,))
+split = jax.device_put(x, NamedSharding(auto, P("i")))
+check_parts(jnp.where(split > 5, split, 0), np.where(x > 5, x, 0))
+np.testing.assert_allclose(jnp.sort(split, axis=0).addressable_shards[0].data, x)
+np.testing.assert_allclose(split[1:3].addressable_shards[0].data, x[1:3])
+"""
 TRAINING = """
 mesh = jax.make_mesh((jax.device_count(),), ("i",))
 split, w = jax.device_put(x, NamedSharding(mesh, P("i"))), np.ones((6, 3), np.float32) / 10
@@ -167,7 +183,9 @@ for spec in (P("a", "b"), P("b", "a"), P(("a", "b")), P(("b", "a")), P(None, "b"
 """
 
 
-@pytest.mark.parametrize("code", [ONE_AXIS, TRAINING, TWO_AXES], ids=["one", "training", "two"])
+@pytest.mark.parametrize(
+    "code", [ONE_AXIS, TRAINING, TWO_AXES, EAGER], ids=["one", "training", "two", "eager"]
+)
 def test_two_processes_of_two_devices_compute_as_one(code):
     ended = by_mpiexec(START + code, JAX_NUM_CPU_DEVICES="2")
     assert ended.status == 0, ended.err

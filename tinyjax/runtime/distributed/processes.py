@@ -27,6 +27,7 @@ import threading
 import time
 import traceback
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NoReturn
@@ -63,6 +64,7 @@ class World:
 
 
 _worlds: list[World] = []  # one, once it is entered
+when_several: list[Callable[[], None]] = []  # what is called then, if there are others in it
 
 
 def is_initialized() -> bool:
@@ -109,6 +111,8 @@ def start_mpi(watch: socket.socket | None) -> World:
     made = World(MPI, MPI.COMM_WORLD.rank, MPI.COMM_WORLD.size, watch)
     _worlds.append(made)
     if made.count > 1:
+        for prepare in when_several:
+            prepare()
         sys.excepthook = functools.partial(_end_by_exception, sys.excepthook)
         threading.Thread(target=_watch_over, args=[made], daemon=True, name="watch").start()
     atexit.register(_end)
@@ -253,18 +257,22 @@ def _watch_over(made: World) -> None:
             asked = 0.0
             continue
         limit, now = config.tinyjax_collective_timeout_seconds, time.monotonic()
-        if now - made.since > limit:
-            missing = made.directory.missing() if made.directory is not None else ""
-            _stop(
-                made,
-                f"it has waited for {limit:g} s at: {waiting.text}. It waits for "
-                f"{missing or 'one that is elsewhere, or slow'}. If that one is only slow, raise the limit, "
-                "TINYJAX_COLLECTIVE_TIMEOUT_SECONDS",
-            )
-        if made.directory is not None and now - max(made.since, asked) > PATIENCE:
-            if news := made.directory.news():
+        if now - max(made.since, asked) > min(PATIENCE, limit):
+            news = "" if made.directory is None else made.directory.news()
+            if not news and now - made.since > limit:
+                news = _too_late(made, waiting.text, limit)
+            if news:
                 _stop(made, news)
             asked = time.monotonic()
+
+
+def _too_late(made: World, text: str, limit: float) -> str:
+    """What to say of those who have not come in time; nothing, if all are there and only slow."""
+    missing = "others" if made.directory is None else made.directory.missing()
+    return missing and (
+        f"it has waited for {limit:g} s at: {text}. It waits for {missing}. If that is only slow, raise the "
+        "limit, TINYJAX_COLLECTIVE_TIMEOUT_SECONDS"
+    )
 
 
 def _news(watch: socket.socket) -> str:

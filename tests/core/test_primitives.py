@@ -32,7 +32,7 @@ PRIMITIVES = [
     for p in core.impl_rules
     if (p, "impl") not in core.no_rule_reasons
     and p.name != "multiply_add"  # a test's own
-    and not p.name.startswith("process_")  # they need other processes: test_across_processes.py
+    and not p.name.startswith("group_")  # they need other processes: test_across_processes.py
 ]
 CALLS = [
     pytest.param(example, id=f"{name}-{i}")

@@ -106,6 +106,11 @@ def test_bfloat16_is_a_floating_dtype():
     assert dtypes.finfo(dtypes.bfloat16).bits == ml_dtypes.finfo("bfloat16").bits == 16
 
 
+def test_none_is_numpys_default_dtype():
+    assert dtypes.issubdtype(None, np.floating)
+    assert not dtypes.issubdtype(None, np.complexfloating)
+
+
 def test_random_keys_are_no_numbers():
     assert dtypes.issubdtype(dtypes.key_dtype, dtypes.prng_key)
     assert not dtypes.issubdtype(np.dtype("float32"), dtypes.prng_key)

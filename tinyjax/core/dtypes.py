@@ -184,7 +184,7 @@ def issubdtype(a: Any, b: Any) -> bool:
         return b is np.generic
     if isinstance(a, type) and issubclass(a, np.generic) and not _is_extension(a):
         return np.issubdtype(a, b)
-    a = np_dtype(a)
+    a = np.dtype(None) if a is None else np_dtype(a)  # None is NumPy's default: float64
     if a in _KINDS:
         if isinstance(b, type) and issubclass(b, np.generic) and not _is_extension(b):
             return b in _ABOVE_KIND[kind(a)]

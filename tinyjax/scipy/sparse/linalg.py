@@ -230,13 +230,16 @@ def _identity(x: Any) -> Any:
 def _as_function(A: Any, name: str) -> Callable:
     if callable(A):
         return A
-    if not isinstance(A, Array) and not hasattr(A, "__array__"):
+    is_array = isinstance(A, Array) or hasattr(A, "__array__")
+    if not is_array and not hasattr(A, "__matmul__"):
         raise TypeError(f"the linear operator {name} must be either a function or an array: {A}")
-    A = jnp.asarray(A)
+    A = jnp.asarray(A) if is_array else A
     if A.ndim != 2 or A.shape[0] != A.shape[1]:
         raise ValueError(
             f"the linear operator {name} must be a square matrix, but has shape: {A.shape}"
         )
+    if not is_array:  # a sparse array, say
+        return lambda x: A @ x
     return lambda x: jnp.dot(A, x, precision="highest")
 
 

@@ -98,7 +98,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         make_html(Path(temporary), site)
     fill_shell(pages, site)
     pyodide = put_pyodide(options.pyodide, site)
-    write_assets(site / "_static", pyodide, options.keep)
+    with tempfile.TemporaryDirectory() as temporary:
+        write_assets(site / "_static", pyodide, options.keep or Path(temporary))
     write_frame(site / "_static")
     (site / "_static" / "exercises.json").write_text(catalogue(), encoding="utf-8")
     mend(site)

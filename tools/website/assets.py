@@ -11,10 +11,8 @@ import base64
 import hashlib
 import json
 import re
-import shutil
 import subprocess
 import tarfile
-import tempfile
 import zipfile
 from collections.abc import Iterable
 from importlib import metadata
@@ -67,6 +65,12 @@ NPM = {
         "kAz+AncRtKuIknedxT1bq4XwXv4UowhbkHU1myPrtVb/jZtImWuV5BXzv5vK6i3kYACsdiZiQKFQQ5Mq7elW8w==",
         "dist/index.js",
         "codemirror/state.js",
+    ),
+    "@codemirror/streamparser": (
+        "6.0.0",
+        "JTFPF6xrfjt0mnfGPgzcLiMwYmvIyNaoizp8BYzv8FE8KrT6GBGDZ190rtt+O7Wke3gG/MFHyiY9YGNeimof4w==",
+        "dist/index.js",
+        "codemirror/streamparser.js",
     ),
     "@codemirror/view": (
         "6.43.15",
@@ -125,7 +129,7 @@ NPM = {
 }
 
 
-def write_assets(static: Path, pyodide: str, keep: Path | None = None) -> None:
+def write_assets(static: Path, pyodide: str, keep: Path) -> None:
     """Put everything into the folder `_static`; `pyodide` is an address, for pages relative to the site."""
     for package, (version, digest, file, name) in NPM.items():
         text = from_npm(package, version, digest, file, keep)
@@ -143,27 +147,25 @@ def write_assets(static: Path, pyodide: str, keep: Path | None = None) -> None:
 # ---- npm ----
 
 
-def from_npm(package: str, version: str, digest: str, file: str, keep: Path | None = None) -> str:
-    """A file of a package's tarball, which must have this digest. Tarballs are kept in the folder `keep`."""
-    folder = Path(tempfile.mkdtemp()) if keep is None else keep
-    tarball = folder / f"{package.removeprefix('@').replace('/', '-')}-{version}.tgz"
-    try:
-        if not tarball.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            command = ["npm", "pack", "--silent", f"{package}@{version}"]
-            subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
-        found = base64.b64encode(hashlib.sha512(tarball.read_bytes()).digest()).decode()
-        if found != digest:
-            raise SystemExit(
-                f"{tarball.name} is not the file that was looked at: its SHA-512 is {found}"
-            )
-        with tarfile.open(tarball) as archive:
-            member = archive.extractfile(f"package/{file}")
-            assert member is not None, f"{package} has no {file}"
-            return member.read().decode("utf-8")
-    finally:
-        if keep is None:
-            shutil.rmtree(folder)
+def from_npm(package: str, version: str, digest: str, file: str, keep: Path) -> str:
+    """A file of a package."""
+    with tarfile.open(tarball(package, version, digest, keep)) as archive:
+        member = archive.extractfile(f"package/{file}")
+        assert member is not None, f"{package} has no {file}"
+        return member.read().decode("utf-8")
+
+
+def tarball(package: str, version: str, digest: str, keep: Path) -> Path:
+    """A package as npm gives it, which must have this digest; it stays in the folder `keep`."""
+    path = keep / f"{package.removeprefix('@').replace('/', '-')}-{version}.tgz"
+    if not path.exists():
+        keep.mkdir(parents=True, exist_ok=True)
+        command = ["npm", "pack", "--silent", f"{package}@{version}"]
+        subprocess.run(command, cwd=keep, check=True, stdout=subprocess.DEVNULL)
+    found = base64.b64encode(hashlib.sha512(path.read_bytes()).digest()).decode()
+    if found != digest:
+        raise SystemExit(f"{path.name} is not the file that was looked at: its SHA-512 is {found}")
+    return path
 
 
 def with_files_for_names(text: str) -> str:
@@ -171,10 +173,19 @@ def with_files_for_names(text: str) -> str:
     files = {package: f"./{Path(name).name}" for package, (_, _, _, name) in NPM.items()}
 
     def rewritten(found: re.Match[str]) -> str:
-        return f"{found[1]}{found[2]}{files[found[3]]}{found[2]}" if found[3] in files else found[0]
+        if found[3].startswith("."):
+            return found[0]
+        if found[3] not in files:
+            raise SystemExit(
+                f"A file of npm's imports {found[3]}: add it to NPM in tools/website/assets.py."
+            )
+        return f"{found[1]}{found[2]}{files[found[3]]}{found[2]}"
 
     return re.sub(
-        r"""^((?:import|export)\b[^;'"]*?)(['"])([^'"]+)\2""", rewritten, text, flags=re.MULTILINE
+        r"""^((?:import|export)\b(?:[^;'"]*?\bfrom)?\s*)(['"])([^'"]+)\2""",
+        rewritten,
+        text,
+        flags=re.MULTILINE,
     )
 
 

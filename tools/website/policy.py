@@ -2,7 +2,8 @@
 
 After this file you can say why no text of a lesson, of a link or of an error can become a program in the
 page: scripts come from the site's files alone, and the few lines that the theme writes into each page are
-named by their hashes. Runs are in a worker that is made of a blob, for which the page's policy holds too.
+named by their hashes. (The nonce is no secret: it lets the editor write its styles, which cannot act.) Runs
+are in a worker that is made of a blob, for which the page's policy holds too.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def policy_of(text: str, pyodide: str) -> str:
         [
             "default-src 'none'",
             f"script-src 'self' 'wasm-unsafe-eval'{elsewhere}{scripts}",
-            f"style-src 'self' 'unsafe-hashes'{styles}",
+            f"style-src 'self' 'nonce-editor' 'unsafe-hashes'{styles}",
             "img-src 'self' data: blob:",
             f"connect-src 'self'{elsewhere}",
             "worker-src blob:",

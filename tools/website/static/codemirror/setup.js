@@ -26,6 +26,7 @@ export function makeEditor(text, { label, run, changed }) {
     doc: text,
     extensions: [
       ours,
+      EditorView.cspNonce.of("editor"), // for its styles, as the page's policy has it
       history(),
       closeBrackets(),
       bracketMatching(),

@@ -1,0 +1,315 @@
+"""The site in a browser: read, run, judged, stopped; by keyboard alone; with texts that would do harm."""
+
+import base64
+import functools
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from browser import chromium, messages, resize
+from website_tools import ROOT
+
+pytestmark = pytest.mark.slow
+AXE = (
+    "axe-core",
+    "4.14.1",
+    "FHfa+lmNjQZfJz1q8wKqIDwC6DExcHt/pkjNQb09a3NPjCKg2rhu5qb2S4r76ASyFNNtuFooJpZe37OgudVGtQ==",
+    "axe.min.js",
+)
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    extensions_map = {".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript"} | {
+        ".css": "text/css", ".wasm": "application/wasm", ".svg": "image/svg+xml", ".json": "application/json"
+    }  # fmt: skip
+
+    def log_message(self, *args):
+        pass
+
+
+def ran(*command):
+    """Runs a program of the tools, or skips where what it fetches cannot be had."""
+    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"{command[0]} did not find what it needs: {done.stderr.strip()[-300:]}")
+
+
+@pytest.fixture(scope="module")
+def keep(tmp_path_factory):
+    """Where npm's tarballs stay while the tests run."""
+    return tmp_path_factory.mktemp("npm")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory, keep):
+    """The address of the site, with Pyodide from registries, on the loopback interface."""
+    pytest.importorskip("sphinx", reason="the site needs Sphinx: pip install -e .[site]")
+    pytest.importorskip("furo", reason="the site needs Furo: pip install -e .[site]")
+    if not shutil.which("npm"):
+        pytest.skip("npm fetches what the site loads, and is not there")
+    folder = tmp_path_factory.mktemp("site")
+    pyodide = os.environ.get("TINYJAX_PYODIDE")  # a folder that is there already
+    if not pyodide:
+        pyodide = folder / "fetched"
+        ran(ROOT / "tools/fetch_pyodide.py", "-o", pyodide, "--keep", keep)
+    ran(ROOT / "tools/build_site.py", "-o", folder / "site", "--pyodide", pyodide, "--keep", keep)
+    handler = functools.partial(Handler, directory=folder / "site")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with chromium(tmp_path_factory.mktemp("profile")) as browser:
+        resize(browser, 1400, 1000)
+        yield browser
+
+
+@pytest.fixture
+def opened(browser, site):
+    """Opens a page; fails if anything was written to the console."""
+
+    def opened(page):
+        browser.get("about:blank")  # a fragment alone would load nothing
+        browser.get(site + page)
+        until(browser, "return ![...document.querySelectorAll('.bar')].some((bar) => bar.hidden)")
+        return browser
+
+    yield opened
+    assert messages(browser) == []
+
+
+def until(browser, script, *arguments, seconds=120):
+    """Waits until the script gives something; gives it."""
+    end = time.monotonic() + seconds
+    while not (found := browser.execute_script(script, *arguments)):
+        assert time.monotonic() < end, f"it never came: {script}"
+        time.sleep(0.1)
+    return found
+
+
+def press(browser, selector, place=0):
+    browser.execute_script(
+        "document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, place
+    )
+
+
+def type_in(browser, *keys, control=False):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    chain = ActionChains(browser)
+    chain = chain.key_down(Keys.CONTROL) if control else chain
+    chain = chain.send_keys(*(getattr(Keys, key[1:]) if key[0] == "@" else key for key in keys))
+    (chain.key_up(Keys.CONTROL) if control else chain).perform()
+
+
+def run_cell(browser, place):
+    """Presses Run and waits; what the cell shows."""
+    press(browser, ".cell .run", place)
+    time.sleep(0.2)
+    until(browser, "return !document.querySelector('.running')")
+    return texts(browser)[place]
+
+
+def texts(browser):
+    """What all cells of the page show."""
+    return browser.execute_script(
+        "return [...document.querySelectorAll('.cell .output')].map((output) => output.textContent)"
+    )
+
+
+def write(browser, selector, text):
+    """Opens the first such editor and puts the text in place of what is there."""
+    press(browser, selector)
+    until(browser, "return document.activeElement.closest('.cm-editor')")
+    type_in(browser, "a", control=True)
+    browser.execute_cdp_cmd("Input.insertText", {"text": text})
+
+
+# ---- reading ----
+
+
+def test_every_lesson_opens_without_an_error(opened, browser, site):
+    for page in sorted(
+        {page for page in links(opened("lessons/index.html")) if "/lessons/" in page}
+    ):
+        browser.get(page)
+        sizes = "return performance.getEntries().reduce((sum, e) => sum + (e.transferSize || 0), 0)"
+        assert browser.execute_script(sizes) < 300_000, page
+
+
+def links(browser):
+    return browser.execute_script(
+        "return [...document.querySelectorAll('article a')].map((a) => a.href.split('#')[0])"
+    )
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1400, "light"), (390, "dark")])
+def test_axe_finds_nothing_and_no_page_is_wider_than_the_screen(opened, keep, width, scheme):
+    from website.assets import from_npm
+
+    axe = from_npm(*AXE, keep)
+    for page in ("index", "lessons/05_vmap", "exercises/01_primitives", "exercises/index", "playground",
+                 "source/tinyjax.core.bind", "api/jax.nn", "search"):  # fmt: skip
+        browser = opened(f"{page}.html")
+        resize(browser, width, 1000, scheme)
+        browser.execute_script(axe)
+        found = browser.execute_async_script(
+            "const done = arguments[0]; axe.run(document).then(({ violations }) =>"
+            "  done(violations.map((v) => `${v.id}: ${v.nodes.map((node) => node.target)}`)))"
+        )
+        assert (page, found) == (page, [])
+        assert browser.execute_script(
+            "return document.documentElement.scrollWidth <= innerWidth"
+        ), page
+    resize(browser, 1400, 1000)
+
+
+# ---- running ----
+
+
+@pytest.mark.parametrize("lesson", ["01_primitives", "08_grad"])
+def test_cells_show_what_the_rendered_page_shows(opened, lesson):
+    from render_tutorials import nearly, without_fractions
+
+    browser = opened(f"lessons/{lesson}.html")
+    recorded = texts(browser)
+    run_cell(browser, len(recorded) - 1)
+    for place, (before, now) in enumerate(zip(recorded, texts(browser), strict=True)):
+        (old, old_numbers), (new, new_numbers) = map(
+            without_fractions, (before.strip(), now.strip())
+        )
+        assert (place, new.split()) == (place, old.split())
+        assert all(map(nearly, old_numbers, new_numbers))
+    pictures = "return [...document.querySelectorAll('.cell .output img')].every((i) => i.naturalWidth > 0)"
+    assert until(browser, pictures)
+
+
+def test_an_endless_loop_is_stopped_what_was_typed_stays_and_errors_are_text(opened):
+    browser = opened("lessons/02_jvp.html")
+    write(browser, ".cell .edit", "while True: pass")
+    press(browser, ".cell .run")
+    until(browser, "return document.querySelector('.cell .run').textContent == 'Stop'")
+    until(
+        browser, "return document.querySelector('.cell .state').textContent == ''"
+    )  # Python is there
+    press(browser, ".cell .run")
+    until(browser, "return document.querySelector('.cell .output').textContent == 'stopped'")
+    assert (
+        browser.execute_script("return document.querySelector('.cm-content').innerText")
+        == "while True: pass"
+    )
+    browser.refresh()
+    kept = "return document.querySelector('.cell pre.code').textContent == 'while True: pass'"
+    until(browser, kept)
+    write(browser, ".cell .edit", f"print('{HOSTILE}')\nraise ValueError('{HOSTILE}')")
+    shown = run_cell(browser, 0)
+    assert shown.count(HOSTILE) == 3  # printed, in the line, in the message
+    assert not browser.execute_script(
+        "return document.querySelector('.cell').querySelector('img, script')"
+    )
+    press(browser, ".cell .reset")
+    assert "step" in run_cell(browser, 0)
+
+
+def test_the_keyboard_is_enough(opened):
+    browser = opened("lessons/03_nesting.html")
+    for _ in range(80):
+        type_in(browser, "@TAB")
+        if browser.execute_script("return document.activeElement.matches('pre.code')"):
+            break
+    type_in(browser, "@ENTER")
+    until(browser, "return document.activeElement.closest('.cm-editor')")
+    type_in(browser, "a", control=True)
+    type_in(browser, "print(6 * 7)")
+    type_in(browser, "@ENTER", control=True)
+    until(browser, "return document.querySelector('.cell .output').textContent.trim() == '42'")
+    type_in(browser, "@ESCAPE", "@TAB")
+    assert browser.execute_script("return document.activeElement.matches('.cell .run')")
+
+
+# ---- exercises, and the playground ----
+
+
+def test_a_right_answer_passes_a_wrong_one_does_not_and_progress_is_kept(opened, site):
+    browser = opened("exercises/02_jvp.html")
+    judged = (
+        "const verdict = document.querySelectorAll('.verdict')[1];"
+        "return verdict.className != 'verdict' && verdict.textContent"
+    )
+    given = browser.execute_script(
+        "return [...document.querySelectorAll('.exercise')[1].querySelectorAll('.function')]"
+        ".map((f) => f.dataset.function)"
+    )
+    from tinyjax.studio.learn.exercises import in_clone, place_of
+    from tinyjax.studio.learn.functions import function_text
+
+    texts = {name: function_text(in_clone(file).read_text(), function) for name in given
+             for file, function in [place_of(name)]}  # fmt: skip
+    for right in (False, True):
+        mine = (
+            texts
+            if right
+            else {**texts, given[0]: texts[given[0]].replace("return", "return None and")}
+        )
+        browser.execute_script(
+            "for (const [name, text] of Object.entries(arguments[0]))"
+            "  localStorage.setItem(`tinyjax:function:${name}`, JSON.stringify(text))", mine
+        )  # fmt: skip
+        browser.refresh()
+        until(browser, "return !document.querySelector('.exercise .bar').hidden")
+        press(browser, ".exercise > .bar .run", 1)
+        found = until(browser, judged)
+        assert found.startswith("Passed." if right else "Not yet")
+    press(browser, ".exercise button.hint")
+    assert (
+        browser.execute_script("return document.querySelectorAll('.hints li:not([hidden])').length")
+        == 1
+    )
+    browser.get(f"{site}lessons/index.html")
+    assert until(browser, "return document.getElementById('progress').textContent").startswith(
+        "1 of "
+    )
+    assert until(browser, "return document.querySelectorAll('#lesson-map .begun').length") == 1
+
+
+def test_a_link_s_program_is_shown_and_runs_at_a_press_alone(opened):
+    carried = {
+        "text": f"# {HOSTILE}\ndef f(x):\n    return x * x",
+        "function": "",
+        "args": "3.0",
+        "transforms": "grad",
+    }
+    code = base64.urlsafe_b64encode(json.dumps(carried).encode()).decode().rstrip("=")
+    browser = opened(f"playground.html#program={code}")
+    assert (
+        browser.execute_script("return document.querySelector('pre.code').textContent")
+        == carried["text"]
+    )
+    loaded = "return performance.getEntriesByType('resource').map((entry) => entry.name).join(' ')"
+    assert "pyodide" not in browser.execute_script(loaded)
+    press(browser, ".playground .run")
+    until(browser, "return !document.getElementById('stages').hidden")
+    browser.switch_to.frame("stages")
+    lines = "return [...document.querySelectorAll('.line')].map((line) => line.textContent).join()"
+    assert "mul" in until(browser, lines)
+    assert not browser.execute_script("return document.querySelector('img')")
+    browser.switch_to.default_content()
+
+
+def test_a_link_that_is_too_long_or_no_program_is_told(opened):
+    for code in ("%%", "A" * 20_000, base64.urlsafe_b64encode(b"{}").decode().rstrip("=")):
+        browser = opened(f"playground.html#program={code}")
+        assert "could not be read" in browser.execute_script(
+            "return document.getElementById('shared').textContent"
+        )

@@ -6,7 +6,6 @@ Each answer is JSON with plain texts; the page shows them as texts. Read worker.
 import ast
 import base64
 import contextlib
-import importlib
 import io
 import json
 import linecache
@@ -125,8 +124,9 @@ def told(error: BaseException) -> str:
 
 def judge(show, number: str, texts: dict[str, str]) -> dict:
     """Whether what was written of an exercise's functions passes its tests."""
-    in_process = importlib.import_module("tinyjax.studio.learn.in_process")
-    return in_process.judge_text(number, texts)
+    from tinyjax.studio.learn.in_process import judge_text
+
+    return judge_text(number, texts)
 
 
 # ---- the playground ----

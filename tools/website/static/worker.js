@@ -91,7 +91,9 @@ self.onmessage = ({ data }) => {
       const found = await answer(kind, asked, (printed) => say({ id, printed }));
       say({ id, answer: await draw(found, site) });
     } catch (error) {
-      say({ id, failed: error.message });
+      // A PythonError is Python's answer; all else, as a stack of the engine that is full, is its end.
+      if (error instanceof python.ffi.PythonError) say({ id, failed: error.message.trim().split("\n").at(-1) });
+      else say({ broken: "Python itself stopped: is there a call of itself without an end? It starts anew at the next press." });
     }
   });
 };

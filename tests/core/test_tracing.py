@@ -252,6 +252,15 @@ def test_eval_shape_computes_nothing():
     assert out == {"y": jax.ShapeDtypeStruct((10**6, 10**6), np.float32)}
 
 
+def test_a_struct_that_a_traced_function_closes_over_has_a_type_and_no_value():
+    struct = jax.ShapeDtypeStruct((3,), np.float32)
+    assert jax.eval_shape(lambda x: (struct, x), 1.0)[0] == struct
+    assert str(jax.make_jaxpr(lambda: struct)()) == "{ lambda a:f32[3]; . let  in (a,) }"
+    for call in (jax.jit(lambda: struct), lambda: jax.jit(lambda x: x)(struct)):
+        with pytest.raises(TypeError, match="A ShapeDtypeStruct does not have a value"):
+            call()
+
+
 def test_make_jaxpr_takes_functions_only():
     with pytest.raises(TypeError, match="Expected a callable value"):
         jax.make_jaxpr(3)

@@ -1,16 +1,16 @@
 """Primitives and interpreters of one's own, written with the names that JAX documents for them."""
 
 import functools
-import warnings
 
 import numpy as np
 import pytest
 
 import tinyjax as jax
 import tinyjax.extend
+import tinyjax.interpreters.batching
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.compat import ad, mlir, xla
+from tinyjax.compat import ad, xla
 from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
 from tinyjax.extend.core import Jaxpr, Literal, Primitive, jaxpr_as_fun, primitives
 from tinyjax.transform import batching
@@ -90,20 +90,12 @@ def test_it_is_compiled_without_a_lowering_as_a_step_on_the_host():
     assert jax.jit(jax.grad(square_add))(2.0, 10.0) == 4.0
 
 
-def test_registering_an_mlir_lowering_says_what_to_do_instead():
-    with pytest.warns(UserWarning, match="lowering_rules.multiply_add_p. = Elementwise"):
-        mlir.register_lowering(multiply_add_p, lambda ctx, x, y, z: [x], platform="cpu")
-
-
 def test_with_an_opencl_lowering_it_is_part_of_a_kernel():
     rule = Elementwise(lambda ctx, x, y, z: ctx.op("add", ctx.op("mul", x, y), z))
     lowering_rules[multiply_add_p] = rule
     try:
         assert "host" not in jax.jit(square_add).lower(2.0, 10.0).as_text()
         assert jax.jit(jax.vmap(jax.grad(square_add)))(jnp.arange(3.0), jnp.ones(3))[2] == 4.0
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            mlir.register_lowering(multiply_add_p, lambda ctx, x, y, z: [x])
         assert xla.apply_primitive(multiply_add_p, 2.0, 3.0, 4.0) == 10.0
     finally:
         del lowering_rules[multiply_add_p]
@@ -274,3 +266,40 @@ def test_equations_have_no_parameters_that_say_nothing():
     (eqn,) = jax.make_jaxpr(lambda x: x.reshape(6))(np.ones((2, 3))).eqns
     assert eqn.params == {"new_sizes": (6,)}
     assert "reshape[dimensions=None new_sizes=(6,) sharding=None]" in str(eqn)
+
+
+# ---- what Equinox asks for ----
+
+
+def test_avals_of_a_batch_and_of_what_is_in_it():
+    one, batch = (
+        jax.core.ShapedArray((2, 3), np.float32),
+        jax.core.ShapedArray((2, 5, 3), np.float32),
+    )
+    assert tinyjax.extend.core.unmapped_aval(5, 1, one) == batch
+    assert tinyjax.extend.core.mapped_aval(5, 1, batch) == one
+    assert (
+        tinyjax.extend.core.mapped_aval(5, None, one)
+        == tinyjax.extend.core.unmapped_aval(5, None, one)
+        == one
+    )
+
+
+def test_a_batching_rule_that_gets_the_size_and_the_name_of_the_axis():
+    p = Primitive("sized")
+    p.def_abstract_eval(lambda x: x)
+
+    def rule(axis_size, axis_name, trace_type, vals, dims):
+        assert (axis_name, trace_type, dims) == ("i", None, (0,))
+        return vals[0] * axis_size, 0
+
+    tinyjax.interpreters.batching.axis_primitive_batchers[p] = rule
+    np.testing.assert_array_equal(jax.vmap(p.bind, axis_name="i")(jnp.ones(3)), [3, 3, 3])
+
+
+def test_tracers_of_one_trace_have_the_trace_that_is_on_top():
+    def f(x):
+        assert x._trace.main is tinyjax.extend.core.find_top_trace([x]).main
+        return x
+
+    assert jax.jvp(f, (1.0,), (2.0,)) == (1.0, 2.0)

@@ -1,17 +1,57 @@
-"""Where JAX registers how a primitive compiles; tinyjax compiles to OpenCL, and here it says so.
+"""Where JAX registers how a primitive compiles; tinyjax compiles to OpenCL, and takes what it can of that.
 
-After this file you know where the OpenCL lowering of your primitive goes. Code written for JAX runs on,
-with a warning: jit runs a primitive that has no OpenCL lowering on the host, by its impl rule.
-Builds on compile.kernel.rules.
+After this file you can say what becomes of `mlir.register_lowering(p, rule)`. A rule that `lower_fun` makes
+stands for a function of arrays: the compiler opens it like a call, and its operations are fused with what is
+around it. (Equinox, and what builds on it, write their primitives so.) A rule that writes MLIR is of no use
+here: in compiled code the primitive's impl rule runs on the host. Builds on core.inlining.
+
+Source: https://docs.jax.dev/en/latest/jax-primitives.html
 """
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
-from tinyjax.compile.kernel.rules import lowering_rules
-from tinyjax.core.bind import Primitive
+from tinyjax.core.bind import Primitive, context, impl_rules, missing_rule, no_rule_reasons
+from tinyjax.core.inlining import OPENED
+from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn
+from tinyjax.core.tracing import trace_to_jaxpr
+
+
+class LoweredFun:
+    """A lowering rule that is the function it was made of. Called with the results of others, as rules that
+    write MLIR are, it says that there is no MLIR here."""
+
+    def __init__(self, fun: Callable, multiple_results: bool):
+        self.fun = fun
+        self.multiple_results = multiple_results
+
+    def results(self, *args: Any, **params: Any) -> Sequence[Any]:
+        out = self.fun(*args, **params)
+        return list(out) if self.multiple_results else [out]
+
+    def jaxpr_of(self, eqn: JaxprEqn) -> ClosedJaxpr:
+        """The function traced for an equation of the primitive, of whose line all its equations are."""
+        before, context.source_info = context.source_info, eqn.source_info
+        try:
+            results = functools.partial(self.results, **eqn.params)
+            return trace_to_jaxpr(results, [v.aval for v in eqn.invars])
+        finally:
+            context.source_info = before
+
+    def __call__(self, ctx: Any, *args: Any, **params: Any) -> NoReturn:
+        raise NotImplementedError(
+            "a rule that lower_fun made was called from another lowering rule: tinyjax compiles to OpenCL "
+            "and calls no rule that writes MLIR. Register the whole function: "
+            "register_lowering(p, lower_fun(f, multiple_results=...))"
+        )
+
+
+def lower_fun(fun: Callable, multiple_results: bool = True) -> LoweredFun:
+    """A lowering rule of a function of arrays, written in operations that have theirs."""
+    return LoweredFun(fun, multiple_results)
 
 
 def register_lowering(
@@ -21,16 +61,29 @@ def register_lowering(
     inline: bool = True,
     cacheable: bool = True,
 ) -> Callable:
-    """Takes a rule that writes MLIR, and warns that it is not used unless the primitive has an OpenCL
-    lowering already. Can be a decorator, as in JAX: @partial(register_lowering, prim)."""
+    """Takes a rule for how a primitive compiles: one of lower_fun is used, of any platform; one that writes
+    MLIR is not, and where the primitive has no impl rule either, evaluating it says so.
+
+    From now on an impl rule of the primitive gets Arrays, as JAX's do. Can be a decorator, as in JAX:
+    @partial(register_lowering, prim)."""
     if rule is None:
         return lambda rule: register_lowering(prim, rule, platform, inline, cacheable)
-    if prim not in lowering_rules:
-        warnings.warn(
-            f"tinyjax compiles to OpenCL, so the MLIR lowering of '{prim}' is not used: in compiled code "
-            "its impl rule runs on the host. To have it in a kernel, say what one element of the result "
-            f"is: tinyjax.compile.kernel.rules.lowering_rules[{prim}_p] = Elementwise(lambda ctx, x, y: "
-            'ctx.op("add", x, y)). CONTRIBUTING.md, "Adding a primitive", has an example',
-            stacklevel=2,
-        )
+    prim.takes_arrays = True
+    if isinstance(rule, LoweredFun):
+        OPENED[prim] = rule.jaxpr_of
+        impl_rules.setdefault(prim, rule.fun)
+    else:
+        no_rule_reasons[prim, "impl"] = no_rule_reasons[prim, "lowering"] = _no_mlir(prim)
+        impl_rules.setdefault(prim, lambda *args, **params: missing_rule(prim, "impl"))
     return rule
+
+
+def _no_mlir(prim: Primitive) -> str:
+    return (
+        "tinyjax compiles to OpenCL, so its MLIR lowering is not used. Its impl rule, if it has one, runs on "
+        f"the host: {prim}_p.def_impl(f). To have it in a kernel, register a function of operations that are "
+        f"there: mlir.register_lowering({prim}_p, mlir.lower_fun(f, multiple_results=False)); or say what "
+        f"one element of the result is: tinyjax.compile.kernel.rules.lowering_rules[{prim}_p] = "
+        'Elementwise(lambda ctx, x, y: ctx.op("add", x, y)). CONTRIBUTING.md, "Adding a primitive", has an '
+        "example"
+    )

@@ -9,13 +9,15 @@ from typing import Any
 
 from tinyjax.compile.kernel.rules import lowering_rules
 from tinyjax.core.bind import Primitive, missing_rule
+from tinyjax.core.inlining import OPENED
 from tinyjax.transform.jit.api import jit
 
 
 def apply_primitive(prim: Primitive, *args: Any, **params: Any) -> Any:
-    """Runs a primitive by its OpenCL lowering: prim.def_impl(functools.partial(apply_primitive, prim)).
+    """Runs a primitive by its OpenCL lowering, or by the function that `mlir.lower_fun` made one of:
+    prim.def_impl(functools.partial(apply_primitive, prim)).
 
     Raises NotImplementedError if it has none."""
-    if prim not in lowering_rules:
+    if prim not in lowering_rules and prim not in OPENED:
         missing_rule(prim, "lowering")
     return jit(lambda *xs: prim.bind(*xs, **params))(*args)

@@ -32,6 +32,8 @@ def get_aval(x: Any) -> ShapedArray:
         return scalar_aval
     if hasattr(x, "__jax_array__"):
         return get_aval(x.__jax_array__())
+    if hasattr(x, "_aval_of_struct"):  # a ShapeDtypeStruct, which has no elements
+        return x._aval_of_struct
     raise TypeError(
         f"Value {x!r} of type {type(x)} is not a valid JAX type: use an array, a NumPy value or a "
         "Python number (jnp.array converts lists)"

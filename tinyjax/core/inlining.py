@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tinyjax.core.bind import EvalTrace, context, is_staging
+from tinyjax.core.bind import EvalTrace, Primitive, context, is_staging
 from tinyjax.core.errors import JaxRuntimeError
 from tinyjax.core.jaxpr import (
     Atom,
@@ -35,6 +35,8 @@ CALLS: dict[str, str | Callable[[dict[str, Any]], ClosedJaxpr]] = {
     "custom_vmap_call": "call",
     "remat2": "jaxpr",
 }
+# primitive of one's own -> what makes the jaxpr that an equation of it stands for
+OPENED: dict[Primitive, Callable[[JaxprEqn], ClosedJaxpr]] = {}
 # primitives whose results are their operands: a program computes with whole arrays, on one device
 FORWARDS = ("device_put", "sharding_constraint", "reshard")
 
@@ -45,7 +47,7 @@ def inline_calls(
     """Puts the equations of called jaxprs in place of the calls, but for those that `keep` names; their
     constants become our own.
 
-    Calls are those of `CALLS`, and calls within them; each has variables of its own. What is in `FORWARDS`
+    Calls are those of `is_call`, and calls within them; each has variables of its own. What is in `FORWARDS`
     goes: what reads its results reads its operands. Our own variables stay, and `closed` stays as it is."""
     eqns: list[JaxprEqn] = []
     constants: dict[Var, Any] = {}
@@ -67,9 +69,9 @@ def inline_calls(
             invars = [rename(v) for v in eqn.invars]
             if eqn.primitive.name in FORWARDS:
                 renamed.update(zip(eqn.outvars, invars))
-            elif eqn.primitive.name in CALLS and not keep(eqn):
+            elif is_call(eqn) and not keep(eqn):
                 called = called_jaxpr(eqn)
-                results = copy_eqns(called.jaxpr, called.consts, invars, _copy)
+                results = copy_eqns(called.jaxpr, called.consts, invars, lambda v: Var(v.aval))
                 renamed.update(zip(eqn.outvars, results))
             else:
                 outvars = [new(v) for v in eqn.outvars]
@@ -84,11 +86,13 @@ def inline_calls(
     )
 
 
-def _copy(v: Var) -> Var:
-    return Var(v.aval)
+def is_call(eqn: JaxprEqn) -> bool:
+    return eqn.primitive.name in CALLS or eqn.primitive in OPENED
 
 
 def called_jaxpr(eqn: JaxprEqn) -> ClosedJaxpr:
+    if eqn.primitive in OPENED:
+        return OPENED[eqn.primitive](eqn)
     return called_by(eqn.primitive.name, eqn.params)
 
 
@@ -111,7 +115,7 @@ def check_equations(jaxpr: Jaxpr) -> None:
 
     def count(jaxpr: Jaxpr) -> int:
         if jaxpr not in counts:
-            own = sum(eqn.primitive.name not in CALLS for eqn in jaxpr.eqns)
+            own = sum(not is_call(eqn) for eqn in jaxpr.eqns)
             inside = (count(inner) for eqn in jaxpr.eqns for inner in subjaxprs(eqn.params))
             counts[jaxpr] = own + sum(inside)
         return counts[jaxpr]

@@ -8,7 +8,7 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.ShapeDtypeStruct.html
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
@@ -41,6 +41,17 @@ class ShapeDtypeStruct:
     def size(self) -> int:
         return ShapedArray(self.shape, self.dtype).size
 
+    @property
+    def _aval_of_struct(self) -> ShapedArray:
+        aval = ShapedArray(self.shape, self.dtype, self.weak_type)
+        return aval if self.sharding is None else self.sharding.typed(aval)
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(
+            "A ShapeDtypeStruct does not have a value and cannot be used as a constant in a JAX function: "
+            f"{self} can be an argument of jax.eval_shape, jax.make_jaxpr and jax.jit(f).lower"
+        )
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and arg_aval(self) == arg_aval(other)
 
@@ -59,7 +70,4 @@ def struct_of(aval: ShapedArray) -> ShapeDtypeStruct:
 
 
 def arg_aval(x: Any) -> ShapedArray:
-    if isinstance(x, ShapeDtypeStruct):
-        aval = ShapedArray(x.shape, x.dtype, x.weak_type)
-        return aval if x.sharding is None else x.sharding.typed(aval)
     return get_aval(x)

@@ -135,7 +135,7 @@ class JaxprTrace(Trace):
         if isinstance(x, Tracer) and getattr(x._trace, "finished", False):
             raise escaped_tracer_error(x)
         aval = get_aval(x)
-        is_literal = isinstance(x, LiteralArray) or not isinstance(x, Array)
+        is_literal = isinstance(x, LiteralArray) or not isinstance(x, Array | ShapeDtypeStruct)
         if is_literal and not aval.shape and dtypes.kind(aval.dtype) != "V":
             return Literal(x.written if isinstance(x, LiteralArray) else x, aval)
         return self.constvar(x, aval)

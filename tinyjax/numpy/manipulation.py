@@ -298,8 +298,8 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 
 
 def iscomplexobj(x: Any) -> bool:
-    """Whether the dtype is complex; as numpy.iscomplexobj."""
-    return x is not None and dtypes.kind(dtypes.dtype(as_array(x))) == "c"
+    """Whether the dtype is complex, of anything that has one, or of a list; as numpy.iscomplexobj."""
+    return dtypes.kind(x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype) == "c"
 
 
 def isrealobj(x: Any) -> bool:

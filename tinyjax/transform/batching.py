@@ -168,7 +168,7 @@ batch_rules: dict[Primitive, Callable[..., Any]] = {}
 axis_batch_rules: dict[Primitive, Callable[..., Any]] = {}
 # The names of these tables in jax.interpreters.batching.
 primitive_batchers = batch_rules
-fancy_primitive_batchers = axis_primitive_batchers = axis_batch_rules
+fancy_primitive_batchers = axis_batch_rules
 
 
 def defvectorized(primitive: Primitive) -> None:

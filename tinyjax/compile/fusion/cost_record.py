@@ -40,7 +40,7 @@ from tinyjax.compile.kernel.scalar_ops import DIVISION
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
 from tinyjax.compile.passes.products import multiplications
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.inlining import CALLS, called_jaxpr
+from tinyjax.core.inlining import called_jaxpr, is_call
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn
 
 FUNCTIONS = frozenset(
@@ -125,7 +125,7 @@ def jaxpr_cost(jaxpr: Jaxpr, target: Target = CPU) -> Cost:
 
 def eqn_cost(eqn: JaxprEqn, target: Target = CPU) -> Cost:
     """The cost of one equation; `bytes` are those of its operands and results."""
-    if eqn.primitive.name in CALLS:
+    if is_call(eqn):
         return jaxpr_cost(called_jaxpr(eqn).jaxpr, target)
     if is_control_flow(eqn):
         bodies = bodies_of(eqn).values()

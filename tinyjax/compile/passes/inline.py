@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from tinyjax.compile.record import event, is_recording
-from tinyjax.core.inlining import CALLS, FORWARDS, called_jaxpr, inline_calls
+from tinyjax.core.inlining import FORWARDS, called_jaxpr, inline_calls, is_call
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, JaxprEqn
 from tinyjax.core.places import without_places
 
@@ -53,6 +53,6 @@ def _calls(jaxpr: Jaxpr, keep: Callable[[JaxprEqn], bool]) -> Iterator[JaxprEqn]
     for eqn in jaxpr.eqns:
         if eqn.primitive.name in FORWARDS:
             yield eqn
-        elif eqn.primitive.name in CALLS and not keep(eqn):
+        elif is_call(eqn) and not keep(eqn):
             yield eqn
             yield from _calls(called_jaxpr(eqn).jaxpr, keep)

@@ -14,6 +14,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
+from tinyjax.core.array import ShapedArray
 from tinyjax.core.bind import EvalTrace, Trace, context
 from tinyjax.core.bind import Primitive as Primitive
 from tinyjax.core.bind import set_current_trace as set_current_trace
@@ -42,6 +43,22 @@ def take_current_trace() -> Iterator[Trace]:
 def find_top_trace(xs: Any = ()) -> Trace:
     """The trace that operations go to: the current one, of whatever values."""
     return context.trace
+
+
+# What libraries (Equinox) compare to tell traces apart, from when a trace was a level of a stack.
+setattr(Trace, "main", property(lambda trace: trace))  # noqa: B010  (a class of the story, which has none)
+
+
+def mapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
+    """The type of an element of a batch along `axis`; of what is the same for all, its own."""
+    return aval if axis is None else aval.without_axis(axis)
+
+
+def unmapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray:
+    """The type of a batch, with `size` of these along `axis`; of what is the same for all, its own."""
+    if axis is None:
+        return aval
+    return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
 
 
 class TraceTag:

@@ -1,0 +1,26 @@
+"""Batching rules of other signatures, under the names of jax.interpreters.batching: Equinox registers so.
+
+Builds on transform.batching, whose table of rules they go to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tinyjax.core.bind import Primitive
+from tinyjax.transform.batching import AxisData, axis_batch_rules
+
+
+class AxisPrimitiveBatchers:
+    """Takes a rule (axis_size, axis_name, trace_type, vals, dims, **params) -> (out, out_dim), and nothing
+    else; trace_type is None."""
+
+    def __setitem__(self, primitive: Primitive, rule: Callable[..., Any]) -> None:
+        def of_axis(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
+            return rule(axis.size, axis.name, None, vals, dims, **params)
+
+        axis_batch_rules[primitive] = of_axis
+
+
+axis_primitive_batchers = AxisPrimitiveBatchers()

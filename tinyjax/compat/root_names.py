@@ -103,6 +103,8 @@ LAZY_NAMES = {
     "studio": ("viz",),
     "core.compile_time": ("ensure_compile_time_eval",),
     "dtypes": ("float0",),
+    "core.ref_indices": ("ds",),
+    "ref": ("Ref", "empty_ref", "free_ref", "freeze", "new_ref"),
     "studio.environment": ("print_environment_info",),
     "transform.fwd_and_bwd": ("fwd_and_bwd",),
     "lax.jacobian": ("jacobian",),

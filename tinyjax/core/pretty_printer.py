@@ -233,21 +233,21 @@ def _jaxpr_doc(jaxpr: Jaxpr, context: JaxprPpContext) -> Doc:
 
 
 def _jaxpr_body(jaxpr: Jaxpr, context: JaxprPpContext) -> Doc:
-    binders = [_binders(jaxpr.constvars, context), "; ", _binders(jaxpr.invars, context)]
+    arguments = [binders(jaxpr.constvars, context), "; ", binders(jaxpr.invars, context)]
     eqns = join(Break("; "), [_eqn_doc(eqn, context) for eqn in jaxpr.eqns])
-    outs = [_atom(v, context) for v in jaxpr.outvars]
+    outs = [atom_text(v, context) for v in jaxpr.outvars]
     out_doc = Nest(Group(join([",", Group(Break())], outs)))
     close = ",)" if len(outs) == 1 else ")"
-    body: Doc = ["{ lambda ", *binders, ". let", Nest([Break(), *eqns]), Break()]
+    body: Doc = ["{ lambda ", *arguments, ". let", Nest([Break(), *eqns]), Break()]
     return Group([Nest([body, "in (", out_doc, close]), " }"])
 
 
-def _binders(variables: Sequence[Var], context: JaxprPpContext) -> Doc:
+def binders(variables: Sequence[Var], context: JaxprPpContext) -> Doc:
     texts = [f"{context.name(v)}:{v.aval.str_short(short_dtypes=True)}" for v in variables]
     return Nest(Group(join(Group(Break()), texts)))
 
 
-def _atom(v: Atom, context: JaxprPpContext) -> str:
+def atom_text(v: Atom, context: JaxprPpContext) -> str:
     if isinstance(v, Literal):
         return f"{literal_text(v)}:{v.aval.str_short(short_dtypes=True)}"
     return context.name(v)
@@ -259,14 +259,16 @@ def literal_text(literal: Literal) -> str:
 
 
 def _eqn_doc(eqn: JaxprEqn, context: JaxprPpContext) -> Doc:
+    if eqn.primitive.name in printed_eqns:
+        return printed_eqns[eqn.primitive.name](eqn, context)
     shown = printed_params.get(eqn.primitive.name, _sorted_params)(eqn, context)
     params: Doc = ""
     # The left side takes its names first: variables are named in the order of the text.
-    left = _binders(eqn.outvars, context)
+    left = binders(eqn.outvars, context)
     if shown:
         pairs = [[f"{name}=", _param_doc(value, context)] for name, value in shown]
         params = Group([Nest(["[", Break(""), *join(Break(), pairs)]), Break(""), "]"])
-    operands = Nest(Group(join(Group(Break()), [_atom(v, context) for v in eqn.invars])))
+    operands = Nest(Group(join(Group(Break()), [atom_text(v, context) for v in eqn.invars])))
     right: Doc = [eqn.primitive.name, params, " ", operands]
     return [left, " = ", right] if eqn.outvars else right
 
@@ -327,6 +329,10 @@ def _jit_params(eqn: JaxprEqn, context: JaxprPpContext) -> Params:
     if any(places["out_shardings"]):
         shown.append(("out_shardings", _places_text(places["out_shardings"])))
     return shown
+
+
+# primitive name -> (eqn, context) -> the text of an equation that is written in a way of its own
+printed_eqns: dict[str, Callable[[JaxprEqn, JaxprPpContext], Doc]] = {}
 
 
 def _places_text(places: tuple) -> str:

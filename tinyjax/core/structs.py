@@ -33,6 +33,16 @@ class ShapeDtypeStruct:
         self.dtype = dtypes.canonicalize_dtype(dtype)
         self.weak_type = weak_type
 
+    @staticmethod
+    def like(x: Any) -> ShapeDtypeStruct:
+        """What is known of an array, a number or another ShapeDtypeStruct."""
+        return struct_of(arg_aval(x))
+
+    def update(self, **changes: Any) -> ShapeDtypeStruct:
+        """A copy with some of shape, dtype, weak_type and sharding changed."""
+        fields = {name: changes.get(name, getattr(self, name)) for name in self.__slots__}
+        return ShapeDtypeStruct(**fields)
+
     @property
     def ndim(self) -> int:
         return len(self.shape)

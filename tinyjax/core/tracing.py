@@ -49,6 +49,7 @@ from tinyjax.core.jaxpr import (
     Var,
     check_jaxpr,
 )
+from tinyjax.core.ref_types import check_no_ref, check_no_ref_returned
 from tinyjax.core.structs import ShapeDtypeStruct, arg_aval, struct_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 from tinyjax.core.varying import manual_axes, result_aval, varying_alike
@@ -177,6 +178,8 @@ class JaxprTrace(Trace):
         atoms = [
             x.atom if type(x) is JaxprTracer and x._trace is self else self.atom(x) for x in args
         ]
+        if not primitive.takes_arrays:
+            check_no_ref(primitive.name, [atom.aval for atom in atoms])
         rule = abstract_eval_rules.get(primitive) or missing_rule(primitive, "abstract_eval")
         out = type_of_result(primitive, rule, [atom.aval for atom in atoms], params)
         source = user_line()
@@ -208,6 +211,7 @@ def trace_to_jaxpr(flat_fun: Callable[..., Any], in_avals: Sequence[ShapedArray]
         outs = flat_fun(*[trace.new_arg(aval, source) for aval in in_avals])
         for position in range(len(outs)):
             check_output(outs[position], position)
+        check_no_ref_returned(getattr(flat_fun, "fun", flat_fun), outs)
         closed = trace.finish(outs)
     if config.jax_check_tracer_leaks:
         del outs

@@ -116,9 +116,11 @@ def _remember(
     if function.shardings is not None:
         return
     traced = function.cache.get(function.cache_key(args, kwargs)[1])
-    if traced is None:  # jit is disabled
+    if (
+        traced is None or traced[1]
+    ):  # jit is disabled; or it closes over Refs, which the plain way reads
         return
-    jaxpr, out_tree, donated = traced
+    jaxpr, out_tree, donated = traced[0]
     if any(is_one(jaxpr, arrays) for is_one, _ in runs_in_parts):
         return
     name = function.params["name"]

@@ -87,7 +87,7 @@ from tinyjax.lax.scattering import (
 )
 from tinyjax.lax.selection import clamp, clamp_p, select, select_n, select_n_p
 from tinyjax.lax.shape import (
-    broadcast, broadcast_in_dim, broadcast_shapes, broadcast_to_rank, collapse, expand_dims,
+    broadcast, broadcast_in_dim, broadcast_like, broadcast_shapes, broadcast_to_rank, collapse, expand_dims,
     reshape, rev, rev_p, squeeze, squeeze_p, transpose,
 )
 from tinyjax.lax.slicing import index_in_dim, pad, pad_p, slice, slice_in_dim, slice_p

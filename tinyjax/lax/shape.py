@@ -21,6 +21,7 @@ import numpy as np
 
 from tinyjax.core import primitives
 from tinyjax.core.array import Array, ShapedArray
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import canonicalize_shape
@@ -160,6 +161,26 @@ def broadcast_in_dim(
     place = place_params("broadcast_in_dim", out_sharding)
     sizes = canonicalize_shape(shape, "broadcast_in_dim")
     return primitives.broadcast_in_dim(operand, sizes, broadcast_dimensions, **place)
+
+
+def broadcast_like(arr: Any, like_arr: Any) -> Array:
+    """`arr` in the shape of `like_arr`, repeated along axes that it does not have, or has with size 1.
+
+    Raises ValueError where it does not fit; as jax.lax.broadcast_like."""
+    aval, like = get_aval(arr), get_aval(like_arr)
+    if aval.ndim > like.ndim:
+        raise ValueError(
+            f"Cannot broadcast to shape with fewer dimensions: arr_shape={aval.shape} shape={like.shape}"
+        )
+    if aval.shape == like.shape:
+        return as_array(arr)
+    kept = like.shape[like.ndim - aval.ndim :]
+    if any(a not in (1, b) for a, b in zip(aval.shape, kept)):
+        raise ValueError(
+            f"Incompatible types for broadcasting: input type={aval.str_short()} and requested type="
+            f"{aval.update(shape=like.shape).str_short()}"
+        )
+    return primitives.broadcast_in_dim(arr, like.shape, range(like.ndim - aval.ndim, like.ndim))
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:

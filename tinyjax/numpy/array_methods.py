@@ -140,14 +140,6 @@ def _round(x: Any, ndigits: int | None = None) -> Any:
     return convert(out, dtypes.default_dtype(int)) if ndigits is None else out
 
 
-def _setitem(self: Any, index: Any, value: Any) -> None:
-    raise TypeError(
-        "JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = y, "
-        "use x = x.at[idx].set(y) or another .at[] method: "
-        "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html"
-    )
-
-
 def _iter(self: Any) -> Iterator[Any]:
     if self.ndim == 0:
         raise TypeError("iteration over a 0-d array")
@@ -302,7 +294,7 @@ _OWN_METHODS: dict[str, Callable] = {
     "__iter__": _iter,
     "__reversed__": _reversed,
     "__round__": _round,
-    "__setitem__": _setitem,
+    "__setitem__": indexing.setitem,
 }
 _PROPERTIES: dict[str, Callable] = {
     "T": manipulation.transpose,

@@ -17,11 +17,13 @@ from tinyjax import lax
 from tinyjax.core.array import ArrayImpl
 from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
+from tinyjax.core.ref_indices import Slice
 from tinyjax.numpy.index_parts import (
     ARRAY,
     INTEGER,
     NEW_AXIS,
     SLICE,
+    TRACED_SLICE,
     Part,
     check_slices_are_known,
     count_from_end,
@@ -75,7 +77,7 @@ def gather_plan(
             builder.add_arrays(list(advanced.values()))
         if part.kind == NEW_AXIS:
             builder.add_new_axis()
-        elif part.kind == SLICE:
+        elif part.kind in (SLICE, TRACED_SLICE):
             builder.add_slice(part.index, part.axes[0])
         else:
             builder.sizes.append(1)
@@ -127,10 +129,13 @@ class _PlanBuilder:
         self.new_axes.append(len(self.out_shape))
         self.out_shape.append(1)
 
-    def add_slice(self, index: Any, axis: int) -> None:
+    def add_slice(self, index: slice | Slice, axis: int) -> None:
         size = self.shape[axis]
-        start, stop, step = index.indices(size)
-        count = len(range(start, stop, step))
+        if isinstance(index, Slice):
+            start, count, step = as_array(index.start), index.size, index.stride
+        else:
+            start, stop, step = index.indices(size)
+            count = len(range(start, stop, step))
         if step == 1:  # a window of the slice
             if count != size:
                 self.add_start(start, axis)

@@ -19,12 +19,13 @@ from tinyjax.core.array import Array
 from tinyjax.core.bind import Tracer, as_array
 from tinyjax.core.errors import NonConcreteBooleanIndexError
 from tinyjax.core.primitives import shape_of
+from tinyjax.core.ref_indices import Slice
 from tinyjax.numpy.creation import asarray
 from tinyjax.numpy.util import INT32, constant, weak_constant_like
 
 # ---- what an index consists of ----
 
-NEW_AXIS, SLICE, ELLIPSIS, INTEGER, BOOLEAN, ARRAY = range(6)
+NEW_AXIS, SLICE, ELLIPSIS, INTEGER, BOOLEAN, ARRAY, TRACED_SLICE = range(7)
 
 
 class Part(NamedTuple):
@@ -79,6 +80,8 @@ def _kind(item: Any) -> int:
         return ELLIPSIS
     if isinstance(item, slice):
         return SLICE
+    if isinstance(item, Slice):
+        return TRACED_SLICE
     if isinstance(item, (bool, np.bool_)):
         return BOOLEAN
     if isinstance(item, (int, np.integer)):

@@ -2,7 +2,7 @@
 
 After this file you can say which of three ways an index takes, and read its equations:
   1. integers and slices that are known -> slice (then rev, squeeze, broadcast_in_dim);
-  2. integers that are traced, with slices of step 1 -> dynamic_slice;
+  2. integers that are traced, with slices of step 1 (jax.ds(i, n): also traced) -> dynamic_slice;
   3. all else, arrays above all -> gather, from one array of start positions.
 Negative indices count from the end; reads out of range are clamped, as there are no errors on a device.
 Updates, x.at[i].set(y), take the third way with scatter (see at.py). Builds on index_parts and
@@ -20,8 +20,10 @@ from typing import Any
 import numpy as np
 
 from tinyjax import lax
+from tinyjax.core import refs
 from tinyjax.core.bind import as_array
 from tinyjax.core.primitives import shape_of
+from tinyjax.core.ref_types import AbstractRef
 from tinyjax.numpy.gather_plan import gather_plan
 from tinyjax.numpy.index_parts import (
     ARRAY,
@@ -29,6 +31,7 @@ from tinyjax.numpy.index_parts import (
     INTEGER,
     NEW_AXIS,
     SLICE,
+    TRACED_SLICE,
     Part,
     check_slices_are_known,
     expand_masks,
@@ -42,7 +45,20 @@ from tinyjax.numpy.util import INT32, concrete, convert
 
 def getitem(x: Any, index: Any) -> Any:
     """x[index]. Raises IndexError or TypeError for what is no index into x's shape."""
+    if type(x.aval) is AbstractRef:  # a tracer that stands for a Ref
+        return refs.get(x, index)
     return rewriting_take(x, index)
+
+
+def setitem(x: Any, index: Any, value: Any) -> None:
+    """ref[index] = value, of a tracer that stands for a Ref. Raises TypeError for an array."""
+    if type(x.aval) is AbstractRef:
+        return refs.set(x, index, value)
+    raise TypeError(
+        "JAX arrays are immutable and do not support in-place item assignment. Instead of x[idx] = y, "
+        "use x = x.at[idx].set(y) or another .at[] method: "
+        "https://docs.jax.dev/en/latest/_autosummary/jax.numpy.ndarray.at.html"
+    )
 
 
 def rewriting_take(
@@ -60,7 +76,7 @@ def rewriting_take(
     if mode is None or lax.GatherScatterMode.from_any(mode) in _NO_FILL:
         kinds = {part.kind for part in parts}
         in_range = mode is not None or _integers_are_in_range(parts, x.aval.shape, wrap_negative)
-        if not kinds & {ARRAY, BOOLEAN} and in_range:
+        if not kinds & {ARRAY, BOOLEAN, TRACED_SLICE} and in_range:
             return _static_slice(x, without_ellipsis(parts, x.ndim), wrap_negative)
         elif _fits_dynamic_slice(parts, x.aval.shape):
             return _dynamic_slice(x, without_ellipsis(parts, x.ndim), wrap_negative)
@@ -137,6 +153,8 @@ def _fits_dynamic_slice(parts: list[Part], shape: tuple[int, ...]) -> bool:
                 return False
         if part.kind == SLICE and part.index.step not in (None, 1, -1):
             return False
+        if part.kind == TRACED_SLICE and part.index.stride != 1:
+            return False
         if part.kind in (ARRAY, INTEGER) and shape[part.axes[0]] == 0:
             return False
     return True
@@ -160,6 +178,9 @@ def _dynamic_slice(x: Any, parts: list[Part], wrap_negative: bool) -> Any:
                 reverse.append(axis)
             starts.append(start)
             sizes.append(max(0, stop - start))
+        elif part.kind == TRACED_SLICE:
+            starts.append(as_array(part.index.start))
+            sizes.append(part.index.size)
         else:
             starts.append(as_array(part.index))
             sizes.append(1)

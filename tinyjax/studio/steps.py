@@ -1,17 +1,14 @@
 """The order to read tinyjax in: a story of chapters, each of which needs only those before it.
 
-A step is one mechanism, in one file that reads from top to bottom. A chapter also names what its files
-need and the story does not teach: a list of flags, one driver's linker, more forms of a kernel. All other
-modules are breadth: more primitives, more functions, tools. They register into the steps' rule tables, and
-no step imports them; tests/studio/test_steps.py reads the imports and fails on one that points forwards.
+A step is one mechanism, in one file. A chapter's footnotes are what its files need and the story does not
+teach. All other modules are breadth, which no step imports: tests/studio/test_steps.py reads the imports.
 """
 
 from typing import NamedTuple
 
 
 class Chapter(NamedTuple):
-    """A part of the story: its steps in the order to read them, and footnotes, each with a line that says
-    what it is. Names are those of modules, without `tinyjax.`."""
+    """A part of the story: steps in their order, and footnotes; names are modules', without `tinyjax.`."""
 
     title: str
     steps: dict[str, str]
@@ -33,6 +30,7 @@ CHAPTERS = (
             "core.errors": "what goes wrong with tracers",
             "core.config": "the flags",
             "core.quiet": "NumPy without its warnings",
+            "core.ref_types": "the types of boxes whose contents change",
         },
     ),
     Chapter(
@@ -40,8 +38,6 @@ CHAPTERS = (
         {
             "core.tree_util.pytrees": "nested containers as flat lists",
             "core.tree_util.key_paths": "the name of a leaf's place",
-            "core.tree_util.registration": "classes as containers, and functions that hold arrays",
-            "core.tree_util.prefixes": "one value for a whole subtree, as in in_axes",
             "core.api_util": "arguments in and out as flat lists",
             "core.lists": "lists in parts, and put together again",
         },
@@ -54,8 +50,11 @@ CHAPTERS = (
             "core.pretty_printer": "a jaxpr as text",
             "core.bodies": "functions within a program as jaxprs",
             "core.inlining": "calls within a jaxpr, put in their place",
+            "core.refs_discharge": "a program with boxes whose contents change, as one without",
         },
         {
+            "core.refs": "such boxes, and what reads and writes them: ref[i] += x",
+            "core.ref_indices": "which elements of a box an index speaks of",
             "core.varying": "over which axes of a mesh of devices a value varies",
             "core.structs": "what is known of an array, without the array",
         },
@@ -73,7 +72,10 @@ CHAPTERS = (
             "transform.batching": "vmap: one program for many examples",
             "transform.batching_of_jaxpr": "vmap of a jaxpr that is a parameter",
         },
-        {"transform.mapped_axes": "which axes of which arguments it maps over"},
+        {
+            "transform.mapped_axes": "which axes of which arguments it maps over",
+            "core.tree_util.prefixes": "one value for a whole subtree, as in in_axes",
+        },
     ),
     Chapter(
         "Reverse mode",
@@ -82,6 +84,7 @@ CHAPTERS = (
             "transform.transposition": "a linear jaxpr run backwards",
             "transform.vjp": "vjp and grad",
         },
+        {"core.tree_util.registration": "classes as containers, and functions that hold arrays"},
     ),
     Chapter(
         "From jaxpr to jaxpr",
@@ -340,11 +343,8 @@ CHAPTERS = (
     ),
     Chapter(
         "Many devices",
-        {
-            "transform.shard_map.nested_vmap": "what shard_map computes: a vmap over each axis of a mesh"
-        },
+        {"transform.shard_map.nested_vmap": "shard_map as a vmap over each axis of a mesh"},
     ),
 )
 
-#: The modules to read, in order.
-STEPS = tuple(step for chapter in CHAPTERS for step in chapter.steps)
+STEPS = tuple(step for chapter in CHAPTERS for step in chapter.steps)  # modules to read, in order

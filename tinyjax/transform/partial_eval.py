@@ -27,6 +27,7 @@ from tinyjax.core.jaxpr import (
     without_dead_code,
 )
 from tinyjax.core.lists import drop, pick
+from tinyjax.core.refs_discharge import without_refs
 from tinyjax.core.tracing import JaxprTrace, JaxprTracer, user_line
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.core.tree_util.registration import Partial
@@ -183,6 +184,7 @@ def trace_linear(
         )
     nonzero_outs = [type(tangent) is not Zero for _, tangent in pairs]
     closed = unknown.finish([tangent for _, tangent in pairs if type(tangent) is not Zero])
+    closed = without_refs(closed)
     return [primal for primal, _ in pairs], closed, nonzero_ins, nonzero_outs
 
 

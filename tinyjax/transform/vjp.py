@@ -17,6 +17,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name, function_of
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
+from tinyjax.core.ref_types import is_ref
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.core.tree_util.registration import Partial
 from tinyjax.transform.jvp import full, instantiate_zeros
@@ -139,6 +140,11 @@ def value_and_grad(
 
 def check_reverse_input(name: str, x: Any, holomorphic: bool, allow_int: bool) -> None:
     """Raises TypeError for an argument that grad or jacrev can't differentiate by."""
+    if is_ref(x):
+        raise TypeError(
+            f"{name} with respect to a {get_aval(x)}: differentiate by what it holds, ref[...], and let the "
+            "function make a Ref of it, or close over this one"
+        )
     dtype = get_aval(x).dtype
     if holomorphic and dtypes.kind(dtype) != "c":
         raise TypeError(

@@ -19,7 +19,6 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
-    Primitive,
     Tracer,
     abstract_eval_rules,
     as_array,
@@ -31,6 +30,7 @@ from tinyjax.core.bodies import Traced, trace_body
 from tinyjax.core.config import config
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, Var
+from tinyjax.core.refs_discharge import BodyPrimitive
 from tinyjax.core.tree_util.key_paths import KeyPath, keystr, tree_leaves_with_path
 from tinyjax.core.tree_util.prefixes import equality_errors
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
@@ -48,7 +48,7 @@ from tinyjax.lax.selection import clamp
 
 # Operands: an index of dtype int32 in range, and what the branches take. Parameter: branches, a tuple
 # of ClosedJaxprs of equal types.
-cond_p = Primitive("cond", multiple_results=True, takes_arrays=True)
+cond_p = BodyPrimitive("cond", multiple_results=True, takes_arrays=True)
 
 
 def _cond_impl(index: Any, *operands: Any, branches: Sequence[ClosedJaxpr]) -> list[Any]:

@@ -21,7 +21,6 @@ import numpy as np
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
 from tinyjax.core.bind import (
-    Primitive,
     Tracer,
     abstract_eval_rules,
     impl_rules,
@@ -34,6 +33,7 @@ from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprTypeError, cached_on_jaxpr
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
+from tinyjax.core.refs_discharge import BodyPrimitive
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry, same_type
 from tinyjax.transform.jvp import full
@@ -44,7 +44,7 @@ from tinyjax.transform.jvp import full
 # iterations; num_consts and num_carry, which say where the parts of the operands begin; reverse: from the
 # last x to the first; unroll: a hint to the compiler, how many iterations to write out.
 # Operands are consts, the first carry and xs; results are the last carry and ys.
-scan_p = Primitive("scan", multiple_results=True, takes_arrays=True)
+scan_p = BodyPrimitive("scan", multiple_results=True, takes_arrays=True)
 
 
 def _scan_impl(

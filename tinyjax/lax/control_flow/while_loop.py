@@ -16,7 +16,6 @@ import numpy as np
 from tinyjax.core.array import ArrayImpl, ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
-    Primitive,
     abstract_eval_rules,
     as_array,
     impl_rules,
@@ -29,6 +28,7 @@ from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, dce_jaxpr
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
+from tinyjax.core.refs_discharge import BodyPrimitive
 from tinyjax.core.tree_util.pytrees import (
     LEAF,
     PyTreeDef,
@@ -45,7 +45,7 @@ from tinyjax.lax.control_flow.bodies import check_carry_type, promote_weak_carry
 # (body_consts, carry), which gives the next carry; cond_nconsts and body_nconsts count the consts.
 # Operands are cond_consts, body_consts and the first carry. Under vmap the predicate may have a shape,
 # which then begins the shape of each carry: the loop runs until no predicate holds.
-while_p = Primitive("while", multiple_results=True, takes_arrays=True)
+while_p = BodyPrimitive("while", multiple_results=True, takes_arrays=True)
 
 
 def _while_impl(

@@ -31,6 +31,7 @@ from tinyjax.core.bind import Tracer, context, is_staging
 from tinyjax.core.compile_log import logged_time
 from tinyjax.core.config import config
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr
+from tinyjax.core.refs import Ref
 from tinyjax.core.shortcuts import with_shortcut
 from tinyjax.core.structs import struct_of
 from tinyjax.core.tracing import named_avals, trace_to_jaxpr
@@ -49,8 +50,9 @@ from tinyjax.transform.jit.stages import Traced
 
 # ---- jitted functions ----
 
-# Of each function, by how it was given to jit: what has been traced. jit(f) anew traces nothing anew.
-Traces = dict[Any, tuple[ClosedJaxpr, PyTreeDef, tuple[bool, ...]]]
+# Of each function, by how it was given to jit: what has been traced (jit(f) anew traces nothing anew), and
+# the Refs that it closes over.
+Traces = dict[Any, tuple[tuple[ClosedJaxpr, PyTreeDef, tuple[bool, ...]], list[Any]]]
 _caches: WeakKeyDictionary[Callable, dict[tuple, Traces]] = WeakKeyDictionary()
 
 
@@ -135,7 +137,7 @@ class PjitFunction:
         return leaves, (in_tree, avals, static, context.axis_env, config.key)
 
     def trace_cached(self, args: tuple, kwargs: dict) -> tuple[list, tuple, list]:
-        """The dynamic leaves, the entry of the cache for them, and closed-over tracers."""
+        """The dynamic leaves, what was traced for them, and closed-over tracers and Refs."""
         leaves, key = self.cache_key(args, kwargs)
         in_tree, avals, static, *others = key
         if self.shardings is not None:
@@ -146,7 +148,7 @@ class PjitFunction:
         except TypeError:
             raise unhashable_error(static) from None
         if entry is not None:
-            return leaves, entry, []
+            return leaves, *entry
         if config.jax_no_tracing:
             raise RuntimeError(
                 f"re-tracing function {self.params['name']} for `jit`, but 'no_tracing' is set: its tree, "
@@ -158,11 +160,12 @@ class PjitFunction:
         flat_fun = FlatFun(with_static(self.fun, static), in_tree)
         with logged_time(f"tracing {self.params['name']} for jit"):
             closed = trace_to_jaxpr(flat_fun, avals)
-        closed, tracers = consts_to_args(closed)
-        entry = closed, flat_fun.out_tree, self._donated(args, kwargs)
-        if not tracers:  # a jaxpr that closes over an outer trace's values is of use but once
-            self.cache[key] = entry
-        return leaves, entry, tracers
+        closed, consts = consts_to_args(closed)
+        traced = closed, flat_fun.out_tree, self._donated(args, kwargs)
+        # A jaxpr that closes over an outer trace's values is of use but once.
+        if not any(isinstance(x, Tracer) for x in consts):
+            self.cache[key] = traced, consts
+        return leaves, traced, consts
 
     def _donated(self, args: tuple, kwargs: dict) -> tuple[bool, ...]:
         """For each dynamic leaf, whether the caller gives its memory away."""
@@ -220,13 +223,13 @@ def clear_caches() -> None:
         function.clear_cache()
 
 
-def consts_to_args(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Tracer]]:
-    """Constants that are an outer trace's tracers become the first arguments."""
+def consts_to_args(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Any]]:
+    """Constants that are an outer trace's tracers, or Refs, become the first arguments."""
     pairs = list(zip(closed.jaxpr.constvars, closed.consts))
-    tracers = [(v, x) for v, x in pairs if isinstance(x, Tracer)]
+    tracers = [(v, x) for v, x in pairs if isinstance(x, Tracer | Ref)]
     if not tracers:
         return closed, []
-    values = [(v, x) for v, x in pairs if not isinstance(x, Tracer)]
+    values = [(v, x) for v, x in pairs if not isinstance(x, Tracer | Ref)]
     jaxpr: Jaxpr = closed.jaxpr.replace(
         constvars=[v for v, _ in values],
         invars=[v for v, _ in tracers] + closed.jaxpr.invars,

@@ -11,11 +11,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from tinyjax.core.array import ArrayImpl
-from tinyjax.core.bind import Primitive, abstract_eval_rules, as_array, impl_rules, no_rule_reasons
+from tinyjax.core.bind import abstract_eval_rules, as_array, impl_rules, no_rule_reasons
 from tinyjax.core.config import config
 from tinyjax.core.inlining import inlined_fun
 from tinyjax.core.jaxpr import ClosedJaxpr, Jaxpr, Var, cached_on_jaxpr, eval_jaxpr
 from tinyjax.core.nan_checks import check_finite
+from tinyjax.core.refs_discharge import BodyPrimitive, without_refs
 from tinyjax.core.shortcuts import are_on, with_shortcut
 from tinyjax.core.tracing import JaxprTrace, staging_rules
 from tinyjax.runtime.devices import Device, default_device
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 # Parameters: name, jaxpr, donated_invars, keep_unused, inline and device (None: follow the arguments); and if
 # somebody says where arguments and results are, in_shardings and out_shardings, with an entry each.
-jit_p = Primitive("jit", multiple_results=True, takes_arrays=True)
+jit_p = BodyPrimitive("jit", multiple_results=True, takes_arrays=True)
 
 
 # Pairs (is_one, run), for programs that several devices of this process have parts of:
@@ -98,7 +99,7 @@ def compiled(
 ) -> Executable:
     """The executable of a jaxpr on a device, made once (and once with shortcuts); some arguments' memory may
     be `donated` to it."""
-    return _compiled(jaxpr, device, name, donated, are_on())
+    return _compiled(without_refs(jaxpr), device, name, donated, are_on())
 
 
 @cached_on_jaxpr

@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 from tinyjax.core.array import ArrayImpl, ShapedArray
-from tinyjax.core.avals import get_aval, to_numpy
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer
 from tinyjax.core.jaxpr import ClosedJaxpr
+from tinyjax.core.ref_types import is_ref
+from tinyjax.core.refs_discharge import call_on_values, with_values
 from tinyjax.core.structs import struct_of
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.prefixes import equality_errors
@@ -157,7 +159,8 @@ class Lowered(_Signature):
 
         self.traced = traced
         self.device = home_of(traced.device or default_device())
-        self.lowered = lower_jaxpr(traced.jaxpr, self.device, traced.fun_name, traced._donated)
+        jaxpr = with_values(traced.jaxpr, tuple(map(is_ref, traced.jaxpr.jaxpr.invars)))
+        self.lowered = lower_jaxpr(jaxpr, self.device, traced.fun_name, traced._donated)
 
     def as_text(self, dialect: str | None = None) -> str:
         """The program as text: OpenCL C and schedule, another stage (see STAGES in compile/lowered.py), or
@@ -273,11 +276,7 @@ class Compiled(_Signature):
         if in_tree != self.in_tree:
             raise self._tree_error(in_tree)
         self._check_leaves(leaves)
-        arrays = [
-            x if isinstance(x, ArrayImpl) else ArrayImpl(to_numpy(x, aval), aval)
-            for x, aval in zip(leaves, self.traced.jaxpr.in_avals)
-        ]
-        outs = self.executable(arrays)
+        outs = call_on_values(self.executable, leaves, self.traced.jaxpr.in_avals)
         if self.traced.device is not None:
             for out, sharding in zip(outs, tree_leaves(self.output_shardings)):
                 commit(out, place_of(sharding))

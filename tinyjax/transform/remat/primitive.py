@@ -31,7 +31,8 @@ from tinyjax.core.jaxpr import (
     dce_closed_jaxpr,
     dce_rules,
 )
-from tinyjax.core.lists import drop, merge_lists, pick
+from tinyjax.core.lists import drop, merge_lists, pick, split_list
+from tinyjax.core.refs_discharge import BodyPrimitive, discharge_rules, with_values
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.transform.batching import AxisData, axis_batch_rules
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
@@ -64,10 +65,20 @@ from tinyjax.transform.transposition import (
 reduce_precision_p = Primitive(
     "reduce_precision"
 )  # a residual, rounded to its own type: lax/conversion.py
-remat_p = Primitive("remat2", multiple_results=True, takes_arrays=True)
+remat_p = BodyPrimitive("remat2", multiple_results=True, takes_arrays=True)
 impl_rules[remat_p] = lambda *args, jaxpr, **params: inlined_fun(jaxpr)(*args)
 abstract_eval_rules[remat_p] = lambda *avals, jaxpr, **params: jaxpr.out_avals
 no_rule_reasons[remat_p, "lowering"] = "compile/passes/inline.py puts its equations in its place"
+
+
+def _remat_of_values(
+    values: Sequence[Any], refs: Sequence[bool], *, jaxpr: ClosedJaxpr, **params: Any
+) -> Any:
+    outs = remat_p.bind(*values, jaxpr=with_values(jaxpr, tuple(refs)), **params)
+    return split_list(outs, len(jaxpr.out_avals))
+
+
+discharge_rules[remat_p] = _remat_of_values
 
 
 def bind_remat(jaxpr: ClosedJaxpr, args: Sequence[Any], params: dict[str, Any]) -> list[Any]:

@@ -1,0 +1,100 @@
+"""A box whose contents change: what each operation leaves in it. (golden/core/refs.* are of JAX.)"""
+
+import copy
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax import lax
+
+
+@pytest.fixture
+def ref():
+    return jax.new_ref(jnp.arange(3.0))
+
+
+def holds(ref, *expected):
+    return np.array_equal(ref[...], np.array(expected, np.float32))
+
+
+def test_an_array_that_was_read_stays_as_it_is(ref):
+    before = ref[...]
+    ref[0] = 7.0
+    assert before[0] == 0 and ref[0] == 7
+
+
+def test_swap_gives_what_was_there(ref):
+    assert jax.ref.swap(ref, 1, 5.0) == 1
+    assert holds(ref, 0, 5, 2)
+
+
+def test_addupdate_adds_every_one_of_several_values_for_an_element(ref):
+    jax.ref.addupdate(ref, jnp.array([0, 0]), jnp.ones(2))
+    assert holds(ref, 2, 1, 2)
+
+
+def test_the_dtype_stays_when_a_python_number_is_written():
+    ref = jax.new_ref(jnp.zeros((), jnp.bfloat16))
+    ref[...] = 1.5
+    assert ref.dtype == jnp.bfloat16 and ref[...] == 1.5
+    assert not ref[...].weak_type
+
+
+def test_a_copy_is_a_box_of_its_own(ref):
+    other = copy.deepcopy(ref)
+    other[0] = 9.0
+    assert holds(ref, 0, 1, 2)
+
+
+def test_a_tracer_that_stands_for_a_ref_is_one():
+    found = []
+    jax.jit(lambda r, x: found.append([isinstance(a, jax.Ref) for a in (r, x)]))(
+        jax.new_ref(1.0), 1.0
+    )
+    assert found == [[True, False]]
+
+
+def test_an_empty_ref_has_the_type_that_was_asked_for():
+    ref = jax.empty_ref(jax.ShapeDtypeStruct((2,), jnp.int32))
+    assert ref.shape == (2,) and ref.dtype == jnp.int32
+
+
+def test_numpy_is_told_to_read_it(ref):
+    with pytest.raises(TypeError, match=r"read what it holds, by ref\[\.\.\.\]"):
+        np.asarray(ref)
+
+
+def test_a_ref_has_no_gradient_of_its_own(ref):
+    with pytest.raises(TypeError, match="differentiate by what it holds"):
+        jax.grad(lambda r: r[0])(ref)
+
+
+def test_a_mask_chooses_elements(ref):
+    assert list(ref[jnp.array([True, False, True])]) == [0, 2]
+
+
+@pytest.mark.parametrize("jit", [jax.jit, lambda f: f])
+def test_a_slice_of_traced_start_is_written(ref, jit):
+    jit(lambda r, i: r.__setitem__(jax.ds(i, 2), jnp.ones(2)))(ref, jnp.int32(1))
+    assert holds(ref, 0, 1, 1)
+
+
+def test_dslice_is_a_slice_by_start_and_size():
+    x = jnp.arange(12.0).reshape(3, 4)
+    assert np.array_equal(x[jax.ds(1, 2), jax.ds(jnp.int32(0), 2)], x[1:3, :2])
+    assert np.array_equal(x[jax.ds(2), jax.ds(None)], x[:2])
+    assert np.array_equal(x[:, jax.ds(0, 2, 3)], x[:, ::3])
+    with pytest.raises(ValueError, match="stride"):
+        jax.ds(0, 2, -1)
+
+
+def test_struct_like_has_the_type_of_what_it_is_given():
+    assert jax.ShapeDtypeStruct.like(jnp.ones((2, 3))) == jax.ShapeDtypeStruct((2, 3), jnp.float32)
+    assert jax.ShapeDtypeStruct((2,), jnp.int8).update(shape=(3,)).shape == (3,)
+
+
+def test_broadcast_like_stretches_axes_of_size_one():
+    x = jnp.ones((2, 1))
+    assert lax.broadcast_like(x, jnp.zeros((3, 2, 4))).shape == (3, 2, 4)

@@ -1,0 +1,292 @@
+"""Refs: what programs with them give, how they print, and what they refuse."""
+
+import numpy as np
+from golden_cases.codec import Group
+
+
+def functions(jax, jnp, lax):
+    """Programs of an array of three floats."""
+    ref = jax.ref
+
+    def updates(x):
+        r = jax.new_ref(x)
+        r[0] = 2.0 * x[0]
+        r[...] += 1.0
+        y, z = r[1:], r[jnp.array([0, 1])]
+        ref.addupdate(r, 0, x[1] * 3.0)
+        old = ref.swap(r, 1, x[2] * x[2])
+        return jax.freeze(r), y, z, old
+
+    def total(x):
+        return sum(jnp.sum(part) for part in updates(x))
+
+    def running(x):
+        r = jax.new_ref(jnp.zeros(()))
+
+        def body(c, i):
+            r[...] += jnp.sin(x[i]) * c
+            return c + 1.0, r[...]
+
+        return lax.scan(body, 1.0, jnp.arange(3))
+
+    def adding(x):
+        r = jax.new_ref(jnp.zeros(()))
+
+        def body(i, _):
+            r[...] += jnp.sin(x[i]) * r[...] + x[i]
+
+        lax.fori_loop(0, 3, body, None)
+        return r[...]
+
+    def counted(x):
+        r = jax.new_ref(x)
+
+        def body(i):
+            r[i] += 1.0
+            return i + 1
+
+        lax.while_loop(lambda i: i < 2, body, 0)
+        return r[...]
+
+    def chosen(pred, x):
+        r = jax.new_ref(x)
+
+        def first():
+            r[0] = jnp.sin(x[1])
+            return 1.0
+
+        def second():
+            r[1] += x[2] * x[0]
+            return 2.0
+
+        return lax.cond(pred, first, second), r[...]
+
+    def sliced(x):
+        def body(c, r):
+            r[...] *= c
+            return c + 1.0, None
+
+        r = jax.new_ref(x)
+        lax.scan(body, 1.0, r)
+        return r[...]
+
+    def windows(x):
+        r = jax.new_ref(x)
+        for i in range(2):
+            r[jax.ds(jnp.int32(i), 2)] = r[jax.ds(i, 2)] * 2.0
+        return r[::2], r[-1]
+
+    def numbered(x):
+        r = jax.new_ref(x[1:])
+        r[0] = r[1] * x[0]
+        ref.addupdate(r, ..., x[:2])
+        return jax.freeze(r)
+
+    def matrix(m, i):
+        r = jax.new_ref(m)
+        r[i] = r[1] * 2.0
+        r[:, i] += 1.0
+        r[i, jnp.array([0, 1])] = r[jnp.array([1, 0]), i] * 3.0
+        return r[...], r[..., i], r[jnp.array([[0], [1]]), :2]
+
+    @jax.jit
+    def add_to(r, x):
+        r[...] += x
+        return x * 2.0
+
+    def called(x):
+        r = jax.new_ref(x)
+        y = add_to(r, x * x)
+        return y, add_to(r, y), r[...]
+
+    def from_outside(x):
+        r = jax.new_ref(jnp.zeros(3))
+
+        @jax.jit
+        def f(x):
+            r[...] += x
+            return x * 2
+
+        f(x)
+        f(x)
+        return r[...]
+
+    def plumbing(x):
+        """What grad computes on its way is put into a Ref from outside."""
+        r = jax.new_ref(jnp.zeros(3))
+
+        def f(x):
+            r[...] = lax.stop_gradient(jnp.sin(x))
+            return (x * x).sum()
+
+        return jax.grad(f)(x), r[...]
+
+    @jax.custom_vjp
+    def logged(r, x):
+        return jnp.sin(x)
+
+    def logged_bwd(residuals, ct):
+        r, x = residuals
+        r[...] += ct
+        return None, jnp.cos(x) * ct
+
+    logged.defvjp(lambda r, x: (jnp.sin(x), (r, x)), logged_bwd)
+
+    def cotangents(x):
+        r = jax.new_ref(jnp.zeros(3))
+        return jax.grad(lambda x: (logged(r, x) * x).sum())(x), r[...]
+
+    def of_each(x):
+        r = jax.new_ref(x)
+        jax.vmap(lambda r, y: ref.addupdate(r, ..., y * 2.0))(r, x)
+        return r[...], jax.vmap(lambda y: r[...] * y)(x), jax.vmap(lambda i: r[i])(jnp.arange(2))
+
+    return {
+        k: f for k, f in locals().items() if k not in ("jax", "jnp", "lax", "ref", "logged_bwd")
+    }
+
+
+def names(jax, jnp, lax):
+    return functions(jax, jnp, lax) | {"ref": jax.ref, "new_ref": jax.new_ref}
+
+
+_OF_VECTORS = "updates running adding counted sliced windows called from_outside".split()
+
+GROUPS = [
+    Group(
+        "refs",
+        [
+            *[f"{name}(v)" for name in _OF_VECTORS if name != "windows"],  # JAX's fails
+            *[f"jax.jit({name})(v)" for name in _OF_VECTORS],
+            "chosen(True, v)",
+            "jax.jit(chosen)(False, v)",
+            "matrix(m, 1)",
+            "jax.jit(matrix)(m, 1)",
+            "of_each(v)",
+            "jax.jit(of_each)(v)",
+            "ref.get(new_ref(v), slice(1, 3))",
+            "repr(new_ref(v))",
+            "str(jax.typeof(new_ref(m)))",
+            "isinstance(new_ref(v), jax.Ref)",
+            "jax.eval_shape(lambda r: r[0], new_ref(v)).shape",
+            "m[jax.ds(0, 1), jax.ds(jnp.int32(1), 2)]",
+            "jnp.arange(10)[jax.ds(1, 3, 2)]",
+            "jnp.arange(10).at[jax.ds(jnp.int32(2), 3)].set(0)",
+            "lax.broadcast_like(v, m)",
+        ],
+    ),
+    Group(
+        "refs, differentiated",
+        [
+            "plumbing(v)",
+            "jax.jit(plumbing)(v)",
+            "cotangents(v)",
+            "jax.jit(cotangents)(v)",
+            "jax.grad(total)(v)",
+            "jax.jit(jax.grad(total))(v)",
+            "jax.grad(jax.jit(total))(v)",
+            "jax.jvp(total, (v,), (w,))",
+            "jax.grad(lambda x: running(x)[1].sum())(v)",
+            "jax.grad(adding)(v)",
+            "jax.jit(jax.grad(adding))(v)",
+            "jax.grad(lambda x: chosen(x[0] > 0, x)[1].sum())(v)",
+            "jax.grad(lambda x: chosen(x[0] < 0, x)[1].sum())(v)",
+            "jax.grad(lambda x: sliced(x * x).sum())(v)",
+            "jax.grad(lambda m: matrix(m, 1)[0].sum())(m)",
+            "jax.vmap(updates)(m)",
+            "jax.vmap(jax.grad(adding))(m)",
+            "jax.vmap(running)(m)",
+        ],
+        ulps=16,
+        scaled=True,
+    ),
+]
+
+
+def jaxprs(jax, jnp, lax):
+    jaxpr = jax.make_jaxpr
+    f = functions(jax, jnp, lax)
+    v, m = np.arange(3, dtype=np.float32), np.ones((2, 3), np.float32)
+    r = jax.new_ref(v)
+    return {
+        **{
+            f"refs: {name}": lambda g=f[name]: jaxpr(g)(v)
+            for name in _OF_VECTORS[:-1]
+            if name != "windows"
+        },
+        "refs: chosen": lambda: jaxpr(f["chosen"])(True, v),
+        "refs: jit": lambda: jaxpr(jax.jit(f["counted"]))(v),
+        "refs: a jitted function of a Ref": lambda: jaxpr(f["add_to"])(jax.new_ref(v), v),
+        "refs: closed over": lambda: jaxpr(lambda x: r[...] + x)(v),
+        "refs: indices": lambda: jaxpr(
+            lambda r, i: (r[i], r[-1], r[:, i], r[0, 1], r[..., 1:], r[()], r[:], r[:1, ::2])
+        )(jax.new_ref(m), 0),
+        "refs: a slice of traced start": lambda: jaxpr(lambda r, i: r[:, jax.ds(i, 2)])(
+            jax.new_ref(m), 0
+        ),
+        "refs: freed": lambda: jaxpr(lambda x: jax.free_ref(jax.new_ref(x)))(v),
+        "refs: empty": lambda: jaxpr(lambda x: jax.empty_ref(jax.typeof(x))[...])(v),
+        "refs: of a kind": lambda: jaxpr(lambda x: jax.new_ref(x, kind="no_grad_no_remat")[0])(v),
+        "refs: vmap": lambda: jaxpr(jax.vmap(f["numbered"]))(m),
+        "refs: jvp": lambda: jaxpr(lambda x: jax.jvp(f["total"], (x,), (x,)))(v),
+        "jax.ds": lambda: jaxpr(lambda x, i: x[:, jax.ds(i, 2)])(m, 1),
+        "jax.ds in an update": lambda: jaxpr(lambda x, i: x.at[0, jax.ds(i, 2)].add(1.0))(m, 1),
+        "lax.broadcast_like": lambda: jaxpr(lax.broadcast_like)(v, m),
+    }
+
+
+ERRORS = {
+    "refs": [
+        (
+            "jax.jit(lambda x: jax.new_ref(x))(v)",
+            ["returned a mutable array reference", "Ref{float32[3]}"],
+        ),
+        ("jax.jit(lambda r: r)(new_ref(v))", ["mutable array references cannot be returned"]),
+        ("jax.make_jaxpr(lambda r: [r])(new_ref(v))", ["cannot be returned"]),
+        ("lax.scan(lambda c, _: (c, None), new_ref(v), None, length=3)", ["cannot be returned"]),
+        ("lax.cond(True, lambda: new_ref(v), lambda: new_ref(v))", ["cannot be returned"]),
+        (
+            "(lambda r: jax.jit(lambda a, b: a[0])(r, r))(new_ref(v))",
+            ["only one reference to a mutable array may be passed", "Ref{float32[3]}"],
+        ),
+        ("(lambda r: jax.jit(lambda a: a[0] + r[0])(r))(new_ref(v))", ["Ref{float32[3]}"]),
+        ("(lambda r: lax.scan(lambda c, q: (c, r[0]), 0.0, r))(new_ref(v))", ["Ref{float32[3]}"]),
+        (
+            "(lambda r: lax.while_loop(lambda c: r[0] < c, lambda c: [ref.set(r, 0, 9.0), c][1], 3.0))"
+            "(new_ref(v))",
+            ["only one reference to a mutable array"],
+        ),
+        (
+            "(lambda r: jax.grad(lambda x: (ref.set(r, 0, x), x)[1])(1.0))(new_ref(v))",
+            ["differentiated value", "non-differentiated array reference", "Ref{float32[3]}"],
+        ),
+        (
+            "(lambda r: jax.vmap(lambda x: ref.set(r, 0, x))(v))(new_ref(v))",
+            ["performing a set/swap operation with vmapped value on an unbatched array reference"],
+        ),
+        (
+            "(lambda r: jax.vmap(lambda x: ref.addupdate(r, 0, x))(v))(new_ref(v))",
+            ["performing an addupdate operation with vmapped value"],
+        ),
+        ("new_ref([v])", ["new_ref", "list"]),
+        ("new_ref(v)[7]", ["Out of bound", "7", "3"]),
+        ("new_ref(v)[::-1]", ["step", "-1"]),
+        ("new_ref(v)[0, 0]", ["longer"]),
+        ("new_ref(v)['a']", ["'a'", "str"]),
+        ("ref.set(new_ref(v), 0, 2)", ["Invalid dtype for `swap`", "float32", "int32"]),
+        ("ref.set(new_ref(v), ..., 2.0)", ["Invalid shape for `swap`", "(3,)", "()"]),
+        ("ref.set(new_ref(v), 0, v)", ["Invalid shape for `swap`"]),
+        ("ref.addupdate(new_ref(v), ..., 1.0)", ["Invalid shape for `addupdate`"]),
+        ("ref.get(v, 0)", ["`ref_get`", "Ref"]),
+        ("jnp.sum(new_ref(v))", ["sum requires ndarray or scalar arguments"]),
+        ("new_ref(v) + 1", ["+", "'Ref'", "'int'"]),
+        ("jax.jit(jnp.sin)(new_ref(v))", ["sin requires ndarray or scalar arguments"]),
+        ("bool(new_ref(True))", ["len() of unsized object"]),
+        (
+            "(lambda kept: (jax.jit(lambda x: (kept.append(new_ref(x)), x)[1])(v), kept[0][0]))([])",
+            ["unexpected tracer", "Ref{float32[3]}"],
+        ),
+        ("lax.broadcast_like(v, m[:, :2])", ["Incompatible types for broadcasting"]),
+        ("lax.broadcast_like(m, v)", ["fewer dimensions"]),
+    ],
+}

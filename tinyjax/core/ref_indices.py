@@ -1,0 +1,174 @@
+"""Which elements of a Ref are read or written: the index of `ref[...]`, taken apart once.
+
+After this file you can say what is known of an index while tracing, and what is an operand: integers and
+slices are parameters of the equation, arrays are operands. Builds on avals.
+
+Source: https://docs.jax.dev/en/latest/_autosummary/jax.ds.html
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tinyjax.core.array import Array
+from tinyjax.core.avals import get_aval
+from tinyjax.core.bind import Tracer
+from tinyjax.core.dtypes import kind
+from tinyjax.core.errors import NonConcreteBooleanIndexError
+
+
+@dataclass(frozen=True)
+class Slice:
+    """`size` elements, from `start` on, which may be traced; every one, or every `stride`-th."""
+
+    start: Any
+    size: int
+    stride: int = 1
+
+    def __post_init__(self) -> None:
+        if self.stride < 0:
+            raise ValueError("`stride` must be >= 0.")
+
+
+def dslice(start: Any, size: int | None = None, stride: int | None = None) -> slice | Slice:
+    """A slice by its start, which may be traced, and its size: `x[jax.ds(i, 2)]` is `x[i : i + 2]`.
+
+    `ds(None)` is all, `ds(n)` the first n. Raises ValueError for a stride that is no int.
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ds.html
+    """
+    if start is None:
+        return slice(None)
+    if not isinstance(stride, int | None):
+        raise ValueError("Non-static stride in `dslice`: it must be an int")
+    start, size = (0, start) if size is None else (start, size)
+    return Slice(start, size, 1 if stride is None else stride)
+
+
+ds = dslice  # jax.ds
+
+#: Stands in an indexer for an operand: an array of positions, or the start of a Slice.
+OPERAND = "operand"
+
+# An entry for each axis: an int, a Slice or OPERAND. The empty one is all of the Ref, as in ref[...].
+Indexer = tuple[int | Slice | str, ...]
+
+
+def parse_index(index: Any, shape: tuple[int, ...]) -> tuple[Indexer, list[Any]]:
+    """The indexer of ref[index], and its operands, in order.
+
+    Raises ValueError for an index out of range, a slice backwards or too many entries, TypeError for what is
+    no index."""
+    items = index if isinstance(index, tuple) else (index,)
+    if all(item is Ellipsis or item is None for item in items):
+        return (), []
+    if sum(item is Ellipsis for item in items) > 1:
+        raise ValueError(f"an index can have one ellipsis ('...'), got {index}")
+    if Ellipsis not in [item for item in items if not isinstance(item, Array | np.ndarray)]:
+        items = (*items, Ellipsis)
+    if len(items) - 1 > len(shape):
+        raise ValueError(f"`indices` must not be longer than `shape`: indices={index}, {shape=}")
+    at = next(i for i, item in enumerate(items) if item is Ellipsis)
+    rest = (slice(None),) * (len(shape) - len(items) + 1)
+    operands: list[Any] = []
+    entries = [
+        _entry(item, size, operands)
+        for item, size in zip((*items[:at], *rest, *items[at + 1 :]), shape)
+    ]
+    return tuple(entries), operands
+
+
+def _entry(item: Any, size: int, operands: list[Any]) -> int | Slice | str:
+    """What an indexer says of one axis; operands are appended."""
+    if isinstance(item, slice):
+        start, stop, step = item.indices(size)
+        if step < 1:
+            raise ValueError(f"slice must have a step >= 1 (found: {step})")
+        return Slice(start, len(range(start, stop, step)), step)
+    if isinstance(item, Slice):
+        if isinstance(item.start, Array):
+            operands.append(item.start)
+            return Slice(OPERAND, item.size, item.stride)
+        return Slice(operator.index(item.start), item.size, item.stride)
+    if isinstance(item, int | np.integer) and not isinstance(item, bool):
+        if not -size <= item < size:
+            raise ValueError(f"Out of bound indexer: idx={item}, dim={size}.")
+        return int(item)
+    return _array_entry(item, operands)
+
+
+def _array_entry(item: Any, operands: list[Any]) -> str:
+    item = np.asarray(item) if isinstance(item, list) else item
+    aval = get_aval(item)
+    if kind(aval.dtype) == "b":
+        if isinstance(item, Tracer) or len(aval.shape) != 1:
+            raise NonConcreteBooleanIndexError(item)
+        item = np.flatnonzero(np.asarray(item)).astype(np.int32)
+    elif kind(aval.dtype) not in "iu":
+        raise TypeError(f"a Ref is indexed by integers, got an array of {aval.str_short()}")
+    operands.append(item)
+    return OPERAND
+
+
+def numpy_index(indexer: Indexer, operands: Sequence[Any]) -> Any:
+    """The index as NumPy has it, into the array that a Ref holds."""
+    values: Iterator[Any] = iter(operands)
+
+    def item(entry: int | Slice | str) -> Any:
+        if entry == OPERAND:
+            return next(values)
+        if isinstance(entry, int):
+            return entry
+        assert isinstance(entry, Slice)
+        if entry.start == OPERAND:
+            return Slice(next(values), entry.size, entry.stride)
+        return slice(entry.start, entry.start + (entry.size - 1) * entry.stride + 1, entry.stride)
+
+    return tuple(map(item, indexer)) if indexer else Ellipsis
+
+
+def slice_shape(indexer: Indexer, operands: Sequence[Any], shape: tuple[int, ...]) -> tuple:
+    """The shape of what is indexed; `operands` are avals. As in NumPy, the axes of arrays stand where the
+    first of them is, or in front where a slice stands between two."""
+    if not indexer:
+        return shape
+    arrays, position = array_axes(indexer, operands)
+    sizes = [entry.size for entry in indexer if isinstance(entry, Slice)]
+    return (*sizes[:position], *arrays, *sizes[position:])
+
+
+def array_axes(indexer: Indexer, operands: Sequence[Any]) -> tuple[tuple[int, ...], int]:
+    """The shape that arrays and integers have together, and before which slice's axis it stands."""
+    values = iter(operands)
+    shapes, positions, slices = [], [], 0
+    for i, entry in enumerate(indexer):
+        if isinstance(entry, Slice):
+            slices += 1
+            if entry.start == OPERAND:
+                next(values)
+            continue
+        positions.append((i, slices))
+        if entry == OPERAND:
+            shapes.append(next(values).shape)
+    apart = any(b[0] - a[0] > 1 for a, b in zip(positions, positions[1:]))
+    return np.broadcast_shapes(*shapes), 0 if apart or not positions else positions[0][1]
+
+
+def index_text(indexer: Indexer, names: Sequence[str], shape: tuple[int, ...]) -> str:
+    """The index as jaxprs show it; `names` are those of the operands."""
+    given = iter(names)
+
+    def text(entry: int | Slice | str, size: int) -> str:
+        if not isinstance(entry, Slice):
+            return next(given) if entry == OPERAND else str(entry)
+        if entry.start == OPERAND:
+            name = next(given)
+            return f"{name}:{name}+{entry.size}"
+        stop = entry.start + entry.size
+        return f"{entry.start or ''}:{'' if stop == size else stop}"
+
+    return ",".join(map(text, indexer, shape)) if indexer else "..."

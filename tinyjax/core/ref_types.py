@@ -1,0 +1,90 @@
+"""The types of Refs, which core/refs.py makes.
+
+After this file you can read `Ref{float32[3]}`: the type of a box that holds an array of three floats.
+Builds on array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tinyjax.core.array import ShapedArray
+
+
+class AbstractRef(ShapedArray):
+    """The aval of a Ref, which holds an array of aval `inner_aval`. Equal ones are one object, too."""
+
+    __slots__ = ("inner_aval",)
+    inner_aval: ShapedArray
+
+    def __new__(cls, inner_aval: ShapedArray) -> AbstractRef:
+        if inner_aval not in _ref_avals:
+            aval = object.__new__(cls)
+            aval.inner_aval = inner_aval
+            for name in ShapedArray.__slots__:
+                setattr(aval, name, getattr(inner_aval, name))
+            _ref_avals.setdefault(inner_aval, aval)
+        return _ref_avals[inner_aval]
+
+    def update(self, **changes: Any) -> AbstractRef:
+        return AbstractRef(self.inner_aval.update(**changes))
+
+    def without_axis(self, axis: int) -> AbstractRef:
+        return AbstractRef(self.inner_aval.without_axis(axis))
+
+    def with_axis(self, axis: int, size: int) -> AbstractRef:
+        return AbstractRef(self.inner_aval.with_axis(axis, size))
+
+    def to_tangent_aval(self) -> AbstractRef:
+        return AbstractRef(self.inner_aval.to_tangent_aval())
+
+    def strip_weak_type(self) -> AbstractRef:
+        return AbstractRef(self.inner_aval.strip_weak_type())
+
+    def str_short(self, short_dtypes: bool = False) -> str:
+        return f"Ref{{{self.inner_aval.str_short(short_dtypes)}}}"
+
+    def __str__(self) -> str:
+        return self.str_short()
+
+    __repr__ = __str__
+
+    def __reduce__(self) -> tuple[Any, tuple]:
+        return AbstractRef, (self.inner_aval,)
+
+
+_ref_avals: dict[ShapedArray, AbstractRef] = {}
+
+
+def is_ref(x: Any) -> bool:
+    """Whether `x` is a Ref, or a tracer that stands for one."""
+    return type(getattr(x, "aval", None)) is AbstractRef
+
+
+# ---- where a Ref can't be ----
+
+
+def check_no_ref(name: str, avals: Sequence[ShapedArray]) -> None:
+    """Raises TypeError for an operation on a Ref: only what it holds is an array."""
+    for position, aval in enumerate(avals):
+        if type(aval) is AbstractRef:
+            raise TypeError(
+                f"{name} requires ndarray or scalar arguments, got a {aval} at position {position}: read "
+                "what it holds, by ref[...]"
+            )
+
+
+def check_no_ref_returned(fun: Callable, outs: Sequence[Any]) -> None:
+    """Raises ValueError for a Ref among the results of a traced function: one box would have two names."""
+    for position, x in enumerate(outs):
+        if is_ref(x):
+            code = getattr(fun, "__code__", None)
+            where = f" at {code.co_filename}:{code.co_firstlineno}" if code else ""
+            line = getattr(x, "line", None)
+            made = f"\n\nThe returned mutable array was created on line {line}." if line else ""
+            raise ValueError(
+                f"function {getattr(fun, '__name__', fun)}{where} returned a mutable array reference of type "
+                f"{x.aval} at output component {position}, but mutable array references cannot be returned. "
+                f"Return what it holds, ref[...], or make the Ref outside and pass it.{made}"
+            )

@@ -62,7 +62,7 @@ def test_today_none_of_these_is_a_name_of_jax():
 @pytest.mark.parametrize("name", older_spellings.PRIVATE)
 @pytest.mark.filterwarnings("error")
 def test_of_private_names_that_libraries_use_nothing_is_said(name):
-    assert callable(named(name))
+    assert named(name) is not None
 
 
 @pytest.mark.parametrize("name", ["core", "dtypes", "tree_util", "util"])

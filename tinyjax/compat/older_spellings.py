@@ -86,7 +86,9 @@ RENAMED_MODULES = {
 }
 
 # Private modules that libraries import: what has their names here. Nothing is said of these.
-PRIVATE_MODULES = {f"jax._src.{name}": f"jax.{name}" for name in ("core", "tree_util")}
+PRIVATE_MODULES = {
+    f"jax._src.{name}": f"jax.{name}" for name in ("core", "flatten_util", "tree_util")
+}
 
 # Names inside of JAX that libraries use, and where they are here. Nothing is said of these either.
 PRIVATE = {
@@ -96,6 +98,11 @@ PRIVATE = {
     "jax.core.AbstractValue": "tinyjax.core.array.ShapedArray",
     "jax.core.ensure_compile_time_eval": "tinyjax.core.compile_time.ensure_compile_time_eval",
     "jax.core.eval_context": "tinyjax.core.compile_time.eval_context",
+    "jax.core.pytype_aval_mappings": "tinyjax.compat.array_types.pytype_aval_mappings",
+    "jax.core.trace_state_clean": "tinyjax.core.compile_time.trace_state_clean",
+    "jax.core.valid_jaxtype": "tinyjax.extend.core.valid_jaxtype",
+    "jax.interpreters.xla.canonicalize_dtype_handlers": "tinyjax.compat.array_types."
+    "canonicalize_dtype_handlers",
     "jax.interpreters.partial_eval.PartialVal": "tinyjax.compat.partial_values.PartialVal",
     "jax.interpreters.partial_eval.trace_to_jaxpr_nounits": "tinyjax.compat.partial_values."
     "trace_to_jaxpr_nounits",

@@ -40,3 +40,8 @@ def ensure_compile_time_eval() -> set_current_trace:
 def eval_context() -> set_current_trace:
     """`with jax.core.eval_context():` within the block, no transformation is active."""
     return set_current_trace(EvalTrace())
+
+
+def trace_state_clean() -> bool:
+    """Whether no transformation is active, and no named axis is bound."""
+    return isinstance(context.trace, EvalTrace) and not context.axis_env

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from tinyjax.core.array import ShapedArray
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import EvalTrace, Trace, context
 from tinyjax.core.bind import Primitive as Primitive
 from tinyjax.core.bind import set_current_trace as set_current_trace
@@ -30,6 +31,15 @@ from tinyjax.core.jaxpr import check_jaxpr as check_jaxpr
 from tinyjax.core.jaxpr import jaxpr_as_fun as jaxpr_as_fun
 from tinyjax.core.jaxpr import subjaxprs as jaxprs_in_params  # noqa: F401
 from tinyjax.extend.core import primitives as primitives
+
+
+def valid_jaxtype(x: Any) -> bool:
+    """Whether x is an array, or a value that stands for one: what functions of jax.numpy take."""
+    try:
+        get_aval(x)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 @contextlib.contextmanager

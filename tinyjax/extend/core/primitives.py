@@ -4,6 +4,7 @@ For who gives them rules of another interpreter. Builds on lax and the modules o
 """
 
 from tinyjax import lax
+from tinyjax.core.bind import Primitive
 from tinyjax.lax.transfer import device_put_p as device_put_p
 from tinyjax.random.threefry import random_bits_p as random_bits_p
 from tinyjax.random.threefry import random_fold_in_p as random_fold_in_p
@@ -14,6 +15,10 @@ from tinyjax.transform.jit.primitive import jit_p as jit_p
 from tinyjax.transform.jvp import add_any_p as add_jaxvals_p  # noqa: F401
 from tinyjax.transform.remat.api import name_p as name_p
 from tinyjax.transform.remat.primitive import remat_p as remat_p
+
+# Calls that no jaxpr of tinyjax has: a table of another interpreter's rules may name them.
+call_p = Primitive("call", multiple_results=True)
+closed_call_p = Primitive("closed_call", multiple_results=True)
 
 # The hundred and more of lax, in which they all have these names.
 globals().update({name: getattr(lax, name) for name in dir(lax) if name.endswith("_p")})

@@ -22,7 +22,7 @@ from tinyjax.random.threefry import threefry2x32_p
 from tinyjax.scipy import special
 from tinyjax.scipy.special import hypergeometric
 from tinyjax.scipy.special.complex_gamma import complex_digamma_p
-from tinyjax.sharding import Mesh
+from tinyjax.sharding import AxisType, Mesh, NamedSharding, reshard
 from tinyjax.sharding import PartitionSpec as P
 from tinyjax.transform.custom import linear_call
 from tinyjax.transform.custom.custom_vmap import custom_vmap
@@ -75,6 +75,16 @@ def over_mesh(fun: Callable, out_specs: P) -> Callable:
     """What the one device of a mesh computes with all rows."""
     mesh = Mesh(jax.devices()[:1], ("i",))
     return jax.shard_map(fun, mesh=mesh, in_specs=P("i"), out_specs=out_specs)
+
+
+def on_mesh(kind: AxisType, place: Callable) -> Callable:
+    """What `place(x, sharding)` gives, of x on the one device of a mesh with an axis of this kind."""
+
+    def placed(x: Any) -> Any:
+        mesh = Mesh(jax.devices()[:1], ("i",), axis_types=(kind,))
+        return place(x, NamedSharding(mesh, P(*[None] * np.ndim(x))))
+
+    return placed
 
 
 def add_and_mix(a: Any, b: Any) -> Any:
@@ -339,6 +349,8 @@ EXAMPLES: dict[str, list[Example]] = {
     "stop_gradient": step(lax.stop_gradient, x),
     "iota": step(lambda a: lax.broadcasted_iota(np.float32, (2, 3), 1) + a, x),
     "device_put": unary(lambda a: device_put(a)),
+    "sharding_constraint": unary(on_mesh(AxisType.Auto, lax.with_sharding_constraint)),
+    "reshard": unary(on_mesh(AxisType.Explicit, reshard)),
     "real": unary(lax.real, z),
     "imag": unary(lax.imag, z),
     "complex": binary(lax.complex, x, y),

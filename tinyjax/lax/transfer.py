@@ -78,6 +78,12 @@ def _check_is_here(place: Place | None) -> None:
 
 def _put(x: Any, place: Place | None, how: ArrayCopySemantics) -> ArrayImpl:
     if isinstance(place, Sharding):
+        try:
+            place.check_compatible_aval(np.shape(x))
+        except ValueError as error:
+            raise ValueError(
+                f"One of device_put args is incompatible with its sharding annotation {place}: {error}"
+            ) from None
         place.typed(get_aval(x))  # raises, as the next line, if it can't be spread so
         place.shard_shape(np.shape(x))
         if isinstance(place, Sharding) and spans_processes(getattr(place, "mesh", None)):

@@ -38,15 +38,27 @@ def make_array_from_callback(
     """An array of this shape, of which `data_callback(index)` gives the part at an index; it is called once
     for each index that some device of this process has. `dtype` is the one that the parts have.
 
-    Raises ValueError if the shape can't be spread so, or a part has another shape or dtype.
+    Raises TypeError for what is no sharding, ValueError if the shape can't be spread so, or a part has
+    another shape or dtype.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_array_from_callback.html
     """
+    if not isinstance(sharding, Sharding):
+        raise TypeError(
+            f"sharding should be an instance of `jax.sharding`. Got {sharding} of type {type(sharding)}"
+        )
     shape = tuple(shape)
     parts: list[tuple[Any, Any]] = []
     for index in sharding.addressable_devices_indices_map(shape).values():
         if all(index != known for known, _ in parts):
             parts.append((index, data_callback(index)))
+    wanted = sharding.shard_shape(shape)
     for _, part in parts:
+        if np.shape(part) != wanted:
+            raise ValueError(
+                f"Expected shard shape {wanted} doesn't match the single device array shape "
+                f"{np.shape(part)}. Shape of Array is {shape} with sharding {sharding}: `data_callback` is "
+                "given an index, and has to give the part of the array that is there"
+            )
         if dtype is not None and get_aval(part).dtype != np.dtype(dtype):
             raise ValueError(
                 "If `dtype` is provided to `jax.make_array_from_callback`, the array returned by "

@@ -56,6 +56,8 @@ class _Axes:
     def _set_axes(self, sizes: Sequence[int], names: Any, types: Any) -> None:
         self.axis_sizes = tuple(sizes)
         self.axis_names = (names,) if isinstance(names, str) else tuple(names)
+        if None in self.axis_names:
+            raise ValueError(f"Mesh axis names cannot be None. Got: {self.axis_names}")
         self.axis_types = _checked_types(types, self.axis_names)
 
     def update(self, **changes: Any) -> Any:
@@ -127,7 +129,8 @@ def _checked_types(types: Any, names: tuple) -> tuple[AxisType, ...]:
     types = (types,) * len(names) if isinstance(types, AxisType) else tuple(types)
     if not all(isinstance(t, AxisType) for t in types):
         raise TypeError(
-            f"axis_types passed to Mesh should be of type `jax.sharding.AxisType`. Got {types}"
+            f"axis_types passed to Mesh must be of type `jax.sharding.AxisType`. Got {types} of type "
+            f"{tuple(map(type, types))}"
         )
     if len(types) != len(names):
         raise ValueError(
@@ -301,11 +304,15 @@ def make_mesh(
 ) -> Mesh:
     """A mesh of the first devices, with axes of these sizes: "Explicit" ones, unless `axis_types` differs.
 
-    Raises ValueError if there are too few devices, or not as many names as sizes.
+    Raises ValueError if there are too few devices, or not as many names as sizes, or a size is 0 or less.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.make_mesh.html
     """
     present = list(listed_devices() if devices is None else devices)
     needed = math.prod(axis_shapes)
+    if any(size < 1 for size in axis_shapes):
+        raise ValueError(
+            f"each axis of a mesh must have a device at least, got {tuple(axis_shapes)}"
+        )
     if len(present) < needed:
         raise ValueError(
             f"Number of devices {len(present)} must be >= the product of mesh_shape {tuple(axis_shapes)}. To "

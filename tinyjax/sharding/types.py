@@ -59,8 +59,8 @@ def explicit_sharding(place: Any, function: str) -> NamedSharding:
     an axis of the mesh that is not Explicit."""
     if not isinstance(place, NamedSharding | PartitionSpec):
         raise TypeError(
-            f"`out_sharding` argument of {function} must be a NamedSharding or a PartitionSpec, got "
-            f"{place!r}"
+            f"`out_sharding` argument of {function} only supports instances of `NamedSharding` or "
+            f"`PartitionSpec`. Got {place} of type {type(place)}"
         )
     sharding = place if isinstance(place, NamedSharding) else _on_current_mesh(place)
     if config.mesh is not None and function != "reshard":

@@ -20,7 +20,7 @@ from tinyjax.core.tracing import named_avals, trace_to_jaxpr
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_leaves, tree_map, tree_unflatten
 from tinyjax.core.varying import pvary_to
 from tinyjax.sharding.current_mesh import get_abstract_mesh, use_abstract_mesh
-from tinyjax.sharding.mesh import Mesh
+from tinyjax.sharding.mesh import AbstractMesh, Mesh
 from tinyjax.sharding.partition_spec import PartitionSpec
 from tinyjax.transform.shard_map.nested_vmap import Specs
 from tinyjax.transform.shard_map.primitive import (
@@ -72,7 +72,7 @@ def shard_map(
     `f`, the names of the axes are those of collectives, such as lax.psum. `mesh` is by default that of
     jax.set_mesh. With `axis_names`, only these axes are mapped over. Without `f`, a decorator.
     Raises:
-      TypeError: `f` can't be called, or specs are no PartitionSpecs.
+      TypeError: `f` can't be called, `mesh` is no mesh, or specs are no PartitionSpecs.
       ValueError: there is no mesh, specs do not fit the mesh, the arguments or the results, or a
         result may vary where its spec says that it does not.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.shard_map.html
@@ -100,7 +100,13 @@ def shard_map(
 
 
 def _checked_mesh(mesh: Any, names: frozenset) -> Any:
-    """The mesh, or the one that is set. Raises ValueError if there is none, or the names are not its own."""
+    """The mesh, or the one that is set. Raises TypeError for what is no mesh, ValueError if there is none, or
+    the names are not its own."""
+    if not isinstance(mesh, AbstractMesh | Mesh | None):
+        raise TypeError(
+            "shard_map requires a `jax.sharding.Mesh` or a `jax.sharding.AbstractMesh` instance for its "
+            f"second argument, but got {mesh} of type {type(mesh)}."
+        )
     around = get_abstract_mesh()
     if mesh is not None and not around.empty and mesh.abstract_mesh != around:
         raise ValueError(

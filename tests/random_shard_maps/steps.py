@@ -196,10 +196,15 @@ def gathered(drawing: Drawing, value: int, kind: Kind) -> Made:
     return Kind(tuple(shape), kind.vma.union(names)), step
 
 
-def scattered(drawing: Drawing, value: int, kind: Kind) -> Made:
+def divisible(drawing: Drawing, kind: Kind) -> tuple[tuple[str, ...], int, list[int]]:
+    """Some axes of the mesh, how many devices are along them, and a value's axes that can be cut so."""
     names = drawing.names(drawing.mesh)
     size = math.prod(drawing.mesh[name] for name in names)
-    fit = [i for i, length in enumerate(kind.shape) if length % size == 0]
+    return names, size, [i for i, length in enumerate(kind.shape) if length % size == 0]
+
+
+def scattered(drawing: Drawing, value: int, kind: Kind) -> Made:
+    names, size, fit = divisible(drawing, kind)
     if not fit:
         return None
     axis = drawing.rng.choice(fit)
@@ -221,9 +226,7 @@ def scattered(drawing: Drawing, value: int, kind: Kind) -> Made:
 
 
 def exchanged(drawing: Drawing, value: int, kind: Kind) -> Made:
-    names = drawing.names(drawing.mesh)
-    size = math.prod(drawing.mesh[name] for name in names)
-    fit = [i for i, length in enumerate(kind.shape) if length % size == 0]
+    names, size, fit = divisible(drawing, kind)
     if not fit:
         return None
     cut, joined = drawing.rng.choice(fit), drawing.rng.randrange(len(kind.shape))

@@ -8,6 +8,7 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.with_sharding_constr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tinyjax.core.bind import as_array
@@ -33,9 +34,14 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
       AssertionError: all axes of the mesh are "Explicit", and `x` is spread in another way.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.with_sharding_constraint.html
     """
-    leaves, tree = tree_flatten(x)
-    places = flatten_axes("with_sharding_constraint shardings", tree, shardings)
-    return tree_unflatten(tree, [_constrained(x, place) for x, place in zip(leaves, places)])
+    return _each(_constrained, x, "with_sharding_constraint shardings", shardings)
+
+
+def _each(put: Callable[[Any, Any], Any], xs: Any, what: str, places: Any) -> Any:
+    """What `put` gives of each array of a pytree, and its place; `places` are a tree prefix of it."""
+    leaves, tree = tree_flatten(xs)
+    of_leaves = flatten_axes(what, tree, places)
+    return tree_unflatten(tree, [put(x, place) for x, place in zip(leaves, of_leaves)])
 
 
 def _constrained(x: Any, place: Any) -> Any:
@@ -110,9 +116,7 @@ def reshard(xs: Any, out_shardings: Any) -> Any:
     Raises ValueError for a spec without a mesh, or one that names an axis of another type.
     Source: https://docs.jax.dev/en/latest/jax.sharding.html#jax.sharding.reshard
     """
-    leaves, tree = tree_flatten(xs)
-    places = flatten_axes("reshard out_shardings", tree, out_shardings)
-    return tree_unflatten(tree, [_resharded(x, place) for x, place in zip(leaves, places)])
+    return _each(_resharded, xs, "reshard out_shardings", out_shardings)
 
 
 def _resharded(x: Any, place: Any) -> Any:

@@ -1,6 +1,7 @@
 """Types that a library enters as arrays."""
 
 import numpy as np
+import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
@@ -43,3 +44,17 @@ def test_what_stands_for_an_array_is_a_valid_jaxtype():
         *[True] * 3,
         *[False] * 2,
     ]
+
+
+def test_an_interpreter_can_ask_whether_a_primitive_is_a_call():
+    from tinyjax.extend.core import primitives
+
+    assert primitives.call_p.call_primitive
+    assert not primitives.sin_p.call_primitive
+    assert not primitives.jit_p.map_primitive
+
+
+def test_safe_map_wants_arguments_of_one_length():
+    assert jax.api_util.safe_map(lambda x, y: x + y, [1, 2], [3, 4]) == [4, 6]
+    with pytest.raises(ValueError):
+        jax.api_util.safe_map(lambda x, y: x + y, [1, 2], [3])

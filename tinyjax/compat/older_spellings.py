@@ -95,6 +95,7 @@ PRIVATE = {
     "jax.api_util.debug_info": "tinyjax.compat.partial_values.debug_info",
     "jax.api_util.flatten_fun": "tinyjax.compat.partial_values.flatten_fun",
     "jax.api_util.flatten_fun_nokwargs": "tinyjax.compat.partial_values.flatten_fun_nokwargs",
+    "jax.api_util.safe_map": "tinyjax._src.util.safe_map",
     "jax.core.AbstractValue": "tinyjax.core.array.ShapedArray",
     "jax.core.ensure_compile_time_eval": "tinyjax.core.compile_time.ensure_compile_time_eval",
     "jax.core.eval_context": "tinyjax.core.compile_time.eval_context",

@@ -16,9 +16,18 @@ from tinyjax.transform.jvp import add_any_p as add_jaxvals_p  # noqa: F401
 from tinyjax.transform.remat.api import name_p as name_p
 from tinyjax.transform.remat.primitive import remat_p as remat_p
 
-# Calls that no jaxpr of tinyjax has: a table of another interpreter's rules may name them.
-call_p = Primitive("call", multiple_results=True)
-closed_call_p = Primitive("closed_call", multiple_results=True)
+
+class CallPrimitive(Primitive):
+    """A call of its parameter call_jaxpr. No jaxpr of tinyjax has one, but interpreters have rules for them,
+    and ask any primitive whether it is one."""
+
+    call_primitive = True
+
+
+for _kind in ("call_primitive", "map_primitive"):
+    setattr(Primitive, _kind, False)
+call_p = CallPrimitive("call", multiple_results=True)
+closed_call_p = CallPrimitive("closed_call", multiple_results=True)
 
 # The hundred and more of lax, in which they all have these names.
 globals().update({name: getattr(lax, name) for name in dir(lax) if name.endswith("_p")})

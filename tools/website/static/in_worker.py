@@ -19,7 +19,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-CLONE = Path("/clone")
+CLONE, CELLS, PLAYGROUND = Path("/clone"), Path("/cells"), Path("/playground.py")
 sys.path[:0] = [str(CLONE), "/packages"]
 os.environ["TINYJAX_BACKGROUND_BUILD"] = "0"  # there are no threads
 MOST_PRINTED = 100_000  # characters of a cell
@@ -102,7 +102,7 @@ def place_of(name: str, line: int, text: str) -> str:
         and script.read_text().splitlines()[line - 1 : line - 1 + len(lines)] == lines
     ):
         return str(script)
-    changed = Path("/cells", f"{name}_line_{line}.py")
+    changed = CELLS / f"{name}_line_{line}.py"
     changed.parent.mkdir(exist_ok=True)
     changed.write_text("\n" * (line - 1) + text + "\n")
     linecache.checkcache(str(changed))
@@ -112,9 +112,8 @@ def place_of(name: str, line: int, text: str) -> str:
 def told(error: BaseException) -> str:
     """The lines of the reader's own program that led to the error, and what it says."""
     frames = traceback.extract_tb(error.__traceback__)
-    own = [
-        f for f in frames if f.filename.startswith(("/cells/", "/clone/tutorials/", "/playground"))
-    ]
+    places = (str(CELLS), str(CLONE / "tutorials"), str(PLAYGROUND))
+    own = [f for f in frames if f.filename.startswith(places)]
     lines = [f"line {f.lineno}, in {f.name}: {f.line}" for f in own[-6:]]
     return "\n".join([*lines, *traceback.format_exception_only(error)]).rstrip()
 
@@ -139,7 +138,7 @@ def explain(show, text: str, function: str, args: str, transforms: str) -> dict:
     from tinyjax.studio.cli.functions import transforms_named, value_of
 
     jax.install_as_jax()
-    file = Path("/playground.py")
+    file = PLAYGROUND
     file.write_text(text)
     linecache.checkcache(str(file))
     module = sys.modules["playground"] = types.ModuleType("playground")

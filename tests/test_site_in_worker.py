@@ -1,0 +1,64 @@
+"""What the site's worker asks Python, here without a browser."""
+
+import json
+import sys
+
+import pytest
+from website_tools import ROOT
+
+from tinyjax.studio.learn.functions import function_text
+
+SOURCE = ROOT / "tools" / "website" / "static" / "in_worker.py"
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    """Asks one question; gives the answer and what was printed."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setenv("TINYJAX_BACKGROUND_BUILD", "0")
+    names = {"__name__": "in_worker"}
+    exec(compile(SOURCE.read_text(), str(SOURCE), "exec"), names)
+    names["CLONE"], names["CELLS"] = ROOT, tmp_path / "cells"
+
+    def ask(kind, **asked):
+        printed = []
+        answer = json.loads(names["answer"](kind, json.dumps(asked), printed.append))
+        return answer, "".join(printed)
+
+    yield ask
+    sys.modules.pop("page", None)
+
+
+def test_cells_of_a_page_share_their_names_and_the_last_value_is_shown(ask):
+    assert ask("cell", name="page", line=1, text="x = 6\nprint('six')")[1] == "six\n"
+    answer, _ = ask("cell", name="page", line=4, text="x * 7")
+    assert answer == {"graphs": [], "value": "42", "error": ""}
+
+
+def test_an_error_names_the_reader_s_own_line(ask):
+    answer, _ = ask("cell", name="page", line=3, text="def f():\n    return 1 / 0\n\nf()")
+    assert answer["error"].splitlines() == [
+        "line 6, in <module>: f()",
+        "line 4, in f: return 1 / 0",
+        "ZeroDivisionError: division by zero",
+    ]
+    assert "SyntaxError" in ask("cell", name="page", line=1, text="x = = 1")[0]["error"]
+
+
+def test_what_is_printed_without_end_is_cut(ask):
+    _, printed = ask("cell", name="page", line=1, text="for _ in range(300_000): print('x')")
+    assert len(printed) < 110_000 and printed.endswith("(more was printed than is shown)")
+
+
+def test_a_graph_is_given_as_its_source(ask):
+    text = "import tinyjax as jax\njax.viz.dot(jax.make_jaxpr(lambda x: x + 1)(2.0))"
+    assert ask("cell", name="page", line=1, text=text)[0]["graphs"][0].startswith("digraph")
+
+
+@pytest.mark.slow
+def test_work_goes_out_as_a_folder_of_learn_and_comes_back(ask):
+    source = (ROOT / "tinyjax/core/bind.py").read_text()
+    mine = {"tinyjax.core.bind:Primitive.bind": function_text(source, "Primitive.bind").rstrip()}
+    packed, _ = ask("pack", lesson="01_primitives", texts=mine, passed=["bind"])
+    assert packed["name"] == "01_primitives.zip"
+    assert ask("unpack", zip=packed["zip"])[0] == {"lesson": "01_primitives", "texts": mine}

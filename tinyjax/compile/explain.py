@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import linecache
 import os
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tinyjax.compile.codegen.codegen import kernel_lines, kernel_text
 from tinyjax.compile.codegen.program import program_text
@@ -26,8 +27,8 @@ from tinyjax.core.jaxpr import JaxprEqn, SourceLine, subjaxprs
 
 @dataclass(frozen=True)
 class MappedLine:
-    """A line of C: its number in `as_text("opencl")`, the equations that it computes by their numbers in
-    `numbered_eqns`, and their lines of Python.
+    """A line of a program: its number in `as_text("opencl")` or "webassembly", the equations that it
+    computes by their numbers in `numbered_eqns`, and their lines of Python.
 
     They are several for a loop around what all of them store, and if groups that compute alike share the
     kernel; the lines of a kernel's parameters have none."""
@@ -53,15 +54,38 @@ def numbered_eqns(plan: Plan) -> list[JaxprEqn]:
 
 
 def mapping(plan: Plan) -> list[MappedLine]:
-    """All lines of all kernels, in the order of the program."""
-    kernels = plan.all_kernels()
-    program = program_text(kernels)
+    """All lines of C of all kernels, in the order of the program."""
+    program = program_text(plan.all_kernels())
+
+    def lines_of(kernel: Kernel) -> Iterator[NumberedLine]:
+        first = program[: program.index(kernel_text(kernel))].count("\n") + 1
+        for number, (text, origin) in enumerate(kernel_lines(kernel), first):
+            yield number, text, origin
+
+    return _mapped(plan, lines_of)
+
+
+def mapping_of_module(plan: Plan) -> list[MappedLine]:
+    """The same of the kernels as WebAssembly."""
+    from tinyjax.compile.codegen.webassembly import webassembly
+    from tinyjax.compile.codegen.webassembly_module import module_lines
+
+    lines = list(enumerate(module_lines(webassembly(plan.all_kernels())), 1))
+    return _mapped(
+        plan,
+        lambda kernel: [(n, text, made) for n, (of, text, made) in lines if of == kernel.name],
+    )
+
+
+NumberedLine = tuple[int, str, Any]  # its number in the program, its text, what it computes
+
+
+def _mapped(plan: Plan, lines_of: Callable[[Kernel], Iterable[NumberedLine]]) -> list[MappedLine]:
     numbers = {eqn_name(plan, eqn): number for number, eqn in enumerate(numbered_eqns(plan))}
     lines = []
-    for kernel in kernels:
-        first = program[: program.index(kernel_text(kernel))].count("\n") + 1
+    for kernel in plan.all_kernels():
         alike = _alike(plan, kernel)
-        for number, (text, origin) in enumerate(kernel_lines(kernel), first):
+        for number, text, origin in lines_of(kernel):
             made = origin if isinstance(origin, tuple) else (origin,)
             eqns = [eqn for one in made if one for eqn in alike.get(one, [one])]
             sources = dict.fromkeys(eqn.source_info for eqn in eqns if eqn.source_info)

@@ -7,7 +7,7 @@ from network_with_rule import NETWORK, loss
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.runtime.devices import devices
+from tinyjax.runtime.devices import Device, devices
 from tinyjax.studio.viz.columns import columns_of
 from tinyjax.studio.viz.provenance_links import provenance_links
 
@@ -166,3 +166,13 @@ def test_what_is_simplified_away_has_a_name_of_its_own():
     columns = columns_of(f, (3.0,), [jax.grad])
     (product,) = (name for name, what in names_in(columns, "traced").items() if "mul" in what)
     assert product not in names_in(columns, "transformed")
+
+
+def test_where_kernels_are_webassembly_its_lines_are_kin_to_equations():
+    pytest.importorskip("wasmtime")
+    with jax.default_device(Device("wasm", 0, "WebAssembly")):
+        columns = columns_of(f, [jnp.arange(3.0)])
+    (title,) = (column.title for column in columns if column.name == "c")
+    assert title == "WebAssembly"
+    product = found(columns, "c", "f32.mul local.set $c")
+    assert kin_of(columns, product, "transformed") == ["c:f32[3] = mul b a"]

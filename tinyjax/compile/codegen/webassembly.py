@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from tinyjax.compile.codegen.index_type import index_type
 from tinyjax.compile.codegen.webassembly_memory import Memory, MemoryWriter
@@ -60,6 +61,7 @@ class Writer(MemoryWriter):
 
     last_item = 0
     private_bytes = 0
+    origin: Any = None  # the equation of the statement that is written
     indexed: frozenset[str] = frozenset()  # private arrays that are in memory
 
     def kernel(self, kernel: ir.Kernel) -> None:
@@ -69,9 +71,12 @@ class Writer(MemoryWriter):
         self.loop(index_var("item", 0, self.last_item), first, past, kernel.body)
 
     def body(self, statements: Sequence[ir.Statement]) -> None:
+        outer = self.origin
         for statement in statements:
-            self.emit((";;", next(ir.statement_lines(statement))))
+            self.origin = statement.origin or outer
+            self.emit((";;", next(ir.statement_lines(statement)), self.origin))
             self.statement(statement)
+        self.origin = outer
 
     def statement(self, statement: ir.Statement) -> None:
         match statement:

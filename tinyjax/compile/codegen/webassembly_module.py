@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-# Its name, and what it is given: names of locals, numbers. One called ;; is a remark, in the text alone.
+# Its name, and what it is given: names of locals, numbers. One called ;; is a remark, in the text alone: it
+# has the words, and the equation that the instructions after it compute, or None.
 Instruction = tuple[Any, ...]
 
 # ---- opcodes ----
@@ -239,8 +240,16 @@ def access_bytes(name: str) -> int:
 # ---- text ----
 
 
+Line = tuple[str, str, Any]  # of which function it is, its text, and the equation that it computes
+
+
 def module_text(module: Module) -> str:
     """The module in WebAssembly's text format: what leaves nothing on the stack is a line."""
+    return "\n".join(text for _, text, _ in module_lines(module))
+
+
+def module_lines(module: Module) -> list[Line]:
+    """The lines of module_text, each with its origin."""
     lines = ["(module", '  (import "env" "memory" (memory 0))']
     for function in module.functions:
         if function.is_imported:
@@ -249,10 +258,11 @@ def module_text(module: Module) -> str:
     silent = {f.name for f in module.functions if not f.result}
     for name, value in module.numbers.items():
         lines.append(f'  (global (export "{name}") i32 (i32.const {value}))')
-    for function in module.functions:
-        if not function.is_imported:
-            lines += _function_lines(function, silent)
-    return "\n".join([*lines, ")"])
+    own = [f for f in module.functions if not f.is_imported]
+    of_functions = [
+        (f.name, text, origin) for f in own for text, origin in _function_lines(f, silent)
+    ]
+    return [*(("", line, None) for line in lines), *of_functions, ("", ")", None)]
 
 
 def _signature(function: Function) -> str:
@@ -264,27 +274,29 @@ def _signature(function: Function) -> str:
     return " ".join(parts)
 
 
-def _function_lines(function: Function, silent: set[str]) -> Iterator[str]:
-    """`silent` are the functions that leave nothing on the stack."""
-    yield f"  (func {_signature(function)}"
+def _function_lines(function: Function, silent: set[str]) -> Iterator[tuple[str, Any]]:
+    """Lines, each with its origin; `silent` are the functions that leave nothing on the stack."""
+    yield f"  (func {_signature(function)}", None
     for start in range(0, len(function.locals), 6):
         some = function.locals[start : start + 6]
-        yield "    " + " ".join(f"(local ${name} {of})" for name, of in some)
-    indent, line = "    ", []
+        yield "    " + " ".join(f"(local ${name} {of})" for name, of in some), None
+    indent, line, origin = "    ", [], None
     for instruction in function.body:
         name = instruction[0]
+        if name == ";;":
+            origin = instruction[2]
         if name in ("end", "else"):
             indent = indent[2:]
         line.append(_instruction_text(instruction))
         is_silent = name == "call" and instruction[1] in silent
         if name in _ENDS_A_LINE or ".store" in name or is_silent:  # the stack is empty
-            yield indent + " ".join(line)
+            yield indent + " ".join(line), origin
             line = []
         if name in ("block", "loop", "if", "else"):
             indent += "  "
     if line:
-        yield indent + " ".join(line)
-    yield "  )"
+        yield indent + " ".join(line), origin
+    yield "  )", None
 
 
 _ENDS_A_LINE = {";;", "local.set", "block", "loop", "if", "else", "end", "br", "br_if"}

@@ -2,7 +2,8 @@
 
 After this file you can ask of a line of Python which equations, kernels, lines of C and microseconds are its
 own, and of any of those where it is from. The columns: Python, the function's jaxpr, the transformed jaxpr,
-groups (the simplified jaxpr, by what is computed together), OpenCL C, and the measured time of each step.
+groups (the simplified jaxpr, by what is computed together), OpenCL C, or WebAssembly where that runs (in a
+browser), and the measured time of each step.
 Builds on provenance_links, provenance and compile.explain; html.py shows it.
 """
 
@@ -14,12 +15,13 @@ from typing import Any
 
 import tinyjax as jax
 from tinyjax.compile.cost import step_costs
-from tinyjax.compile.explain import eqn_name, mapping, numbered_eqns
+from tinyjax.compile.explain import MappedLine, eqn_name, mapping, mapping_of_module, numbered_eqns
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup
 from tinyjax.compile.plan import Plan, step_word
 from tinyjax.core.api_util import fun_name
 from tinyjax.core.jaxpr import ClosedJaxpr, JaxprEqn, SourceLine, Var, subjaxprs
 from tinyjax.core.pretty_printer import literal_text
+from tinyjax.runtime.devices import default_device
 from tinyjax.sharding.traffic import Traffic, traffic_lines, traffic_of
 from tinyjax.studio.viz.drawing import told_params
 from tinyjax.studio.viz.event_text import short_file
@@ -48,9 +50,10 @@ def columns_of(
     compiled = traced.lower().compile()
     times = jax.profiler.step_times(lambda: compiled(*args))
     plan = compiled.compiler_ir("schedule")
-    return _Columns(f, own, traced.jaxpr, origin, plan, here, traced._places).made(
-        times, (name_of(f), name_of(f, transforms))
-    )
+    names = name_of(f), name_of(f, transforms)
+    is_module = default_device().platform == "wasm"
+    columns = _Columns(f, own, traced.jaxpr, origin, plan, here, traced._places)
+    return columns.made(times, names, is_module)
 
 
 def name_of(f: Callable[..., Any], transforms: Sequence[Callable[..., Any]] = ()) -> str:
@@ -119,7 +122,10 @@ class _Columns:
         everything = (self.threads.get(thread, {thread}) for thread in own)
         return Item(text, own=own, all=set().union(*everything), **more)
 
-    def made(self, times: dict[tuple[int, ...], float], names: tuple[str, str]) -> list[Column]:
+    def made(
+        self, times: dict[tuple[int, ...], float], names: tuple[str, str], is_module: bool = False
+    ) -> list[Column]:
+        """The columns in order; `is_module` says that the kernels run as WebAssembly."""
         name, its_name = names
         columns = [
             Column("python", "Python", "your program", "line", "lines", "python", self.python()),
@@ -139,12 +145,12 @@ class _Columns:
             ),
             Column(
                 "c",
-                "OpenCL C",
+                "WebAssembly" if is_module else "OpenCL C",
                 "the kernels",
                 "line",
                 "lines",
                 "c",
-                self.kernels(),
+                self.kernels(mapping_of_module if is_module else mapping),
                 "There is no kernel: NumPy computes it all.",
             ),
             Column("time", "time", "measured", "launch", "launches", "jaxpr", self.times(times)),
@@ -231,10 +237,10 @@ class _Columns:
             for label, body in plan.bodies.get(number, {}).items():
                 yield from self.groups(body, f"{prefix}{number} {label} ")
 
-    def kernels(self) -> list[Section]:
+    def kernels(self, mapped: Callable[[Plan], list[MappedLine]]) -> list[Section]:
         """A block a kernel, an item a line."""
         blocks: dict[str, Section] = {}
-        for line in mapping(self.plan):
+        for line in mapped(self.plan):
             block = blocks.setdefault(line.kernel, Section(line.kernel, []))
             own = [("simplified", number) for number in line.eqns]
             block.items.append(self.item(line.text, own, number=str(line.number)))

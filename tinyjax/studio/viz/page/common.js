@@ -22,7 +22,7 @@ const TOKENS = Object.fromEntries(Object.entries(KEYWORDS).map(([language, words
   + (language === "python" ? `|(?<docs>"""[^]*?(?:"""|$)|\'\'\'[^]*?(?:\'\'\'|$))` : "")
   + `|(?<string>"(?:[^"\\\\\n]|\\\\.)*"|'(?:[^'\\\\\n]|\\\\.)*')`
   + `|(?<keyword>\\b(?:${words.split(" ").join("|")})\\d*\\b)`
-  + (language === "jaxpr" ? "|(?<type>:[a-z]+\\d*\\[[\\d,]*\\])" : "")
+  + (language === "jaxpr" ? "|(?<type>:[a-z]+\\d*\\[[\\w,@()]*\\](?:\\{V:[\\w,()]*\\})?)" : "")
   + `|(?<number>\\b\\d[\\d.]*(?:e[-+]?\\d+)?[fuUlL]*\\b)`, "g")]));
 
 /** Lines of code as lists of nodes, their words coloured; a string may go on over several lines. */

@@ -388,9 +388,8 @@ viz.values(f, 3.0)
 # ## Exercises
 #
 # Write the real ones: `python -m tinyjax learn start 01` makes a folder in which these functions are
-# empty; `python -m tinyjax learn test`, in that folder, says what works. (What a later lesson asks for stands
-# there still, in the same files sometimes: the batching rule in `moving_mean.py` is exercise 05.7, for one.
-# Read past it if you want to write it yourself.)
+# empty; `python -m tinyjax learn test`, in that folder, says what works. (What a later lesson asks for is out
+# of sight in these files: the batching rule in `moving_mean.py`, exercise 05.7, calls a finished one.)
 #
 # ## Where this lives in JAX
 #

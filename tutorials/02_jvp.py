@@ -360,8 +360,7 @@ viz.jvp(f, 3.0)
 # ## Exercises
 #
 # Write the real rules: `python -m tinyjax learn start 02`. The trace itself, `JVPTrace`, is
-# waiting in lesson 3, and the function `jvp` in lesson 4; both stand in the same file, so read past them if
-# you want to write them yourself.
+# waiting in lesson 3, and the function `jvp` in lesson 4: in your copy of the file they call finished ones.
 #
 # ## Where this lives in JAX
 #

@@ -18,17 +18,14 @@ import pytest
 
 from tinyjax.studio.learn.exercises import LESSONS, NAMES, ROOT, complaints, in_clone, load
 from tinyjax.studio.learn.functions import function_text, with_function
+from tinyjax.studio.learn.handed_out import empty_sources, of_lesson
 from tinyjax.studio.learn.safely import read
-from tinyjax.studio.learn.work_folder import copy_tests, empty_sources, fill
+from tinyjax.studio.learn.work_folder import copy_tests, fill
 
 EXERCISES = load()
 PROOF = ROOT / "tests" / "exercise_proof.py"
 can_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the proof forks")
 each_exercise = pytest.mark.parametrize("e", EXERCISES, ids=lambda e: f"{e.number}_{e.name}")
-
-
-def of_lesson(lesson):
-    return [e for e in EXERCISES if e.lesson == lesson]
 
 
 # ---- what is written in exercises.toml ----

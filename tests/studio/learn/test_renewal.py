@@ -8,9 +8,10 @@ import pytest
 from tinyjax.studio.learn import renewal
 from tinyjax.studio.learn.exercises import NAMES, PACKAGE, LearnError
 from tinyjax.studio.learn.functions import functions_of
+from tinyjax.studio.learn.handed_out import of_lesson
 from tinyjax.studio.learn.renamed import RENAMED
 from tinyjax.studio.learn.safely import NOTES
-from tinyjax.studio.learn.work_folder import WorkFolder, of_lesson
+from tinyjax.studio.learn.work_folder import WorkFolder
 
 
 def made_before(path, lesson, sources, places):

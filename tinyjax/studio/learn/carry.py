@@ -7,13 +7,16 @@ imports. Builds on functions and renamed.
 from __future__ import annotations
 
 import ast
-import builtins
 import re
-import symtable
 from dataclasses import dataclass
 
 from tinyjax.studio.learn.changes import other_statements
-from tinyjax.studio.learn.functions import function_text, functions_of, with_function
+from tinyjax.studio.learn.functions import (
+    function_text,
+    functions_of,
+    names_missing,
+    with_function,
+)
 from tinyjax.studio.learn.renamed import with_names_of_today
 
 
@@ -91,21 +94,3 @@ def heading(text: str) -> str:
     """The signature of a function, in one line."""
     (node,) = functions_of(text).values()
     return f"def {node.name}({ast.unparse(node.args)})"
-
-
-def names_missing(source: str, text: str) -> list[str]:
-    """The names that a function takes from its module, and that the module `source` does not have."""
-    module = symtable.symtable(source, "", "exec").get_symbols()
-    there = {s.get_name() for s in module if s.is_assigned() or s.is_imported()}
-    return sorted(names_used(text) - there - set(dir(builtins)))
-
-
-def names_used(text: str) -> set[str]:
-    """The names that functions take from their module."""
-    used = set()
-    tables = symtable.symtable(text, "", "exec").get_children()
-    while tables:
-        table = tables.pop()
-        used |= {s.get_name() for s in table.get_symbols() if s.is_global() and s.is_referenced()}
-        tables += table.get_children()
-    return used

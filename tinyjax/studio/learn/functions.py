@@ -7,8 +7,10 @@ docstring. All other text of the file stays as it is, byte for byte. Builds on a
 from __future__ import annotations
 
 import ast
+import builtins
 import functools
 import io
+import symtable
 import textwrap
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -58,10 +60,16 @@ def with_function(source: str, name: str, text: str) -> str:
 def emptied(source: str, name: str, message: str) -> str:
     """`source` with the body of the function `name` replaced: it raises a NotImplementedError that
     says `message`. Comments in the body go too. Raises KeyError if there is no such function."""
+    return with_body(source, name, [f"raise NotImplementedError({_quoted(message)})"])
+
+
+def with_body(source: str, name: str, body: list[str]) -> str:
+    """`source` with these lines below the docstring of the function `name`."""
     node = functions_of(source)[name]
     lines = _lines(source)
-    body = slice(_end_of_heading(node, lines), node.end_lineno)
-    lines[body] = [f"{' ' * (node.col_offset + 4)}raise NotImplementedError({_quoted(message)})\n"]
+    indent = " " * (node.col_offset + 4)
+    there = slice(_end_of_heading(node, lines), node.end_lineno)
+    lines[there] = [f"{indent}{line}".rstrip() + "\n" for line in body]
     return "".join(lines)
 
 
@@ -76,6 +84,34 @@ def is_empty(node: Function) -> bool:
 def is_empty_text(text: str) -> bool:
     """The same of a function's text."""
     return any(is_empty(node) for node in functions_of(text).values())
+
+
+# ---- the names in them ----
+
+
+def names_missing(source: str, text: str) -> list[str]:
+    """The names that a function takes from its module, and that the module `source` does not have."""
+    return sorted(names_used(text) - names_of_module(source) - set(dir(builtins)))
+
+
+def names_of_module(source: str) -> set[str]:
+    """The names that a module has at its top."""
+    module = symtable.symtable(source, "", "exec").get_symbols()
+    return {s.get_name() for s in module if s.is_assigned() or s.is_imported()}
+
+
+def names_used(text: str) -> set[str]:
+    """The names that functions take from their module."""
+    used = set()
+    tables = symtable.symtable(text, "", "exec").get_children()
+    while tables:
+        table = tables.pop()
+        used |= {s.get_name() for s in table.get_symbols() if s.is_global() and s.is_referenced()}
+        tables += table.get_children()
+    return used
+
+
+# ---- lines ----
 
 
 def _lines(source: str) -> list[str]:

@@ -25,9 +25,10 @@ import pytest
 from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import PACKAGES, ROOT, Exercise, find, in_clone, load
 from tinyjax.studio.learn.functions import with_function
+from tinyjax.studio.learn.handed_out import empty_sources
 from tinyjax.studio.learn.judge import Run, note, verdict, why
 from tinyjax.studio.learn.safely import read, write
-from tinyjax.studio.learn.work_folder import WorkFolder, empty_sources, start
+from tinyjax.studio.learn.work_folder import WorkFolder, start
 
 
 def judge_text(number: str, texts: Mapping[str, str]) -> dict[str, Any]:

@@ -15,15 +15,14 @@ from pathlib import Path
 
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn import renewal
-from tinyjax.studio.learn.carry import carry, names_used
+from tinyjax.studio.learn.carry import carry
 from tinyjax.studio.learn.exercises import Exercise, LearnError, in_clone
-from tinyjax.studio.learn.functions import function_text, functions_of
+from tinyjax.studio.learn.functions import function_text, functions_of, names_used
+from tinyjax.studio.learn.handed_out import empty_sources, of_lesson
 from tinyjax.studio.learn.judge import judge
 from tinyjax.studio.learn.safely import read
 from tinyjax.studio.learn.work_folder import (
     WorkFolder,
-    empty_sources,
-    of_lesson,
     write_copy,
     write_judges,
 )

@@ -15,6 +15,7 @@ from tinyjax.studio.learn.carry import carry
 from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import PRACTICE, Exercise, LearnError, in_clone, place_of
 from tinyjax.studio.learn.functions import function_text, is_empty_text, with_function
+from tinyjax.studio.learn.handed_out import handed_out
 from tinyjax.studio.learn.safely import (
     BEFORE,
     load_json,
@@ -26,7 +27,6 @@ from tinyjax.studio.learn.work_folder import (
     GIVEN,
     GRADER,
     WorkFolder,
-    empty_sources,
     fingerprint,
     make,
     test_files,
@@ -42,7 +42,7 @@ def renew(folder: WorkFolder) -> list[str]:
         return []
     own, kept, left = written(folder)
     sources, told = carried(kept, {})
-    given = empty_sources(folder.exercises, sources)
+    given = handed_out(folder.lesson, sources)
     sources, told_of_own = carried(own, given)
     names = {**names_today(folder.notes["exercises"]), **names_today(folder.notes.get("kept", []))}
     whole = {e.name for e in folder.exercises if set(e.places) <= {place for place, _, _ in own}}

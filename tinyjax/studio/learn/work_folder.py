@@ -5,7 +5,7 @@ Builds on exercises, functions and safely.
 
     learn/02_jvp/
         src/tinyjax/    the copy: what is written here is what the tests run
-    src/practice/   the same of tutorials/practice/: toys of the lessons' pages, and programs that use tinyjax
+        src/practice/   the same of tutorials/practice/: toys of the pages, and programs that use tinyjax
         tests/          those of the lesson's exercises, and what they import
         conftest.py     the grader (see grader.py)
         given.json      the files that were handed out otherwise than tinyjax has them
@@ -30,7 +30,8 @@ from typing import Any
 
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn.exercises import NAMES, PACKAGES, ROOT, Exercise, LearnError, in_clone
-from tinyjax.studio.learn.functions import emptied, function_text, functions_of, is_empty_text
+from tinyjax.studio.learn.functions import function_text, functions_of, is_empty_text
+from tinyjax.studio.learn.handed_out import handed_out, of_lesson
 from tinyjax.studio.learn.safely import (
     NEW,
     NOTES,
@@ -137,10 +138,6 @@ class WorkFolder:
 # ---- making it ----
 
 
-def of_lesson(lesson: int) -> list[Exercise]:
-    return [e for e in catalogue.load() if e.lesson == lesson]
-
-
 def lesson_today(notes: Mapping[str, Any]) -> int:
     """The lesson of a folder: lessons may have got other numbers, and exercises keep their names."""
     names = {e["name"] for e in notes["exercises"]}
@@ -173,7 +170,7 @@ def start(
     Raises LearnError if there is something in its place, or nothing to do yet."""
     check_place(lesson, path)
     notes = {"kept": [{"name": e.name, "functions": e.functions} for e in kept_exercises]}
-    make(path, lesson, notes, empty_sources(of_lesson(lesson), kept))
+    make(path, lesson, notes, handed_out(lesson, kept))
     return WorkFolder(path)
 
 
@@ -200,7 +197,7 @@ def fill(
     `given` are the files that are handed out otherwise than tinyjax has them, and `own` those that have what
     the learner has written already. lesson.json comes last."""
     exercises = of_lesson(lesson)
-    files = write_copy(path, empty_sources(exercises) if given is None else given)
+    files = write_copy(path, handed_out(lesson) if given is None else given)
     for file, source in (own or {}).items():
         write(path / "src" / file, source)
     kept = [function for e in (notes or {}).get("kept", []) for function in e["functions"]]
@@ -213,6 +210,7 @@ def write_copy(path: Path, given: Mapping[str, str]) -> dict[str, str]:
     for package in PACKAGES:
         copy_tree(in_clone(package), path / "src" / package)
     for file, source in given.items():
+        (path / "src" / file).parent.mkdir(parents=True, exist_ok=True)
         write(path / "src" / file, source)
     write(path / GIVEN, json.dumps(given))
     return digests(path / "src")
@@ -242,18 +240,6 @@ def copy_tests(path: Path, exercises: Iterable[Exercise]) -> None:
             shutil.copytree(in_clone(file), path / file, dirs_exist_ok=True)
         else:
             shutil.copy(in_clone(file), path / file)
-
-
-def empty_sources(
-    exercises: Iterable[Exercise], kept: Mapping[str, str] | None = None
-) -> dict[str, str]:
-    """Each file that has a function of an exercise, with these functions emptied; and the files `kept`."""
-    sources = dict(kept or {})
-    for exercise in exercises:
-        for file, name in exercise.places:
-            source = sources.get(file) or read(in_clone(file))
-            sources[file] = emptied(source, name, exercise.message(name))
-    return sources
 
 
 def test_files(exercises: Iterable[Exercise]) -> list[str]:
@@ -296,7 +282,8 @@ def readme(lesson: int, exercises: list[Exercise], kept: list[str]) -> str:
         f"# Exercises of lesson {name}\n",
         f"The lesson: {ROOT / 'tutorials' / 'rendered' / f'{name}.md'}\n",
         "Write the functions below in `src`, in this order. Each says what it is to do in its docstring. The",
-        "rest of the copy is tinyjax as it is; read in it whatever you like.\n",
+        "rest of the copy is tinyjax as it is; read in it whatever you like. (What later lessons ask for in",
+        "these files is in a folder `later`, out of sight.)\n",
     ]
     if kept:
         names = ", ".join(f"`{function.partition(':')[2]}`" for function in kept)

@@ -1,0 +1,124 @@
+"""What a learner is handed: a lesson's functions are empty, and those of later lessons out of sight.
+
+After this file you can say what stands in place of a function that a later lesson asks for, in the files
+that a lesson's learner writes in: its docstring, and a call of the finished one, which is in the folder
+`later` of the package. Builds on exercises and functions.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+from tinyjax.studio.learn import exercises as catalogue
+from tinyjax.studio.learn.exercises import Exercise, in_clone
+from tinyjax.studio.learn.functions import (
+    emptied,
+    function_text,
+    functions_of,
+    names_of_module,
+    names_used,
+    with_body,
+)
+from tinyjax.studio.learn.safely import read
+
+HEAD = '''\
+"""Functions of {file} as later lessons ask for them, finished: read no further."""
+
+from __future__ import annotations
+
+{imports}
+'''
+
+
+def of_lesson(lesson: int) -> list[Exercise]:
+    return [e for e in catalogue.load() if e.lesson == lesson]
+
+
+def handed_out(lesson: int, kept: Mapping[str, str] | None = None) -> dict[str, str]:
+    """The files of a lesson's folder that are not as tinyjax has them; `kept` are those in which functions
+    are the learner's own already."""
+    exercises = of_lesson(lesson)
+    files = {file for e in exercises for file, _ in e.places}
+    later = [
+        (e.lesson, file, name)
+        for e in catalogue.load()
+        if e.lesson > lesson
+        for file, name in e.places
+        if file in files
+    ]
+    return out_of_sight(empty_sources(exercises, kept), later)
+
+
+def empty_sources(
+    exercises: Iterable[Exercise], kept: Mapping[str, str] | None = None
+) -> dict[str, str]:
+    """Each file that has a function of an exercise, with these functions emptied; and the files `kept`."""
+    sources = dict(kept or {})
+    for exercise in exercises:
+        for file, name in exercise.places:
+            source = sources.get(file) or read(in_clone(file))
+            sources[file] = emptied(source, name, exercise.message(name))
+    return sources
+
+
+# ---- what is out of sight ----
+
+
+def out_of_sight(
+    sources: Mapping[str, str], later: Iterable[tuple[int, str, str]]
+) -> dict[str, str]:
+    """The files, in which these functions (a lesson, a file, a name each) call their finished selves; and the
+    files in which those are."""
+    found = dict(sources)
+    finished: dict[str, list[str]] = {}
+    for lesson, file, name in later:
+        finished.setdefault(file, []).append(name)
+        flat, module = name.replace(".", "_"), module_name(beside(file))
+        body = [
+            f"# Yours to write in lesson {lesson:02}. Until then a finished one does it.",
+            f"from {module} import {flat}",
+            "",
+            f"return {flat}({arguments(functions_of(sources[file])[name].args)})",
+        ]
+        found[file] = with_body(found[file], name, body)
+    for file, names in finished.items():
+        found[beside(file)] = module_of(file, sources[file], names)
+    return found
+
+
+def module_of(file: str, source: str, names: list[str]) -> str:
+    """The text of the module that has these functions of a file."""
+    texts = [bare(function_text(source, name), name.replace(".", "_")) for name in names]
+    used = names_used("\n".join(texts)) & names_of_module(source)
+    imports = [f"from {module_name(file)} import {name}\n" for name in sorted(used)]
+    return "\n\n".join([HEAD.format(file=file, imports="".join(imports)), *texts])
+
+
+def bare(text: str, name: str) -> str:
+    """A function by this name, without its decorators, which are where it is called; and without types."""
+    (node,) = functions_of(text).values()
+    node.name, node.decorator_list, node.returns = name, [], None
+    for part in ast.walk(node.args):
+        if isinstance(part, ast.arg):
+            part.annotation = None
+    return ast.unparse(node) + "\n"
+
+
+def arguments(parameters: ast.arguments) -> str:
+    """The arguments that hand all parameters on, as text."""
+    plain = [a.arg for a in [*parameters.posonlyargs, *parameters.args]]
+    more = [f"*{parameters.vararg.arg}"] if parameters.vararg else []
+    named = [f"{a.arg}={a.arg}" for a in parameters.kwonlyargs]
+    rest = [f"**{parameters.kwarg.arg}"] if parameters.kwarg else []
+    return ", ".join([*plain, *more, *named, *rest])
+
+
+def beside(file: str) -> str:
+    """Where the finished functions of a file are."""
+    package, _, rest = file.partition("/")
+    return f"{package}/later/{rest.replace('/', '_')}"
+
+
+def module_name(file: str) -> str:
+    return file.removesuffix(".py").replace("/", ".")

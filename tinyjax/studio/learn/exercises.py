@@ -6,6 +6,7 @@ alone, as all that judges does: it is to work while the learner's tinyjax does n
 
 from __future__ import annotations
 
+import functools
 import tomllib
 from dataclasses import dataclass, fields
 from functools import cached_property
@@ -102,6 +103,12 @@ def load(path: Path = ROOT / "tutorials" / "exercises.toml") -> list[Exercise]:
             "The exercises, their tests and the lessons come with tinyjax's source, not with the "
             "installed package. Clone the repository, run `pip install -e .` in it, and ask again."
         )
+    return list(_load(path, path.stat().st_mtime_ns))
+
+
+@functools.lru_cache
+def _load(path: Path, saved: int) -> list[Exercise]:
+    """The same of a file as it was `saved`: commands ask for it a dozen times, and reading it takes 0.3 s."""
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("exercise", [])
     except tomllib.TOMLDecodeError as error:

@@ -24,7 +24,7 @@ import shutil
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -147,10 +147,10 @@ def lesson_today(notes: Mapping[str, Any]) -> int:
 
 def check_place(lesson: int, path: Path) -> None:
     """Raises LearnError if a folder cannot be made there, or there is nothing to do in the lesson."""
-    put_in_place(path)  # an earlier `start` may have been ended at its very end
     if (path / NOTES).exists():
         raise LearnError(
-            f"{path} is a work folder already: go on with `learn test`, or begin again with `learn reset`."
+            f"{path} is a work folder already: go on with `learn test`, or begin again with `learn reset`. "
+            f"`learn start {lesson:02} --keep` brings what you have mended in earlier lessons."
         )
     if path.exists() and (not path.is_dir() or {p.name for p in path.iterdir()} - {NEW}):
         raise LearnError(
@@ -264,7 +264,8 @@ def test_files(exercises: Iterable[Exercise]) -> list[str]:
     return sorted(needed)
 
 
-def imported(source: str) -> set[str]:
+@lru_cache
+def imported(source: str) -> frozenset[str]:
     """The modules that a file imports, by the first part of their names."""
     found = set()
     for node in ast.walk(ast.parse(source)):
@@ -272,7 +273,7 @@ def imported(source: str) -> set[str]:
             found |= {alias.name.partition(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             found.add(node.module.partition(".")[0])
-    return found
+    return frozenset(found)
 
 
 def readme(lesson: int, exercises: list[Exercise], kept: list[str]) -> str:
@@ -327,5 +328,11 @@ def digests(src: Path | None = None) -> dict[str, str]:
         root = in_clone(package) if src is None else src / package
         for path in root.rglob("*.py"):
             file = f"{package}/{path.relative_to(root).as_posix()}"
-            found[file] = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+            saved = path.stat()
+            found[file] = _digest(path, saved.st_mtime_ns, saved.st_size)
     return found
+
+
+@lru_cache(None)
+def _digest(path: Path, saved: int, size: int) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16]

@@ -244,7 +244,7 @@ def test_a_function_that_is_forgotten_before_its_turn_is_not_built():
         assert waiting() is None
 
 
-def test_an_error_of_the_build_is_raised_by_the_next_call(monkeypatch):
+def test_an_error_of_the_build_is_told_and_raised_by_the_next_call(monkeypatch, caplog):
     def fail(*args):
         raise executable.OutOfDeviceMemory("no")
 
@@ -253,6 +253,9 @@ def test_an_error_of_the_build_is_raised_by_the_next_call(monkeypatch):
     with build_thread.at_work:
         assert f(1.0) == 9.0
     build_of(f, 1.0).done.wait()
+    assert (
+        "could not be built, and NumPy has answered so far (OutOfDeviceMemory: no)" in caplog.text
+    )
     with pytest.raises(executable.OutOfDeviceMemory) as first:
         f(1.0)
     shown = len(first.traceback)

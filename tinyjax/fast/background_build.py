@@ -175,6 +175,13 @@ class BackgroundBuild:
             self.executable = executable
         except BaseException as error:  # also what is no Exception: it is raised where f is called
             self.error, self.failed_at = error, error.__traceback__
+            said = f"{type(error).__name__}: {error}".partition("\n")[0]
+            compiling_logger.warning(
+                "the kernels of jit(%s) could not be built, and NumPy has answered so far (%s). The next "
+                "call raises this; with TINYJAX_BACKGROUND_BUILD=0 the first does.",
+                self.name,
+                said,
+            )
         self.done.set()
 
 

@@ -44,7 +44,7 @@ def test_without_anything_written_the_training_is_tinyjaxs_own(tmp_path, capfd, 
     monkeypatch.chdir(tmp_path)
     assert main(["learn", "finish"]) == 0
     said = capfd.readouterr().out
-    assert "0 of your 0 functions were at work" in said
+    assert "0 of your 0 functions, those in practice" in said
     right = re.search("([0-9]+) of the 360 digits", said)
     assert int(right[1]) > 300
 
@@ -72,7 +72,7 @@ def test_a_learner_goes_through_lessons_to_digits_read(tmp_path, capfd, monkeypa
     said = capfd.readouterr().out
     everything = catalogue.load()
     own, total = functions(everything, {e.name for e in everything if e.lesson in LESSONS})
-    assert f"{own} of the {total} functions of the exercises are yours" in said
+    assert f"{own} of the {total} functions of tinyjax that exercises ask for are yours" in said
     at_work = int(re.search("([0-9]+) of your", said)[1])
     assert at_work > own / 2
     assert int(re.search("([0-9]+) of the 360 digits", said)[1]) > 300

@@ -122,6 +122,37 @@ def test_what_is_carried_on_comes_along_when_tinyjax_changes(course, tmp_path, c
     assert folder.text(FILE, "one") == MINE["one"] and "def four" in folder.source(FILE)
 
 
+@pytest.mark.slow
+def test_what_was_mended_since_is_told_and_brought_to_a_folder_that_is_there(course, capsys):
+    first = do(1, MINE["one"])
+    folder = do(2, MINE["two"], "--keep")
+    mended = "def one():\n    return 4 - 3\n"
+    path = first.path / "src" / FILE
+    path.write_text(with_function(path.read_text(), "one", mended))
+    capsys.readouterr()
+    assert main(["learn", "test", "2"]) == 0
+    assert "Written anew in an earlier lesson: one (lesson 01)." in capsys.readouterr().out
+    assert main(["learn", "start", "2", "--keep"]) == 0
+    assert "with what you wrote here: two" in capsys.readouterr().out
+    assert folder.text(FILE, "one") == mended and folder.text(FILE, "two") in MINE["two"]
+    main(["learn", "start", "2", "--keep"])
+    assert "All of this is in learn/02_jvp already" in capsys.readouterr().out
+    assert main(["learn", "test", "2"]) == 0
+    assert "Written anew" not in capsys.readouterr().out
+
+
+def test_a_folder_that_cannot_be_read_is_told_and_what_is_to_be_done(course, capsys):
+    folder = do(1, MINE["one"])
+    (folder.path / "src" / FILE).write_text("def one(:\n")
+    capsys.readouterr()
+    for lesson in ("2", "3"):  # not only the first time
+        assert main(["learn", "start", lesson, "--keep"]) == 0
+        said = capsys.readouterr().out
+        assert "learn/01_primitives cannot be read:" in said and "three.py:1: def one(:" in said
+        assert "01.1 one: its folder cannot be read" in said
+        assert f"`learn start {int(lesson):02} --keep` once more brings them" in said
+
+
 def test_a_change_of_what_was_carried_on_is_told_as_one_that_later_lessons_do_not_see(course):
     kept = with_function(SOURCE, "one", MINE["one"])
     folder = work_folder.start(2, course / "two", {FILE: kept}, [EXERCISES[0]])

@@ -13,7 +13,7 @@ import small_tinyjax
 from small_tinyjax import EXERCISES, FILE
 
 from tinyjax.__main__ import main
-from tinyjax.studio.learn import exercises, progress, renewal, safely, work_folder
+from tinyjax.studio.learn import exercises, judge, progress, renewal, safely, work_folder
 from tinyjax.studio.learn.functions import with_function
 from tinyjax.studio.learn.safely import NOTES, put_in_place
 from tinyjax.studio.learn.work_folder import WorkFolder
@@ -162,6 +162,24 @@ def test_what_was_put_aside_is_not_replaced_by_what_is_put_aside_later(here, mon
 
 
 # ---- what is told ----
+
+
+def test_a_command_that_is_stopped_says_so_and_loses_nothing(here, monkeypatch, capsys):
+    folder = begun(here / "one")
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    for owner, name, words in [
+        (work_folder, "fill", ["start", "2"]),
+        (judge, "run_tests", ["test", "1"]),
+    ]:
+        with monkeypatch.context() as patched:
+            patched.setattr(owner, name, stopped)
+            assert main(["learn", *words]) == 130
+        assert f"`learn {words[0]}` was stopped before its end" in capsys.readouterr().err
+    assert folder.text(FILE, "one") == MINE
+    assert main(["learn", "start", "2"]) == 0
 
 
 @pytest.mark.parametrize(

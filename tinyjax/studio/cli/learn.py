@@ -7,6 +7,7 @@ python -m tinyjax learn start 03 --keep  with what you wrote in the folders of l
 
 import argparse
 import difflib
+import os
 import sys
 import textwrap
 import time
@@ -23,7 +24,7 @@ from tinyjax.studio.cli.learn_folders import (
     this_folder,
 )
 from tinyjax.studio.learn import exercises as catalogue
-from tinyjax.studio.learn import progress, renewal, whole
+from tinyjax.studio.learn import keep, progress, renewal, whole
 from tinyjax.studio.learn.changes import others, unreadable
 from tinyjax.studio.learn.exercises import NAMES, LearnError, in_clone
 from tinyjax.studio.learn.functions import function_text
@@ -71,14 +72,28 @@ def run(options: argparse.Namespace) -> int:
     except LearnError as error:
         print(error, file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return stopped(options.learn_command)
+    except BrokenPipeError:  # as of `learn start 02 | head -1`
+        # What is still to be printed goes nowhere: else Python would complain when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return stopped(options.learn_command)
     except OSError as error:
         if (said := explained(error)) is None:
             raise
         print(said, file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print()
+
+
+def stopped(command: str) -> int:
+    """Say what became of a command that was ended in the middle; give the exit status."""
+    if command == "watch":
         return 130
+    print(
+        f"\n`learn {command}` was stopped before its end. What you wrote is as it was: give it again.",
+        file=sys.stderr,
+    )
+    return 130
 
 
 # ---- working ----
@@ -99,6 +114,9 @@ def show_test(folder: WorkFolder) -> int:
         remember(folder)
     if notes := [] if unreadable(folder) else others(folder):
         print(*notes, "", sep="\n")
+    if mended := keep.outdated(folder, progress.folders(folder.path.parent)):
+        again = f"`learn start {folder.lesson:02} --keep` brings it, and keeps what you wrote here."
+        print(f"Written anew in an earlier lesson: {', '.join(mended)}. {again}\n")
     if run.broken:
         print("No test could run:", *run.broken, "", sep="\n")
     for v in verdicts:
@@ -138,14 +156,12 @@ def unfinished(folder: WorkFolder, v: Verdict) -> str:
 
 
 def needs_first(v: Verdict, verdicts: list[Verdict]) -> list[str]:
-    """The first exercise before this one that is not right either, and whose functions its test calls."""
+    """The exercises before this one that are not right either, and whose functions its test calls."""
     called = v.failure.get("called", [])
     earlier = verdicts[: verdicts.index(v)]
     wrong = [e.exercise for e in earlier if e.state == "failed" and e.exercise.name in called]
-    return [
-        f"{'':9}first mend {e.number} {e.name}: this calls it, and it is not right yet"
-        for e in wrong[:1]
-    ]
+    names = ", ".join(f"{e.number} {e.name}" for e in wrong)
+    return [f"{'':9}may be due to {names}: called here, and not right yet"] if wrong else []
 
 
 def told(v: Verdict) -> list[str]:

@@ -89,12 +89,19 @@ def start_(options: argparse.Namespace) -> int:
     """make a folder to work in: a copy of tinyjax in which a lesson's functions are emptied"""
     lesson = catalogue.lesson_number(options.lesson)
     path = (options.folder or course() / NAMES[lesson - 1]).resolve()
-    check_place(lesson, path)
+    put_in_place(path)  # an earlier `start` may have been ended at its very end
+    again = options.keep and (path / NOTES).exists() and WorkFolder(path).lesson == lesson
+    if not again:
+        check_place(lesson, path)
     kept = Kept()
     if options.keep:
         beside = progress.folders(path.parent)
         kept = carried_on(beside, lesson, lambda line: print(line, flush=True))
-        print(*listing(kept, path.parent), "", sep="\n")
+        print(*listing(kept, path.parent, lesson), "", sep="\n")
+    if again:
+        told = renewal.bring(WorkFolder(path), kept.sources, kept.exercises)
+        print(*(told or [f"All of this is in {shown(path)} already."]), sep="\n")
+        return 0
     folder = start(lesson, path, kept.sources, kept.exercises)
     print(f"{shown(path)} is ready. To be written there:\n")
     for e in folder.exercises:

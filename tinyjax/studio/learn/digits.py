@@ -119,7 +119,11 @@ def main(functions: set[tuple[str, str]]) -> None:
     show(images[TRAINING:], answers, 4)
     right = int(np.sum(answers == labels[TRAINING:]))
     print(f"\n{right} of the {len(answers)} digits that it had not seen are read rightly.")
-    print(f"{len(functions & at_work)} of your {len(functions)} functions were at work.")
+    print(
+        f"{len(functions & at_work)} of your {len(functions)} functions, those in practice/ included, "
+        "were at work.\nThe others are for what this program does not do: toys and uses of practice/, other "
+        "primitives,\nsecond derivatives, rules of one's own, loops that end on a condition, more devices."
+    )
 
 
 def show(images: np.ndarray, answers: np.ndarray, count: int) -> None:

@@ -34,7 +34,10 @@ def shares(kept: Kept) -> list[str]:
     everything = catalogue.load()
     names = {e.name for e in kept.exercises}
     own, total = progress.functions(everything, names)
-    lines = [f"\n{own} of the {total} functions of the exercises are yours:\n"]
+    lines = [
+        f"\n{own} of the {total} functions of tinyjax that exercises ask for are yours (what they ask for in",
+        "practice/ is not counted: nothing in tinyjax is built on it):\n",
+    ]
     for number, lesson in enumerate(NAMES, start=1):
         here = [e for e in everything if e.lesson == number]
         own, total = progress.functions(here, names)

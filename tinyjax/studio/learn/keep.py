@@ -16,7 +16,8 @@ from pathlib import Path
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn import renewal
 from tinyjax.studio.learn.carry import carry
-from tinyjax.studio.learn.exercises import Exercise, LearnError, in_clone
+from tinyjax.studio.learn.changes import unreadable
+from tinyjax.studio.learn.exercises import Exercise, LearnError, in_clone, place_of
 from tinyjax.studio.learn.functions import function_text, functions_of, names_used
 from tinyjax.studio.learn.handed_out import empty_sources, of_lesson
 from tinyjax.studio.learn.judge import judge
@@ -26,6 +27,8 @@ from tinyjax.studio.learn.work_folder import (
     write_copy,
     write_judges,
 )
+
+NOT_WRITTEN = "is not written yet"
 
 
 @dataclass
@@ -63,7 +66,10 @@ def as_it_is_now(folder: WorkFolder, say: Callable[[str], None]) -> WorkFolder:
     if told := renewal.renew(folder):
         say("\n".join([f"{folder.path}:", *told]))
         folder = WorkFolder(folder.path)
-    if folder.notes.get("judged") != folder.state():
+    if lines := unreadable(folder):
+        say("\n".join([f"{folder.path} cannot be read:", *lines]))
+        folder.note_passed([])
+    elif folder.notes.get("judged") != folder.state():
         say(f"Testing {folder.path} as it is now ...")
         for line in renewal.originals(folder):
             say(line)
@@ -86,8 +92,7 @@ def gathered(folders: Iterable[WorkFolder], apart: Set[str]) -> Kept:
         if not there:
             continue
         if e not in homes:
-            empty = all(folder.is_empty(e) for folder in there)
-            kept.left[e.name] = "is not written yet" if empty else "does not pass"
+            kept.left[e.name] = why_not(e, there)
         elif e.name in apart:
             kept.left[e.name] = "passes in its own folder, but not with the others"
         elif why := put_in(kept.sources, homes[e], e):
@@ -95,6 +100,13 @@ def gathered(folders: Iterable[WorkFolder], apart: Set[str]) -> Kept:
         else:
             kept.exercises.append(e)
     return kept
+
+
+def why_not(exercise: Exercise, folders: list[WorkFolder]) -> str:
+    """Why an exercise does not pass in the folders of its lesson."""
+    if any(unreadable(folder) for folder in folders):
+        return "its folder cannot be read"
+    return NOT_WRITTEN if all(f.is_empty(exercise) for f in folders) else "does not pass"
 
 
 def put_in(sources: dict[str, str], folder: WorkFolder, exercise: Exercise) -> str:
@@ -143,17 +155,37 @@ def failing_together(kept: Kept, lesson: int | None) -> set[str]:
     return {v.exercise.name for v in verdicts if v.state != "passed"}
 
 
-def listing(kept: Kept, course: Path) -> list[str]:
+def outdated(folder: WorkFolder, folders: Iterable[WorkFolder]) -> list[str]:
+    """Of the functions that were carried on to a folder, those that are written otherwise now in the folder
+    of their own lesson."""
+    found = []
+    for noted in folder.notes["kept"]:
+        homes = [f for f in folders if any(e.name == noted["name"] for e in f.exercises)]
+        for file, name in (
+            place_of(function, folder.path / "src") for function in noted["functions"]
+        ):
+            texts = {text.strip() for f in homes if (text := f.text(file, name))}
+            if texts and function_text(folder.given(file), name).strip() not in texts:
+                found.append(f"{name} (lesson {homes[0].lesson:02})")
+    return found
+
+
+def listing(kept: Kept, course: Path, lesson: int) -> list[str]:
     """What is carried on and what is not, in lines."""
     lines = []
-    for number, lesson in enumerate(catalogue.NAMES, start=1):
+    for number, earlier in enumerate(catalogue.NAMES, start=1):
         functions = [name for e in kept.exercises if e.lesson == number for _, name in e.places]
         if functions:
-            lines.append(f"  {lesson}: {', '.join(functions)}")
+            lines.append(f"  {earlier}: {', '.join(functions)}")
     if lines:
         lines.insert(0, "Yours, carried on from earlier lessons:")
     if kept.left:
         numbers = {e.name: e.number for e in catalogue.load()}
         lines.append("tinyjax's own, as yours is not carried on:")
         lines += [f"  {numbers[name]} {name}: {why}" for name, why in kept.left.items()]
-    return lines or [f"No work folder of an earlier lesson is in {course}: nothing is carried on."]
+        if set(kept.left.values()) - {NOT_WRITTEN}:
+            again = f"`learn start {lesson:02} --keep` once more"
+            lines.append(f"Once these are mended in their folders, {again} brings them.")
+    if lines or lesson == 1:
+        return lines
+    return [f"No work folder of an earlier lesson is in {course}: nothing is carried on."]

@@ -32,7 +32,10 @@ from tinyjax.studio.learn.work_folder import (
     test_files,
 )
 
-# ---- when the installed package has changed ----
+# A function of the learner's: its place today, the learner's file, and its name there.
+Written = tuple[tuple[str, str], str, str]
+
+# ---- when the installed package has changed, or what earlier lessons have made ----
 
 
 def renew(folder: WorkFolder) -> list[str]:
@@ -42,35 +45,55 @@ def renew(folder: WorkFolder) -> list[str]:
         return []
     own, kept, left = written(folder)
     sources, told = carried(kept, {})
-    given = handed_out(folder.lesson, sources)
-    sources, told_of_own = carried(own, given)
+    places = {place for place, _, _ in kept}
+    whole = [e for e in catalogue.load() if set(e.places) <= places]
+    told_of_own = remake(folder, own, sources, whole)
+    more = f", and {len(kept)} functions of other lessons" if kept else ""
+    return [
+        "tinyjax has changed. This is a fresh copy of it; carried over: "
+        f"{names_of(own) or 'nothing, as nothing was written yet'}{more}.",
+        *told_of_own,
+        *told,
+        *left,
+    ]
+
+
+def bring(
+    folder: WorkFolder, sources: Mapping[str, str], kept_exercises: Iterable[Exercise]
+) -> list[str]:
+    """Make a fresh copy with what is carried on from earlier lessons now, and with what the learner has
+    written of this one. Gives what is to be told, in lines; none if all of it is there already."""
+    if handed_out(folder.lesson, sources) == load_json(folder.path / GIVEN):
+        return []
+    own, _, _ = written(folder)
+    told = remake(folder, own, sources, kept_exercises)
+    here = f", with what you wrote here: {names_of(own)}" if own else ""
+    return [f"This is a fresh copy with the above{here}.", *told]
+
+
+def remake(
+    folder: WorkFolder,
+    own: list[Written],
+    kept: Mapping[str, str],
+    kept_exercises: Iterable[Exercise],
+) -> list[str]:
+    """A fresh copy with these functions of the lesson, and of earlier lessons. Gives what is to be told."""
+    given = handed_out(folder.lesson, kept)
+    sources, told = carried(own, given)
     names = {**names_today(folder.notes["exercises"]), **names_today(folder.notes.get("kept", []))}
     whole = {e.name for e in folder.exercises if set(e.places) <= {place for place, _, _ in own}}
     passed = passed_today(folder.notes["passed"], names)
     notes = folder.notes | {
         "passed": [name for name in passed if name in whole],  # others have a function more now
         "hints": {names.get(name) or name: n for name, n in folder.notes["hints"].items()},
-        "kept": [
-            {"name": e.name, "functions": e.functions}
-            for e in catalogue.load()
-            if set(e.places) <= {place for place, _, _ in kept}
-        ],
+        "kept": [{"name": e.name, "functions": e.functions} for e in kept_exercises],
     }
     before = make(folder.path, folder.lesson, notes, given, sources)
-    names_carried = ", ".join(place[1] for place, _, _ in own)
-    more = f", and {len(kept)} functions of other lessons" if kept else ""
-    return [
-        "tinyjax has changed. This is a fresh copy of it; carried over: "
-        f"{names_carried or 'nothing, as nothing was written yet'}{more}.",
-        f"What was here is in {before}.",
-        *told,
-        *told_of_own,
-        *left,
-    ]
+    return [f"What was here is in {before}.", *told]
 
 
-# A function of the learner's: its place today, the learner's file, and its name there.
-Written = tuple[tuple[str, str], str, str]
+def names_of(functions: list[Written]) -> str:
+    return ", ".join(name for (_, name), _, _ in functions)
 
 
 def written(folder: WorkFolder) -> tuple[list[Written], list[Written], list[str]]:
@@ -86,8 +109,8 @@ def written(folder: WorkFolder) -> tuple[list[Written], list[Written], list[str]
                 continue
         except SyntaxError:
             raise LearnError(
-                "tinyjax has changed, and your functions are to be carried into a fresh copy. First mend "
-                "what cannot be read:\n" + "\n".join(unreadable(folder))
+                "Your functions are to be carried into a fresh copy. First mend what cannot be read:\n"
+                + "\n".join(unreadable(folder))
             ) from None
         except (KeyError, OSError):  # deleted
             continue

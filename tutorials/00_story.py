@@ -316,8 +316,8 @@ show(make_jaxpr(lambda x, ct: backward_pass(linearize(f, x)[1], ct))(3.0, 1.0))
 # ## jit: one kernel for all of it
 #
 # A chain of elementwise equations becomes one [kernel](glossary.md#kernel), a function in OpenCL C for a
-# single element. The device runs it once for each; such a run is a *work-item*, and `get_global_id(0)` is its
-# number. What NumPy would write to memory, such as all sines, is a variable here. (Sums stay with NumPy.)
+# single element. The device runs it once for each: a *work-item*, with `get_global_id(0)` as its number. What
+# NumPy writes to memory, as all sines, is a variable here. (`float *x`? [C in ten lines](11_lowering.py).)
 #
 # <details><summary><code>slopes</code> has seven equations, too. How many become lines of C?</summary>
 #
@@ -347,7 +347,7 @@ slopes = make_jaxpr(vmap(grad(f)))(xs)
 print(codegen(slopes, fuse(slopes)))
 
 # %% [markdown]
-# What is left: to find a device, to copy arrays to its memory and back, to remember what was compiled.
+# What is left: to find a device's driver (*platform*) and *queue*, to copy to and fro, and to keep programs.
 
 # %%
 try:

@@ -76,6 +76,28 @@ print(kernel_text(kernel))  # 4. generate code
 # tinyjax, in C, and is put before the kernel. The rest of this lesson goes through the stages one
 # by one. Only fusion has to wait: it has the [next lesson](12_fusion.py) to itself.
 #
+# ## C for readers of Python
+#
+# This and two later lessons read kernels, and no more of **[C](glossary.md#c)** than this:
+#
+# | in C | what it says |
+# |---|---|
+# | `const float b = c * a;` | `b` is a float of 32 bits and stays what it is (`const`); `;` ends it |
+# | `int i; float4 v;` | a name has one type: an integer of 32 bits; a vector of four floats |
+# | `{ ... }` | what Python says by indentation; line breaks and spaces mean nothing |
+# | `float *x` | a *pointer*: where in memory some floats begin. `x[3]` is the fourth, `x + 3` points to it |
+# | `x[100]` | how many there are is not known: beyond the end is something else, and nothing warns |
+# | `void k(...)` | a function that returns nothing: a kernel writes to where its pointers point |
+# | `for (int i = 0; i < 7; ++i) {` | `for i in range(7):` (start; go on while; after each round) |
+# | `for (;;) { ... break; }` | `while True:` until `break` |
+# | `c ? x : y` | `x if c else y`. `&&`, `!` are `and`, `not` |
+# | `7 / 2`, `(float)7` | 3, as integers divided give an integer; 7.0, another type |
+# | `__kernel`, `__global` | OpenCL's: a function that can be launched; a pointer into the device's memory |
+# | `restrict` | a promise that no other pointer leads there: what was read stays so, and may be kept |
+#
+# What is kept is kept in a *register*: one of a few dozen places within the processor that hold a number or a
+# vector, and are read at once, where memory takes up to a hundred times as long. The C compiler chooses.
+#
 # ## Simplification changes no bit
 #
 # `simplify` takes a jaxpr and gives a jaxpr. This is

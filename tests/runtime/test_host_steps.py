@@ -70,7 +70,7 @@ def test_a_result_is_copied_if_it_is_a_view_of_an_operand_and_else_not():
 
     made = X + 1
     _, (_, out) = run(of_ones_own(lambda x: made), X)
-    assert out.host is made, "no view of an operand, and copied all the same (to_numpy copies)"
+    assert out.host is made, "this is no view of an operand, and need not be copied"
 
 
 def test_numpy_says_nothing_of_what_is_no_number():

@@ -120,6 +120,12 @@ def test_an_operand_that_is_not_mapped_is_stretched_over_the_batch():
         assert_is_batch(batch_rules[primitives.mul_p](operands, dims), operands, dims, np.multiply)
 
 
+def test_an_operand_that_is_not_mapped_is_not_repeated():
+    closed = jax.make_jaxpr(jax.vmap(mul, (0, None)))(cube, cube[0])
+    sizes = [eqn.outvars[0].aval.size for eqn in closed.eqns if eqn.primitive.name != "mul"]
+    assert sizes == [cube[0].size], f"mul stretches an axis of size 1, and this copies: {closed}"
+
+
 def test_an_operand_that_is_not_mapped_may_have_the_shape_of_the_whole_batch():
     square = np.arange(9, dtype=np.float32).reshape(3, 3)
     stack = np.stack([square, square + 10, square + 20])

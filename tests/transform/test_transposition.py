@@ -155,6 +155,13 @@ def test_a_known_argument_is_a_factor_and_has_a_zero_cotangent():
     np.testing.assert_allclose(got[1], np.sin(2.0), rtol=1e-6)
 
 
+def test_a_known_argument_that_is_a_result_has_a_zero_cotangent():
+    closed = jax.make_jaxpr(lambda a, x: (a, mul(a, x)))(1.0, 1.0)
+    got = backward_pass(closed.jaxpr, [], [2.0, linear()], [1.0, 5.0])
+    assert type(got[0]) is Zero, "an argument that has a value is not differentiated, result or not"
+    assert float(got[1]) == 10.0
+
+
 def test_known_equations_run_with_consts_parameters_and_several_results():
     pair_p = bind.Primitive("pair", multiple_results=True)
     pair_p.def_impl(lambda x: [x + 1, x + 2])

@@ -237,7 +237,7 @@ class EvalTrace(Trace):
         """The result as an Array, or a list of them: the avals are from the abstract_eval rule, which
         checks the operands, the elements from the impl rule, which gets NumPy arrays. If the primitive
         takes_arrays, its impl rule does all this itself: what it binds goes to this trace too. What has
-        no abstract_eval rule, being in the making, gives what its impl rule gives.
+        no abstract_eval rule, being in the making, gives what its impl rule gives, as it is.
 
         Raises NotImplementedError where there is no impl rule, UnexpectedTracerError for a tracer."""
         for x in args:

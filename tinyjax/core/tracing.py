@@ -129,8 +129,9 @@ class JaxprTrace(Trace):
 
     def atom(self, x: Any) -> Atom:
         """What names `x` in this jaxpr: of a tracer of this trace its own atom; a Literal, if `x` is a
-        scalar of Python or NumPy or a LiteralArray (its `written` is shown), and no random key (kind
-        "V"); else a constvar. Raises UnexpectedTracerError for a tracer whose trace has finished."""
+        scalar of Python or NumPy (also an ndarray without axes) or a LiteralArray (its `written` is shown),
+        and no random key (kind "V"); else a constvar. Raises UnexpectedTracerError for a tracer whose trace
+        has finished."""
         if type(x) is JaxprTracer and x._trace is self:
             return x.atom
         if isinstance(x, Tracer) and getattr(x._trace, "finished", False):

@@ -20,8 +20,8 @@ def descent_step(loss: Callable, params: Any, rate: float) -> tuple[Any, float]:
     A step of a rate r goes from each parameter p with gradient g to p - r * g. It is good if it takes
     the loss down by r * s / 2 at least, where s is the sum of the squares of all entries of the
     gradient; where the loss is no number (nan), it is not good. Tries `rate`, half of it, a quarter, ...,
-    until a step is good. `params` may be any pytree, at which the loss is a number; it and its gradient are
-    computed once, together, and each try costs one loss."""
+    until a step is good. `params` may be any pytree, at which the loss and its gradient are
+    numbers, not nan; they are computed once, together, and each try costs one loss."""
     value, gradient = jax.value_and_grad(loss)(params)
     squares = sum(jnp.sum(g * g) for g in jax.tree.leaves(gradient))
 

@@ -55,8 +55,8 @@ def hard_numbers(dtype: type[np.generic]) -> np.ndarray:
     """Numbers to try laws on, in an array of this dtype, one of those in DTYPES.
 
     Integers: 0, 1, -1 if there is a sign, the smallest and the largest. Floats: both zeros, some ordinary
-    numbers of either sign, also fractions that are rounded, such as 0.1; the largest one, a very small one,
-    both infinities, and NaN."""
+    numbers of either sign, also fractions that are rounded, such as 0.1; the largest one, the smallest
+    one above 0 (half of it is 0), both infinities, and NaN."""
     if np.issubdtype(dtype, np.integer):
         limits = np.iinfo(dtype)
         signed = [-1, -7] if limits.min < 0 else []

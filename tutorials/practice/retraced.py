@@ -32,7 +32,8 @@ def fit_slowly(step: Callable, w: Any, batches: Sequence[Batch], rates: Sequence
 def fit(step: Callable, w: Any, batches: Sequence[Batch], rates: Sequence[float]) -> Any:
     """The same w, with `step` jitted, and traced just once: whatever the rates are (some may be Python
     integers), and though some batches have fewer rows than others. Called again with the same `step`, and
-    batches of the same sizes, it does not trace at all. `w` may be a tracer; batches and rates are not."""
+    batches of the same sizes, it does not trace at all. `w` may be a tracer, and is of the type
+    that `step` gives; batches and rates are no tracers."""
     rows = max(len(y) for _, y in batches)
     fast = jax.jit(step)
     for (x, y), rate in zip(batches, rates):

@@ -95,6 +95,15 @@ def test_what_the_rules_of_defjvps_give_is_added_up_leaf_by_leaf():
     assert tangents == (2.0, 50.0), "each leaf has the sum of its two parts: 1 + 1, and 30 + 20"
 
 
+def test_the_parts_of_a_tangent_are_added_by_add_any():
+    product = jax.custom_jvp(lambda x, y: x * y)
+    product.defjvps(lambda t, out, x, y: t * y, lambda t, out, x, y: t * x)
+    closed = jax.make_jaxpr(lambda t: jax.jvp(product, (2.0, 3.0), (t, t))[1])(1.0)
+    assert "add_any" in str(closed), (
+        f"add_tangents is what adds tangents, and here it was not: {closed}"
+    )
+
+
 def test_where_all_rules_of_defjvps_are_none_the_tangent_is_zero():
     floor = jax.custom_jvp(jnp.floor)
     floor.defjvps(None)

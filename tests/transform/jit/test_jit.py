@@ -394,6 +394,15 @@ def test_a_batch_donates_nothing():
     assert the_jit_of(jax.vmap(f), np.ones(3, np.float32)).params["donated_invars"] == (False,)
 
 
+def test_what_jit_was_told_of_shardings_is_not_of_its_batch_or_jvp():
+    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    f = jax.jit(jnp.sin, in_shardings=place, out_shardings=place)
+    batch = the_jit_of(jax.vmap(f), np.ones(3, np.float32))
+    both = the_jit_of(lambda x, t: jax.jvp(f, (x,), (t,)), 3.0, 1.0)
+    for what, eqn in {"batch": batch, "jvp": both}.items():
+        assert not {"in_shardings", "out_shardings"} & eqn.params.keys(), what
+
+
 def test_jvp_of_a_jitted_function_is_one_jit_of_the_jvp():
     f = jax.jit(lambda x: jnp.sin(x) * x)
     eqn = the_jit_of(lambda x, t: jax.jvp(f, (x,), (t,)), 3.0, 1.0)

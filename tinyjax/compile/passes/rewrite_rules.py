@@ -93,8 +93,8 @@ def rule(pattern: str, instead: str, kinds: str, why: str) -> Callable[[Apply], 
 def divide_by_power_of_two(eqn: JaxprEqn, producer: Producer) -> Simpler:
     """x / 8 = x * 0.125: both are the same number, rounded once. Of floats of 32 and 64 bits.
 
-    The divisor is a power of two, of either sign, whose exponent is at most 100 (in np.frexp's terms),
-    so that its inverse is exact. If it is an array of one number, the factor is the number alone: a
+    The divisor is a power of two, of either sign, whose exponent is from -100 to 100 (in np.frexp's
+    terms), so that its inverse is exact. If it is an array of one number, the factor is the number alone: a
     literal without axes."""
     (x, y), (out,) = eqn.invars, eqn.outvars
     value = constant(y, producer)

@@ -398,9 +398,9 @@ print(jax.make_jaxpr(jax.vmap(score))(jnp.ones((2, 3))))
 # %% [markdown]
 # The first has the derivative: `cos`, three products, and the sum of two of them. (`add_any` is the sum of
 # two tangents.) The second has arrays with one axis more, and `reduce_sum` over axis 1 instead of 0; it says
-# `np.int64(1)`, as JAX does, where a rule has computed the number of an axis. No trace of `vmap` is left, and
-# nothing needs to be paid for it later. Compilers like such programs: straight lines, known shapes, no
-# Python.
+# `np.int64(1)`, as JAX does, where a rule has computed the number of an axis (and `1`, if your exercise 05.1
+# counts in Python's integers). No trace of `vmap` is left, and nothing needs to be paid for it later.
+# Compilers like such programs: straight lines, known shapes, no Python.
 #
 # To see the trace write one equation after the other, step through the function under `jit`, which traces
 # it first:

@@ -251,8 +251,11 @@ print(*toy.body, sep="\n")
 #
 # ## The kernel language
 #
-# Between the equations and C there is a language of its own, with ten kinds of statements. A
-# kernel is a piece of data. You can print it, look at its parts, check it, run it.
+# Between the equations and C there is a language of its own, with ten kinds of statements: `Let` computes,
+# `Load` reads and `Store` writes an element; `Combine` adds to an accumulator, or multiplies, or takes the
+# maximum; `Allocate` makes a small array of one work-item's own (a `PrivateArray`); `For`, `While` and `If`
+# have statements inside; `Barrier` and `IfLast` are for work-items that wait for each other (lesson 17).
+# A kernel is a piece of data. You can print it, look at its parts, check it, run it.
 
 # %%
 load = kernel.body[0]

@@ -63,7 +63,7 @@ print(inspect.getsource(optimizers.sgd))
 # These functions are written for one array. The decorator `optimizer` makes them work for any
 # [pytree](04_pytrees.py) of parameters: it flattens the parameters, and keeps a state for each leaf. A step
 # size may also be a **[schedule](glossary.md#schedule)**, a function of the step's number; `make_schedule`
-# makes one of a number. (Exercise 16.1 writes the schedule of most large networks.)
+# makes one of a number. (Exercise 16.1 writes the schedule of most large networks, 16.5 AdamW.)
 #
 # **Momentum** remembers a velocity v. At each step v becomes mass * v + g, where g is the gradient, and x
 # moves by -step_size * v. So steps in one direction add up, and steps to and fro cancel. The state is (x,

@@ -1,0 +1,64 @@
+"""Adam with a decay of weights that no mean sees."""
+
+import numpy as np
+from practice.adamw import adamw
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+from tinyjax.example_libraries.optimizers import adam
+
+weights = jnp.array([[2.0, -4.0], [8.0, 16.0]])
+biases = jnp.array([2.0, -4.0])
+nothing = jnp.zeros_like
+
+
+def after(opt, x, *gradients):
+    """The parameters after a step for each gradient."""
+    init, update, get_params = opt
+    state = init(x)
+    for i, g in enumerate(gradients):
+        state = update(i, g, state)
+    return get_params(state)
+
+
+def test_where_gradients_are_zero_weights_decay_alone():
+    got = after(adamw(0.5, 0.1), weights, *[nothing(weights)] * 2)
+    np.testing.assert_allclose(got, 0.95**2 * weights, rtol=1e-6)
+
+
+def test_what_has_fewer_than_two_axes_does_not_decay():
+    for x in (biases, jnp.array(3.0)):
+        np.testing.assert_array_equal(after(adamw(0.5, 0.1), x, nothing(x)), x)
+
+
+def test_without_a_decay_it_is_adam():
+    gradients = [jnp.sin(weights + i) for i in range(3)]
+    want = after(adam(0.1), weights, *gradients)
+    np.testing.assert_allclose(after(adamw(0.1, 0.0), weights, *gradients), want, rtol=1e-6)
+
+
+def test_the_decay_is_no_part_of_the_gradient_and_is_of_the_weights_before_the_step():
+    got = after(adamw(0.5, 0.1), weights, nothing(weights) + 7.0)
+    np.testing.assert_allclose(got, weights - 0.5 - 0.05 * weights, rtol=1e-5)
+
+
+def test_means_know_nothing_of_the_decay():
+    init, update, _ = adamw(0.5, 0.1)
+    (kept,) = update(0, nothing(weights), init(weights)).packed_state
+    assert len(kept) == 3, f"the state is Adam's, of x, m and v, not of {len(kept)} arrays"
+    assert not np.any(kept[1]) and not np.any(kept[2]), (
+        "gradients were zero, and so are their means"
+    )
+
+
+def test_a_schedule_says_how_much_decays_too():
+    got = after(adamw(lambda i: 0.5 * i, 0.1), weights, *[nothing(weights)] * 3)
+    np.testing.assert_allclose(got, 0.95 * 0.9 * weights, rtol=1e-6)
+
+
+def test_a_tree_of_parameters_is_updated_in_a_compiled_step():
+    init, update, get_params = adamw(0.5, 0.1)
+    tree = {"w": weights, "b": biases}
+    state = jax.jit(update)(0, jax.tree.map(nothing, tree), init(tree))
+    np.testing.assert_allclose(get_params(state)["w"], 0.95 * weights, rtol=1e-6)
+    np.testing.assert_allclose(get_params(state)["b"], biases)

@@ -108,7 +108,7 @@ def load(path: Path = ROOT / "tutorials" / "exercises.toml") -> list[Exercise]:
 
 @functools.lru_cache
 def _load(path: Path, saved: int) -> list[Exercise]:
-    """The same of a file as it was `saved`: commands ask for it a dozen times, and reading it takes 0.3 s."""
+    """The same of a file as it was `saved`: commands ask for it two dozen times."""
     try:
         entries = tomllib.loads(path.read_text(encoding="utf-8")).get("exercise", [])
     except tomllib.TOMLDecodeError as error:

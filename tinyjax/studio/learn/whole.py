@@ -21,6 +21,7 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -57,10 +58,13 @@ def check(folder: WorkFolder) -> list[str]:
     ]
     script = ROOT / "tutorials" / f"{NAMES[folder.lesson - 1]}.py"
     task = {"functions": functions, "kept": kept}
-    if (found := _run(src, task)) or not script.exists():
-        return found
-    # A process of its own: a lesson may say how many devices there are, and must be the first to.
-    if found := _run(src, {**task, "script": str(script)}):
+    # A process each, at the same time: a lesson may say how many devices there are, and must be the first to.
+    tasks = [task, {**task, "script": str(script)}] if script.exists() else [task]
+    with ThreadPoolExecutor(len(tasks)) as pool:
+        of_programs, *of_script = pool.map(lambda task: _run(src, task), tasks)
+    if of_programs or not of_script:
+        return of_programs
+    if found := of_script[0]:
         settings = " ".join(f"{name}={value}" for name, value in QUIETLY.items())
         found.append(f"    all of it: {settings} PYTHONPATH={src} python {script}")
     return found

@@ -36,7 +36,9 @@ def test_a_step_is_that_of_one_device_with_the_whole_batch(count):
     np.testing.assert_allclose(value, want, rtol=1e-5, err_msg="the loss of the whole batch")
     for name, grad in grads.items():
         told = f"{name}: down by the rate times the gradient of the whole batch"
-        np.testing.assert_allclose(params[name], PARAMS[name] - RATE * grad, 1e-4, 1e-5, told)
+        np.testing.assert_allclose(
+            params[name], PARAMS[name] - RATE * grad, 1e-4, 1e-5, err_msg=told
+        )
 
 
 def split(params):

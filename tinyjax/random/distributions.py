@@ -28,6 +28,7 @@ from tinyjax.core.api_util import all_arguments, named
 from tinyjax.core.array import Array
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import real_dtype
+from tinyjax.numpy.placing import with_place
 from tinyjax.numpy.promotion import broadcast_to_rank
 from tinyjax.numpy.util import (
     broadcast_shapes,
@@ -222,10 +223,13 @@ def _clip_to_integer(x: Any, dtype: np.dtype) -> Any:
     return jnp.clip(x, weak_constant_like(x, low), weak_constant_like(x, high)).astype(dtype)
 
 
-def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Array:
+def bernoulli(
+    key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, out_sharding: Any = None
+) -> Array:
     """True with probability `p`, else False; the shape is that of `p` where none is given.
 
-    mode="high" resolves probabilities below 1e-7 too, for twice the bits.
+    mode="high" resolves probabilities below 1e-7 too, for twice the bits. `out_sharding` says how the result
+    is split over devices.
     Raises TypeError if `p` is not floating, ValueError for another mode."""
     shape = optional_shape(shape)
     if mode not in ("high", "low"):
@@ -234,7 +238,10 @@ def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> A
     dtype = dtype_of(p)
     if dtypes.kind(dtype) != "f":
         raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {dtype.name}.")
-    return _bernoulli(key, lax.convert_element_type(p, dtype), shape=shape, mode=mode)
+    draw = with_place(
+        functools.partial(_bernoulli, shape=shape, mode=mode), out_sharding, "bernoulli"
+    )
+    return draw(key, lax.convert_element_type(p, dtype))
 
 
 @jitted(static_argnames=("shape", "mode"))

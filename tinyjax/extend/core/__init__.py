@@ -71,6 +71,10 @@ def unmapped_aval(size: int, axis: int | None, aval: ShapedArray) -> ShapedArray
     return aval.update(shape=(*aval.shape[:axis], size, *aval.shape[axis:]))
 
 
+class Effect:
+    """The base of kinds of effects, which libraries define; `has_effects` says if there are any."""
+
+
 class TraceTag:
     """Tells tracers of one trace from those of another, by being another object."""
 

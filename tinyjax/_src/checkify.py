@@ -1,0 +1,3 @@
+"""jax.experimental.checkify, where Flax's NNX looks for it."""
+
+from tinyjax.experimental.checkify import *

@@ -1,0 +1,1 @@
+"""Types of Refs, where Flax looks for them."""

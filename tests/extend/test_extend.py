@@ -303,3 +303,10 @@ def test_tracers_of_one_trace_have_the_trace_that_is_on_top():
         return x
 
     assert jax.jvp(f, (1.0,), (2.0,)) == (1.0, 2.0)
+
+
+def test_what_others_ask_of_a_key_s_type_and_of_tracers():
+    assert jax.random.key(0).dtype.type is jax.dtypes.prng_key  # jaxtyping
+    tracers = []
+    jax.make_jaxpr(tracers.append)(1.0)
+    assert isinstance(tracers[0], tinyjax.interpreters.partial_eval.DynamicJaxprTracer)  # Objax

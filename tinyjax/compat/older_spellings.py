@@ -104,6 +104,7 @@ PRIVATE = {
     "jax.core.valid_jaxtype": "tinyjax.extend.core.valid_jaxtype",
     "jax.interpreters.xla.canonicalize_dtype_handlers": "tinyjax.compat.array_types."
     "canonicalize_dtype_handlers",
+    "jax.interpreters.partial_eval.DynamicJaxprTracer": "tinyjax.core.tracing.JaxprTracer",
     "jax.interpreters.partial_eval.PartialVal": "tinyjax.compat.partial_values.PartialVal",
     "jax.interpreters.partial_eval.trace_to_jaxpr_nounits": "tinyjax.compat.partial_values."
     "trace_to_jaxpr_nounits",

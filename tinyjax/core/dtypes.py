@@ -32,12 +32,21 @@ float0 = np.dtype([("float0", np.void, 0)])  # the tangent dtype of integers: no
 key_dtype = np.dtype([("fry", np.uint32, (2,))])
 
 
+class extended(np.generic):  # noqa: N801  (JAX's name)
+    """What dtypes that NumPy has not are a subtype of: those of random keys."""
+
+
+class prng_key(extended):  # noqa: N801  (JAX's name)
+    """What the dtypes of random keys are a subtype of: jnp.issubdtype(key.dtype, prng_key)."""
+
+
 class KeyDType:
     """key_dtype as users see it: x.dtype of random keys, which prints as key<fry>.
 
     NumPy takes it for the dtype in its `dtype` attribute."""
 
     dtype = key_dtype
+    type = prng_key
     name = "key<fry>"
     itemsize = key_dtype.itemsize
     kind = key_dtype.kind
@@ -122,14 +131,6 @@ def scalar_type_of(x: Any) -> type:
 
 
 # ---- asking about a dtype ----
-
-
-class extended(np.generic):  # noqa: N801  (JAX's name)
-    """What dtypes that NumPy has not are a subtype of: those of random keys."""
-
-
-class prng_key(extended):  # noqa: N801  (JAX's name)
-    """What the dtypes of random keys are a subtype of: jnp.issubdtype(key.dtype, prng_key)."""
 
 
 _KIND_TO_SCALAR = {"b": bool, "i": int, "u": int, "f": float, "c": complex}

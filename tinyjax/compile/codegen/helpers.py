@@ -84,11 +84,11 @@ __attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p, long count
   for (int i = 0; i < count; ++i) p[i] = (({t} *)&x)[i];
 }}
 """
-# Stores past the caches need a place that is a multiple of 16 bytes.
+# Stores past the caches need a place that is a multiple of the vector's size: at another, processors stop the
+# process.
 STREAM = """\
 __attribute__((always_inline)) void {name}({t}{w} x, __global {t} *p) {{
-  typedef {t}{w} aligned __attribute__((aligned(16)));
-  if ((ulong)p % 16 == 0) __builtin_nontemporal_store(x, (__global aligned *)p);
+  if ((ulong)p % sizeof(x) == 0) __builtin_nontemporal_store(x, (__global {t}{w} *)p);
   else {whole}(x, p);
 }}
 """

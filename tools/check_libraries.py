@@ -39,8 +39,8 @@ program in [tests/programs](../tests/programs), and what that prints on JAX 0.10
 
 OTHERS = """
 Three more were tried; they don't run on JAX 0.10 itself either. Neural Tangents 0.6.5 imports TensorFlow's
-converters and `jax.core.Jaxpr`, which that JAX no longer has. Trax 1.4.1 imports TensorFlow. What pip finds of
-Elegy for today's Python (0.1.0) is empty. Objax 1.8 runs on both, if a program gives it back
+converters and `jax.core.Jaxpr`, which that JAX no longer has. Trax 1.4.1 imports TensorFlow. What pip finds
+of Elegy for this Python (0.1.0) is empty. Objax 1.8 runs on both, if a program gives it back
 `jax.sharding.PmapSharding`.
 """
 

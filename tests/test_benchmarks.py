@@ -21,6 +21,7 @@ BY_NUMPY = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", BY_NUMPY.values(), ids=lambda workload: workload.name)
 def test_a_workload_gives_the_answer_of_numpy(workload):
     args = workload.args()

@@ -121,6 +121,7 @@ def test_compiled_equals_eager(context, functions):
     compare(CONTEXTS[context](all_of(functions)))
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("transformation", AROUND)
 def test_transformed_loops_and_branches(transformation, functions):

@@ -27,7 +27,12 @@ RECORDED = {
     for file in FILES
     for name, calls in json.loads((GOLDEN / f"{file}.json").read_text()).items()
 }
-SLOW = ("odeint", "odeint in float64")  # loops of many equations, compiled for each call
+# Loops of many equations, compiled for each call
+SLOW = (
+    *("odeint", "odeint in float64", "iterative solvers", "minimize", "limited memory"),
+    *("distributions under transformations", "counts under transformations", "linear systems"),
+    *("distributions, the old layout of the counters", "matrix exponentials"),
+)
 GROUPS = {group.name: (group, names) for groups, names in FILES.values() for group in groups}
 
 

@@ -75,6 +75,7 @@ def test_a_folder_imports_only_from_folders_before_it(folder):
     assert late == set()
 
 
+@pytest.mark.slow
 def test_nothing_imports_the_shortcuts_but_the_package_itself():
     paths = [p for p in PACKAGE.rglob("*.py") if p.parent != PACKAGE / "fast"]
     users = {
@@ -85,6 +86,7 @@ def test_nothing_imports_the_shortcuts_but_the_package_itself():
     assert users <= {"__init__.py"}
 
 
+@pytest.mark.slow
 def test_functions_import_only_what_takes_long_and_few_programs_need():
     found = {
         (str(path.relative_to(PACKAGE)), module)

@@ -42,6 +42,7 @@ def test_the_wheel_carries_every_file_of_the_package(wheel_contents):
     assert in_tree - wheel_contents == set()
 
 
+@pytest.mark.slow
 def test_the_wheel_has_the_version_of_the_package(wheel_contents):
     source = (ROOT / "tinyjax" / "__init__.py").read_text()
     (version,) = re.findall(r'^__version__ = "(.+)"', source, re.MULTILINE)

@@ -84,6 +84,7 @@ def test_a_module_runs_too(program):
     assert done.stdout.startswith("tinyjax []"), done.stderr
 
 
+@pytest.mark.slow
 def test_a_program_imports_what_is_beside_it(tmp_path):
     (tmp_path / "beside.py").write_text(
         "import jax.numpy as jnp\ndef f(x): return x + one\none = 1.0"
@@ -94,6 +95,7 @@ def test_a_program_imports_what_is_beside_it(tmp_path):
     assert "add" in python("-m", "tinyjax", *explain).stdout
 
 
+@pytest.mark.slow
 def test_a_program_that_is_not_there_is_named(tmp_path):
     done = python("-m", "tinyjax", "run", "nothing.py", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (2, "tinyjax run: there is no file 'nothing.py'\n")
@@ -213,6 +215,7 @@ def test_import_tinyjax_leaves_what_few_programs_need_for_later():
     assert python("-c", code).stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_a_star_brings_lazy_names_too(tmp_path):
     path = tmp_path / "star.py"
     path.write_text("from jax.scipy.special import *; print(ndtr(0.0))")

@@ -152,6 +152,7 @@ def test_the_passes_of_a_loop_have_the_name_of_its_kernel():
     assert own.as_text("split of k0_scan") == own.as_text("kernel")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(PROGRAMS)))
 def test_any_directive_can_be_left_out(number):
     """And with it those that can't be applied without it."""

@@ -67,12 +67,14 @@ def test_exponential_decay():
     np.testing.assert_allclose(odeint(decay, 1.0, TIMES, 0.5), np.exp(-0.5 * TIMES), rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_pendulum_keeps_its_energy():
     angle, speed = odeint(pendulum, jnp.array([2.0, 0.0]), jnp.linspace(0, 10, 50), 9.8).T
     energy = speed**2 / 2 - 9.8 * jnp.cos(angle)
     np.testing.assert_allclose(energy, energy[0], rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_a_smaller_tolerance_gives_a_smaller_error():
     errors = []
     for tolerance in (1e-1, 1e-3, 1e-5):
@@ -102,6 +104,7 @@ def test_at_most_mxstep_steps_between_two_times():
     assert abs(odeint(decay, 1.0, TIMES, 0.5, mxstep=1)[-1] - np.exp(-1.0)) > 1e-3
 
 
+@pytest.mark.slow
 def test_steps_of_at_most_hmax_see_what_long_ones_would_miss():
     bump = lambda y, t: jnp.exp(-(((t - 50.0) / 0.2) ** 2))  # noqa: E731
     times = jnp.array([0.0, 100.0])
@@ -141,6 +144,7 @@ def test_gradient_by_a_value_that_func_closes_over():
     np.testing.assert_allclose(jax.grad(at_the_end)(0.5), -2 * np.exp(-1.0), rtol=1e-4)
 
 
+@pytest.mark.slow
 def test_an_integer_argument_has_no_gradient_and_does_not_hinder_others():
     def at_the_end(y0, n):
         return odeint(lambda y, t, n: -0.5 * n * y, y0, TIMES, n)[-1]
@@ -157,6 +161,7 @@ def test_jacrev_of_a_linear_equation_is_its_propagator():
     np.testing.assert_allclose(jacobian, [[cos, -sin], [sin, cos]], atol=1e-4)
 
 
+@pytest.mark.slow
 def test_vmap_over_initial_values_solves_each_by_itself():
     angles = jnp.array([0.1, 1.0, 3.0])
     one_by_one = [angle_at_the_end(angle, 3.0) for angle in angles]

@@ -280,6 +280,7 @@ def run(code: str) -> subprocess.CompletedProcess:
     )
 
 
+@pytest.mark.slow
 def test_a_process_can_end_while_kernels_build(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))  # nothing is there from earlier runs
     done = run("for n in range(5): print(jax.jit(lambda x: jax.numpy.sin(x) * n)(0.0))")
@@ -287,6 +288,7 @@ def test_a_process_can_end_while_kernels_build(tmp_path, monkeypatch):
     assert done.stdout.split() == ["0.0"] * 5
 
 
+@pytest.mark.slow
 def test_a_fork_refuses_to_compute_whether_or_not_the_kernels_were_built():
     done = run(
         "import os\n"
@@ -303,6 +305,7 @@ def test_a_fork_refuses_to_compute_whether_or_not_the_kernels_were_built():
     assert (done.returncode, done.stdout.split()) == (0, ["1.0", "True"])
 
 
+@pytest.mark.slow
 def test_a_process_can_fork_while_kernels_build(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     done = run(

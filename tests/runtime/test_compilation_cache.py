@@ -184,6 +184,7 @@ def test_the_text_of_a_program_is_the_same_in_every_process():
     assert len(texts) == 1
 
 
+@pytest.mark.slow
 def test_another_process_reads_what_one_has_kept(folder):
     flags = {
         "JAX_COMPILATION_CACHE_DIR": str(folder),

@@ -65,6 +65,7 @@ def test_arrays_of_two_devices_do_not_compute_together():
         committed_place(arrays, "f")
 
 
+@pytest.mark.slow
 def test_a_fork_computes_only_if_the_devices_were_not_looked_for_before_it():
     """The driver's threads are missing there: a large array was waited for without end."""
     code = (
@@ -98,6 +99,7 @@ print(f.lower(np.ones(2, np.float32)).as_text("schedule"))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("code, variables", [
     (NO_OPENCL, {}),
     (NO_OPENCL.replace('sys.modules["pyopencl"] = None', ""), {"TINYJAX_OPENCL": "none"}),
@@ -159,6 +161,7 @@ def test_arrays_are_where_jax_has_them(placement, call):
     assert placement[call] == PLACEMENT[call]
 
 
+@pytest.mark.slow
 def test_xla_flags_say_how_many_devices_as_in_older_programs():
     code = "import tinyjax; print(tinyjax.devices())"
     flags = {"XLA_FLAGS": "--xla_force_host_platform_device_count=3", "JAX_PLATFORMS": "cpu"}
@@ -191,6 +194,7 @@ print(y, y.device)
     )
 
 
+@pytest.mark.slow
 def test_arguments_can_be_donated_where_numpy_computes():
     assert "[3. 2.] True" in run(
         """
@@ -225,6 +229,7 @@ print("right")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", ["2", "4"])
 def test_arrays_that_move_between_devices_keep_their_values(count):
     assert "right" in run(MOVES, JAX_NUM_CPU_DEVICES=count)

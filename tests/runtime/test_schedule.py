@@ -361,6 +361,7 @@ print(jax.jit(count_up)(jnp.zeros(4)))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", ["kernel", *slowly("steps", "eager")])
 def test_a_runaway_loop_is_interrupted_and_the_next_call_works(form):
     program = RUNAWAY.format(form=form)

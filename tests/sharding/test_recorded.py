@@ -24,6 +24,7 @@ def answers():
     return {name: answers_with_many_devices(name, "tinyjax") for name in RECORDED}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, call", CALLS)
 def test_it_is_what_jax_gives(answers, name, call):
     is_equal = answers[name][call] == RECORDED[name][call]

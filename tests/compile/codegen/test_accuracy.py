@@ -140,6 +140,7 @@ def test_alone_functions_are_as_accurate():
         assert_accurate(found, exact(x.astype(np.float64)), allowed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_16_bit_floats_are_rounded_from_a_good_float32(dtype):
     x = lax.convert_element_type(np.linspace(-20, 20, 4001, dtype=np.float32), dtype)
@@ -196,6 +197,7 @@ def found_of_doubles():
         return all_of(tuple(UNARY))(doubles())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in UNARY if name != "digamma"])
 def test_a_function_of_float64_is_within_4_units_in_the_last_place(name):
     x = doubles() if name in NO_LONG else doubles().astype(LONG)

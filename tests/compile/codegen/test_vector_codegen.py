@@ -58,6 +58,7 @@ def cases(op):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", [*sorted(scalar_ops.keys() - {"any", "truncate"}), "convert"])
 def test_an_operation_on_a_vector_is_that_on_each_lane(op):
     kernels = [kernel_of(f"k{n}_{op}", op, *case) for n, case in enumerate(cases(op))]

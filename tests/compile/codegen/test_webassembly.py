@@ -105,6 +105,7 @@ def assert_all_the_same(cases):
 OPS = sorted({op for table in OPERATIONS.values() for op in table} - {"any", "logistic", "exp2"})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("op", OPS)
 def test_an_operation_gives_the_interpreters_bits(op):
     found = [(dtype, operands(op, dtype)) for dtype in DTYPES]

@@ -60,6 +60,7 @@ def test_a_group_never_waits_for_itself():
         np.testing.assert_allclose(compiled, eager, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_group_has_no_more_arrays_than_a_kernel_may_have():
     def f(*xs):
         return [jax.nn.softmax(x) for x in xs]
@@ -73,6 +74,7 @@ def test_the_text_says_why_a_value_is_stored():
     assert "b is stored: another kernel reads it" in text
 
 
+@pytest.mark.slow
 def test_a_long_chain_of_sums_that_wait_for_each_other_is_several_kernels():
     def f(x):
         for _ in range(100):

@@ -209,6 +209,7 @@ def combinations(dtype, u, v):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", KINDS)
 def test_other_uses_of_constants(dtype):
     values = special(dtype)

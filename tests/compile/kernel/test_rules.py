@@ -32,6 +32,7 @@ from tinyjax.core.dtypes import np_dtype
 # ---- elementwise, on edge values ----
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_functions_of_a_float(dtype):
     cases = functions(FLOAT_UNARY) | {

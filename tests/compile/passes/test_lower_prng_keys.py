@@ -60,6 +60,7 @@ def test_split_makes_the_same_keys(keys, shape, partitionable):
         assert_same_bits(jax.vmap(jax.vmap(split)) if keys.ndim else split, keys)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("partitionable", [True, False])
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
 @pytest.mark.parametrize("shape", [(), (0,), (1,), (7,), (2, 3)])

@@ -167,6 +167,7 @@ SCHEDULES = [
 NAMES = ["rows", "row", "blocks", "columns", "split", "runs"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("f, shape", SCHEDULES, ids=NAMES)
 def test_without_one_of_its_directives_a_schedule_computes_the_same(f, shape):
     x = np.random.default_rng(0).integers(-2, 3, shape).astype(np.float32)  # sums are exact

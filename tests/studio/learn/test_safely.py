@@ -114,6 +114,7 @@ def test_a_start_that_was_killed_can_be_given_again(here, monkeypatch):
         assert {p.name for p in path.iterdir()} >= {"src", "tests", "conftest.py", "README.md"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [Killed, OSError(errno.ENOSPC, "No space left on device")])
 def test_when_a_renewal_is_ended_the_next_one_brings_what_was_written(here, monkeypatch, error):
     def act(at):
@@ -130,6 +131,7 @@ def test_when_a_renewal_is_ended_the_next_one_brings_what_was_written(here, monk
         assert renewal.renew(folder) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [Killed, OSError(errno.ENOSPC, "No space left on device")])
 @pytest.mark.parametrize(
     "reset",

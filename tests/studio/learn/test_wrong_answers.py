@@ -42,6 +42,7 @@ def test_what_is_listed_as_equivalent_is_made_and_has_a_reason(lesson):
     assert all(entry["why"] for entry in wrong_answers.written(lesson).get("equivalent", []))
 
 
+@pytest.mark.slow
 def test_the_table_of_the_lessons_page_is_up_to_date():
     tool = runpy.run_path(str(ROOT / "tools" / "try_wrong_answers.py"))
     written = (ROOT / "tutorials" / "README.md").read_text(encoding="utf-8")
@@ -51,6 +52,7 @@ def test_the_table_of_the_lessons_page_is_up_to_date():
 # ---- they fail ----
 
 
+@pytest.mark.slow
 @can_fork
 def test_wrong_answers_that_were_thought_of_fail_and_are_told_why_and_the_reference_passes():
     tried = wrong_answers.thought_of(1)

@@ -168,11 +168,11 @@ def test_a_result_may_have_its_place():
 
 
 def test_the_queue_keeps_routine_and_memory_until_what_was_launched_is_done():
-    routine = routine_of(Step("step", 3))
+    routine = routine_of(Step("first", 3), Step("second", 4, dies=[3]), slots=5, results=(4,))
     routine.run(["x", "y"])
     (kept, slots), nbytes = routine.queue.kept
     assert kept is routine and nbytes == 1234
-    assert slots == ["constant", "x", "y", "made by step"]
+    assert slots == ["constant", "x", "y", "made by first", "made by second"]
 
 
 def test_where_nothing_was_launched_nothing_is_kept():

@@ -43,7 +43,7 @@ REASONS = {
         "jax.lax.device_put_p jax.lax.linear_solve_p jax.lax.select_and_scatter_p"
     ),
     "shapes are numbers here, never symbols": "jax.lax.shape_as_value",
-    "no processor has it, so it would be slow: widen the integers, multiply, and shift": (
+    "few programs need it: widen the integers, multiply, and shift": (
         "jax.lax.mulhi jax.lax.mulhi_p"
     ),
     "it is an iteration for accelerators: jax.scipy.linalg.polar computes the same": (

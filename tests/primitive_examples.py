@@ -27,7 +27,7 @@ from tinyjax.sharding import PartitionSpec as P
 from tinyjax.transform.custom import linear_call
 from tinyjax.transform.custom.custom_vmap import custom_vmap
 from tinyjax.transform.jvp import add_any_p
-from tinyjax.transform.remat.api import checkpoint_name
+from tinyjax.transform.remat.named_policies import checkpoint_name
 
 
 class Example(NamedTuple):

@@ -90,8 +90,8 @@ from tinyjax.lax.lowering import products as _product_rules  # noqa: F401
 from tinyjax.lax.lowering import windows as _window_rules  # noqa: F401
 from tinyjax.random import lowering as _random_rules  # noqa: F401  (fills word_rules)
 from tinyjax.transform.remat.api import checkpoint as checkpoint
-from tinyjax.transform.remat.api import checkpoint_policies as checkpoint_policies
 from tinyjax.transform.remat.api import remat as remat
+from tinyjax.transform.remat.named_policies import checkpoint_policies as checkpoint_policies
 
 if TYPE_CHECKING:  # else imported when they are first asked for
     from tinyjax import debug as debug

@@ -24,7 +24,7 @@ from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.experimental.jet_trace import JetTrace, JetTracer, Series, jet_rules, taylor
 from tinyjax.lax.transfer import device_put_p
 from tinyjax.transform.jvp import add_any_p
-from tinyjax.transform.remat.api import name_p
+from tinyjax.transform.remat.named_policies import name_p
 
 # ---- linear operations, and those that do not move ----
 

@@ -10,7 +10,8 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.jaxpr import subjaxprs
-from tinyjax.transform.remat.api import checkpoint_name, print_saved_residuals, saved_residuals
+from tinyjax.transform.remat.named_policies import checkpoint_name
+from tinyjax.transform.remat.saved_residuals import print_saved_residuals, saved_residuals
 
 policies = jax.checkpoint_policies
 x, w = np.full((2, 3), 0.5, np.float32), np.full((3, 4), 0.25, np.float32)

@@ -13,7 +13,7 @@ from tinyjax.random.threefry import random_split_p as random_split_p
 from tinyjax.random.threefry import threefry2x32_p as threefry2x32_p
 from tinyjax.transform.jit.primitive import jit_p as jit_p
 from tinyjax.transform.jvp import add_any_p as add_jaxvals_p  # noqa: F401
-from tinyjax.transform.remat.api import name_p as name_p
+from tinyjax.transform.remat.named_policies import name_p as name_p
 from tinyjax.transform.remat.primitive import remat_p as remat_p
 
 

@@ -1,0 +1,132 @@
+"""`jax.checkpoint_policies`: which results of a forward pass may be kept for the backward pass.
+
+After this file you can name a value by `checkpoint_name`, choose a policy that keeps it, or write one:
+a policy is a function that is asked about each primitive, and says yes or no. Builds on
+transform.remat.policies, which does what a policy says.
+
+Source: https://docs.jax.dev/en/latest/gradient-checkpointing.html
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
+from tinyjax.core.tree_util.pytrees import tree_map
+from tinyjax.transform.batching import defvectorized
+from tinyjax.transform.jvp import jvp_rules
+from tinyjax.transform.remat.policies import Policy, nothing_saveable
+
+# ---- names for values ----
+
+name_p = Primitive("name")  # parameter: name
+impl_rules[name_p] = lambda x, *, name: x
+abstract_eval_rules[name_p] = lambda x, *, name: x
+# The tangent needs no name: policies ask about what is known in the forward pass.
+jvp_rules[name_p] = lambda primals, tangents, *, name: (
+    name_p.bind(*primals, name=name),
+    tangents[0],
+)
+defvectorized(name_p)
+lowering_rules[name_p] = Elementwise(lambda ctx, x, *, name: x, cost=0)
+
+
+def checkpoint_name(x: Any, name: str) -> Any:
+    """`x`, a pytree of arrays, under a name that policies such as save_only_these_names know.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ad_checkpoint.checkpoint_name.html
+    """
+    return tree_map(lambda leaf: name_p.bind(leaf, name=name), x)
+
+
+# ---- policies: which results may be kept ----
+
+# What a policy of one's own may return, besides True and False (JAX's third, to move results to another
+# memory, has no place here: there is one memory).
+Saveable, Recompute = True, False
+
+
+def everything_saveable(*_: Any, **__: Any) -> bool:
+    """Keeps all that the backward pass needs, as if there were no jax.checkpoint."""
+    return True
+
+
+@dataclass(frozen=True)
+class DotsSaveable:
+    """Keeps the results of matrix products: the costliest to compute again."""
+
+    only_if_no_batch_dims: bool
+
+    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
+        if primitive.name != "dot_general":
+            return primitive.name == "conv_general_dilated" and not self.only_if_no_batch_dims
+        _, batch_dims = params["dimension_numbers"]
+        return not self.only_if_no_batch_dims or not any(batch_dims)
+
+
+@dataclass(frozen=True)
+class SaveOnlyTheseNames:
+    saveable_names: frozenset[str]
+
+    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
+        return primitive is name_p and params["name"] in self.saveable_names
+
+
+@dataclass(frozen=True)
+class SaveAnyNamesButThese:
+    names: frozenset[str]
+
+    def __call__(self, primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
+        return primitive is name_p and params["name"] not in self.names
+
+
+def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
+    """Keeps the values that checkpoint_name has given one of these names, and nothing else."""
+    return SaveOnlyTheseNames(frozenset(names_which_can_be_saved))
+
+
+def save_any_names_but_these(*names_not_to_save: str) -> Policy:
+    """Keeps the values that checkpoint_name has given any other name, and nothing else."""
+    return SaveAnyNamesButThese(frozenset(names_not_to_save))
+
+
+def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
+    """Keeps everything, in JAX 0.10 also what has one of these names: the named value is that which
+    checkpoint_name was given, and could be kept under no name all the same."""
+    return lambda *_, **__: True
+
+
+def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
+    """Keeps what either of the policies keeps."""
+
+    def policy(primitive: Primitive, *avals: ShapedArray, **params: Any) -> bool:
+        answers = policy_1(primitive, *avals, **params), policy_2(primitive, *avals, **params)
+        if not all(isinstance(answer, bool) for answer in answers):
+            raise ValueError(
+                "The return value of the policies should be a boolean. Got: "
+                f"{answers[0]} and {answers[1]}"
+            )
+        return any(answers)
+
+    return policy
+
+
+dots_saveable = DotsSaveable(only_if_no_batch_dims=False)
+dots_with_no_batch_dims_saveable = DotsSaveable(only_if_no_batch_dims=True)
+
+checkpoint_policies = SimpleNamespace(
+    everything_saveable=everything_saveable,
+    nothing_saveable=nothing_saveable,
+    dots_saveable=dots_saveable,
+    checkpoint_dots=dots_saveable,
+    dots_with_no_batch_dims_saveable=dots_with_no_batch_dims_saveable,
+    checkpoint_dots_with_no_batch_dims=dots_with_no_batch_dims_saveable,
+    save_anything_except_these_names=save_anything_except_these_names,
+    save_any_names_but_these=save_any_names_but_these,
+    save_only_these_names=save_only_these_names,
+    save_from_both_policies=save_from_both_policies,
+)

@@ -1,0 +1,77 @@
+"""What grad keeps of a function for its backward pass: `print_saved_residuals`, a line an array.
+
+After this file you can check what a policy of `jax.checkpoint` saves, before any memory is spent: the
+forward pass is traced, and its residuals are looked up in the jaxpr. Builds on partial_eval,
+core.tracing and transform.remat.named_policies.
+
+Source: https://docs.jax.dev/en/latest/gradient-checkpointing.html
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from tinyjax.core.api_util import FlatFun
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.avals import get_aval
+from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
+from tinyjax.core.tracing import line_text, trace_to_jaxpr
+from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.core.tree_util.pytrees import tree_flatten
+from tinyjax.transform.partial_eval import linearize_flat
+from tinyjax.transform.remat.named_policies import name_p
+from tinyjax.transform.remat.primitive import reduce_precision_p
+
+
+def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[ShapedArray, str]]:
+    """The aval of each array that grad of `fun` keeps for its backward pass, and where it is from."""
+    leaves, in_tree = tree_flatten((args, kwargs))
+    flat_fun = FlatFun(fun, in_tree)
+    closed = trace_to_jaxpr(
+        lambda *xs: linearize_flat(flat_fun, xs)[1].residuals, [get_aval(x) for x in leaves]
+    )
+    jaxpr = closed.jaxpr
+    rounded = {e.outvars[0]: e.invars[0] for e in jaxpr.eqns if e.primitive is reduce_precision_p}
+    kept = [rounded.get(v, v) if isinstance(v, Var) else v for v in jaxpr.outvars]
+
+    found = [(v.aval, "from a literal") for v in kept if isinstance(v, Literal)]
+    found += [(v.aval, "from a constant") for v in jaxpr.constvars if v in kept]
+    names = _argument_names(fun, args, kwargs)
+    found += [
+        (v.aval, f"from the argument {name}") for v, name in zip(jaxpr.invars, names) if v in kept
+    ]
+    found += [(v.aval, _origin(eqn)) for eqn in jaxpr.eqns for v in eqn.outvars if v in kept]
+    return found
+
+
+def print_saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> None:
+    """Prints what saved_residuals gives, a line each.
+
+    Source: https://docs.jax.dev/en/latest/_autosummary/jax.ad_checkpoint.print_saved_residuals.html
+    """
+    for aval, origin in saved_residuals(fun, *args, **kwargs):
+        print(f"{aval.str_short(short_dtypes=True)} {origin}")
+
+
+def _origin(eqn: JaxprEqn) -> str:
+    line = line_text(eqn.source_info)
+    if eqn.primitive is name_p:
+        return f"named '{eqn.params['name']}' from {line}"
+    if eqn.primitive.name == "jit":
+        return f"output of jitted function '{eqn.params['name']}' from {line}"
+    return f"output of {eqn.primitive} from {line}"
+
+
+def _argument_names(fun: Callable, args: tuple, kwargs: dict) -> list[str]:
+    """The names of all leaves of the arguments, as x, x['a'] or, where there is no signature, args[0]."""
+    try:
+        bound = inspect.signature(fun).bind(*args, **kwargs).arguments
+    except (TypeError, ValueError):
+        bound = {"args": args, "kwargs": kwargs}
+    return [
+        name + keystr(path)
+        for name, value in bound.items()
+        for path, _ in tree_flatten_with_path(value)[0]
+    ]

@@ -21,10 +21,15 @@ CLOSED_CALL = "JAX puts the known loop into a closed_call, of which tinyjax has 
 DEAD_IN_BRANCHES = "JAX leaves equations in the branches whose results nothing reads"
 EMPTY_CALL = "JAX leaves a call of an empty jaxpr where nothing is left to compute again"
 LITERAL_RESIDUAL = "JAX hands a literal 0.0 on as a residual; here it stays where it is used"
+LITERAL_OF_JIT = "JAX hands a literal on as a result of the jitted function that it stands in"
 NEARER = "JAX is further from the true value"
 NAN_AT_END = (
     "JAX multiplies the logarithm of 0 by 0 where x is 0 and df is 2; the density is 1/2 there"
 )
+NUMPY_SCALAR = (
+    "JAX lists Python's numbers and not NumPy's, which are alike once jnp has converted them"
+)
+ONE_MEMORY = "a device has one memory: what JAX moves to the host's is saved where it is"
 PACKAGE_NAME = "the class says which package it is from"
 PYTHON_SCALAR = "JAX wraps a Python scalar that passes through unchanged; here it stays one"
 SUM_OVER_NO_AXES = "JAX sums a transposed product over no axes"
@@ -60,6 +65,12 @@ DIFFERENCES: dict[str, str] = {
     "jacfwd of jit": BASIS_CONVERTED_TWICE,
     "jacrev of linear layer": BASIS_CONVERTED_TWICE,
     "jax.nn: jax.scipy.special.gammaln(v)": NEARER,
+    "saved: a NumPy scalar": NUMPY_SCALAR,
+    "saved: policy dots offloaded": ONE_MEMORY,
+    "saved: policy dots offloaded, of batches": ONE_MEMORY,
+    "saved: policy dots, of jit": "JAX does not know the line of the call that it has split",
+    "saved: policy names offloaded": ONE_MEMORY,
+    "saved: var": LITERAL_OF_JIT,
     "special functions at edges: sp.exp1(edges)": AT_INFINITY,
     "special functions at edges: sp.expi(edges)": AT_INFINITY,
     "special functions at edges: sp.gammainc(f32(inf), edges)": AT_INFINITY,

@@ -64,7 +64,7 @@ def mean(
 def _count(a: Any, axis: Axis, keepdims: bool, where: Any, dtype: np.dtype) -> Any:
     """How many elements go into each result."""
     if where is None:
-        return constant(math.prod(a.shape[i] for i in canonicalize_axes(axis, a.ndim)), dtype)
+        return dtype.type(math.prod(a.shape[i] for i in canonicalize_axes(axis, a.ndim)))
     return sum(broadcast_to(where, a.shape), axis, dtype=dtype, keepdims=keepdims)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
-from tinyjax import lax
+from tinyjax import ad_checkpoint, lax
 from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.jaxpr import subjaxprs
 from tinyjax.transform.remat.named_policies import checkpoint_name
@@ -69,6 +69,27 @@ def test_also_compiled_batched_and_twice(policy):
 )
 def test_a_policy_says_how_many_residuals_there_are(policy, kept):
     assert len(saved_residuals(jax.checkpoint(layer, policy=policy), x, w)) == kept
+
+
+def test_what_is_offloaded_is_saved_as_a_device_has_one_memory(capsys):
+    policy = policies.save_and_offload_only_these_names(
+        names_which_can_be_saved=[],
+        names_which_can_be_offloaded=["product"],
+        offload_src="device",
+        offload_dst="pinned_host",
+    )
+    print_saved_residuals(jax.checkpoint(layer, policy=policy), x, w)
+    assert "named 'product' from" in capsys.readouterr().out
+    dots = policies.offload_dot_with_no_batch_dims("device", "pinned_host")
+    assert len(saved_residuals(jax.checkpoint(layer, policy=dots), x, w)) == 3
+
+
+@pytest.mark.parametrize(
+    "answer, kept", [(ad_checkpoint.Saveable, 4), (ad_checkpoint.Recompute, 2), (False, 2)]
+)
+def test_a_policy_may_answer_by_name(answer, kept):
+    f = jax.checkpoint(layer, policy=lambda *_, **__: answer)
+    assert len(saved_residuals(f, x, w)) == kept
 
 
 def test_of_many_layers_only_their_inputs_are_kept():

@@ -1,14 +1,16 @@
 """`jax.checkpoint_policies`: which results of a forward pass may be kept for the backward pass.
 
 After this file you can name a value by `checkpoint_name`, choose a policy that keeps it, or write one:
-a policy is a function that is asked about each primitive, and says yes or no. Builds on
-transform.remat.policies, which does what a policy says.
+a policy is a function that is asked about each primitive, and says yes or no. (JAX's third answer, to
+keep a result in another memory, is a yes here.) Builds on transform.remat.policies, which does what a
+policy says.
 
 Source: https://docs.jax.dev/en/latest/gradient-checkpointing.html
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +21,14 @@ from tinyjax.core.bind import Primitive, abstract_eval_rules, impl_rules
 from tinyjax.core.tree_util.pytrees import tree_map
 from tinyjax.transform.batching import defvectorized
 from tinyjax.transform.jvp import jvp_rules
-from tinyjax.transform.remat.policies import Policy, nothing_saveable
+from tinyjax.transform.remat.policies import (
+    Answer,
+    Offloadable,
+    Policy,
+    Recompute,
+    Saveable,
+    nothing_saveable,
+)
 
 # ---- names for values ----
 
@@ -44,10 +53,6 @@ def checkpoint_name(x: Any, name: str) -> Any:
 
 
 # ---- policies: which results may be kept ----
-
-# What a policy of one's own may return, besides True and False (JAX's third, to move results to another
-# memory, has no place here: there is one memory).
-Saveable, Recompute = True, False
 
 
 def everything_saveable(*_: Any, **__: Any) -> bool:
@@ -108,9 +113,49 @@ def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
         if not all(isinstance(answer, bool) for answer in answers):
             raise ValueError(
                 "The return value of the policies should be a boolean. Got: "
-                f"{answers[0]} and {answers[1]}"
+                f"{answers[0]} and {answers[1]}: write a policy that asks both, and says what it means"
             )
         return any(answers)
+
+    return policy
+
+
+def offload_dot_with_no_batch_dims(offload_src: Any, offload_dst: Any) -> Policy:
+    """As dots_with_no_batch_dims_saveable, and asks that the products wait in another memory.
+
+    A device of tinyjax has one memory: the products are saved, and stay where they are."""
+
+    def policy(primitive: Primitive, *avals: ShapedArray, **params: Any) -> Answer:
+        if dots_with_no_batch_dims_saveable(primitive, *avals, **params):
+            return Offloadable(offload_src, offload_dst)
+        return Recompute
+
+    return policy
+
+
+def save_and_offload_only_these_names(
+    *,
+    names_which_can_be_saved: Iterable[str],
+    names_which_can_be_offloaded: Iterable[str],
+    offload_src: Any,
+    offload_dst: Any,
+) -> Policy:
+    """As save_only_these_names with both, and asks that the second wait in another memory.
+
+    A device of tinyjax has one memory: the values are saved, and stay where they are.
+    Raises ValueError for a name that stands in both."""
+    saved, offloaded = set(names_which_can_be_saved), set(names_which_can_be_offloaded)
+    if both := saved & offloaded:
+        raise ValueError(
+            "The names should be exclusive: a value is saved or offloaded. Got names_which_can_be_saved="
+            f"{saved} and names_which_can_be_offloaded={offloaded}, which both have {both}"
+        )
+
+    def policy(primitive: Primitive, *avals: ShapedArray, **params: Any) -> Answer:
+        name = params["name"] if primitive is name_p else None
+        if name in offloaded:
+            return Offloadable(offload_src, offload_dst)
+        return Saveable if name in saved else Recompute
 
     return policy
 
@@ -129,4 +174,6 @@ checkpoint_policies = SimpleNamespace(
     save_any_names_but_these=save_any_names_but_these,
     save_only_these_names=save_only_these_names,
     save_from_both_policies=save_from_both_policies,
+    offload_dot_with_no_batch_dims=offload_dot_with_no_batch_dims,
+    save_and_offload_only_these_names=save_and_offload_only_these_names,
 )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from tinyjax.core.bind import Primitive
@@ -19,8 +20,32 @@ from tinyjax.core.lists import drop, pick
 from tinyjax.transform.jit.primitive import jit_p
 from tinyjax.transform.jit.rules import with_inputs
 
+
+class Answer:
+    """What a policy may return, besides True, which is Saveable, and False, which is Recompute."""
+
+
+class RecomputeType(Answer):
+    pass
+
+
+class SaveableType(Answer):
+    pass
+
+
+@dataclass(frozen=True)
+class Offloadable(Answer):
+    """Kept, moved from one kind of memory to another until it is needed. A device of tinyjax has one
+    memory: this is Saveable here, whatever the two are called."""
+
+    src: Any
+    dst: Any
+
+
+Recompute, Saveable = RecomputeType(), SaveableType()
+
 # (primitive, *operands' avals, **params) -> whether the results may be kept for the backward pass
-Policy = Callable[..., bool]
+Policy = Callable[..., bool | Answer]
 
 
 def nothing_saveable(*_: Any, **__: Any) -> bool:
@@ -134,10 +159,13 @@ def only_staged(eqn: JaxprEqn, available: Sequence[bool]) -> EqnSplit:
 
 def is_saved(policy: Policy, eqn: JaxprEqn) -> bool:
     answer = policy(eqn.primitive, *[v.aval for v in eqn.invars], **eqn.params)
+    if isinstance(answer, Answer):
+        return answer is not Recompute
     if not isinstance(answer, bool):
         raise TypeError(
             "a policy of jax.checkpoint must return a bool (whether the results of a primitive may be "
-            f"saved), but for '{eqn.primitive}' it returned {answer!r} of type {type(answer)}"
+            "saved), or ad_checkpoint.Recompute, Saveable or Offloadable(src, dst), but for "
+            f"'{eqn.primitive}' it returned {answer!r} of type {type(answer)}"
         )
     return answer
 

@@ -14,13 +14,15 @@ from collections.abc import Callable
 from typing import Any
 
 from tinyjax.core.api_util import FlatFun
-from tinyjax.core.array import ShapedArray
+from tinyjax.core.array import LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval
-from tinyjax.core.jaxpr import JaxprEqn, Literal, Var
-from tinyjax.core.tracing import line_text, trace_to_jaxpr
+from tinyjax.core.bind import context
+from tinyjax.core.jaxpr import Atom, JaxprEqn, Literal, Var
+from tinyjax.core.tracing import JaxprTrace, line_text, trace_to_jaxpr
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.pytrees import tree_flatten
-from tinyjax.transform.partial_eval import linearize_flat
+from tinyjax.transform.jvp import JVPTrace
+from tinyjax.transform.partial_eval import PartialEvalTrace, trace_linear, without_dead_code
 from tinyjax.transform.remat.named_policies import name_p
 from tinyjax.transform.remat.primitive import reduce_precision_p
 
@@ -29,10 +31,12 @@ def saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> list[tuple[Shap
     """The aval of each array that grad of `fun` keeps for its backward pass, and where it is from."""
     leaves, in_tree = tree_flatten((args, kwargs))
     flat_fun = FlatFun(fun, in_tree)
-    closed = trace_to_jaxpr(
-        lambda *xs: linearize_flat(flat_fun, xs)[1].residuals, [get_aval(x) for x in leaves]
-    )
-    jaxpr = closed.jaxpr
+
+    def residuals(*xs: Any) -> list[Any]:
+        trace = JVPTrace(PartialEvalTrace(context.trace, _TraceThatKeepsLiterals()))
+        return without_dead_code(trace_linear(trace, flat_fun, xs)[1]).consts
+
+    jaxpr = trace_to_jaxpr(residuals, [get_aval(x) for x in leaves]).jaxpr
     rounded = {e.outvars[0]: e.invars[0] for e in jaxpr.eqns if e.primitive is reduce_precision_p}
     kept = [rounded.get(v, v) if isinstance(v, Var) else v for v in jaxpr.outvars]
 
@@ -53,6 +57,15 @@ def print_saved_residuals(fun: Callable, *args: Any, **kwargs: Any) -> None:
     """
     for aval, origin in saved_residuals(fun, *args, **kwargs):
         print(f"{aval.str_short(short_dtypes=True)} {origin}")
+
+
+class _TraceThatKeepsLiterals(JaxprTrace):
+    """A number of the program, as 2.0 in `2.0 * x`, stands in the linear jaxpr: it takes no memory.
+    JAX lists it all the same if it was converted, as to x's float32: each is a residual here."""
+
+    def atom(self, x: Any) -> Atom:
+        was_converted = isinstance(x, LiteralArray) and x.written is x._value
+        return self.constvar(x, x.aval) if was_converted else super().atom(x)
 
 
 def _origin(eqn: JaxprEqn) -> str:

@@ -153,6 +153,12 @@ def names(jax, jnp, lax):
     return {
         "remat": jax.checkpoint,
         "policies": policies,
+        "offload": lambda offloaded, saved: policies.save_and_offload_only_these_names(
+            names_which_can_be_saved=saved,
+            names_which_can_be_offloaded=offloaded,
+            offload_src="device",
+            offload_dst="pinned_host",
+        ),
         "f": f,
         "flag": flag,
         "step": step,
@@ -173,6 +179,8 @@ _POLICIES = (
     "policies.save_any_names_but_these('a')",
     "policies.save_anything_except_these_names('a')",
     "policies.save_from_both_policies(policies.dots_saveable, policies.save_only_these_names('a'))",
+    "policies.offload_dot_with_no_batch_dims('device', 'pinned_host')",
+    "offload(['a'], [])",
 )
 
 GROUPS = [
@@ -237,6 +245,7 @@ ERRORS = {
             "policies.dots_saveable)))(1.0)",
             ["polic", "1"],
         ),
+        ("offload(['a', 'b'], ['a'])", ["exclusive", "'a'"]),
         ("policies.no_such_policy", ["no_such_policy"]),
     ]
 }

@@ -71,8 +71,39 @@ def test_a_ref_has_no_gradient_of_its_own(ref):
         jax.grad(lambda r: r[0])(ref)
 
 
-def test_a_mask_chooses_elements(ref):
-    assert list(ref[jnp.array([True, False, True])]) == [0, 2]
+def test_a_mask_is_refused_as_by_jax(ref):
+    with pytest.raises(IndexError, match="jnp.where"):
+        ref[jnp.array([True, False, True])]
+
+
+def test_an_empty_slice_with_a_step_is_empty(ref):
+    ref[0:0:2] = jnp.zeros(0)
+    assert ref[0:0:2].shape == ref[2:2:2].shape == (0,)
+    assert holds(ref, 0, 1, 2)
+
+
+@pytest.mark.parametrize(
+    "index", [jax.ds(2, 2), jax.ds(jnp.int32(2), 2), jax.ds(-1, 1), np.array(3)]
+)
+def test_what_is_known_to_be_out_of_range_is_refused(ref, index):
+    with pytest.raises(ValueError, match="Out of bound"):
+        ref[index]
+
+
+def test_a_traced_slice_is_moved_back_where_it_is_written_as_where_it_is_read(ref):
+    jax.jit(lambda r, i: r.__setitem__(jax.ds(i, 2), r[jax.ds(i, 2)] + 10))(ref, 2)
+    assert holds(ref, 0, 11, 12)
+
+
+def test_integers_take_the_integer_dtype_of_the_ref():
+    ref = jax.new_ref(jnp.zeros(3, jnp.uint8))
+    ref[0], ref[1], ref[2] = -1, jnp.int32(7), np.int64(300)
+    assert ref[...].tolist() == [255, 7, 44]
+
+
+def test_a_ref_holds_no_ref(ref):
+    with pytest.raises(ValueError, match="into another Ref"):
+        ref[...] = ref
 
 
 @pytest.mark.parametrize("jit", [jax.jit, lambda f: f])

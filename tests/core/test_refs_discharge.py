@@ -117,6 +117,37 @@ def test_what_a_condition_reads_a_body_may_not_write():
         lax.while_loop(lambda i: ref[...] < 3, body, 0)
 
 
+def test_a_condition_that_writes_is_refused():
+    ref = jax.new_ref(0.0)
+
+    def cond(i):
+        ref[...] += 1.0
+        return i < 3
+
+    with pytest.raises(ValueError, match="only its body may"):
+        lax.while_loop(cond, lambda i: i + 1, 0)
+
+
+def test_a_rule_of_its_own_keeps_a_gradient_in_a_ref_of_a_scalar():
+    @jax.custom_vjp
+    def noted(ref, x):
+        return x
+
+    def backward(ref, ct):
+        ref[...] = ct
+        return None, ct
+
+    noted.defvjp(lambda ref, x: (x, ref), backward)
+    ref = jax.new_ref(0.0)
+    gradient = jax.grad(lambda x: noted(ref, 2 * x) ** 2)
+    assert gradient(1.0) == jax.jit(gradient)(1.0) == 8 and ref[...] == 4
+
+
+def test_a_differentiated_function_returns_no_ref():
+    with pytest.raises(ValueError, match="differentiated returned .*Return what it holds"):
+        jax.grad(jax.new_ref)(1.0)
+
+
 def test_second_derivatives():
     def f(x):
         r = jax.new_ref(x)

@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tinyjax.core.array import Array
 from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import Tracer
 from tinyjax.core.dtypes import kind
-from tinyjax.core.errors import NonConcreteBooleanIndexError
 
 
 @dataclass(frozen=True)
@@ -31,8 +29,8 @@ class Slice:
     stride: int = 1
 
     def __post_init__(self) -> None:
-        if self.stride < 0:
-            raise ValueError("`stride` must be >= 0.")
+        if self.stride < 1:
+            raise ValueError("`stride` must be >= 1.")
 
 
 def dslice(start: Any, size: int | None = None, stride: int | None = None) -> slice | Slice:
@@ -62,13 +60,14 @@ def parse_index(index: Any, shape: tuple[int, ...]) -> tuple[Indexer, list[Any]]
     """The indexer of ref[index], and its operands, in order.
 
     Raises ValueError for an index out of range, a slice backwards or too many entries, TypeError for what is
-    no index."""
+    no index, IndexError for a mask."""
     items = index if isinstance(index, tuple) else (index,)
-    if all(item is Ellipsis or item is None for item in items):
+    if items == () or len(items) == 1 and (items[0] is Ellipsis or items[0] is None):
         return (), []
-    if sum(item is Ellipsis for item in items) > 1:
+    ellipses = sum(item is Ellipsis for item in items)
+    if ellipses > 1:
         raise ValueError(f"an index can have one ellipsis ('...'), got {index}")
-    if Ellipsis not in [item for item in items if not isinstance(item, Array | np.ndarray)]:
+    if not ellipses:
         items = (*items, Ellipsis)
     if len(items) - 1 > len(shape):
         raise ValueError(f"`indices` must not be longer than `shape`: indices={index}, {shape=}")
@@ -90,28 +89,34 @@ def _entry(item: Any, size: int, operands: list[Any]) -> int | Slice | str:
             raise ValueError(f"slice must have a step >= 1 (found: {step})")
         return Slice(start, len(range(start, stop, step)), step)
     if isinstance(item, Slice):
-        if isinstance(item.start, Array):
-            operands.append(item.start)
-            return Slice(OPERAND, item.size, item.stride)
-        return Slice(operator.index(item.start), item.size, item.stride)
-    if isinstance(item, int | np.integer) and not isinstance(item, bool):
-        if not -size <= item < size:
-            raise ValueError(f"Out of bound indexer: idx={item}, dim={size}.")
-        return int(item)
-    return _array_entry(item, operands)
-
-
-def _array_entry(item: Any, operands: list[Any]) -> str:
-    item = np.asarray(item) if isinstance(item, list) else item
+        return _slice_entry(item, size, operands)
+    item = np.asarray(item, np.int32 if item == [] else None) if type(item) is list else item
     aval = get_aval(item)
-    if kind(aval.dtype) == "b":
-        if isinstance(item, Tracer) or len(aval.shape) != 1:
-            raise NonConcreteBooleanIndexError(item)
-        item = np.flatnonzero(np.asarray(item)).astype(np.int32)
-    elif kind(aval.dtype) not in "iu":
-        raise TypeError(f"a Ref is indexed by integers, got an array of {aval.str_short()}")
-    operands.append(item)
-    return OPERAND
+    if kind(aval.dtype) == "b" and aval.shape:
+        raise IndexError(
+            "a Ref takes no mask: ref[...] = jnp.where(mask, new, ref[...]), or the positions of the elements"
+        )
+    if kind(aval.dtype) not in "iu":
+        raise TypeError(f"a Ref is indexed by integers, got {aval.str_short()}")
+    if aval.shape or isinstance(item, Tracer):
+        operands.append(item)
+        return OPERAND
+    number = operator.index(item)
+    if not -size <= number < size:
+        raise ValueError(f"Out of bound indexer: idx={number}, dim={size}.")
+    return number
+
+
+def _slice_entry(item: Slice, size: int, operands: list[Any]) -> Slice:
+    if isinstance(item.start, Tracer):
+        operands.append(item.start)
+        return replace(item, start=OPERAND)
+    start = operator.index(item.start)
+    if start < 0 or item.size and start + (item.size - 1) * item.stride >= size:
+        raise ValueError(
+            f"Out of bound slice: start={start}, size={item.size}, stride={item.stride}, dim={size}."
+        )
+    return replace(item, start=start)
 
 
 def numpy_index(indexer: Indexer, operands: Sequence[Any]) -> Any:
@@ -126,7 +131,7 @@ def numpy_index(indexer: Indexer, operands: Sequence[Any]) -> Any:
         assert isinstance(entry, Slice)
         if entry.start == OPERAND:
             return Slice(next(values), entry.size, entry.stride)
-        return slice(entry.start, entry.start + (entry.size - 1) * entry.stride + 1, entry.stride)
+        return slice(entry.start, entry.start + entry.size * entry.stride, entry.stride)
 
     return tuple(map(item, indexer)) if indexer else Ellipsis
 
@@ -156,6 +161,12 @@ def array_axes(indexer: Indexer, operands: Sequence[Any]) -> tuple[tuple[int, ..
             shapes.append(next(values).shape)
     apart = any(b[0] - a[0] > 1 for a, b in zip(positions, positions[1:]))
     return np.broadcast_shapes(*shapes), 0 if apart or not positions else positions[0][1]
+
+
+def is_one_slice(indexer: Indexer, operands: Sequence[Any]) -> bool:
+    """Whether the elements are those of one dynamic_slice: no arrays, and no steps from a traced start."""
+    steps = [e.stride for e in indexer if isinstance(e, Slice) and e.start == OPERAND]
+    return array_axes(indexer, operands)[0] == () and set(steps) <= {1}
 
 
 def index_text(indexer: Indexer, names: Sequence[str], shape: tuple[int, ...]) -> str:

@@ -75,16 +75,20 @@ def check_no_ref(name: str, avals: Sequence[ShapedArray]) -> None:
             )
 
 
-def check_no_ref_returned(fun: Callable, outs: Sequence[Any]) -> None:
-    """Raises ValueError for a Ref among the results of a traced function: one box would have two names."""
+def check_no_ref_returned(fun: Callable | str, outs: Sequence[Any]) -> None:
+    """Raises ValueError for a Ref among the results of a function, or of what a str names: one box would have
+    two names."""
     for position, x in enumerate(outs):
         if is_ref(x):
             code = getattr(fun, "__code__", None)
             where = f" at {code.co_filename}:{code.co_firstlineno}" if code else ""
+            name = (
+                fun if isinstance(fun, str) else f"function {getattr(fun, '__name__', fun)}{where}"
+            )
             line = getattr(x, "line", None)
             made = f"\n\nThe returned mutable array was created on line {line}." if line else ""
             raise ValueError(
-                f"function {getattr(fun, '__name__', fun)}{where} returned a mutable array reference of type "
-                f"{x.aval} at output component {position}, but mutable array references cannot be returned. "
-                f"Return what it holds, ref[...], or make the Ref outside and pass it.{made}"
+                f"{name} returned a mutable array reference of type {x.aval} at output component "
+                f"{position}, but mutable array references cannot be returned. Return what it holds, "
+                f"ref[...], or make the Ref outside and pass it.{made}"
             )

@@ -11,14 +11,14 @@ Source: https://docs.jax.dev/en/latest/array_refs.html
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NoReturn
 
 import numpy as np
 
 from tinyjax.core import dtypes
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.avals import get_aval, to_numpy
+from tinyjax.core.avals import get_aval
 from tinyjax.core.bind import (
     Primitive,
     Trace,
@@ -29,7 +29,7 @@ from tinyjax.core.bind import (
     new_array,
     no_rule_reasons,
 )
-from tinyjax.core.ref_indices import Indexer, numpy_index, parse_index, slice_shape
+from tinyjax.core.ref_indices import Indexer, is_one_slice, numpy_index, parse_index, slice_shape
 from tinyjax.core.ref_types import AbstractRef, is_ref
 from tinyjax.core.structs import ShapeDtypeStruct, arg_aval
 
@@ -111,14 +111,7 @@ class RefPrimitive(Primitive):
     def bind(self, *args: Any, **params: Any) -> Any:
         trace = context.trace
         process = always_seen_by.get(type(trace), type(trace).process_primitive)
-        return process(trace, self, with_constvars(trace, args), params)
-
-
-def with_constvars(trace: Trace, args: Sequence[Any]) -> list[Any]:
-    """The operands, where a jaxpr is written: a Ref from outside is a constvar, also of a scalar."""
-    if not hasattr(trace, "new_const"):
-        return list(args)
-    return [trace.new_const(x) if type(x) is Ref else x for x in args]
+        return process(trace, self, args, params)
 
 
 def _ref_primitive(name: str) -> Primitive:
@@ -151,18 +144,28 @@ def _get(ref: Ref, *operands: Any, indexer: Indexer) -> Any:
 
 def _swap(ref: Ref, value: Any, *operands: Any, indexer: Indexer) -> Any:
     old = _get(ref, *operands, indexer=indexer)
-    index, value = numpy_index(indexer, operands), as_array(value)
+    value = as_array(value)
     if indexer:
-        ref.value = ref.value.at[index].set(value, unique_indices=True)
+        place = ref.value.at[numpy_index(indexer, operands)]
+        ref.value = place.set(value, unique_indices=True, mode=_mode(indexer, operands))
     else:  # the type stays as it was
         ref.value = value.astype(ref.dtype) if value.weak_type and not old.weak_type else value
     return old
 
 
 def _addupdate(ref: Ref, value: Any, *operands: Any, indexer: Indexer) -> list[Any]:
-    index = numpy_index(indexer, operands)
-    ref.value = ref.value.at[index].add(value) if indexer else ref.value + value
+    if indexer:
+        place = ref.value.at[numpy_index(indexer, operands)]
+        ref.value = place.add(value, mode=_mode(indexer, operands))
+    else:
+        ref.value = ref.value + value
     return []
+
+
+def _mode(indexer: Indexer, operands: Any) -> str | None:
+    """A slice whose start lies too far is moved back, where it is written as where it is read; single
+    elements out of range are not written, as in x.at[...]."""
+    return "clip" if is_one_slice(indexer, list(map(get_aval, operands))) else None
 
 
 impl_rules[new_ref_p] = lambda x, kind, memory_space: Ref(as_array(x))
@@ -307,20 +310,21 @@ def free_ref(ref: Ref) -> None:
 def _write(primitive: Primitive, name: str, ref: Ref, idx: Any, value: Any) -> Any:
     aval = _checked_ref(name, ref)
     indexer, operands = parse_index(idx, aval.shape)
-    value = _as_dtype_of(aval, value)
+    value = _as_dtype_of(aval, name, value)
     abstract_eval_rules[primitive](aval, get_aval(value), *map(get_aval, operands), indexer=indexer)
     return primitive.bind(ref, value, *operands, indexer=indexer)
 
 
-def _as_dtype_of(ref: AbstractRef, value: Any) -> Any:
-    """A Python number of the same kind takes the dtype of the Ref."""
-    aval = get_aval(value)
-    if type(value) in (int, float, complex) and dtypes.kind(aval.dtype) == dtypes.kind(ref.dtype):
-        aval = ShapedArray((), ref.dtype)
-        return (
-            value if aval.dtype == get_aval(value).dtype else new_array(to_numpy(value, aval), aval)
+def _as_dtype_of(ref: AbstractRef, name: str, value: Any) -> Any:
+    """Integers take the integer dtype of the Ref; a Python float, and what is as weak, that of its kind."""
+    if is_ref(value):
+        raise ValueError(
+            f"`{name}` can't store a Ref into another Ref: read what it holds, by [...]"
         )
-    return value
+    aval = get_aval(value)
+    kinds = {dtypes.kind(aval.dtype), dtypes.kind(ref.dtype)}
+    takes = kinds <= {"i", "u"} or (aval.weak_type and len(kinds) == 1)
+    return as_array(value).astype(ref.dtype) if takes and aval.dtype != ref.dtype else value
 
 
 def _checked_ref(name: str, ref: Any) -> AbstractRef:

@@ -40,7 +40,6 @@ from tinyjax.core.refs import (
     get_p,
     new_ref_p,
     swap_p,
-    with_constvars,
 )
 from tinyjax.core.tracing import JaxprTrace, trace_to_jaxpr
 
@@ -202,6 +201,4 @@ class BodyPrimitive(Primitive):
             if refs:
                 return bind_values(self, args, params)
             params = _bodies_without_refs(params)
-        elif refs:
-            args = tuple(with_constvars(context.trace, args))
         return super().bind(*args, **params)

@@ -49,7 +49,7 @@ from tinyjax.core.jaxpr import (
     Var,
     check_jaxpr,
 )
-from tinyjax.core.ref_types import check_no_ref, check_no_ref_returned
+from tinyjax.core.ref_types import AbstractRef, check_no_ref, check_no_ref_returned
 from tinyjax.core.structs import ShapeDtypeStruct, arg_aval, struct_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 from tinyjax.core.varying import manual_axes, result_aval, varying_alike
@@ -130,15 +130,16 @@ class JaxprTrace(Trace):
     def atom(self, x: Any) -> Atom:
         """What names `x` in this jaxpr: of a tracer of this trace its own atom; a Literal, if `x` is a
         scalar of Python or NumPy (also an ndarray without axes) or a LiteralArray (its `written` is shown),
-        and no random key (kind "V"); else a constvar. Raises UnexpectedTracerError for a tracer whose trace
-        has finished."""
+        and no random key (kind "V") nor Ref; else a constvar. Raises UnexpectedTracerError for a tracer whose
+        trace has finished."""
         if type(x) is JaxprTracer and x._trace is self:
             return x.atom
         if isinstance(x, Tracer) and getattr(x._trace, "finished", False):
             raise escaped_tracer_error(x)
         aval = get_aval(x)
         is_literal = isinstance(x, LiteralArray) or not isinstance(x, Array | ShapeDtypeStruct)
-        if is_literal and not aval.shape and dtypes.kind(aval.dtype) != "V":
+        is_literal = is_literal and type(aval) is not AbstractRef and dtypes.kind(aval.dtype) != "V"
+        if is_literal and not aval.shape:
             return Literal(x.written if isinstance(x, LiteralArray) else x, aval)
         return self.constvar(x, aval)
 

@@ -27,6 +27,7 @@ from tinyjax.core.jaxpr import (
     without_dead_code,
 )
 from tinyjax.core.lists import drop, pick
+from tinyjax.core.ref_types import check_no_ref_returned
 from tinyjax.core.refs_discharge import without_refs
 from tinyjax.core.tracing import JaxprTrace, JaxprTracer, user_line
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
@@ -174,6 +175,7 @@ def trace_linear(
         )
     with set_current_trace(jvp_trace):
         outs = fun(*args)
+    check_no_ref_returned("the function that is differentiated", outs)
     pairs = [jvp_trace.primal_and_tangent(x) for x in outs]
     if any([partial_trace.is_unknown(primal) for primal, _ in pairs]):
         raise ValueError(

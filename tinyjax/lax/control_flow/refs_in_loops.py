@@ -76,6 +76,8 @@ def _while(
     cond = with_values(cond_jaxpr, (*cond_refs, *no_carry))
     body = with_values(body_jaxpr, (*body_refs, *no_carry))
     cond_vars, cond_carry = split_list(cond.jaxpr.invars, cond_nconsts)
+    if cond.jaxpr.outvars[1:] != pick(cond_vars, cond_refs):
+        raise ValueError("the condition of a while_loop writes to a Ref: only its body may do so")
     body_vars, body_carry = split_list(body.jaxpr.invars, body_nconsts)
     boxes = pick(body_vars, body_refs)
     carry, last = split_list(body.jaxpr.outvars, len(init))

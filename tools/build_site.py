@@ -18,7 +18,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-from website.assets import PYODIDE, write_assets  # noqa: E402
+from website.assets import write_scripts  # noqa: E402
 from website.exercises import catalogue, write_exercises  # noqa: E402
 from website.frame import write_frame  # noqa: E402
 from website.lessons import code_html, write_lessons, write_map  # noqa: E402
@@ -26,6 +26,7 @@ from website.mending import mend  # noqa: E402
 from website.names import write_names  # noqa: E402
 from website.pages import Pages, text_of  # noqa: E402
 from website.policy import add_policies  # noqa: E402
+from website.python import CDN, write_python  # noqa: E402
 from website.sources import fill_shell, write_order, write_shell  # noqa: E402
 
 WEBSITE = ROOT / "tools" / "website"
@@ -70,23 +71,13 @@ def make_html(folder: Path, site: Path) -> None:
             sys.exit("Sphinx could not make the pages: see above.")
 
 
-def put_pyodide(given: str, site: Path) -> str:
-    """Where pages load Pyodide from: an address, or the site itself, which gets a copy of a folder."""
-    if "://" in given:
-        return given if given.endswith("/") else f"{given}/"
-    if not Path(given, "pyodide-lock.json").exists():
-        sys.exit(f"{given} is no folder of Pyodide: there is no pyodide-lock.json in it.")
-    shutil.copytree(given, site / "pyodide")
-    return "pyodide/"
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Build the site that the command line asks for; return the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("-o", "--output", type=Path, required=True, help="the folder of the site")
-    parser.add_argument("--pyodide", default=PYODIDE, help="an address, or a folder to copy")
+    parser.add_argument("--pyodide", default=CDN, help="an address, or a folder to copy")
     parser.add_argument("--keep", type=Path, help="a folder that keeps what npm has fetched")
     options = parser.parse_args(argv)
     site = options.output
@@ -97,13 +88,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         pages = write_pages(Path(temporary))
         make_html(Path(temporary), site)
     fill_shell(pages, site)
-    pyodide = put_pyodide(options.pyodide, site)
     with tempfile.TemporaryDirectory() as temporary:
-        write_assets(site / "_static", pyodide, options.keep or Path(temporary))
+        keep = options.keep or Path(temporary)
+        write_scripts(site / "_static", keep)
+        elsewhere = write_python(options.pyodide, site, keep)
     write_frame(site / "_static")
     (site / "_static" / "exercises.json").write_text(catalogue(), encoding="utf-8")
     mend(site)
-    add_policies(site, pyodide if "://" in pyodide else "")
+    add_policies(site, elsewhere)
     print(f"wrote {site}: {sum(1 for _ in site.rglob('*.html'))} pages")
     return 0
 

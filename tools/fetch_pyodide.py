@@ -13,7 +13,6 @@ import hashlib
 import json
 import subprocess
 import sys
-import tarfile
 import tempfile
 import zipfile
 from collections.abc import Sequence
@@ -22,14 +21,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(ROOT), str(ROOT / "tools")]
 
-from website.assets import tarball  # noqa: E402
+from website.python import LOCK, from_npm  # noqa: E402
 
-PYODIDE = (
-    "pyodide",
-    "314.0.7",
-    "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A==",
-)
-FILES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip")
 CARRIER = ("open-webui==0.12.4", "open_webui/frontend/pyodide/")
 WHEELS = {  # the version, and the wheel's SHA-256
     "numpy": ("2.4.3", "0cad9c1b91f0082e4f959bc0e0bf5835a2efbba6ab3b1e9d1fe6e7e564cca98e"),
@@ -40,16 +33,8 @@ WHEELS = {  # the version, and the wheel's SHA-256
 def fetch(folder: Path, keep: Path) -> None:
     """Fill the folder; what is fetched stays in `keep`."""
     folder.mkdir(parents=True, exist_ok=True)
-    with tarfile.open(tarball(*PYODIDE, keep)) as archive:
-
-        def read(name: str) -> bytes:
-            member = archive.extractfile(f"package/{name}")
-            assert member is not None, f"npm's Pyodide has no {name}"
-            return member.read()
-
-        for name in FILES:
-            (folder / name).write_bytes(read(name))
-        lock = json.loads(read("pyodide-lock.json"))
+    from_npm(folder, keep)
+    lock = json.loads((folder / LOCK).read_text(encoding="utf-8"))
     known, lock["packages"] = lock["packages"], {}
     with zipfile.ZipFile(carrier(keep)) as wheel:
         for package, (version, digest) in WHEELS.items():
@@ -62,7 +47,7 @@ def fetch(folder: Path, keep: Path) -> None:
             depends = [name for name in entry["depends"] if name in WHEELS]
             changes = {"file_name": file, "version": version, "sha256": digest, "depends": depends}
             lock["packages"][package] = {**entry, **changes}
-    (folder / "pyodide-lock.json").write_text(json.dumps(lock), encoding="utf-8")
+    (folder / LOCK).write_text(json.dumps(lock), encoding="utf-8")
 
 
 def carrier(keep: Path) -> Path:

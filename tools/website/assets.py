@@ -1,4 +1,4 @@
-"""What pages load when something runs: Pyodide, CodeMirror, viz.js, and tinyjax with its tests.
+"""What pages load of npm: CodeMirror, and viz.js.
 
 After this file you can say what comes from where. Packages of npm are fetched by npm, in the versions below
 and no others: each tarball must have its digest. Their files go into the site as they are, but for the names
@@ -9,24 +9,10 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 import subprocess
 import tarfile
-import zipfile
-from collections.abc import Iterable
-from importlib import metadata
 from pathlib import Path
-
-from tinyjax.studio.learn.exercises import in_clone, load
-from tinyjax.studio.learn.work_folder import test_files
-from website.pages import ROOT
-
-PYODIDE = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
-MEGABYTES = 17.5  # that Python and NumPy have, without tinyjax
-
-# Pure Python that tinyjax needs; as it is installed here.
-PACKAGES = ("pytest", "pluggy", "iniconfig", "packaging", "graphviz", "pygments")
 
 # Of each package of npm: the version, the tarball's SHA-512, the file that pages load, and its name there.
 NPM = {
@@ -129,22 +115,14 @@ NPM = {
 }
 
 
-def write_assets(static: Path, pyodide: str, keep: Path) -> None:
-    """Put everything into the folder `_static`; `pyodide` is an address, for pages relative to the site."""
+def write_scripts(static: Path, keep: Path) -> None:
+    """Put what is npm's into the folder `_static`; `keep` keeps what was fetched."""
     for package, (version, digest, file, name) in NPM.items():
         text = from_npm(package, version, digest, file, keep)
         (static / name).parent.mkdir(parents=True, exist_ok=True)
         (static / name).write_text(with_files_for_names(text), encoding="utf-8")
     setup = static / "codemirror" / "setup.js"
     setup.write_text(with_files_for_names(setup.read_text(encoding="utf-8")), encoding="utf-8")
-    write_zip(static / "clone.zip", {str(p.relative_to(ROOT)): p for p in clone_files()})
-    write_zip(static / "packages.zip", dict(package_files()))
-    zips = sum((static / name).stat().st_size for name in ("clone.zip", "packages.zip"))
-    settings = {"pyodide": pyodide, "megabytes": round(MEGABYTES + zips / 1e6, 1)}
-    (static / "settings.json").write_text(json.dumps(settings), encoding="utf-8")
-
-
-# ---- npm ----
 
 
 def from_npm(package: str, version: str, digest: str, file: str, keep: Path) -> str:
@@ -187,36 +165,3 @@ def with_files_for_names(text: str) -> str:
         text,
         flags=re.MULTILINE,
     )
-
-
-# ---- tinyjax, and what it needs ----
-
-
-def clone_files() -> list[Path]:
-    """The files of the repository that lessons and exercises need: the package, the lessons, some tests."""
-    folders = [ROOT / "tinyjax", ROOT / "tutorials" / "practice"]
-    found = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
-    found += [*(ROOT / "tutorials").glob("*.py"), ROOT / "tutorials" / "exercises.toml"]
-    for file in test_files(load()):
-        there = in_clone(file)
-        found += (
-            [there] if there.is_file() else [path for path in there.rglob("*") if path.is_file()]
-        )
-    return sorted(
-        path for path in set(found) if path.suffix != ".pyc" and "__pycache__" not in path.parts
-    )
-
-
-def package_files() -> Iterable[tuple[str, Path]]:
-    for package in PACKAGES:
-        for file in metadata.files(package) or []:
-            path = Path(str(file.locate()))
-            if ".." not in file.parts and path.suffix != ".pyc" and path.is_file():
-                yield str(file), path
-
-
-def write_zip(target: Path, files: dict[str, Path]) -> None:
-    """A zip whose bytes depend on the files alone."""
-    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, path in sorted(files.items()):
-            archive.writestr(zipfile.ZipInfo(name), path.read_bytes(), zipfile.ZIP_DEFLATED, 9)

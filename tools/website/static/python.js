@@ -36,14 +36,17 @@ export class Python {
   async start() {
     this.starts += 1;
     this.tell("Loading Python ...");
-    const settings = await (await fetch(new URL("settings.json", STATIC))).json();
-    const source = await (await fetch(new URL("worker.js", STATIC))).text();
+    const [settings, source] = await Promise.all([
+      fetch(new URL("settings.json", STATIC)).then((answer) => answer.json()),
+      fetch(new URL("worker.js", STATIC)).then((answer) => answer.text()),
+    ]);
     const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
     const worker = new Worker(address, { type: "module" });
     this.worker = worker;
     worker.onmessage = ({ data }) => this.worker === worker && this.take(data);
     worker.onerror = (event) => this.worker === worker && this.fail(new Error(event.message || "Python could not be loaded."));
-    worker.postMessage({ begin: { pyodide: new URL(settings.pyodide, ROOT).href, site: STATIC.href, megabytes: settings.megabytes } });
+    const [pyodide, stdlib] = [settings.pyodide, settings.stdlib].map((address) => new URL(address, ROOT).href);
+    worker.postMessage({ begin: { ...settings, pyodide, stdlib, site: STATIC.href } });
     return worker;
   }
 

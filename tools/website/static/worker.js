@@ -1,12 +1,12 @@
 // The worker in which Python runs: it loads Pyodide, tinyjax and its tests, and answers the page.
 
-let python, here, loaded = 0, expected = 1, asleep = Promise.resolve();
+let python, here, toJudge, received = 0, expected = 1, asleep = Promise.resolve();
 const say = (message) => self.postMessage(message);
 
 function count(bytes) {
-  loaded += bytes;
+  received += bytes;
   const share = (n) => (n / 1e6).toFixed(1);
-  say({ loading: `Loading Python, once: ${share(loaded)} of ${share(Math.max(loaded, expected))} MB` });
+  say({ loading: `Loading Python, once: ${share(received)} of ${share(Math.max(received, expected))} MB` });
 }
 
 // Counts what is loaded, for the page to show.
@@ -27,21 +27,22 @@ self.fetch = async (...asked) => {
   return new Response(answer.body.pipeThrough(counter), { status, statusText, headers });
 };
 
-async function begin({ pyodide, site, megabytes }) {
+async function begin({ pyodide, stdlib, packages, site, megabytes }) {
   expected = megabytes * 1e6;
-  const archive = async (name) => (await fetch(new URL(name, site))).arrayBuffer();
-  const [{ loadPyodide }, clone, packages, program] = await Promise.all([
+  const [{ loadPyodide }, { opened, unpack }, program] = await Promise.all([
     import(new URL("pyodide.mjs", pyodide).href),
-    archive("clone.zip"),
-    archive("packages.zip"),
+    import(new URL("unpack.mjs", site).href),
     fetch(new URL("in_worker.py", site)).then((answer) => answer.text()),
   ]);
-  python = await loadPyodide({ indexURL: pyodide, fullStdLib: false });
-  const known = python.lockfile?.packages ?? {};
-  await python.loadPackage(["numpy", "ml_dtypes"].filter((name) => name in known || name === "numpy"), { messageCallback() {} });
+  const pack = (name) => opened(fetch(new URL(name, site)));
+  const [lessons, loaded] = await Promise.all([
+    pack("lessons.pack"),
+    loadPyodide({ indexURL: pyodide, stdLibURL: stdlib, fullStdLib: false, packages }),
+  ]);
+  python = loaded;
   say({ loading: "Starting tinyjax ..." });
-  python.unpackArchive(clone, "zip", { extractDir: "/clone" });
-  python.unpackArchive(packages, "zip", { extractDir: "/packages" });
+  unpack(lessons, python.FS);
+  toJudge = async () => unpack(await pack("judge.pack"), python.FS);
   here = python.globals.get("dict")();
   python.runPython(program, { globals: here });
   say({ loading: "" });
@@ -49,6 +50,10 @@ async function begin({ pyodide, site, megabytes }) {
 
 /** Call the function of in_worker.py; where it says that a package is missing, load it and call again. */
 async function answer(kind, asked, print) {
+  if (kind !== "cell" && kind !== "explain") {
+    await toJudge?.();
+    toJudge = null;
+  }
   for (let tries = 0; ; tries++) {
     const text = here.get("answer")(kind, JSON.stringify(asked), print);
     const found = JSON.parse(text);

@@ -256,7 +256,9 @@ def test_a_struct_that_a_traced_function_closes_over_has_a_type_and_no_value():
     struct = jax.ShapeDtypeStruct((3,), np.float32)
     assert jax.eval_shape(lambda x: (struct, x), 1.0)[0] == struct
     assert str(jax.make_jaxpr(lambda: struct)()) == "{ lambda a:f32[3]; . let  in (a,) }"
-    for call in (jax.jit(lambda: struct), lambda: jax.jit(lambda x: x)(struct)):
+    total = lambda: jax.vmap(lambda x: x * jax.numpy.sin(struct).sum())(jax.numpy.ones(2))  # noqa: E731
+    assert jax.eval_shape(total).shape == (2,)
+    for call in (jax.jit(lambda: struct), jax.jit(total), lambda: jax.jit(lambda x: x)(struct)):
         with pytest.raises(TypeError, match="A ShapeDtypeStruct does not have a value"):
             call()
 

@@ -304,7 +304,10 @@ JIT = [
     ("jax.jit(lambda x, n: x, static_argnums=1)(1.0, np.ones(2))", ["ndarray"]),
     ("jax.jit(lambda x, n: x, static_argnames='n')(1.0, n={})", ["dict"]),
     ("jax.jit(lambda x, n: x, static_argnums=1)(1.0, v)", []),
-    ("jax.jit(lambda x: x, static_argnums=2)(1.0)", ["static_argnums", "2"]),
+    (
+        "jax.jit(lambda x: x, static_argnums=2)(1.0)",
+        ["Jitted function has static_argnums=(2,), but only accepts 1"],
+    ),
     ("jax.jit(lambda x: x, static_argnums='a')(1.0)", ["static_argnums|str"]),
     ("jax.jit(lambda x: x, static_argnames='y')(1.0)", ["y"]),
     ("jax.jit(lambda x: x, static_argnames=1)(1.0)", ["static_argnames|int"]),
@@ -330,6 +333,11 @@ JIT = [
     ("jax.config.update('jax_no_such_option', True)", ["jax_no_such_option"]),
     ("jax.config.jax_no_such_option", ["jax_no_such_option"]),
     ("jax.block_until_ready(donated())", ["deleted"]),
+    ("donated_twice()", ["INVALID_ARGUMENT", "donated"]),
+    (
+        "jax.jit(lambda x: x, donate_argnames='y')",
+        ["Jitted function has", "'y'", "donate_argnames"],
+    ),
 ]
 
 TREES = [
@@ -413,7 +421,13 @@ def helpers(jax, jnp, lax):
         x.delete()
         return x + 1
 
+    def donated_twice():
+        x, f = jnp.arange(3.0), jax.jit(lambda x: x + 1, donate_argnums=0)
+        f(x)
+        return f(x)
+
     return {
+        "donated_twice": donated_twice,
         "traced": jax.jit,
         "leak_from_jit": partial(leak_from, lambda f: jax.jit(f)(1.0)),
         "leak_from_vmap": partial(leak_from, lambda f: jax.vmap(f)(jnp.ones(3))),

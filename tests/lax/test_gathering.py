@@ -205,3 +205,10 @@ def test_index_take_takes_slices_at_indices_of_several_axes():
     taken = jax.jit(lambda x: jax.lax.index_take(x, (i, j), (0, 2)))
     np.testing.assert_array_equal(taken(x), x[i, :, j % 4])
     np.testing.assert_array_equal(jax.grad(lambda x: taken(x).sum())(x).sum(), 9)
+
+
+def test_index_take_needs_a_vector_for_each_axis():
+    x, i = np.ones((2, 3), np.float32), np.array([0, 1])
+    for idxs, axes in [((i,), (0, 1)), ((i, i), (0,)), ((i[None],), (0,))]:
+        with pytest.raises(TypeError, match="index_take needs a vector of indices for each"):
+            jax.lax.index_take(x, idxs, axes)

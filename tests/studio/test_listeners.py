@@ -33,3 +33,8 @@ def test_one_that_is_taken_away_hears_no_more(heard):
     monitoring.unregister_scalar_listener(heard.append)
     monitoring.record_scalar("/loss", 0.5)
     assert heard == []
+
+
+def test_one_that_was_never_there_cannot_be_taken_away(heard):
+    with pytest.raises(AssertionError, match="not registered as a listener to time spans"):
+        monitoring.unregister_event_time_span_listener(heard.append)

@@ -179,15 +179,15 @@ def named_arguments(
         for i in numbers:
             if not -len(positional) <= i < len(positional):
                 raise ValueError(
-                    f"jitted function has invalid argnums {argnums} in {what}. Function only takes "
-                    f"{len(positional)} positional arguments."
+                    f"Jitted function has {what}={numbers}, but only accepts {len(positional)} "
+                    "positional arguments."
                 )
     known = {p.name for p in parameters}
     if not any(p.kind is p.VAR_KEYWORD for p in parameters):
         for name in names:
             if name not in known:
                 raise ValueError(
-                    f"jitted function has invalid argnames {{{name!r}}} in "
+                    f"Jitted function has invalid argnames {{{name!r}}} in "
                     f"{what.replace('nums', 'names')}. Function only takes {sorted(known)}."
                 )
     named = [positional.index(name) for name in names if name in positional]

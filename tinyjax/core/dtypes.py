@@ -84,10 +84,11 @@ _PYTHON_SCALARS = {
 
 
 def canonicalize_dtype(dtype: Any) -> Any:
-    """The dtype that an array asked for with `dtype` gets: 64 bits become 32 unless x64 is on.
+    """The dtype that an array asked for with `dtype` gets: 64 bits become 32 unless x64 is on. None is
+    the default float, as in NumPy.
 
     Raises TypeError if `dtype` names no dtype, or one that JAX has not (strings, objects, dates)."""
-    dtype = np_dtype(dtype)
+    dtype = np_dtype(float if dtype is None else dtype)
     if dtype not in SUPPORTED:
         if dtype in _KINDS:
             raise small_dtypes.missing(dtype.names[0])
@@ -101,7 +102,7 @@ def canonicalize_dtype(dtype: Any) -> Any:
 def np_dtype(dtype: Any) -> np.dtype:
     """`dtype` (a name, a type, a Python scalar type) as a NumPy dtype.
 
-    Raises TypeError if it names none."""
+    Raises TypeError if it names none, ValueError for None."""
     if isinstance(dtype, np.dtype):
         return dtype
     if isinstance(dtype, KeyDType):
@@ -109,7 +110,7 @@ def np_dtype(dtype: Any) -> np.dtype:
     if isinstance(dtype, type) and dtype in _PYTHON_SCALARS:
         return _PYTHON_SCALARS[dtype]
     if dtype is None:
-        raise TypeError("dtype is None: name one, such as jnp.float32")
+        raise ValueError("dtype must be specified: name one, such as jnp.float32")
     if isinstance(dtype, str) and dtype in EXTENSIONS:
         return EXTENSIONS[dtype]
     try:

@@ -239,11 +239,18 @@ def index_take(src: Any, idxs: Sequence[Any], axes: Sequence[int]) -> Array:
     """The slices of `src` at one index of each of `axes`: `idxs` has a vector of n integers for each of
     them, which count modulo the axis's size. The result's first axis has length n.
 
+    Raises TypeError for other numbers of vectors, or of axes of one.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.lax.index_take.html
     """
+    ranks = [len(shape_of(idx)) for idx in idxs]
+    if ranks != [1] * len(axes):
+        raise TypeError(
+            f"index_take needs a vector of indices for each of the axes {tuple(axes)}, got arrays of "
+            f"{ranks} axes"
+        )
     axes = tuple(canonicalize_axis(axis, src.ndim) for axis in axes)
     sizes = [src.shape[axis] for axis in axes]
-    columns = [_modulo(idx, size) for idx, size in zip(idxs, sizes, strict=True)]
+    columns = [_modulo(idx, size) for idx, size in zip(idxs, sizes)]
     numbers = GatherDimensionNumbers(
         offset_dims=tuple(range(1, src.ndim - len(axes) + 1)),
         collapsed_slice_dims=tuple(sorted(axes)),

@@ -21,7 +21,14 @@ from tinyjax.core.bind import as_array
 from tinyjax.core.config import config
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import to_inexact_dtype
-from tinyjax.numpy.util import broadcast_shapes, check_arraylike, constant, convert, dtype_of
+from tinyjax.numpy.util import (
+    as_operand,
+    broadcast_shapes,
+    check_arraylike,
+    constant,
+    convert,
+    dtype_of,
+)
 
 # ---- dtypes ----
 
@@ -160,7 +167,7 @@ def _as_operand_of(array: Any, number: Any, kinds: str) -> Any:
 
 def _promote(fun_name: str, promote: Any, args: Sequence[Any]) -> list[Any]:
     check_arraylike(fun_name, *args)
-    args = [x.__jax_array__() if hasattr(x, "__jax_array__") else x for x in args]
+    args = [as_operand(x) for x in args]
     for x in args:
         if getattr(x, "dtype", None) == dtypes.float0:
             raise TypeError(

@@ -18,9 +18,11 @@ from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array, ArrayImpl, LiteralArray, ShapedArray
 from tinyjax.core.avals import get_aval, to_numpy
-from tinyjax.core.bind import Tracer, as_array, is_staging
+from tinyjax.core.bind import Tracer, as_array, context, is_staging
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.primitives import shape_of
+from tinyjax.core.structs import ShapeDtypeStruct
+from tinyjax.core.tracing import JaxprTrace
 from tinyjax.lax.conversion import convert_element_type_p
 from tinyjax.lax.shape import canonicalize_axis
 
@@ -30,8 +32,21 @@ INT32 = np.dtype("int32")
 
 
 def is_arraylike(x: Any) -> bool:
-    """Arrays, tracers, NumPy values and Python scalars; lists are not."""
-    return isinstance(x, (Array, np.ndarray)) or np.isscalar(x) or hasattr(x, "__jax_array__")
+    """Arrays, tracers, NumPy values and Python scalars; lists are not. A ShapeDtypeStruct is, in a traced
+    function that closes over it: its type is all that tracing needs."""
+    if isinstance(x, (Array, np.ndarray)) or np.isscalar(x) or hasattr(x, "__jax_array__"):
+        return True
+    return isinstance(x, ShapeDtypeStruct) and is_staging()
+
+
+def as_operand(x: Any) -> Any:
+    """What is computed with in the place of `x`, which is arraylike: of a ShapeDtypeStruct a tracer."""
+    if isinstance(x, ShapeDtypeStruct):
+        trace: Any = context.trace
+        while not isinstance(trace, JaxprTrace):
+            trace = trace.parent
+        return trace.new_const(x)
+    return x.__jax_array__() if hasattr(x, "__jax_array__") else x
 
 
 def check_arraylike(fun_name: str, *args: Any) -> None:
@@ -48,7 +63,7 @@ def ensure_arraylike(fun_name: str, *args: Any) -> Any:
     if len(args) == 1 and isinstance(args[0], Array):
         return args[0]
     check_arraylike(fun_name, *args)
-    arrays = [as_array(x) for x in args]
+    arrays = [as_array(as_operand(x)) for x in args]
     return arrays[0] if len(arrays) == 1 else arrays
 
 

@@ -140,8 +140,13 @@ class Executable:
 
 def memory_of(array: ArrayImpl, queue: Any) -> Memory:
     """The array's memory on the queue's device; it is brought there once, and stays. An array that several
-    devices have blocks of stays with them: a copy is brought here."""
+    devices have blocks of stays with them: a copy is brought here. Raises ValueError if it was deleted."""
     memory: Any = array.buffer
+    if memory is None and array.is_deleted():
+        raise ValueError(
+            f"INVALID_ARGUMENT: an argument of type {array.aval.str_short()} has been deleted or donated: "
+            "its memory may hold something else by now. Donate only what is not used again"
+        )
     if memory is not None and memory.queue is None:
         return queue.upload(array._value)
     if memory is None or memory.queue is not queue:

@@ -63,20 +63,26 @@ def register_scalar_listener(callback: Listener) -> None:
 
 
 def unregister_event_listener(callback: Listener) -> None:
-    """Raises ValueError if it is not registered; so do the next three."""
-    _listeners["event"].remove(callback)
+    """Raises AssertionError, as JAX, if it is not registered; so do the next three."""
+    _unregister("event", callback)
 
 
 def unregister_event_duration_listener(callback: Listener) -> None:
-    _listeners["duration"].remove(callback)
+    _unregister("duration", callback)
 
 
 def unregister_event_time_span_listener(callback: Listener) -> None:
-    _listeners["time span"].remove(callback)
+    _unregister("time span", callback)
 
 
 def unregister_scalar_listener(callback: Listener) -> None:
-    _listeners["scalar"].remove(callback)
+    _unregister("scalar", callback)
+
+
+def _unregister(kind: str, callback: Listener) -> None:
+    if callback not in _listeners[kind]:
+        raise AssertionError(f"{callback} is not registered as a listener to {kind}s")
+    _listeners[kind].remove(callback)
 
 
 def clear_event_listeners() -> None:

@@ -44,6 +44,7 @@ _OTHERS = [
     "lax.bitcast_convert_type(v.astype(jnp.float8_e4m3fn), jnp.uint8)",
     "jax.random.uniform(jax.random.key(0), (3,), jnp.float8_e5m2)",
     "str(v.astype(jnp.float8_e4m3fn))",
+    "str(jax.dtypes.canonicalize_dtype(None))",
 ]
 
 GROUPS = [
@@ -69,6 +70,11 @@ ERRORS = {
         ("jnp.array([1.0, 2.0], 'float4_e2m1fn') + v[:2]", ["float4_e2m1fn", "float32"]),
         ("jax.random.uniform(jax.random.key(0), (3,), jnp.float4_e2m1fn)", ["float4_e2m1fn"]),
         ("lax.bitcast_convert_type(v.astype('int4'), jnp.uint8)", ["int4", "uint8"]),
+    ],
+    "dtypes that must be said": [
+        ("lax.convert_element_type(v, None)", ["dtype must be specified"]),
+        ("lax.bitcast_convert_type(v, None)", ["dtype must be specified"]),
+        ("lax.iota(None, 3)", ["dtype must be specified"]),
     ],
 }
 

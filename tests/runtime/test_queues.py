@@ -34,6 +34,15 @@ def address(array):
 # ---- memory of results ----
 
 
+def test_a_small_copy_starts_nothing_that_others_would_wait_for():
+    queue = queue_of(CPU)
+    queue.finish()
+    memory = queue.upload(np.arange(3.0))
+    copy = queue.copy(memory)
+    assert queue.last_event is None
+    assert copy.host.tolist() == [0, 1, 2] and not np.shares_memory(copy.host, memory.host)
+
+
 def test_a_result_stands_where_one_stood_that_is_gone(routing):
     f, x = jax.jit(lambda x: x + 1), jnp.zeros(SIZE)
     f(x)

@@ -92,6 +92,13 @@ class SharedMemoryQueue(Queue):
         if row is not place and row.nbytes:
             self._enqueue_copy(place, row, byte_count=row.nbytes)
 
+    def copy(self, memory: Memory) -> Memory:
+        """A small copy is made here, unless that would be to wait: to launch it takes ten times as long, and
+        who then wants to read or to run something inline has to wait for it."""
+        if self.last_event is not None or memory.nbytes >= MIN_BYTES:
+            return super().copy(memory)
+        return self._wrap(memory.host.copy(), self.read_write)
+
     # ---- launches ----
 
     def _enqueue(self, kernel: Any, items: int, local_size: int, inline: bool) -> None:

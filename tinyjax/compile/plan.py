@@ -141,6 +141,7 @@ class _Planner:
         if key not in self.shared:
             # The name says what is inside, and begins so that it is no word of OpenCL C.
             inside = "_".join(dict.fromkeys(eqn.primitive.name for eqn in group.eqns))[:56]
+            inside = inside.replace("-", "_")
             self.shared[key] = lower_group(group, prefix + inside, names, self.target)
         return self.shared[key]
 

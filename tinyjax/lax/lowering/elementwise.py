@@ -202,8 +202,6 @@ lowering_rules[lax.argmin_p] = ArgReduction("lt", greatest)
 _HOST_STEPS = {
     "each element needs those before it": """
         cumsum cumprod cummax cummin cumlogsumexp""",
-    "several updates may go to one place": """
-        scatter scatter_add scatter_sub scatter_mul scatter_min scatter_max""",
     "all elements of a row are needed to place one": "sort top_k",
     "OpenCL has no such function of full accuracy": "polygamma",
     "kernels do not compute with complex numbers": "real imag complex conj",

@@ -1,0 +1,59 @@
+"""Scatters of one window as kernels: what the impl rules give, inside the operand and outside."""
+
+import numpy as np
+import pytest
+
+import tinyjax as jax
+import tinyjax.numpy as jnp
+
+X = jnp.arange(24.0).reshape(4, 6) - 7
+KINDS = ["set", "add", "subtract", "mul", "min", "max"]
+WINDOWS = {
+    "a number": lambda at, i: (at[i, 2], 3.0),
+    "a row": lambda at, i: (at[i], jnp.arange(6.0)),
+    "a column": lambda at, i: (at[:, i], jnp.arange(4.0)),
+    "a block": lambda at, i: (at[1:3, 2:5], jnp.ones((2, 3)) + i),
+}
+
+
+def has_host_steps(function, *args):
+    return ": host" in jax.jit(function).lower(*args).as_text("schedule")
+
+
+def check(function, *args):
+    assert not has_host_steps(function, *args)
+    np.testing.assert_array_equal(jax.jit(function)(*args), function(*args))
+
+
+@pytest.mark.parametrize("window", WINDOWS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_window_is_combined_with_its_update(kind, window):
+    def update(x, i):
+        place, values = WINDOWS[window](x.at, i)
+        return getattr(place, kind)(values)
+
+    check(update, X, 3)
+
+
+@pytest.mark.parametrize("mode", ["drop", "clip", "promise_in_bounds"])
+def test_a_window_outside_is_dropped_or_moved_inside(mode):
+    update = lambda x, i: x.at[:, i].add(1.0, mode=mode)  # noqa: E731
+    for i in (-9, -1, 0, 5, 6, np.uint8(200)):
+        np.testing.assert_array_equal(jax.jit(update)(X, i), update(X, i))
+    assert not has_host_steps(update, X, 0)
+
+
+def test_each_of_a_batch_has_a_window_of_its_own():
+    check(jax.vmap(lambda x, i: x.at[i].set(-1.0)), X, jnp.array([0, 5, 9, -1]))
+
+
+def test_several_windows_are_a_host_step():
+    assert has_host_steps(lambda x, i: x.at[i].add(1.0), X, jnp.array([1, 1]))
+
+
+def test_a_loop_that_writes_a_row_in_each_iteration_is_one_kernel():
+    def rows(x):
+        return jax.lax.fori_loop(1, 4, lambda i, x: x.at[i].set(x[i - 1] * 2), x)
+
+    check(rows, X)
+    assert "one kernel" in jax.jit(rows).lower(X).as_text("schedule")

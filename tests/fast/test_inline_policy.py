@@ -54,8 +54,21 @@ def test_a_sequential_loop_gains_nothing_from_threads():
     assert routes(recur, jnp.zeros(16), jnp.ones((500_000, 16)), cores=64) == [False]
 
 
-def test_a_loop_that_may_not_end_is_left_to_the_threads():
-    assert routes(lambda x: lax.while_loop(lambda x: x < 9, lambda x: x + 1, x), 1.0) == [False]
+def count_up(body, x):
+    return lax.while_loop(lambda x: x < 9, body, x)
+
+
+def test_a_loop_that_may_not_end_is_launched_for_some_iterations_at_a_time():
+    assert routes(lambda x: count_up(lambda x: x + 1, x), 1.0) == [True]
+
+
+def test_iterations_that_may_not_end_are_left_to_the_threads():
+    assert routes(lambda x: count_up(lambda x: 1 + count_up(jnp.exp, x), x), 1.0) == [False]
+
+
+def test_elements_that_each_have_a_loop_without_a_known_end_are_left_to_the_threads():
+    loops = jax.vmap(lambda x: count_up(lambda x: x + 1, x))
+    assert routes(loops, jnp.ones(100_000)) == [False]
 
 
 def programs(x):

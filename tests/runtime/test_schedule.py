@@ -319,7 +319,7 @@ def test_an_error_in_an_iteration_leaves_the_queue_usable(steps):
 def short_launches(monkeypatch):
     monkeypatch.setattr(loops, "LAUNCH_WORK", 1)
     monkeypatch.setattr(loop_schedule, "LAUNCH_WORK", 1)
-    monkeypatch.setattr(loops, "next_count", lambda count, seconds: 2)
+    monkeypatch.setattr(loops, "next_count", lambda *_: 2)
 
 
 def test_a_while_loop_goes_on_in_the_next_launch(short_launches):

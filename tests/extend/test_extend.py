@@ -12,7 +12,9 @@ import tinyjax.numpy as jnp
 from tinyjax import lax
 from tinyjax.compat import ad, xla
 from tinyjax.compile.kernel.rules import Elementwise, lowering_rules
+from tinyjax.extend import core, linear_util
 from tinyjax.extend.core import Jaxpr, Literal, Primitive, jaxpr_as_fun, primitives
+from tinyjax.interpreters import partial_eval
 from tinyjax.transform import batching
 
 # ---- a primitive, with all of its rules: x * y + z ----
@@ -310,3 +312,36 @@ def test_what_others_ask_of_a_key_s_type_and_of_tracers():
     tracers = []
     jax.make_jaxpr(tracers.append)(1.0)
     assert isinstance(tracers[0], tinyjax.interpreters.partial_eval.DynamicJaxprTracer)  # Objax
+
+
+# ---- functions on jaxprs ----
+
+
+def test_dead_code_leaves_a_jaxpr_and_its_inputs():
+    closed = jax.make_jaxpr(lambda x, y, z: (x * 2, y * 3))(1.0, 2.0, 3.0)
+    smaller, used = partial_eval.dce_jaxpr(closed.jaxpr, [True, False])
+    assert used == [True, False, False] and len(smaller.invars) == len(smaller.eqns) == 1
+    smaller, used = partial_eval.dce_jaxpr(closed.jaxpr, [True, False], [False, True, False])
+    assert used == [True, True, False] and len(smaller.invars) == 2
+
+
+def test_a_jaxpr_is_written_by_hand_and_run():
+    aval = jax.typeof(jnp.ones(2))
+    x, y = core.gensym()(aval), core.gensym()(aval)
+    eqn = core.new_jaxpr_eqn([x], [y], primitives.sin_p, {}, frozenset())
+    jaxpr = Jaxpr([], [x], [y], [eqn])
+    assert jnp.array_equal(jax.core.eval_jaxpr(jaxpr, [], jnp.ones(2))[0], jnp.sin(jnp.ones(2)))
+
+
+def test_a_wrapped_function_is_traced():
+    jaxpr, avals, consts = partial_eval.trace_to_jaxpr_dynamic(
+        linear_util.wrap_init(lambda x: [jnp.sin(x)]), [jax.typeof(jnp.ones(2))]
+    )
+    assert [eqn.primitive.name for eqn in jaxpr.eqns] == ["sin"]
+    assert avals[0].shape == (2,) and consts == []
+
+
+def test_a_value_is_asked_for_as_a_number():
+    assert core.concrete_or_error(int, jnp.int32(3)) == 3
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="the number of steps"):
+        jax.jit(lambda n: core.concrete_or_error(int, n, "the number of steps"))(3)

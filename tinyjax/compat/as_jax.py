@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from tinyjax.core.config import config
+from tinyjax.core.missing_reasons import reason
 from tinyjax.version import __version__, __version_info__
 
 
@@ -39,10 +40,11 @@ class TinyjaxAsJax:
         except ModuleNotFoundError as error:
             if error.name != name:
                 raise
+            why = (
+                reason(spec.name) or "tinyjax, which stands in for JAX here, has none of this name"
+            )
             raise ModuleNotFoundError(
-                f"No module named {spec.name!r}: tinyjax, which stands in for JAX here, has none of "
-                "this name",
-                name=spec.name,
+                f"No module named {spec.name!r}: {why}", name=spec.name
             ) from None
         spec.loader_state = module.__spec__
         return module

@@ -105,6 +105,17 @@ PRIVATE = {
     "jax.interpreters.xla.canonicalize_dtype_handlers": "tinyjax.compat.array_types."
     "canonicalize_dtype_handlers",
     "jax.interpreters.partial_eval.DynamicJaxprTracer": "tinyjax.core.tracing.JaxprTracer",
+    **{
+        f"jax.{name}": f"tinyjax.compat.jaxpr_functions.{name.rpartition('.')[2]}"
+        for name in (
+            "extend.core.concrete_or_error",
+            "extend.core.gensym",
+            "extend.core.new_jaxpr_eqn",
+            "extend.core.subjaxprs",
+            "interpreters.partial_eval.dce_jaxpr",
+            "interpreters.partial_eval.trace_to_jaxpr_dynamic",
+        )
+    },
     "jax.interpreters.partial_eval.PartialVal": "tinyjax.compat.partial_values.PartialVal",
     "jax.interpreters.partial_eval.trace_to_jaxpr_nounits": "tinyjax.compat.partial_values."
     "trace_to_jaxpr_nounits",

@@ -13,6 +13,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from tinyjax.core.missing_names import getattr_of
+
 
 class StoreException(Exception):  # noqa: N818  (JAX's name)
     """An auxiliary result was asked for before the function was called."""
@@ -79,3 +81,6 @@ def transformation_with_aux(generator: Callable) -> Callable[..., tuple[WrappedF
         return transformation(generator)(fun, *params).wrap(around), aux
 
     return transform
+
+
+__getattr__ = getattr_of(__name__)

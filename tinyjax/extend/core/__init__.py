@@ -30,7 +30,9 @@ from tinyjax.core.jaxpr import Var as Var
 from tinyjax.core.jaxpr import check_jaxpr as check_jaxpr
 from tinyjax.core.jaxpr import jaxpr_as_fun as jaxpr_as_fun
 from tinyjax.core.jaxpr import subjaxprs as jaxprs_in_params  # noqa: F401
+from tinyjax.core.missing_names import getattr_of
 from tinyjax.extend.core import primitives as primitives
+from tinyjax.extend.core.primitives import CallPrimitive as CallPrimitive
 
 
 def valid_jaxtype(x: Any) -> bool:
@@ -98,3 +100,6 @@ def get_opaque_trace_state(convention: str) -> OpaqueTraceState:
     """What is active now, to be compared with what is active later: by libraries whose objects must not
     outlive a transformation."""
     return OpaqueTraceState(convention)
+
+
+__getattr__ = getattr_of(__name__)

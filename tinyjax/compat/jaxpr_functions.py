@@ -1,0 +1,72 @@
+"""Functions on jaxprs that interpreters of others import, from jax.extend.core and jax.interpreters.
+
+Builds on core.jaxpr and tracing, which do the work.
+
+Source: the names of these modules in JAX 0.10
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from tinyjax.core import jaxpr as core_jaxpr
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.bind import Primitive
+from tinyjax.core.errors import ConcretizationTypeError
+from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, Var
+from tinyjax.core.lists import pick
+from tinyjax.core.tracing import trace_to_jaxpr
+from tinyjax.extend.linear_util import WrappedFun
+
+
+def new_jaxpr_eqn(
+    invars: Sequence[Any],
+    outvars: Sequence[Var],
+    primitive: Primitive,
+    params: dict[str, Any],
+    effects: Any,
+    source_info: Any = None,
+    ctx: Any = None,
+) -> JaxprEqn:
+    """An equation. `effects` and `ctx` are not kept: a primitive says whether it has effects."""
+    return JaxprEqn(primitive, invars, outvars, params, source_info)
+
+
+def concrete_or_error(force: Callable[[Any], Any], val: Any, context: str = "") -> Any:
+    """force(val), such as int(val). Raises ConcretizationTypeError, saying `context`, for a tracer."""
+    try:
+        return force(val)
+    except ConcretizationTypeError as error:
+        error.args = (f"{error}\n{context}",) if context else error.args
+        raise
+
+
+def gensym() -> Callable[[ShapedArray], Var]:
+    """What makes a new variable of a type."""
+    return Var
+
+
+def subjaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
+    """The jaxprs among the parameters of its equations."""
+    for eqn in jaxpr.eqns:
+        yield from core_jaxpr.subjaxprs(eqn.params)
+
+
+def dce_jaxpr(
+    jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
+) -> tuple[Jaxpr, list[bool]]:
+    """The jaxpr of some of the results, without what they do not need; and which inputs it takes. Those that
+    `instantiate` names are kept."""
+    smaller, _, used = core_jaxpr.dce_jaxpr(jaxpr, used_outputs)
+    kept = [instantiate] * len(used) if isinstance(instantiate, bool) else instantiate
+    used = [a or b for a, b in zip(used, kept, strict=True)]
+    return smaller.replace(constvars=jaxpr.constvars, invars=pick(smaller.invars, used)), used
+
+
+def trace_to_jaxpr_dynamic(
+    fun: WrappedFun, in_avals: Sequence[ShapedArray]
+) -> tuple[Jaxpr, list[ShapedArray], list[Any]]:
+    """The jaxpr of a function that gives a list, the types of its results, and its constants."""
+    closed = trace_to_jaxpr(fun.call_wrapped, in_avals)
+    return closed.jaxpr, closed.out_avals, closed.consts

@@ -10,6 +10,7 @@ from small_tinyjax import EXERCISES, FILE, SOURCE, exercise
 from tinyjax.__main__ import main
 from tinyjax.studio.learn import changes, exercises, keep, progress, work_folder
 from tinyjax.studio.learn.functions import function_text, with_function
+from tinyjax.studio.learn.judge import judge
 from tinyjax.studio.learn.work_folder import WorkFolder
 
 MINE = {
@@ -85,6 +86,21 @@ def test_what_passes_alone_and_not_with_the_others_is_not_carried_on(course, cap
     said = capsys.readouterr().out
     assert "  01_primitives: one\n" in said
     assert "02.1 two: passes in its own folder, but not with the others" in said
+
+
+def test_of_each_lesson_it_is_said_when_its_tests_begin():
+    said = []
+    begun = keep.by_lesson(EXERCISES[:2], said.append)
+    for test in EXERCISES[0].tests + EXERCISES[1].tests:
+        begun(f"{test}[1]")
+    assert said == ["  01_primitives: one", "  02_jvp: two"]
+
+
+@pytest.mark.slow
+def test_who_judges_is_told_of_each_test_that_begins(course):
+    folder, begun = do(1, MINE["one"]), []
+    judge(folder, begun.append)
+    assert begun == list(EXERCISES[0].tests)
 
 
 def test_two_functions_of_one_name_that_are_not_the_same_are_not_both_carried_on(course):
@@ -170,4 +186,4 @@ def test_without_earlier_lessons_nothing_is_carried_on(course, capsys):
 
 def test_a_program_of_practice_is_carried_on_though_it_uses_what_the_lesson_empties():
     use = dataclasses.replace(exercise(2, "two", "test_two"), functions=("practice.two:two",))
-    assert keep.failing_together(keep.Kept({}, [use]), 3) == set()
+    assert keep.failing_together(keep.Kept({}, [use]), 3, print) == set()

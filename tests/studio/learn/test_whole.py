@@ -53,6 +53,15 @@ def test_a_wrong_result_is_told_with_all_exercises_that_the_program_called():
     assert where.strip() == "what it called of yours: 01.1 parts, 07.1 dead_code"
 
 
+def test_where_nobody_looks_an_error_is_told_without_what_was_called():
+    def program():
+        lists.split_list([1, 2], 1)
+        raise KeyError("axes")
+
+    said, where = whole.complaints("program", program, PLACES, look=False)
+    assert said == "program: KeyError: 'axes'" and where.strip() == "it called none of yours"
+
+
 @pytest.mark.slow
 def test_a_lesson_may_say_how_many_devices_there_are(tmp_path, monkeypatch):
     """Lesson 16 does; the programs before it have looked for the devices."""

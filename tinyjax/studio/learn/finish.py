@@ -25,6 +25,7 @@ def finish(folders: Iterable[WorkFolder], say: Callable[[str], None]) -> None:
     """Put all that passes into one copy, and train there. Raises LearnError if the training fails."""
     kept = carried_on(folders, None, say)
     say("\n".join(shares(kept)))
+    say("Training a network on a copy of tinyjax with these functions in it ...")
     with tempfile.TemporaryDirectory() as temporary:
         train(Path(temporary).resolve(), kept)
 

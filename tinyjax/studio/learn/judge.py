@@ -7,12 +7,14 @@ which runs within the tests' process.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +26,8 @@ from tinyjax.studio.learn.work_folder import WorkFolder
 
 SECONDS = 20  # that a test may take, of the processor's time
 PRINTED = 8  # lines of a failed test's output that are shown
+SECONDS_BETWEEN = 0.5  # two looks at which test runs
+Begun = Callable[[str], None]  # who is told that a test has begun
 
 
 @dataclass
@@ -46,10 +50,10 @@ class Verdict:
     failure: dict[str, Any] = field(default_factory=dict)
 
 
-def judge(folder: WorkFolder) -> tuple[Run, list[Verdict]]:
-    """Run the lesson's tests; a verdict for each exercise."""
+def judge(folder: WorkFolder, begun: Begun = lambda test: None) -> tuple[Run, list[Verdict]]:
+    """Run the lesson's tests; a verdict for each exercise. `begun` is told of tests that have begun."""
     lines = unreadable(folder)
-    run = Run(broken=lines) if lines else run_tests(folder)
+    run = Run(broken=lines) if lines else run_tests(folder, begun)
     verdicts = [verdict(folder, exercise, run) for exercise in folder.exercises]
     return run, verdicts
 
@@ -93,14 +97,14 @@ def is_of(test: str, ran: str) -> bool:
     return ran == test or ran.startswith(f"{test}[")
 
 
-def run_tests(folder: WorkFolder) -> Run:
+def run_tests(folder: WorkFolder, begun: Begun = lambda test: None) -> Run:
     """Run the tests of what is written, in a process of their own; after a test that ends it, in another."""
     folder.forget_compiled()
     run = Run()
     written = [e for e in folder.exercises if not folder.is_empty(e)]
     tests = list(dict.fromkeys(test for e in written for test in e.tests))
     while tests:
-        ended_in = run_once(folder, tests, run)
+        ended_in = run_once(folder, tests, run, begun)
         at = [i for i, test in enumerate(tests) if is_of(test, ended_in)]
         tests = tests[at[0] + 1 :] if at and not run.broken else []
         # An exercise whose test did not end has failed: its other tests would take as long again.
@@ -109,7 +113,9 @@ def run_tests(folder: WorkFolder) -> Run:
     return run
 
 
-def run_once(folder: WorkFolder, tests: list[str], run: Run) -> str:
+def run_once(
+    folder: WorkFolder, tests: list[str], run: Run, begun: Begun = lambda test: None
+) -> str:
     """Run these tests and add to `run` what happened. Gives the test in which the process ended, or ""."""
     with tempfile.TemporaryDirectory() as temporary:
         report, stack = Path(temporary, "report"), Path(temporary, "report.stack")
@@ -117,15 +123,17 @@ def run_once(folder: WorkFolder, tests: list[str], run: Run) -> str:
         settings = {"TINYJAX_LEARN_REPORT": str(report), "TINYJAX_LEARN_SECONDS": str(SECONDS)}
         environment = {**os.environ, **settings, "PYTHONPATH": str(folder.path / "src")}
         command = [sys.executable, "-m", "pytest", "--tb=native", "-p", "no:cacheprovider", *tests]
-        done = subprocess.run(
+        process = subprocess.Popen(
             command,
             cwd=folder.path,
             env=environment,
-            capture_output=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             errors="replace",
         )
-        lines = [json.loads(line) for line in read(report).splitlines()]
+        printed = "".join(watched(process, report, begun))
+        lines = reported(report)
         where = innermost(read(stack), folder.path / "src") if stack.exists() else ""
     under_way, finished = note(lines, run)
     if run.broken or finished and not under_way:
@@ -133,15 +141,38 @@ def run_once(folder: WorkFolder, tests: list[str], run: Run) -> str:
     what = (
         f"did not end within {SECONDS} seconds: is there a loop, or a call of itself, without an end?"
         if where
-        else f"Python itself stopped (exit status {done.returncode})"
+        else f"Python itself stopped (exit status {process.returncode})"
     )
     failure = {"message": [what], "place": where, "test": "", "kind": ""}
     if under_way:
         run.failures[under_way] = failure
     else:
-        said = [line for line in (done.stdout + done.stderr).splitlines() if "ERROR" in line]
+        said = [line for line in printed.splitlines() if "ERROR" in line]
         run.broken = [f"importing tinyjax {what}", where] if where or not said else said[:2]
     return under_way
+
+
+def watched(process: subprocess.Popen, report: Path, begun: Begun) -> tuple[str, str]:
+    """What a process has printed when it is over. Meanwhile `begun` is told of the tests in its report."""
+    printed, told = None, 0
+    with process:
+        try:
+            while printed is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    printed = process.communicate(timeout=SECONDS_BETWEEN)
+                tests = [line["begun"] for line in reported(report) if "begun" in line]
+                for test in tests[told:]:
+                    begun(test)
+                told = len(tests)
+        except BaseException:  # Ctrl-C, say
+            process.kill()
+            raise
+    return printed
+
+
+def reported(report: Path) -> list[dict[str, Any]]:
+    """What the grader has reported; a line that it is still writing is left out."""
+    return [json.loads(line) for line in read(report).splitlines(keepends=True) if line[-1] == "\n"]
 
 
 def note(report: list[dict[str, Any]], run: Run) -> tuple[str, bool]:

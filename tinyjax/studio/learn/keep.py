@@ -55,7 +55,7 @@ def carried_on(
         if not kept.exercises:
             return kept
         say(f"Testing together what {len(kept.exercises)} exercises have made ...")
-        failed = failing_together(kept, lesson)
+        failed = failing_together(kept, lesson, say)
         if not failed:
             return kept
         apart |= failed
@@ -134,9 +134,9 @@ def unlike(theirs: str, fresh: str, reference: str, name: str) -> list[str]:
     return [n for n in sorted(own & used) if function_text(theirs, n) != function_text(fresh, n)]
 
 
-def failing_together(kept: Kept, lesson: int | None) -> set[str]:
+def failing_together(kept: Kept, lesson: int | None, say: Callable[[str], None]) -> set[str]:
     """The exercises that do not pass in one copy that has all that is carried on, and nothing yet of
-    this lesson; of those on which tinyjax is built."""
+    this lesson; of those on which tinyjax is built. `say` is told of each lesson when its tests begin."""
     judged = [e for e in kept.exercises if not e.is_in_practice]
     if not judged:
         return set()
@@ -147,12 +147,30 @@ def failing_together(kept: Kept, lesson: int | None) -> set[str]:
         write_judges(path, judged[-1].lesson, judged, {"files": files})
         folder = WorkFolder(path)
         folder.exercises = judged
-        run, verdicts = judge(folder)
+        run, verdicts = judge(folder, by_lesson(judged, say))
     if run.broken:
         raise LearnError(
             "\n".join(["What you wrote in earlier lessons does not run together:", *run.broken])
         )
     return {v.exercise.name for v in verdicts if v.state != "passed"}
+
+
+def by_lesson(exercises: list[Exercise], say: Callable[[str], None]) -> Callable[[str], None]:
+    """To be told of each test that begins; says so of each lesson, with what is tested of it."""
+    lessons = {test: e.lesson for e in reversed(exercises) for test in e.tests}
+    lessons |= {test.partition("[")[0]: lesson for test, lesson in lessons.items()}
+    said: set[int] = set()
+
+    def begun(test: str) -> None:
+        lesson = lessons.get(test) or lessons.get(test.partition("[")[0])
+        if lesson and lesson not in said:
+            said.add(lesson)
+            here = [e for e in exercises if e.lesson == lesson]
+            functions = [name.rpartition(".")[2] for e in here for _, name in e.places]
+            shown = ", ".join(functions[:4]) + (", ..." if len(functions) > 4 else "")
+            say(f"  {catalogue.NAMES[lesson - 1]}: {shown}")
+
+    return begun
 
 
 def outdated(folder: WorkFolder, folders: Iterable[WorkFolder]) -> list[str]:

@@ -182,7 +182,7 @@ for name, value in run_notes(notes.equations, {"a": 3.0}).items():
 # %% [markdown]
 # The real one is `JaxprTrace`, in
 # [tinyjax/core/tracing.py](../tinyjax/core/tracing.py). It does the same with variables in place of names
-# (exercises 06.2 to 06.4):
+# (exercises 06.2 and 06.3):
 #
 # - `new_arg(aval)` makes a `Var`, adds it to `invars`, and gives a tracer that holds it.
 # - `atom(x)` says what stands for an operand in the jaxpr. For a tracer *of this trace*, that is the atom
@@ -350,7 +350,7 @@ print(eval_jaxpr(changed, [], 3.0), "is", jnp.cos(3.0) * 3.0)
 
 # %% [markdown]
 # A program that *reads* programs is the same kind of loop. Nothing has to be computed for it, nor even be
-# there. This one is exercise 06.7, and says how many multiplications a program will do. Jaxprs may stand
+# there. This one is exercise 06.6, and says how many multiplications a program will do. Jaxprs may stand
 # within equations, as that of a jitted function does: `subjaxprs(eqn.params)` gives them.
 
 # %%
@@ -363,6 +363,26 @@ print(product)
 print(f"{count_multiplications(product.jaxpr):,}")
 
 # %% [markdown]
+# And a program that changes programs can be of use to you. Here is one that somebody else has written:
+# softplus, as it stands in textbooks. For x = -30 it should be 1e-13. But 1 + exp(-30) is 1 when it is
+# rounded to 32 bits, and so the logarithm is 0. There is a primitive for log(1 + x), `log1p`, which loses
+# nothing. `precise` is a transformation like `grad` and `vmap`: it traces the function, looks for such pairs
+# of equations, also in jaxprs within, and runs what it has made of them. You write it in exercise 06.7:
+
+# %%
+from practice.precise import precise
+
+
+def softplus(x):
+    return jnp.log(1.0 + jnp.exp(x))
+
+
+print(softplus(-30.0), "but", precise(softplus)(-30.0))
+print(jax.make_jaxpr(precise(softplus))(-30.0))
+
+# %% [markdown]
+# (The `add` is still there, and nobody reads it: [lesson 7](07_linearize.py) has a function for that.)
+#
 # Whoever changes programs makes mistakes. `check_jaxpr` finds two kinds. Every variable must be bound
 # once (as a constvar, an argument or a result), and before it is used. And every result must have the
 # aval that the `abstract_eval` rule says. Here are equations in the wrong order. (A variable has no name

@@ -396,14 +396,22 @@ print("for a million numbers:", hvp(bumpy, jnp.ones(1_000_000), jnp.ones(1_000_0
 # %% [markdown]
 # Where the loss is a sum of squares, `sum(r(x) ** 2) / 2`, people often leave out what comes from the
 # second derivatives of `r`. What is left is `J.T @ J`, with the Jacobian `J` of `r`. Times a vector it
-# is one jvp, and one vjp of what comes out (exercise 08.9):
+# is one jvp, and one vjp of what comes out. From such products alone, an equation with this matrix is solved
+# (by `cg`, conjugate gradients), and with it least squares (exercise 08.9):
 
 # %%
-from practice.gauss_newton import gauss_newton_product
+from practice.gauss_newton import gauss_newton_product, gauss_newton_step
 
 table = jax.jacfwd(g)(v)
 print(jnp.round(table.T @ (table @ direction), 3))
 print(jnp.round(gauss_newton_product(g, v, direction), 3))
+
+
+def misses(line):  # of a straight line, at four points
+    return line["slope"] * jnp.arange(4.0) + line["offset"] - jnp.array([1.0, 3.1, 4.9, 7.0])
+
+
+print(gauss_newton_step(misses, {"slope": 0.0, "offset": 0.0}))
 
 # %% [markdown]
 # ## Stepping through it

@@ -310,7 +310,7 @@ print(jax.grad(lambda x: f(clip_gradient(x)))(3.0))
 
 # %% [markdown]
 # The cotangent that came back to `clip_gradient` was -2.83, and left it as -1. As a rule about tangents
-# this could not be said: clipping is not linear, so it is no jvp of anything. (Exercise 09.6 limits the
+# this could not be said: clipping is not linear, so it is no jvp of anything. (Exercise 09.5 limits the
 # length of a whole tree of gradients, as one does in training.)
 #
 # [`custom_vjp`](glossary.md#custom-vjp) takes two functions. `fwd` runs where the function would,
@@ -372,7 +372,7 @@ print(jax.make_jaxpr(lambda x, x_dot: jax.jvp(f_small, (x,), (x_dot,))[1])(3.0, 
 print(jax.grad(f_small)(3.0))
 
 # %% [markdown]
-# The real ones (exercises 09.4 and 09.5) take any number of arguments, of results and of residuals. The
+# The real ones (both are exercise 09.4) take any number of arguments, of results and of residuals. The
 # primitives are `custom_vjp_call` and [`custom_lin`](glossary.md#custom-lin):
 
 # %%

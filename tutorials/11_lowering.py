@@ -238,9 +238,9 @@ print(*toy_kernel(closed.jaxpr), sep="\n")
 # elementwise operations.) Note what did *not* happen: `sin(x)` was never stored. It is a variable
 # of the kernel, which the C compiler keeps in a register.
 #
-# With a loop around these lines, it is a **naive loop nest**: one element at a time. Exercise 11.6 writes
+# With a loop around these lines, it is a **naive loop nest**: one element at a time. Exercise 11.5 writes
 # it in a toy language of five statements ([practice/toy_kernel.py](practice/toy_kernel.py)), and exercise
-# 11.9 the compiler's own, [loop_nest.py](../tinyjax/compile/kernel/loop_nest.py), with sums in it:
+# 11.8 the compiler's own, [loop_nest.py](../tinyjax/compile/kernel/loop_nest.py), with sums in it:
 
 # %%
 (toy,) = naive_nest([("sin", ("a",), "b"), ("mul", ("b", "a"), "c")], result="c", size=100)
@@ -361,7 +361,7 @@ for statement in kernel.body:
 # %% [markdown]
 # ## One statement, one line of C
 #
-# What is left is to print. For the toy's five statements, that takes a dozen lines (half of exercise 11.10):
+# What is left is to print. For the toy's five statements, that takes a dozen lines (half of exercise 11.9):
 
 # %%
 print(*c_lines([toy]), sep="\n")

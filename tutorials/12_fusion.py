@@ -180,7 +180,7 @@ show(lambda a, b: f(a) @ b, a, b)
 
 # %% [markdown]
 # That is what decides for most values. It is one method of [fuse.py](../tinyjax/compile/fusion/fuse.py),
-# `_reason_to_store`, which is exercise 12.4. To put it in words:
+# `_reason_to_store`, which is half of exercise 12.4. To put it in words:
 #
 # - what the host reads is stored;
 # - what is cheap is not;
@@ -193,7 +193,7 @@ show(lambda a, b: f(a) @ b, a, b)
 #
 # Several results of the same shape then share a kernel, where that is possible: none of them may
 # need an element of another that another work-item makes, for nobody knows whether it is there
-# yet.
+# yet. (`_why_not_join`, the other half.)
 #
 # ## A layer
 #
@@ -494,7 +494,7 @@ for name, program in {
 
 # %% [markdown]
 # Time says more than a count does: here memory is the limit, and an OpenCL driver makes vectors by itself
-# where it can. Exercise 12.7 asks for a schedule by count: a fortieth of the naive kernel's cycles.
+# where it can. Exercise 12.6 asks for a schedule by count: a fortieth of the naive kernel's cycles.
 #
 # ## Where tinyjax differs from JAX
 #

@@ -60,7 +60,7 @@ print(random.normal(first), random.normal(second))
 # %% [markdown]
 # From this follows the one rule: **use each key once**. A key that was split or drawn with is used up, and
 # you go on with its children. If you need a key for each step of a loop, `fold_in` makes one of a key and a
-# number. (With two numbers, a step and a layer, fold in one after the other, as exercise 15.5 does. Their sum
+# number. (With two numbers, a step and a layer, fold in one after the other, as exercise 15.4 does. Their sum
 # would give step 1 of layer 0 the key of step 0 of layer 1.)
 #
 # <details><summary>Four new numbers. Or have you seen some of them before?</summary>

@@ -3,10 +3,11 @@
 import math
 
 import numpy as np
-from practice.gauss_newton import gauss_newton_product
+from practice.gauss_newton import gauss_newton_product, gauss_newton_step
 
 import tinyjax as jax
 import tinyjax.numpy as jnp
+from tinyjax.core.jaxpr import all_jaxprs
 
 matrix = np.arange(12, dtype=np.float32).reshape(4, 3) - 5.0
 
@@ -48,11 +49,54 @@ def test_trees_go_in_and_a_tree_comes_out():
     np.testing.assert_allclose(found["b"], 2.0 * moved + 3.0, rtol=1e-5)
 
 
+def test_a_linear_problem_is_solved_in_one_step():
+    wanted = np.array([1.0, -2.0, 0.5], np.float32)
+    rows = np.array([[2, 0, 1], [0, 3, 0], [1, 0, 2], [1, 1, 1]], np.float32)
+    found = gauss_newton_step(
+        lambda x: jnp.sum(rows * (x - wanted), axis=1), np.ones(3, np.float32)
+    )
+    np.testing.assert_allclose(found, wanted, atol=1e-3)
+
+
+def test_what_cannot_be_zero_becomes_least():
+    """The number that is nearest to three others is their mean."""
+    found = gauss_newton_step(lambda x: x - np.array([1.0, 2.0, 6.0], np.float32), 10.0)
+    np.testing.assert_allclose(found, 3.0, rtol=1e-4)
+
+
+def test_damping_makes_the_step_shorter():
+    """2 * (x - 5) is 8 at x = 9: 4 d = -16 without damping, and (4 + 12) d = -16 with 12."""
+    found = [
+        float(gauss_newton_step(lambda x: 2.0 * (x - 5.0), 9.0, damping)) for damping in (0.0, 12.0)
+    ]
+    np.testing.assert_allclose(found, [5.0, 8.0], rtol=1e-4)
+
+
+def test_a_circle_is_found_through_points_in_a_few_steps():
+    angles = np.arange(6, dtype=np.float32)
+    points = np.stack([3.0 + 2.0 * np.cos(angles), 1.0 + 2.0 * np.sin(angles)])
+
+    def distances(circle):
+        across, up = points[0] - circle["centre"][0], points[1] - circle["centre"][1]
+        return jnp.sqrt(across * across + up * up) - circle["radius"]
+
+    circle = {"centre": np.array([2.0, 0.5], np.float32), "radius": np.float32(1.0)}
+    for _ in range(6):
+        circle = gauss_newton_step(distances, circle)
+    np.testing.assert_allclose(circle["centre"], [3.0, 1.0], atol=1e-2)
+    np.testing.assert_allclose(circle["radius"], 2.0, atol=1e-2)
+
+
 def test_no_table_is_made():
     def fun(x):
         return jnp.sin(x[:20]) * jnp.sum(x)  # from 30 numbers to 20
 
     x = np.ones(30, np.float32)
-    jaxpr = jax.make_jaxpr(lambda x, d: gauss_newton_product(fun, x, d))(x, x).jaxpr
-    largest = max(math.prod(v.aval.shape) for eqn in jaxpr.eqns for v in eqn.outvars)
-    assert largest <= 30, f"an array of {largest} numbers is made"
+    for program in (
+        lambda x: gauss_newton_product(fun, x, x),
+        lambda x: gauss_newton_step(fun, x, 1.0),
+    ):
+        jaxprs = all_jaxprs(jax.make_jaxpr(program)(x).jaxpr)
+        made = [v.aval.shape for jaxpr in jaxprs for eqn in jaxpr.eqns for v in eqn.outvars]
+        largest = max(map(math.prod, made))
+        assert largest <= 30, f"an array of {largest} numbers is made"

@@ -3,6 +3,7 @@ import pytest
 from practice.retraced import fit, fit_slowly, step
 
 import tinyjax as jax
+import tinyjax.numpy as jnp
 
 W = np.zeros(3, np.float32)
 RATES = [1, 0.5, 0.25, 0.125]
@@ -26,10 +27,10 @@ class Counted:
         return step(w, x, y, rate)
 
 
-def traces(fit, sizes, rates=RATES, counted=None):
+def traces(fit, sizes, rates=RATES, counted=None, w=W):
     counted = counted or Counted()
     before = counted.count
-    jax.eval_shape(lambda w: fit(counted, w, batches(*sizes), rates), W)
+    jax.eval_shape(lambda w: fit(counted, w, batches(*sizes), rates), w)
     return counted.count - before
 
 
@@ -60,6 +61,13 @@ def test_so_do_rates_of_which_some_are_integers():
 def test_so_do_batches_of_which_one_is_shorter(sizes):
     found = traces(fit, sizes, [0.5, 0.25, 0.125, 0.1])
     assert found == 1, f"for batches of {sizes} rows, step was traced {found} times"
+
+
+def test_so_does_a_w_that_is_weakly_typed_at_first():
+    found = traces(fit, (8, 8, 8), [0.5, 0.25, 0.125], w=jnp.full(3, 0.0))
+    assert found == 1, (
+        f"for w = jnp.full(3, 0.0), step was traced {found} times: w is strong after a step"
+    )
 
 
 def test_called_again_it_traces_nothing():

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import tinyjax as jax
+import tinyjax.numpy as jnp
 
 Batch = tuple[np.ndarray, np.ndarray]  # x, of some rows, and y, a number for each of them
 
@@ -32,10 +33,11 @@ def fit_slowly(step: Callable, w: Any, batches: Sequence[Batch], rates: Sequence
 def fit(step: Callable, w: Any, batches: Sequence[Batch], rates: Sequence[float]) -> Any:
     """The same w, with `step` jitted, and traced just once: whatever the rates are (some may be Python
     integers), and though some batches have fewer rows than others. Called again with the same `step`, and
-    batches of the same sizes, it does not trace at all. `w` may be a tracer, and is of the type
-    that `step` gives; batches and rates are no tracers."""
+    batches of the same sizes, it does not trace at all. `w` is an array, perhaps a tracer, and perhaps weakly
+    typed, as `jnp.full(3, 0.0)` is: what `step` gives is not. Batches and rates are no tracers."""
     rows = max(len(y) for _, y in batches)
     fast = jax.jit(step)
+    w = jnp.asarray(w, w.dtype)  # not weakly typed any more
     for (x, y), rate in zip(batches, rates):
         missing = rows - len(y)
         x, y = np.pad(x, ((0, missing), (0, 0))), np.pad(y, (0, missing))

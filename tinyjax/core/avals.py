@@ -19,7 +19,8 @@ from tinyjax.core.ref_types import is_ref
 
 
 def get_aval(x: Any) -> ShapedArray:
-    """The aval of an array, tracer, NumPy value or Python scalar (a number is weakly typed).
+    """The aval of an array, tracer, NumPy value or Python scalar (a number is weakly typed), of an object
+    with `__jax_array__`, a ShapeDtypeStruct or a Ref.
 
     Raises TypeError ("... is not a valid JAX type") if `x` is none of them, ValueError for a masked
     array."""

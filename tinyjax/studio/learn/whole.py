@@ -57,7 +57,7 @@ def check(folder: WorkFolder) -> list[str]:
         for file, name in (place_of(function, src) for function in e["functions"])
     ]
     script = ROOT / "tutorials" / f"{NAMES[folder.lesson - 1]}.py"
-    task = {"functions": functions, "kept": kept}
+    task: dict[str, Any] = {"functions": functions, "kept": kept}
     # A process each, at the same time: a lesson may say how many devices there are, and must be the first to.
     tasks = [task, {**task, "script": str(script)}] if script.exists() else [task]
     with ThreadPoolExecutor(len(tasks)) as pool:

@@ -27,8 +27,6 @@ OTHERWISE = {
     "lax.scan(lambda c, b: (c + b, c), jnp.zeros(()), a)[1])": "JAX fails",
     "jnp.sort(a, 1).sum() + jnp.cumsum(a, 1).sum()": "sort's derivative is another sort in JAX",
     "axes='z'": "the error says more",
-    "jax.random.uniform(jax.random.key(0), (8, 4), out_sharding": "not yet",
-    "jax.random.randint(": "not yet",
     "segment_sum": "not yet",
 }
 # Names as in explicit_types.py; and jx(f, *args): the jaxpr; c(shape, *spec): a complex array.

@@ -19,6 +19,7 @@ from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.lax.shape import canonicalize_axis
+from tinyjax.numpy.placing import takes_out_sharding
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import canonicalize_shape, check_arraylike, concrete, dtype_of
 from tinyjax.random.continuous import gumbel
@@ -29,6 +30,7 @@ from tinyjax.transform.jit.api import jitted
 # ---- random orders ----
 
 
+@takes_out_sharding
 def permutation(key: Any, x: Any, axis: int = 0, independent: bool = False) -> Array:
     """`x` in random order along `axis`; for an integer, range(x) in random order.
 
@@ -143,6 +145,7 @@ def _weighted_places(
 # ---- categories ----
 
 
+@takes_out_sharding
 def categorical(
     key: Any,
     logits: Any,

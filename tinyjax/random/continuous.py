@@ -17,6 +17,7 @@ from tinyjax import lax
 from tinyjax import numpy as jnp
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
+from tinyjax.numpy.placing import takes_out_sharding
 from tinyjax.numpy.util import canonicalize_shape, constant, constant_like
 from tinyjax.random.distributions import (
     _uniform,
@@ -34,12 +35,14 @@ from tinyjax.transform.jit.api import jitted
 # ---- without parameters ----
 
 
+@takes_out_sharding
 @sampler
 def exponential(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     """Exponential numbers of mean 1."""
     return lax.neg(lax.log1p(lax.neg(uniform(key, shape, dtype))))  # log of (0, 1], never of 0
 
 
+@takes_out_sharding
 def gumbel(key: Any, shape: Any = (), dtype: Any = None, mode: str | None = None) -> Array:
     """Gumbel numbers: argmax(logits + gumbel) is a draw from the categorical distribution.
 
@@ -63,6 +66,7 @@ def _gumbel(key: Any, shape: tuple[int, ...], dtype: np.dtype, mode: str) -> Any
     return -jnp.log(-jnp.log(_uniform(key, minval=tiny, maxval=1.0, shape=shape, dtype=dtype)))
 
 
+@takes_out_sharding
 @sampler
 def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     """Laplace numbers of mean 0 and scale 1."""
@@ -71,6 +75,7 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     return lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u))))
 
 
+@takes_out_sharding
 @sampler
 def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     """Logistic numbers of mean 0 and scale 1."""
@@ -78,6 +83,7 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     return lax.sub(lax.log(u), lax.log1p(lax.neg(u)))
 
 
+@takes_out_sharding
 @sampler
 def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     """Cauchy numbers of location 0 and scale 1."""
@@ -85,6 +91,7 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     return lax.tan(lax.mul(constant_like(u, np.pi), lax.sub(u, constant_like(u, 0.5))))
 
 
+@takes_out_sharding
 @sampler
 def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     """The length of vectors of three normal numbers."""
@@ -94,6 +101,7 @@ def maxwell(key: Any, shape: Any = (), dtype: Any = None) -> Array:
 # ---- with parameters, which give the shape where none is given ----
 
 
+@takes_out_sharding
 def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) -> Array:
     """exp(sigma * x) of normal numbers x."""
     key = typed_key("lognormal", key)
@@ -102,6 +110,7 @@ def lognormal(key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None) 
     return lax.exp(normal(key, shape, dtype) * lax.convert_element_type(sigma, dtype))
 
 
+@takes_out_sharding
 @sampler
 def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Pareto numbers, at least 1, of density b / x**(b + 1)."""
@@ -110,6 +119,7 @@ def pareto(key: Any, b: Any, shape: Any = None, dtype: Any = None) -> Array:
     return lax.exp(exponential(key, shape, dtype) / b)
 
 
+@takes_out_sharding
 @sampler
 def rayleigh(key: Any, scale: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Rayleigh numbers: the length of vectors of two normal numbers, times `scale`."""
@@ -128,6 +138,7 @@ def weibull_min(
     return jnp.power(-jnp.log1p(-u), 1.0 / concentration) * scale
 
 
+@takes_out_sharding
 def triangular(
     key: Any, left: Any, mode: Any, right: Any, shape: Any = None, dtype: Any = None
 ) -> Array:
@@ -145,6 +156,7 @@ def triangular(
     return lax.select(u < peak, rising, falling)
 
 
+@takes_out_sharding
 @sampler
 def wald(key: Any, mean: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Wald numbers (inverse Gaussian, of scale 1): when a walk with drift reaches a height.

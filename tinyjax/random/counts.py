@@ -20,6 +20,7 @@ from tinyjax.core import dtypes
 from tinyjax.core.array import Array
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.control_flow.while_loop import while_loop
+from tinyjax.numpy.placing import takes_out_sharding
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import check_arraylike, dtype_of, user_dtype
 from tinyjax.random.distributions import checked_shape, optional_shape, uniform
@@ -38,6 +39,7 @@ def checked_integer_dtype(name: str, dtype: Any) -> np.dtype:
 # ---- how often until it succeeds ----
 
 
+@takes_out_sharding
 def geometric(key: Any, p: Any, shape: Any = None, dtype: Any = None) -> Array:
     """How many trials it takes until one succeeds, which each does with probability `p`: 1 or more."""
     key = typed_key("geometric", key)
@@ -59,6 +61,7 @@ def _geometric(key: Any, p: Any, shape: tuple[int, ...] | None, dtype: np.dtype)
 # ---- how many events in a time ----
 
 
+@takes_out_sharding
 def poisson(key: Any, lam: Any, shape: Any = None, dtype: Any = None) -> Array:
     """How many events happen in a time in which `lam` do on average.
 

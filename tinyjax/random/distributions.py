@@ -7,7 +7,8 @@ ones. The steps are JAX's, so that the same key gives the same numbers. Builds o
 Each public function checks its arguments; the function below it, shown as jit[name=_uniform] in a
 jaxpr, is the computation. `sampler` makes the first of the second. The public ones share these errors:
 TypeError for a key that is none or a shape that is no sequence of integers, ValueError for an array of
-keys, for a dtype of the wrong kind and for parameters that do not broadcast to `shape`.
+keys, for a dtype of the wrong kind and for parameters that do not broadcast to `shape`. Nearly all take an
+`out_sharding`, which says how the result is split over devices.
 
 Source: https://docs.jax.dev/en/latest/jax.random.html
 """
@@ -28,7 +29,7 @@ from tinyjax.core.api_util import all_arguments, named
 from tinyjax.core.array import Array
 from tinyjax.core.primitives import shape_of
 from tinyjax.lax.elementwise import real_dtype
-from tinyjax.numpy.placing import with_place
+from tinyjax.numpy.placing import takes_out_sharding
 from tinyjax.numpy.promotion import broadcast_to_rank
 from tinyjax.numpy.util import (
     broadcast_shapes,
@@ -111,6 +112,7 @@ def sampler(compute: Callable[..., Any]) -> Callable[..., Array]:
 # ---- bits and uniform numbers ----
 
 
+@takes_out_sharding
 def bits(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     """Uniform unsigned integers over the whole range of `dtype` (default uint32; uint64 with x64)."""
     key = typed_key("bits", key)
@@ -119,6 +121,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     return random_bits(key, 8 * dtype.itemsize, canonicalize_shape(shape))
 
 
+@takes_out_sharding
 def uniform(
     key: Any, shape: Any = (), dtype: Any = None, minval: Any = 0.0, maxval: Any = 1.0
 ) -> Array:
@@ -162,6 +165,7 @@ def one_to_two(bits: Any, bit_width: int, dtype: np.dtype) -> Any:
 # ---- integers ----
 
 
+@takes_out_sharding
 def randint(key: Any, shape: Any, minval: Any, maxval: Any, dtype: Any = None) -> Array:
     """Uniform integers in [minval, maxval), which broadcast to `shape`; minval where that is empty.
 
@@ -223,13 +227,11 @@ def _clip_to_integer(x: Any, dtype: np.dtype) -> Any:
     return jnp.clip(x, weak_constant_like(x, low), weak_constant_like(x, high)).astype(dtype)
 
 
-def bernoulli(
-    key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, out_sharding: Any = None
-) -> Array:
+@takes_out_sharding
+def bernoulli(key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low") -> Array:
     """True with probability `p`, else False; the shape is that of `p` where none is given.
 
-    mode="high" resolves probabilities below 1e-7 too, for twice the bits. `out_sharding` says how the result
-    is split over devices.
+    mode="high" resolves probabilities below 1e-7 too, for twice the bits.
     Raises TypeError if `p` is not floating, ValueError for another mode."""
     shape = optional_shape(shape)
     if mode not in ("high", "low"):
@@ -238,10 +240,7 @@ def bernoulli(
     dtype = dtype_of(p)
     if dtypes.kind(dtype) != "f":
         raise TypeError(f"bernoulli probability `p` must have a floating dtype, got {dtype.name}.")
-    draw = with_place(
-        functools.partial(_bernoulli, shape=shape, mode=mode), out_sharding, "bernoulli"
-    )
-    return draw(key, lax.convert_element_type(p, dtype))
+    return _bernoulli(key, lax.convert_element_type(p, dtype), shape, mode)
 
 
 @jitted(static_argnames=("shape", "mode"))
@@ -254,6 +253,7 @@ def _bernoulli(key: Any, p: Any, shape: tuple[int, ...] | None, mode: str) -> An
     return uniform(key, shape, dtype) < p
 
 
+@takes_out_sharding
 def rademacher(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     """-1 or 1, equally likely."""
     key = typed_key("rademacher", key)
@@ -270,6 +270,7 @@ def _rademacher(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
 # ---- normal numbers ----
 
 
+@takes_out_sharding
 def normal(key: Any, shape: Any = (), dtype: Any = None) -> Array:
     """Normal numbers of mean 0 and variance 1; complex ones have variance 1/2 in each part."""
     key = typed_key("normal", key)
@@ -294,6 +295,7 @@ def _normal_real(key: Any, shape: tuple[int, ...], dtype: np.dtype) -> Any:
     return lax.mul(constant(np.sqrt(2), dtype), lax.erf_inv(u))
 
 
+@takes_out_sharding
 def truncated_normal(
     key: Any, lower: Any, upper: Any, shape: Any = None, dtype: Any = None
 ) -> Array:

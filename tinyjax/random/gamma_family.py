@@ -20,6 +20,7 @@ from tinyjax import numpy as jnp
 from tinyjax.core.array import Array
 from tinyjax.core.primitives import shape_of
 from tinyjax.numpy.log_sums import softmax
+from tinyjax.numpy.placing import takes_out_sharding
 from tinyjax.numpy.util import canonicalize_shape, check_arraylike, concrete_int, constant
 from tinyjax.random.continuous import exponential
 from tinyjax.random.distributions import (
@@ -38,6 +39,7 @@ from tinyjax.transform.jit.api import jitted
 # ---- gamma ----
 
 
+@takes_out_sharding
 def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Gamma numbers of density x**(a - 1) * exp(-x) / Gamma(a); differentiable in `a`."""
     key = typed_key("gamma", key)
@@ -45,6 +47,7 @@ def gamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Array:
     return _gamma(key, a, shape=optional_shape(shape), dtype=dtype)
 
 
+@takes_out_sharding
 def loggamma(key: Any, a: Any, shape: Any = None, dtype: Any = None) -> Array:
     """The logarithms of gamma numbers, which are exact where the numbers themselves would be 0."""
     key = typed_key("loggamma", key)
@@ -64,6 +67,7 @@ def _gamma(
 # ---- parts of a sum ----
 
 
+@takes_out_sharding
 @sampler
 def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Numbers in [0, 1] of density proportional to x**(a - 1) * (1 - x)**(b - 1)."""
@@ -77,6 +81,7 @@ def beta(key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None) -> Arra
     return lax.div(part_a, lax.add(part_a, part_b))
 
 
+@takes_out_sharding
 @sampler
 def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Vectors of parts of a whole: n numbers >= 0 of sum 1, for `alpha` of shape (..., n).
@@ -99,6 +104,7 @@ def dirichlet(key: Any, alpha: Any, shape: Any = None, dtype: Any = None) -> Arr
 # ---- squares of normal numbers ----
 
 
+@takes_out_sharding
 @sampler
 def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Sums of the squares of `df` normal numbers; `df` need not be an integer."""
@@ -108,6 +114,7 @@ def chisquare(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Array:
     return lax.mul(lax.exp(loggamma(key, half_df, shape, dtype)), two)
 
 
+@takes_out_sharding
 @sampler
 def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Quotients of two chisquare numbers, each divided by its degrees of freedom."""
@@ -120,6 +127,7 @@ def f(key: Any, dfnum: Any, dfden: Any, shape: Any = None, dtype: Any = None) ->
     return lax.div(numerator / dfnum, denominator / dfden)
 
 
+@takes_out_sharding
 @sampler
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Array:
     """Student's t: normal numbers, each divided by the root of a chisquare number over `df`."""
@@ -135,6 +143,7 @@ def t(key: Any, df: Any, shape: Any = None, dtype: Any = None) -> Array:
 # ---- powers ----
 
 
+@takes_out_sharding
 @sampler
 def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> Array:
     """Numbers of density proportional to exp(-|x|**p); `shape` must have that of `p` at its end."""
@@ -143,6 +152,7 @@ def generalized_normal(key: Any, p: Any, shape: Any = (), dtype: Any = None) -> 
     return rademacher(keys[1], shape, dtype) * g ** (1 / p)
 
 
+@takes_out_sharding
 def ball(key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None) -> Array:
     """Points, uniform in the unit ball of the `p`-norm in `d` dimensions: an array (*shape, d).
 

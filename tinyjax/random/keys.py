@@ -183,9 +183,9 @@ def key_impl(keys: Any) -> str:
     return threefry_impl.name
 
 
-def key_dtype(impl: Any = None) -> np.dtype:
+def key_dtype(impl_spec: Any = None) -> np.dtype:
     """The dtype of typed keys."""
-    resolve_impl(impl)
+    resolve_impl(impl_spec)
     return dtypes.key_dtype
 
 

@@ -18,6 +18,7 @@ from tinyjax import numpy as jnp
 from tinyjax.core.array import Array
 from tinyjax.numpy.linalg.decompositions import eigh, qr, svd
 from tinyjax.numpy.linalg.solving import cholesky
+from tinyjax.numpy.placing import takes_out_sharding
 from tinyjax.numpy.promotion import promote_dtypes_inexact
 from tinyjax.numpy.util import broadcast_shapes, canonicalize_shape
 from tinyjax.random.distributions import check_broadcasts, checked_dtype, normal, optional_shape
@@ -25,6 +26,7 @@ from tinyjax.random.keys import typed_key
 from tinyjax.transform.jit.api import jitted
 
 
+@takes_out_sharding
 def multivariate_normal(
     key: Any, mean: Any, cov: Any, shape: Any = None, dtype: Any = None, method: str = "cholesky"
 ) -> Array:
@@ -80,6 +82,7 @@ def _square_root(cov: Any, method: str) -> Any:
     return vectors * jnp.sqrt(values[..., None, :])
 
 
+@takes_out_sharding
 def orthogonal(key: Any, n: int, shape: Any = (), dtype: Any = None, m: int | None = None) -> Array:
     """Orthogonal (for complex dtypes unitary) matrices, all equally likely: an array (*shape, n, n).
 

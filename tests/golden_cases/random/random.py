@@ -1,13 +1,46 @@
 """Recorded cases of random numbers that have JAX's bits, to the last one."""
 
+import inspect
+
+import numpy as np
 from golden_cases.codec import Group
 
 
-def names(jax, jnp, lax):
-    return {"key": jax.random.key(7), "init": jax.nn.initializers}
+def _parameters(function):
+    """Names, kinds and defaults, as text: "key, shape=(), *, out_sharding=None"."""
+    parameters = inspect.signature(function).parameters.values()
+    return str(
+        inspect.Signature(
+            [
+                p.replace(
+                    annotation=p.empty,
+                    default=p.default.item() if isinstance(p.default, np.generic) else p.default,
+                )
+                for p in parameters
+            ]
+        )
+    )
 
+
+def names(jax, jnp, lax):
+    return {"key": jax.random.key(7), "init": jax.nn.initializers, "parameters": _parameters}
+
+
+# All public functions of JAX 0.10.2's jax.random.
+_FUNCTIONS = """
+    PRNGKey ball bernoulli beta binomial bits categorical cauchy chisquare choice clone dirichlet
+    double_sided_maxwell exponential f fold_in gamma generalized_normal geometric gumbel key
+    key_data key_dtype key_impl laplace loggamma logistic lognormal maxwell multinomial
+    multivariate_normal normal orthogonal pareto permutation poisson rademacher randint rayleigh
+    split t triangular truncated_normal uniform wald weibull_min wrap_key_data
+"""
 
 GROUPS = [
+    Group(
+        "parameters of random functions",
+        [f"parameters(jax.random.{name})" for name in _FUNCTIONS.split()],
+        ulps=0,
+    ),
     Group(
         "bits of draws",
         [

@@ -13,7 +13,7 @@ import numpy as np
 
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.experimental.sparse.bcoo import BCOO, over_batches, whole_batches
+from tinyjax.experimental.sparse.bcoo import BCOO, over_batches, whole_batches, without_outside
 from tinyjax.experimental.sparse.coordinates import bcoo_sum_duplicates, bcoo_todense
 from tinyjax.experimental.sparse.layout import axes_by_kind
 from tinyjax.experimental.sparse.products import bcoo_multiply_dense, bcoo_multiply_sparse
@@ -129,7 +129,7 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     axes = sorted({_checked_axis(axis, mat.ndim) for axis in axes})
     batch, sparse, dense = axes_by_kind(mat, axes)
     kept = [i for i in range(mat.n_batch) if i not in batch]
-    data, indices = whole_batches(mat)
+    data, indices = without_outside(mat)
     data = data.sum(tuple([mat.n_batch + 1 + i for i in dense]), dtype=data.dtype)
     count = int(np.prod([mat.shape[i] for i in batch], initial=1, dtype=int)) * mat.nse
     left = np.array([i for i in range(mat.n_sparse) if i not in sparse], int)

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 import tinyjax.numpy as jnp
+from tinyjax import lax
 from tinyjax.core.tree_util.registration import register_pytree_node_class
 from tinyjax.experimental.sparse.base import JAXSparse
 from tinyjax.transform.batching import vmap
@@ -147,6 +148,13 @@ def whole_batches(mat: BCOO) -> tuple[Any, Any]:
     batch = mat.shape[: mat.n_batch]
     leaves = (mat.data, mat.indices)
     return tuple([jnp.broadcast_to(x, batch + x.shape[mat.n_batch :]) for x in leaves])
+
+
+def without_outside(mat: BCOO) -> tuple[Any, Any]:
+    """The leaves, with 0 for what is out of bounds: where its coordinates are looked at in part."""
+    data, indices = whole_batches(mat)
+    inside = jnp.all(indices < np.array(mat.sparse_shape, indices.dtype), axis=-1)
+    return jnp.where(lax.expand_dims(inside, range(inside.ndim, data.ndim)), data, 0), indices
 
 
 def columns(indices: Any) -> tuple[Any, ...]:

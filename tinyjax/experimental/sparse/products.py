@@ -19,7 +19,13 @@ import numpy as np
 
 import tinyjax.numpy as jnp
 from tinyjax import lax
-from tinyjax.experimental.sparse.bcoo import BCOO, columns, over_batches, whole_batches
+from tinyjax.experimental.sparse.bcoo import (
+    BCOO,
+    columns,
+    over_batches,
+    whole_batches,
+    without_outside,
+)
 from tinyjax.experimental.sparse.coordinates import bcoo_sum_duplicates, elements_at
 from tinyjax.transform.batching import vmap
 
@@ -148,7 +154,7 @@ def _sparse_sparse(
         ]
         return terms.ravel(), jnp.concatenate(parts, -1).reshape(-1, len(sizes))
 
-    leaves = over_batches(product, lhs.n_batch)(*whole_batches(lhs), *whole_batches(rhs))
+    leaves = over_batches(product, lhs.n_batch)(*without_outside(lhs), *whole_batches(rhs))
     return _at_most(BCOO(leaves, shape=(*lhs.shape[: lhs.n_batch], *sizes)), math.prod(sizes))
 
 

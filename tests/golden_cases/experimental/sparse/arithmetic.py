@@ -36,6 +36,8 @@ GROUPS = [
             "parts(sparse.bcoo_reduce_sum(S, axes=[0, 1]))",
             "parts(sparse.bcoo_reduce_sum(B, axes=(0,)))",
             "parts(sparse.bcoo_reduce_sum(D, axes=(2,)))",
+            "outside.sum(0).todense()",
+            "outside.sum()",
         ],
         ulps=8,
         scaled=True,

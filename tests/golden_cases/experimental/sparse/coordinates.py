@@ -30,6 +30,9 @@ def names(jax, jnp, lax):
     return {
         "twice": BCOO((jnp.ones(3), pairs), shape=(2, 2)),
         "cancels": BCOO((jnp.array([1.0, 2, -1]), pairs), shape=(2, 2)),
+        "outside": BCOO(
+            (jnp.array([1.0, 2, 3]), jnp.array([[0, 1], [3, 0], [1, 9]])), shape=(3, 4)
+        ),
         "sparse": sparse,
         "BCOO": BCOO,
         "BCSR": BCSR,

@@ -7,6 +7,7 @@ GROUPS = [
     Group(
         "sparse, products",
         [
+            "(outside @ outside.T).todense()",
             "parts(S @ z)",
             "parts(S @ S.T)",
             "parts((S @ S.T).todense())",

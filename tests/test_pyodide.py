@@ -10,6 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+import website_tools  # noqa: F401  (makes tools importable)
+
+from tinyjax.studio.learn.exercises import load
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = """
@@ -147,3 +150,12 @@ def test_a_dtype_that_is_missing_there_is_told(said):
     assert said["missing"]["said"] == (
         "arrays of bfloat16 need the package ml_dtypes, which is not installed"
     )
+
+
+@pytest.mark.slow
+def test_the_judge_of_pages_knows_a_right_answer_from_a_wrong_one(pyodide):
+    """Of one exercise; tools/judge_in_browser.py tries all."""
+    from judge_in_browser import judged
+
+    found = [(state, said["state"]) for _, state, said in judged(pyodide, load()[:1])]
+    assert found == [("passed", "passed"), ("failed", "failed")]

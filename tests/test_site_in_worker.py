@@ -45,6 +45,18 @@ def test_an_error_names_the_reader_s_own_line(ask):
     assert "SyntaxError" in ask("cell", name="page", line=1, text="x = = 1")[0]["error"]
 
 
+def test_a_place_is_named_as_on_the_lesson_s_page(ask):
+    text = f"print('{ROOT}/tutorials/x.py')\n'{ROOT}/tutorials/x.py'"
+    answer, printed = ask("cell", name="page", line=1, text=text)
+    assert (printed, answer["value"]) == ("tutorials/x.py\n", "'tutorials/x.py'")
+
+
+def test_a_driver_that_no_browser_has_is_told(ask, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyopencl", None)
+    answer, _ = ask("cell", name="page", line=1, text="import pyopencl")
+    assert "run this on your own machine" in answer["error"]
+
+
 def test_what_is_printed_without_end_is_cut(ask):
     _, printed = ask("cell", name="page", line=1, text="for _ in range(300_000): print('x')")
     assert len(printed) < 110_000 and printed.endswith("(more was printed than is shown)")

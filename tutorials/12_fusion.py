@@ -22,6 +22,7 @@ ask_first()  # with --ask: questions come before their answers
 import statistics
 import tempfile
 import time
+import timeit
 
 import numpy as np
 from practice.schedules import cycles, scaled_rows
@@ -335,12 +336,14 @@ show(jax.nn.selu, x)
 
 # %% varies
 def best(function, *args):
-    """The shortest of the calls that fit into 0.2 seconds (three at least), in microseconds."""
-    jax.block_until_ready(function(*args))
-    times = []
-    while len(times) < 3 or sum(times) < 200:
-        times.append(milliseconds(function, *args)[0])
-    return 1e3 * min(times)
+    """The best of the times that fit into 0.2 seconds (three at least), in microseconds a call. Each is of as
+    many calls as take a millisecond: the clock of a browser has steps of 0.1."""
+    timer = timeit.Timer(lambda: jax.block_until_ready(function(*args)))
+    timer.timeit(1)  # traces and compiles
+    calls = 1
+    while (seconds := timer.timeit(calls)) < 0.001:
+        calls *= 4
+    return 1e6 / calls * min(timer.repeat(max(3, int(0.2 / seconds)), calls))
 
 
 print("   elements     NumPy us   tinyjax us   faster by   tinyjax GB/s")

@@ -1,6 +1,7 @@
 """Times of kernels and host steps, as records, a table and a file."""
 
 import gzip
+import itertools
 import json
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import tinyjax as jax
 import tinyjax.numpy as jnp
 from tinyjax.runtime.queues import queue_of
+from tinyjax.studio import recorder
 
 pytestmark = pytest.mark.skipif(
     jax.devices()[0].cl_device is None, reason="without OpenCL there are no kernels"
@@ -133,6 +135,13 @@ def test_while_nobody_traces_queues_take_no_times(tmp_path):
 def test_each_step_of_a_schedule_has_its_time():
     times = jax.profiler.step_times(lambda: step(x))
     assert list(times) == [(0,), (1,), (2,)] and all(0 < t < 1e6 for t in times.values())
+
+
+def test_a_clock_too_coarse_for_a_step_gives_the_mean_of_many_calls(monkeypatch):
+    ticks = itertools.cycle([0.0, 0.0, 0.0, 100.0])
+    events = lambda run: [recorder.Event("kernel", "k", 0.0, next(ticks), lines=(0,))]  # noqa: E731
+    monkeypatch.setattr(recorder, "call_events", events)
+    assert jax.profiler.step_times(lambda: None) == {(0,): 25.0}
 
 
 def test_the_time_of_a_loop_has_that_of_its_iterations():

@@ -19,6 +19,12 @@ from website.pages import ROOT, Pages, raw, relative, text_of
 
 LEXER, FORMATTER = PythonLexer(stripnl=False), HtmlFormatter(nowrap=True)
 
+# Lessons whose programs no browser can run, and what the page says of it.
+ELSEWHERE = {
+    "17_device": "This lesson launches kernels by hand, through an OpenCL driver: no browser has one. "
+    "Read it here, with what it shows; run it on your own machine, by `python tutorials/17_device.py`."
+}
+
 # What stands below a program on its page: a question, what is printed, a picture.
 SHOWN = re.compile(
     r"\s*(?P<question><details><summary><b>.*?</b></summary>)?"
@@ -47,6 +53,9 @@ def lesson_page(name: str, pages: Pages) -> str:
     file, page = f"tutorials/rendered/{name}.md", f"lessons/{name}"
     text = re.sub(r"^.*\[map\]\(.*\n", "", text_of(file), flags=re.MULTILINE)
     text = text.rstrip().removesuffix("---").lstrip()
+    if name in ELSEWHERE:
+        heading, _, rest = text.partition("\n")
+        text = f"{heading}\n\n```{{note}}\n{ELSEWHERE[name]}\n```\n{rest}"
     parts, place = [], 0
     for cell in read_cells(text_of(f"tutorials/{name}.py")):
         if cell.kind == "markdown":

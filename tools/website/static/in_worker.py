@@ -23,6 +23,10 @@ CLONE, CELLS, PLAYGROUND = Path("/clone"), Path("/cells"), Path("/playground.py"
 sys.path[:0] = [str(CLONE), "/packages"]
 os.environ["TINYJAX_BACKGROUND_BUILD"] = "0"  # there are no threads
 MOST_PRINTED = 100_000  # characters of a cell
+NO_DRIVER = (
+    "pyopencl talks to OpenCL drivers, which no browser has: run this on your own machine "
+    "(pip install -e . there, and python -i tutorials/17_device.py)."
+)
 modules: dict[str, types.ModuleType] = {}
 
 
@@ -34,11 +38,16 @@ class Printed(io.TextIOBase):
 
     def write(self, text: str) -> int:
         if self.left > 0:
-            self.show(text[: self.left])
+            self.show(as_in_lessons(text[: self.left]))
             self.left -= len(text)
             if self.left <= 0:
                 self.show("\n... (more was printed than is shown)")
         return len(text)
+
+
+def as_in_lessons(text: str) -> str:
+    """Files are named from the repository's root, as on the lessons' pages."""
+    return text.replace(f"{CLONE}/", "")
 
 
 def answer(kind: str, asked: str, show) -> str:
@@ -72,7 +81,7 @@ def run_cell(show, name: str, line: int, text: str) -> dict:
                 if hasattr(value, "source"):
                     found["graphs"].append(value.source)
                 elif value is not None:
-                    found["value"] = repr(value)
+                    found["value"] = as_in_lessons(repr(value))
         except ModuleNotFoundError as error:
             if error.name and error.name.partition(".")[0] == "scipy":
                 raise
@@ -114,8 +123,12 @@ def told(error: BaseException) -> str:
     frames = traceback.extract_tb(error.__traceback__)
     places = (str(CELLS), str(CLONE / "tutorials"), str(PLAYGROUND))
     own = [f for f in frames if f.filename.startswith(places)]
-    lines = [f"line {f.lineno}, in {f.name}: {f.line}" for f in own[-6:]]
-    return "\n".join([*lines, *traceback.format_exception_only(error)]).rstrip()
+    lines = [f"line {f.lineno}, in {f.name}: {f.line}\n" for f in own[-6:]]
+    if isinstance(error, ModuleNotFoundError) and error.name == "pyopencl":
+        said = [NO_DRIVER]
+    else:
+        said = traceback.format_exception_only(error)
+    return as_in_lessons("".join([*lines, *said]).rstrip())
 
 
 # ---- exercises ----

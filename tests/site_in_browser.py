@@ -1,0 +1,84 @@
+"""What tests of the site ask of a browser: wait, press, type, run a cell; and a web server for its files."""
+
+import http.server
+import subprocess
+import sys
+import time
+
+import pytest
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    extensions_map = {".html": "text/html", ".js": "text/javascript", ".mjs": "text/javascript"} | {
+        ".css": "text/css", ".wasm": "application/wasm", ".svg": "image/svg+xml", ".json": "application/json"
+    }  # fmt: skip
+
+    def log_message(self, *args):
+        pass
+
+
+def ran(*command):
+    """Runs a program of the tools, or skips where what it fetches cannot be had."""
+    done = subprocess.run([sys.executable, *map(str, command)], capture_output=True, text=True)
+    if done.returncode:
+        pytest.skip(f"{command[0]} did not find what it needs: {done.stderr.strip()[-300:]}")
+
+
+def until(browser, script, *arguments, seconds=120):
+    """Waits until the script gives something; gives it."""
+    end = time.monotonic() + seconds
+    while not (found := browser.execute_script(script, *arguments)):
+        assert time.monotonic() < end, f"it never came: {script}"
+        time.sleep(0.1)
+    return found
+
+
+def press(browser, selector, place=0):
+    browser.execute_script(
+        "document.querySelectorAll(arguments[0])[arguments[1]].click()", selector, place
+    )
+
+
+def type_in(browser, *keys, control=False):
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    chain = ActionChains(browser)
+    chain = chain.key_down(Keys.CONTROL) if control else chain
+    chain = chain.send_keys(*(getattr(Keys, key[1:]) if key[0] == "@" else key for key in keys))
+    (chain.key_up(Keys.CONTROL) if control else chain).perform()
+
+
+def run_cell(browser, place):
+    """Presses Run and waits; what the cell shows."""
+    press(browser, ".cell .run", place)
+    time.sleep(0.2)
+    until(browser, "return !document.querySelector('.running')")
+    return texts(browser)[place]
+
+
+def texts(browser):
+    """What all cells of the page show."""
+    return browser.execute_script(
+        "return [...document.querySelectorAll('.cell .output')].map((output) => output.textContent)"
+    )
+
+
+def write(browser, selector, text):
+    """Opens the first such editor and puts the text in place of what is there."""
+    press(browser, selector)
+    empty_editor(browser)
+    browser.execute_cdp_cmd("Input.insertText", {"text": text})
+
+
+def empty_editor(browser):
+    """Waits for an editor to be entered, and deletes what is in it: else Chromium itself would style what it
+    puts in another's place. It is ready when it answers the keys."""
+    until(browser, "return document.activeElement.closest('.cm-editor')")
+    for _ in range(50):
+        type_in(browser, "a", control=True)
+        type_in(browser, "@DELETE")
+        if browser.execute_script("return document.activeElement.innerText.trim() == ''"):
+            return
+        time.sleep(0.1)
+    raise AssertionError("the editor keeps its text")

@@ -24,6 +24,7 @@ from wrong_answers import thought_of  # type: ignore[import-not-found]  # noqa: 
 
 from tinyjax.studio.learn.exercises import NAMES, Exercise, in_clone, load  # noqa: E402
 from tinyjax.studio.learn.functions import function_text  # noqa: E402
+from tinyjax.studio.learn.in_process import ELSEWHERE  # noqa: E402
 
 SCRIPT = ROOT / "tools" / "website" / "judge.mjs"
 
@@ -67,14 +68,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = parser.parse_args(argv)
     lessons = options.lessons or range(1, len(NAMES) + 1)
     exercises = [exercise for exercise in load() if exercise.lesson in lessons]
-    count = wrong = 0
+    count = wrong = left_out = 0
     for exercise, state, found in judged(options.pyodide, exercises):
         count += 1
-        if found["state"] != state:
+        if found["state"] == "not run" and ELSEWHERE in found["lines"]:
+            left_out += 1
+        elif found["state"] != state:
             wrong += 1
             print(f"{exercise.number} {exercise.name}: {found['state']}, not {state}", flush=True)
             print("".join(f"    {line[:200]}\n" for line in found["lines"][:6]), end="", flush=True)
-    print(f"{count} judged, {wrong} not as they should be")
+    print(f"{count} judged, {wrong} not as they should be, {left_out} that need a driver")
     return 1 if wrong else 0
 
 

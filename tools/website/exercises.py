@@ -29,7 +29,8 @@ def write_exercises(pages: Pages) -> None:
             pages.write(f"exercises/{name}", title, f"# {title}\n\n{HOW} {lesson}\n{body}")
             rows.append(f"- [{title_of(name)}]({name}.html): {len(here)}")
     listed = "\n".join(rows)
-    body = f"# Exercises\n\n{ABOUT}\n\n{listed}\n{raw(WORK)}\n{toctree(list(NAMES))}"
+    entries = [f"{title_of(name)} <{name}>" for name in NAMES]
+    body = f"# Exercises\n\n{ABOUT}\n\n{listed}\n{raw(WORK)}\n{toctree(entries)}"
     pages.write("exercises/index", "Exercises", body)
 
 

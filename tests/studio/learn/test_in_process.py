@@ -5,9 +5,11 @@ import sys
 import pytest
 
 import tinyjax as jax
+from tinyjax.studio.learn import in_process
 from tinyjax.studio.learn.exercises import LearnError, find, in_clone, load
 from tinyjax.studio.learn.functions import function_text
 from tinyjax.studio.learn.in_process import judge_text
+from tinyjax.studio.learn.judge import is_of
 from tinyjax.studio.learn.safely import read
 
 
@@ -51,3 +53,21 @@ def test_right_and_wrong_answers_are_told_apart_and_all_modules_stay():
     ours = {n: m for n, m in sys.modules.items() if n.partition(".")[0] == "tinyjax"}
     assert all(modules.get(name, module) is module for name, module in ours.items())
     assert sys.modules["tinyjax"] is jax
+
+
+@pytest.mark.slow
+def test_a_test_that_cannot_run_here_is_left_out_and_told(monkeypatch):
+    run = in_process._run
+
+    def without_one(folder, exercise):
+        found = run(folder, exercise)
+        found.passed = {name for name in found.passed if not is_of(exercise.tests[0], name)}
+        found.failures = {
+            exercise.tests[0]: {"message": ["was skipped: no driver"], "skipped": True}
+        }
+        return found
+
+    monkeypatch.setattr(in_process, "_run", without_one)
+    found = judge_text("02.2", reference("02.2"))
+    assert (found["state"], found["passed"], found["of"]) == ("passed", 6, 7)
+    assert found["lines"][0] == "A test was skipped: no driver."

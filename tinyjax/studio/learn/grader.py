@@ -224,7 +224,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo) -> Any:
         what = failure(call.excinfo.value)
         tell(failed=item.nodeid, printed=report.capstdout, called=called, **what)
     elif report.skipped:
-        tell(failed=item.nodeid, message=[f"was skipped: {call.excinfo and call.excinfo.value}"])
+        message = [f"was skipped: {call.excinfo and call.excinfo.value}"]
+        tell(failed=item.nodeid, message=message, skipped=call.when == "setup")
     elif call.when == "call":
         tell(passed=item.nodeid)
     return report

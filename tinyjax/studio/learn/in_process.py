@@ -26,9 +26,11 @@ from tinyjax.studio.learn.changes import unreadable
 from tinyjax.studio.learn.exercises import PACKAGES, ROOT, Exercise, find, in_clone, load
 from tinyjax.studio.learn.functions import with_function
 from tinyjax.studio.learn.handed_out import empty_sources
-from tinyjax.studio.learn.judge import Run, note, verdict, why
+from tinyjax.studio.learn.judge import Run, note, outcome, verdict, why
 from tinyjax.studio.learn.safely import read, write
 from tinyjax.studio.learn.work_folder import WorkFolder, start
+
+ELSEWHERE = "On your own machine all tests run: python -m tinyjax learn start"
 
 
 def judge_text(number: str, texts: Mapping[str, str]) -> dict[str, Any]:
@@ -36,17 +38,26 @@ def judge_text(number: str, texts: Mapping[str, str]) -> dict[str, Any]:
     exercises.toml; one that is left out is as it was handed out.
 
     `state` is "passed", "failed", "empty" or "not run"; so many as `passed` of its `of` tests pass; `lines`
-    say what failed first. Raises LearnError if there is no such exercise."""
+    say what failed first. A test that cannot run here is left out, and told. Raises LearnError if there is
+    no such exercise."""
     exercise = find(load(), number)
     folder = _folder(exercise.lesson)
     _write(folder, exercise, texts)
     run = Run(broken=unreadable(folder))
     if not run.broken and not folder.is_empty(exercise):
         run = _run(folder, exercise)
+    skipped = {test: f for test, f in run.failures.items() if f.get("skipped")}
+    run.failures = {test: f for test, f in run.failures.items() if test not in skipped}
+    counts = {"passed": sum(outcome(test, run) == "passed" for test in exercise.tests)}
+    counts["of"] = len(exercise.tests)
+    run.passed.update(skipped)
     found = verdict(folder, exercise, run)
     lines = run.broken if found.state == "not run" else why(found.failure)
-    counts = {"passed": found.passed, "of": len(exercise.tests)}
-    return {"state": found.state, **counts, "lines": lines}
+    if found.state == "passed" and skipped:
+        reasons = dict.fromkeys(line for failure in skipped.values() for line in failure["message"])
+        lines = [*(f"A test {reason}." for reason in reasons), ELSEWHERE]
+    state = "not run" if found.state == "passed" and not counts["passed"] else found.state
+    return {"state": state, **counts, "lines": lines}
 
 
 @functools.cache

@@ -53,6 +53,22 @@ def test_inputs_outputs_constants_and_literals_are_set_apart():
     assert re.search(r"label=out .*shape=invhouse", source)
 
 
+def test_dashed_arrows_show_the_order_of_what_is_done_to_a_ref():
+    def program(x):
+        ref = jax.new_ref(x)
+        ref[0] = 2.0
+        y = ref[...]
+        jax.ref.addupdate(ref, ..., x)
+        return ref[...] + y
+
+    source = source_of(program, jnp.ones(3))
+    boxes = re.findall(r"(n\d+) \[label=<<b>(swap|get|addupdate)</b>", source)
+    assert [name for _, name in boxes] == ["swap", "get", "addupdate", "get"]
+    dashed = re.findall(r'(n\d+) -> (n\d+) \[color="#d55e00" style=dashed\]', source)
+    numbers = [number for number, _ in boxes]
+    assert dashed == list(zip(numbers, numbers[1:])) and "order: what is done to a Ref" in source
+
+
 def test_a_jaxpr_inside_an_equation_is_a_frame():
     source = source_of(nested, 3.0)
     assert re.findall(r'label="(jit .*)" labeljust', source) == ["jit f", "jit <lambda>"]

@@ -27,6 +27,7 @@ from tinyjax.studio.viz.fold import FoldedEqn, all_eqns, folded
 from tinyjax.studio.viz.long_edges import long_edges
 from tinyjax.studio.viz.output import Graph
 from tinyjax.studio.viz.provenance import mark_of, printed_eqns
+from tinyjax.studio.viz.ref_order import RefOrder
 from tinyjax.studio.viz.style import Look
 
 _LONGEST_PARAMETER = 48
@@ -62,6 +63,7 @@ class Drawing:
         self.upwards = False
         self.open_calls = True  # else a call is a box
         self.remark = ""
+        self.ref_order = RefOrder()
         self.fresh: Iterator[str] = (f"n{i}" for i in itertools.count())
         self.looks: list[Look] = []  # those that the legend is to explain
 
@@ -195,6 +197,7 @@ class Drawing:
                 continue
             for value in values:
                 self.edge(value, source, box)
+        self.ref_order.arrows(eqn, box, self.arrow, self.looks)
         return box
 
     def look_of(self, eqn: JaxprEqn) -> Look:

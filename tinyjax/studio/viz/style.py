@@ -84,6 +84,7 @@ BATCHED = Look({"color": "#2f86c8", "penwidth": "2"}, "a batch: B is the size of
 RESIDUAL = Look(
     {"color": "#cc79a7", "penwidth": "2", "style": "dashed"}, "residual: kept for later"
 )
+ORDER = Look({"color": "#d55e00", "style": "dashed"}, "order: what is done to a Ref, in turn")
 RESIDUAL_UP = Look(RESIDUAL.style | {"constraint": "false"}, RESIDUAL.meaning)
 
 

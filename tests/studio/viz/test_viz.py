@@ -69,6 +69,19 @@ def test_dashed_arrows_show_the_order_of_what_is_done_to_a_ref():
     assert dashed == list(zip(numbers, numbers[1:])) and "order: what is done to a Ref" in source
 
 
+def test_what_a_loop_does_to_a_ref_comes_between_what_is_before_and_after():
+    def program(x):
+        ref = jax.new_ref(x)
+        ref[0] = 2.0
+        jax.lax.fori_loop(0, 3, lambda i, c: jax.ref.addupdate(ref, 1, 1.0), None)
+        return ref[...]
+
+    source = source_of(program, jnp.ones(3))
+    swap, add, get = re.findall(r"(n\d+) \[label=<<b>(?:swap|get|addupdate)</b>", source)
+    dashed = re.findall(r'(n\d+) -> (n\d+) \[color="#d55e00" style=dashed\]', source)
+    assert dashed == [(swap, add), (add, get)]
+
+
 def test_a_jaxpr_inside_an_equation_is_a_frame():
     source = source_of(nested, 3.0)
     assert re.findall(r'label="(jit .*)" labeljust', source) == ["jit f", "jit <lambda>"]

@@ -138,7 +138,8 @@ class Drawing:
             else self.source(graph, x, sources)
             for x in eqn.invars
         ]
-        sources.update(zip(eqn.outvars, self.equation(graph, eqn, operands)))
+        with self.ref_order.inside(eqn):
+            sources.update(zip(eqn.outvars, self.equation(graph, eqn, operands)))
 
     # ---- an equation ----
 

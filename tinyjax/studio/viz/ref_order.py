@@ -6,27 +6,46 @@ reads or writes it to the next. Builds on core/refs.py and style.py.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 
-from tinyjax.core.jaxpr import JaxprEqn, Var
+from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 from tinyjax.core.ref_types import AbstractRef
 from tinyjax.studio.viz import style
 from tinyjax.studio.viz.style import Look
 
 
 class RefOrder:
-    """Which box was the last that used each Ref."""
+    """Which box was the last that used each Ref; None: the one that made it, which an arrow shows anyway."""
 
     def __init__(self) -> None:
-        self.last: dict[Var, str] = {}
+        self.last: dict[Var, str | None] = {}
+        self.entry: str | None = None  # what used the Ref before it came into this frame
+        self.latest: str | None = None
 
     def arrows(
         self, eqn: JaxprEqn, box: str, arrow: Callable[..., None], looks: list[Look]
     ) -> None:
         """An arrow to this equation's box from the last that used the same Ref, if there was one."""
-        for x in dict.fromkeys(x for x in eqn.invars if isinstance(x, Var)):
-            if isinstance(x.aval, AbstractRef):
-                if x in self.last:
-                    arrow(self.last[x], box, **style.ORDER.style)
-                    looks.append(style.ORDER)
-                self.last[x] = box
+        for x in _refs(eqn.invars):
+            before = self.last.get(x, self.entry)
+            if before is not None:
+                arrow(before, box, **style.ORDER.style)
+                looks.append(style.ORDER)
+            self.last[x] = self.latest = box
+        self.last |= dict.fromkeys(_refs(eqn.outvars))
+
+    @contextlib.contextmanager
+    def inside(self, eqn: JaxprEqn) -> Iterator[None]:
+        """While the jaxprs of a call or a loop are drawn, whose variables for the Refs are others."""
+        refs, around, latest = _refs(eqn.invars), self.entry, self.latest
+        self.entry = next((self.last[x] for x in refs if self.last.get(x)), around)
+        yield
+        self.entry = around
+        if self.latest != latest:
+            self.last |= dict.fromkeys(refs, self.latest)
+
+
+def _refs(atoms: Sequence[Atom]) -> list[Var]:
+    refs = [x for x in atoms if isinstance(x, Var) and isinstance(x.aval, AbstractRef)]
+    return list(dict.fromkeys(refs))

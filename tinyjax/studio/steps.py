@@ -61,10 +61,7 @@ CHAPTERS = (
     ),
     Chapter(
         "Forward mode",
-        {
-            "transform.jvp": "jvp: tangents beside primals",
-            "transform.jvp_of_jaxpr": "the jvp of a jaxpr that is a parameter",
-        },
+        {"transform.jvp": "tangents beside primals", "transform.jvp_of_jaxpr": "a jaxpr's jvp"},
     ),
     Chapter(
         "Vectorizing",
@@ -265,6 +262,8 @@ CHAPTERS = (
             "runtime.device_threads": "several devices: a thread for each, and how they meet",
             "runtime.distributed.collectives": "sums and arrays of all processes",
             "runtime.distributed.processes": "several processes: how they meet, and end",
+            "runtime.distributed.waiting": "how they wait, and share a machine's cores",
+            "runtime.distributed.shared_memory": "large sums of processes of one machine",
             "runtime.distributed.all_devices": "the devices of all of them",
             "runtime.compilation_cache": "compiled programs that outlive the process",
             "runtime.wasm.availability": "whether kernels can be WebAssembly",

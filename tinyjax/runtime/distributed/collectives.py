@@ -1,21 +1,23 @@
 """What processes compute together, on NumPy arrays: the sum of all, and the arrays of all.
 
-After this file you can say what a collective costs. Two messages: the processes agree on what they do
-(processes.py), which takes as long as a sum of eight numbers, and then MPI does it, in the array's own
-memory. Several small arrays travel as one, since each message has a price of its own, and large ones by
-themselves, since to copy them has one too. Builds on processes.
+After this file you can say what a collective costs. The processes agree on what they do (processes.py), which
+takes as long as a sum of eight numbers. Then MPI sums, by messages: several small arrays travel as one, since
+each message has a price of its own, and large ones by themselves, since to copy them has one too. On one
+machine large arrays go through memory that the processes share. Builds on processes, shared_memory and
+waiting.
 
 Source: https://mpi4py.readthedocs.io/en/stable/tutorial.html
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from tinyjax.runtime.distributed.processes import Group, Meeting
+from tinyjax.runtime.distributed.shared_memory import LARGE
+from tinyjax.runtime.distributed.waiting import wait_for
 
 # Arrays of fewer bytes travel together: to copy so many twice takes about as long as one message.
 SMALL = 2**17
@@ -32,40 +34,41 @@ class Sum:
 
     def __init__(self, kinds: Kinds, ranks: tuple[int, ...], at: str):
         self.meeting = Meeting(f"{at} of {described(kinds)}", ranks)
-        small: dict[np.dtype, list[int]] = {}
-        for number, (shape, dtype) in enumerate(kinds):
-            if math.prod(shape) * dtype.itemsize < SMALL:
-                small.setdefault(dtype, []).append(number)
-        self.together = [numbers for numbers in small.values() if len(numbers) > 1]
-        packed = {number for numbers in self.together for number in numbers}
-        self.alone = [number for number in range(len(kinds)) if number not in packed]
+        of_dtype: dict[np.dtype, list[int]] = {}
+        for number, (_, dtype) in enumerate(kinds):
+            of_dtype.setdefault(dtype, []).append(number)
+        self.bundles = list(of_dtype.values())
 
     def __call__(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
         """Writes the sums of `arrays` to `outs`, which may be the same memory, one by one."""
         with self.meeting as group:
-            for number in self.alone:
-                out = outs[number]
-                if out is not arrays[number]:
-                    out[...] = arrays[number]
-                _sum(group, out)
-            for numbers in self.together:
-                buffer = np.concatenate([arrays[number].ravel() for number in numbers])
-                _sum(group, buffer)
-                start = 0
-                for number in numbers:
-                    out = outs[number]
-                    out[...] = buffer[start : start + out.size].reshape(out.shape)
-                    start += out.size
+            for numbers in self.bundles:
+                _sum(group, [arrays[n] for n in numbers], [outs[n] for n in numbers])
 
 
-def _sum(group: Group, array: np.ndarray) -> None:
-    """Sums one array in place. What MPI has no sum of, such as bfloat16, is summed as float32."""
-    if array.dtype.char in SUMMED_BY_MPI:
-        group.comm.Allreduce(group.in_place, array, group.sum)
+def _sum(group: Group, arrays: list[np.ndarray], outs: list[np.ndarray]) -> None:
+    """Sums arrays of one dtype. What MPI has no sum of, such as bfloat16, is summed as float32."""
+    if arrays[0].dtype.char not in SUMMED_BY_MPI:
+        wide = [array.astype(np.float32) for array in arrays]
+        _sum(group, wide, wide)
+        for out, array in zip(outs, wide):
+            out[...] = array
         return
-    wide = array.astype(np.float32)
-    group.comm.Allreduce(group.in_place, wide, group.sum)
-    array[...] = wide
+    nbytes = sum(array.nbytes for array in arrays)
+    if nbytes >= LARGE and group.shared_memory is not None:
+        group.shared_memory.sum(arrays, outs)
+        return
+    small = [n for n, array in enumerate(arrays) if array.nbytes < SMALL]
+    if len(small) > 1:
+        buffer = np.concatenate([arrays[n].ravel() for n in small])
+        wait_for(group.comm.Iallreduce(group.in_place, buffer, group.sum))
+        ends = np.cumsum([arrays[n].size for n in small])[:-1]
+        for n, part in zip(small, np.split(buffer, ends)):
+            outs[n][...] = part.reshape(outs[n].shape)
+    for n, (array, out) in enumerate(zip(arrays, outs)):
+        if n not in small or len(small) == 1:
+            given = group.in_place if np.may_share_memory(array, out) else array
+            wait_for(group.comm.Iallreduce(given, out, group.sum))
 
 
 class Gather:
@@ -78,8 +81,10 @@ class Gather:
         """Writes each array of `arrays`, of all processes, to one of `outs`."""
         with self.meeting as group:
             for array, out in zip(arrays, outs):
-                if array.nbytes:
-                    group.comm.Allgather(_bytes(array), _bytes(out))
+                if array.nbytes >= LARGE and group.shared_memory is not None:
+                    group.shared_memory.gather(_bytes(array), _bytes(out).reshape(len(out), -1))
+                elif array.nbytes:
+                    wait_for(group.comm.Iallgather(_bytes(array), _bytes(out)))
 
 
 def _bytes(array: np.ndarray) -> np.ndarray:

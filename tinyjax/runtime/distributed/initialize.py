@@ -2,7 +2,8 @@
 
 After this file you can say where a process's number comes from: from `mpiexec -n 4 python program.py`, which
 tells MPI, or from the call, in programs that somebody starts one by one. Builds on rendezvous, processes,
-whereabouts and devices, which must not have been looked for before: all processes list theirs together.
+whereabouts, waiting and devices, which must not have been looked for before: all processes list theirs
+together.
 
 Source: https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html
 """
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 from tinyjax.runtime import devices
 from tinyjax.runtime.distributed import processes
 from tinyjax.runtime.distributed.rendezvous import host_and_port, join
+from tinyjax.runtime.distributed.waiting import share_cores
 from tinyjax.runtime.distributed.whereabouts import Directory
 
 # What mpiexec of MPICH, of Open MPI, and other launchers set.
@@ -72,6 +74,7 @@ def initialize(
     if world.count > 1:
         world.directory = Directory(world)
         _unlink_shared_memory()
+        share_cores(world.mpi.COMM_WORLD.Split_type(world.mpi.COMM_TYPE_SHARED))
     for name, said, true in (
         ("num_processes", num_processes, world.count),
         ("process_id", process_id, world.index),

@@ -6,7 +6,7 @@ message finds out whether all texts are equal. If not, they exchange the texts, 
 error that says who did what. The end of a program is such a text too. Processes that wait for each other,
 each at a meeting with others, notice it (whereabouts.py). An exception that nobody catches ends all
 processes, with its message; so does a process that is killed, and one that waits for longer than
-`tinyjax_collective_timeout_seconds`. Builds on config.
+`tinyjax_collective_timeout_seconds`. Builds on config, waiting and shared_memory.
 
 Until `jax.distributed.initialize` there is one process, and mpi4py is not imported.
 
@@ -36,6 +36,8 @@ import numpy as np
 
 from tinyjax.core.config import config
 from tinyjax.core.errors import JaxRuntimeError
+from tinyjax.runtime.distributed.shared_memory import SharedMemory, shared_memory
+from tinyjax.runtime.distributed.waiting import wait_for
 
 THE_END = "the end of the program"
 PATIENCE = 1.0  # seconds, after which a process that waits asks where the others are
@@ -134,6 +136,11 @@ class Group:
         self.signature = np.empty(2, np.int64)
         self.in_place, self.max, self.sum = mpi.IN_PLACE, mpi.MAX, mpi.SUM
 
+    @functools.cached_property
+    def shared_memory(self) -> SharedMemory | None:
+        """What they share, if they are on one machine. They ask for it together."""
+        return shared_memory(self.world.mpi, self.comm)
+
     def agree(self, text: str, number: int) -> None:
         """Waits until all of the group are here, with the same text; `number` stands for it.
 
@@ -141,7 +148,7 @@ class Group:
         JaxRuntimeError in each process if they differ."""
         signature = self.signature
         signature[0], signature[1] = number, -number
-        self.comm.Allreduce(self.in_place, signature, self.max)
+        wait_for(self.comm.Iallreduce(self.in_place, signature, self.max))
         if signature[0] != -signature[1]:
             self._disagree(text)
 

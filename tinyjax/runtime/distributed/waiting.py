@@ -1,0 +1,56 @@
+"""How processes of one machine wait for each other, and share its cores.
+
+After this file you can say why four processes on two cores need not be slower than two. Who waits takes a
+core from somebody who computes, if it asks again and again whether the others are there, as MPI does: so it
+asks for as long as a message between two cores may take, and then sleeps between questions. And threads that
+multiply matrices wait in the same way for each other: each process has no more of them than its share of the
+cores. Builds on nothing.
+
+Source: Karlin et al., "Empirical studies of competitive spinning for a shared-memory multiprocessor", 1991
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import time
+from typing import Any
+
+SPIN = 50e-6  # seconds; to fall asleep and to be woken takes about as long
+NAP = 20e-6  # what the system makes 70 of
+
+
+def wait_for(request: Any) -> None:
+    """Waits until what MPI has begun is done."""
+    if request.Test():
+        return
+    until = time.perf_counter() + SPIN
+    while not request.Test():
+        if time.perf_counter() > until:
+            time.sleep(NAP)
+
+
+def share_cores(comm: Any) -> None:
+    """Gives this process its share of the cores it may use, of `comm`, the processes of its machine, for what
+    is started from now on: OpenCL's threads, and those of BLAS. What the user has set, stays."""
+    if not hasattr(os, "sched_getaffinity"):  # not Linux
+        return
+    own = os.sched_getaffinity(0)
+    rivals = sum(not own.isdisjoint(theirs) for theirs in comm.allgather(own))  # and itself
+    share = max(1, len(own) // rivals)
+    os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", str(share))
+    if "OPENBLAS_NUM_THREADS" not in os.environ and "OMP_NUM_THREADS" not in os.environ:
+        _set_blas_threads(share)
+
+
+def _set_blas_threads(count: int) -> None:
+    """How many threads NumPy's products have, if it came with OpenBLAS, as pip's does."""
+    module = sys.modules.get("numpy._core._multiarray_umath")  # which BLAS is linked to
+    if module is None or module.__file__ is None:
+        return
+    library = ctypes.CDLL(module.__file__)
+    for name in ("scipy_openblas_set_num_threads64_", "openblas_set_num_threads"):
+        if hasattr(library, name):
+            getattr(library, name)(count)
+            return

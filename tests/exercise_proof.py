@@ -10,8 +10,10 @@ not yet looked for: the driver's threads would be missing in the forks.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
+import importlib
 import json
 import os
 import pickle
@@ -23,6 +25,9 @@ from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
+
+# What tests import while they run: half of what a fork does would be to import these once more.
+IMPORTED_LATE = ["numpy.ma", "numpy.random", "numpy.testing", "numpy.typing", "pyopencl"]
 
 Living = dict[tuple[str, str], list[FunctionType]]  # functions by file and qualified name
 Codes = list[tuple[str, str, CodeType]]  # the code that a function is to have, by the same
@@ -76,6 +81,8 @@ def enter(codes: Codes, living: Living) -> None:
 class InForks:
     """A plugin of pytest that collects all tests once, and runs those of each trial in a fork."""
 
+    imported_late = IMPORTED_LATE
+
     def __init__(self, trials: list[dict[str, Any]]):
         self.trials = trials
         self.results: list[Any] = []
@@ -88,6 +95,9 @@ class InForks:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         if sys.modules["tinyjax.runtime.devices"].are_known():
             self.errors.append("a test looks for devices while it is imported: no fork can compute")
+        for name in self.imported_late:
+            with contextlib.suppress(ImportError):  # pyopencl is not everywhere
+                importlib.import_module(name)
         living = living_functions()
         by_name: dict[str, list[pytest.Item]] = {}
         for item in session.items:

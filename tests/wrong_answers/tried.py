@@ -21,7 +21,7 @@ from typing import Any, NoReturn
 
 import pytest
 from _pytest.runner import runtestprotocol
-from exercise_proof import Codes, InForks, Living, codes_of, enter
+from exercise_proof import IMPORTED_LATE, Codes, InForks, Living, codes_of, enter
 
 from tinyjax.studio.learn.exercises import in_clone
 from tinyjax.studio.learn.functions import with_function
@@ -39,6 +39,9 @@ class EndlessError(Exception):
 
 class Prover(InForks):
     """Runs the tests of each answer until one fails."""
+
+    # The compiler too: it is the reference's, which can be imported before an answer is entered.
+    imported_late = [*IMPORTED_LATE, "tinyjax.runtime.executable"]
 
     def __init__(self, answers: list[Answer]):
         super().__init__(answers)

@@ -11,3 +11,7 @@ def test_sets_of_names_are_printed_in_order():
 def test_an_axis_that_a_spec_leaves_out_is_whole():
     spec = P("x", ("y", "z"))
     assert [names_at(spec, axis) for axis in range(3)] == [("x",), ("y", "z"), ()]
+
+
+def test_an_entry_that_is_empty_names_no_axis():
+    assert P("x", 0, (), "") == P("x", None, None, None)

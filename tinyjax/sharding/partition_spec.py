@@ -156,9 +156,11 @@ def entry_of(names: tuple) -> Any:
 
 
 def _one_form(entry: Any) -> Any:
-    """None for no axis, the name of one, a tuple of several."""
+    """None for no axis, also written as (), 0 or "", the name of one, a tuple of several."""
+    if not entry:
+        return None
     if isinstance(entry, (list, tuple)):
-        return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
+        return entry[0] if len(entry) == 1 else tuple(entry)
     return entry
 
 

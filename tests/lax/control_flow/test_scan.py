@@ -217,6 +217,15 @@ def test_the_gradient_of_a_loop_is_two_loops_of_which_the_second_runs_backwards(
     assert directions == (False, True), f"forwards, then reverse=True; reverse is {directions}"
 
 
+def test_the_gradient_of_a_loop_that_begins_with_the_last_x_goes_the_other_way_too():
+    def last_carry(xs):  # ((1 * x3 + x3) * x2 + x2) ...: x1 is multiplied last
+        return lax.scan(lambda c, x: (c * x + x, None), 1.0, xs, reverse=True)[0]
+
+    got, want = jax.grad(last_carry)(f32(2, 3, 5)), [34, 22, 12]
+    wrong = "through a loop with reverse=True cotangents go from the first step to the last"
+    np.testing.assert_allclose(got, want, rtol=1e-6, err_msg=wrong)
+
+
 def test_cotangents_of_a_const_are_added_up_in_the_carry():
     _, backward = scans(jax.grad(loss), W, H, XS)
     num_consts, num_carry = backward.params["num_consts"], backward.params["num_carry"]

@@ -69,7 +69,7 @@ def test_another_value_of_the_same_kind_is_no_new_trace(use):
     fun, runs = counted(lambda x: x * 2)
     f = jax.jit(fun)
     use(f, np.float32(5)), use(f, np.float32(1))
-    assert len(runs) == 1
+    assert len(runs) == 1, f"the float32s 5 and 1 need one trace, not {len(runs)}"
 
 
 def test_a_weakly_typed_argument_gives_way_in_promotion():
@@ -84,7 +84,7 @@ def test_a_configuration_change_is_a_new_trace(use):
     use(f, np.float32(1))
     with jax.enable_x64(True):
         use(f, np.float32(1))
-    assert len(runs) == 2
+    assert len(runs) == 2, f"without and with enable_x64, but {len(runs)} traces"
 
 
 def test_another_size_of_an_axis_around_the_call_is_a_new_trace():
@@ -97,7 +97,7 @@ def test_another_size_of_an_axis_around_the_call_is_a_new_trace():
 
     for size in (2, 3, 2):
         jax.vmap(example, axis_name="batch")(np.ones(size, np.float32))
-    assert len(runs) == 2
+    assert len(runs) == 2, f"within a named axis of size 2, then 3, then 2: {len(runs)} traces"
 
 
 def test_globals_are_read_once_when_the_function_is_traced():
@@ -150,7 +150,8 @@ def test_without_static_arguments_all_are_traced():
 
 def test_the_key_comes_with_the_leaves_that_are_traced():
     leaves, key = jax.jit(lambda n, x: x, static_argnums=0).cache_key((2, {"a": 3.0}), {"y": 4.0})
-    assert leaves == [3.0, 4.0] and len(key[1]) == 2
+    assert leaves == [3.0, 4.0], "the static argument 2 is no leaf"
+    assert len(key[1]) == 2, f"an aval for each leaf: {key[1]}"
 
 
 def test_an_argument_that_is_no_array_is_named_though_static_ones_stand_before_it():

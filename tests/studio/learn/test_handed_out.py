@@ -5,9 +5,10 @@ import importlib
 import pytest
 import small_tinyjax
 
-from tinyjax.studio.learn.exercises import NAMES
+from tinyjax.studio.learn.exercises import NAMES, in_clone
 from tinyjax.studio.learn.functions import function_text
 from tinyjax.studio.learn.handed_out import handed_out, out_of_sight
+from tinyjax.studio.learn.safely import read
 
 FILE = "shown/pairs.py"
 SOURCE = '''\
@@ -63,11 +64,26 @@ def test_a_function_out_of_sight_shows_its_docstring_and_who_is_to_write_it(pair
     assert "double" not in shown and "sum(more)" not in text
 
 
+def test_what_calls_the_finished_function_does_not_look_like_a_recursion(pairs):
+    shown = function_text(pairs[1], "weighted")
+    assert "from shown.later.pairs import weighted as finished" in shown
+    assert "return finished(a, b, *more, c=c, d=d, **rest)" in shown
+
+
 def test_in_the_files_of_a_lesson_only_later_lessons_are_out_of_sight(tmp_path, monkeypatch):
     small_tinyjax.use(tmp_path, monkeypatch)
     text = handed_out(2, {small_tinyjax.FILE: small_tinyjax.SOURCE})[small_tinyjax.FILE]
     assert "return 1\n" in text and "exercise 02.1" in text and "lesson 03" in text
     assert "one() + two()" not in text
+
+
+def test_in_a_program_of_ones_own_from_an_earlier_lesson_too_later_lessons_are_out_of_sight():
+    file = "practice/moving_mean.py"
+    kept = read(in_clone(file)).replace("x, window", "xs, window")
+    text = handed_out(2, {file: kept})[file]
+    assert "sliding_window_view(xs, window" in text, "what the learner wrote"
+    assert "in lesson 05" in function_text(text, "moving_mean_batch")
+    assert "moveaxis(x" not in text
 
 
 @pytest.mark.parametrize("lesson", [pytest.param(i, id=n) for i, n in enumerate(NAMES, start=1)])

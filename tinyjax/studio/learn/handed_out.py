@@ -1,8 +1,9 @@
 """What a learner is handed: a lesson's functions are empty, and those of later lessons out of sight.
 
 After this file you can say what stands in place of a function that a later lesson asks for, in the files
-that a lesson's learner writes in: its docstring, and a call of the finished one, which is in the folder
-`later` of the package. Builds on exercises and functions.
+that a lesson's learner writes in, and in the programs that the learner wrote in earlier ones: its docstring,
+and a call of the finished one, which is in the folder `later` of the package. Builds on exercises and
+functions.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def handed_out(lesson: int, kept: Mapping[str, str] | None = None) -> dict[str, 
     are the learner's own already."""
     exercises = of_lesson(lesson)
     files = {file for e in exercises for file, _ in e.places}
+    files |= {file for file in kept or {} if file.startswith("practice/")}
     later = [
         (e.lesson, file, name)
         for e in catalogue.load()
@@ -77,9 +79,9 @@ def out_of_sight(
         flat, module = name.replace(".", "_"), module_name(beside(file))
         body = [
             f"# Yours to write in lesson {lesson:02}. Until then a finished one does it.",
-            f"from {module} import {flat}",
+            f"from {module} import {flat} as finished",
             "",
-            f"return {flat}({arguments(functions_of(sources[file])[name].args)})",
+            f"return finished({arguments(functions_of(sources[file])[name].args)})",
         ]
         found[file] = with_body(found[file], name, body)
     for file, names in finished.items():

@@ -138,6 +138,12 @@ def test_a_function_put_back_into_an_emptied_file_gives_the_file():
 # ---- handing out, judging ----
 
 
+def test_without_a_command_the_commands_are_listed(capsys):
+    assert main(["learn"]) == 2
+    told = capsys.readouterr().err
+    assert "what to do next" in told and told.endswith("`learn list` shows the lessons.\n")
+
+
 def test_start_says_what_to_write_and_where(learner, tmp_path, capsys):
     main(["learn", "start", "1", "here"])
     said = capsys.readouterr().out

@@ -36,7 +36,8 @@ from tinyjax.studio.learn.work_folder import WorkFolder
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description = __doc__
-    commands = parser.add_subparsers(dest="learn_command", required=True, metavar="command")
+    parser.set_defaults(print_help=parser.print_help)
+    commands = parser.add_subparsers(dest="learn_command", metavar="command")
     for name, function in COMMANDS.items():
         words = (function.__doc__ or "").partition("\n")[0]
         command = commands.add_parser(name, help=words, description=words)
@@ -67,6 +68,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run the command; return the exit status."""
+    if options.learn_command is None:
+        options.print_help(sys.stderr)
+        print("\nWhich command? `learn list` shows the lessons.", file=sys.stderr)
+        return 2
     try:
         return COMMANDS[options.learn_command](options)
     except LearnError as error:

@@ -6,7 +6,7 @@ ask_first()  # with --ask: questions come before their answers
 # # 3. Nesting and perturbation confusion
 #
 # After this lesson you can differentiate as often as you like; say what a tracer inside a tracer is; and
-# explain a famous mistake, why tinyjax does not make it, and which two lines see to that.
+# explain a famous mistake, why tinyjax does not make it, and which question sees to that.
 #
 # You need lesson 2: [primal](glossary.md#primal), [tangent](glossary.md#tangent) and
 # [JVP rule](glossary.md#jvp-rule).
@@ -345,7 +345,7 @@ viz.jvp(derivative(f), 3.0)
 #
 # ## Exercises
 #
-# Write the two lines, and what is around them; the last exercise is a use of nesting:
+# Write what asks that question, and what is around it; the last exercise is a use of nesting:
 # `python -m tinyjax learn start 03`.
 #
 # ## Where this lives in JAX

@@ -231,7 +231,7 @@ for y, y_dim in [(a, 0), (a.T, 1), (jnp.ones(3), None), (2.0, None), (jnp.ones(2
 #    axes up from the right. So `y` gets axes of size 1 *behind* its batch dim, until both have the same
 #    number of axes: `(2, 1)`.
 #
-# Exercise 05.2 is these five lines in plain NumPy, and 05.3 the rule itself.
+# Exercise 05.2 (`practice/line_up.py`) is these five lines in plain NumPy, and 05.3 the rule itself.
 #
 # ## The trace
 #

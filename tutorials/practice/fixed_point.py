@@ -42,8 +42,8 @@ def fixed_point(step: Callable, a: Any, start: Any) -> Any:
         x_dot = slopes @ x_dot + part        so        (1 - slopes) @ x_dot = part
 
     where `slopes` is the Jacobian of step by x, at the fixed point, and `part` is how step moves with a
-    alone. (In reverse mode x_dot and part have no value yet: no loop can ask for it.) It works in forward
-    and in reverse mode, and again for second derivatives."""
+    alone. (In reverse mode x_dot and part have no value yet: no loop can look at them to decide when to
+    end.) It works in forward and in reverse mode, and again for second derivatives."""
 
     @jax.custom_jvp
     def find(a: Any) -> Any:

@@ -215,7 +215,8 @@ def _transpose_body(
     zero_ys: Flags,
 ) -> ClosedJaxpr:
     """The body backwards: of known consts, the linear consts' cotangents so far, those of the carry
-    and of ys that are not Zero, and known xs; gives cotangents of linear consts, carry and linear xs."""
+    and of ys that are not Zero, and known xs; gives cotangents of linear consts, carry and linear xs.
+    `in_avals` are the avals of what it takes, in this order; of ys and xs, those of one step."""
     linear = (*consts_lin, *(True,) * num_carry, *xs_lin)
     const_avals, _, x_avals = split_list(jaxpr.in_avals, len(consts_lin), num_carry)
     y_avals = jaxpr.out_avals[num_carry:]

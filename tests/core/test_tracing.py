@@ -42,6 +42,12 @@ def test_an_array_that_is_no_scalar_is_a_constvar():
     assert isinstance(atom, Var) and atom.aval == bind.get_aval(array)
 
 
+def test_a_ref_is_a_constvar_also_that_of_a_scalar():
+    ref = jax.new_ref(1.0)
+    atom = JaxprTrace().atom(ref)
+    assert isinstance(atom, Var) and atom.aval == bind.get_aval(ref)
+
+
 def test_an_array_from_outside_is_one_constvar_however_often_it_is_used():
     trace, array = JaxprTrace(), bind.as_array(np.float32(2))
     assert trace.atom(array) is trace.atom(array)

@@ -14,7 +14,6 @@ OTHERWISE = {
     "jnp.zeros_like(a), jnp.ones_like(a)": "JAX fails outside of set_mesh",
     "in_shardings=T('x'))(x)": "in_shardings are part of the arguments' types here",
     "jax.device_put(x, S('x')))": "a mesh of Auto axes is no part of types here",
-    "jax.random.normal": "random functions take no out_sharding",
 }
 
 # As in meshes.py; and ex, ey, exy, er: x spread by T('x'), T(None, 'y'), T('x', 'y') and T(); e8: arange(8) by

@@ -1,6 +1,7 @@
 """Who answers while kernels build: NumPy, and then the compiled program, never both in one call."""
 
 import gc
+import math
 import os
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from tinyjax.compile.passes.pipeline import simplify
 from tinyjax.core.config import config
 from tinyjax.fast import background_build
 from tinyjax.fast.background_build import BackgroundBuild, build_thread, numpy_seconds
+from tinyjax.lax.across_processes import group_all_gather, group_psum
 from tinyjax.runtime import executable
 from tinyjax.runtime.devices import default_device
 
@@ -128,6 +130,15 @@ def test_a_matrix_product_takes_as_long_as_its_multiplications():
         return seconds_of(jnp.matmul, *[jax.ShapeDtypeStruct((size, size), jnp.float32)] * 2)
 
     assert product(128) < background_build.MAX_NUMPY_SECONDS < product(5000)
+
+
+@pytest.mark.parametrize(
+    "meet", [lambda x: group_psum([x], (0, 1)), lambda x: group_all_gather(x, (0, 1))]
+)
+def test_processes_that_meet_wait_for_their_kernels(meet):
+    x = jax.ShapeDtypeStruct((8,), jnp.float32)
+    assert seconds_of(meet, x) == math.inf
+    assert seconds_of(lambda x: lax.scan(lambda c, _: (c, meet(c)), x, None, 2), x) == math.inf
 
 
 def test_what_looks_for_nans_waits():

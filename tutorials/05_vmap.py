@@ -441,8 +441,6 @@ print(jax.vmap(lambda x: jnp.where(x > 2.0, x, -x))(xs))
 #
 # - JAX shows the tracer as `VmapTracer(aval=float32[2], batched=float32[3,2])`; its class is called
 #   `BatchTracer` there too.
-# - `spmd_axis_name`, which in JAX says how a batch is spread over many devices, is accepted and has no
-#   effect.
 # - Without `jit`, JAX compiles each operation; tinyjax calls NumPy for it. The rules are the same, and
 #   so are the equations that they write (lesson 6), letter for letter.
 #

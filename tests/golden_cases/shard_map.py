@@ -26,6 +26,7 @@ PRINTED_OTHERWISE = {
     "pv(1.0), b)[0]": "the weak type of a carry is converted in another place",
     "jax.hessian": "JAX converts the standard basis once more, and lays it over the mesh",
     "jax.jacfwd": "pvary stands before each equation of a rule, JAX's before the operation",
+    "spmd(sm(jax.jit": "JAX's types within scan don't say that examples vary over the mesh",
     "jax.vjp(lambda b: b * w": "pvary stands before each equation of a rule, JAX's before the operation",
 }
 # Calls whose error is said otherwise, by a part of them, and why.
@@ -250,6 +251,13 @@ jax.jvp, sm(lambda a: a * lax.psum(a, 'x'), X, X), (x,), (x,)
 jax.vmap(sm(lambda a: a * lax.psum(a, 'x'), X, X)), m8
 jax.vmap(sm(lambda a: a * lax.psum(a, 'x'), X, X), in_axes=1, out_axes=1), m8
 jax.vmap(sm(lambda a, b: a * b, (X, P()), X), in_axes=(None, 0)), x, m
+jax.vmap(sm(lambda a: a * 2, Y, Y, mesh=grid), spmd_axis_name='x'), m8
+jax.vmap(sm(lambda a: a * lax.psum(a, 'y'), Y, Y, mesh=grid), in_axes=1, out_axes=1, spmd_axis_name='x'), m8
+jax.vmap(sm(lambda a, b: a * b, (Y, P()), Y, mesh=grid), in_axes=(0, None), spmd_axis_name='x'), m8, w[0]
+spmd(sm(jax.jit(lambda a: lax.scan(lambda c, _: (c * a, c), a, None, length=2)[0]), Y, Y, mesh=grid)), m8
+jax.vmap(sm(lambda a: a * 2, P(), P(), mesh=grid), spmd_axis_name=XY), m8
+jax.grad(lambda a: spmd(sm(lambda b: lax.psum((b ** 2).sum(), 'y'), Y, P(), mesh=grid))(a).sum()), m8
+jax.vmap(sm(lambda a: a * 2, Y, Y, mesh=grid), spmd_axis_name='y'), m8
 jax.jit(sm(lambda a: a * lax.psum(a, 'x'), X, X)), x
 jax.hessian(lambda a: sm(lambda b: b ** 3, X, X)(a).sum()), x
 lambda a: lax.scan(lambda c, _: (sm(lambda b: b + lax.pmean(b, 'x'), X, X)(c), c.sum()), a, None, length=2), x
@@ -342,6 +350,7 @@ def names(jax, jnp, np, P, Mesh, old, devices):
         "pv": pv,
         "smap0": functools.partial(jax.smap, in_axes=0, out_axes=0),
         "total": lambda a: jax.lax.psum(a, "x"),
+        "spmd": functools.partial(jax.vmap, spmd_axis_name="x"),
         "ring": [(i, (i + 1) % 4) for i in range(4)],
         "x": x,
         "w": jnp.array([2.0, 5.0]),

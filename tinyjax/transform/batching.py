@@ -43,15 +43,15 @@ not_mapped = None  # the batch dim of a value that is the same for all examples
 class AxisData(NamedTuple):
     """The axis that a vmap adds: its name (None: it has none), its size, and whether not examples are
     along it, but devices, which pmap brought together. Where several processes, or devices of one, have a
-    part of it each, of this size, `ranks` are these in order, and `place` is ours. `split`: how types have
-    it split over a mesh."""
+    part of it each, of this size, `ranks` are these in order, and `place` is ours. `mesh`: which axes of a
+    mesh have it split."""
 
     name: Hashable | None
     size: int
     of_devices: bool = False
     ranks: tuple[Any, ...] = ()
     place: int = 0
-    split: Any = None
+    mesh: mapped_axes.OnMesh = mapped_axes.OnMesh()
 
     @property
     def env(self) -> AxisEnv:
@@ -279,7 +279,7 @@ def vmap(
     `in_axes` is an int, None (not mapped) or a tuple with an entry for each positional argument, an
     int, None or a tree prefix of the argument; keyword arguments are mapped along axis 0. `out_axes`
     is the same for the results. Within `fun`, `axis_name` is the axis's name for collectives, such as
-    lax.psum. `spmd_axis_name` says how JAX shards the batch over devices, and has no effect here.
+    lax.psum. A with_sharding_constraint or shard_map in `fun` splits the batch over `spmd_axis_name`.
     Raises TypeError or ValueError where in_axes do not fit the arguments, the mapped sizes differ or a
     batched result is declared None.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
@@ -307,8 +307,8 @@ def vmap(
         dims = [checked_dim(x, d, path, "vmap") for x, d, path in zip(leaves, dims, paths)]
         size = mapped_size(leaves, dims, paths, axis_size, "vmap")
 
-        split = mapped_axes.mapped_split(leaves, dims, spmd_axis_name)
-        trace = BatchTrace(context.trace, AxisData(axis_name, size, split=split))
+        mesh = mapped_axes.on_mesh(leaves, dims, spmd_axis_name)
+        trace = BatchTrace(context.trace, AxisData(axis_name, size, mesh=mesh))
         with set_current_trace(trace), extend_axis_env(trace.axis.env):
             args_in, kwargs_in = tree_unflatten(
                 in_tree, [trace.tracer(x, d) for x, d in zip(leaves, dims)]

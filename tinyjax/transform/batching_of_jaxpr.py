@@ -43,8 +43,8 @@ def batch_jaxpr(
         out_dims.extend(dim for _, dim in pairs)
         return [val for val, _ in pairs]
 
-    in_avals = [
-        batch_aval(aval, axis.size, axis.split, d).update(vma=aval.vma & manual_axes())
-        for aval, d in zip(closed_jaxpr.in_avals, in_dims)
+    batches = [
+        batch_aval(a, axis.size, axis.mesh, d) for a, d in zip(closed_jaxpr.in_avals, in_dims)
     ]
+    in_avals = [aval.update(vma=aval.vma & manual_axes()) for aval in batches]
     return trace_to_jaxpr(batched, in_avals), tuple(out_dims)

@@ -26,9 +26,9 @@ from tinyjax.sharding.auto import label_of
 from tinyjax.sharding.blocks import Block, from_block, own_block, spans_processes
 from tinyjax.sharding.current_mesh import with_devices
 from tinyjax.sharding.named_sharding import NamedSharding, whole_spec
-from tinyjax.sharding.partition_spec import UNCONSTRAINED, PartitionSpec, names_of
+from tinyjax.sharding.partition_spec import UNCONSTRAINED, names_of
 from tinyjax.sharding.sharding import place_of, places_asked
-from tinyjax.transform.batching import batch_rules
+from tinyjax.transform.batching import AxisData, axis_batch_rules, batch_rules, not_mapped
 from tinyjax.transform.jit.primitive import spread_anew
 from tinyjax.transform.transposition import deflinear2
 from tinyjax.transform.typed_rules import batched_place, place_of_cotangent
@@ -75,20 +75,36 @@ def _constraint_impl(x: Any, *, sharding: Any, unconstrained_dims: frozenset, **
     return at_place(as_array(x), sharding, "with_sharding_constraint")
 
 
-def _constraint_batch(vals: Any, dims: Any, **params: Any) -> Any:
-    """The batch axis is where the compiler wants it."""
+def _constraint_batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
+    """The batch axis is split as spmd_axis_name says, or else where the compiler wants it."""
     (x,), (dim,) = vals, dims
-    return sharding_constraint_p.bind(x, **_with_batch_axis(params, x.ndim - 1, dim)), dim
+    if dim is not not_mapped:
+        params = _with_batch_axis(params, x.ndim - 1, dim, axis.mesh.names)
+    return sharding_constraint_p.bind(x, **params), dim
 
 
-def _with_batch_axis(params: dict[str, Any], ndim: int, dim: int) -> dict[str, Any]:
+def _with_batch_axis(params: dict[str, Any], ndim: int, dim: int, names: tuple) -> dict[str, Any]:
     sharding = params["sharding"]
     if not isinstance(sharding, NamedSharding):
+        if names:
+            raise ValueError(
+                "If you are using spmd_axis_name in a vmap, with_sharding_constraint needs a NamedSharding, "
+                f"which says how the examples are split over the same mesh. Got {sharding!r}"
+            )
         return params
-    entries = list(whole_spec(sharding.spec, ndim))
-    entries.insert(dim, UNCONSTRAINED)
-    free = {d + (d >= dim) for d in params["unconstrained_dims"]} | {dim}
-    new = sharding.update(spec=PartitionSpec(*entries))
+    if not set(names).isdisjoint(sharding.spec.names):
+        raise ValueError(
+            f"vmap spmd_axis_name {names} cannot appear in with_sharding_constraint spec, but got spec "
+            f"{sharding.spec}: the batch is split over these axes of the mesh already. Name another axis "
+            "in one of the two"
+        )
+    free = {d + (d >= dim) for d in params["unconstrained_dims"]}
+    if names:
+        spec = sharding.spec.with_axis(dim, names)
+    else:
+        spec = whole_spec(sharding.spec, ndim).with_axis(dim, UNCONSTRAINED)
+        free.add(dim)
+    new = sharding.update(spec=spec)
     return params | {"sharding": new, "unconstrained_dims": frozenset(free)}
 
 
@@ -104,7 +120,7 @@ abstract_eval_rules[sharding_constraint_p] = lambda x, **params: x
 abstract_eval_rules[reshard_p] = lambda x, *, dst_sharding: dst_sharding.typed(x)
 places_asked["sharding_constraint"] = lambda params: [params["sharding"]]
 places_asked["reshard"] = lambda params: [params["dst_sharding"]]
-batch_rules[sharding_constraint_p] = _constraint_batch
+axis_batch_rules[sharding_constraint_p] = _constraint_batch
 batch_rules[reshard_p] = _reshard_batch
 
 

@@ -7,8 +7,8 @@ Source: https://docs.jax.dev/en/latest/_autosummary/jax.vmap.html
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -84,13 +84,25 @@ def mapped_size(
     return sizes[0][0]
 
 
-def mapped_split(leaves: Sequence[Any], dims: Sequence[int | None], spmd_axis_name: Any) -> Any:
-    """How all mapped axes are split over a mesh, as types say: a sharding of one axis; None, if they are not.
+# ---- a mapped axis that a mesh has split ----
 
-    Raises ValueError if they are not split alike, or `spmd_axis_name` says something else."""
+
+class OnMesh(NamedTuple):
+    """How the devices of a mesh share a mapped axis. `split`: a sharding of this one axis, as types say it
+    (None: they say nothing). `names`: the mesh axes of spmd_axis_name. `varying`: those of them that a
+    shard_map has split it over, and that it varies over within."""
+
+    split: Any = None
+    names: tuple[Hashable, ...] = ()
+    varying: frozenset[Hashable] = frozenset()
+
+
+def on_mesh(leaves: Sequence[Any], dims: Sequence[int | None], spmd_axis_name: Any) -> OnMesh:
+    """What the types of the mapped leaves and vmap's spmd_axis_name (None, a name, or a tuple of names) say.
+
+    Raises ValueError if the leaves are not split alike, or spmd_axis_name says something else."""
+    names = _names(spmd_axis_name)
     shardings = [(get_aval(x)._sharding, d) for x, d in zip(leaves, dims) if d is not None]
-    if all([sharding is None for sharding, _ in shardings]):
-        return None
     splits = [None if sharding is None else sharding.spec[d] for sharding, d in shardings]
     for split in splits:
         if split != splits[0]:
@@ -99,23 +111,29 @@ def mapped_split(leaves: Sequence[Any], dims: Sequence[int | None], spmd_axis_na
                 f"over {splits[0]}, another over {split}. Reshard one of them, as in "
                 "jax.sharding.reshard(x, P(...))"
             )
-    if splits[0] is not None and spmd_axis_name not in (None, splits[0]):
+    if not splits or splits[0] is None:
+        return OnMesh(names=names)
+    if names and names != _names(splits[0]):
         raise ValueError(
             f"Only one of spmd_axis_name={spmd_axis_name!r} and arrays that are split over Explicit axes "
             f"of a mesh, here {splits[0]!r}, can say how the mapped axis is split: leave spmd_axis_name out"
         )
-    if splits[0] is None:
-        return None
-    sharding, dim = next((sharding, d) for sharding, d in shardings if sharding is not None)
-    return sharding.with_axes([dim])
+    sharding, dim = shardings[0]
+    return OnMesh(sharding.with_axes([dim]), names)
 
 
-def batch_aval(aval: ShapedArray, size: int, split: Any, dim: int | None) -> ShapedArray:
-    """The aval of a batch of such arrays, along its axis `dim`; split along it as mapped_split says."""
+def _names(axes: Any) -> tuple[Hashable, ...]:
+    if isinstance(axes, tuple):
+        return axes
+    return () if axes is None else (axes,)
+
+
+def batch_aval(aval: ShapedArray, size: int, mesh: OnMesh, dim: int | None) -> ShapedArray:
+    """The aval of a batch of such arrays, along its axis `dim`, which a mesh may have split."""
     if dim is None:
         return aval
-    batch = aval.with_axis(dim, size)
-    if split is None:
+    batch = aval.with_axis(dim, size).update(vma=aval.vma | mesh.varying)
+    if mesh.split is None:
         return batch
-    sharding = aval._sharding or split.whole_everywhere
-    return sharding.with_axis(dim, split.spec[0]).typed(batch)
+    sharding = aval._sharding or mesh.split.whole_everywhere
+    return sharding.with_axis(dim, mesh.split.spec[0]).typed(batch)

@@ -300,9 +300,9 @@ class Compiled(_Signature):
             if isinstance(x, ArrayImpl) and x.committed and not self._takes(number, x):
                 wanted = self.traced._places[number] or self._place
                 raise ValueError(
-                    "Computation was compiled for input shardings that disagree with those of the arguments: "
-                    f"{self._name(number)} is committed to {x.device!r}, and was traced for {wanted!r}. "
-                    "Bring it there by jax.device_put, or call the jitted function itself"
+                    "Computation was compiled for input shardings that disagree with the shardings of "
+                    f"arguments passed to it: {self._name(number)} is committed to {x.device!r}, and was "
+                    f"traced for {wanted!r}. Bring it there by jax.device_put, or call the jitted function"
                 )
 
     def _takes(self, number: int, x: ArrayImpl) -> bool:

@@ -21,6 +21,7 @@ from tinyjax.core.jaxpr import (
     ClosedJaxpr,
     JaxprEqn,
     Var,
+    all_jaxprs,
     dce_closed_jaxpr,
     dce_rules,
     has_effects,
@@ -29,7 +30,7 @@ from tinyjax.core.jaxpr import (
 from tinyjax.core.lists import drop, merge_lists, pick, split_list
 from tinyjax.core.tracing import trace_to_jaxpr
 from tinyjax.core.varying import pvary_p
-from tinyjax.sharding.partition_spec import PartitionSpec
+from tinyjax.sharding.partition_spec import PartitionSpec, names_of
 from tinyjax.transform.batching import AxisData, axis_batch_rules, not_mapped
 from tinyjax.transform.batching_of_jaxpr import batch_jaxpr
 from tinyjax.transform.jvp import Zero, jvp_rules
@@ -73,21 +74,59 @@ def _jvp(primals: Any, tangents: Any, **params: Any) -> Any:
 
 
 def _batch(axis: AxisData, vals: Any, dims: Any, **params: Any) -> Any:
-    """Each device has a part of every example: no spec names the batch dim."""
+    """Each device has a part of every example, and no spec names the batch dim; or a part of some examples,
+    and the specs name the axes of spmd_axis_name."""
     with manual_env(params):
-        jaxpr, out_dims = batch_jaxpr(params["jaxpr"], axis, dims)
+        jaxpr, out_dims = batch_jaxpr(params["jaxpr"], _within(axis, params), dims)
     specs = {
-        "in_specs": tuple(map(_with_batch_dim, params["in_specs"], dims)),
-        "out_specs": tuple(map(_with_batch_dim, params["out_specs"], out_dims)),
+        "in_specs": _with_batch_dims(params["in_specs"], dims, axis),
+        "out_specs": _with_batch_dims(params["out_specs"], out_dims, axis),
     }
     return shard_map_p.bind(*vals, **(params | specs | {"jaxpr": jaxpr})), out_dims
 
 
-def _with_batch_dim(spec: PartitionSpec, dim: int | None) -> PartitionSpec:
-    if dim is not_mapped:
-        return spec
-    entries = [*spec, *(None,) * (dim - len(spec))]
-    return PartitionSpec(*entries[:dim], None, *entries[dim:])
+def _with_batch_dims(specs: Any, dims: Any, axis: AxisData) -> tuple[PartitionSpec, ...]:
+    names = axis.mesh.names or None
+    return tuple([s if d is not_mapped else s.with_axis(d, names) for s, d in zip(specs, dims)])
+
+
+def _within(axis: AxisData, params: Params) -> AxisData:
+    """The axis as one device has it: some of the examples, if spmd_axis_name splits them over the mesh."""
+    names = axis.mesh.names
+    if not names:
+        return axis
+    sizes = dict(mapped_axes(params))
+    if not set(names) <= set(sizes):
+        raise ValueError(
+            f"vmap spmd_axis_name {names} must name axes that the shard_map within maps over, which are "
+            f"{tuple(sizes)}"
+        )
+    for what in ("in_specs", "out_specs"):
+        if any([not set(names).isdisjoint(spec.names) for spec in params[what]]):
+            raise ValueError(
+                f"vmap spmd_axis_name cannot appear in shard_map {what}: the batch is split over {names} "
+                f"already, and {what} are {params[what]}. Name another axis of the mesh in one of the two"
+            )
+    if used := _names_used(params["jaxpr"]) & {*names, axis.name}:
+        raise ValueError(
+            f"The function of a shard_map names {used}, and vmap spmd_axis_name {names} splits the batch "
+            "over the mesh: a collective would mix examples. Map it without spmd_axis_name"
+        )
+    parts = math.prod([sizes[name] for name in names])
+    if axis.size % parts:
+        raise ValueError(
+            f"vmap spmd_axis_name {names} splits the batch into {parts} parts, and its size is "
+            f"{axis.size}: a multiple of {parts} is needed"
+        )
+    mesh = axis.mesh._replace(names=(), varying=axis.mesh.varying.union(names))
+    return axis._replace(size=axis.size // parts, mesh=mesh)
+
+
+def _names_used(body: ClosedJaxpr) -> set[Any]:
+    """The names of axes that equations of the body speak of, such as collectives."""
+    eqns = [eqn for jaxpr in all_jaxprs(body.jaxpr) for eqn in jaxpr.eqns]
+    said = [names_of(eqn.params.get(key)) for eqn in eqns for key in ("axes", "axis_name")]
+    return {name for names in said for name in names if not isinstance(name, int)}
 
 
 # ---- partial evaluation ----

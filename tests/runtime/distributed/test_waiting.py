@@ -44,6 +44,15 @@ def test_who_waits_longer_sleeps_between_questions(monkeypatch):
     assert len(naps) == 3
 
 
+def test_who_shares_a_core_sleeps_at_once(monkeypatch):
+    naps = []
+    monkeypatch.setattr(waiting.time, "sleep", naps.append)
+    monkeypatch.setattr(waiting, "SPIN", 1e9)
+    monkeypatch.setattr(waiting, "shares_a_core", True)
+    waiting.wait_for(Request(5))
+    assert len(naps) == 3
+
+
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="not Linux")
 @pytest.mark.parametrize(
     "cores, share",
@@ -61,7 +70,9 @@ def test_processes_share_out_the_cores_that_several_may_use(monkeypatch, cores, 
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("POCL_MAX_PTHREAD_COUNT", "")  # is taken back after the test
     del os.environ["POCL_MAX_PTHREAD_COUNT"]
+    monkeypatch.setattr(waiting, "shares_a_core", None)
     waiting.share_cores(Machine(*cores))
+    assert waiting.shares_a_core == (len(cores) > 4)
     assert [*found, os.environ["POCL_MAX_PTHREAD_COUNT"]] == [share, share]
 
 
@@ -69,5 +80,6 @@ def test_what_the_user_has_set_stays(monkeypatch):
     monkeypatch.setenv("POCL_MAX_PTHREAD_COUNT", "7")
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
     monkeypatch.setattr(waiting, "_set_blas_threads", lambda count: pytest.fail("set"))
+    monkeypatch.setattr(waiting, "shares_a_core", None)
     waiting.share_cores(Machine({0}, {0}))
     assert os.environ["POCL_MAX_PTHREAD_COUNT"] == "7"

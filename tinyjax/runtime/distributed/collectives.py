@@ -1,10 +1,10 @@
 """What processes compute together, on NumPy arrays: the sum of all, and the arrays of all.
 
-After this file you can say what a collective costs. The processes agree on what they do (processes.py), which
-takes as long as a sum of eight numbers. Then MPI sums, by messages: several small arrays travel as one, since
-each message has a price of its own, and large ones by themselves, since to copy them has one too. On one
-machine large arrays go through memory that the processes share. Builds on processes, shared_memory and
-waiting.
+After this file you can say what a collective costs. The processes agree on what they do (processes.py), by a
+message that has room for some numbers: each process adds up those of all, in one order, so that all get the
+same bits. Arrays that don't fit are summed by MPI after it: several small ones travel as one, since each
+message has a price of its own, and large ones by themselves, since to copy them has one too. On one machine
+large arrays go through memory that the processes share. Builds on processes, shared_memory and waiting.
 
 Source: https://mpi4py.readthedocs.io/en/stable/tutorial.html
 """
@@ -15,15 +15,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tinyjax.runtime.distributed.processes import Group, Meeting
+from tinyjax.core.quiet import run_quietly
+from tinyjax.runtime.distributed.processes import Group, Kinds, Meeting, world
 from tinyjax.runtime.distributed.shared_memory import LARGE
 from tinyjax.runtime.distributed.waiting import wait_for
 
 # Arrays of fewer bytes travel together: to copy so many twice takes about as long as one message.
 SMALL = 2**17
 SUMMED_BY_MPI = "bBhHiIlLqQfdFD"  # NumPy's characters of dtypes
-
-Kinds = Sequence[tuple[tuple[int, ...], np.dtype]]
 
 
 class Sum:
@@ -33,7 +32,7 @@ class Sum:
     elsewhere."""
 
     def __init__(self, kinds: Kinds, ranks: tuple[int, ...], at: str):
-        self.meeting = Meeting(f"{at} of {described(kinds)}", ranks)
+        self.meeting = Meeting(f"{at} of {described(kinds)}", ranks, kinds)
         of_dtype: dict[np.dtype, list[int]] = {}
         for number, (_, dtype) in enumerate(kinds):
             of_dtype.setdefault(dtype, []).append(number)
@@ -41,9 +40,27 @@ class Sum:
 
     def __call__(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
         """Writes the sums of `arrays` to `outs`, which may be the same memory, one by one."""
+        run_quietly(self._meet, arrays, outs)
+
+    def _meet(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
+        if self.meeting.values:
+            with world().lock:
+                self.meeting.bring(arrays)
+                with self.meeting:
+                    for of_all, out in zip(self.meeting.values, outs):
+                        _add_up(of_all, out)
+            return
         with self.meeting as group:
             for numbers in self.bundles:
                 _sum(group, [arrays[n] for n in numbers], [outs[n] for n in numbers])
+
+
+def _add_up(of_all: np.ndarray, out: np.ndarray) -> None:
+    """Sums over axis 0."""
+    if out.dtype.char in SUMMED_BY_MPI:
+        np.add.reduce(of_all, 0, out.dtype, out=out)
+    else:
+        out[...] = np.add.reduce(of_all.astype(np.float32), 0)
 
 
 def _sum(group: Group, arrays: list[np.ndarray], outs: list[np.ndarray]) -> None:
@@ -75,10 +92,17 @@ class Gather:
     """The arrays of the processes, stacked in their order: bytes, whatever the dtype. Made as a Sum is."""
 
     def __init__(self, kinds: Kinds, ranks: tuple[int, ...], at: str):
-        self.meeting = Meeting(f"{at} of {described(kinds)}", ranks)
+        self.meeting = Meeting(f"{at} of {described(kinds)}", ranks, kinds)
 
     def __call__(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> None:
         """Writes each array of `arrays`, of all processes, to one of `outs`."""
+        if self.meeting.values:
+            with world().lock:
+                self.meeting.bring(arrays)
+                with self.meeting:
+                    for of_all, out in zip(self.meeting.values, outs):
+                        out[...] = of_all
+            return
         with self.meeting as group:
             for array, out in zip(arrays, outs):
                 if array.nbytes >= LARGE and group.shared_memory is not None:

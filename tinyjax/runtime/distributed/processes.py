@@ -2,11 +2,11 @@
 
 After this file you can say what keeps a program of several processes from hanging. Before the processes
 compute something together, they *agree*: each has a short text of what it is about to do, and one small
-message finds out whether all texts are equal. If not, they exchange the texts, and each of them raises an
-error that says who did what. The end of a program is such a text too. Processes that wait for each other,
-each at a meeting with others, notice it (whereabouts.py). An exception that nobody catches ends all
-processes, with its message; so does a process that is killed, and one that waits for longer than
-`tinyjax_collective_timeout_seconds`. Builds on config, waiting and shared_memory.
+message finds out whether all texts are equal; arrays that are small enough travel in it. If texts differ, the
+processes exchange them, and each raises an error that says who did what. The end of a program is such a text
+too. Processes that wait for each other, each at a meeting with others, notice it (whereabouts.py). An
+exception that nobody catches ends all processes, with its message; so does a process that is killed, and one
+that waits for longer than `tinyjax_collective_timeout_seconds`. Builds on config, waiting and shared_memory.
 
 Until `jax.distributed.initialize` there is one process, and mpi4py is not imported.
 
@@ -18,6 +18,7 @@ from __future__ import annotations
 import atexit
 import contextlib
 import functools
+import itertools
 import json
 import os
 import select
@@ -27,7 +28,7 @@ import threading
 import time
 import traceback
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, NoReturn
@@ -40,7 +41,10 @@ from tinyjax.runtime.distributed.shared_memory import SharedMemory, shared_memor
 from tinyjax.runtime.distributed.waiting import wait_for
 
 THE_END = "the end of the program"
+RECORD = 256  # bytes of the message by which processes agree: a few more or less take as long
 PATIENCE = 1.0  # seconds, after which a process that waits asks where the others are
+
+Kinds = Sequence[tuple[tuple[int, ...], np.dtype]]  # shapes and dtypes of arrays
 
 # ---- this process, and the others ----
 
@@ -133,24 +137,20 @@ class Group:
         self.comm = everybody
         if ranks != tuple(range(self.world.count)):
             self.comm = everybody.Create_group(everybody.group.Incl(ranks))
-        self.signature = np.empty(2, np.int64)
-        self.in_place, self.max, self.sum = mpi.IN_PLACE, mpi.MAX, mpi.SUM
+        self.in_place, self.sum = mpi.IN_PLACE, mpi.SUM
 
     @functools.cached_property
     def shared_memory(self) -> SharedMemory | None:
         """What they share, if they are on one machine. They ask for it together."""
         return shared_memory(self.world.mpi, self.comm)
 
-    def agree(self, text: str, number: int) -> None:
-        """Waits until all of the group are here, with the same text; `number` stands for it.
+    def agree(self, meeting: Meeting) -> None:
+        """Waits until all of the group are at a meeting of the same text, and has its values.
 
-        The greatest number and the least (as the greatest of its negative) are equal only then. Raises
-        JaxRuntimeError in each process if they differ."""
-        signature = self.signature
-        signature[0], signature[1] = number, -number
-        wait_for(self.comm.Iallreduce(self.in_place, signature, self.max))
-        if signature[0] != -signature[1]:
-            self._disagree(text)
+        Raises JaxRuntimeError in each process if texts differ."""
+        wait_for(self.comm.Iallgather(meeting.sent, meeting.received))
+        if meeting.numbers.tolist().count(meeting.number) != len(self.ranks):
+            self._disagree(meeting.text)
 
     def _disagree(self, text: str) -> NoReturn:
         texts = self.comm.allgather(text)
@@ -176,13 +176,26 @@ def everybody() -> tuple[int, ...]:
 
 class Meeting:
     """`with Meeting(text, ranks) as group:` these processes meet to do what the text says, the same in each
-    of them, and are `group` within the block."""
+    of them, and are `group` within the block.
 
-    __slots__ = ("text", "ranks", "number", "world")
+    If arrays of `kinds` fit into the message, they travel in it: what `bring` has put there is in `values`
+    within the block, for each of them an array with a row of each process. Else `values` is None."""
 
-    def __init__(self, text: str, ranks: tuple[int, ...]):
+    def __init__(self, text: str, ranks: tuple[int, ...], kinds: Kinds = ()):
         self.text, self.ranks = text, ranks
         self.number = zlib.crc32(text.encode())
+        record, names = _record(kinds)
+        own, of_all = np.zeros(1, record), np.zeros(len(ranks), record)
+        own["number"] = self.number
+        self.sent, self.received = own.view(np.uint8), of_all.view(np.uint8)  # as MPI takes them
+        self.numbers = of_all["number"]
+        self.brought = [own[name][0, ...] for name in names]
+        self.values = [of_all[name] for name in names] if len(names) == len(kinds) else None
+
+    def bring(self, arrays: Sequence[np.ndarray]) -> None:
+        """Puts arrays into the message. The thread has the world's lock, until it has read the values."""
+        for place, array in zip(self.brought, arrays):
+            place[...] = array
 
     def __enter__(self) -> Group:
         made = self.world = world()
@@ -191,7 +204,7 @@ class Meeting:
         made.since, made.waiting = time.monotonic(), self
         try:
             group = group_of(self.ranks)
-            group.agree(self.text, self.number)
+            group.agree(self)
         except BaseException:
             self.__exit__()
             raise
@@ -200,6 +213,21 @@ class Meeting:
     def __exit__(self, *exception: object) -> None:
         self.world.waiting = None
         self.world.lock.release()
+
+
+def _record(kinds: Kinds) -> tuple[np.dtype, list[str]]:
+    """What a process sends to a meeting: the number of its text, and arrays, if they fit, of these names. All
+    records have as many bytes: who is at another meeting sends one too."""
+    formats = [np.dtype((dtype, shape)) for shape, dtype in kinds]
+    ends = list(itertools.accumulate((-(-f.itemsize // 8) * 8 for f in formats), initial=8))
+    names = [f"array {n}" for n in range(len(kinds))] if ends[-1] <= RECORD else []
+    fields: Any = {
+        "names": ["number", *names],
+        "formats": [np.dtype(np.int64), *formats][: 1 + len(names)],
+        "offsets": [0, *ends][: 1 + len(names)],
+        "itemsize": RECORD,
+    }
+    return np.dtype(fields), names
 
 
 # ---- the end ----

@@ -2,9 +2,10 @@
 
 After this file you can say why four processes on two cores need not be slower than two. Who waits takes a
 core from somebody who computes, if it asks again and again whether the others are there, as MPI does: so it
-asks for as long as a message between two cores may take, and then sleeps between questions. And threads that
-multiply matrices wait in the same way for each other: each process has no more of them than its share of the
-cores. Builds on nothing.
+sleeps between questions, at once where cores are fewer than processes. Where it has a core to itself, it
+first asks for longer than the others may sleep: else it would fall asleep while they wake up, and they while
+it does, for ever. And threads that multiply matrices wait in the same way for each other: each process has no
+more of them than its share of the cores. Builds on nothing.
 
 Source: Karlin et al., "Empirical studies of competitive spinning for a shared-memory multiprocessor", 1991
 """
@@ -17,15 +18,16 @@ import sys
 import time
 from typing import Any
 
-SPIN = 50e-6  # seconds; to fall asleep and to be woken takes about as long
-NAP = 20e-6  # what the system makes 70 of
+NAP = 20e-6  # seconds, what the system makes 70 of
+SPIN = 200e-6  # longer than two naps
+shares_a_core = False  # whether this process does, with another one
 
 
 def wait_for(request: Any) -> None:
     """Waits until what MPI has begun is done."""
     if request.Test():
         return
-    until = time.perf_counter() + SPIN
+    until = time.perf_counter() + (0 if shares_a_core else SPIN)
     while not request.Test():
         if time.perf_counter() > until:
             time.sleep(NAP)
@@ -34,10 +36,12 @@ def wait_for(request: Any) -> None:
 def share_cores(comm: Any) -> None:
     """Gives this process its share of the cores it may use, of `comm`, the processes of its machine, for what
     is started from now on: OpenCL's threads, and those of BLAS. What the user has set, stays."""
+    global shares_a_core
     if not hasattr(os, "sched_getaffinity"):  # not Linux
         return
     own = os.sched_getaffinity(0)
     rivals = sum(not own.isdisjoint(theirs) for theirs in comm.allgather(own))  # and itself
+    shares_a_core = rivals > len(own)
     share = max(1, len(own) // rivals)
     os.environ.setdefault("POCL_MAX_PTHREAD_COUNT", str(share))
     if "OPENBLAS_NUM_THREADS" not in os.environ and "OMP_NUM_THREADS" not in os.environ:

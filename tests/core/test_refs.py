@@ -95,6 +95,28 @@ def test_a_traced_slice_is_moved_back_where_it_is_written_as_where_it_is_read(re
     assert holds(ref, 0, 11, 12)
 
 
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("dtype", ["int32", "uint8"])
+def test_a_traced_slice_whose_start_is_negative_counts_from_the_end(dtype, stride):
+    ref = jax.new_ref(jnp.arange(200))
+    place, start = slice(150, 150 + 3 * stride, stride), -50 if dtype != "uint8" else 150
+    x = jnp.array(start, dtype)
+    read = jax.jit(lambda r, i: r[jax.ds(i, 3, stride)])(ref, x)
+    assert read.tolist() == list(range(200)[place])
+    jax.jit(lambda r, i: r.__setitem__(jax.ds(i, 3, stride), jnp.zeros(3, int)))(ref, x)
+    jax.jit(lambda r, i: jax.ref.addupdate(r, jax.ds(i, 3, stride), jnp.ones(3, int)))(ref, x)
+    expected = np.arange(200)
+    expected[place] = 1
+    assert np.array_equal(ref[...], expected)
+
+
+@pytest.mark.parametrize("jit", [jax.jit, lambda f: f])
+@pytest.mark.parametrize("size", [-1, 1.5, "a"])
+def test_a_slice_has_a_size(ref, jit, size):
+    with pytest.raises((ValueError, TypeError), match="size >= 0|interpreted as an integer"):
+        jit(lambda r, i: r[jax.ds(i, size)])(ref, 0)
+
+
 def test_integers_take_the_integer_dtype_of_the_ref():
     ref = jax.new_ref(jnp.zeros(3, jnp.uint8))
     ref[0], ref[1], ref[2] = -1, jnp.int32(7), np.int64(300)

@@ -108,6 +108,8 @@ def _entry(item: Any, size: int, operands: list[Any]) -> int | Slice | str:
 
 
 def _slice_entry(item: Slice, size: int, operands: list[Any]) -> Slice:
+    if operator.index(item.size) < 0:
+        raise ValueError(f"a slice has a size >= 0, got {item}")
     if isinstance(item.start, Tracer):
         operands.append(item.start)
         return replace(item, start=OPERAND)
@@ -117,6 +119,15 @@ def _slice_entry(item: Slice, size: int, operands: list[Any]) -> Slice:
             f"Out of bound slice: start={start}, size={item.size}, stride={item.stride}, dim={size}."
         )
     return replace(item, start=start)
+
+
+def from_the_end(indexer: Indexer, operands: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
+    """The operands; of those that are the start of a Slice, a negative one counts from the end of its axis."""
+    taken = [(e, n) for e, n in zip(indexer, shape) if OPERAND in (e, getattr(e, "start", None))]
+    return [
+        x if entry == OPERAND or kind(x.dtype) == "u" else x + np.int32(size) * (x < 0)
+        for (entry, size), x in zip(taken, operands)
+    ]
 
 
 def numpy_index(indexer: Indexer, operands: Sequence[Any]) -> Any:

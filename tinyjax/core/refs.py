@@ -29,7 +29,14 @@ from tinyjax.core.bind import (
     new_array,
     no_rule_reasons,
 )
-from tinyjax.core.ref_indices import Indexer, is_one_slice, numpy_index, parse_index, slice_shape
+from tinyjax.core.ref_indices import (
+    Indexer,
+    from_the_end,
+    is_one_slice,
+    numpy_index,
+    parse_index,
+    slice_shape,
+)
 from tinyjax.core.ref_types import AbstractRef, is_ref
 from tinyjax.core.structs import ShapeDtypeStruct, arg_aval
 
@@ -139,14 +146,18 @@ for _primitive in (addupdate_p, free_ref_p):
 
 
 def _get(ref: Ref, *operands: Any, indexer: Indexer) -> Any:
-    return ref.value[numpy_index(indexer, operands)] if indexer else ref.value
+    if not indexer:
+        return ref.value
+    if is_one_slice(indexer, operands):  # x[...] lets a negative start count from the end
+        return ref.value[numpy_index(indexer, operands)]
+    return ref.value[numpy_index(indexer, from_the_end(indexer, operands, ref.shape))]
 
 
 def _swap(ref: Ref, value: Any, *operands: Any, indexer: Indexer) -> Any:
     old = _get(ref, *operands, indexer=indexer)
     value = as_array(value)
     if indexer:
-        place = ref.value.at[numpy_index(indexer, operands)]
+        place = ref.value.at[numpy_index(indexer, from_the_end(indexer, operands, ref.shape))]
         ref.value = place.set(value, unique_indices=True, mode=_mode(indexer, operands))
     else:  # the type stays as it was
         ref.value = value.astype(ref.dtype) if value.weak_type and not old.weak_type else value
@@ -155,7 +166,7 @@ def _swap(ref: Ref, value: Any, *operands: Any, indexer: Indexer) -> Any:
 
 def _addupdate(ref: Ref, value: Any, *operands: Any, indexer: Indexer) -> list[Any]:
     if indexer:
-        place = ref.value.at[numpy_index(indexer, operands)]
+        place = ref.value.at[numpy_index(indexer, from_the_end(indexer, operands, ref.shape))]
         ref.value = place.add(value, mode=_mode(indexer, operands))
     else:
         ref.value = ref.value + value
@@ -163,9 +174,9 @@ def _addupdate(ref: Ref, value: Any, *operands: Any, indexer: Indexer) -> list[A
 
 
 def _mode(indexer: Indexer, operands: Any) -> str | None:
-    """A slice whose start lies too far is moved back, where it is written as where it is read; single
+    """A slice that would reach beyond the Ref is moved back, where it is written as where it is read; single
     elements out of range are not written, as in x.at[...]."""
-    return "clip" if is_one_slice(indexer, list(map(get_aval, operands))) else None
+    return "clip" if is_one_slice(indexer, operands) else None
 
 
 impl_rules[new_ref_p] = lambda x, kind, memory_space: Ref(as_array(x))

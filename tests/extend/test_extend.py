@@ -323,6 +323,9 @@ def test_dead_code_leaves_a_jaxpr_and_its_inputs():
     assert used == [True, False, False] and len(smaller.invars) == len(smaller.eqns) == 1
     smaller, used = partial_eval.dce_jaxpr(closed.jaxpr, [True, False], [False, True, False])
     assert used == [True, True, False] and len(smaller.invars) == 2
+    for flags in ([[True]], [[True, False], [True]]):
+        with pytest.raises(ValueError, match="a bool for each"):
+            partial_eval.dce_jaxpr(closed.jaxpr, *flags)
 
 
 def test_a_jaxpr_is_written_by_hand_and_run():
@@ -343,5 +346,8 @@ def test_a_wrapped_function_is_traced():
 
 def test_a_value_is_asked_for_as_a_number():
     assert core.concrete_or_error(int, jnp.int32(3)) == 3
-    with pytest.raises(jax.errors.ConcretizationTypeError, match="the number of steps"):
-        jax.jit(lambda n: core.concrete_or_error(int, n, "the number of steps"))(3)
+    assert core.concrete_or_error(None, 3.5) == 3.5
+    assert jax.grad(lambda x: x * core.concrete_or_error(int, x))(3.0) == 3
+    for force in (int, bool, np.asarray, None):
+        with pytest.raises(jax.errors.ConcretizationTypeError, match="the number of steps"):
+            jax.jit(lambda n: core.concrete_or_error(force, n, "the number of steps"))(3)  # noqa: B023

@@ -12,7 +12,7 @@ from typing import Any
 
 from tinyjax.core import jaxpr as core_jaxpr
 from tinyjax.core.array import ShapedArray
-from tinyjax.core.bind import Primitive
+from tinyjax.core.bind import Primitive, Tracer
 from tinyjax.core.errors import ConcretizationTypeError
 from tinyjax.core.jaxpr import Jaxpr, JaxprEqn, Var
 from tinyjax.core.lists import pick
@@ -33,13 +33,14 @@ def new_jaxpr_eqn(
     return JaxprEqn(primitive, invars, outvars, params, source_info)
 
 
-def concrete_or_error(force: Callable[[Any], Any], val: Any, context: str = "") -> Any:
-    """force(val), such as int(val). Raises ConcretizationTypeError, saying `context`, for a tracer."""
-    try:
-        return force(val)
-    except ConcretizationTypeError as error:
-        error.args = (f"{error}\n{context}",) if context else error.args
-        raise
+def concrete_or_error(force: Callable[[Any], Any] | None, val: Any, context: str = "") -> Any:
+    """force(val), such as int(val), or `val` itself. Raises ConcretizationTypeError, saying `context`, for a
+    tracer whose value is not known."""
+    if isinstance(val, Tracer):
+        tracer, val = val, val.concrete()
+        if val is None:
+            raise ConcretizationTypeError(tracer, context or "its value was asked for")
+    return val if force is None else force(val)
 
 
 def gensym() -> Callable[[ShapedArray], Var]:
@@ -57,9 +58,14 @@ def dce_jaxpr(
     jaxpr: Jaxpr, used_outputs: Sequence[bool], instantiate: bool | Sequence[bool] = False
 ) -> tuple[Jaxpr, list[bool]]:
     """The jaxpr of some of the results, without what they do not need; and which inputs it takes. Those that
-    `instantiate` names are kept."""
+    `instantiate` names are kept. Raises ValueError where a bool is missing, or one too many."""
+    kept = [instantiate] * len(jaxpr.invars) if isinstance(instantiate, bool) else instantiate
+    if len(used_outputs) != len(jaxpr.outvars) or len(kept) != len(jaxpr.invars):
+        raise ValueError(
+            f"dce_jaxpr of a jaxpr of {len(jaxpr.invars)} inputs and {len(jaxpr.outvars)} results got "
+            f"used_outputs={used_outputs} and {instantiate=}: a bool for each is needed"
+        )
     smaller, _, used = core_jaxpr.dce_jaxpr(jaxpr, used_outputs)
-    kept = [instantiate] * len(used) if isinstance(instantiate, bool) else instantiate
     used = [a or b for a, b in zip(used, kept, strict=True)]
     return smaller.replace(constvars=jaxpr.constvars, invars=pick(smaller.invars, used)), used
 

@@ -122,7 +122,7 @@ def _slice_entry(item: Slice, size: int, operands: list[Any]) -> Slice:
 
 
 def from_the_end(indexer: Indexer, operands: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:
-    """The operands; of those that are the start of a Slice, a negative one counts from the end of its axis."""
+    """The operands; among them the start of a Slice, which counts from the end of its axis if negative."""
     taken = [(e, n) for e, n in zip(indexer, shape) if OPERAND in (e, getattr(e, "start", None))]
     return [
         x if entry == OPERAND or kind(x.dtype) == "u" else x + np.int32(size) * (x < 0)

@@ -86,6 +86,13 @@ def test_in_a_program_of_ones_own_from_an_earlier_lesson_too_later_lessons_are_o
     assert "moveaxis(x" not in text
 
 
+def test_programs_that_later_lessons_ask_for_are_out_of_sight():
+    files = handed_out(7)
+    finished = files["practice/later/gauss_newton.py"]
+    assert "cg(" in finished and "cg(" not in files["practice/gauss_newton.py"]
+    assert "practice/gauss_newton.py" not in handed_out(9)
+
+
 @pytest.mark.parametrize("lesson", [pytest.param(i, id=n) for i, n in enumerate(NAMES, start=1)])
 def test_what_is_handed_out_is_python(lesson):
     for file, text in handed_out(lesson).items():

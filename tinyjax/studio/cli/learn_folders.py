@@ -12,7 +12,7 @@ from pathlib import Path
 from tinyjax.studio.learn import exercises as catalogue
 from tinyjax.studio.learn import progress, renewal
 from tinyjax.studio.learn.exercises import NAMES, PACKAGE, Exercise, LearnError
-from tinyjax.studio.learn.keep import Kept, carried_on, listing
+from tinyjax.studio.learn.keep import Kept, carried_on, listing, refused
 from tinyjax.studio.learn.safely import NOTES, put_in_place
 from tinyjax.studio.learn.work_folder import WorkFolder, check_place, start
 
@@ -100,14 +100,16 @@ def start_(options: argparse.Namespace) -> int:
         print(*listing(kept, path.parent, lesson), "", sep="\n")
     if again:
         told = renewal.bring(WorkFolder(path), kept.sources, kept.exercises)
-        print(*(told or [f"All of this is in {shown(path)} already."]), sep="\n")
+        told = told or [f"All of this is in {shown(path)} already."]
+        print(*told, *refused(kept, lesson), sep="\n")
         return 0
     folder = start(lesson, path, kept.sources, kept.exercises)
     print(f"{shown(path)} is ready. To be written there:\n")
     for e in folder.exercises:
         print_exercise(folder, e)
     print("Then, there or here: python -m tinyjax learn test (and hint, when stuck).")
-    print(f"The same and more is in {shown(path / 'README.md')}.")
+    readme = shown(path / "README.md")
+    print(f"The same and more is in {readme}.", *refused(kept, lesson), sep="\n")
     return 0
 
 

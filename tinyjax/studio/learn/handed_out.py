@@ -1,9 +1,8 @@
 """What a learner is handed: a lesson's functions are empty, and those of later lessons out of sight.
 
 After this file you can say what stands in place of a function that a later lesson asks for, in the files
-that a lesson's learner writes in, and in the programs that the learner wrote in earlier ones: its docstring,
-and a call of the finished one, which is in the folder `later` of the package. Builds on exercises and
-functions.
+that a lesson's learner writes in, and in all programs of practice/: its docstring, and a call of the finished
+one, which is in the folder `later` of the package. Builds on exercises and functions.
 """
 
 from __future__ import annotations
@@ -40,16 +39,17 @@ def handed_out(lesson: int, kept: Mapping[str, str] | None = None) -> dict[str, 
     """The files of a lesson's folder that are not as tinyjax has them; `kept` are those in which functions
     are the learner's own already."""
     exercises = of_lesson(lesson)
+    sources = empty_sources(exercises, kept)
     files = {file for e in exercises for file, _ in e.places}
-    files |= {file for file in kept or {} if file.startswith("practice/")}
     later = [
         (e.lesson, file, name)
         for e in catalogue.load()
         if e.lesson > lesson
         for file, name in e.places
-        if file in files
+        if file in files or file.startswith("practice/")
     ]
-    return out_of_sight(empty_sources(exercises, kept), later)
+    whole = {file: read(in_clone(file)) for _, file, _ in later if file not in sources}
+    return out_of_sight(sources | whole, later)
 
 
 def empty_sources(

@@ -189,7 +189,7 @@ def outdated(folder: WorkFolder, folders: Iterable[WorkFolder]) -> list[str]:
 
 
 def listing(kept: Kept, course: Path, lesson: int) -> list[str]:
-    """What is carried on and what is not, in lines."""
+    """What is carried on, in lines; and what is not written yet, in one."""
     lines = []
     for number, earlier in enumerate(catalogue.NAMES, start=1):
         functions = [name for e in kept.exercises if e.lesson == number for _, name in e.places]
@@ -197,13 +197,23 @@ def listing(kept: Kept, course: Path, lesson: int) -> list[str]:
             lines.append(f"  {earlier}: {', '.join(functions)}")
     if lines:
         lines.insert(0, "Yours, carried on from earlier lessons:")
-    if kept.left:
-        numbers = {e.name: e.number for e in catalogue.load()}
-        lines.append("tinyjax's own, as yours is not carried on:")
-        lines += [f"  {numbers[name]} {name}: {why}" for name, why in kept.left.items()]
-        if set(kept.left.values()) - {NOT_WRITTEN}:
-            again = f"`learn start {lesson:02} --keep` once more"
-            lines.append(f"Once these are mended in their folders, {again} brings them.")
-    if lines or lesson == 1:
+    numbers = {e.name: e.number for e in catalogue.load()}
+    empty = [numbers[name] for name, why in kept.left.items() if why == NOT_WRITTEN]
+    if empty:
+        lines.append(f"Not written yet, so tinyjax's own: {', '.join(empty)}")
+    if lines or kept.left or lesson == 1:
         return lines
     return [f"No work folder of an earlier lesson is in {course}: nothing is carried on."]
+
+
+def refused(kept: Kept, lesson: int) -> list[str]:
+    """What is written and yet not carried on, in lines; said last, as it is to be mended."""
+    numbers = {e.name: e.number for e in catalogue.load()}
+    written = {name: why for name, why in kept.left.items() if why != NOT_WRITTEN}
+    if not written:
+        return []
+    return [
+        "\nNot carried on (what is there is tinyjax's own):",
+        *[f"  {numbers[name]} {name}: {why}" for name, why in written.items()],
+        f"Once these are mended in their folders, `learn start {lesson:02} --keep` once more brings them.",
+    ]

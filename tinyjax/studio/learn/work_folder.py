@@ -284,7 +284,8 @@ def readme(lesson: int, exercises: list[Exercise], kept: list[str]) -> str:
         f"The lesson: {ROOT / 'tutorials' / 'rendered' / f'{name}.md'}\n",
         "Write the functions below in `src`, in this order. Each says what it is to do in its docstring. The",
         "rest of the copy is tinyjax as it is; read in it whatever you like. (What later lessons ask for in",
-        "these files is out of sight, in folders `later`: `src/tinyjax/later`, `src/practice/later`.)\n",
+        "these files and in `src/practice` is out of sight: in the folders `later` of `src/tinyjax` and",
+        "`src/practice`.)\n",
     ]
     if kept:
         names = ", ".join(f"`{function.partition(':')[2]}`" for function in kept)

@@ -10,6 +10,7 @@ The data is text, a case a line or a paragraph: read its diff before committing 
 import argparse
 import importlib
 import json
+import os
 import re
 import sys
 import warnings
@@ -169,6 +170,12 @@ FILES = {
 
 
 def main() -> None:
+    if (
+        os.environ.get("PYTHONHASHSEED") != "0"
+    ):  # some errors of JAX print a set: in one order each time
+        os.execve(
+            sys.executable, [sys.executable, *sys.argv], {**os.environ, "PYTHONHASHSEED": "0"}
+        )
     parser = argparse.ArgumentParser(description="Record tests/golden/ from real JAX.")
     sys.path.insert(0, str(TESTS))
     known = [*FILES, *importlib.import_module("golden_cases.chapters").CHAPTERS]

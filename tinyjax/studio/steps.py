@@ -297,6 +297,7 @@ CHAPTERS = (
         },
         {
             "transform.jit.cache_misses": "why a jitted function is traced again",
+            "transform.jit.wrong_arguments": "what a compiled program says of other arguments than its own",
             "runtime.placement": "on which device an operation runs",
             "sharding.current_mesh": "the mesh that names of axes are of",
             "sharding.blockwise": "what devices can compute with their own blocks",

@@ -48,6 +48,10 @@ for kind in jax.sharding.AxisType.Auto, jax.sharding.AxisType.Explicit:
     check_parts(split @ np.ones((6, 2), np.float32), x @ np.ones((6, 2)))
     check_parts(jax.grad(lambda x: jnp.sum(x * x))(split), 2 * x)
     np.testing.assert_allclose(jnp.max(split, axis=0), x.max(0))
+    doubled = jax.jit(lambda x: (2 * x, x.sum(0)))
+    for got, want in zip(doubled.lower(split).compile()(split), doubled(split)):
+        assert got.sharding == want.sharding
+        check_parts(got, want.addressable_shards[0].data if want.is_fully_replicated else 2 * x)
 auto = jax.make_mesh((jax.device_count(),), ("i",), axis_types=(kind.Auto,))
 split = jax.device_put(x, NamedSharding(auto, P("i")))
 check_parts(jnp.where(split > 5, split, 0), np.where(x > 5, x, 0))

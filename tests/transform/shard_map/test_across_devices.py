@@ -65,6 +65,18 @@ def test_training_gives_what_one_device_gives():
 
 
 @pytest.mark.slow
+def test_a_program_that_was_compiled_before_gives_what_jit_gives():
+    by_two_devices("""
+    split = jax.device_put(x, NamedSharding(mesh, P("i")))
+    specs = dict(in_specs=P("i"), out_specs=(P("i"), P()))
+    f = jax.jit(jax.shard_map(lambda x: (2 * x, lax.psum(x, "i")), mesh=mesh, **specs))
+    for got, want in zip(f.lower(split).compile()(split), f(split)):
+        assert got.sharding == want.sharding and are_on_their_devices(got)
+        np.testing.assert_array_equal(got, want)
+    """)
+
+
+@pytest.mark.slow
 def test_what_is_between_shard_maps_is_done_where_the_blocks_are():
     by_two_devices("""
     w = jax.device_put(x, NamedSharding(mesh, P("i")))

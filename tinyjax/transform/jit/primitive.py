@@ -57,6 +57,26 @@ def call_across_processes(
     return None
 
 
+def call_in_parts(
+    jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], params: dict[str, Any]
+) -> list[ArrayImpl] | None:
+    """The results of a program that several processes or devices have parts of; None of another one."""
+    if (across := call_across_processes(jaxpr, arrays, params)) is not None:
+        return across(arrays)
+    out_places = params.get("out_shardings", ())
+    for is_one, run in runs_in_parts:
+        if is_one(jaxpr, arrays):
+            place_of_call(
+                jaxpr, arrays, params["name"], out_places
+            )  # raises, if there is no such place
+            outs = run(jaxpr, arrays, out_places)
+            for x, is_donated in zip(arrays, params["donated_invars"]):
+                if is_donated:
+                    x.delete()
+            return outs
+    return None
+
+
 def _jit_impl(
     *args: Any, jaxpr: ClosedJaxpr, device: Device | None, **params: Any
 ) -> list[ArrayImpl]:
@@ -64,16 +84,9 @@ def _jit_impl(
     arrays = [as_array(x) for x in args]
     said = params.get("in_shardings", ()), params.get("out_shardings", ())
     arrays = put_arguments(arrays, said[0]) if any(said[0]) else arrays
-    if (across := call_across_processes(jaxpr, arrays, params)) is not None:
-        return across(arrays)
+    if (in_parts := call_in_parts(jaxpr, arrays, params)) is not None:
+        return in_parts
     place = device or place_of_call(jaxpr, arrays, params["name"], said[1])
-    for is_one, run in runs_in_parts:
-        if is_one(jaxpr, arrays):
-            outs = run(jaxpr, arrays, said[1])
-            for x, is_donated in zip(arrays, params["donated_invars"]):
-                if is_donated:
-                    x.delete()
-            return outs
     home = home_of(place or default_device())
     outs = compiled(jaxpr, home, params["name"], params["donated_invars"])(arrays)
     if place is not None:

@@ -25,13 +25,13 @@ from tinyjax.core.jaxpr import ClosedJaxpr
 from tinyjax.core.ref_types import is_ref
 from tinyjax.core.refs_discharge import call_on_values, with_values
 from tinyjax.core.structs import struct_of
-from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
-from tinyjax.core.tree_util.prefixes import equality_errors
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_leaves, tree_unflatten
 from tinyjax.runtime.devices import default_device
 from tinyjax.runtime.placement import Place, commit, home_of
 from tinyjax.sharding.sharding import Sharding, as_sharding, place_of
-from tinyjax.transform.jit.shardings import read_arguments, text_of_stage
+from tinyjax.transform.jit.primitive import call_in_parts
+from tinyjax.transform.jit.shardings import put_arguments, read_arguments, text_of_stage
+from tinyjax.transform.jit.wrong_arguments import argument_name, tree_error, type_error
 
 if TYPE_CHECKING:  # the compiler is imported by the first stage that needs it
     from tinyjax.compile.cost import CompiledMemoryStats
@@ -159,8 +159,9 @@ class Lowered(_Signature):
 
         self.traced = traced
         self.device = home_of(traced.device or default_device())
-        jaxpr = with_values(traced.jaxpr, tuple(map(is_ref, traced.jaxpr.jaxpr.invars)))
-        self.lowered = lower_jaxpr(jaxpr, self.device, traced.fun_name, traced._donated)
+        self.lowered = lower_jaxpr(
+            _with_values(traced), self.device, traced.fun_name, traced._donated
+        )
 
     def as_text(self, dialect: str | None = None) -> str:
         """The program as text: OpenCL C and schedule, another stage (see STAGES in compile/lowered.py), or
@@ -274,13 +275,26 @@ class Compiled(_Signature):
         arrays that were deleted or donated, or are committed to another device."""
         leaves, in_tree = tree_flatten((args, kwargs))
         if in_tree != self.in_tree:
-            raise self._tree_error(in_tree)
+            raise tree_error(self.in_tree, in_tree)
         self._check_leaves(leaves)
-        outs = call_on_values(self.executable, leaves, self.traced.jaxpr.in_avals)
-        if self.traced.device is not None:
+        outs = call_on_values(self._run, leaves, self.traced.jaxpr.in_avals)
+        return tree_unflatten(self.out_tree, outs)
+
+    def _run(self, arrays: list[ArrayImpl]) -> list[ArrayImpl]:
+        """The results: this program's, or of several processes or devices that have parts of the arrays."""
+        traced, said = self.traced, {}
+        if any(traced._out_places):
+            said["out_shardings"] = traced._out_places
+        places = [p if r else None for p, r in zip(traced._places, read_arguments(traced.jaxpr))]
+        arrays = put_arguments(arrays, places)
+        how = {"name": traced.fun_name, "donated_invars": traced._donated, **said}
+        if (in_parts := call_in_parts(_with_values(traced), arrays, how)) is not None:
+            return in_parts
+        outs = self.executable(arrays)
+        if traced.device is not None:
             for out, sharding in zip(outs, tree_leaves(self.output_shardings)):
                 commit(out, place_of(sharding))
-        return tree_unflatten(self.out_tree, outs)
+        return outs
 
     def _check_leaves(self, leaves: Sequence[Any]) -> None:
         if any(isinstance(x, Tracer) for x in leaves):
@@ -290,7 +304,7 @@ class Compiled(_Signature):
             )
         pairs = list(zip(self.traced.jaxpr.in_avals, map(get_aval, leaves)))
         if any((got.shape, got.dtype) != (exp.shape, exp.dtype) for exp, got in pairs):
-            raise self._type_error(pairs)
+            raise type_error(self.args_info, pairs)
         for number, x in enumerate(leaves):
             if isinstance(x, ArrayImpl) and x.is_deleted():
                 raise ValueError(
@@ -315,35 +329,10 @@ class Compiled(_Signature):
             return got.devices_in_order == self._place.devices_in_order
         return place.is_equivalent_to(got, x.ndim)
 
-    # ---- errors ----
-
-    def _tree_error(self, in_tree: PyTreeDef) -> TypeError:
-        mismatches = [
-            f"at {_place(path)}, compiled for {expected} but called with {got}, so {why}"
-            for path, expected, got, why in equality_errors(self.in_tree, in_tree)
-        ]
-        return TypeError(
-            "Function compiled with input pytree does not match the input pytree it was called with: "
-            + "; ".join(mismatches)
-            + ". Pass what was traced: static arguments are part of the program, and left out"
-        )
-
-    def _type_error(self, pairs: Sequence[tuple[ShapedArray, ShapedArray]]) -> TypeError:
-        mismatches = [
-            f"{self._name(i)} compiled with {expected.str_short()} and called with {got.str_short()}"
-            for i, (expected, got) in enumerate(pairs)
-            if (got.shape, got.dtype) != (expected.shape, expected.dtype)
-        ]
-        return TypeError(
-            "Argument types differ from the types for which this computation was compiled: "
-            f"{'; '.join(mismatches)}. Call the jitted function itself, which compiles anew"
-        )
-
     def _name(self, number: int) -> str:
-        """What an argument is called: args[0], args[1]['w'], kwargs['b']."""
-        return _place(tree_flatten_with_path(self.args_info)[0][number][0])
+        return argument_name(self.args_info, number)
 
 
-def _place(path: Sequence[Any]) -> str:
-    """A path into (args, kwargs)."""
-    return ("args", "kwargs")[path[0].idx] + keystr(tuple(path[1:]))
+def _with_values(traced: Traced) -> ClosedJaxpr:
+    """The program of what Refs hold, in the place of Refs."""
+    return with_values(traced.jaxpr, tuple(map(is_ref, traced.jaxpr.jaxpr.invars)))

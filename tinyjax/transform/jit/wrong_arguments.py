@@ -1,0 +1,50 @@
+"""What a compiled program says of arguments that are not those that it was compiled for.
+
+After this file you can find an argument by its name in such a message. Builds on trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from tinyjax.core.array import ShapedArray
+from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
+from tinyjax.core.tree_util.prefixes import equality_errors
+from tinyjax.core.tree_util.pytrees import PyTreeDef
+
+
+def tree_error(in_tree: PyTreeDef, given: PyTreeDef) -> TypeError:
+    """Of arguments (args, kwargs) whose tree is another one."""
+    mismatches = [
+        f"at {_place(path)}, compiled for {expected} but called with {got}, so {why}"
+        for path, expected, got, why in equality_errors(in_tree, given)
+    ]
+    return TypeError(
+        "Function compiled with input pytree does not match the input pytree it was called with: "
+        + "; ".join(mismatches)
+        + ". Pass what was traced: static arguments are part of the program, and left out"
+    )
+
+
+def type_error(args_info: Any, pairs: Sequence[tuple[ShapedArray, ShapedArray]]) -> TypeError:
+    """Of arguments of other types: `pairs` of a type that was compiled for and one that came."""
+    mismatches = [
+        f"{argument_name(args_info, i)} compiled with {want.str_short()} and called with {got.str_short()}"
+        for i, (want, got) in enumerate(pairs)
+        if (got.shape, got.dtype) != (want.shape, want.dtype)
+    ]
+    return TypeError(
+        "Argument types differ from the types for which this computation was compiled: "
+        f"{'; '.join(mismatches)}. Call the jitted function itself, which compiles anew"
+    )
+
+
+def argument_name(args_info: Any, number: int) -> str:
+    """What an argument is called: args[0], args[1]['w'], kwargs['b']."""
+    return _place(tree_flatten_with_path(args_info)[0][number][0])
+
+
+def _place(path: Sequence[Any]) -> str:
+    """A path into (args, kwargs)."""
+    return ("args", "kwargs")[path[0].idx] + keystr(tuple(path[1:]))

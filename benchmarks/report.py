@@ -29,7 +29,9 @@ def machine() -> str:
     """Where was measured, as a sentence."""
     import tinyjax
 
+    ordinary = not hasattr(os, "sched_getscheduler") or os.sched_getscheduler(0) == os.SCHED_OTHER
     return (
         f"Measured on {os.cpu_count()} cores of {tinyjax.devices()[0].device_kind}, Python "
         f"{platform.python_version()}, NumPy {np.__version__}."
+        f"{'' if ordinary else ' At real-time priority, as others were at work.'}"
     )

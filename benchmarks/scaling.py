@@ -4,9 +4,9 @@
 
 A network (784-512-512-10) is trained data parallel: each process has 256 images, and gradients are summed.
 The model is tinyjax/sharding/step_time.py: what computing takes is measured, in as many processes at a time
-as there will be, which share this machine's cores; latency and bandwidth are those of a psum of 8 floats and
-of one of 4 MB between two processes. Predicted are the step of two processes and of four, and of machines
-that are not here. The same program runs on JAX (gloo) too, if it is installed.
+as there will be, which share this machine's cores, till the last of them is done; latency and bandwidth are
+those of a psum of 8 floats and of one of 4 MB between two processes. Predicted are the step of two processes
+and of four, and of machines that are not here. The same program runs on JAX (gloo) too, if it is installed.
 """
 
 import argparse
@@ -14,7 +14,6 @@ import importlib
 import json
 import os
 import socket
-import statistics
 import subprocess
 import sys
 import time
@@ -73,8 +72,10 @@ def arguments(processes: int) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]
 # ---- measuring ----
 
 
-def work(library: str, address: str, count: int, process: int, rounds: int) -> dict[str, float]:
-    """What one of `count` processes measures, in seconds: the best of calls that take turns."""
+def work(
+    library: str, address: str, count: int, process: int, rounds: int
+) -> dict[str, list[float]]:
+    """What one of `count` processes measures, in seconds: calls that take turns, round by round."""
     jax: Any = importlib.import_module(library)
     for module in ("numpy", "sharding"):
         importlib.import_module(f"{library}.{module}")
@@ -111,11 +112,12 @@ def work(library: str, address: str, count: int, process: int, rounds: int) -> d
             began = time.perf_counter()
             jax.block_until_ready(call())
             times[name].append(time.perf_counter() - began)
-    return {name: min(found) for name, found in times.items()}
+    return times
 
 
 def measured(library: str, count: int, rounds: int) -> dict[str, float]:
-    """The times of `count` processes, each the median of theirs."""
+    """The times of `count` processes: of each round the last one's, for whom all others wait, and the best
+    round of these."""
     with socket.create_server(("localhost", 0)) as server:
         address = f"localhost:{server.getsockname()[1]}"
     alike = {"JAX_PLATFORMS": "cpu", "TINYJAX_BACKGROUND_BUILD": "0"}
@@ -130,7 +132,7 @@ def measured(library: str, count: int, rounds: int) -> dict[str, float]:
         for process in range(count)
     ]
     said = [json.loads(p.communicate(timeout=400)[0].splitlines()[-1]) for p in started]
-    return {name: statistics.median([each[name] for each in said]) for name in said[0]}
+    return {name: min(map(max, zip(*(each[name] for each in said)))) for name in said[0]}
 
 
 # ---- predicting ----
@@ -217,9 +219,10 @@ def main() -> None:
 
 Written by `benchmarks/scaling.py`: a training step, data parallel, each process with {ROWS} images of its
 own; predicted by `tinyjax/sharding/step_time.py`, and measured. What computing takes is measured too, in as
-many processes at a time; latency and bandwidth are those of two psums between two processes (tinyjax:
-{of_network}). The best of {options.rounds} calls; all processes share
-the machine's cores.
+many processes at a time, till the last is done; latency and bandwidth are those of two psums between two
+processes (tinyjax: {of_network}). The best of {options.rounds} rounds; all
+processes share the machine's cores. Where they are more than cores, a sum also waits for turns, of which the
+model knows nothing.
 
 {table([head, *lines])}
 

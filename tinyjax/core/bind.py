@@ -230,6 +230,13 @@ def new_array(host: np.ndarray, aval: ShapedArray) -> ArrayImpl:
 # ---- eager evaluation ----
 
 
+def aval_of_value(x: Any) -> ShapedArray:
+    """As get_aval. Raises UnexpectedTracerError for a tracer, which has no value: its trace has ended."""
+    if isinstance(x, Tracer):
+        raise escaped_tracer_error(x)
+    return get_aval(x)
+
+
 class EvalTrace(Trace):
     """No transformation: checks the operands by their avals, then runs the impl rule."""
 
@@ -240,12 +247,9 @@ class EvalTrace(Trace):
         no abstract_eval rule, being in the making, gives what its impl rule gives, as it is.
 
         Raises NotImplementedError where there is no impl rule, UnexpectedTracerError for a tracer."""
-        for x in args:
-            if isinstance(x, Tracer):
-                raise escaped_tracer_error(x)
         if primitive.takes_arrays:
             for x in args:
-                get_aval(x)  # raises TypeError for what is no array
+                aval_of_value(x)  # raises for what is no array
             with set_current_trace(self):
                 return impl_rules[primitive](*args, **params)
         avals, values = [], []
@@ -254,7 +258,7 @@ class EvalTrace(Trace):
                 avals.append(x.aval)
                 values.append(x._value)
             else:
-                avals.append(get_aval(x))
+                avals.append(aval_of_value(x))
                 values.append(to_numpy(x, avals[-1]))
         impl = impl_rules.get(primitive) or missing_rule(primitive, "impl")
         abstract_eval = abstract_eval_rules.get(primitive)
@@ -284,10 +288,7 @@ def watch(watcher: Watcher) -> None:
 
 
 def watched(
-    primitive: Primitive | None,
-    params: dict[str, Any],
-    operands: Sequence[Any],
-    results: list[ArrayImpl],
+    primitive: Primitive | None, params: dict, operands: Sequence[Any], results: list[ArrayImpl]
 ) -> list[ArrayImpl]:
     """The results, when all watchers have seen them."""
     for watcher in watchers:

@@ -180,7 +180,7 @@ def all_jaxprs(jaxpr: Jaxpr) -> Iterator[Jaxpr]:
     pending = [jaxpr]
     while pending:
         yield (outer := pending.pop())
-        inside = [inner for eqn in outer.eqns for inner in subjaxprs(eqn.params)]
+        inside = [inner for eqn in outer.eqns if eqn.params for inner in subjaxprs(eqn.params)]
         pending += [inner for inner in dict.fromkeys(inside) if inner not in found]
         found.update(inside)
 

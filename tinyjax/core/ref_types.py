@@ -65,13 +65,13 @@ def is_ref(x: Any) -> bool:
 # ---- where a Ref can't be ----
 
 
-def check_no_ref(name: str, avals: Sequence[ShapedArray]) -> None:
-    """Raises TypeError for an operation on a Ref: only what it holds is an array."""
+def check_takes_refs(primitive: Any, avals: Sequence[ShapedArray]) -> None:
+    """Raises TypeError for a Ref among the operands, unless the primitive takes arrays: it may take Refs."""
     for position, aval in enumerate(avals):
-        if type(aval) is AbstractRef:
+        if type(aval) is AbstractRef and not primitive.takes_arrays:
             raise TypeError(
-                f"{name} requires ndarray or scalar arguments, got a {aval} at position {position}: read "
-                "what it holds, by ref[...]"
+                f"{primitive.name} requires ndarray or scalar arguments, got a {aval} at position "
+                f"{position}: read what it holds, by ref[...]"
             )
 
 

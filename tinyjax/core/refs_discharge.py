@@ -77,6 +77,8 @@ def call_on_values(
 
 
 def _makes_refs(closed: ClosedJaxpr) -> bool:
+    if not any([eqn.primitive.takes_arrays for eqn in closed.jaxpr.eqns]):
+        return False  # what takes NumPy arrays makes no Refs, nor has it a jaxpr that does
     return any(
         eqn.primitive in (new_ref_p, empty_ref_p)
         for jaxpr in all_jaxprs(closed.jaxpr)

@@ -13,6 +13,7 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Collection, Hashable, Sequence
+from types import FrameType
 from typing import Any
 
 from tinyjax.core import dtypes
@@ -49,7 +50,7 @@ from tinyjax.core.jaxpr import (
     Var,
     check_jaxpr,
 )
-from tinyjax.core.ref_types import AbstractRef, check_no_ref, check_no_ref_returned
+from tinyjax.core.ref_types import AbstractRef, check_no_ref_returned, check_takes_refs
 from tinyjax.core.structs import ShapeDtypeStruct, arg_aval, struct_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 from tinyjax.core.varying import manual_axes, result_aval, varying_alike
@@ -75,13 +76,12 @@ def user_line() -> SourceLine | None:
     from, where a jaxpr is run."""
     if context.source_info is not None:
         return context.source_info
-    frame = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if not is_ours[code.co_filename]:
-            return code.co_filename, frame.f_lineno, code.co_name
-        frame = frame.f_back  # type: ignore[assignment]
-    return None
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_ours[frame.f_code.co_filename]:
+        frame = frame.f_back
+    if frame is None:
+        return None
+    return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
 
 
 def line_text(source_info: SourceLine | None) -> str | None:
@@ -180,10 +180,11 @@ class JaxprTrace(Trace):
         atoms = [
             x.atom if type(x) is JaxprTracer and x._trace is self else self.atom(x) for x in args
         ]
-        if not primitive.takes_arrays:
-            check_no_ref(primitive.name, [atom.aval for atom in atoms])
+        avals = [atom.aval for atom in atoms]
+        if AbstractRef in map(type, avals):
+            check_takes_refs(primitive, avals)
         rule = abstract_eval_rules.get(primitive) or missing_rule(primitive, "abstract_eval")
-        out = type_of_result(primitive, rule, [atom.aval for atom in atoms], params)
+        out = type_of_result(primitive, rule, avals, params)
         source = user_line()
         outvars = [Var(aval) for aval in out] if primitive.multiple_results else [Var(out)]
         self.eqns.append(JaxprEqn(primitive, atoms, outvars, params, source))

@@ -12,8 +12,6 @@ from __future__ import annotations
 import operator
 from typing import Any
 
-import numpy as np
-
 from tinyjax import lax
 from tinyjax.core import dtypes
 from tinyjax.core.array import Array
@@ -37,7 +35,7 @@ from tinyjax.transform.jit.api import jitted
 def add(x: Any, y: Any, /) -> Array:
     """x + y in their common dtype (logical or, for bools); as numpy.add."""
     x, y = promote_args("add", x, y)
-    return lax.bitwise_or(x, y) if x.aval.dtype == np.bool_ else lax.add(x, y)
+    return lax.bitwise_or(x, y) if x.aval.dtype.kind == "b" else lax.add(x, y)
 
 
 def subtract(x: Any, y: Any, /) -> Array:
@@ -49,7 +47,7 @@ def subtract(x: Any, y: Any, /) -> Array:
 def multiply(x: Any, y: Any, /) -> Array:
     """x * y in their common dtype (logical and, for bools); as numpy.multiply."""
     x, y = promote_args("multiply", x, y)
-    return lax.bitwise_and(x, y) if x.aval.dtype == np.bool_ else lax.mul(x, y)
+    return lax.bitwise_and(x, y) if x.aval.dtype.kind == "b" else lax.mul(x, y)
 
 
 def true_divide(x1: Any, x2: Any, /) -> Array:

@@ -43,8 +43,11 @@ def place_of_cotangent(aval: ShapedArray, *cts: Any) -> Any:
     """How the cotangent of an operand is split: as the operand is. None, if no type speaks of that."""
     if aval._sharding is not None:
         return aval._sharding
-    known = [s for s in [get_aval(ct)._sharding for ct in cts] if s is not None]
-    return known[0].whole_everywhere if known else None
+    for ct in cts:
+        sharding = get_aval(ct)._sharding
+        if sharding is not None:
+            return sharding.whole_everywhere
+    return None
 
 
 # ---- the rules of three primitives ----

@@ -1,9 +1,10 @@
 """Every exercise can be done, and its tests tell right from wrong.
 
 For each exercise, with the functions of those before it in its lesson written and all others empty: its
-tests fail and say which exercise is to be written; with the reference they pass, and again with the whole
-lesson written. With the whole lesson empty, the tests of all lessons before it pass, but for those of
-practice/, which may use what the lesson empties. That wrong answers fail is said by test_wrong_answers.py.
+tests fail and say which exercise is to be written; with the reference they pass. With the whole lesson
+empty, the tests of all lessons before it pass, but for those of practice/, which may use what the lesson
+empties. (With the whole lesson written it is the reference, and its tests are among all others.) That wrong
+answers fail is said by test_wrong_answers.py.
 """
 
 import functools
@@ -76,8 +77,6 @@ def states_of(lesson):
         states[f"{e.name} empty"] = {"sources": sources, "tests": e.tests}
         sources = answered(sources, e)
         states[f"{e.name} right"] = {"sources": sources, "tests": e.tests}
-    everything = sorted({test for e in exercises for test in e.tests})
-    states["whole lesson"] = {"sources": sources, "tests": everything}
     return {name: state | {"functions": functions} for name, state in states.items()}
 
 
@@ -128,14 +127,6 @@ def test_an_emptied_exercise_fails_each_of_its_tests_which_say_what_to_write(e):
 @each_exercise
 def test_with_the_reference_an_exercise_passes(e):
     found = failures(proof(e.lesson)[f"{e.name} right"])
-    assert not found, "\n\n".join(found)
-
-
-@pytest.mark.slow
-@can_fork
-@each_lesson
-def test_with_a_whole_lesson_written_all_of_its_exercises_pass(lesson):
-    found = failures(proof(lesson)["whole lesson"])
     assert not found, "\n\n".join(found)
 
 

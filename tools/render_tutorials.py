@@ -260,9 +260,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     chosen = [p for p in lessons() if not options.lesson or int(p.name[:2]) in options.lesson]
     os.environ["TINYJAX_BACKGROUND_BUILD"] = "0"  # what is compiled is there when it is called
-    pool = ProcessPoolExecutor(
-        max_workers=2, mp_context=multiprocessing.get_context("spawn"), max_tasks_per_child=1
-    )
+    can_fork = "forkserver" in multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if can_fork else "spawn")
+    if can_fork:
+        context.set_forkserver_preload(["tinyjax.studio.viz", "tinyjax.studio.learn"])
+    pool = ProcessPoolExecutor(max_workers=2, mp_context=context, max_tasks_per_child=1)
     status = 0
     if not options.lesson and not options.check:
         write_map()

@@ -68,7 +68,7 @@ check(lambda x: lax.cond(lax.psum(x[0], "i") > 0, lambda x: lax.psum(x, "i"), la
 
 @needs_mpi
 @pytest.mark.slow
-@pytest.mark.parametrize("code, count", [(FUNCTIONS, 2), (FUNCTIONS, 4), (LOOPS, 2)])
+@pytest.mark.parametrize("code, count", [(FUNCTIONS + LOOPS, 2), (FUNCTIONS, 4)])
 def test_each_process_gets_its_part(code, count):
     ended = by_mpiexec(PROGRAM + code, count)
     assert ended.status == 0, ended.err

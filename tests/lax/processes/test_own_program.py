@@ -187,22 +187,35 @@ for spec in (P("a", "b"), P("b", "a"), P(("a", "b")), P(("b", "a")), P(None, "b"
 """
 
 
-@pytest.mark.parametrize(
-    "code", [ONE_AXIS, TRAINING, TWO_AXES, EAGER], ids=["one", "training", "two", "eager"]
-)
-def test_two_processes_of_two_devices_compute_as_one(code):
-    ended = by_mpiexec(START + code, JAX_NUM_CPU_DEVICES="2")
-    assert ended.status == 0, ended.err
+OF_TWO = {
+    "one": ONE_AXIS,
+    "training": TRAINING,
+    "two": TWO_AXES,
+    "eager": EAGER,
+    "jitted, even": JITTED + EVEN,
+    "jitted, uneven": JITTED + UNEVEN,
+    "jitted, loops": JITTED + LOOPS,
+    "jitted, places": JITTED + PLACES,
+    "jitted, meshes": JITTED + TWO_MESHES,
+}
+EACH = """
+for name, code in programs.items():
+    exec(code, {**globals()})
+    print(f"{name} is done\\n", end="", flush=True)  # at once: several print
+"""
+
+
+@pytest.fixture(scope="module")
+def ended():
+    """All programs in one start of two processes: to start takes as long as a program."""
+    return by_mpiexec(START + f"programs = {OF_TWO!r}" + EACH, JAX_NUM_CPU_DEVICES="2")
+
+
+@pytest.mark.parametrize("name", OF_TWO)
+def test_two_processes_of_two_devices_compute_as_one(ended, name):
+    assert ended.out.count(f"{name} is done\n") == 2, ended.err
 
 
 def test_four_processes_share_a_mesh_of_two_axes():
     ended = by_mpiexec(START + TWO_AXES, 4)
-    assert ended.status == 0, ended.err
-
-
-@pytest.mark.parametrize(
-    "code", [EVEN, UNEVEN, LOOPS, PLACES, TWO_MESHES], ids="even uneven loops places meshes".split()
-)
-def test_jitted_programs_of_arrays_in_blocks_compute_as_one(code):
-    ended = by_mpiexec(START + JITTED + code, JAX_NUM_CPU_DEVICES="2")
     assert ended.status == 0, ended.err

@@ -29,8 +29,9 @@ NOTICING = [
 
 def copy_without_fast(folder: Path) -> None:
     """The package and its tests, without tinyjax/fast and tests/fast."""
+    without = shutil.ignore_patterns("fast")
+    shutil.copytree(PACKAGE, folder / "tinyjax", ignore=without)  # with what Python has compiled
     without = shutil.ignore_patterns("fast", "__pycache__")
-    shutil.copytree(PACKAGE, folder / "tinyjax", ignore=without)
     shutil.copytree(TESTS, folder / "tests", ignore=without)
     shutil.copy(TESTS.parent / "setup.cfg", folder)
 

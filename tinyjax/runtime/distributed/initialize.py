@@ -15,6 +15,8 @@ import os
 import re
 from collections.abc import Sequence
 
+import numpy as np
+
 from tinyjax.runtime import devices
 from tinyjax.runtime.distributed import processes
 from tinyjax.runtime.distributed.rendezvous import host_and_port, join
@@ -50,6 +52,7 @@ def initialize(
       RuntimeError: it was called before, or devices were used already; not all processes came in time, or
         they differ in num_processes; MPI is missing.
       ValueError: an argument is missing, or out of range, or not what mpiexec says.
+      TypeError: a number is none.
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.distributed.initialize.html
     """
     if processes.is_initialized():
@@ -66,6 +69,8 @@ def initialize(
     watch = None
     if not any(name in os.environ for name in LAUNCHERS):
         address, count, process = _checked(coordinator_address, num_processes, process_id)
+        if coordinator_bind_address is not None:
+            host_and_port(coordinator_bind_address, "coordinator_bind_address")
         _check_mpi()
         watch = join(address, count, process, initialization_timeout, coordinator_bind_address)
     else:
@@ -95,13 +100,17 @@ def _checked(address: str | None, count: int | None, process: int | None) -> tup
                 f"{name} should be defined: give coordinator_address, num_processes and process_id, or "
                 "start the processes by `mpiexec -n 4 python program.py`"
             )
+        if name != "coordinator_address" and not isinstance(value, int | np.integer):
+            raise TypeError(f"{name} must be an integer, got {value!r}")
     assert address is not None and count is not None and process is not None
     host_and_port(address)
+    if count < 1:
+        raise ValueError(f"num_processes must be at least 1, got {count}")
     if not 0 <= process < count:
         raise ValueError(
             f"process_id must be one of 0 .. {count - 1}, as num_processes={count}, got {process}"
         )
-    return address, count, process
+    return address, int(count), int(process)
 
 
 def _unlink_shared_memory() -> None:

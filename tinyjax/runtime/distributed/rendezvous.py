@@ -235,12 +235,12 @@ def this_host() -> str:
     return f"{socket.gethostname()} {machine} {folder}"
 
 
-def host_and_port(address: str) -> tuple[str, int]:
-    """The parts of "host:port". Raises ValueError for anything else."""
-    host, _, port = address.rpartition(":")
-    if not host or not port.isdigit():
+def host_and_port(address: str, argument: str = "coordinator_address") -> tuple[str, int]:
+    """The parts of "host:port", which is what `argument` says. Raises ValueError for anything else."""
+    host, _, port = address.rpartition(":") if isinstance(address, str) else ("", "", "")
+    if not host or not port.isdigit() or int(port) > 65535:
         raise ValueError(
-            f"coordinator_address must be 'host:port', such as 'localhost:10000', got {address!r}"
+            f"{argument} must be 'host:port', such as 'localhost:10000', got {address!r}"
         )
     return host.strip("[]"), int(port)
 

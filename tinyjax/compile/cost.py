@@ -10,13 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from tinyjax.compile.fusion.cost_record import (
-    Cost,
-    bytes_of_all,
-    eqn_cost,
-    of_one_iteration,
-    total,
-)
+from tinyjax.compile.fusion.cost_record import Cost, bytes_of_all, eqn_cost, of_one_iteration, total
 from tinyjax.compile.memory_plan import MemoryPlan
 from tinyjax.compile.plan import Plan, step_word
 

@@ -72,8 +72,7 @@ def mapping_of_module(plan: Plan) -> list[MappedLine]:
 
     lines = list(enumerate(module_lines(webassembly(plan.all_kernels())), 1))
     return _mapped(
-        plan,
-        lambda kernel: [(n, text, made) for n, (of, text, made) in lines if of == kernel.name],
+        plan, lambda kernel: [(n, text, made) for n, (of, text, made) in lines if of == kernel.name]
     )
 
 

@@ -69,10 +69,8 @@ class LoweredProgram:
         if stage.startswith("schedule of "):
             kernel = self.kernel(stage.removeprefix("schedule of "))
             return "\n".join(directive_lines(kernel))
-        if stage in STAGES:
-            return STAGES[stage].text(self)
-        made = self._after(stage)
-        return "\n".join(map(str, made)) if isinstance(made, list) else str(made)
+        text = STAGES[stage].text if stage in STAGES else None
+        return as_lines(self.result(stage)) if text is None else text(self)
 
     def result(self, stage: str) -> Any:
         """What a stage or a pass made, itself. Raises ValueError for another name."""
@@ -135,12 +133,17 @@ class LoweredProgram:
         return with_loop_nests(self.planned).all_kernels()
 
 
+def as_lines(made: Any) -> str:
+    """What a stage or a pass made, as text: of a list, one after the other."""
+    return "\n".join(map(str, made)) if isinstance(made, list) else str(made)
+
+
 @dataclass(frozen=True)
 class Stage:
     """What it made of a program, itself and as text."""
 
     result: Callable[[LoweredProgram], Any]
-    text: Callable[[LoweredProgram], str]
+    text: Callable[[LoweredProgram], str] | None = None  # None: its result's own
 
 
 def as_webassembly(plan: Plan) -> Any:
@@ -151,27 +154,18 @@ def as_webassembly(plan: Plan) -> Any:
 
 
 STAGES = {
-    "jaxpr": Stage(lambda it: it.closed, lambda it: str(it.closed)),
-    "simplified": Stage(lambda it: it.plan.closed, lambda it: str(it.plan.closed)),
-    "groups": Stage(lambda it: it.plan.groups, lambda it: "\n".join(groups_lines(it.plan))),
-    "loop nests": Stage(
-        lambda it: it.loop_nests(), lambda it: "\n".join(map(str, it.loop_nests()))
-    ),
-    "kernel": Stage(
-        lambda it: it.plan.all_kernels(), lambda it: "\n".join(map(str, it.plan.all_kernels()))
-    ),
-    "opencl": Stage(
-        lambda it: program_text(it.plan.all_kernels()),
-        lambda it: program_text(it.plan.all_kernels()),
-    ),
-    "webassembly": Stage(
-        lambda it: as_webassembly(it.plan), lambda it: str(as_webassembly(it.plan))
-    ),
+    "jaxpr": Stage(lambda it: it.closed),
+    "simplified": Stage(lambda it: it.plan.closed),
+    "groups": Stage(lambda it: it.plan.groups, lambda it: as_lines([*groups_lines(it.plan)])),
+    "loop nests": Stage(lambda it: it.loop_nests()),
+    "kernel": Stage(lambda it: it.plan.all_kernels()),
+    "opencl": Stage(lambda it: program_text(it.plan.all_kernels())),
+    "webassembly": Stage(lambda it: as_webassembly(it.plan)),
     "explain": Stage(
-        lambda it: mapping(it.plan), lambda it: "\n".join(explain_lines(it.plan)).lstrip("\n")
+        lambda it: mapping(it.plan), lambda it: as_lines([*explain_lines(it.plan)]).lstrip("\n")
     ),
-    "memory": Stage(lambda it: it.memory, lambda it: "\n".join(memory_lines(it.plan, it.memory))),
-    "cost": Stage(lambda it: step_costs(it.plan), lambda it: "\n".join(cost_lines(it.plan))),
+    "memory": Stage(lambda it: it.memory, lambda it: as_lines([*memory_lines(it.plan, it.memory)])),
+    "cost": Stage(lambda it: step_costs(it.plan), lambda it: as_lines([*cost_lines(it.plan)])),
     "schedule": Stage(lambda it: it.plan, lambda it: schedule_text(it)),
 }
 

@@ -58,6 +58,14 @@ class Plan:
             for body in bodies.values():
                 yield from body.all_plans()
 
+    def with_bodies(self, change: Callable[[Plan], Plan]) -> Plan:
+        """The plan with those of its loops' bodies as `change` makes them."""
+        bodies = {
+            number: {label: change(body) for label, body in of.items()}
+            for number, of in self.bodies.items()
+        }
+        return replace(self, bodies=bodies)
+
     def all_kernels(self) -> list[Kernel]:
         """The kernels of this plan and of its bodies, each once: one program."""
         kernels = [kernel for plan in self.all_plans() for kernel in plan.kernels.values()]
@@ -67,11 +75,7 @@ class Plan:
 def with_loop_nests(plan: Plan) -> Plan:
     """The plan with the naive nest of each kernel in its place; a kernel that has none stays."""
     kernels = {number: kernel.naive or kernel for number, kernel in plan.kernels.items()}
-    bodies = {
-        number: {label: with_loop_nests(body) for label, body in of.items()}
-        for number, of in plan.bodies.items()
-    }
-    return replace(plan, kernels=kernels, bodies=bodies)
+    return replace(plan.with_bodies(with_loop_nests), kernels=kernels)
 
 
 def all_names(jaxpr: Jaxpr) -> dict[Var, str]:
@@ -94,12 +98,8 @@ def make_plan(closed: ClosedJaxpr, target: Target | None) -> Plan:
 
 def with_kernel(plan: Plan, old: Kernel, new: Kernel) -> Plan:
     """The plan with another kernel wherever there was `old`, also in its loops' bodies."""
-    bodies = {
-        number: {label: with_kernel(body, old, new) for label, body in of.items()}
-        for number, of in plan.bodies.items()
-    }
     kernels = {n: new if kernel is old else kernel for n, kernel in plan.kernels.items()}
-    return replace(plan, kernels=kernels, bodies=bodies)
+    return replace(plan.with_bodies(lambda body: with_kernel(body, old, new)), kernels=kernels)
 
 
 class _Planner:

@@ -11,7 +11,7 @@ from typing import Any
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.substitution import every_statement, rewritten
+from tinyjax.compile.kernel.substitution import every_statement, rewritten, with_parts
 
 
 def index_type(kernel: ir.Kernel) -> str:
@@ -36,16 +36,7 @@ def _index_bounds(body: Sequence[ir.Statement]) -> Iterator[int]:
 def with_long_minima(body: Sequence[ir.Statement]) -> list[ir.Statement]:
     """The statements with operands of min and max that are all long: C refuses to choose for a long and
     an int."""
-    return rewritten(body, _with_long_minima)
-
-
-def _with_long_minima(statement: ir.Statement) -> ir.Statement:
-    changed: dict[str, Any] = {
-        name: tuple(map(_long_minima, part)) if isinstance(part, tuple) else _long_minima(part)
-        for name, part in vars(statement).items()
-        if isinstance(part, (Index, tuple))
-    }
-    return replace(statement, **changed)
+    return rewritten(body, lambda statement: with_parts(statement, _long_minima))
 
 
 def _long_minima(part: Any) -> Any:

@@ -25,12 +25,7 @@ from tinyjax.compile.codegen.c_text import (
     plain_shift,
     type_text,
 )
-from tinyjax.compile.codegen.helpers import (
-    any_helper,
-    load_helper,
-    saturate_helper,
-    store_helper,
-)
+from tinyjax.compile.codegen.helpers import any_helper, load_helper, saturate_helper, store_helper
 from tinyjax.compile.kernel.functions.table import called
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Atom, Buffer, Const, Let, PrivateArray, Value

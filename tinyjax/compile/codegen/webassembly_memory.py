@@ -13,13 +13,7 @@ from typing import Self
 import numpy as np
 
 from tinyjax.compile.codegen.webassembly_module import Function
-from tinyjax.compile.codegen.webassembly_operations import (
-    BOOL,
-    Code,
-    Form,
-    number_type,
-    sign_of,
-)
+from tinyjax.compile.codegen.webassembly_operations import BOOL, Code, Form, number_type, sign_of
 from tinyjax.compile.codegen.webassembly_values import ValueWriter, lane_count, lanes_in
 from tinyjax.compile.kernel.indices import Index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Const, PrivateArray, Value

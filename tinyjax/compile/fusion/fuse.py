@@ -37,13 +37,7 @@ from tinyjax.compile.fusion.cost_record import combined, operations
 from tinyjax.compile.fusion.decisions import report
 from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGroup
 from tinyjax.compile.fusion.reduction_groups import Cluster, Clusters, variables
-from tinyjax.compile.kernel.rules import (
-    Elementwise,
-    Lowering,
-    OnHost,
-    Product,
-    lowering_of,
-)
+from tinyjax.compile.kernel.rules import Elementwise, Lowering, OnHost, Product, lowering_of
 from tinyjax.compile.passes.loops import is_control_flow
 from tinyjax.compile.record import is_recording
 from tinyjax.core.jaxpr import Atom, Jaxpr, JaxprEqn, Var, has_effects

@@ -27,12 +27,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     statements_of,
 )
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.private_arrays import (
-    Place,
-    PrivateArrayBuilder,
-    Source,
-    sums_up,
-)
+from tinyjax.compile.kernel.private_arrays import Place, PrivateArrayBuilder, Source, sums_up
 from tinyjax.compile.kernel.rules import Elementwise, lowering_of
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow

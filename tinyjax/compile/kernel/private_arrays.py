@@ -17,11 +17,7 @@ from tinyjax.compile.kernel.builder import Builder
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Allocate, PrivateArray, Scalar
 from tinyjax.compile.kernel.memref import MemRef
-from tinyjax.compile.kernel.rules import (
-    Position,
-    Reduction,
-    lowering_of,
-)
+from tinyjax.compile.kernel.rules import Position, Reduction, lowering_of
 from tinyjax.core.jaxpr import Atom, JaxprEqn, Var
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from tinyjax.compile.kernel import kernel_ir as ir
@@ -59,6 +59,21 @@ def rewritten(
     return replaced(body, lambda statement: [change(statement)])
 
 
+PARTS = (ir.Value, ir.Const, Index, ir.Buffer, ir.PrivateArray)
+
+
+def with_parts(statement: ir.Statement, change: Callable[[Any], Any]) -> ir.Statement:
+    """A copy of a statement with its values, numbers, memory and indices as `change` makes them. The
+    statements inside of it stay."""
+    parts = dict(vars(statement))
+    for name, part in parts.items():
+        if isinstance(part, PARTS):
+            parts[name] = change(part)
+        elif name == "args":
+            parts[name] = tuple(map(change, part))
+    return type(statement)(**parts)
+
+
 def relocated(
     body: list[ir.Statement], change: Callable[[Any, Index], tuple[Any, Index] | None]
 ) -> list[ir.Statement]:
@@ -85,63 +100,18 @@ def substituted(
 ) -> list[ir.Statement]:
     """Copies of the statements, with the indices `places` in place of variables of these names, and with new
     `names` of values, private arrays and loops' variables."""
-    return _Substitution(places, names or {}).body(body)
+    new = names or {}
 
+    def variable(v: Index) -> Index:
+        name = v.args[0]
+        if name in places:
+            return places[name]
+        return replace(v, args=(new[name],)) if name in new else v
 
-@dataclass(frozen=True)
-class _Substitution:
-    places: Mapping[str, Index]
-    names: Mapping[str, str]
+    def part(thing: Any) -> Any:
+        if isinstance(thing, Index):
+            return thing.with_variables(variable)
+        name: Any = getattr(thing, "name", None)
+        return replace(thing, name=new[name]) if name in new else thing
 
-    def body(self, body: Sequence[ir.Statement]) -> list[ir.Statement]:
-        return [self.statement(statement) for statement in body]
-
-    def statement(self, statement: ir.Statement) -> ir.Statement:
-        origin = statement.origin
-        match statement:
-            case ir.Let(target, op, args):
-                return ir.Let(self.named(target), op, tuple(map(self.atom, args)), origin=origin)
-            case ir.Load(target, source, at, end):
-                memory, at, end = self.named(source), self.index(at), self.end(end)
-                return ir.Load(self.named(target), memory, at, end, origin=origin)
-            case ir.Store(destination, at, value, end):
-                memory, at, end = self.named(destination), self.index(at), self.end(end)
-                return ir.Store(memory, at, self.atom(value), end, origin=origin)
-            case ir.Allocate(array):
-                return replace(statement, array=self.named(array))
-            case ir.Combine(array, at, op, value):
-                memory, at = self.named(array), self.index(at)
-                return ir.Combine(memory, at, op, self.atom(value), origin=origin)
-            case ir.For(variable, start, stop, body, step):
-                variable, start, stop = (self.index(at) for at in (variable, start, stop))
-                return ir.For(variable, start, stop, self.body(body), step, origin=origin)
-            case ir.While(head, holds, body):
-                return ir.While(self.body(head), self.atom(holds), self.body(body), origin=origin)
-            case ir.If(condition, body, otherwise):
-                body, otherwise = self.body(body), self.body(otherwise)
-                return ir.If(self.atom(condition), body, otherwise, origin=origin)
-            case ir.Barrier():
-                return statement
-        return replace(statement, body=self.body(statement.body))
-
-    def named(self, thing: Any) -> Any:
-        """A value, a private array or a buffer."""
-        name = self.names.get(thing.name)
-        return thing if name is None else replace(thing, name=name)
-
-    def atom(self, atom: Any) -> Any:
-        if isinstance(atom, Index):
-            return self.index(atom)
-        return self.named(atom) if isinstance(atom, ir.Value) else atom
-
-    def end(self, at: Index | None) -> Index | None:
-        return None if at is None else self.index(at)
-
-    def index(self, at: Index) -> Index:
-        return at.with_variables(self._variable)
-
-    def _variable(self, variable: Index) -> Index:
-        name = variable.args[0]
-        if name in self.places:
-            return self.places[name]
-        return replace(variable, args=(self.names[name],)) if name in self.names else variable
+    return rewritten(body, lambda statement: with_parts(statement, part))

@@ -13,6 +13,7 @@ Source: OpenMP's collapse clause, https://www.openmp.org/spec-html/5.0/openmpsu4
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -21,9 +22,10 @@ from tinyjax.compile.kernel.kernel_ir import For, Kernel, Statement
 from tinyjax.compile.kernel.substitution import every_statement, substituted
 from tinyjax.compile.schedules.directive import (
     Directive,
-    axis_of,
     loop_over,
     no_such_axis,
+    perfect_nest,
+    why_not_perfect,
     with_loop,
 )
 
@@ -46,11 +48,9 @@ class Collapse(Directive):
         for axis, loop in zip(self.axes, loops):
             if not loop.start.is_const(0) or loop.stop.op != "const":
                 return f"{axis} runs from {loop.start} to {loop.stop}, not from 0 to a constant"
-        for loop, inner in zip(loops, loops[1:]):
-            if loop.body != [inner]:
-                return f"{axis_of(inner)} is not all that the loop over {axis_of(loop)} has inside"
-        if self.may_divide:
-            return ""
+        reason = why_not_perfect(loops)
+        if reason or self.may_divide:
+            return reason
         found = next(divisions([self._collapsed(loops[0])]), None)
         return "" if found is None else f"an index would be found by division: {found}"
 
@@ -58,14 +58,9 @@ class Collapse(Directive):
         return with_loop(kernel, self.axes[0], lambda loop: [self._collapsed(loop)])
 
     def _collapsed(self, loop: For) -> For:
-        sizes, body = [], [loop]
-        for _ in self.axes:
-            (inner,) = body
-            sizes.append(inner.stop.lo)
-            body = inner.body
-        count = 1
-        for size in sizes:
-            count *= size
+        nest = perfect_nest([loop])[: len(self.axes)]
+        sizes = [inner.stop.lo for inner in nest]
+        body, count = nest[-1].body, math.prod(sizes)
         flat = index_var("_".join(self.axes), 0, count - 1)
         places, rest = {}, flat
         for axis, size in zip(reversed(self.axes), reversed(sizes)):

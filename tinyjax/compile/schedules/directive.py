@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any
 
 from tinyjax.compile.kernel.kernel_ir import (
     BODIES,
@@ -138,19 +139,57 @@ def no_main_loop(kernel: Kernel, axis: str) -> str:
     return "" if main_loop(kernel, axis) else "it has no while"
 
 
+# ---- nests ----
+
+
+def perfect_nest(body: Sequence[Statement]) -> list[For]:
+    """The outermost loops, each all that the one before it has inside."""
+    nest: list[For] = []
+    while len(body) == 1 and isinstance(body[0], For):
+        nest.append(body[0])
+        body = body[0].body
+    return nest
+
+
+def why_not_perfect(loops: Sequence[For]) -> str:
+    """Why these loops are no perfect nest; empty if they are."""
+    for outer, inner in zip(loops, loops[1:]):
+        if len(outer.body) != 1 or outer.body[0] is not inner:
+            return f"{axis_of(inner)} is not all that the loop over {axis_of(outer)} has inside"
+    return ""
+
+
+def in_loops(loops: Sequence[For], body: list[Statement]) -> list[Statement]:
+    """The statements in these loops, outer ones first."""
+    for loop in reversed(loops):
+        body = [replace(loop, body=body)]
+    return body
+
+
+def body_with(kernel: Kernel, loop: Statement) -> list[Statement]:
+    """The statements among which a loop stands."""
+    inner = (body for s in every_statement(kernel.body) for body in inner_bodies(s))
+    return next(body for body in (kernel.body, *inner) if any(s is loop for s in body))
+
+
+# ---- changes ----
+
+
 def with_statement(
     body: Sequence[Statement], old: Statement, new: Sequence[Statement]
 ) -> list[Statement]:
-    """The statements with others in place of the one that is `old`, in whatever loop it stands."""
-    result: list[Statement] = []
-    for s in body:
-        if s is old:
-            result += new
-        elif isinstance(s, For) and any(other is old for other in every_statement(s.body)):
-            result.append(replace(s, body=with_statement(s.body, old, new)))
-        else:
-            result.append(s)
-    return result
+    """The statements with others in place of the one that is `old`, wherever it stands."""
+    return replaced(body, lambda s: [*new] if s is old else [s])
+
+
+def with_body(kernel: Kernel, old: list[Statement], new: list[Statement]) -> Kernel:
+    """The kernel with other statements in place of those of one body: its own, or a statement's."""
+
+    def changed(s: Statement) -> list[Statement]:
+        bodies: Any = {name: new for name in BODIES.get(type(s), ()) if getattr(s, name) is old}
+        return [replace(s, **bodies)] if bodies else [s]
+
+    return replace(kernel, body=new if kernel.body is old else replaced(kernel.body, changed))
 
 
 def with_loop(kernel: Kernel, axis: str, change: Callable[[For], list[Statement]]) -> Kernel:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tinyjax.compile.kernel.indices import Index, index
 from tinyjax.compile.kernel.kernel_ir import (
@@ -28,16 +28,14 @@ from tinyjax.compile.kernel.kernel_ir import (
     statements_of,
 )
 from tinyjax.compile.kernel.substitution import relocated, replaced, substituted
-from tinyjax.compile.schedules.dependences import (
-    numbers,
-    why_dependent,
-    why_not_numbered,
-)
+from tinyjax.compile.schedules.dependences import numbers, why_dependent, why_not_numbered
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
+    in_loops,
     loop_over,
     no_such_axis,
+    why_not_perfect,
     with_loop,
 )
 from tinyjax.compile.schedules.nests import Fresh, names_in, stored_names
@@ -67,17 +65,13 @@ def why_not_around(kernel: Kernel, axes: Sequence[str], inner: str) -> str:
     """Why the loop over `inner` can't be parted from what else is in the loops around it; empty if it can."""
     if reason := no_such_axis(kernel, *axes, inner):
         return reason
-    nest = [loop_over(kernel, axis) for axis in (*axes, inner)]
-    *perfect, last = zip(nest, nest[1:])
-    for outer, loop in perfect:
-        if len(outer.body) != 1 or outer.body[0] is not loop:
-            return f"{axis_of(loop)} is not all that the loop over {axis_of(outer)} has inside"
-    if not any(s is last[1] for s in last[0].body):
+    *around, loop = (loop_over(kernel, axis) for axis in (*axes, inner))
+    if reason := why_not_perfect(around):
+        return reason
+    if not any(s is loop for s in around[-1].body):
         return f"{inner} is no loop right in the loop over {axes[-1]}"
-    for loop in nest[:-1]:
-        if reason := why_not_numbered(loop):
-            return reason
-    return next(filter(None, map(why_dependent, nest[:-1])), "")
+    reasons = (why(loop) for why in (why_not_numbered, why_dependent) for loop in around)
+    return next(filter(None, reasons), "")
 
 
 def distributed(
@@ -97,10 +91,8 @@ def _around(
     """The loops around another body."""
     if not body:
         return []
-    for loop in reversed(nest):
-        body = [replace(loop, body=body)]
     names = {} if keeps_names else {axis_of(loop): fresh(axis_of(loop)) for loop in nest}
-    return substituted(body, {}, names)
+    return substituted(in_loops(nest, body), {}, names)
 
 
 class _Expansion:
@@ -161,11 +153,7 @@ class _Expansion:
         if isinstance(thing, Value):
             return [Load(thing, array, self.at)]
         value = Value(self.fresh("t"), thing.dtype, thing.width)
-        return [
-            Load(value, array, self.at),
-            Allocate(thing, None),
-            Store(thing, index(0), value),
-        ]
+        return [Load(value, array, self.at), Allocate(thing, None), Store(thing, index(0), value)]
 
     def _stored(self, thing: Value | PrivateArray) -> list[Statement]:
         """What keeps it for later parts, or for this one's next turn."""

@@ -20,14 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tinyjax.compile.kernel.indices import index, index_var
-from tinyjax.compile.kernel.kernel_ir import (
-    Allocate,
-    For,
-    Kernel,
-    Let,
-    Load,
-    Statement,
-)
+from tinyjax.compile.kernel.kernel_ir import Allocate, For, Kernel, Let, Load, Statement
 from tinyjax.compile.kernel.substitution import substituted
 from tinyjax.compile.schedules.dependences import ends, why_dependent
 from tinyjax.compile.schedules.directive import (

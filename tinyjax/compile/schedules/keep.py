@@ -37,13 +37,13 @@ from tinyjax.compile.kernel.kernel_ir import (
     Statement,
     Store,
     Value,
-    inner_bodies,
 )
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
 from tinyjax.compile.kernel.substitution import every_statement, replaced
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
+    body_with,
     find_loop,
     loop_over,
     loops_of,
@@ -95,8 +95,7 @@ def _statement(loop: For, name: str) -> Let:
 
 def _readers(kernel: Kernel, loop: For, value: str) -> dict[str, str]:
     """The axes of loops after it that compute the value again, each with its name there."""
-    inner = (body for s in every_statement(kernel.body) for body in inner_bodies(s))
-    body = next(b for b in (kernel.body, *inner) if any(s is loop for s in b))
+    body = body_with(kernel, loop)
     _, *after = here = body[body.index(loop) :]  # where what is allocated before it can be loaded
     numbers, stored = Numbers(), _stores(here)
     meaning = _meanings(loop, numbers, stored)[value]

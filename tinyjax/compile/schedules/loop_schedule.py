@@ -11,12 +11,18 @@ import math
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_record import jaxpr_cost, total
-from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load
+from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, Load
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.scalarize import ScalarLoop
 from tinyjax.compile.passes.loops import Branches, Loop, has_unknown_length
 from tinyjax.compile.schedules.accumulators import Accumulators, combined
-from tinyjax.compile.schedules.directive import Directive, axis_of, loop_over, loops_of
+from tinyjax.compile.schedules.directive import (
+    Directive,
+    axis_of,
+    loop_over,
+    loops_of,
+    perfect_nest,
+)
 from tinyjax.compile.schedules.gather import Gather
 from tinyjax.compile.schedules.grid import FirstItem, Grid, share
 from tinyjax.compile.schedules.hoist import Hoist
@@ -154,10 +160,7 @@ def _collapse(draft: Draft, main: str) -> None:
     inside = {id(s) for loop in loops for s in loop.body}
     for loop in loops:
         if id(loop) not in inside:
-            axes = [axis_of(loop)]
-            while len(loop.body) == 1 and isinstance(loop.body[0], For):
-                loop = loop.body[0]
-                axes.append(axis_of(loop))
+            axes = [axis_of(inner) for inner in perfect_nest([loop])]
             draft.without_divisions(axes, "they are contiguous")
 
 

@@ -17,7 +17,7 @@ from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Let, Load, Statement
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.schedules.accumulators import Accumulators, combined
-from tinyjax.compile.schedules.directive import axis_of, loops_of
+from tinyjax.compile.schedules.directive import axis_of, loops_of, perfect_nest
 from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
@@ -35,7 +35,7 @@ ENOUGH = 16  # work-items, so that all cores have about the same to do
 def map_schedule(naive: Kernel, target: Target) -> Draft:
     """The schedule of a naive loop nest whose elements are computed independently of each other."""
     draft = Draft(naive)
-    nest = perfect_nest(naive)
+    nest = perfect_nest(naive.body)
     if not nest:
         return draft
     axes = [axis_of(loop) for loop in nest]
@@ -47,15 +47,6 @@ def map_schedule(naive: Kernel, target: Target) -> Draft:
     else:
         _in_vectors(draft, axes, target)
     return draft
-
-
-def perfect_nest(kernel: Kernel) -> list[For]:
-    """The outermost loops, each all that the one before it has inside."""
-    body, nest = kernel.body, []
-    while len(body) == 1 and isinstance(body[0], For):
-        nest.append(body[0])
-        body = body[0].body
-    return nest
 
 
 def _iterations(body: Sequence[Statement]) -> int:
@@ -143,7 +134,7 @@ def _vector_width(kernel: Kernel, target: Target) -> int:
 
 def transposed_axis(naive: Kernel) -> str | None:
     """The axis along which a large operand's elements are neighbours, if not the last."""
-    *others, last = perfect_nest(naive)
+    *others, last = perfect_nest(naive.body)
     for statement in every_statement(last.body):
         if isinstance(statement, Load) and isinstance(statement.source, Buffer):
             stride = statement.index.stride(axis_of(last))

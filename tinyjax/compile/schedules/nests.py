@@ -10,15 +10,7 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import (
-    Combine,
-    HasOrigin,
-    Kernel,
-    Let,
-    Load,
-    Statement,
-    Store,
-)
+from tinyjax.compile.kernel.kernel_ir import Combine, HasOrigin, Kernel, Let, Load, Statement, Store
 from tinyjax.compile.kernel.substitution import defined_names, every_statement
 from tinyjax.compile.schedules.directive import axis_of, loops_of
 

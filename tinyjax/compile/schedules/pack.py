@@ -39,6 +39,7 @@ from tinyjax.compile.schedules.dependences import iterations, numbers, why_not_n
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
+    in_loops,
     loop_over,
     loops_of,
     main_loop,
@@ -93,9 +94,7 @@ class Pack(Directive):
                 allocated.append(Allocate(array, zero))
                 stores.append(Store(array, number, v))
                 loads.append(Load(v, array, number))
-        copy: list[Statement] = [*same, *stores]
-        for loop in reversed(loops):
-            copy = [replace(loop, body=copy)]
+        copy = in_loops(loops, [*same, *stores])
         names = {name: fresh(name) for name in (*self.inner, *defined_names(copy))}
         stay = _needed_for_places(innermost.body, same, self.inner[-1])
         body = [*loads, *(s for s in innermost.body if s not in same or s in stay)]

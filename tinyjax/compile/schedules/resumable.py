@@ -26,12 +26,16 @@ import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.substitution import (
-    every_statement,
-    replaced,
-    substituted,
+from tinyjax.compile.kernel.substitution import every_statement, replaced, substituted
+from tinyjax.compile.schedules.directive import (
+    Directive,
+    axis_of,
+    body_with,
+    loops_of,
+    main_loop,
+    no_main_loop,
+    with_body,
 )
-from tinyjax.compile.schedules.directive import Directive, axis_of, main_loop, no_main_loop
 from tinyjax.compile.schedules.nests import Fresh
 
 INT32, BOOL = np.dtype("int32"), np.dtype(bool)
@@ -90,24 +94,14 @@ class _Resumption:
             first, self.first = self._clamped(self.start, max(length - 1, 0))
             last, self.last = self._clamped(self.stop, length)
             head += [*first, *last]
-        body = self._resumed(self.given.body, None)
-        assert body is not None
+        around = body_with(self.given, self.loop)
+        outer = next((loop for loop in loops_of(self.given.body) if loop.body is around), None)
+        place = around.index(self.loop)
+        new = self._around(around[:place], around[place + 1 :], outer)
+        body = with_body(self.given, around, new).body
         iterations = ir.Iterations(length, work, self.has_inner)
         buffers = [*self.given.buffers, *self.scratch]
         return replace(self.given, buffers=buffers, body=[*head, *body], iterations=iterations)
-
-    def _resumed(
-        self, body: Sequence[ir.Statement], outer: ir.For | None
-    ) -> list[ir.Statement] | None:
-        """The body in which the loop stands, or None if it does not stand there."""
-        for place, statement in enumerate(body):
-            if statement is self.loop:
-                return self._around(body[:place], body[place + 1 :], outer)
-            if isinstance(statement, ir.For):
-                inner = self._resumed(statement.body, statement)
-                if inner is not None:
-                    return [*body[:place], replace(statement, body=inner), *body[place + 1 :]]
-        return None
 
     def _around(
         self, before: Sequence[ir.Statement], after: Sequence[ir.Statement], outer: ir.For | None

@@ -15,14 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.kernel_ir import (
-    Buffer,
-    For,
-    Kernel,
-    Load,
-    Statement,
-    Store,
-)
+from tinyjax.compile.kernel.kernel_ir import Buffer, For, Kernel, Load, Statement, Store
 from tinyjax.compile.kernel.substitution import every_statement, rewritten, substituted
 from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import LoopDirective

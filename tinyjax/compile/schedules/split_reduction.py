@@ -41,7 +41,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Value,
 )
 from tinyjax.compile.kernel.substitution import every_statement, substituted
-from tinyjax.compile.schedules.directive import LoopDirective, axis_of
+from tinyjax.compile.schedules.directive import LoopDirective, axis_of, in_loops
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
 
@@ -86,7 +86,7 @@ class SplitReduction(LoopDirective):
         piece = index_var(f"{self.axis}_piece", 0, count - 1)
         whole = _between(loop, self.axis, piece * run, (piece * run + run).min(done))
         stores = _stores(combines, piece * results + parts.number, fresh)
-        body = _nest(parts.around, [*parts.before, whole, *stores])
+        body = in_loops(parts.around, [*parts.before, whole, *stores])
         pieces = For(piece, index(0), index(count), body, origin=loop.origin)
 
         other = index_var(f"{self.axis}_partial", 0, count - 1)
@@ -96,7 +96,7 @@ class SplitReduction(LoopDirective):
             finish.append(_between(loop, f"{self.axis}_rest", index(done), loop.stop))
         names = {axis_of(outer): f"{axis_of(outer)}_total" for outer in parts.around}
         names |= {s.array.name: fresh(s.array.name) for s, _ in combines}
-        total = substituted(_nest(parts.around, [*finish, *parts.after]), {}, names)
+        total = substituted(in_loops(parts.around, [*finish, *parts.after]), {}, names)
         buffers = [*kernel.buffers, *(buffer for _, buffer in combines)]
         return replace(kernel, buffers=buffers, body=[pieces, *total])
 
@@ -162,10 +162,3 @@ def _between(loop: For, axis: str, start: Index, stop: Index) -> For:
     variable = index_var(axis, start.lo, stop.hi - 1)
     body = substituted(loop.body, {axis_of(loop): variable})
     return For(variable, start, stop, body, origin=loop.origin)
-
-
-def _nest(loops: Sequence[For], body: list[Statement]) -> list[Statement]:
-    """The statements in these loops."""
-    for loop in reversed(loops):
-        body = [replace(loop, body=body)]
-    return body

@@ -15,14 +15,16 @@ Source: Halide's tile, https://halide-lang.org/tutorials/tutorial_lesson_05_sche
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tinyjax.compile.kernel.kernel_ir import For, Kernel, Statement
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
     carried,
+    in_loops,
     loop_over,
+    perfect_nest,
     with_loop,
 )
 from tinyjax.compile.schedules.split import Split
@@ -56,26 +58,18 @@ class Tile(Directive):
     def _applied(self, kernel: Kernel) -> Kernel:
         for split in self._splits():
             kernel = split.apply(kernel)
-        return with_loop(kernel, f"{self.rows}_outer", lambda loop: [self._reordered(loop)])
+        return with_loop(kernel, f"{self.rows}_outer", self._reordered)
 
     def _splits(self) -> list[Split]:
         return [Split(self.rows, self.height), Split(self.columns, self.width)]
 
-    def _reordered(self, loop: For) -> For:
+    def _reordered(self, loop: For) -> list[Statement]:
         row_tiles, rows, *between, column_tiles, columns = _nest(loop, f"{self.columns}_inner")
-        body: list[Statement] = columns.body
-        for loop in reversed([*between, row_tiles, column_tiles, rows, columns]):
-            body = [replace(loop, body=body)]
-        (outermost,) = body
-        assert isinstance(outermost, For)
-        return outermost
+        return in_loops([*between, row_tiles, column_tiles, rows, columns], columns.body)
 
 
 def _nest(loop: For, last: str) -> list[For]:
     """The loops from this one to that over `last`, each all that the one before it has inside; else none."""
-    nest = [loop]
-    while axis_of(nest[-1]) != last:
-        if len(nest[-1].body) != 1 or not isinstance(nest[-1].body[0], For):
-            return []
-        nest.append(nest[-1].body[0])
-    return nest
+    nest = perfect_nest([loop])
+    axes = [axis_of(inner) for inner in nest]
+    return nest[: axes.index(last) + 1] if last in axes else []

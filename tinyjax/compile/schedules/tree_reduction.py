@@ -42,8 +42,8 @@ from tinyjax.compile.kernel.kernel_ir import (
     Value,
     statements_of,
 )
-from tinyjax.compile.kernel.substitution import every_statement, rewritten
-from tinyjax.compile.schedules.directive import LoopDirective, axis_of, loop_over
+from tinyjax.compile.kernel.substitution import every_statement, replaced
+from tinyjax.compile.schedules.directive import LoopDirective, body_with, loop_over, with_body
 from tinyjax.compile.schedules.lanes import why_no_parts
 from tinyjax.compile.schedules.nests import Fresh
 
@@ -58,37 +58,36 @@ class TreeReduction(LoopDirective):
     def _why_not(self, kernel: Kernel, loop: For) -> str:
         if self.lanes < 2 or self.lanes & (self.lanes - 1):
             return f"{self.lanes} is no power of two"
-        accumulators = _accumulators(_body_with(kernel.body, self.axis), loop)
+        accumulators = _accumulators(body_with(kernel, loop), loop)
         if not accumulators:
             return f"the loop over {self.axis} combines into no variables that are made right before it"
         return why_no_parts(kernel, loop, accumulators)
 
     def _applied(self, kernel: Kernel) -> Kernel:
-        around, loop = _body_with(kernel.body, self.axis), loop_over(kernel, self.axis)
-        new = self._as_tree(around, loop, Fresh(kernel))
-        return replace(kernel, body=_with_body(kernel.body, around, new))
-
-    def _as_tree(self, body: list[Statement], loop: For, fresh: Fresh) -> list[Statement]:
-        """The statements around the loop, with the tree in its place."""
+        loop, fresh = loop_over(kernel, self.axis), Fresh(kernel)
+        body = body_with(kernel, loop)
         accumulators = _accumulators(body, loop)
         sums = (s for s in every_statement(loop.body) if isinstance(s, Combine))
         combines = list({s.array: s for s in sums if s.array in accumulators}.values())
         arrays = {
             s.array: PrivateArray(fresh("items"), s.array.dtype, self.lanes) for s in combines
         }
-        at = body.index(loop)
-        before = [s for s in body[:at] if getattr(s, "array", None) not in arrays]
         allocated = [Allocate(arrays[s.array], None, origin=s.origin) for s in combines]
-
-        def from_tree(statement: Statement) -> Statement:
-            if isinstance(statement, Load) and statement.source in arrays:
-                return replace(statement, source=arrays[statement.source])
-            return statement
-
-        after = rewritten(body[at + 1 :], from_tree)
         own = [accumulators[s.array] for s in combines]
         lanes = self._lanes(loop, own, combines, arrays, fresh)
-        return [*before, *allocated, lanes, *self._tree(loop, combines, arrays, fresh), *after]
+        tree = [*allocated, lanes, *self._tree(loop, combines, arrays, fresh)]
+
+        def change(s: Statement) -> list[Statement]:
+            match s:
+                case For() if s is loop:
+                    return tree
+                case Allocate(array) if array in arrays:
+                    return []
+                case Load(_, array) if array in arrays:
+                    return [replace(s, source=arrays[array])]
+            return [s]
+
+        return with_body(kernel, body, replaced(body, change))
 
     def _lanes(
         self,
@@ -136,27 +135,3 @@ def _accumulators(body: Sequence[Statement], loop: For) -> dict[PrivateArray, Al
     combined = {s.array for s in every_statement(loop.body) if isinstance(s, Combine)}
     made = [s for s in body[:at] if isinstance(s, Allocate) and s.initial is not None]
     return {s.array: s for s in made if s.array.size == 1 and s.array in combined}
-
-
-def _body_with(body: list[Statement], axis: str) -> list[Statement]:
-    """The statements among which the loop over an axis is."""
-    for statement in body:
-        if isinstance(statement, For):
-            if axis_of(statement) == axis:
-                return body
-            if any(
-                isinstance(s, For) and axis_of(s) == axis for s in every_statement(statement.body)
-            ):
-                return _body_with(statement.body, axis)
-    raise AssertionError(axis)
-
-
-def _with_body(
-    body: list[Statement], old: list[Statement], new: list[Statement]
-) -> list[Statement]:
-    """The statements with others in place of those in one body."""
-    if body is old:
-        return new
-    return [
-        replace(s, body=_with_body(s.body, old, new)) if isinstance(s, For) else s for s in body
-    ]

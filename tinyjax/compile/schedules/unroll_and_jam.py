@@ -21,11 +21,7 @@ from dataclasses import dataclass, replace
 from tinyjax.compile.kernel.indices import index, index_var
 from tinyjax.compile.kernel.kernel_ir import Allocate, For, Kernel, Let, Load, Statement
 from tinyjax.compile.kernel.substitution import defined_names, every_statement, substituted
-from tinyjax.compile.schedules.dependences import (
-    ends,
-    starts_at_multiple,
-    why_dependent,
-)
+from tinyjax.compile.schedules.dependences import ends, starts_at_multiple, why_dependent
 from tinyjax.compile.schedules.directive import LoopDirective, axis_of
 from tinyjax.compile.schedules.nests import names_in, stored_names
 

@@ -19,7 +19,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Value,
     statement_lines,
 )
-from tinyjax.compile.kernel.substitution import every_statement, rewritten
+from tinyjax.compile.kernel.substitution import every_statement, rewritten, with_parts
 from tinyjax.core.dtypes import short_name
 
 
@@ -59,23 +59,16 @@ def changed(function: KernelFunction, change: Callable[[Any], Any]) -> KernelFun
     changed: dict[str, Any] = {}
 
     def of_part(part: Any) -> Any:
-        if isinstance(part, tuple):
-            return tuple(map(of_part, part))
         if not isinstance(part, (Value, PrivateArray)):
             return part
         if part.name not in changed:
             changed[part.name] = change(part)
         return changed[part.name]
 
-    def of_statement(statement: Statement) -> Statement:
-        if isinstance(statement, Let):
-            return Let(of_part(statement.target), statement.op, of_part(statement.args))
-        return replace(statement, **{n: of_part(part) for n, part in vars(statement).items()})
-
     return replace(
         function,
-        parameters=of_part(function.parameters),
-        body=rewritten(function.body, of_statement),
+        parameters=tuple(map(of_part, function.parameters)),
+        body=rewritten(function.body, lambda statement: with_parts(statement, of_part)),
         result=of_part(function.result),
     )
 

@@ -17,6 +17,7 @@ from tinyjax.compile.fusion.groups import Group, HostGroup, KernelGroup, LoopGro
 from tinyjax.compile.kernel.kernel_ir import Kernel
 from tinyjax.compile.kernel.naive_loop import LoopKernel
 from tinyjax.compile.kernel.rules import rewrites_for_steps
+from tinyjax.compile.passes.cse import meaning, meaning_of_atom
 from tinyjax.compile.passes.loops import bodies_of, is_control_flow, loop_of
 from tinyjax.compile.record import give_name, run_pass
 from tinyjax.compile.schedules.loop_kernels import loop_kernel
@@ -169,30 +170,17 @@ class _Planner:
 
 def _meaning_of_group(group: KernelGroup) -> Hashable:
     """Equal for groups that compute alike, whatever their variables are; by default the group's own."""
-    numbers: dict[Var, int] = {}
+    made = [v for eqn in group.eqns for v in eqn.outvars]
+    numbers = {v: number for number, v in enumerate([*group.inputs, *made])}
 
-    def meaning(atom: Atom) -> Hashable:
-        if isinstance(atom, Var):
-            return numbers.setdefault(atom, len(numbers)), atom.aval
-        return atom.meaning
+    def number(atom: Atom) -> Hashable:
+        return numbers[atom] if isinstance(atom, Var) else meaning_of_atom(atom)
 
-    inputs = tuple([meaning(v) for v in group.inputs])
-    eqns = tuple(
-        [
-            (
-                eqn.primitive,
-                tuple(sorted(eqn.params.items(), key=lambda item: item[0])),
-                tuple([meaning(v) for v in [*eqn.invars, *eqn.outvars]]),
-            )
-            for eqn in group.eqns
-        ]
-    )
-    key = (inputs, eqns, tuple([meaning(v) for v in group.outputs]), group.form)
-    try:
-        hash(key)
-    except TypeError:  # a parameter that can't be compared
+    eqns = tuple([meaning(eqn, number) for eqn in group.eqns])
+    if None in eqns:  # a parameter can't be compared
         return id(group)
-    return key
+    inputs = tuple([v.aval for v in group.inputs])
+    return inputs, eqns, tuple(map(number, group.outputs)), group.form
 
 
 # ---- printing ----

@@ -177,11 +177,10 @@ def _float_text(value: float, is_double: bool) -> str:
     sign = "-" if np.signbit(value) else ""
     if np.isinf(value):
         return f"({sign}({'double' if is_double else 'float'})INFINITY)"
-    shortest = repr(abs(value) if is_double else np.float32(abs(value)).item())
+    shortest = repr(abs(value))
     if not is_double:
-        shortest = np.format_float_scientific(np.float32(abs(value)), unique=True, trim="-")
-        plain = np.format_float_positional(np.float32(abs(value)), unique=True, trim="0")
-        shortest = (plain if len(plain) <= 12 else shortest) + "f"
-    if not is_double and "." not in shortest and "e" not in shortest:
-        shortest = shortest.replace("f", ".0f")
+        size = np.float32(abs(value))
+        plain = np.format_float_positional(size, unique=True, trim="0")
+        scientific = np.format_float_scientific(size, unique=True, trim="-")
+        shortest = (plain if len(plain) <= 12 else scientific) + "f"
     return f"({sign}{shortest})" if sign else shortest

@@ -23,6 +23,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from tinyjax.compile.fusion.cost_model import MAX_BUFFERS
 from tinyjax.compile.kernel.indices import index
 from tinyjax.compile.kernel.kernel_ir import Buffer, Kernel, statements_of
 from tinyjax.compile.kernel.loop_bodies import BOOL, BodyBuilder
@@ -71,12 +72,15 @@ def naive_loop(
         else:
             nest = ElementNest(scalar, before, names, builder)
         nest.write()
+    if len(nest.inputs) + len(nest.outputs) > MAX_BUFFERS:
+        return f"it reads and makes more than {MAX_BUFFERS} arrays"
     return nest.made()
 
 
 class LoopNest:
     """The buffers of a loop's kernel, and its statements, which `b` writes."""
 
+    form = "sequential"
     elements: tuple[str, ...] = ()
 
     def __init__(
@@ -107,7 +111,7 @@ class LoopNest:
     def made(self) -> LoopKernel:
         """The kernel of all that was written."""
         buffers = [*self.inputs.values(), *self.outputs]
-        kernel = Kernel(self.name, buffers, 1, self.b.body)
+        kernel = Kernel(self.name, buffers, 1, self.b.body, form=self.form)
         return LoopKernel(kernel, list(self.inputs), self.elements, self.b.main_axis)
 
     def write(self) -> None:
@@ -163,6 +167,8 @@ class LoopNest:
 
 class ElementNest(LoopNest):
     """The nest of a loop that each element of the arrays runs by itself."""
+
+    form = "elementwise"
 
     def __init__(
         self, scalar: ScalarLoop, before: Sequence[JaxprEqn], names: dict[Var, str], b: BodyBuilder

@@ -7,7 +7,7 @@ Builds on jaxpr.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from tinyjax.compile.record import event
 from tinyjax.core.jaxpr import Atom, ClosedJaxpr, JaxprEqn, Var, has_effects, substitute
@@ -33,11 +33,18 @@ def cse(closed: ClosedJaxpr) -> ClosedJaxpr:
     return ClosedJaxpr(closed.jaxpr.replace(eqns=eqns, outvars=outvars), closed.consts)
 
 
-def meaning(eqn: JaxprEqn) -> Hashable | None:
+def meaning_of_atom(atom: Atom) -> Hashable:
+    """Equal for what has the same value for certain."""
+    return atom if isinstance(atom, Var) else atom.meaning
+
+
+def meaning(
+    eqn: JaxprEqn, of_operand: Callable[[Atom], Hashable] = meaning_of_atom
+) -> Hashable | None:
     """Equal for equations that compute the same; None if a parameter can't be compared."""
     key = (
         eqn.primitive,
-        tuple([v if isinstance(v, Var) else v.meaning for v in eqn.invars]),
+        tuple(map(of_operand, eqn.invars)),
         tuple(sorted(eqn.params.items(), key=lambda item: item[0])),
         tuple([v.aval for v in eqn.outvars]),
     )

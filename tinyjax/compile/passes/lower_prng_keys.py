@@ -26,7 +26,6 @@ from tinyjax.core.jaxpr import (
     Jaxpr,
     JaxprEqn,
     Literal,
-    all_jaxprs,
     cached_on_jaxpr,
     jaxpr_as_fun,
     literal_value,
@@ -84,17 +83,13 @@ def is_key(aval: ShapedArray) -> bool:
 
 def _has_keys(jaxpr: Jaxpr) -> bool:
     """Whether there are keys in a jaxpr, or in one within."""
-    return any(
-        any(is_key(v.aval) for v in (*inner.invars, *inner.outvars))
-        or any(is_key(v.aval) for eqn in inner.eqns for v in (*eqn.invars, *eqn.outvars))
-        for inner in all_jaxprs(jaxpr)
-    )
+    own = any(is_key(v.aval) for v in (*jaxpr.invars, *jaxpr.outvars))
+    return own or any(map(_eqn_has_keys, jaxpr.eqns))
 
 
 def _eqn_has_keys(eqn: JaxprEqn) -> bool:
-    return any(is_key(v.aval) for v in (*eqn.invars, *eqn.outvars)) or any(
-        _has_keys(body) for body in subjaxprs(eqn.params)
-    )
+    own = any(is_key(v.aval) for v in (*eqn.invars, *eqn.outvars))
+    return own or any(map(_has_keys, subjaxprs(eqn.params)))
 
 
 def _constant_words(value: Any, aval: ShapedArray) -> Any:

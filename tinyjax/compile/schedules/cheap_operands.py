@@ -6,7 +6,7 @@ that make its operands (zeros, an iota, a broadcast row) go to the head of its k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from tinyjax.compile.codegen.codegen import Target
 from tinyjax.compile.fusion.cost_model import CHEAP_WORK
@@ -15,10 +15,14 @@ from tinyjax.core.jaxpr import Atom, JaxprEqn, Var, has_effects
 
 
 def cheap_equations(
-    operands: Iterable[Atom], producer: Mapping[Var, JaxprEqn], target: Target
+    operands: Iterable[Atom],
+    stored: Collection[Atom],
+    producer: Mapping[Var, JaxprEqn],
+    target: Target,
 ) -> list[JaxprEqn]:
     """The equations, in order, of those operands that take few operations and read at most one other
-    array, which is no larger: memory and parameters never become more."""
+    array, which is no larger: memory and parameters never become more. What is in `stored` is read."""
+    producer = {v: eqn for v, eqn in producer.items() if v not in stored}
     found: dict[JaxprEqn, None] = {}
     for v in operands:
         if isinstance(v, Var):

@@ -130,13 +130,10 @@ def _parts(body: list[Statement], axis: str) -> tuple[list[Statement], list[Stat
 
 def _statements_beside(body: Sequence[Statement], axis: str) -> list[Statement]:
     """What is not inside of the loop over an axis, and not a loop around it."""
+    beside: list[Statement] = []
     for statement in body:
-        if isinstance(statement, For):
-            around = [axis_of(loop) for loop in loops_of([statement])]
-            if axis in around:
-                others = [s for s in body if s is not statement]
-                inner = (
-                    [] if axis_of(statement) == axis else _statements_beside(statement.body, axis)
-                )
-                return others + inner
-    return []
+        if not isinstance(statement, For) or axis not in map(axis_of, loops_of([statement])):
+            beside.append(statement)
+        elif axis_of(statement) != axis:
+            beside += _statements_beside(statement.body, axis)
+    return beside

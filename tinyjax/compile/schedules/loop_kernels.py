@@ -19,9 +19,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from tinyjax.compile.codegen.codegen import Target
-from tinyjax.compile.fusion.cost_model import MAX_BUFFERS
 from tinyjax.compile.fusion.cost_record import jaxpr_cost
-from tinyjax.compile.kernel.kernel_ir import Allocate, Kernel
+from tinyjax.compile.kernel.kernel_ir import Allocate
 from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
 from tinyjax.compile.kernel.scalarize import scalarized, why_not_elementwise
@@ -61,15 +60,11 @@ def _elementwise(
     if reason := why_not_elementwise(loop, target):
         return reason
     scalar = scalarized(loop, names, target)
-    stored = set(scalar.stacks())
-    kept = {v: eqn for v, eqn in producer.items() if v not in stored}
-    before = cheap_equations(scalar.operands(), kept, target)
+    before = cheap_equations(scalar.operands(), scalar.stacks(), producer, target)
     nest = naive_loop(loop.eqn, before, names, target, scalar)
     if isinstance(nest, str):
         return nest
-    if _has_too_many_buffers(nest.kernel):
-        return f"it reads and makes more than {MAX_BUFFERS} arrays"
-    kernel = elementwise_schedule(_of_form(nest, "elementwise"), scalar, target).finished()
+    kernel = elementwise_schedule(nest, scalar, target).finished()
     vectors = [f", vectorized by {d.width}" for d in kernel.schedule if isinstance(d, Vectorize)]
     return replace(nest, kernel=replace(kernel, form="".join(["elementwise", *vectors])))
 
@@ -84,29 +79,18 @@ def _sequential(
     before: list[JaxprEqn] = []
     if isinstance(found, Loop):
         # The cheap equations of the initial carry, as far as nothing else of the loop reads that.
-        stored = {*found.condition_consts, *found.consts, *found.xs}
-        kept = {v: eqn for v, eqn in producer.items() if v not in stored}
-        before = cheap_equations(found.carry, kept, target)
+        stored = [*found.condition_consts, *found.consts, *found.xs]
+        before = cheap_equations(found.carry, stored, producer, target)
     nest = naive_loop(found.eqn, before, names, target)
     if isinstance(nest, str):
         return nest
-    if _has_too_many_buffers(nest.kernel):
-        return f"it reads and makes more than {MAX_BUFFERS} arrays"
-    kernel = sequential_schedule(_of_form(nest, "sequential"), found, target).finished()
+    kernel = sequential_schedule(nest, found, target).finished()
     allocations = (s for s in every_statement(kernel.body) if isinstance(s, Allocate))
     private = sum(s.array.size for s in allocations)
     if private > MAX_PRIVATE:
         return f"an iteration has {private} elements, too many for one work-item (> {MAX_PRIVATE})"
     form = f"sequential: an iteration has {private} elements"
     return replace(nest, kernel=replace(kernel, form=form))
-
-
-def _of_form(nest: LoopKernel, form: str) -> LoopKernel:
-    return replace(nest, kernel=replace(nest.kernel, form=form))
-
-
-def _has_too_many_buffers(nest: Kernel) -> bool:
-    return len(nest.buffers) > MAX_BUFFERS
 
 
 def _why_no_kernel(found: Loop | Branches) -> str:

@@ -70,7 +70,7 @@ def _one_element_an_item(draft: Draft, axes: list[str], target: Target) -> None:
 
 def _in_vectors(draft: Draft, axes: list[str], target: Target) -> None:
     *rows, columns = _without_divisions(draft, axes)
-    count, width = draft.size(columns), _vector_width(draft.kernel, target)
+    count, width = draft.size(columns), vector_width(draft.kernel, target)
     is_vector = count >= width > 1 and draft.can_be_vectors(columns, width)
     if is_vector:
         _vectorize(draft, columns, width, "neighbours are contiguous in memory")
@@ -125,7 +125,7 @@ def vectorize_sums(draft: Draft, width: int) -> None:
             draft.apply_if_possible(Accumulators(axis, ACCUMULATORS, why=why))
 
 
-def _vector_width(kernel: Kernel, target: Target) -> int:
+def vector_width(kernel: Kernel, target: Target) -> int:
     """The elements of a vector: as many as there can be of the longest dtype."""
     made = [s.target for s in every_statement(kernel.body) if isinstance(s, Let | Load)]
     sizes = [x.dtype.itemsize for x in made] + [x.dtype.itemsize for x in kernel.buffers]

@@ -23,6 +23,7 @@ from tinyjax.compile.schedules.grid import Grid, share
 from tinyjax.compile.schedules.group_schedule import group_schedule
 from tinyjax.compile.schedules.interchange import Interchange
 from tinyjax.compile.schedules.keep import Keep, repeated_work, work_of
+from tinyjax.compile.schedules.map_schedule import vector_width
 from tinyjax.compile.schedules.peel import Peel
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
@@ -81,9 +82,8 @@ def _width(kernel: Kernel, target: Target) -> int:
     """The width of the kernel's vectors; 1 if it can have none."""
     dtypes = {buffer.dtype for buffer in kernel.buffers}
     dtypes |= {s.target.dtype for s in every_statement(kernel.body) if isinstance(s, Let)}
-    if target.width == 1 or not all(map(has_vector_type, dtypes)):
-        return 1
-    return target.width if max(dtype.itemsize for dtype in dtypes) <= 4 else target.width // 2
+    has_vectors = target.width > 1 and all(map(has_vector_type, dtypes))
+    return vector_width(kernel, target) if has_vectors else 1
 
 
 # ---- rows ----

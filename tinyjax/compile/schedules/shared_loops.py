@@ -8,7 +8,6 @@ dependences.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -28,7 +27,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     inner_bodies,
 )
 from tinyjax.compile.kernel.substitution import every_statement
-from tinyjax.compile.schedules.dependences import iterations, why_dependent
+from tinyjax.compile.schedules.dependences import iterations, numbers, why_dependent
 from tinyjax.compile.schedules.directive import axis_of, loops_of
 
 
@@ -117,8 +116,8 @@ def _place(access: Access) -> tuple:
 
 def room(nest: Sequence[For]) -> int:
     """How many work-items have an iteration each: those of the last loop are a power of two."""
-    *outer, last = map(iterations, nest)
-    return math.prod(outer) * (1 << (last - 1).bit_length())
+    _, count = numbers(nest)
+    return count
 
 
 def is_shared_array(accesses: Sequence[Access]) -> bool:

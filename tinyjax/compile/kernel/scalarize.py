@@ -46,22 +46,12 @@ class ScalarLoop:
         return [*(whole for v, whole in self.elements.items() if v.aval.shape), *self.loop.xs]
 
 
-def why_not_elementwise(loop: Loop, target: Target) -> str:
-    """Why not each element of the arrays can run the loop by itself; empty if it can."""
+def scalarized(loop: Loop, names: dict[Var, str], target: Target) -> ScalarLoop | str:
+    """The loop as each element of the arrays runs it by itself, or why it can't. `names` gets the names of
+    new variables."""
     shape = _shape_of(loop)
     if isinstance(shape, str):
         return shape
-    bodies = [(loop.body, len(loop.consts))]
-    if loop.condition:
-        bodies.append((loop.condition, len(loop.condition_consts)))
-    reasons = (r for body, consts in bodies for r in _reasons(body.jaxpr, consts, shape, target))
-    return next(reasons, "")
-
-
-def scalarized(loop: Loop, names: dict[Var, str], target: Target) -> ScalarLoop:
-    """A loop for which there is no reason not to. `names` gets the names of new variables."""
-    shape = _shape_of(loop)
-    assert not isinstance(shape, str)
     rewriting = _Scalarizer(shape, names, target)
     body = rewriting.jaxpr(loop.body.jaxpr, loop.consts)
     changed = replace(loop, body=body, consts=rewriting.constants(body))
@@ -69,7 +59,8 @@ def scalarized(loop: Loop, names: dict[Var, str], target: Target) -> ScalarLoop:
         condition = rewriting.jaxpr(loop.condition.jaxpr, loop.condition_consts)
         consts = rewriting.constants(condition)
         changed = replace(changed, condition=condition, condition_consts=consts)
-    return ScalarLoop(changed, shape, rewriting.elements, rewriting.invariant, rewriting.varying)
+    scalar = ScalarLoop(changed, shape, rewriting.elements, rewriting.invariant, rewriting.varying)
+    return rewriting.why_not or scalar
 
 
 def _shape_of(loop: Loop) -> Shape | str:
@@ -87,29 +78,26 @@ def _shape_of(loop: Loop) -> Shape | str:
 # ---- what can be written for one element ----
 
 
-def _reasons(jaxpr: Jaxpr, consts: int | None, shape: Shape, target: Target) -> Iterator[str]:
-    """Why a jaxpr can't be written for one element. What is computed from its first `consts` operands alone
-    is the same in all iterations; in a loop inside of that there is no such."""
-    given = jaxpr.invars[: consts or 0]
-    same = None if consts is None else set(given)
-    for v in jaxpr.invars[consts or 0 :]:
+def _why_not(
+    eqn: JaxprEqn, same: Collection[Var], given: Collection[Var], shape: Shape, target: Target
+) -> Iterator[str]:
+    """Why an equation can't be written for one element. `same` is what is the same in all iterations; of
+    that, `given` are the operands that it is computed from."""
+    for v in eqn.outvars:
         yield from _why_not_scalar(v, shape)
-    for eqn in jaxpr.eqns:
-        if same is not None and is_invariant(eqn, same, target):
-            same.update(eqn.outvars)
-            continue
-        for v in eqn.outvars:
-            yield from _why_not_scalar(v, shape)
-        for operand in eqn.invars:
-            if operand in (same or ()):
-                yield from _why_no_element(operand, shape, is_given=operand in given)
-        if is_control_flow(eqn):
-            yield from _reasons_of_control_flow(eqn, shape, target)
-        elif not _works_by_element(eqn, same or set(), shape, target):
-            yield f"{eqn.primitive} in its body reads other elements"
+    for operand in eqn.invars:
+        if operand in same:
+            yield from _why_no_element(operand, shape, is_given=operand in given)
+    if is_control_flow(eqn):
+        yield from _why_not_inside(eqn, shape)
+    elif has_effects(eqn):
+        yield f"{eqn.primitive} in its body has an effect"
+    elif not _works_by_element(eqn, same, shape, target):
+        yield f"{eqn.primitive} in its body reads other elements"
 
 
-def _reasons_of_control_flow(eqn: JaxprEqn, shape: Shape, target: Target) -> Iterator[str]:
+def _why_not_inside(eqn: JaxprEqn, shape: Shape) -> Iterator[str]:
+    """Why a loop within can't be run by each element, whatever is in its body."""
     loop = loop_of(eqn)
     if loop is not None and loop.length is None:
         yield "a while_loop inside could not be interrupted"
@@ -119,8 +107,6 @@ def _reasons_of_control_flow(eqn: JaxprEqn, shape: Shape, target: Target) -> Ite
         for outer, inner in zip([*eqn.invars, *eqn.outvars], inside):
             if isinstance(outer, Var) and _is_varying(outer, shape) != _is_varying(inner, shape):
                 yield "a scan within stacks scalars"
-    for body in control_flow(eqn).bodies.values():
-        yield from _reasons(body.jaxpr, None, shape, target)
 
 
 def is_invariant(eqn: JaxprEqn, same: Collection[Var], target: Target) -> bool:
@@ -131,7 +117,7 @@ def is_invariant(eqn: JaxprEqn, same: Collection[Var], target: Target) -> bool:
     return is_pure and all(isinstance(v, Literal) or v in same for v in eqn.invars)
 
 
-def _works_by_element(eqn: JaxprEqn, same: set[Var], shape: Shape, target: Target) -> bool:
+def _works_by_element(eqn: JaxprEqn, same: Collection[Var], shape: Shape, target: Target) -> bool:
     """Whether an element of the result needs elements of varying operands at the same place alone."""
     if only_repeats(eqn, shape):
         return True
@@ -180,7 +166,8 @@ def _why_no_element(v: Atom, shape: Shape, is_given: bool) -> Iterator[str]:
 
 
 class _Scalarizer:
-    """Rewrites jaxprs whose arrays are of `shape` (or scalars) as what one element of them computes."""
+    """Rewrites jaxprs whose arrays are of `shape` (or scalars) as what one element of them computes. The
+    first reason for which that can't be done is `why_not`: what was written is of no use then."""
 
     def __init__(self, shape: Shape, names: dict[Var, str], target: Target):
         self.shape = shape
@@ -189,12 +176,15 @@ class _Scalarizer:
         self.varying: set[Var] = set()
         self.elements: dict[Var, Var] = {}
         self.invariant: list[JaxprEqn] = []
+        self.why_not = ""
 
     def jaxpr(self, old: Jaxpr, operands: Sequence[Atom] | None = None) -> ClosedJaxpr:
         """The jaxpr of a loop, whose first operands are constants; or one within that."""
         count = len(operands or ())
         same = None if operands is None else dict(zip(old.invars, operands))  # what it is outside
-        arguments = {v: self.variable(v) for v in old.invars[count:]}
+        given, own = old.invars[:count], old.invars[count:]
+        self._ask(reason for v in own for reason in _why_not_scalar(v, self.shape))
+        arguments = {v: self.variable(v) for v in own}
         scalars: dict[Var, Atom] = dict(arguments)
         elements: list[Var] = []
 
@@ -214,6 +204,7 @@ class _Scalarizer:
                 self.invariant.append(eqn.replace(invars=invars))
                 same.update((v, v) for v in eqn.outvars)
                 continue
+            self._ask(_why_not(eqn, same or {}, given, self.shape, self.target))
             invars = [element(v) for v in eqn.invars]
             if only_repeats(eqn, self.shape):
                 scalars[eqn.outvars[0]] = invars[0]
@@ -226,6 +217,9 @@ class _Scalarizer:
             eqns.append(eqn.replace(invars=invars, outvars=outvars))
         results = [element(v) for v in old.outvars]
         return ClosedJaxpr(Jaxpr([], [*elements, *arguments.values()], results, eqns))
+
+    def _ask(self, reasons: Iterator[str]) -> None:
+        self.why_not = self.why_not or next(reasons, "")
 
     def constants(self, body: ClosedJaxpr) -> list[Var]:
         """What the constants of a jaxpr are elements of."""

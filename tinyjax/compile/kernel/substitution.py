@@ -36,6 +36,16 @@ def defined_names(body: Sequence[ir.Statement]) -> Iterator[str]:
                 yield array.name
 
 
+def stored_memory(body: Sequence[ir.Statement]) -> list[ir.Buffer | ir.PrivateArray]:
+    """The memory that statements store to, or combine into: once for each that does."""
+    found = []
+    for statement in every_statement(body):
+        match statement:
+            case ir.Store(memory) | ir.Combine(memory):
+                found.append(memory)
+    return found
+
+
 def replaced(
     body: Sequence[ir.Statement], change: Callable[[ir.Statement], list[ir.Statement]]
 ) -> list[ir.Statement]:

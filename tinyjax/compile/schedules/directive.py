@@ -16,16 +16,14 @@ from tinyjax.compile.kernel.kernel_ir import (
     BODIES,
     Allocate,
     Buffer,
-    Combine,
     For,
     Kernel,
     Load,
     Statement,
-    Store,
     While,
     inner_bodies,
 )
-from tinyjax.compile.kernel.substitution import every_statement, replaced
+from tinyjax.compile.kernel.substitution import every_statement, replaced, stored_memory
 
 
 @dataclass(frozen=True)
@@ -212,9 +210,8 @@ def carried(loop: For) -> str:
     That is memory which is not the iteration's own, and is stored to and loaded."""
     statements = list(every_statement(loop.body))
     own = {s.array for s in statements if isinstance(s, Allocate)}
-    combined = {s.array for s in statements if isinstance(s, Combine)}
-    stored = {s.destination for s in statements if isinstance(s, Store)}
+    stored = set(stored_memory(loop.body))
     loaded = {s.source for s in statements if isinstance(s, Load)}
     private = {memory for memory in stored if not isinstance(memory, Buffer)}
-    shared = (combined | private | (stored & loaded)) - own
+    shared = (private | (stored & loaded)) - own
     return ", ".join(sorted(memory.name for memory in shared))

@@ -28,7 +28,6 @@ from tinyjax.compile.kernel.indices import Index, index_var
 from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Atom,
-    Combine,
     For,
     Kernel,
     Let,
@@ -39,7 +38,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     Value,
 )
 from tinyjax.compile.kernel.scalar_ops import scalar_ops
-from tinyjax.compile.kernel.substitution import every_statement, replaced
+from tinyjax.compile.kernel.substitution import replaced, stored_memory
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
@@ -134,8 +133,7 @@ Numbers = dict[Hashable, int]
 
 def _stores(body: Sequence[Statement]) -> Counter[str]:
     """How many statements store to each memory."""
-    found = (s for s in every_statement(body) if isinstance(s, Store | Combine))
-    return Counter(s.destination.name if isinstance(s, Store) else s.array.name for s in found)
+    return Counter(memory.name for memory in stored_memory(body))
 
 
 def _meanings(loop: For, numbers: Numbers, stored: Counter[str]) -> dict[str, int]:

@@ -23,7 +23,7 @@ from tinyjax.compile.fusion.cost_record import jaxpr_cost
 from tinyjax.compile.kernel.kernel_ir import Allocate
 from tinyjax.compile.kernel.naive_loop import LoopKernel, naive_loop
 from tinyjax.compile.kernel.scalar_ops import has_kernel_type
-from tinyjax.compile.kernel.scalarize import scalarized, why_not_elementwise
+from tinyjax.compile.kernel.scalarize import scalarized
 from tinyjax.compile.kernel.substitution import every_statement
 from tinyjax.compile.passes.loops import Branches, Loop, bodies_of, control_flow, is_control_flow
 from tinyjax.compile.schedules.cheap_operands import cheap_equations
@@ -57,9 +57,9 @@ def loop_kernel(
 def _elementwise(
     loop: Loop, producer: Producers, names: dict[Var, str], target: Target
 ) -> LoopKernel | str:
-    if reason := why_not_elementwise(loop, target):
-        return reason
     scalar = scalarized(loop, names, target)
+    if isinstance(scalar, str):
+        return scalar
     before = cheap_equations(scalar.operands(), scalar.stacks(), producer, target)
     nest = naive_loop(loop.eqn, before, names, target, scalar)
     if isinstance(nest, str):

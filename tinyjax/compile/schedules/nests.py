@@ -10,8 +10,8 @@ from collections.abc import Container, Sequence
 from typing import Any
 
 from tinyjax.compile.kernel.indices import Index
-from tinyjax.compile.kernel.kernel_ir import Combine, HasOrigin, Kernel, Let, Load, Statement, Store
-from tinyjax.compile.kernel.substitution import defined_names, every_statement
+from tinyjax.compile.kernel.kernel_ir import HasOrigin, Kernel, Let, Load, Statement
+from tinyjax.compile.kernel.substitution import defined_names, stored_memory
 from tinyjax.compile.schedules.directive import axis_of, loops_of
 
 
@@ -29,11 +29,7 @@ def names_in(thing: Any) -> set[str]:
 
 def stored_names(body: Sequence[Statement]) -> set[str]:
     """The names of memory that statements store to."""
-    return {
-        s.destination.name if isinstance(s, Store) else s.array.name
-        for s in every_statement(body)
-        if isinstance(s, Store | Combine)
-    }
+    return {memory.name for memory in stored_memory(body)}
 
 
 class Fresh:

@@ -26,7 +26,12 @@ import numpy as np
 
 from tinyjax.compile.kernel import kernel_ir as ir
 from tinyjax.compile.kernel.indices import Index, index, index_var
-from tinyjax.compile.kernel.substitution import every_statement, replaced, substituted
+from tinyjax.compile.kernel.substitution import (
+    every_statement,
+    replaced,
+    stored_memory,
+    substituted,
+)
 from tinyjax.compile.schedules.directive import (
     Directive,
     axis_of,
@@ -107,7 +112,7 @@ class _Resumption:
         self, before: Sequence[ir.Statement], after: Sequence[ir.Statement], outer: ir.For | None
     ) -> list[ir.Statement]:
         """The loop with what stands before and after it in its body."""
-        stored = {memory for s in every_statement([self.loop]) if (memory := _stored(s))}
+        stored = set(stored_memory([self.loop]))
         carry = [s.array for s in before if isinstance(s, ir.Allocate) and s.array in stored]
         copies = dict(_copies(after))
         saved = [copies.get(array) or self._save(array, outer) for array in carry]
@@ -235,14 +240,6 @@ def _int(number: int) -> ir.Const:
 
 def _has_while(body: Sequence[ir.Statement]) -> bool:
     return any(isinstance(s, ir.While) for s in every_statement(body))
-
-
-def _stored(statement: ir.Statement) -> Any:
-    """The memory that a statement stores to, if it does."""
-    match statement:
-        case ir.Store(memory) | ir.Combine(memory):
-            return memory
-    return None
 
 
 def _copies(body: Sequence[ir.Statement]) -> Iterator[tuple[Any, list[ir.Statement]]]:

@@ -26,7 +26,7 @@ from tinyjax.compile.kernel.kernel_ir import (
     While,
     inner_bodies,
 )
-from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.kernel.substitution import every_statement, stored_memory
 from tinyjax.compile.schedules.dependences import iterations, numbers, why_dependent
 from tinyjax.compile.schedules.directive import axis_of, loops_of
 
@@ -40,15 +40,9 @@ def is_shared(loop: For) -> bool:
 
 def _sets_variables(loop: For) -> bool:
     """Whether it stores to variables that are made before it, be it in a single iteration."""
-    inside = list(every_statement(loop.body))
-    stored = [s.array for s in inside if isinstance(s, Combine)]
-    stored += [
-        s.destination
-        for s in inside
-        if isinstance(s, Store) and isinstance(s.destination, PrivateArray)
-    ]
-    own = {s.array for s in inside if isinstance(s, Allocate)}
-    return any(array.size == 1 and array not in own for array in stored)
+    own = {s.array for s in every_statement(loop.body) if isinstance(s, Allocate)}
+    arrays = {memory for memory in stored_memory(loop.body) if isinstance(memory, PrivateArray)}
+    return any(array.size == 1 for array in arrays - own)
 
 
 def shared_nest(loop: Statement, size: int) -> tuple[For, ...]:

@@ -34,7 +34,6 @@ from tinyjax.compile.kernel.kernel_ir import (
     Allocate,
     Barrier,
     Buffer,
-    Combine,
     For,
     If,
     IfLast,
@@ -52,6 +51,7 @@ from tinyjax.compile.kernel.substitution import (
     every_statement,
     relocated,
     replaced,
+    stored_memory,
     substituted,
 )
 from tinyjax.compile.schedules.directive import Directive, axis_of, loops_of
@@ -192,14 +192,11 @@ class _GroupWork:
 
     def _wait(self, statement: Statement, new: list[Statement]) -> None:
         """A barrier, where the statement loads what others stored, or stores where they loaded."""
-        loads, stores = set[str](), set[str]()
-        for s in every_statement([statement]):
-            if isinstance(s, Load) and getattr(s.source, "is_local", False):
-                loads.add(s.source.name)
-            elif isinstance(s, Store) and getattr(s.destination, "is_local", False):
-                stores.add(s.destination.name)
-            elif isinstance(s, Combine) and s.array.is_local:
-                stores.add(s.array.name)
+        loaded = (s.source for s in every_statement([statement]) if isinstance(s, Load))
+        loads, stores = (
+            {memory.name for memory in found if getattr(memory, "is_local", False)}
+            for found in (loaded, stored_memory([statement]))
+        )
         if loads & self.stored or stores & (self.stored | self.loaded):
             new.append(Barrier(origin=statement.origin))
             self.stored, self.loaded = set(), set()

@@ -142,6 +142,7 @@ def schedule_of_product(rows, depth, columns):
     "name, sizes",
     [
         *[("epilogue", sizes) for sizes in [(16, 16, 16), (17, 5, 33), (3, 1023, 2), (1, 70, 40)]],
+        *[("epilogue", sizes) for sizes in [(16, 64, 3), (40, 40, 3)]],  # three columns
         *[(name, (9, 14, 21)) for name in PRODUCTS],
     ],
     ids=str,

@@ -17,6 +17,7 @@ from tinyjax.compile.fusion.reduction_groups import Form
 from tinyjax.compile.kernel.kernel_ir import Buffer, Combine, Kernel, Load
 from tinyjax.compile.kernel.reduction_nest import ReductionAxes
 from tinyjax.compile.kernel.substitution import every_statement
+from tinyjax.compile.schedules.dependences import iterations
 from tinyjax.compile.schedules.directive import find_loop, loop_over
 from tinyjax.compile.schedules.distribute import Distribute
 from tinyjax.compile.schedules.grid import Grid, share
@@ -139,12 +140,15 @@ def product_in_groups(naive: Kernel, target: Target) -> Draft:
 
 def _pack(draft: Draft, k: str) -> None:
     """Copies of both operands' parts. The last loop over a copy goes along the operand's rows, so that
-    neighbours load neighbours."""
+    neighbours load neighbours, unless that would leave gaps: those would have to be set."""
     rows, columns = "row_inner", "column_inner"
     for kept, other in ((rows, columns), (columns, rows)):
         draft.apply(Reorder(other, (kept,), why=f"for each {other}, the same is read"))
         order = (kept, k) if _lies_along(draft.kernel, k, kept) else (k, kept)
-        draft.apply_if_possible(Pack(other, order, why="read again and again, loaded once"))
+        for axes in (order, order[::-1]):
+            if iterations(loop_over(draft.kernel, axes[-1])).bit_count() == 1:
+                draft.apply_if_possible(Pack(other, axes, why="read again and again, loaded once"))
+                break
 
 
 def _lies_along(kernel: Kernel, k: str, kept: str) -> bool:

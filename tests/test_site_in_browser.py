@@ -195,6 +195,34 @@ def test_an_endless_loop_is_stopped_what_was_typed_stays_and_errors_are_text(ope
     assert "step" in run_cell(browser, 0)
 
 
+EXPLAIN = "import jax\nprint('once')\njax.viz.explain(jax.numpy.sin, 1.0)"
+SHOWN_STEPS = "return document.querySelector('#steps .graph-box svg')"
+
+
+def test_a_command_walks_through_a_function_in_the_page_and_explain_shows_it(opened):
+    browser = opened("lessons/02_jvp.html")
+    press(browser, ".command .run")
+    until(browser, "return document.querySelector('.command iframe')")
+    browser.switch_to.frame(0)
+    until(browser, SHOWN_STEPS)
+    browser.switch_to.default_content()
+    write(browser, ".cell .edit", EXPLAIN)
+    assert run_cell(browser, 0).strip() == "once"
+    browser.switch_to.frame(browser.find_element("css selector", ".cell iframe"))
+    assert until(browser, "return document.querySelectorAll('.line').length")
+    browser.switch_to.default_content()
+    press(browser, ".cell .reset")
+
+
+def test_a_browser_that_keeps_nothing_says_so(opened):
+    browser = opened("lessons/02_jvp.html")
+    browser.execute_script("Storage.prototype.setItem = () => { throw new Error() }")
+    write(browser, ".cell .edit", "1")
+    assert "keeps nothing" in until(
+        browser, "return document.querySelector('#not-kept').textContent"
+    )
+
+
 def test_the_keyboard_is_enough(opened):
     browser = opened("lessons/03_nesting.html")
     for _ in range(80):

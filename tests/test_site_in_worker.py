@@ -67,6 +67,26 @@ def test_a_graph_is_given_as_its_source(ask):
     assert ask("cell", name="page", line=1, text=text)[0]["graphs"][0].startswith("digraph")
 
 
+def test_a_page_of_explain_is_given_as_its_data(ask):
+    text = "import tinyjax as jax\njax.viz.explain(jax.numpy.sin, 2.0)"
+    answer, _ = ask("cell", name="page", line=1, text=text)
+    assert answer["value"] == "" and answer["stages"]["args"] == "(2.0)"
+    data = json.loads(answer["stages"]["data"])
+    assert data["steps"]["events"] and data["columns"]
+
+
+def test_a_lesson_s_command_gives_the_same_data(ask, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    answer, printed = ask("command", words="tutorials/wave.py:f --args 3.0 --transform grad")
+    assert (answer["error"], answer["stages"]["name"], printed) == ("", "grad", "")
+    assert "No such file" in ask("command", words="missing.py:f")[0]["error"]
+
+
+def test_what_asks_at_a_prompt_is_told_that_there_is_none(ask):
+    answer, _ = ask("cell", name="page", line=1, text="input('?')")
+    assert "A page has no prompt" in answer["error"]
+
+
 @pytest.mark.slow
 def test_work_goes_out_as_a_folder_of_learn_and_comes_back(ask):
     source = (ROOT / "tinyjax/core/bind.py").read_text()

@@ -25,6 +25,11 @@ ELSEWHERE = {
     "Read it here, with what it shows; run it on your own machine, by `python tutorials/17_device.py`."
 }
 
+# A command that shows a function in the terminal or in a page; the site's pages have the same.
+COMMAND = re.compile(
+    r"python -m tinyjax (?P<name>step|explain)\s(?P<words>tutorials/\w+\.py:\w+[^`\n]*)"
+)
+
 # What stands below a program on its page: a question, what is printed, a picture.
 SHOWN = re.compile(
     r"\s*(?P<question><details><summary><b>.*?</b></summary>)?"
@@ -73,7 +78,8 @@ def lesson_page(name: str, pages: Pages) -> str:
             parts += [text[place:end], raw("</details></div>")]
             place = end + len("</details>")
     parts.append(text[place:])
-    return with_exercises(pages.with_links("".join(parts), file, page), name, page)
+    text = with_commands("".join(parts))
+    return with_exercises(pages.with_links(text, file, page), name, page)
 
 
 def output_of(shown: re.Match[str], pages: Pages, page: str) -> str:
@@ -116,6 +122,27 @@ def with_exercises(text: str, name: str, page: str) -> str:
     there = relative(f"exercises/{name}", page)
     return re.sub(
         r"^\| (\d\d\.\d+) \|", rf"| [\1]({there}#exercise-\1) |", text, flags=re.MULTILINE
+    )
+
+
+def with_commands(text: str) -> str:
+    """Below what names a command that shows a function's stages or steps, a button for it."""
+    blocks = re.split(r"(\n\n(?!\n))", text)
+    for place, block in enumerate(blocks):
+        for found in COMMAND.finditer(block):
+            blocks[place] += raw(command_html(found["name"], found["words"]))
+    return "".join(blocks)
+
+
+def command_html(name: str, words: str) -> str:
+    words = html.escape(" ".join(words.split()))
+    view, does = {"step": ("#view=steps", "Walk through it here"), "explain": ("", "Show it here")}[
+        name
+    ]
+    return (
+        f'<div class="command" data-words="{words}" data-view="{view}"><div class="bar" hidden>'
+        f'<button type="button" class="run">{does}</button><span class="state" role="status"></span></div>'
+        '<div class="output"></div></div>'
     )
 
 

@@ -1,8 +1,9 @@
-// The cells of a lesson: a program, Run, and what it shows. All cells of a page share one Python.
+// The cells of a lesson: a program, Run, and what it shows; and its commands. All of a page share one Python.
 
 import { Program, button } from "./editor.js";
-import { drawn, note } from "./notes.js";
+import { drawn, note, printingIn } from "./notes.js";
 import { Python } from "./python.js";
+import { framed } from "./stages.js";
 
 const cells = [];
 let now = null; // the cell that runs, or waits for Python
@@ -58,12 +59,13 @@ class Cell {
     now = this;
     this.ran = 0;
     this.box.classList.add("running");
+    this.say("");
     this.runs.textContent = "Stop";
     const printed = document.createElement("pre");
     const begin = performance.now();
     this.output.replaceChildren(printed);
     try {
-      const answer = await python.call("cell", { ...this.asked, text: this.program.text }, (text) => printed.append(text));
+      const answer = await python.call("cell", { ...this.asked, text: this.program.text }, printingIn(printed));
       this.ran = python.starts;
       this.show(answer, printed);
       this.say(answer.error ? "" : `${((performance.now() - begin) / 1000).toFixed(1)} s`);
@@ -81,11 +83,50 @@ class Cell {
     }
   }
 
-  show({ value, error, pictures = [] }, printed) {
+  show({ value, error, pictures = [], stages }, printed) {
     if (value) printed.append(`${value}\n`);
     for (const picture of pictures) this.output.append(drawn(picture));
+    if (stages) this.output.append(framed(stages));
     if (error) this.output.append(note(error));
     this.output.classList.add("live");
+  }
+}
+
+/** A command of the lesson's, `python -m tinyjax explain` or `step`: the page shows the same in a frame. */
+class Command {
+  constructor(box) {
+    this.asked = { words: box.dataset.words };
+    this.view = box.dataset.view;
+    [this.runs, this.state, this.output] = [".run", ".state", ".output"].map((name) => box.querySelector(name));
+    this.words = this.runs.textContent;
+    this.runs.addEventListener("click", () => this.press());
+    box.querySelector(".bar").hidden = false;
+  }
+
+  say(line) {
+    this.state.textContent = line;
+  }
+
+  isBefore() {
+    return false;
+  }
+
+  async press() {
+    if (now) return now === this ? python.stop() : undefined;
+    now = this;
+    this.runs.textContent = "Stop";
+    this.say("...");
+    try {
+      const { stages, error } = await python.call("command", this.asked);
+      this.output.replaceChildren(stages ? framed(stages, this.view) : note(error));
+      this.say(stages?.summary ?? "");
+    } catch (error) {
+      this.output.replaceChildren(note(error.message));
+      this.say("");
+    } finally {
+      this.runs.textContent = this.words;
+      now = null;
+    }
   }
 }
 
@@ -102,3 +143,4 @@ async function runThrough(cell) {
 }
 
 document.querySelectorAll(".cell").forEach((box, place) => cells.push(new Cell(box, place)));
+document.querySelectorAll(".command").forEach((box) => new Command(box));

@@ -3,6 +3,7 @@
 Each answer is JSON with plain texts; the page shows them as texts. Read worker.js beside it.
 """
 
+import argparse
 import ast
 import base64
 import contextlib
@@ -10,6 +11,8 @@ import io
 import json
 import linecache
 import os
+import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -27,7 +30,18 @@ NO_DRIVER = (
     "pyopencl talks to OpenCL drivers, which no browser has: run this on your own machine "
     "(pip install -e . there, and python -i tutorials/17_device.py)."
 )
+NO_PROMPT = (
+    "A page has no prompt. To walk through what happens, end a cell with tinyjax.viz.explain(f, x) "
+    "and choose Steps; for a debugger, run it on your own machine."
+)
 modules: dict[str, types.ModuleType] = {}
+
+
+class NoPrompt(io.TextIOBase):
+    """Stands for the keyboard, which a worker has not: for input(), breakpoint() and their like."""
+
+    def readline(self, size: int = -1) -> str:  # type: ignore[override]
+        raise RuntimeError(NO_PROMPT)
 
 
 class Printed(io.TextIOBase):
@@ -55,9 +69,33 @@ def answer(kind: str, asked: str, show) -> str:
     try:
         return json.dumps(ANSWERS[kind](show, **json.loads(asked)))
     except ModuleNotFoundError as error:
-        if error.name and error.name.partition(".")[0] in ("scipy", "matplotlib"):
-            return json.dumps({"missing": error.name.partition(".")[0]})
+        if is_to_load(error):
+            return json.dumps({"missing": "scipy"})
         raise
+
+
+def is_to_load(error: BaseException) -> bool:
+    """Whether the page can load what is missing: Pyodide has SciPy, which few programs need."""
+    return (
+        isinstance(error, ModuleNotFoundError) and (error.name or "").partition(".")[0] == "scipy"
+    )
+
+
+@contextlib.contextmanager
+def at_work(show, found: dict):
+    """While the reader's program runs: what it prints is shown, there is nobody to ask, and what goes wrong
+    is told."""
+    printed = Printed(show)
+    before, sys.stdin = sys.stdin, NoPrompt()
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            yield
+    except BaseException as error:
+        if is_to_load(error):
+            raise
+        found["error"] = told(error)
+    finally:
+        sys.stdin = before
 
 
 # ---- cells ----
@@ -68,26 +106,24 @@ def run_cell(show, name: str, line: int, text: str) -> dict:
     module = modules.get(name) or begin_page(name)
     file = place_of(name, line, text)
     found: dict = {"graphs": [], "value": "", "error": ""}
-    printed = Printed(show)
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        try:
-            tree = ast.parse("\n" * (line - 1) + text, file)
-            last = tree.body[-1] if tree.body else None
-            if isinstance(last, ast.Expr):
-                tree.body.pop()
-            exec(compile(tree, file, "exec"), module.__dict__)
-            if isinstance(last, ast.Expr):
-                value = eval(compile(ast.Expression(last.value), file, "eval"), module.__dict__)
-                if hasattr(value, "source"):
-                    found["graphs"].append(value.source)
-                elif value is not None:
-                    found["value"] = as_in_lessons(repr(value))
-        except ModuleNotFoundError as error:
-            if error.name and error.name.partition(".")[0] == "scipy":
-                raise
-            found["error"] = told(error)
-        except BaseException as error:
-            found["error"] = told(error)
+    with at_work(show, found):
+        if re.search(r"^\s*(import|from) jax\b", text, re.MULTILINE):
+            import tinyjax
+
+            tinyjax.install_as_jax()
+        tree = ast.parse("\n" * (line - 1) + text, file)
+        last = tree.body[-1] if tree.body else None
+        if isinstance(last, ast.Expr):
+            tree.body.pop()
+        exec(compile(tree, file, "exec"), module.__dict__)
+        if isinstance(last, ast.Expr):
+            value = eval(compile(ast.Expression(last.value), file, "eval"), module.__dict__)
+            if is_page(value):
+                found["stages"] = stages(value)
+            elif hasattr(value, "source"):
+                found["graphs"].append(value.source)
+            elif value is not None:
+                found["value"] = as_in_lessons(repr(value))
     return found
 
 
@@ -141,11 +177,54 @@ def judge(show, number: str, texts: dict[str, str]) -> dict:
     return judge_text(number, texts)
 
 
-# ---- the playground ----
+# ---- functions, stage by stage ----
+
+
+def is_page(value) -> bool:
+    """Whether it is what viz.explain makes."""
+    made = sys.modules.get("tinyjax.studio.viz.html")
+    return made is not None and isinstance(value, made.Page)
+
+
+def draw_by(svg_of: Callable[[str], str]) -> None:
+    """From now on graphs are laid out by this function of the page, and not by a program."""
+    from tinyjax.studio.viz import output
+
+    def pipe(graph, *args, **options):
+        try:
+            return svg_of(graph.source)
+        except Exception as error:
+            raise output.DotNotFound(f"The graph could not be drawn: {error}") from None
+
+    output.Graph.pipe = pipe  # type: ignore[method-assign, assignment]
+
+
+def stages(page) -> dict:
+    """The data of a page of viz.explain; the site has what draws it."""
+    data = page.html.partition('id="data">')[2].partition("</script>")[0]
+    name, _, called = page.title.partition("(")
+    summary = "; ".join(" ".join(line.split()) for line in page.summary.splitlines())
+    return {"name": name, "args": f"({called}", "data": data, "summary": summary}
+
+
+def command(show, words: str) -> dict:
+    """What `python -m tinyjax explain` shows, asked by words such as "model.py:loss --args 3.0". The page has
+    the events that `step` walks through, too. What the file prints when it is imported is not shown."""
+    from tinyjax.studio import viz
+    from tinyjax.studio.cli.functions import add_arguments
+
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    add_arguments(parser)
+    found: dict = {"error": ""}
+    with at_work(lambda text: None, found):
+        asked = parser.parse_args(shlex.split(words))
+        page = viz.explain(asked.function, *asked.args, transforms=asked.transform)
+        found["stages"] = stages(page)
+    return found
 
 
 def explain(show, text: str, function: str, args: str, transforms: str) -> dict:
-    """What becomes of a function of the reader's program, as the data of a page of `viz.explain`."""
+    """What becomes of a function of the playground's program."""
     import tinyjax as jax
     from tinyjax.studio import viz
     from tinyjax.studio.cli.functions import transforms_named, value_of
@@ -156,24 +235,14 @@ def explain(show, text: str, function: str, args: str, transforms: str) -> dict:
     linecache.checkcache(str(file))
     module = sys.modules["playground"] = types.ModuleType("playground")
     module.__file__ = str(file)
-    printed = Printed(show)
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        try:
-            exec(compile(text, str(file), "exec"), module.__dict__)
-            chosen = getattr(module, function or last_function(text))
-            values = value_of(f"({args.rstrip(', ')},)" if args.strip() else "()")
-            found = transforms_named(transforms) if transforms else []
-            page = viz.explain(chosen, *values, transforms=found)
-        except ModuleNotFoundError as error:
-            if error.name == "scipy":
-                raise
-            return {"error": told(error)}
-        except BaseException as error:
-            return {"error": told(error)}
-    data = page.html.partition('id="data">')[2].partition("</script>")[0]
-    name, _, called = page.title.partition("(")
-    summary = "; ".join(" ".join(line.split()) for line in page.summary.splitlines())
-    return {"name": name, "args": f"({called}", "data": data, "summary": summary, "error": ""}
+    found: dict = {"error": ""}
+    with at_work(show, found):
+        exec(compile(text, str(file), "exec"), module.__dict__)
+        chosen = getattr(module, function or last_function(text))
+        values = value_of(f"({args.rstrip(', ')},)" if args.strip() else "()")
+        named = transforms_named(transforms) if transforms else []
+        found["stages"] = stages(viz.explain(chosen, *values, transforms=named))
+    return found
 
 
 def last_function(text: str) -> str:
@@ -233,6 +302,7 @@ def unpack(show, zip: str) -> dict:
 ANSWERS: dict[str, Callable[..., dict]] = {
     "cell": run_cell,
     "judge": judge,
+    "command": command,
     "explain": explain,
     "pack": pack,
     "unpack": unpack,

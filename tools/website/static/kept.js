@@ -14,10 +14,15 @@ export function read(key, otherwise = null) {
 export function write(key, value) {
   try {
     localStorage.setItem(PREFIX + key, JSON.stringify(value));
-    return true;
   } catch {
-    return false; // it is full, or not allowed
+    tell(); // it is full, or not allowed
   }
+}
+
+function tell() {
+  if (document.getElementById("not-kept")) return;
+  const words = "This browser keeps nothing here: its storage is full, or switched off. Copy what you wrote before you leave the page.";
+  document.body.append(Object.assign(document.createElement("p"), { id: "not-kept", role: "alert", textContent: words }));
 }
 
 export function forget(key) {

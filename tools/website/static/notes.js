@@ -8,6 +8,11 @@ export function note(text) {
   return made;
 }
 
+/** Shows in this element what a program prints; null begins anew. */
+export function printingIn(element) {
+  return (text) => (text === null ? element.replaceChildren() : element.append(text));
+}
+
 /** A graph as a picture: nothing in it can run, and no link in it leads anywhere. */
 export function drawn(svg, words = "the graph that the cell ends with") {
   const picture = document.createElement("img");

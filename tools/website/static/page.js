@@ -1,7 +1,7 @@
 // What every page of the site begins with: it loads what the page has use for, and nothing else.
 
 const wanted = [
-  [".cell", "./cells.js"],
+  [".cell, .command", "./cells.js"],
   [".exercise", "./exercises.js"],
   ["#playground", "./playground.js"],
   ["#your-work, #lesson-map", "./work.js"],

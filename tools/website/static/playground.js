@@ -1,8 +1,9 @@
 // The playground: a function of the reader's own, stage by stage, as `tinyjax explain --live` shows it.
 
-import { note } from "./notes.js";
+import { note, printingIn } from "./notes.js";
 import { Program } from "./editor.js";
-import { Python, STATIC } from "./python.js";
+import { Python } from "./python.js";
+import { stagesIn } from "./stages.js";
 
 const MOST = 8000; // characters that a link may carry
 const root = document.getElementById("playground");
@@ -12,7 +13,8 @@ const fields = Object.fromEntries(["function", "args", "transforms"].map((name) 
 const live = form.querySelector("#live");
 
 const python = new Python((line) => (state.textContent = line));
-let running = false, again = false, follows = false, waiting = null, stages = null;
+let running = false, again = false, follows = false, waiting = null;
+const put = stagesIn(frame);
 
 const fragment = readLink(location.hash);
 const program = new Program(root.querySelector(".program"), fragment ? null : "playground", { run: show, changed: follow });
@@ -28,10 +30,10 @@ async function show() {
   const printed = document.createElement("pre");
   output.replaceChildren(printed);
   try {
-    const found = await python.call("explain", { text: program.text, ...values() }, (text) => printed.append(text));
-    state.textContent = found.error ? "" : found.summary;
+    const found = await python.call("explain", { text: program.text, ...values() }, printingIn(printed));
+    state.textContent = found.stages?.summary ?? "";
     if (found.error) output.append(note(found.error));
-    else put(found);
+    else put(found.stages, frame.hidden ? "" : frame.contentWindow.location.hash);
   } catch (error) {
     again = false;
     state.textContent = "";
@@ -56,20 +58,6 @@ function follow() {
 function values() {
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.value]));
 }
-
-/** Give the stages to the frame, which asks for them when it has loaded. */
-function put(found) {
-  stages = found;
-  const view = frame.hidden ? "" : frame.contentWindow.location.hash;
-  frame.hidden = false;
-  frame.src = new URL(`explain/frame.html?${Date.now()}${view}`, STATIC);
-}
-
-addEventListener("message", (event) => {
-  if (event.source === frame.contentWindow && event.origin === location.origin && event.data === "ready" && stages) {
-    event.source.postMessage(stages, location.origin);
-  }
-});
 
 // ---- links ----
 

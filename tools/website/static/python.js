@@ -15,10 +15,6 @@ export class Python {
     this.ready = null;
   }
 
-  get isBusy() {
-    return this.waiting.size > 0;
-  }
-
   /** Ask the worker; what it prints meanwhile goes to `print`. */
   async call(kind, asked, print = () => {}) {
     const id = ++this.number;

@@ -47,5 +47,4 @@ class RefOrder:
 
 
 def _refs(atoms: Sequence[Atom]) -> list[Var]:
-    refs = [x for x in atoms if isinstance(x, Var) and isinstance(x.aval, AbstractRef)]
-    return list(dict.fromkeys(refs))
+    return [x for x in atoms if isinstance(x, Var) and isinstance(x.aval, AbstractRef)]

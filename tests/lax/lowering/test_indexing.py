@@ -43,8 +43,21 @@ def test_a_window_outside_is_dropped_or_moved_inside(mode):
     assert not has_host_steps(update, X, 0)
 
 
+@pytest.mark.parametrize("place", [0, 100, 200, 255])
+def test_an_index_of_eight_bits_is_compared_with_a_larger_size(place):
+    numbers = jax.lax.ScatterDimensionNumbers((), (0,), (0,))
+    update = lambda x, i: jax.lax.scatter_add(x, i, jnp.float32(1), numbers)  # noqa: E731
+    check(update, jnp.zeros(300), np.array([place], np.uint8))
+
+
 def test_each_of_a_batch_has_a_window_of_its_own():
     check(jax.vmap(lambda x, i: x.at[i].set(-1.0)), X, jnp.array([0, 5, 9, -1]))
+
+
+def test_a_function_of_the_users_is_applied_by_a_host_step():
+    update = lambda x, i: x.at[i].apply(jnp.sin)  # noqa: E731
+    assert has_host_steps(update, X, 1)
+    np.testing.assert_array_equal(jax.jit(update)(X, 1), update(X, 1))
 
 
 def test_several_windows_are_a_host_step():

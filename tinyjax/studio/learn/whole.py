@@ -163,8 +163,8 @@ def complaints(
     look: bool = True,
 ) -> list[str]:
     """What is said of a program that fails: its error, and the exercise that it is likely to come from, of
-    this lesson or, where an error went through one, of those that were carried on. Unless nobody is to
-    `look`, which takes time, those are named that it called."""
+    this lesson or, where an error went through one, of those that were carried on. With `look`, which makes
+    the program slower, those that it called are known too."""
     called = Called(exercises)
     if look:
         sys.setprofile(called)
@@ -178,12 +178,8 @@ def complaints(
         kind = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
         likely = Called({**exercises, **(kept or {})}).in_traceback(error)
         where = [likely] if likely else list(called.names)
-        return [
-            f"{what}: {kind}{said}",
-            f"    what it called of yours: {', '.join(where)}"
-            if where
-            else "    it called none of yours",
-        ]
+        told = [f"    what it called of yours: {', '.join(where)}"] if where else []
+        return [f"{what}: {kind}{said}", *(told or ["    it called none of yours"] * look)]
     finally:
         sys.setprofile(None)
 

@@ -100,8 +100,8 @@ def save_any_names_but_these(*names_not_to_save: str) -> Policy:
 
 
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
-    """Keeps everything, in JAX 0.10 also what has one of these names: the named value is that which
-    checkpoint_name was given, and could be kept under no name all the same."""
+    """Keeps everything. In JAX 0.10 that includes what has one of these names: checkpoint_name gives the
+    value that it was given, which has no name before and may be kept."""
     return lambda *_, **__: True
 
 

@@ -233,6 +233,7 @@ CHAPTERS = (
             "compile.kernel.scalarize": "a loop over arrays as a loop of scalars",
             "compile.kernel.naive_loop": "a loop as a naive nest",
             "compile.schedules.hoist": "what is the same in all iterations, once before them",
+            "compile.schedules.update_in_place": "a loop that stores what it changes, and no more",
             "compile.schedules.gather": "what lies apart in memory, copied for vectors",
             "compile.schedules.loop_schedule": "how loops are made fast: vectors, or one work-item",
             "compile.schedules.cheap_operands": "what a loop's kernel computes before its first iteration",
@@ -341,10 +342,7 @@ CHAPTERS = (
             "lax.selection": "select_n, clamp",
         },
     ),
-    Chapter(
-        "Many devices",
-        {"transform.shard_map.nested_vmap": "shard_map as a vmap over each axis of a mesh"},
-    ),
+    Chapter("Many devices", {"transform.shard_map.nested_vmap": "shard_map as nested vmaps"}),
 )
 
 STEPS = tuple(step for chapter in CHAPTERS for step in chapter.steps)  # modules to read, in order

@@ -34,6 +34,7 @@ from tinyjax.compile.schedules.resumable import Resumable
 from tinyjax.compile.schedules.schedule import Draft
 from tinyjax.compile.schedules.split import Split
 from tinyjax.compile.schedules.unroll_and_jam import UnrollAndJam, is_short
+from tinyjax.compile.schedules.update_in_place import UpdateInPlace, next_values
 from tinyjax.compile.schedules.vectorize import Vectorize
 
 UNROLLED = 8  # terms of a sum that are added before it goes back to memory
@@ -104,6 +105,8 @@ def _jammed(scalar: ScalarLoop, width: int) -> int:
 def sequential_schedule(nest: LoopKernel, found: Loop | Branches, target: Target) -> Draft:
     """The schedule of a naive nest that one work-item runs."""
     draft = Draft(nest.kernel)
+    for array in next_values(draft.kernel):
+        draft.apply_if_possible(UpdateInPlace(array, why="the other elements stay as they are"))
     if isinstance(found, Loop):
         draft.apply_if_possible(Hoist(nest.axis, why="once is enough"))
     _advance_together(draft, nest.axis, target)

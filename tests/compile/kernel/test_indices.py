@@ -29,6 +29,14 @@ def test_rows_and_columns_are_put_together_again():
     assert str((i * 12 + flat // 5) * 5 + flat % 5) == "i1 * 60 + f"
 
 
+def test_the_row_of_an_element_is_found_without_a_division():
+    row, column = index_var("i1", 0, 3), index_var("i2", 0, 9)
+    flat = row * 10 + column
+    assert (flat // 10) is row and (flat % 10) is column
+    assert str(flat // 5) == "(i1 * 10 + i2) / 5", "a column is not below 5"
+    assert str((row * 20 + column) // 10) == "i1 * 2"
+
+
 def test_a_variable_is_replaced_wherever_it_stands():
     i, j = index_var("i1", 0, 9), index_var("i2", 0, 1)
     change = {"i1": j * 4 + 1}

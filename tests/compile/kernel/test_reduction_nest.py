@@ -58,6 +58,12 @@ def test_what_is_one_number_for_a_row_is_computed_once():
     assert [line for line in lines if "sqrt" in line][0].startswith("    k:f32")
 
 
+@pytest.mark.parametrize("shape", [(1, 3, 40), (3, 1, 40), (1, 3, 2, 20)])
+def test_so_it_is_if_the_rows_are_reshaped_at_the_end(shape):
+    nest = str(naive(lambda x: (x - x.max(1, keepdims=True)).reshape(shape), 3, 40))
+    assert nest.count("variable of -inf") == 1
+
+
 @pytest.mark.parametrize(
     "f, shape",
     [

@@ -71,6 +71,10 @@ class Index:
             return self if divisor == 1 else index(0)
         if self.op == "*" and self.args[1].op == "const" and self.args[1].lo % divisor == 0:
             return self.args[0] * (self.args[1].lo // divisor)
+        if self.op == "+":
+            rows, column = self.args  # an element's row, from its place: row * columns + column
+            if rows.factor() % divisor == 0 and 0 <= column.lo and column.hi < divisor:
+                return rows // divisor
         return _fold(Index("/", (self, index(divisor)), self.lo // divisor, self.hi // divisor))
 
     def __mod__(self, divisor: int) -> Index:

@@ -23,10 +23,9 @@ from tinyjax.core.shortcuts import shortcut_for
 from tinyjax.core.tree_util.pytrees import LEAF, PyTreeDef, kind_of, tree_leaves
 from tinyjax.fast.prepared_launch import prepared
 from tinyjax.runtime.devices import default_device
-from tinyjax.runtime.distributed.processes import process_count
 from tinyjax.runtime.placement import Place, home_of
 from tinyjax.transform.jit.api import PjitFunction
-from tinyjax.transform.jit.primitive import call_across_processes, compiled, runs_in_parts
+from tinyjax.transform.jit.primitive import call_in_parts, compiled
 from tinyjax.transform.jit.shardings import place_of_call
 
 
@@ -110,7 +109,7 @@ def _remember(
     result: Any,
 ) -> None:
     """Notes what the call led to, unless that is still being built, or the plain way has more to do: it looks
-    at results, does as in_shardings and out_shardings say, or asks devices of this process."""
+    at results, or does as in_shardings and out_shardings say."""
     if config.jax_debug_nans or config.jax_debug_infs:
         return
     if function.shardings is not None:
@@ -121,14 +120,11 @@ def _remember(
     ):  # jit is disabled; or it closes over Refs, which the plain way reads
         return
     jaxpr, out_tree, donated = traced[0]
-    if any(is_one(jaxpr, arrays) for is_one, _ in runs_in_parts):
-        return
     name = function.params["name"]
-    if process_count() > 1 and function.shardings is None:
-        how = {"name": name, "donated_invars": donated}
-        if (across := call_across_processes(jaxpr, arrays, how)) is not None:
-            function.calls[key] = _Known(config.settings, across, out_tree, [])
-            return
+    how = {"name": name, "donated_invars": donated}
+    if (in_parts := call_in_parts(jaxpr, arrays, how)) is not None:
+        function.calls[key] = _Known(config.settings, in_parts, out_tree, [])
+        return
     place = function.device or place_of_call(jaxpr, arrays, name)
     program = compiled(jaxpr, home_of(place or default_device()), name, donated)
     program = getattr(program, "executable", program)  # None: not yet, in a BackgroundBuild

@@ -215,7 +215,7 @@ class Mesh(_Axes):
                 "np.array(jax.devices()).reshape(4, 2)"
             )
 
-    @property
+    @functools.cached_property
     def flat_devices(self) -> tuple[Device, ...]:
         """The devices row by row."""
         return tuple(self.devices.flat)
@@ -279,7 +279,7 @@ class Mesh(_Axes):
     def __hash__(self) -> int:
         return hash(self._key)
 
-    @property
+    @functools.cached_property
     def _key(self) -> tuple:
         return self.flat_devices, self.axis_sizes, self.axis_names, self.axis_types
 

@@ -45,6 +45,20 @@ def test_a_plain_jit_of_a_spread_array_gives_what_it_gives_of_a_whole_one():
 
 
 @pytest.mark.slow
+def test_calls_that_were_made_before_give_what_they_gave():
+    by_two_devices("""
+    shardings = [NamedSharding(mesh, P(*axes)) for axes in (("i",), (None, "i"), ())]
+    f = jax.jit(jax.shard_map(lambda x: 2 * x, mesh=mesh, in_specs=P("i"), out_specs=P("i")))
+    for start in range(3):
+        for sharding in shardings:
+            result = f(jax.device_put(x + start, sharding))
+            np.testing.assert_array_equal(result, 2 * (x + start))
+            assert are_on_their_devices(result) and result.sharding.spec == P("i")
+    assert len(f.calls) == len(shardings)
+    """)
+
+
+@pytest.mark.slow
 def test_training_gives_what_one_device_gives():
     by_two_devices("""
     w = np.ones((2, 3), np.float32) / 10

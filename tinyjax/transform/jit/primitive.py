@@ -7,6 +7,7 @@ as any other. Builds on tracing and shortcuts.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -59,22 +60,34 @@ def call_across_processes(
 
 def call_in_parts(
     jaxpr: ClosedJaxpr, arrays: Sequence[ArrayImpl], params: dict[str, Any]
-) -> list[ArrayImpl] | None:
-    """The results of a program that several processes or devices have parts of; None of another one."""
+) -> Call | None:
+    """What calls a program that several processes or devices have parts of; None of another one."""
     if (across := call_across_processes(jaxpr, arrays, params)) is not None:
-        return across(arrays)
+        return across
     out_places = params.get("out_shardings", ())
     for is_one, run in runs_in_parts:
         if is_one(jaxpr, arrays):
             place_of_call(
                 jaxpr, arrays, params["name"], out_places
             )  # raises, if there is no such place
-            outs = run(jaxpr, arrays, out_places)
-            for x, is_donated in zip(arrays, params["donated_invars"]):
-                if is_donated:
-                    x.delete()
-            return outs
+            return functools.partial(
+                _run_in_parts, run, jaxpr, out_places, params["donated_invars"]
+            )
     return None
+
+
+def _run_in_parts(
+    run: Callable[..., list[ArrayImpl]],
+    jaxpr: ClosedJaxpr,
+    out_places: Sequence[Any],
+    donated: Sequence[bool],
+    arrays: Sequence[ArrayImpl],
+) -> list[ArrayImpl]:
+    outs = run(jaxpr, arrays, out_places)
+    for x, is_donated in zip(arrays, donated):
+        if is_donated:
+            x.delete()
+    return outs
 
 
 def _jit_impl(
@@ -85,7 +98,7 @@ def _jit_impl(
     said = params.get("in_shardings", ()), params.get("out_shardings", ())
     arrays = put_arguments(arrays, said[0]) if any(said[0]) else arrays
     if (in_parts := call_in_parts(jaxpr, arrays, params)) is not None:
-        return in_parts
+        return in_parts(arrays)
     place = device or place_of_call(jaxpr, arrays, params["name"], said[1])
     home = home_of(place or default_device())
     outs = compiled(jaxpr, home, params["name"], params["donated_invars"])(arrays)

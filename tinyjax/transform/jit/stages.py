@@ -289,7 +289,7 @@ class Compiled(_Signature):
         arrays = put_arguments(arrays, places)
         how = {"name": traced.fun_name, "donated_invars": traced._donated, **said}
         if (in_parts := call_in_parts(_with_values(traced), arrays, how)) is not None:
-            return in_parts
+            return in_parts(arrays)
         outs = self.executable(arrays)
         if traced.device is not None:
             for out, sharding in zip(outs, tree_leaves(self.output_shardings)):

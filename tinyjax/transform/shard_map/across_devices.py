@@ -124,8 +124,8 @@ def run(
     closed: ClosedJaxpr, args: Sequence[ArrayImpl], out_shardings: Sequence[Any]
 ) -> list[ArrayImpl]:
     """The results of a program with such a shard_map, segment by segment."""
-    inlined, segments = _segments(closed)
-    jaxpr, place = inlined.jaxpr, _place(closed)
+    inlined, segments, place = _segments(closed)
+    jaxpr = inlined.jaxpr
     env: dict[Var, Any] = dict(zip(jaxpr.invars, args)) | dict(zip(jaxpr.constvars, inlined.consts))
 
     def value(atom: Any) -> Any:
@@ -181,8 +181,8 @@ class Segment:
 
 
 @cached_on_jaxpr
-def _segments(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Segment]]:
-    """The program with its calls opened and without what nobody needs, and its segments."""
+def _segments(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Segment], NamedSharding]:
+    """The program with its calls opened and without what nobody needs, its segments, and _place."""
     inlined = inline_calls(closed, keep=lambda eqn: eqn.primitive.name == "shard_map")
     inlined = without_dead_code(inlined)
     runs: list[list[JaxprEqn]] = [[]]
@@ -202,7 +202,7 @@ def _segments(closed: ClosedJaxpr) -> tuple[ClosedJaxpr, list[Segment]]:
         else:
             segments.append(_segment(eqns, needed))
         needed.update(v for v in segments[-1].reads if isinstance(v, Var))
-    return inlined, segments[::-1]
+    return inlined, segments[::-1], _place(closed)
 
 
 def _segment(eqns: list[JaxprEqn], needed: set[Var]) -> Segment:

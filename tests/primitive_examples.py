@@ -193,9 +193,8 @@ def with_refs(a: Any) -> Any:
     r = jax.new_ref(a)
     r[...] = lax.sin(r[...]) * a
     ref.addupdate(r, ..., a * a)
-    last = jax.freeze(r)
-    jax.free_ref(r)
-    return last
+    jax.free_ref(jax.new_ref(a))
+    return jax.freeze(r)
 
 
 def emptied(a: Any) -> Any:

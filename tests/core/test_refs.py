@@ -124,7 +124,7 @@ def test_integers_take_the_integer_dtype_of_the_ref():
 
 
 def test_a_ref_holds_no_ref(ref):
-    with pytest.raises(ValueError, match="into another Ref"):
+    with pytest.raises(ValueError, match="into a Ref"):
         ref[...] = ref
 
 
@@ -151,3 +151,24 @@ def test_struct_like_has_the_type_of_what_it_is_given():
 def test_broadcast_like_stretches_axes_of_size_one():
     x = jnp.ones((2, 1))
     assert lax.broadcast_like(x, jnp.zeros((3, 2, 4))).shape == (3, 2, 4)
+
+
+@pytest.mark.parametrize(
+    "use", [lambda r: r[0], jax.freeze, lambda r: lax.cond(True, lambda: r[0], lambda: 0.0)]
+)
+def test_a_frozen_ref_is_not_used_again_in_jit(use):
+    def program(x):
+        r = jax.new_ref(x)
+        return jax.freeze(r), use(r)
+
+    program(jnp.ones(3))  # eager code keeps the box
+    with pytest.raises(ValueError, match="after it was frozen"):
+        jax.jit(program)(jnp.ones(3))
+
+
+def test_vmap_gives_a_ref_with_the_batch_where_it_is_or_refuses():
+    with pytest.raises(ValueError, match="axis 0.*asks for axis 1"):
+        jax.vmap(jax.new_ref, out_axes=1)(jnp.ones((2, 3)))
+    outer = jax.new_ref(1.0)
+    with pytest.raises(ValueError, match="made outside"):
+        jax.vmap(lambda x: outer)(jnp.ones(3))

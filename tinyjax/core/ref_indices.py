@@ -62,7 +62,7 @@ def parse_index(index: Any, shape: tuple[int, ...]) -> tuple[Indexer, list[Any]]
     Raises ValueError for an index out of range, a slice backwards or too many entries, TypeError for what is
     no index, IndexError for a mask."""
     items = index if isinstance(index, tuple) else (index,)
-    if items == () or len(items) == 1 and (items[0] is Ellipsis or items[0] is None):
+    if items == () or index is Ellipsis or index is None:
         return (), []
     ellipses = sum(item is Ellipsis for item in items)
     if ellipses > 1:
@@ -87,6 +87,7 @@ def _entry(item: Any, size: int, operands: list[Any]) -> int | Slice | str:
         start, stop, step = item.indices(size)
         if step < 1:
             raise ValueError(f"slice must have a step >= 1 (found: {step})")
+        _check_start(start, size)
         return Slice(start, len(range(start, stop, step)), step)
     if isinstance(item, Slice):
         return _slice_entry(item, size, operands)
@@ -118,7 +119,17 @@ def _slice_entry(item: Slice, size: int, operands: list[Any]) -> Slice:
         raise ValueError(
             f"Out of bound slice: start={start}, size={item.size}, stride={item.stride}, dim={size}."
         )
+    _check_start(start, size)
     return replace(item, start=start)
+
+
+def _check_start(start: int, size: int) -> None:
+    """Also of a slice of no elements, as in JAX."""
+    if start >= size > 0:
+        raise ValueError(
+            f"Out of bound slice: start={start}, dim={size}. A slice begins at an element, even if it "
+            "takes none"
+        )
 
 
 def from_the_end(indexer: Indexer, operands: Sequence[Any], shape: tuple[int, ...]) -> list[Any]:

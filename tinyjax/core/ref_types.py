@@ -75,6 +75,18 @@ def check_takes_refs(primitive: Any, avals: Sequence[ShapedArray]) -> None:
             )
 
 
+def check_aliases(args: Sequence[Any], what: str) -> None:
+    """Raises ValueError if a Ref stands twice among the arguments: there would be two values of one box."""
+    refs = [x for x in args if is_ref(x)]
+    for i, ref in enumerate(refs):
+        if any(ref is other for other in refs[:i]):
+            raise ValueError(
+                "only one reference to a mutable array may be passed as an argument to a function, but the "
+                f"mutable array reference of type {ref.aval} is twice among the operands of {what}: pass it "
+                "once, and do not close over it besides"
+            )
+
+
 def check_no_ref_returned(fun: Callable | str, outs: Sequence[Any]) -> None:
     """Raises ValueError for a Ref among the results of a function, or of what a str names: one box would have
     two names."""

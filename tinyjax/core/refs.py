@@ -165,11 +165,13 @@ def _swap(ref: Ref, value: Any, *operands: Any, indexer: Indexer) -> Any:
 
 
 def _addupdate(ref: Ref, value: Any, *operands: Any, indexer: Indexer) -> list[Any]:
-    if indexer:
+    if not indexer:
+        ref.value = ref.value + value
+    elif is_one_slice(indexer, operands):  # of bools, a sum is an `or`
+        _swap(ref, _get(ref, *operands, indexer=indexer) + value, *operands, indexer=indexer)
+    else:
         place = ref.value.at[numpy_index(indexer, from_the_end(indexer, operands, ref.shape))]
         ref.value = place.add(value, mode=_mode(indexer, operands))
-    else:
-        ref.value = ref.value + value
     return []
 
 
@@ -298,7 +300,7 @@ def set(ref: Ref, idx: Any, value: Any) -> None:  # noqa: A001  (JAX's name)
 
 def addupdate(ref: Ref, idx: Any, x: Any) -> None:
     """Adds `x` at `idx`. `ref[idx] += x` reads, adds and writes; this is one operation, and simpler to
-    differentiate.
+    differentiate. Of bools, the sum is an `or`.
 
     Source: https://docs.jax.dev/en/latest/_autosummary/jax.ref.addupdate.html
     """
@@ -313,25 +315,24 @@ def freeze(ref: Ref) -> Any:
     return freeze_p.bind(_as_ref("freeze", ref))
 
 
-def free_ref(ref: Ref) -> None:
-    """Says that a Ref is not used any more."""
-    free_ref_p.bind(_as_ref("free_ref", ref))
+def free_ref(ref: Ref) -> tuple[()]:
+    """Says that a Ref is not used any more. Gives nothing: ()."""
+    return tuple(free_ref_p.bind(_as_ref("free_ref", ref)))
 
 
 def _write(primitive: Primitive, name: str, ref: Ref, idx: Any, value: Any) -> Any:
     aval = _checked_ref(name, ref)
     indexer, operands = parse_index(idx, aval.shape)
-    value = _as_dtype_of(aval, name, value)
+    if is_ref(value):
+        raise ValueError(f"`{name}` can't store a Ref into a Ref: read what it holds, by [...]")
+    if primitive is swap_p:
+        value = _as_dtype_of(aval, value)
     abstract_eval_rules[primitive](aval, get_aval(value), *map(get_aval, operands), indexer=indexer)
     return primitive.bind(ref, value, *operands, indexer=indexer)
 
 
-def _as_dtype_of(ref: AbstractRef, name: str, value: Any) -> Any:
+def _as_dtype_of(ref: AbstractRef, value: Any) -> Any:
     """Integers take the integer dtype of the Ref; a Python float, and what is as weak, that of its kind."""
-    if is_ref(value):
-        raise ValueError(
-            f"`{name}` can't store a Ref into another Ref: read what it holds, by [...]"
-        )
     aval = get_aval(value)
     kinds = {dtypes.kind(aval.dtype), dtypes.kind(ref.dtype)}
     takes = kinds <= {"i", "u"} or (aval.weak_type and len(kinds) == 1)

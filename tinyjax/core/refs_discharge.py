@@ -32,11 +32,12 @@ from tinyjax.core.jaxpr import (
     literal_value,
 )
 from tinyjax.core.lists import pick, split_list
-from tinyjax.core.ref_types import AbstractRef, is_ref
+from tinyjax.core.ref_types import AbstractRef, check_aliases, is_ref
 from tinyjax.core.refs import (
     REF_PRIMITIVES,
     Ref,
     empty_ref_p,
+    freeze_p,
     get_p,
     new_ref_p,
     swap_p,
@@ -47,16 +48,37 @@ from tinyjax.core.tracing import JaxprTrace, trace_to_jaxpr
 
 
 @cached_on_jaxpr
-def without_refs(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The same program without the Refs that it makes; those that it is given are as before."""
-    return _discharged(closed, (False,) * len(closed.in_avals)) if _makes_refs(closed) else closed
+def without_refs(closed: ClosedJaxpr, may_use_frozen: bool = False) -> ClosedJaxpr:
+    """The same program without the Refs that it makes; those that it is given are as before.
+
+    Raises ValueError for a Ref that is used after `freeze`, which eager code lets pass, as JAX's does."""
+    if not _makes_refs(closed):
+        return closed
+    if not may_use_frozen:
+        _check_not_used_frozen(closed.jaxpr)
+    return _discharged(closed, (False,) * len(closed.in_avals))
 
 
 @cached_on_jaxpr
 def with_values(closed: ClosedJaxpr, refs: tuple[bool, ...]) -> ClosedJaxpr:
     """The program that takes, in the places of the arguments that `refs` names, what these Refs hold, and
     gives after its results what they hold at its end."""
-    return _discharged(closed, refs) if any(refs) else without_refs(closed)
+    if not any(refs):
+        return without_refs(closed)
+    _check_not_used_frozen(closed.jaxpr)
+    return _discharged(closed, refs)
+
+
+def _check_not_used_frozen(jaxpr: Jaxpr) -> None:
+    frozen: set[Var] = set()
+    for eqn in jaxpr.eqns:
+        if any(type(v) is Var and v in frozen for v in eqn.invars):
+            raise ValueError(
+                f"a Ref is used by '{eqn.primitive.name}' after it was frozen: jax.freeze gives the last "
+                "value of a Ref, which is gone then. Use that value, or read by ref[...] before"
+            )
+        if eqn.primitive is freeze_p:
+            frozen.update(v for v in eqn.invars if type(v) is Var)
 
 
 def call_on_values(
@@ -169,17 +191,6 @@ def bind_values(primitive: Primitive, operands: Sequence[Any], params: dict[str,
     return outs
 
 
-def check_aliases(refs: Sequence[Any], what: str) -> None:
-    """Raises ValueError if a Ref stands twice among the operands: there would be two values of one box."""
-    for i, ref in enumerate(refs):
-        if any(ref is other for other in refs[:i]):
-            raise ValueError(
-                "only one reference to a mutable array may be passed as an argument to a function, but the "
-                f"mutable array reference of type {ref.aval} is twice among the operands of {what}: pass it "
-                "once, and do not close over it besides"
-            )
-
-
 def _read(ref: Any) -> Any:
     return ref.value if type(ref) is _Box else get_p.bind(ref, indexer=())
 
@@ -197,8 +208,7 @@ class BodyPrimitive(Primitive):
 
     def bind(self, *args: Any, **params: Any) -> Any:
         refs = [x for x in args if is_ref(x)]
-        if refs:
-            check_aliases(refs, self.name)
+        check_aliases(refs, self.name)
         if type(context.trace) is not JaxprTrace:
             if refs:
                 return bind_values(self, args, params)

@@ -50,7 +50,13 @@ from tinyjax.core.jaxpr import (
     Var,
     check_jaxpr,
 )
-from tinyjax.core.ref_types import AbstractRef, check_no_ref_returned, check_takes_refs
+from tinyjax.core.ref_types import (
+    AbstractRef,
+    check_aliases,
+    check_no_ref_returned,
+    check_takes_refs,
+    is_ref,
+)
 from tinyjax.core.structs import ShapeDtypeStruct, arg_aval, struct_of
 from tinyjax.core.tree_util.pytrees import PyTreeDef, tree_flatten, tree_map, tree_unflatten
 from tinyjax.core.varying import manual_axes, result_aval, varying_alike
@@ -276,6 +282,7 @@ def make_jaxpr(
             return fun(*[x if i in fixed else next(it) for i, x in enumerate(args)], **kwargs)
 
         leaves, in_tree = tree_flatten((tuple(dynamic), kwargs))
+        check_aliases(leaves, f"{fun_name(fun)}, of which make_jaxpr is asked")
         flat_fun = FlatFun(call, in_tree)
         with extend_axis_env(tuple(axis_env or ())):
             closed_jaxpr = trace_to_jaxpr(flat_fun, [arg_aval(x) for x in leaves])
@@ -314,7 +321,7 @@ def eval_shape(fun: Callable, *args: Any, **kwargs: Any) -> Any:
     """
 
     def as_struct(x: Any) -> Any:
-        if isinstance(x, Array | ShapeDtypeStruct) or not hasattr(x, "dtype"):
+        if isinstance(x, Array | ShapeDtypeStruct) or is_ref(x) or not hasattr(x, "dtype"):
             return x
         return ShapeDtypeStruct(x.shape, x.dtype)
 

@@ -30,12 +30,13 @@ from tinyjax.core.bind import (
     set_current_trace,
 )
 from tinyjax.core.config import config
+from tinyjax.core.ref_types import is_ref
 from tinyjax.core.tracing import check_leaks, check_output, line_text, user_line
 from tinyjax.core.tree_util.prefixes import flatten_axes
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
 from tinyjax.transform import mapped_axes
 from tinyjax.transform.jvp import add_any_p
-from tinyjax.transform.mapped_axes import argument_paths, checked_dim, flat_out_axes, mapped_size
+from tinyjax.transform.mapped_axes import argument_paths, checked_dims, flat_out_axes, mapped_size
 
 not_mapped = None  # the batch dim of a value that is the same for all examples
 
@@ -304,7 +305,7 @@ def vmap(
         leaves, in_tree = tree_flatten((args, kwargs))
         dims = flatten_axes("vmap in_axes", in_tree, (in_axes, 0))
         paths = argument_paths(args, kwargs)
-        dims = [checked_dim(x, d, path, "vmap") for x, d, path in zip(leaves, dims, paths)]
+        dims = checked_dims(leaves, dims, paths, "vmap")
         size = mapped_size(leaves, dims, paths, axis_size, "vmap")
 
         mesh = mapped_axes.on_mesh(leaves, dims, spmd_axis_name)
@@ -336,12 +337,11 @@ def _output(trace: BatchTrace, x: Any, out_dim: int | None) -> Any:
                 "for all examples can be returned unmapped"
             )
         return val
-    ndim = get_aval(x).ndim + 1
-    if not -ndim <= out_dim < ndim:
-        raise ValueError(f"vmap out_axes {out_dim} is out of range for a result of rank {ndim}")
-    return move_batch_dim(
-        val if isinstance(val, Array) else _literal(val), dim, out_dim % ndim, trace.axis.size
-    )
+    out_dim = mapped_axes.checked_out_dim(out_dim, get_aval(x).ndim + 1)
+    if is_ref(val):
+        return mapped_axes.checked_ref(val, dim, out_dim)
+    val = val if isinstance(val, Array) else _literal(val)
+    return move_batch_dim(val, dim, out_dim, trace.axis.size)
 
 
 def _literal(x: Any) -> Any:

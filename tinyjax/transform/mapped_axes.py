@@ -15,6 +15,7 @@ import numpy as np
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.primitives import shape_of
+from tinyjax.core.ref_types import check_aliases
 from tinyjax.core.tree_util.key_paths import keystr, tree_flatten_with_path
 from tinyjax.core.tree_util.prefixes import flatten_axes
 
@@ -40,6 +41,15 @@ def argument_paths(args: tuple, kwargs: dict) -> list[str]:
     ]
 
 
+def checked_dims(
+    leaves: Sequence[Any], dims: Sequence[Any], paths: Sequence[str], transformation: str
+) -> list[int | None]:
+    """Of each leaf the axis to map. Raises ValueError for a Ref of which two of them are to be a batch."""
+    checked = [checked_dim(x, d, path, transformation) for x, d, path in zip(leaves, dims, paths)]
+    check_aliases([x for x, dim in zip(leaves, checked) if dim is not None], transformation)
+    return checked
+
+
 def checked_dim(x: Any, dim: Any, path: str, transformation: str) -> int | None:
     """The axis to map as a non-negative int, or None; `transformation` is vmap or pmap."""
     if dim is None:
@@ -57,6 +67,24 @@ def checked_dim(x: Any, dim: Any, path: str, transformation: str) -> int | None:
             f"{shape_of(x)}; the argument is {path})"
         )
     return int(dim) % ndim
+
+
+def checked_out_dim(out_dim: int, ndim: int) -> int:
+    """The axis of a result, of `ndim` axes, that is the batch's, as a non-negative int."""
+    if not -ndim <= out_dim < ndim:
+        raise ValueError(f"vmap out_axes {out_dim} is out of range for a result of rank {ndim}")
+    return out_dim % ndim
+
+
+def checked_ref(ref: Any, dim: int | None, out_dim: int) -> Any:
+    """A Ref as a result of vmap: itself, which has its batch where it has it."""
+    if dim != out_dim:
+        has = "no batch, as it was made outside" if dim is None else f"its batch along axis {dim}"
+        raise ValueError(
+            f"vmap returned a mutable array reference of type {ref.aval}, which has {has}, and out_axes "
+            f"asks for axis {out_dim}: a Ref stays as it is. Return what it holds, ref[...]"
+        )
+    return ref
 
 
 def mapped_size(

@@ -186,7 +186,7 @@ def trace_linear(
         )
     nonzero_outs = [type(tangent) is not Zero for _, tangent in pairs]
     closed = unknown.finish([tangent for _, tangent in pairs if type(tangent) is not Zero])
-    closed = without_refs(closed)
+    closed = without_refs(closed, True)  # evaluated as eager code is
     return [primal for primal, _ in pairs], closed, nonzero_ins, nonzero_outs
 
 

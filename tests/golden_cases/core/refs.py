@@ -136,6 +136,13 @@ def functions(jax, jnp, lax):
         r = jax.new_ref(jnp.zeros(3))
         return jax.grad(lambda x: (logged(r, x) * x).sum())(x), r[...]
 
+    def pulled_back(x, y):
+        """The cotangent of x is added to what a Ref holds, twice; that of y is a result."""
+        sums = jax.new_ref(x)
+        f_vjp = jax.vjp(lambda x, y: (x * y).sum(), x, y)[1]
+        f_vjp.with_refs(sums, 0.0)(1.0)
+        return f_vjp.with_refs(sums, 0.0)(2.0)[1], sums[...]
+
     def of_each(x):
         r = jax.new_ref(x)
         jax.vmap(lambda r, y: ref.addupdate(r, ..., y * 2.0))(r, x)
@@ -165,6 +172,14 @@ GROUPS = [
             "of_each(v)",
             "jax.jit(of_each)(v)",
             "ref.get(new_ref(v), slice(1, 3))",
+            "[(r := new_ref(v > 1)), ref.addupdate(r, 0, True), r[...]][2]",
+            "[(r := new_ref(v > 1)), ref.addupdate(r, slice(1, 3), v[1:] > 2), r[...]][2]",
+            "[(r := new_ref(v > 1)), ref.addupdate(r, ..., v < 2), r[...]][2]",
+            "jax.free_ref(new_ref(v))",
+            "jax.vmap(lambda x: (x, new_ref(x)))(m)[1][...]",
+            "jax.vmap(lambda r: r, in_axes=1, out_axes=1)(new_ref(m))[...]",
+            "pulled_back(v, w)",
+            "jax.jit(pulled_back)(v, w)",
             "repr(new_ref(v))",
             "str(jax.typeof(new_ref(m)))",
             "isinstance(new_ref(v), jax.Ref)",
@@ -224,6 +239,7 @@ def jaxprs(jax, jnp, lax):
         "refs: a slice of traced start": lambda: jaxpr(lambda r, i: r[:, jax.ds(i, 2)])(
             jax.new_ref(m), 0
         ),
+        "refs: an ellipsis in a tuple": lambda: jaxpr(lambda r: r[(...,)])(jax.new_ref(m)),
         "refs: freed": lambda: jaxpr(lambda x: jax.free_ref(jax.new_ref(x)))(v),
         "refs: empty": lambda: jaxpr(lambda x: jax.empty_ref(jax.typeof(x))[...])(v),
         "refs: of a kind": lambda: jaxpr(lambda x: jax.new_ref(x, kind="no_grad_no_remat")[0])(v),
@@ -271,6 +287,17 @@ ERRORS = {
         ("new_ref([v])", ["new_ref", "list"]),
         ("new_ref(v)[7]", ["Out of bound", "7", "3"]),
         ("new_ref(v)[::-1]", ["step", "-1"]),
+        ("new_ref(v)[3:]", ["Out of bound slice", "3"]),
+        (
+            "ref.addupdate(new_ref(jnp.int8([1])), 0, 1)",
+            ["Invalid dtype for `addupdate`", "int8", "int32"],
+        ),
+        (
+            "(lambda r: jax.vmap(lambda a, b: a[...])(r, r))(new_ref(v))",
+            ["only one reference", "Ref{float32[3]}"],
+        ),
+        ("(lambda r: jax.make_jaxpr(lambda a, b: 0)(r, r))(new_ref(v))", ["only one reference"]),
+        ("(lambda r: jax.eval_shape(lambda a, b: 0, r, r))(new_ref(v))", ["only one reference"]),
         ("new_ref(v)[0, 0]", ["longer"]),
         ("new_ref(v)['a']", ["'a'", "str"]),
         ("ref.set(new_ref(v), 0, 2)", ["Invalid dtype for `swap`", "float32", "int32"]),

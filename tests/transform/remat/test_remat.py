@@ -234,6 +234,18 @@ def test_a_name_changes_nothing_but_the_jaxpr():
 # ---- options and errors ----
 
 
+@pytest.mark.parametrize("names", ["flag", ("flag", "other"), ["flag"]])
+def test_an_argument_that_is_passed_by_a_static_name_is_a_python_value_inside(names):
+    def f(x, flag, y=1.0):
+        return x * x * y if flag else x
+
+    remat = jax.checkpoint(f, static_argnames=names)
+    assert jax.grad(remat)(3.0, flag=True, y=2.0) == 12
+    assert jax.grad(remat)(3.0, flag=False) == 1
+    with pytest.raises(jax.errors.TracerBoolConversionError):  # a name says nothing of positions
+        remat(3.0, True)
+
+
 def test_static_arguments_are_python_values_inside():
     @partial(jax.checkpoint, static_argnums=(1, -1))
     def f(x, twice, power, names):

@@ -10,7 +10,7 @@ Source: https://docs.jax.dev/en/latest/gradient-checkpointing.html
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from tinyjax.core.api_util import check_callable
@@ -31,6 +31,7 @@ def checkpoint(
     prevent_cse: bool | Sequence[bool] = True,
     policy: Policy | None = None,
     static_argnums: int | tuple[int, ...] = (),
+    static_argnames: str | Iterable[str] = (),
     concrete: Any = _NOT_GIVEN,
 ) -> Callable[..., Any]:
     """`fun`, but its derivative keeps only the arguments, and what `policy` says, for the backward pass.
@@ -49,8 +50,7 @@ def checkpoint(
             "whose values the function needs static, by static_argnums"
         )
     static = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
-    if isinstance(prevent_cse, Sequence):
-        prevent_cse = tuple(prevent_cse)
+    prevent_cse = tuple(prevent_cse) if isinstance(prevent_cse, Sequence) else prevent_cse
     if not isinstance(prevent_cse, (bool, tuple)):
         raise TypeError(
             f"prevent_cse must be a bool or tuple of bools, got {prevent_cse!r} of type "
@@ -59,13 +59,16 @@ def checkpoint(
 
     @functools.wraps(fun)
     def fun_remat(*args: Any, **kwargs: Any) -> Any:
-        dynamic, partial_fun = _without_static(fun, static, args)
+        called, kwargs = _without_names(fun, static_argnames, kwargs)
+        dynamic, partial_fun = _without_static(called, static, args)
         leaves, in_tree = tree_flatten((dynamic, kwargs))
         avals = [get_aval(x) for x in leaves]
         try:
             jaxpr, consts, out_tree = trace_body(partial_fun, in_tree, avals)
         except ConcretizationTypeError as e:
-            e.add_note("jax.checkpoint traces its function: static_argnums names arguments to keep")
+            e.add_note(
+                "jax.checkpoint traces its function: static_argnums and static_argnames name what to keep"
+            )
             raise
         by_operand: bool | tuple[bool, ...] = prevent_cse
         if isinstance(prevent_cse, tuple):
@@ -85,6 +88,16 @@ def checkpoint(
 
 
 remat = checkpoint
+
+
+def _without_names(
+    fun: Callable, static_argnames: str | Iterable[str], kwargs: dict[str, Any]
+) -> tuple[Callable, dict[str, Any]]:
+    """`fun` as a function of what is traced, and the keyword arguments that are."""
+    names = {static_argnames} if isinstance(static_argnames, str) else set(static_argnames)
+    static = {name: x for name, x in kwargs.items() if name in names}
+    traced = {name: x for name, x in kwargs.items() if name not in names}
+    return functools.partial(fun, **static) if static else fun, traced
 
 
 def _without_static(

@@ -207,6 +207,7 @@ GROUPS = [
             "jax.linearize(remat(f), 0.5)[1](2.0)",
             "jax.grad(remat(flag, static_argnums=(1,)))(0.5, True)",
             "jax.grad(remat(flag, static_argnums=-1))(0.5, False)",
+            "remat(flag, static_argnums=1, static_argnames='no such argument')(0.5, True)",
             "jax.grad(remat(lambda d, *, k: d['x'] * k['y']))({'x': 2.0}, k={'y': 3.0})",
             "jax.grad(remat(lambda x, i: x[i]))(v, 1)",
             "jax.grad(lambda c: lax.scan(remat(step), c, v)[0])(0.5)",

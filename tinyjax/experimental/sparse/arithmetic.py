@@ -130,7 +130,7 @@ def bcoo_reduce_sum(mat: BCOO, *, axes: Sequence[int]) -> BCOO:
     batch, sparse, dense = axes_by_kind(mat, axes)
     kept = [i for i in range(mat.n_batch) if i not in batch]
     data, indices = without_outside(mat)
-    data = data.sum(tuple([mat.n_batch + 1 + i for i in dense]), dtype=data.dtype)
+    data = data.sum(tuple([mat.n_batch + 1 + i for i in dense]))  # small integers become wider
     count = int(np.prod([mat.shape[i] for i in batch], initial=1, dtype=int)) * mat.nse
     left = np.array([i for i in range(mat.n_sparse) if i not in sparse], int)
     leaves = []

@@ -105,9 +105,9 @@ class BCSR(JAXSparse):
 
     @classmethod
     def from_bcoo(cls, arr: BCOO) -> BCSR:
-        """Sorted by rows, and each row's beginning counted. ValueError if it has not two sparse axes."""
+        """Sorted by rows, and each row's beginning counted. NotImplementedError without two sparse axes."""
         if arr.n_sparse != 2:
-            raise ValueError(f"BCSR has two sparse axes, got {arr.n_sparse} of {arr}")
+            raise NotImplementedError(f"BCSR has two sparse axes, got {arr.n_sparse} of {arr}")
         mat = arr if arr.indices_sorted else bcoo_sort_indices(arr)
         data, indices = whole_batches(mat)
         rows = mat.sparse_shape[0]

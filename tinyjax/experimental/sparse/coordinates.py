@@ -26,9 +26,9 @@ def bcoo_fromdense(
 ) -> BCOO:
     """The elements of an array that are not 0, as a BCOO.
 
-    `nse` says how many are stored, in each batch; without it, as many as the fullest batch has.
-    Raises ConcretizationTypeError without `nse` where the array is traced, ValueError for axes that it
-    lacks."""
+    `nse` says how many are stored, in each batch; without it, as many as the fullest batch has. Bools become
+    integers. Raises ConcretizationTypeError without `nse` where the array is traced, ValueError for axes that
+    it lacks."""
     mat = jnp.asarray(mat)
     n_sparse = mat.ndim - n_batch - n_dense
     if n_batch < 0 or n_dense < 0 or n_sparse < 0:
@@ -49,6 +49,8 @@ def bcoo_fromdense(
         return elements_at(mat, indices), indices
 
     data, indices = over_batches(stored, n_batch)(mat, mask)
+    if mat.dtype == bool:  # as in JAX: the elements are to be added, which no bools are
+        data = jnp.where(data, 1, 0)
     return BCOO((data, indices), shape=mat.shape, indices_sorted=True, unique_indices=True)
 
 

@@ -7,6 +7,7 @@ them sparse. Builds on sparsify and all operations of the folder.
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -78,6 +79,20 @@ def _integer_pow(mat: BCOO, *, y: int) -> BCOO:
     return arithmetic.power(mat, y)
 
 
+def _in_places(
+    of_elements: Callable[..., Any], of_arrays: Callable[..., Any]
+) -> Callable[..., Any]:
+    """A rule of two operands. What has its elements at the same places, as `a` and `sin(a)`, stays there."""
+
+    def rule(x: Any, y: Any) -> Any:
+        both = isinstance(x, BCOO) and isinstance(y, BCOO)
+        if both and x.indices is y.indices and x.shape == y.shape and x.unique_indices:
+            return x.like(of_elements(x.data, y.data))
+        return of_arrays(x, y)
+
+    return rule
+
+
 def _reduce_sum(mat: BCOO, *, axes: Sequence[int], **_: Any) -> Any:
     return arithmetic.sum_of(mat, axes)
 
@@ -120,10 +135,10 @@ sparse_rules[lax.dot_general_p] = _dot_general
 sparse_rules[stack_p] = _stack
 sparse_rules[todense_p] = lambda mat: mat.todense()
 _BCOO_RULES: dict[Primitive, Callable[..., Any]] = {
-    lax.add_p: arithmetic.add,
-    add_any_p: arithmetic.add,
-    lax.sub_p: arithmetic.subtract,
-    lax.mul_p: arithmetic.multiply,
+    lax.add_p: _in_places(operator.add, arithmetic.add),
+    add_any_p: _in_places(operator.add, arithmetic.add),
+    lax.sub_p: _in_places(operator.sub, arithmetic.subtract),
+    lax.mul_p: _in_places(operator.mul, arithmetic.multiply),
     lax.div_p: arithmetic.divide,
     lax.integer_pow_p: _integer_pow,
     lax.reduce_sum_p: _reduce_sum,

@@ -5,6 +5,7 @@ import re
 
 import pytest
 import website_tools  # noqa: F401  (makes the next imports possible)
+from site_links import dead_links
 from slowly import slowly
 from website.assets import NPM, with_files_for_names
 from website.exercises import exercise_html
@@ -71,6 +72,23 @@ def test_links_lead_to_pages_and_pictures_are_copied(tmp_path):
     )
     assert (tmp_path / "_static" / "pictures" / "map.svg").exists()
     assert pages.sources == {"tinyjax/core/bind.py"}
+
+
+def test_the_label_of_a_link_may_be_code(tmp_path):
+    text = "[`a`](../glossary.md#a) and `b`, [the `c` of](../glossary.md), `d`"
+    assert Pages(tmp_path).with_links(text, "tutorials/rendered/02_jvp.md", "lessons/02_jvp") == (
+        "[`a`](../glossary.html#a) and `b`, [the `c` of](../glossary.html), `d`"
+    )
+
+
+def test_dead_links_are_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<p id="here"></p><a href="#here"></a><a href="b.html#there"></a><a href="https://x.org"></a>'
+        '<a href="#gone"></a><a href="c.md"></a><img src="c.svg">'
+    )
+    (tmp_path / "b.html").write_text('<p id="there">')
+    (tmp_path / "c.md").touch()
+    assert dead_links(tmp_path) == ["a.html: #gone", "a.html: c.md", "a.html: c.svg"]
 
 
 def test_a_policy_names_the_scripts_that_a_page_has_and_no_others():

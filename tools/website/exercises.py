@@ -63,7 +63,7 @@ def exercise_html(pages: Pages, exercise: Exercise, page: str) -> str:
 
 
 def target(exercise: Exercise) -> str:
-    return f"exercise-{exercise.number}"
+    return f"exercise-{exercise.number.replace('.', '-')}"
 
 
 def function_html(pages: Pages, exercise: Exercise, place: int, page: str) -> str:

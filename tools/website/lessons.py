@@ -121,7 +121,10 @@ def with_exercises(text: str, name: str, page: str) -> str:
     """The table of exercises, with links to where they are done."""
     there = relative(f"exercises/{name}", page)
     return re.sub(
-        r"^\| (\d\d\.\d+) \|", rf"| [\1]({there}#exercise-\1) |", text, flags=re.MULTILINE
+        r"^\| (\d\d)\.(\d+) \|",
+        rf"| [\1.\2]({there}#exercise-\1-\2) |",
+        text,
+        flags=re.MULTILINE,
     )
 
 

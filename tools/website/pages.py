@@ -59,6 +59,8 @@ class Pages:
 
         def rewritten(found: re.Match[str]) -> str:
             is_picture, label, target = found["picture"], found["label"], found["target"]
+            if target is None:  # code
+                return found[0]
             path, _, place = target.partition("#")
             there = os.path.normpath(os.path.join(os.path.dirname(file), path))
             if path.endswith(PICTURES):
@@ -73,9 +75,9 @@ class Pages:
                 return label
             return f"[{label}]({relative(leads_to, page)}{'#' + place if place else ''})"
 
-        link = r"(?P<picture>!?)\[(?P<label>(?:\\.|[^\]\\])*)\]\((?P<target>(?!\w+:|#)[^)\s]+)\)"
-        pieces = re.split(r"(^```.*?^```$|`[^`\n]+`(?!\]))", text, flags=re.DOTALL | re.MULTILINE)
-        return "".join(p if p.startswith("`") else re.sub(link, rewritten, p) for p in pieces)
+        code = r"^```.*?^```$|`[^`\n]+`"  # stays as it is; but a link's label may have code in it
+        link = r"(?P<picture>!?)\[(?P<label>(?:\\.|`[^`]*`|[^\]\\`])*)\]\((?P<target>(?!\w+:|#)[^)\s]+)\)"
+        return re.sub(f"{code}|{link}", rewritten, text, flags=re.DOTALL | re.MULTILINE)
 
     def picture(self, file: str, page: str) -> str:
         """Copies a picture of the repository; where the page finds it."""

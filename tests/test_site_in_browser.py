@@ -25,6 +25,7 @@ from site_in_browser import (
     until,
     write,
 )
+from site_links import dead_links
 from website.lessons import ELSEWHERE, lessons
 
 from tinyjax.studio.learn.cells import read_cells
@@ -38,6 +39,7 @@ AXE = (
     "axe.min.js",
 )
 SAMPLE = ("01_primitives", "06_jaxprs", "17_device")  # the others take two minutes
+NO_BAR_IS_HIDDEN = "return ![...document.querySelectorAll('.bar')].some((bar) => bar.hidden)"
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
@@ -48,8 +50,8 @@ def keep(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory, keep):
-    """The address of the site, with Pyodide from registries, on the loopback interface."""
+def built(tmp_path_factory, keep):
+    """The folder of the site, with Pyodide from registries."""
     pytest.importorskip("sphinx", reason="the site needs Sphinx: pip install -e .[site]")
     pytest.importorskip("furo", reason="the site needs Furo: pip install -e .[site]")
     if not shutil.which("npm"):
@@ -60,7 +62,13 @@ def site(tmp_path_factory, keep):
         pyodide = folder / "fetched"
         ran(ROOT / "tools/fetch_pyodide.py", "-o", pyodide, "--keep", keep)
     ran(ROOT / "tools/build_site.py", "-o", folder / "site", "--pyodide", pyodide, "--keep", keep)
-    handler = functools.partial(Handler, directory=folder / "site")
+    return folder / "site"
+
+
+@pytest.fixture(scope="module")
+def site(built):
+    """The address of the site, on the loopback interface."""
+    handler = functools.partial(Handler, directory=built)
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
@@ -81,7 +89,7 @@ def opened(browser, site):
     def opened(page):
         browser.get("about:blank")  # a fragment alone would load nothing
         browser.get(site + page)
-        until(browser, "return ![...document.querySelectorAll('.bar')].some((bar) => bar.hidden)")
+        until(browser, NO_BAR_IS_HIDDEN)
         return browser
 
     yield opened
@@ -91,13 +99,37 @@ def opened(browser, site):
 # ---- reading ----
 
 
-def test_every_lesson_opens_without_an_error(opened, browser, site):
+def test_all_links_lead_somewhere(built):
+    assert dead_links(built) == []
+
+
+def test_reading_a_lesson_takes_less_than_300_kilobytes(opened, browser, site):
+    """With all of its pictures, which come as one scrolls."""
     for page in sorted(
         {page for page in links(opened("lessons/index.html")) if "/lessons/" in page}
     ):
         browser.get(page)
-        sizes = "return performance.getEntries().reduce((sum, e) => sum + (e.transferSize || 0), 0)"
-        assert browser.execute_script(sizes) < 300_000, page
+        browser.execute_script("for (const image of document.images) image.loading = 'eager'")
+        until(browser, "return [...document.images].every((image) => image.complete)")
+        until(browser, NO_BAR_IS_HIDDEN)
+        sizes = (
+            "return performance.getEntries().reduce((sum, e) => sum + (e.encodedBodySize || 0), 0)"
+        )
+        assert 100_000 < browser.execute_script(sizes) < 300_000, page
+
+
+@pytest.mark.parametrize("page", ["lessons/02_jvp", "exercises/02_jvp", "source/tinyjax.core.bind"])
+def test_pages_can_be_read_without_scripts(browser, site, page):
+    browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        browser.get(f"{site}{page}.html")
+        shown = browser.find_element("css selector", "article").text
+        programs = browser.find_elements("css selector", "article pre.code")
+        assert programs and all(p.is_displayed() for p in programs)
+        assert len(shown) > 2000
+        assert not any(b.is_displayed() for b in browser.find_elements("css selector", ".bar"))
+    finally:
+        browser.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
 def links(browser):

@@ -103,3 +103,15 @@ def test_what_functions_import_is_not_imported_by_tinyjax():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert set(LATE) & set(loaded.stdout.split()) == set()
+
+
+def test_no_older_or_other_spelling_is_imported_by_tinyjax():
+    """Of compat/, tinyjax needs what has JAX's names and flags; the rest waits until it is asked for."""
+    code = (
+        "import sys, tinyjax; print(*[m for m in sys.modules if m.startswith('tinyjax.compat.')])"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    needed = {"root_names", "other_flags", "as_jax", "named_scopes"}
+    assert {name.removeprefix("tinyjax.compat.") for name in loaded.stdout.split()} == needed

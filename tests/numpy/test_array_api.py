@@ -44,6 +44,30 @@ def test_a_constant_or_dtype_is_there(name):
     found(name)
 
 
+@pytest.mark.parametrize(
+    "owner, name, by_name",
+    [
+        (jnp.ones(3), "__array_namespace__", ["api_version"]),
+        (jnp.ones(3), "__dlpack__", ["stream", "max_version", "dl_device", "copy"]),
+        (jnp.ones(3), "__dlpack_device__", []),
+        (jnp.ones(3), "to_device", ["stream"]),
+        (INFO, "capabilities", []),
+        (INFO, "default_device", []),
+        (INFO, "default_dtypes", ["device"]),
+        (INFO, "devices", []),
+        (INFO, "dtypes", ["device", "kind"]),
+    ],
+)
+def test_a_method_takes_what_the_standard_says(owner, name, by_name):
+    positional = ["device"] if name == "to_device" else []
+    inspect.signature(getattr(owner, name)).bind(*positional, **dict.fromkeys(by_name))
+
+
+@pytest.mark.parametrize("name", ["dtype", "device", "mT", "ndim", "shape", "size", "T"])
+def test_an_array_has_the_attribute(name):
+    getattr(jnp.ones((2, 2)), name)
+
+
 def test_an_array_names_its_namespace():
     assert jnp.ones(3).__array_namespace__(api_version="2024.12").__name__ == jnp.__name__
     with pytest.raises(ValueError, match="2030.1"):

@@ -331,6 +331,8 @@ def result_type(*args: Any, return_weak_type_flag: bool = False) -> Any:
 
 
 def _dtype_and_weakness(x: Any) -> tuple[np.dtype, bool]:
+    if x is None:  # as NumPy's and JAX's: the float of the default width
+        return canonicalize_dtype(x), False
     if isinstance(x, type) and x in _PYTHON_SCALARS:  # `float` as a dtype is weak, as in JAX
         return canonicalize_dtype(_PYTHON_SCALARS[x]), x is not bool
     if isinstance(x, (np.dtype, str, type)):

@@ -27,7 +27,11 @@ def result_type(*args: Any) -> np.dtype:
 
 
 def can_cast(from_: Any, to: Any, casting: str = "safe") -> bool:
-    """Whether values of one dtype fit another; as numpy.can_cast."""
+    """Whether values of one dtype fit another; as numpy.can_cast. Raises TypeError for what is no dtype."""
+    if from_ is None or to is None:
+        raise TypeError(
+            "can_cast did not understand one of the types; 'None' not accepted: name one, such as jnp.float32"
+        )
     from_dtype = from_.dtype if hasattr(from_, "dtype") else dtypes.np_dtype(from_)
     return bool(np.can_cast(from_dtype, dtypes.np_dtype(to), casting=casting))  # type: ignore[arg-type]
 

@@ -45,6 +45,9 @@ _OTHERS = [
     "jax.random.uniform(jax.random.key(0), (3,), jnp.float8_e5m2)",
     "str(v.astype(jnp.float8_e4m3fn))",
     "str(jax.dtypes.canonicalize_dtype(None))",
+    "str(jnp.result_type(None))",
+    "str(jnp.result_type(None, jnp.int32))",
+    "str(jax.dtypes.result_type(1, None))",
 ]
 
 GROUPS = [
@@ -75,6 +78,8 @@ ERRORS = {
         ("lax.convert_element_type(v, None)", ["dtype must be specified"]),
         ("lax.bitcast_convert_type(v, None)", ["dtype must be specified"]),
         ("lax.iota(None, 3)", ["dtype must be specified"]),
+        ("jnp.can_cast(None, jnp.float32)", ["'None' not accepted"]),
+        ("jnp.can_cast(jnp.float32, None)", ["'None' not accepted"]),
     ],
 }
 

@@ -44,14 +44,9 @@ REASONS = {
     ),
     "this is no primitive here: the function of its name is made of others, or runs at once": (
         "jax.lax.device_put_p jax.lax.linear_solve_p jax.lax.select_and_scatter_p "
-        "jax.extend.core.primitives.cholesky_p jax.extend.core.primitives.eig_p "
-        "jax.extend.core.primitives.eigh_p jax.extend.core.primitives.empty2_p "
-        "jax.extend.core.primitives.hessenberg_p jax.extend.core.primitives.householder_product_p "
-        "jax.extend.core.primitives.linear_solve_p jax.extend.core.primitives.lu_p "
-        "jax.extend.core.primitives.qr_p jax.extend.core.primitives.random_gamma_p "
-        "jax.extend.core.primitives.schur_p jax.extend.core.primitives.select_and_scatter_p "
-        "jax.extend.core.primitives.svd_p jax.extend.core.primitives.triangular_solve_p "
-        "jax.extend.core.primitives.tridiagonal_p jax.extend.core.primitives.tridiagonal_solve_p"
+        "jax.extend.core.primitives.empty2_p jax.extend.core.primitives.linear_solve_p "
+        "jax.extend.core.primitives.random_gamma_p "
+        "jax.extend.core.primitives.select_and_scatter_p"
     ),
     "shapes are numbers here, never symbols": "jax.lax.shape_as_value",
     "few programs need it: widen the integers, multiply, and shift": (

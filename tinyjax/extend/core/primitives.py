@@ -35,7 +35,8 @@ for _kind in ("call_primitive", "map_primitive"):
 call_p = CallPrimitive("call", multiple_results=True)
 closed_call_p = CallPrimitive("closed_call", multiple_results=True)
 
-# The hundred and more of lax, in which they all have these names.
-globals().update({name: getattr(lax, name) for name in dir(lax) if name.endswith("_p")})
+# The hundred and more of lax and lax.linalg, in which they all have these names.
+for _module in (lax, lax.linalg):
+    globals().update({n: getattr(_module, n) for n in dir(_module) if n.endswith("_p")})
 
 __getattr__ = getattr_of(__name__)

@@ -1,17 +1,15 @@
 """The order to read tinyjax in: a story of chapters, each of which needs only those before it.
 
-A step is one mechanism, in one file. A chapter's footnotes are what its files need and the story does not
-teach. All other modules are breadth, which no step imports: tests/studio/test_steps.py reads the imports.
+A step is one mechanism, in one file. Footnotes are what a chapter's files need and the story does not teach;
+all other modules are breadth, which no step imports (a test reads the imports). Names lack their `tinyjax.`.
 """
 
 from typing import NamedTuple
 
 
 class Chapter(NamedTuple):
-    """A part of the story: steps in their order, and footnotes; names are modules', without `tinyjax.`."""
-
     title: str
-    steps: dict[str, str]
+    steps: dict[str, str]  # in their order, by the names of modules, with what each is about
     footnotes: dict[str, str] = {}
 
 
@@ -81,7 +79,10 @@ CHAPTERS = (
             "transform.transposition": "a linear jaxpr run backwards",
             "transform.vjp": "vjp and grad",
         },
-        {"core.tree_util.registration": "classes as containers, and functions that hold arrays"},
+        {
+            "core.tree_util.registration": "classes as containers, and functions that hold arrays",
+            "transform.into_refs": "vjp's function, and cotangents that are added to what Refs hold",
+        },
     ),
     Chapter(
         "From jaxpr to jaxpr",
@@ -272,6 +273,7 @@ CHAPTERS = (
             "runtime.wasm.queue": "a device of a browser",
             "runtime.pocl.declarations": "the functions of OpenCL that kernels call",
             "runtime.pocl.linker": "what one OpenCL driver needs to build a kernel",
+            "runtime.pocl.processor": "a name for processors that it is too old to know",
         },
     ),
     Chapter(

@@ -18,9 +18,8 @@ from tinyjax.core.api_util import FlatFun, as_argnums, check_callable, fun_name,
 from tinyjax.core.array import ShapedArray
 from tinyjax.core.avals import get_aval
 from tinyjax.core.ref_types import is_ref
-from tinyjax.core.refs import addupdate
 from tinyjax.core.tree_util.pytrees import tree_flatten, tree_unflatten
-from tinyjax.core.tree_util.registration import Partial, register_pytree_node
+from tinyjax.transform.into_refs import VJP
 from tinyjax.transform.jvp import full, instantiate_zeros
 from tinyjax.transform.partial_eval import Linearized, linearize_flat, with_aux_apart
 from tinyjax.transform.transposition import UndefinedPrimal, backward_pass, checked_cotangent
@@ -57,43 +56,6 @@ def vjp(fun: Callable, *primals: Any, has_aux: bool = False) -> Any:
         return tree_unflatten(primal_tree, pull_back(linearized, residuals, in_avals, cts))
 
     return tree_unflatten(out_tree, outs), VJP(f_vjp, linearized.residuals), *aux
-
-
-class VJP(Partial):
-    """The function that vjp gives: from a cotangent of the result to those of the primals."""
-
-    def with_refs(self, *refs: Any) -> Partial:
-        """The same, but adds the cotangents to what Refs hold: a sum of gradients without a second array.
-
-        `refs` has an entry for each primal, of its tree: a Ref, or a number where the cotangent is wanted
-        as a result. Where a cotangent went into a Ref, the result has GradRef()."""
-        return Partial(_into_refs, self, refs) if refs else self
-
-
-register_pytree_node(
-    VJP,
-    lambda f_vjp: ((f_vjp.args, f_vjp.keywords), f_vjp.func),
-    lambda func, children: VJP(func, *children[0], **children[1]),
-)
-
-
-class GradRef:
-    """Stands for a cotangent that was added to a Ref."""
-
-    def __repr__(self) -> str:
-        return "GradRef()"
-
-
-register_pytree_node(GradRef, lambda _: ((), None), lambda aux, _: GradRef())
-
-
-def _into_refs(f_vjp: VJP, refs: tuple, cotangent: Any) -> Any:
-    cts, tree = tree_flatten(f_vjp(cotangent))
-    places = tree.flatten_up_to(refs, "with_refs")
-    for ref, ct in zip(places, cts):
-        if is_ref(ref):
-            addupdate(ref, ..., ct)
-    return tree_unflatten(tree, [GradRef() if is_ref(r) else ct for r, ct in zip(places, cts)])
 
 
 def pull_back(
